@@ -7,7 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePorts, HOST } from './ports.js';
 
-const MAIN = fileURLToPath(new URL('../program/main.js', import.meta.url));
+/** The program that runs a node. The path is the same from the bundle as from this module. */
+export const PROGRAM = fileURLToPath(new URL('../program/main.js', import.meta.url));
 const POLL_MS = 50;
 /** Time for the first start of three nodes on a busy machine. */
 const READY_MS = 30_000;
@@ -193,7 +194,7 @@ function localNode(
     entry: {
       url,
       raft: `${HOST}:${ports.raft}`,
-      start: [process.execPath, MAIN, ...arguments_].map(quote).join(' '),
+      start: [process.execPath, PROGRAM, ...arguments_].map(quote).join(' '),
       cwd: process.cwd(),
       pidFile: join(dir, `${name}.pid`),
       dataDir: join(dir, name),
@@ -207,7 +208,7 @@ function localNode(
       // The process has a group of its own: Ctrl-C interrupts only this program, which then stops
       // the nodes in order. If this program dies, the node sees the IPC channel close.
       const preload = run.preload.flatMap((module) => ['--import', module]);
-      const main = run.main?.() ?? MAIN;
+      const main = run.main?.() ?? PROGRAM;
       const started = spawn(run.node ?? process.execPath, [...preload, main, ...arguments_], {
         detached: true,
         env: { ...process.env, ...run.env },
@@ -270,6 +271,6 @@ function writePrivate(path: string, value: unknown): void {
 }
 
 /** Quotes a word for the shell. */
-function quote(word: string): string {
+export function quote(word: string): string {
   return /^[\w./:@=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

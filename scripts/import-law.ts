@@ -8,6 +8,8 @@ const RANK: Record<string, number> = {
   address: 0,
   'compile-cache': 0,
   errors: 0,
+  'log-events': 0,
+  'log-text': 0,
   'wire-limits': 0,
   'node-http': 0,
   'peer-record': 0,
@@ -30,7 +32,12 @@ const RANK: Record<string, number> = {
   log: 8,
   metrics: 8,
   certificates: 10,
+  'node-log': 10,
   'key-files': 11,
+  offline: 11,
+  'node-help': 11,
+  // `cluster/dev.ts`, which runs nodes as processes of their own and imports no layer of `src/`.
+  dev: 11,
   server: 12,
   'node-program': 13,
   main: 14,
@@ -53,8 +60,8 @@ const FORBIDDEN: [from: string, to: string, why: string][] = [
  * rules in files by the server's own lint.
  */
 const CLIENT_SEES = ['errors', 'languages', 'acl', 'node-http'];
-/** Who may import the client: what names its commands and its variables. */
-const SEES_CLIENT = ['config', 'node-program', 'main'];
+/** Who may import the client: what names its commands and variables, and draws its tables. */
+const SEES_CLIENT = ['config', 'offline', 'node-program', 'main'];
 const PURE = ['raft', 'languages', 'acl', 'kinds', 'state', 'replica'];
 /** Effects that a pure layer must not have. What depends on them is passed in. */
 const EFFECTS: [pattern: RegExp, what: string][] = [

@@ -97,6 +97,7 @@ export class CertificateWatch {
   }
 
   #warn(): void {
-    for (const warning of expiryWarnings(this.#ends, Date.now())) this.#log.warn({}, warning);
+    for (const warning of expiryWarnings(this.#ends, Date.now()))
+      this.#log.warn({ event: 'certificate_expires' }, warning);
   }
 }

@@ -1,11 +1,17 @@
-/** Structured logs: JSON lines on stderr, without secrets. */
+/** Structured logs on stderr, without secrets: JSON lines, or text for people. */
 import pino, { type DestinationStream } from 'pino';
+import type { LogEvent } from './log-events.js';
+import { textLine } from './log-text.js';
 
 /** Minimum severity of a logged line. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
-type Fields = Readonly<Record<string, unknown>>;
+/** The form of the lines: text on a terminal and JSON elsewhere, or one of them. */
+export type LogFormat = 'auto' | 'text' | 'json';
+type Fields = Readonly<Record<string, unknown>> & { readonly event: LogEvent };
 
-/** A log. `fields` become members of the JSON line, without secrets. */
+/**
+ * A log. Each line has the name of its event. `fields` become members of the line, without secrets.
+ */
 export interface Log {
   debug(fields: Fields, message: string): void;
   info(fields: Fields, message: string): void;
@@ -63,7 +69,15 @@ const WAITING_MAX = 2 ** 20;
  * Returns a log that adds `fields` to every line. It writes lines synchronously, because the last
  * one before a crash matters most. The node continues if the log cannot be written.
  */
-export function createLog(level: LogLevel, fields: Fields, destination?: DestinationStream): Log {
+export function createLog(
+  { level, format }: { readonly level: LogLevel; readonly format: LogFormat },
+  fields: Readonly<Record<string, unknown>>,
+  destination: DestinationStream = standardError(),
+): Log {
+  const isTerminal = process.stderr.isTTY === true;
+  const colour = isTerminal && (process.env['NO_COLOR'] ?? '') === '';
+  const isText = format === 'text' || (format === 'auto' && isTerminal);
+  const asText = { write: (line: string) => destination.write(textLine(line, colour)) };
   return pino(
     {
       level,
@@ -76,7 +90,7 @@ export function createLog(level: LogLevel, fields: Fields, destination?: Destina
         log: (object) => withoutSecrets(object) as Record<string, unknown>,
       },
     },
-    destination ?? standardError(),
+    isText ? asText : destination,
   );
 }
 

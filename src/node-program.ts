@@ -1,12 +1,16 @@
 /** The commands that run a node, check its settings, and look at the folder of a stopped one. */
-import { rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { Command, Option } from 'commander';
-import { NODE_COMMANDS } from './cli/node-commands.js';
+import { subcommandOf } from './cli/arguments.js';
+import { describedCommand, NODE_COMMANDS } from './cli/node-commands.js';
 import { keepCompiledCode, useCompiledCode } from './compile-cache.js';
-import { type Config, ConfigError, envName, flagName, loadConfig, memberOf } from './config.js';
+import { type Config, ConfigError, flagName, loadConfig } from './config.js';
 import { checkKeyFiles } from './key-files.js';
 import { createLog, withoutSecrets } from './log.js';
+import { type ShownSettings, withSettings } from './node-help.js';
+import type { Offline } from './offline.js';
 import type { Server } from './server.js';
 import { SETTINGS } from './settings.js';
 
@@ -21,21 +25,11 @@ const KEEP_CODE_MS = 10_000;
  * more, for the same CPU time.
  */
 const HEAP_GROWTH = 50;
+/** Columns of help where there is no terminal. */
+const HELP_WIDTH = 80;
+const OF_A_CLUSTER =
+  'holds a cluster of conclave dev or npm start; name another folder: --data-dir NAME';
 const EXIT = { ok: 0, fault: 1, usage: 2, killed: 130 } as const;
-
-/** Adds a flag for every setting. */
-function withSettings(command: Command): Command {
-  command.option('-c, --config <file>', 'configuration file (JSON)');
-  for (const setting of SETTINGS) {
-    const option = new Option(`${flagName(setting.key)} <${setting.type}>`, setting.why).env(
-      // For --help only: loadConfig reads the environment, so that it can name a value's source.
-      envName(setting.key),
-    );
-    // A secret is parsed as a flag only to report what to use instead.
-    command.addOption(setting.secret ? option.hideHelp() : option);
-  }
-  return command;
-}
 
 /** Returns the configuration of a command. Prints what is wrong with it and exits otherwise. */
 function configOf(command: Command): Config {
@@ -67,9 +61,9 @@ function misused(faults: readonly string[]): never {
 }
 
 async function agent(config: Config): Promise<void> {
-  const log = createLog(config.log.level, { node: config.nodeName });
+  const log = createLog(config.log, { node: config.nodeName });
   const fatal = (error: unknown): never => {
-    log.error({ err: error }, 'the node must stop');
+    log.error({ event: 'fatal', err: error }, 'the node must stop');
     // Repeated for those who see only the terminal.
     console.error(`conclave: ${explain(error)}`);
     process.exit(EXIT.fault);
@@ -81,9 +75,9 @@ async function agent(config: Config): Promise<void> {
   const stop = (why: string): void => {
     if (stopping) process.exit(EXIT.killed);
     stopping = true;
-    log.info({ why }, 'stopping');
+    log.info({ event: 'stopping', why }, 'stopping');
     void (server?.stop() ?? Promise.resolve()).then(() => {
-      log.info({}, 'stopped');
+      log.info({ event: 'stopped' }, 'stopped');
       process.exit(EXIT.ok);
     }, fatal);
   };
@@ -94,9 +88,10 @@ async function agent(config: Config): Promise<void> {
   process.on('SIGHUP', () => {
     try {
       server?.reloadTls();
-      log.info({}, 'reloaded certificates and keys');
+      log.info({ event: 'keys_reloaded' }, 'reloaded certificates and keys');
     } catch (error) {
-      log.error({ err: error }, 'could not read certificates or keys; the old ones stay in use');
+      const what = 'could not read certificates or keys; the old ones stay in use';
+      log.error({ event: 'keys_not_reloaded', err: error }, what);
     }
   });
   try {
@@ -135,66 +130,95 @@ function explain(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/**
- * Prints the result of a command on a stopped node's folder. Otherwise prints why it failed, and
- * exits.
- */
-async function offline(work: () => Promise<unknown>): Promise<void> {
+/** Prints the result of a command without a node. Otherwise prints why it failed, and exits. */
+async function offline(command: Command, work: () => Promise<Offline>): Promise<void> {
+  const form = command.getOptionValue('output') ?? (process.stdout.isTTY ? 'table' : 'json');
+  if (form !== 'table' && form !== 'json') misused([`--output: "${form}" is not table or json`]);
   try {
-    console.log(JSON.stringify(await work(), null, 2));
+    const { value, text } = await work();
+    process.stdout.write(form === 'json' ? `${JSON.stringify(value, null, 2)}\n` : text);
   } catch (error) {
     console.error(`conclave: ${explain(error)}`);
     process.exit(EXIT.fault);
   }
 }
 
+/** The settings that the help of a command shows. */
+const SHOWN: Readonly<Record<string, ShownSettings>> = {
+  'config check': [],
+  inspect: ['dataDir'],
+  recover: ['dataDir', 'nodeName', 'raft.advertise'],
+};
+
 /** Runs a command about a node. Does not return for `agent`, which ends with the process. */
 export async function runNode(given: readonly string[], version: string): Promise<void> {
+  const words = given[0] === 'help' ? [...given.slice(1), '--help'] : given;
+  if (words[0] === 'dev') {
+    const { runDev } = await import('../cluster/dev.js');
+    return runDev(words.slice(1), { command: 'conclave dev', dir: 'conclave-dev', nodes: 1 });
+  }
   const program = new Command('conclave')
     .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.ok : EXIT.usage))
+    .configureOutput({
+      getOutHelpWidth: () => process.stdout.columns ?? HELP_WIDTH,
+      getErrHelpWidth: () => process.stderr.columns ?? HELP_WIDTH,
+    })
     .description('Replicated access control and central configuration')
     .version(version);
-  const added = new Map<string, Command>();
-  for (const [path, what] of NODE_COMMANDS) {
-    const name = path.at(-1)!;
-    const parent = path.length === 1 ? program : program.command(path[0]!);
-    added.set(name, withSettings(parent.command(name).description(what)));
+  const isAll = words.includes('--help-all');
+  for (const described of NODE_COMMANDS) {
+    const [head, below] = described.path as [string, string?];
+    const parent =
+      below === undefined ? program : (subcommandOf(program, head) ?? program.command(head));
+    const command = describedCommand(parent, described);
+    const name = described.path.join(' ');
+    if (head !== 'snapshot') withSettings(command, SHOWN[name] ?? (isAll ? 'all' : 'main'));
+    command.action((...parameters: unknown[]) => ACTIONS[name]!(command, parameters[0]));
   }
-  const on = (name: string): Command => added.get(name)!;
-  on('agent').action((_options, command: Command) => agent(runnable(command)));
-  on('check').action((_options, command: Command) => check(runnable(command)));
-  on('inspect').action((_options, command: Command) => offline(() => inspect(command)));
-  on('recover')
-    .option(
-      '--members <list>',
-      'name=host:port of each member instead; each gets a copy of this folder and recovers it ' +
-        'with the same list',
-    )
-    .option('--accept-loss', 'continue although something in the folder is damaged')
-    .action((_options, command: Command) => offline(() => recover(command)));
-  await program.parseAsync(given, { from: 'user' });
+  await program.parseAsync(isAll ? [words[0]!, '--help'] : [...words], { from: 'user' });
 }
+
+type Action = (command: Command, argument: unknown) => void | Promise<void>;
+
+const ACTIONS: Readonly<Record<string, Action>> = {
+  agent: (command) => {
+    const config = runnable(command);
+    // Each of its nodes has a folder of its own in there.
+    if (existsSync(join(config.dataDir, 'cluster.json')))
+      misused([`dataDir: ${config.dataDir} ${OF_A_CLUSTER}`]);
+    return agent(config);
+  },
+  'config check': (command) => check(runnable(command)),
+  inspect: (command, folders) =>
+    offline(command, async () => {
+      const { inspect } = await import('./offline.js');
+      const named = folders as readonly string[];
+      return inspect(named.length > 0 ? named : [configOf(command).dataDir]);
+    }),
+  recover: (command) =>
+    offline(command, async () => {
+      const { recover } = await import('./offline.js');
+      const { nodeName, dataDir, raft } = configOf(command);
+      return recover({
+        nodeName,
+        dataDir,
+        advertise: raft.advertise,
+        members: command.getOptionValue('members') as string | undefined,
+        acceptLoss: command.getOptionValue('acceptLoss') === true,
+        dryRun: command.getOptionValue('dryRun') === true,
+      });
+    }),
+  'snapshot inspect': (command, file) => readSnapshot(command, file, false),
+  'snapshot verify': (command, file) => readSnapshot(command, file, true),
+};
+
+const readSnapshot = (command: Command, file: unknown, isChecked: boolean): Promise<void> =>
+  offline(command, async () => {
+    const { snapshot } = await import('./offline.js');
+    return snapshot(file as string, isChecked);
+  });
 
 function check(config: Config): void {
   for (const warning of checkKeyFiles(config).warnings) console.error(`conclave: ${warning}`);
   console.log(JSON.stringify(withoutSecrets(config), null, 2));
-}
-
-async function inspect(command: Command): Promise<unknown> {
-  const { inspectFolder } = await import('./node/recover.js');
-  return inspectFolder(configOf(command).dataDir);
-}
-
-async function recover(command: Command): Promise<unknown> {
-  const { recoverFolder } = await import('./node/recover.js');
-  const { HANDLERS } = await import('./state/handlers.js');
-  const { nodeName, dataDir, raft } = configOf(command);
-  const given = command.getOptionValue('members') as string | undefined;
-  const alone = [{ name: nodeName, address: raft.advertise }];
-  return recoverFolder(dataDir, {
-    name: nodeName,
-    members: given?.split(',').map(memberOf) ?? alone,
-    handlers: HANDLERS,
-    acceptLoss: command.getOptionValue('acceptLoss') === true,
-  });
 }

@@ -21,13 +21,15 @@ import { Replication } from './metrics/replication.js';
 import { realClock } from './node/clock.js';
 import { openNode } from './node/node.js';
 import type { NodeOptions } from './node/options.js';
-import type { Gate } from './node/types.js';
+import type { ClusterNode } from './node/types.js';
+import { logRequest, type Members, nodeLog } from './node-log.js';
 import { releaseOf } from './release.js';
 import { Authorizers } from './service/authorizers.js';
 import type { BootstrapReset } from './service/bootstrap.js';
 import type { ClusterParts } from './service/cluster.js';
 import { configCheck } from './service/config-entries.js';
 import { Decisions } from './service/explain/decisions.js';
+import { onNoToken } from './service/first-token.js';
 import { makeGate } from './service/gate.js';
 import { Housekeeper } from './service/housekeeper.js';
 import { authMethodTypes, loginOptions } from './service/login/index.js';
@@ -66,7 +68,7 @@ export async function startServer(
   onFatal: (error: unknown) => void,
   loading?: NodeOptions['loading'],
 ): Promise<Server> {
-  log.info({ dataDir: config.dataDir }, 'opening the data folder');
+  log.info({ event: 'data_folder_opening', dataDir: config.dataDir }, 'opening the data folder');
   const opened = await openLayers(config, log, onFatal, loading);
   const { node, housekeeper } = opened;
   const refusals = new Refusals(log, () => performance.now());
@@ -85,7 +87,8 @@ export async function startServer(
   node.onChanged((keys) => {
     if (!keys.includes(RESTORE_FACT)) return;
     app.held.release();
-    log.warn({ index: restoredAt(node.view) }, 'the state was replaced by that of an archive');
+    const index = restoredAt(node.view);
+    log.warn({ event: 'state_replaced', index }, 'the state was replaced by that of an archive');
   });
   void metrics.start();
   await node.start();
@@ -100,9 +103,12 @@ export async function startServer(
   }
   const scheme = config.http.tls === undefined ? 'http' : 'https';
   const url = `${scheme}://${config.http.host}:${listener.port}`;
-  log.info({ url, raft: config.raft.advertise }, 'serving');
+  log.info({ event: 'serving', url, raft: config.raft.advertise }, 'serving');
   warnOfDangers(config, log);
   certificates.start();
+  void onNoToken(node, opened.service, config.limits.requestMs, () =>
+    tellFirstStep(config, url, log),
+  );
   return {
     url,
     reloadTls() {
@@ -155,12 +161,30 @@ function metricsOf(
   });
 }
 
+/** Logs how the first token is created. */
+function tellFirstStep({ acl, http }: Config, url: string, log: Log): void {
+  const { bootstrapSecret: secret, bootstrapSecretFile: file } = acl;
+  const more = [
+    ...(http.tls === undefined ? [] : ['--ca-file CA']),
+    ...(secret === undefined && file === undefined ? [] : ['--token-file FILE_OF_THE_SECRET']),
+  ];
+  const command = ['conclave acl bootstrap --http-addr', url, ...more].join(' ');
+  const event = 'first_token_missing';
+  log.info({ event, command }, `there is no token yet; create the first one: ${command}`);
+}
+
 /** Logs what in the configuration lets others read secrets. */
 function warnOfDangers(config: Config, log: Log): void {
   if (config.raft.insecure)
-    log.warn({}, 'raft.insecure: every user of this machine can join and read every secret');
+    log.warn(
+      { event: 'members_unprotected' },
+      'raft.insecure: every user of this machine can join and read every secret',
+    );
   if (config.http.tls === undefined && !isLoopback(config.http.host))
-    log.warn({}, 'the API is open to other machines without TLS: tokens travel in the clear');
+    log.warn(
+      { event: 'api_unprotected' },
+      'the API is open to other machines without TLS: tokens travel in the clear',
+    );
 }
 
 /** The layers below the front end. */
@@ -173,10 +197,15 @@ async function openLayers(
   onFatal: (error: unknown) => void,
   loading: NodeOptions['loading'],
 ) {
+  let opened: ClusterNode | undefined;
   // The node calls the gate, which in turn needs the node's state. No call comes before `start`.
   const replication = new Replication();
   const options: NodeOptions = {
-    ...nodeOptions(config, log, onFatal, (...asked) => gate(...asked)),
+    ...nodeOptions(config, log, {
+      onFatal,
+      gate: (...asked) => gate(...asked),
+      members: () => opened?.status().peers ?? [],
+    }),
     loading,
     measures: replication,
     decisionText: (id) => {
@@ -185,16 +214,16 @@ async function openLayers(
     },
   };
   const node = await openNode(options);
+  opened = node;
   node.onRole((change) => replication.roleChanged(change));
   const clock = realClock(onFatal);
   const nowMs = Date.now;
   const { datacenter, acl, limits } = config;
-  const { defaultPolicy } = acl;
   const managementSecret = initialManagement(config);
   const authorizers = new Authorizers({
     view: node.view,
     datacenter,
-    defaultPolicy,
+    defaultPolicy: acl.defaultPolicy,
     nowMs,
     rightsBytes: limits.rightsBytes,
   });
@@ -219,18 +248,20 @@ async function openLayers(
     // An upload ends with its request, and its last part with the request of that part.
     restoreIdleMs: 2 * (limits.receiveMs + limits.requestMs),
     secrets: { secretsGoneMs: limits.secretsGoneMs, leftAt: () => node.secretLeftAt() },
-    log: (level, message, error) => log[level](error === undefined ? {} : { err: error }, message),
+    log: (level, message, event, error) =>
+      log[level]({ event, ...(error !== undefined && { err: error }) }, message),
   });
   const service = new NodeService({ node, authorizers, clock });
   return { node, service, authorizers, decisions, housekeeper, replication };
 }
 
 function frontEnd(
-  { datacenter, acl, http, limits }: Config,
+  { datacenter, acl, http, limits, log: { level } }: Config,
   log: Log,
   parts: Layers & { readonly metrics: Metrics; readonly routes: readonly Route[] },
 ): HttpApp {
   const { service, metrics, routes, decisions } = parts;
+  const isTraced = level === 'debug';
   return createApp({
     service,
     routes,
@@ -243,8 +274,12 @@ function frontEnd(
     allowedHosts: http.allowedHosts ?? (isLoopback(http.host) ? undefined : ['*']),
     responseHeaders: http.responseHeaders,
     blockedPaths: http.blockedPaths,
-    observe: (observation) => metrics.observe(observation),
-    report: ({ error, ...event }) => log.error({ ...event, err: error }, 'a request failed'),
+    observe: (observation) => {
+      metrics.observe(observation);
+      if (isTraced) logRequest(log, observation);
+    },
+    report: ({ error, ...request }) =>
+      log.error({ event: 'request_failed', ...request, err: error }, 'a request failed'),
   });
 }
 
@@ -260,7 +295,10 @@ function listenerOptions({ http, limits }: Config, log: Log): ListenerOptions {
     keepAliveMs: limits.keepAliveMs,
     silenceMs: HELD_MS_MAX + limits.stalledMs,
     onPlainRequests: (address, count) =>
-      log.warn({ address, count }, 'a client sent http to the https port'),
+      log.warn(
+        { event: 'http_on_https_port', address, count },
+        'a client sent http to the https port',
+      ),
   };
 }
 
@@ -268,8 +306,7 @@ function listenerOptions({ http, limits }: Config, log: Log): ListenerOptions {
 function nodeOptions(
   config: Config,
   log: Log,
-  onFatal: (error: unknown) => void,
-  gate: Gate,
+  { onFatal, gate, members }: Pick<NodeOptions, 'onFatal' | 'gate'> & { members: Members },
 ): NodeOptions {
   const { raft, limits } = config;
   return {
@@ -290,8 +327,10 @@ function nodeOptions(
       pendingWrites: limits.pendingWrites,
       waitingWrites: limits.waitingWrites,
     },
-    log: (level, message) => log[level]({}, message),
-    ...(config.log.level === 'debug' && { trace: (message) => log.debug({}, message) }),
+    log: nodeLog(log, members),
+    ...(config.log.level === 'debug' && {
+      trace: (message) => log.debug({ event: 'raft_decision' }, message),
+    }),
     onFatal,
   };
 }
@@ -319,7 +358,8 @@ function joinToken(path: string | undefined, log: Log): string | undefined {
   try {
     return readFileSync(path, 'utf8').trim() || undefined;
   } catch (error) {
-    log.warn({}, `cluster.joinTokenFile: ${(error as Error).message}`);
+    const why = (error as Error).message;
+    log.warn({ event: 'join_token_unreadable' }, `cluster.joinTokenFile: ${why}`);
     return undefined;
   }
 }

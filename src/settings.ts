@@ -462,7 +462,14 @@ const LIST = [
     ...TEXT,
     default: 'info',
     choices: ['debug', 'info', 'warn', 'error', 'silent'],
-    why: 'minimum severity of logged lines; debug adds why Raft decided as it did',
+    why: 'minimum severity of logged lines; debug adds requests, and why Raft decided',
+  },
+  {
+    key: 'log.format',
+    ...TEXT,
+    default: 'auto',
+    choices: ['auto', 'text', 'json'],
+    why: 'form of logged lines; auto is text on a terminal and json elsewhere',
   },
 ] as const satisfies readonly Setting[];
 

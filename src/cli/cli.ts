@@ -17,6 +17,8 @@ export interface Call<O> {
   readonly api: Api;
   readonly print: Printer;
   readonly io: Io;
+  /** How long a command may wait and repeat, in milliseconds. */
+  readonly timeoutMs: number;
   /** Makes the program end with exit code 1 although the command did its work. */
   fails(): void;
 }
@@ -54,6 +56,7 @@ export class Cli {
     const { addresses, tls, token, namespace, output } = surroundings;
     if (options.stale === true && options.consistent === true)
       misused('--stale and --consistent exclude each other');
+    const timeoutMs = milliseconds(options.timeout ?? TIMEOUT_DEFAULT);
     const api = new Api(
       {
         addresses,
@@ -62,7 +65,7 @@ export class Cli {
         token: () => readToken(token, io.env),
         reason: options.reason,
         mode: options.stale ? 'stale' : options.consistent ? 'consistent' : undefined,
-        timeoutMs: milliseconds(options.timeout ?? TIMEOUT_DEFAULT),
+        timeoutMs,
         debug: options.debug === true,
       },
       io,
@@ -73,7 +76,7 @@ export class Cli {
     const fails = (): void => {
       this.exit = EXIT.failed;
     };
-    return { options, surroundings, api, print, io, fails };
+    return { options, surroundings, api, print, io, timeoutMs, fails };
   }
 }
 

@@ -14,5 +14,7 @@ Five things to begin with:
   5. write configuration   printf 'Kind: service-defaults\\nName: web\\n' |
                              conclave config write -
 
+To try a cluster of three on this machine: conclave dev --nodes 3
+
 conclave --help lists all commands, conclave COMMAND --help explains one.
 `;

@@ -36,13 +36,19 @@ export interface Ask {
   readonly isRead?: boolean;
   /** Sends the token; so do all but those that do without. */
   readonly withToken?: boolean;
+  /** Whether a 404 with an index is an answer: what does not exist can be awaited. */
+  readonly mayBeMissing?: boolean;
+  /** Whether the namespace and the kind of read stay out: it is about a node or its cluster. */
+  readonly isPlain?: boolean;
+  /** Whether it is sent only once, although there may be a leader later. */
+  readonly isOnce?: boolean;
   /** Sends this token in place of the usual one. */
   readonly token?: string;
   /** How long the server may hold the request, in milliseconds, besides the usual time. */
   readonly heldMs?: number;
 }
 
-/** An answer below 400. */
+/** An answer below 400, or the 404 of a request that permits it. */
 export interface Answer {
   readonly status: number;
   /** Index to wait on; 0 if the answer has none. */
@@ -118,9 +124,11 @@ export class Api {
       const message = await this.#sendAnywhere(this.#pathOf(path, ask), sent, ask.isRead === true);
       const answer = await answerOf(message);
       if (answer.status < 400) return answer;
+      if (ask.mayBeMissing === true && answer.status === 404 && answer.index > 0) return answer;
       const fault = faultOf(method, path, answer);
       const waitMs = retryAfterMs(fault, answer);
-      if (waitMs === undefined || performance.now() + waitMs > deadline) throw fault;
+      const isLast = ask.isOnce === true || waitMs === undefined;
+      if (isLast || performance.now() + waitMs > deadline) throw fault;
       if (fault.details.code === 'unavailable') this.#first += 1;
       await pause(waitMs, undefined, { signal: this.#io.signal }).catch(interrupted);
     }
@@ -146,11 +154,11 @@ export class Api {
     };
   }
 
-  #pathOf(path: string, { query, isRead }: Ask): string {
+  #pathOf(path: string, { query, isRead, isPlain = false }: Ask): string {
     const { namespace, mode } = this.#options;
     const parameters = new URLSearchParams();
-    if (namespace !== undefined) parameters.set('ns', namespace);
-    if (isRead === true && mode !== undefined) parameters.set(mode, '');
+    if (namespace !== undefined && !isPlain) parameters.set('ns', namespace);
+    if (isRead === true && mode !== undefined && !isPlain) parameters.set(mode, '');
     for (const [name, value] of Object.entries(query ?? {}))
       if (value !== undefined) parameters.set(name, value);
     const text = parameters.toString();

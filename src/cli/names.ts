@@ -8,6 +8,7 @@ import { type Entry, KINDS } from './entries.js';
 import { NAMESPACES } from './namespace.js';
 import type { ObjectType } from './objects.js';
 import { readProfiles } from './profiles.js';
+import { WATCHABLE } from './watch-command.js';
 
 type Source = (call: Call<object>, args: readonly string[]) => Promise<readonly Candidate[]>;
 
@@ -49,6 +50,9 @@ const templates: Source = async ({ api }, args) => {
   return Object.keys(all).map((value) => ({ value, what: '' }));
 };
 
+const watchable: Source = async (_call, args) =>
+  args.length > 0 ? [] : [...KINDS, ...WATCHABLE].map((value) => ({ value, what: '' }));
+
 /** Sources by option, or by the beginning of the path of a command. */
 const SOURCES: readonly (readonly [place: string, source: Source])[] = [
   ['acl policy', of(POLICIES)],
@@ -61,6 +65,7 @@ const SOURCES: readonly (readonly [place: string, source: Source])[] = [
   ['config list', kinds],
   ['config schema', kinds],
   ['config', entries],
+  ['watch', watchable],
   ['profile', profiles],
   ['completion', async () => ['bash', 'zsh', 'fish'].map((value) => ({ value, what: '' }))],
   ['--policy-name', of(POLICIES)],

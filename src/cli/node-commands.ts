@@ -1,38 +1,117 @@
 /**
- * The commands that run a node or look at its folder. Another part of the program has them; here
- * they are named, for help, suggestions and completion.
+ * The commands that run a node or read its files. Another part of the program has them; here they
+ * are described, for help, suggestions, completion and documentation.
  */
 import type { Command } from 'commander';
 import { subcommandOf } from './arguments.js';
 
-/** Paths of commands with what they do. */
-export const NODE_COMMANDS: readonly (readonly [path: readonly string[], what: string])[] = [
-  [['agent'], 'run a node until it is stopped'],
-  [['config', 'check'], 'check the settings of a node and print them'],
-  [['inspect'], 'show what the data folder of a stopped node holds'],
-  [
-    ['recover'],
-    'create a new cluster from the data folder of a stopped node whose cluster has lost its ' +
+/** A line of help: how it is written, and what it is. */
+export type Described = readonly [term: string, what: string];
+
+/** A command. */
+export interface NodeCommand {
+  readonly path: readonly string[];
+  readonly what: string;
+  readonly argument?: Described;
+  /** Its own options, besides the settings of a node. */
+  readonly options?: readonly Described[];
+  /** What the help shows below the options. */
+  readonly after?: string;
+}
+
+const OUTPUT: Described = [
+  '-o, --output <form>',
+  'table or json (default: table on a terminal, json elsewhere)',
+];
+
+/** The options of `dev`. */
+export const DEV_OPTIONS = {
+  nodes: ['--nodes <count>', '1, 3 or 5 nodes'],
+  port: ['--port <port>', 'HTTP port of the first node (default: 8501)'],
+  dir: ['--dir <folder>', 'folder of data, logs and settings'],
+  fresh: ['--fresh', 'delete the data that is there, and begin anew'],
+} as const satisfies Readonly<Record<string, Described>>;
+
+/** All of them. */
+export const NODE_COMMANDS: readonly NodeCommand[] = [
+  {
+    path: ['agent'],
+    what: 'run a node until it is stopped',
+    options: [['--help-all', 'show all settings, with their reasons']],
+    after: 'Example: conclave agent --data-dir ./node --http-port 8500',
+  },
+  {
+    path: ['dev'],
+    what: 'run a cluster on this machine until it is stopped, to try it',
+    options: Object.values(DEV_OPTIONS),
+    after: 'One node in conclave-dev/ unless other is said. The data is kept.',
+  },
+  { path: ['config', 'check'], what: 'check the settings of a node and print them' },
+  {
+    path: ['inspect'],
+    what: 'show what the data folder of a stopped node holds; compare several',
+    argument: ['[folder...]', 'data folders; that of the settings without'],
+    options: [OUTPUT],
+    after: 'Example: conclave inspect n1/data n2/data n3/data',
+  },
+  {
+    path: ['recover'],
+    what:
+      'create a new cluster from the data folder of a stopped node whose cluster has lost its ' +
       'majority for good; this node is its only member, others join it',
-  ],
+    options: [
+      [
+        '--members <list>',
+        'name=host:port of each member instead; each gets a copy of this folder and recovers it ' +
+          'with the same list',
+      ],
+      ['--accept-loss', 'continue although something in the folder is damaged'],
+      ['--dry-run', 'change nothing; say what would be done'],
+      OUTPUT,
+    ],
+    after: 'Example: conclave recover --config node.json --dry-run',
+  },
+  {
+    path: ['snapshot', 'inspect'],
+    what: 'show what a snapshot file holds; asks no server',
+    argument: ['<file>', 'a file of snapshot save'],
+    options: [OUTPUT],
+  },
+  {
+    path: ['snapshot', 'verify'],
+    what: 'check a whole snapshot file as a restore does; asks no server',
+    argument: ['<file>', 'a file of snapshot save'],
+    options: [OUTPUT],
+    after: 'Exits with 1 if it could not be restored.',
+  },
 ];
 
 /** Whether a command line names such a command. */
 export const isNodeCommand = (given: readonly string[]): boolean => {
   const words = given[0] === 'help' ? given.slice(1) : given;
-  return NODE_COMMANDS.some(([path]) => path.every((word, at) => words[at] === word));
+  return NODE_COMMANDS.some(({ path }) => path.every((word, at) => words[at] === word));
 };
 
-/** Adds the names of the commands to the program of the client. */
+/** Adds a command with what describes it. */
+export function describedCommand(parent: Command, described: NodeCommand): Command {
+  const { path, what, argument, options = [], after } = described;
+  const command = parent.command(path.at(-1)!).description(what);
+  if (argument !== undefined) command.argument(...argument);
+  for (const option of options) command.option(...option);
+  if (after !== undefined) command.addHelpText('after', `\n${after}`);
+  return command;
+}
+
+/** Adds the commands to the program of the client, which only describes them. */
 export function addNodeCommands(program: Command): void {
-  for (const [path, what] of NODE_COMMANDS) {
-    const name = path.at(-1)!;
+  for (const described of NODE_COMMANDS) {
+    const { path } = described;
+    const [head] = path as [string];
     const parent =
-      path.length === 1 ? program : (subcommandOf(program, path[0]!) ?? program.command(path[0]!));
-    parent
-      .command(name)
-      .description(what)
+      path.length === 1 ? program : (subcommandOf(program, head) ?? program.command(head));
+    describedCommand(parent, described)
       .allowUnknownOption()
+      .allowExcessArguments()
       .action(() => program.error(`error: put "${path.join(' ')}" before the options`));
   }
 }

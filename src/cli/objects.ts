@@ -37,7 +37,8 @@ export interface WatchOptions {
   readonly watch?: boolean;
 }
 
-const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+/** An ID. */
+export const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 /** The shortest beginning of an ID that is looked for. */
 const PREFIX = /^[0-9a-f][0-9a-f-]{3,35}$/i;
 /** The largest edit distance at which another name is suggested. */

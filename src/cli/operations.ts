@@ -4,6 +4,11 @@ import { open, rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { type Call, type Cli, oneNode } from './cli.js';
+import type { Sink } from './io.js';
+import { Progress, sizeText } from './progress.js';
+
+/** Where progress goes that nobody wants to see. */
+const SILENT: Sink = { write: () => {}, isTerminal: false, columns: undefined };
 
 /** Adds the commands. */
 export function addOperations(program: Command, cli: Cli): void {
@@ -14,8 +19,9 @@ export function addOperations(program: Command, cli: Cli): void {
     .argument('<file>', 'replaced if it exists')
     .action(
       cli.action(async (call, file) => {
-        const index = await saveSnapshot(call, file!);
-        call.print.text([`saved index ${index} to ${file}; it holds the secrets of all tokens\n`]);
+        const { index, bytes } = await saveSnapshot(call, file!);
+        const what = `saved index ${index} to ${file} (${sizeText(bytes)})`;
+        call.print.text([`${what}; it holds the secrets of all tokens\n`]);
       }),
     );
   snapshot
@@ -53,12 +59,16 @@ export function addOperations(program: Command, cli: Cli): void {
     );
 }
 
-/** Saves a snapshot, completely or not at all. Returns the index at which it was taken. */
-async function saveSnapshot({ api }: Call<object>, file: string): Promise<string> {
+/** Saves a snapshot, completely or not at all. Returns its index and its size. */
+async function saveSnapshot(
+  { api, io, options }: Call<object>,
+  file: string,
+): Promise<{ readonly index: string; readonly bytes: number }> {
   const answer = await api.open('GET', '/v1/snapshot');
   const part = `${file}.part`;
+  const progress = new Progress(options.quiet ? SILENT : io.err, 'saved');
   try {
-    await pipeline(answer, createWriteStream(part, { mode: 0o600 }));
+    await pipeline(answer, progress, createWriteStream(part, { mode: 0o600 }));
     const written = await open(part, 'r');
     await written.sync().finally(() => written.close());
     await rename(part, file);
@@ -66,14 +76,22 @@ async function saveSnapshot({ api }: Call<object>, file: string): Promise<string
     await rm(part, { force: true });
     throw error;
   }
-  return String(answer.headers['x-consul-index'] ?? '');
+  return { index: String(answer.headers['x-consul-index'] ?? ''), bytes: progress.bytes };
 }
 
 /** Replaces the cluster's whole state by a snapshot. */
-async function restoreSnapshot({ api }: Call<object>, file: string): Promise<void> {
+async function restoreSnapshot({ api, io, options }: Call<object>, file: string): Promise<void> {
   // Opened first, so that a problem with the file is not reported as one of the node.
   const archive = await open(file);
-  const answer = await api.open('PUT', '/v1/snapshot', archive.createReadStream());
+  const { size } = await archive.stat();
+  const progress = new Progress(options.quiet ? SILENT : io.err, 'sent', size);
+  progress.on('end', () => {
+    if (io.err.isTerminal && !options.quiet)
+      io.err.write('conclave: sent; the cluster checks it and replaces its state\n');
+  });
+  const read = archive.createReadStream();
+  read.on('error', (error) => progress.destroy(error));
+  const answer = await api.open('PUT', '/v1/snapshot', read.pipe(progress));
   answer.resume();
 }
 

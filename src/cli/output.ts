@@ -95,6 +95,12 @@ export class Printer {
     } else this.text([JSON.stringify(value, null, this.#inSeries ? 0 : 2), '\n']);
   }
 
+  /** Prints one of many events: its Ref, or all of it. */
+  async event<E extends { readonly Ref: string }>(event: E): Promise<void> {
+    if (this.format === 'name') this.text([`${event.Ref}\n`]);
+    else await this.value(event);
+  }
+
   /** Prints a table. */
   table<T>(columns: readonly Column<T>[], items: readonly T[]): void {
     const rows = items.map((item) => columns.map(({ cell }) => cell(item)));

@@ -6,6 +6,7 @@ import { addBootstrap } from './bootstrap.js';
 import { type Cli, withCommonOptions } from './cli.js';
 import { addCompletion } from './completion.js';
 import { addConfig } from './config.js';
+import { addDoctor } from './doctor.js';
 import { addExplain } from './explain.js';
 import { addLint } from './lint.js';
 import { addLogin } from './login.js';
@@ -15,8 +16,10 @@ import { addOperations } from './operations.js';
 import { addPolicy } from './policy.js';
 import { addProfile } from './profile.js';
 import { addRole } from './role.js';
+import { addStatus } from './status.js';
 import { addTemplatedPolicy } from './templated-policy.js';
 import { addToken } from './token.js';
+import { addWatch } from './watch-command.js';
 
 /** Returns the program. */
 export function programOf(cli: Cli): Command {
@@ -38,9 +41,16 @@ export function programOf(cli: Cli): Command {
     .description('Replicated access control and central configuration')
     .version(io.version)
     .addHelpText('afterAll', ({ command }) =>
-      command === program ? '' : '\nOptions of all commands: conclave --help',
+      command === program
+        ? '\nconclave alone tells five things to begin with.'
+        : '\nOptions of all commands: conclave --help',
     );
   withCommonOptions(program);
+  program.commandsGroup('What a cluster is and does:');
+  addStatus(program, cli);
+  addDoctor(program, cli);
+  addWatch(program, cli);
+  program.commandsGroup('What it stores:');
   const acl = program
     .command('acl')
     .description('tokens, policies, roles, logins and their reasons');
@@ -55,10 +65,17 @@ export function programOf(cli: Cli): Command {
   addLint(acl, policy, rule, cli);
   addNamespace(program, cli);
   addConfig(program, cli);
-  addLogin(program, cli);
+  program.commandsGroup('Operating it:');
   addOperations(program, cli);
+  program.commandsGroup('Who and where you are:');
+  addLogin(program, cli);
   addProfile(program, cli);
   addCompletion(program, cli);
+  program
+    .command('version')
+    .description('print the version of this program')
+    .action(() => io.out.write(`${io.version}\n`));
+  program.commandsGroup('Nodes on this machine:');
   addNodeCommands(program);
   return program;
 }

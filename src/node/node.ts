@@ -143,12 +143,15 @@ class Node implements RunningNode {
       onFatal: this.fail,
       onChange: (full, freeBytes) => {
         const state = full ? 'is at its reserve' : 'has room again';
-        options.log(full ? 'error' : 'info', `the disk ${state} (${freeBytes} bytes free)`);
+        const text = `the disk ${state} (${freeBytes} bytes free)`;
+        if (full) options.log('error', text, 'disk_reserve');
+        else options.log('info', text, 'disk_room');
       },
     });
     this.onChanged((keys) => {
       if (!keys.includes(LEVEL_KEY)) return;
-      options.log('info', `the cluster is at level ${levelOf(opened.store)} now`);
+      const text = `the cluster is at level ${levelOf(opened.store)} now`;
+      options.log('info', text, 'level_changed');
     });
     try {
       this.replica = this.#createReplica();
@@ -358,7 +361,8 @@ class Node implements RunningNode {
   }
 
   #roleChanged(change: RoleChange): void {
-    this.#options.log('info', roleLine(change, this.replica.loop.status().configuration));
+    const { configuration } = this.replica.loop.status();
+    this.#options.log('info', roleLine(change, configuration), 'role_changed');
     for (const listener of this.#roleListeners) listener(change);
   }
 

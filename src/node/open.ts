@@ -132,7 +132,7 @@ async function openIdentity(options: OpenOptions, disk: Disk, ids: IdSource): Pr
   await writeIdentity(dataDir, identity, disk);
   const names = initial.map(({ name }) => name).join(', ');
   const what = names === '' ? 'asks to join a cluster' : `starts the cluster of ${names}`;
-  options.log('info', `the data folder is new: the node ${what}`);
+  options.log('info', `the data folder is new: the node ${what}`, 'data_folder_new');
   return identity;
 }
 
@@ -151,6 +151,7 @@ async function repairLog(log: SegmentLog, identity: Identity, options: OpenOptio
     options.log(
       'error',
       `${what}; this node does not vote until it has those entries from its peers`,
+      'log_damaged',
     );
     await new Promise<void>((done) => log.repair(done));
   }
@@ -160,6 +161,7 @@ async function repairLog(log: SegmentLog, identity: Identity, options: OpenOptio
     'error',
     `no other voting server is known that could send the lost entries up to ${bar.index}: if ` +
       'there is none, stop this one and run "conclave recover --accept-loss"',
+    'log_without_peers',
   );
 }
 
@@ -189,7 +191,7 @@ async function repairState(
   if (damaged === undefined) return;
   const upTo = rebuildableTo(log, store);
   if (upTo === undefined) return;
-  options.log('error', `${damaged}; it is made again from the log`);
+  options.log('error', `${damaged}; it is made again from the log`, 'state_rebuilt');
   await rebuildState(log, store, { ...options, upTo });
 }
 

@@ -1,4 +1,6 @@
 /** The options of a node, with its times and limits. */
+
+import type { LogEvent } from '../log-events.js';
 import { silenceMsOf, ticksOfSilence } from '../raft/options.js';
 import type { NodeId, RaftOptions } from '../raft/types.js';
 import type { ReplicaLimits } from '../replica/options.js';
@@ -111,7 +113,7 @@ export interface NodeOptions {
   readonly frees?: (command: Command) => boolean;
   /** Returns a decision that this node made, as JSON, for other members. */
   readonly decisionText?: (id: string) => string | undefined;
-  readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
+  readonly log: (level: 'info' | 'warn' | 'error', message: string, event: LogEvent) => void;
   /** Gets what the node measures. Absent: nothing is measured, at no cost. */
   readonly measures?: NodeMeasures | undefined;
   /** Receives a line about each decision of Raft. Absent: decisions are not traced, at no cost. */

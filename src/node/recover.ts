@@ -58,6 +58,17 @@ export interface RecoveredFacts extends FolderFacts {
   readonly notApplied: number;
 }
 
+/** What to make of a folder. */
+export interface RecoverOptions {
+  readonly name: string;
+  readonly members: readonly InitialMember[];
+  readonly handlers: Handlers;
+  /** Whether to continue although something is damaged, and lose it. */
+  readonly acceptLoss?: boolean;
+  /** Absent: the real disk. Only simulations set it. */
+  readonly disk?: Disk;
+}
+
 /** Why a state is not served after an interrupted recovery. It is stored, so it never changes. */
 export const UNFINISHED = 'its recovery was begun and did not end';
 
@@ -73,18 +84,7 @@ export function inspectFolder(dataDir: string, disk = LEVEL_DISK): Promise<Folde
  * the same result. Rejects if the folder is damaged, unless `acceptLoss` is set, or if it cannot
  * make a cluster.
  */
-export function recoverFolder(
-  dataDir: string,
-  options: {
-    readonly name: string;
-    readonly members: readonly InitialMember[];
-    readonly handlers: Handlers;
-    /** Whether to continue although something is damaged, and lose it. */
-    readonly acceptLoss?: boolean;
-    /** Absent: the real disk. Only simulations set it. */
-    readonly disk?: Disk;
-  },
-): Promise<RecoveredFacts> {
+export function recoverFolder(dataDir: string, options: RecoverOptions): Promise<RecoveredFacts> {
   const { name, members, handlers, acceptLoss = false, disk = LEVEL_DISK } = options;
   if (!members.some((member) => member.name === name)) {
     throw new Error(`the members do not name this server (${name})`);

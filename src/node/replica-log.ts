@@ -15,15 +15,15 @@ export function loggedReports(log: NodeOptions['log']): Reports {
   return {
     onFault: (why) =>
       why === undefined
-        ? log('info', 'this node serves again')
-        : log('error', `this node does not serve: ${why}`),
+        ? log('info', 'this node serves again', 'node_serving')
+        : log('error', `this node does not serve: ${why}`, 'node_not_serving'),
     onHang: (why) =>
       why === undefined
-        ? log('info', 'the disks make progress again')
-        : log('error', `${why}: another server should lead`),
-    onUndecided: (why) => log('error', why),
-    onWhole: () => log('info', 'this node has all its entries again, and votes'),
-    onMembers: (what) => log('info', what),
+        ? log('info', 'the disks make progress again', 'disk_progress')
+        : log('error', `${why}: another server should lead`, 'disk_hangs'),
+    onUndecided: (why) => log('error', why, 'states_differ'),
+    onWhole: () => log('info', 'this node has all its entries again, and votes', 'log_whole'),
+    onMembers: (what) => log('info', what, 'members_changed'),
     onJoining: log,
   };
 }

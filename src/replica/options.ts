@@ -1,5 +1,7 @@
 /** What a replica is made from, and the limits it keeps. */
+
 import type { Refusal } from '../errors.js';
+import type { LogEvent } from '../log-events.js';
 import type { Trace } from '../raft/decisions.js';
 import type { NodeId, RaftCore, RoleChange } from '../raft/types.js';
 import type { LevelTable } from '../state/levels.js';
@@ -79,7 +81,7 @@ export interface ReplicaParts {
   /** See PeersParts.changed. */
   readonly onMembers?: (what: string) => void;
   /** Log lines about servers that join, and about joining a cluster. */
-  readonly onJoining?: (level: 'info' | 'warn', what: string) => void;
+  readonly onJoining?: (level: 'info' | 'warn', what: string, event: LogEvent) => void;
   /** This server stopped serving, and why; undefined: it serves again. */
   readonly onFault?: (why: string | undefined) => void;
   /**

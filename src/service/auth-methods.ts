@@ -81,7 +81,8 @@ async function writeMethod(
   // Last, so that no request is sent to an issuer for a method that is refused anyway.
   const issuer = await type.checkIssuer(body.Config, write.ns);
   if (issuer !== undefined) {
-    logger.warn({ ...shown, reason: issuer.reason }, 'the issuer of an auth method cannot be used');
+    const failed = { event: 'issuer_unusable', ...shown, reason: issuer.reason } as const;
+    logger.warn(failed, 'the issuer of an auth method cannot be used');
     reject('invalid', `Invalid Auth Method: error checking ${issuer.key}: ${NO_KEYS}`, {
       pointer: `/Config/${issuer.key}`,
       hint: 'the log of the node that answered has the reason',
@@ -99,7 +100,8 @@ async function writeMethod(
   const command: MethodSet = { type: 'method.set', v: 1, ns: write.ns, method };
   const written = await propose(service, write, command);
   if (loginLifeMs(service.view, method) === undefined) {
-    logger.warn(shown, 'an auth method without MaxTokenTTL makes tokens that never expire');
+    const what = 'an auth method without MaxTokenTTL makes tokens that never expire';
+    logger.warn({ event: 'tokens_never_expire', ...shown }, what);
   }
   return written;
 }

@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '../errors.js';
 import { timeOf } from '../languages/times.js';
+import type { LogEvent } from '../log-events.js';
 import { type ClusterNode, INTERNAL_KEY } from '../node/types.js';
 import type { ClockPort } from '../replica/ports.js';
 import { take } from '../state/links.js';
@@ -39,7 +40,7 @@ export interface HousekeeperOptions {
    */
   readonly secrets?: { readonly secretsGoneMs: number; readonly leftAt: () => number };
   /** Logs changes of a condition, not each attempt. `error` is what was thrown, unless refused. */
-  readonly log: (level: 'info' | 'warn', message: string, error?: unknown) => void;
+  readonly log: (level: 'info' | 'warn', message: string, event: LogEvent, error?: unknown) => void;
 }
 
 /** Milliseconds between rounds. Blocking queries of an expired token end within about this time. */
@@ -126,7 +127,8 @@ export class Housekeeper {
   }
 
   #succeeded(): void {
-    if (this.#failures > 0) this.#options.log('info', 'housekeeping has recovered');
+    const { log } = this.#options;
+    if (this.#failures > 0) log('info', 'housekeeping has recovered', 'housekeeping_recovered');
     this.#failures = 0;
     this.#failure = undefined;
   }
@@ -139,7 +141,7 @@ export class Housekeeper {
     if (why === this.#failure) return;
     this.#failure = why;
     const thrown = error instanceof ApiError ? [] : [error];
-    this.#options.log('warn', `housekeeping failed: ${why}`, ...thrown);
+    this.#options.log('warn', `housekeeping failed: ${why}`, 'housekeeping_failed', ...thrown);
   }
 
   #compareClocks(): void {
@@ -149,13 +151,14 @@ export class Housekeeper {
     this.#hasJumped = seconds !== undefined;
     const { log } = this.#options;
     if (seconds === undefined) {
-      log('info', 'the clock agrees again with the time that has passed');
+      log('info', 'the clock agrees again with the time that has passed', 'clock_agrees');
       return;
     }
     const what = `the clock has jumped ${seconds} s ahead of the time that has passed`;
     log(
       'warn',
       `${what}: this server deletes expired tokens that much later until it is restarted`,
+      'clock_jumped',
     );
   }
 

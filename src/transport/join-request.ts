@@ -37,7 +37,8 @@ export function requestJoin(
       connection.send({ type: 'request', id: 1, payload });
     },
     (error) => {
-      context.log('warn', `${address} cannot be asked to join: ${error.message}`);
+      const text = `${address} cannot be asked to join: ${error.message}`;
+      context.log('warn', text, 'join_unreachable');
       finish(undefined, 'unsent');
     },
   );

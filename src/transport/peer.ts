@@ -179,8 +179,9 @@ export class Peer {
   #report(problem: string): void {
     if (problem === this.#lastProblem) return;
     const where = `node ${this.id} at ${this.address}`;
-    if (problem === '') this.#context.log('info', `${where} is reachable`);
-    else this.#context.log('warn', `${where} cannot be reached: ${problem}`);
+    const { log } = this.#context;
+    if (problem === '') log('info', `${where} is reachable`, 'peer_reachable');
+    else log('warn', `${where} cannot be reached: ${problem}`, 'peer_unreachable');
     this.#lastProblem = problem;
   }
 

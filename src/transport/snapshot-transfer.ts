@@ -136,7 +136,8 @@ export class SnapshotSender {
 
   #fail(why: string): void {
     if (this.#ended) return;
-    this.#context.log('warn', `the state for node ${this.#to.id} was not sent: ${why}`);
+    const text = `the state for node ${this.#to.id} was not sent: ${why}`;
+    this.#context.log('warn', text, 'snapshot_not_sent');
     this.#end(false);
   }
 
@@ -161,7 +162,8 @@ export function receiveSnapshot(context: WireContext, connection: Connection, fr
     busy = true;
     work
       .catch((error: Error): Frame => {
-        context.log('warn', `the state from node ${from} was refused: ${error.message}`);
+        const text = `the state from node ${from} was refused: ${error.message}`;
+        context.log('warn', text, 'snapshot_refused');
         return { type: 'snapshotEnd', ok: false };
       })
       .then((answer) => {

@@ -1,4 +1,5 @@
 /** The interfaces between the network and its node. */
+import type { LogEvent } from '../log-events.js';
 import type { PeerRecord } from '../peer-record.js';
 import type { Message, NodeId } from '../raft/types.js';
 
@@ -85,7 +86,7 @@ export interface WireHandlers {
 }
 
 /** Writes a line to the node's log. */
-export type WireLog = (level: 'info' | 'warn', message: string) => void;
+export type WireLog = (level: 'info' | 'warn', message: string, event: LogEvent) => void;
 
 /** Why a peer was refused. The codes are stable. */
 export type RefusalCode =

@@ -255,7 +255,8 @@ export class Wire {
       if (this.#unprotected.has(address)) return undefined;
       this.#unprotected.add(address);
       const advice = 'give every member the same shared key, or TLS certificates';
-      this.#context.log('warn', `node ${id} at ${address} is not dialled unprotected: ${advice}`);
+      const text = `node ${id} at ${address} is not dialled unprotected: ${advice}`;
+      this.#context.log('warn', text, 'peer_unprotected');
       return undefined;
     }
     const peer = new Peer(this.#context, id, address);
@@ -289,7 +290,8 @@ export class Wire {
     if (now - (this.#refusals.get(problem) ?? -REFUSAL_LOG_MS) < REFUSAL_LOG_MS) return;
     if (this.#refusals.size >= REFUSALS_MAX) this.#refusals.clear();
     this.#refusals.set(problem, now);
-    this.#context.log('warn', `a connection from ${remote} was refused: ${problem}`);
+    const text = `a connection from ${remote} was refused: ${problem}`;
+    this.#context.log('warn', text, 'connection_refused');
   }
 
   #welcome(connection: Connection): void {

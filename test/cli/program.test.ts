@@ -20,6 +20,11 @@ describe('the program of the client', () => {
     expect(await user.done(['acl', 'policy', 'create', '-help'])).to.equal(help);
   });
 
+  it('prints its version', async () => {
+    expect(await user.done(['version'])).to.equal('0.0.0\n');
+    expect(await user.done(['--version'])).to.equal('0.0.0\n');
+  });
+
   it('fits help to the terminal', async () => {
     for (const line of (await user.done(['--help'], { columns: 80 })).split('\n'))
       expect(line.length).to.be.at.most(80);

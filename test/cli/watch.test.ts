@@ -40,4 +40,69 @@ describe('reads that go on', () => {
       'index=4&wait=5m',
     ]);
   });
+
+  it('print what is there, then each change, and end after as many as wanted', async () => {
+    const entry = (index: number, Protocol: string): RequestListener => {
+      const body = JSON.stringify({ Kind: 'service-defaults', Name: 'web', Protocol });
+      return (_request, response) => {
+        response.writeHead(200, { 'X-Consul-Index': String(index) });
+        response.end(body);
+      };
+    };
+    const address = await fake.serve(entry(7, 'http'), entry(8, 'http'), entry(9, 'grpc'));
+    const args = ['watch', 'service-defaults/web', '--changes', '1', '--http-addr', address];
+    const { code, out, err } = await user.run(args);
+    expect(code).to.equal(0);
+    expect(JSON.parse(out.slice(0, out.indexOf('}') + 1))).to.include({ Protocol: 'http' });
+    const [head, member] = out.trimEnd().split('\n').slice(-2);
+    expect(head).to.match(
+      /^\d\d:\d\d:\d\d changed config.default.service-defaults.web at index 9$/,
+    );
+    expect(member).to.equal('  Protocol: "http" → "grpc"');
+    expect(err).to.include('index 7, waiting for changes');
+  });
+
+  it('wait for what does not exist, and tell when it is created and deleted', async () => {
+    const missing =
+      (index: number): RequestListener =>
+      (_request, response) => {
+        response.writeHead(404, { 'X-Consul-Index': String(index) });
+        response.end('Requested role does not exist: ACL not found');
+      };
+    const role: RequestListener = (_request, response) => {
+      response.writeHead(200, { 'X-Consul-Index': '5' });
+      response.end(JSON.stringify({ ID: 'x', Name: 'ops' }));
+    };
+    const address = await fake.serve(missing(1), role, missing(6));
+    const args = ['watch', 'role/ops', '--changes', '2', '-o', 'json', '--http-addr', address];
+    const { code, out, err } = await user.run(args);
+    expect(code).to.equal(0);
+    const events = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(events).to.deep.equal([
+      { Index: 5, Change: 'created', Ref: 'role/default/ops', Value: { ID: 'x', Name: 'ops' } },
+      { Index: 6, Change: 'deleted', Ref: 'role/default/ops', Value: { ID: 'x', Name: 'ops' } },
+    ]);
+    expect(err).to.include('role/ops: there is none yet');
+  });
+
+  it('show no secret of tokens', async () => {
+    const tokens =
+      (SecretID: string): RequestListener =>
+      (_request, response) => {
+        response.writeHead(200, { 'X-Consul-Index': String(SecretID.length) });
+        response.end(
+          JSON.stringify([{ AccessorID: 'a', SecretID, Description: SecretID.slice(6) }]),
+        );
+      };
+    for (const form of ['table', 'json']) {
+      const address = await fake.serve(tokens('secret1'), tokens('secret22'));
+      const args = ['watch', 'tokens', '--changes', '1', '-o', form, '--http-addr', address];
+      expect((await user.run(args)).out)
+        .to.include('a')
+        .and.not.include('secret');
+    }
+  });
 });

@@ -74,7 +74,7 @@ describe('certificate and key files', function () {
         raft: { port: 0, tls: member({ ca }) },
       }),
     );
-    const log = createLog('silent', {});
+    const log = createLog({ level: 'silent', format: 'json' }, {});
     const server = await startServer(loadConfig({ file }), log, (error) => {
       throw error;
     });

@@ -1,19 +1,24 @@
 import { spawnSync } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { createLog, withoutSecrets } from '../../src/log.js';
+import { LOG_EVENTS } from '../../src/log-events.js';
 
 describe('log', () => {
   const lines: string[] = [];
-  const log = createLog('info', { node: 'n1' }, { write: (line: string) => void lines.push(line) });
+  const destination = { write: (line: string) => void lines.push(line) };
+  const log = createLog({ level: 'info', format: 'json' }, { node: 'n1' }, destination);
+  const event = 'request_failed';
   const planted = 'b1gs3cr3t-planted-0000';
 
   it('writes one JSON object per line with level, time and node', () => {
-    log.warn({ address: '127.0.0.1:1' }, 'peer away');
+    log.warn({ event: 'peer_unreachable', address: '127.0.0.1:1' }, 'peer away');
     const line = JSON.parse(lines.at(-1)!);
     expect(line).to.include({
       level: 'warn',
       node: 'n1',
+      event: 'peer_unreachable',
       address: '127.0.0.1:1',
       msg: 'peer away',
     });
@@ -22,7 +27,7 @@ describe('log', () => {
 
   it('writes nothing below its level', () => {
     const before = lines.length;
-    log.debug({}, 'chatter');
+    log.debug({ event: 'request' }, 'chatter');
     expect(lines).to.have.length(before);
   });
 
@@ -40,7 +45,7 @@ describe('log', () => {
       { err: new Error('outer', { cause: { secret: planted } }) },
     ];
     for (const fields of hiding) {
-      log.error(fields, 'something');
+      log.error({ event, ...fields }, 'something');
       expect(lines.at(-1))
         .not.to.include(planted)
         .and.not.to.include(Buffer.from(planted).toString('base64'));
@@ -52,8 +57,8 @@ describe('log', () => {
     const module = new URL('../../src/log.js', import.meta.url).href;
     const script = `
       const { createLog } = await import(${JSON.stringify(module)});
-      const log = createLog('info', {});
-      for (let i = 0; i < 3; i++) log.error({}, 'the disk is full');
+      const log = createLog({ level: 'info', format: 'auto' }, {});
+      for (let i = 0; i < 3; i++) log.error({ event: 'fatal' }, 'the disk is full');
       console.log('alive');`;
     // Opened read-only: every write to it fails.
     const broken = openSync(process.execPath, 'r');
@@ -70,7 +75,30 @@ describe('log', () => {
     });
     const shown = withoutSecrets({ err: new Error('outer', { cause: new Error('inner') }) });
     expect(shown).to.have.nested.property('err.cause.message', 'inner');
-    log.error({ err: new TypeError('outer', { cause: new Error('inner') }) }, 'failed');
+    const err = new TypeError('outer', { cause: new Error('inner') });
+    log.error({ event, err }, 'failed');
     expect(JSON.parse(lines.at(-1)!).err).to.include({ type: 'TypeError', message: 'outer' });
+  });
+
+  it('is text for people where it is asked for, with the stack of an error', () => {
+    const text = createLog({ level: 'info', format: 'text' }, { node: 'n1' }, destination);
+    text.info({ event: 'serving', url: 'http://a:1', raft: 'a:2' }, 'serving');
+    expect(lines.at(-1)).to.match(
+      /^\d\d:\d\d:\d\d\.\d{3} info {2}n1 serving {2}url=http:\/\/a:1 raft=a:2 \[serving\]\n$/,
+    );
+    text.error({ event: 'fatal', err: new Error('broken'), token: planted }, 'the node must stop');
+    expect(lines.at(-1)).to.match(/\[fatal\]\n {4}Error: broken\n {8}at /);
+    expect(lines.at(-1)).to.include('token=hidden').and.not.include(planted);
+  });
+
+  it('uses each name of its list somewhere', () => {
+    const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts') && name !== 'log-events.ts')
+      .map((name) => readFileSync(join('src', name), 'utf8'))
+      .join('\n');
+    for (const name of Object.keys(LOG_EVENTS)) {
+      expect(name).to.match(/^[a-z]+(_[a-z]+)*$/);
+      expect(sources.includes(`'${name}'`), name).to.equal(true);
+    }
   });
 });

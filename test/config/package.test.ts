@@ -16,6 +16,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
+import { freePorts } from '../../cluster/ports.js';
 
 interface Manifest {
   readonly version: string;
@@ -107,6 +108,29 @@ describe('the package that npm packs', function () {
     expect(run('--version').trim()).to.equal(manifest.version);
     expect(run('agent', '--help')).to.include('--http-port <integer>').and.include('--data-dir');
     expect(readdirSync(empty)).to.deep.equal([]);
+  });
+
+  it('runs a cluster from an empty folder, whose lines use the package', async () => {
+    const [port] = await freePorts(1);
+    const dev = spawn(process.execPath, [program, 'dev', '--port', String(port)], { cwd: empty });
+    const ended = once(dev, 'exit');
+    try {
+      for await (const line of createInterface({ input: dev.stdout }))
+        if (line.startsWith('leader n1')) break;
+      const lines = ['. conclave-dev/env', 'conclave config write conclave-dev/web.yaml'];
+      const { stdout, stderr, status } = spawnSync('sh', ['-c', lines.join('\n')], {
+        cwd: empty,
+        encoding: 'utf8',
+      });
+      expect(status, stderr).to.equal(0);
+      expect(stdout).to.include('config/default/service-defaults/web');
+      const wrapper = readFileSync(join(empty, 'conclave-dev', 'bin', 'conclave'), 'utf8');
+      expect(wrapper).to.include(join(installed, 'dist', 'program', 'main.js'));
+    } finally {
+      dev.kill('SIGINT');
+    }
+    expect(await ended).to.deep.equal([0, null]);
+    rmSync(join(empty, 'conclave-dev'), { recursive: true });
   });
 
   it('names files and lines of the source in stack traces, if asked for', () => {

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
@@ -16,9 +17,10 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { type LocalCluster, planCluster, startCluster } from '../../cluster/local.js';
 import { freePorts } from '../../cluster/ports.js';
+import { LOG_EVENTS } from '../../src/log-events.js';
+import { until } from '../cluster/operator.js';
 
 const MAIN = fileURLToPath(new URL('../../program/main.js', import.meta.url));
-const START = fileURLToPath(new URL('../../cluster/start.js', import.meta.url));
 
 /** Runs a program until it exits. */
 function run(program: string, args: string[], options: { cwd?: string; env?: object } = {}) {
@@ -87,6 +89,16 @@ describe('a node as a process', function () {
     expect(log).to.include('"serving"');
     expect(log).to.include('"the data folder is new: the node starts the cluster of n1"');
     expect(log).to.match(/"leader in term \d+"/);
+    const lines = log
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    for (const { event } of lines) expect(Object.keys(LOG_EVENTS)).to.include(event);
+    const requests = lines.filter(({ event }) => event === 'request');
+    const self = { route: '/v1/acl/token/self', method: 'GET', level: 'debug' };
+    expect(requests.some((one) => Object.entries(self).every(([k, v]) => one[k] === v))).to.equal(
+      true,
+    );
     for (const text of [log, ...shown])
       for (const secret of [planted, cluster.token, 'unknown-secret-5ec2e700'])
         expect(text).not.to.include(secret);
@@ -266,84 +278,98 @@ describe('a node as a process', function () {
   });
 });
 
-describe('npm start', function () {
+describe('help about nodes', () => {
+  const helpOf = async (...args: string[]): Promise<string> => {
+    const { code, out } = await run(MAIN, args);
+    expect(code).to.equal(0);
+    for (const line of out.split('\n')) expect(line.length, line).to.be.at.most(80);
+    return out;
+  };
+
+  it('shows the settings that matter in groups, with defaults and choices', async () => {
+    const help = await helpOf('agent', '--help');
+    expect(help)
+      .to.include('\nAPI:\n  --http-host')
+      .and.match(/0 for a free\s+one/);
+    expect(help)
+      .to.match(/\(default:\s+8500\)/)
+      .and.match(/allow,\s+deny;\s+default:\s+deny/);
+    expect(help).not.to.include('--limits-').and.not.include('--acl-initial-management <');
+    const all = await helpOf('agent', '--help-all');
+    expect(all).to.include('--limits-body-bytes').and.not.include('--acl-initial-management <');
+  });
+
+  it('shows the options of commands that read files, and few settings', async () => {
+    const help = await helpOf('help', 'recover');
+    expect(help).to.include('--accept-loss').and.include('--dry-run').and.include('--data-dir');
+    expect(help).not.to.include('--http-port');
+    expect(await helpOf('snapshot', 'verify', '--help')).to.include('Exits with 1');
+    expect(await helpOf('dev', '--help')).to.include('default: 1, or those of the data');
+    expect(await helpOf('help', 'config', 'check')).to.include('--help-all');
+  });
+});
+
+describe('a node that is started without a configuration', function () {
   this.timeout(60_000);
-  const dir = mkdtempSync(join(tmpdir(), 'conclave-start-'));
+  const dir = mkdtempSync(join(tmpdir(), 'conclave-alone-'));
+  const flags = ['--http-port', '0', '--raft-port', '0', '--raft-advertise', '127.0.0.1:8300'];
   after(() => rmSync(dir, { recursive: true, force: true }));
 
-  it('starts a cluster, prints lines that work when pasted, and stops on an interrupt', async () => {
-    const ports = await freePorts(1);
-    const args = [START, '--nodes', '1', '--port', String(ports[0])];
-    const child = spawn(process.execPath, args, { cwd: dir });
-    let out = '';
-    const watching = new Promise<void>((resolve) => {
-      child.stdout.on('data', (chunk) => {
-        out += chunk;
-        if (/leader n1/.test(out)) resolve();
+  /** Runs a node until `work` is done with its URL. Returns its log. */
+  async function withNode(
+    work: (url: string, log: () => string) => Promise<void>,
+  ): Promise<string> {
+    const child = spawn(process.execPath, [MAIN, 'agent', ...flags], { cwd: dir });
+    const ended = once(child, 'close');
+    let log = '';
+    const url = await new Promise<string>((resolve, reject) => {
+      child.stderr.on('data', (chunk) => {
+        log += chunk;
+        const [, found] = /"url":"([^"]+)"/.exec(log) ?? [];
+        if (found !== undefined) resolve(found);
       });
+      ended.then(() => reject(new Error(log)));
     });
-    const ended = new Promise((resolve) => child.on('close', resolve));
-    await Promise.race([watching, ended]);
-    const curls = out.split('\n').filter((line) => line.startsWith('curl '));
-    expect(curls).to.have.length(3);
-    const shell = async (line: string): Promise<string> =>
-      (
-        await run('-e', [
-          `process.stdout.write(require('child_process').execSync(${JSON.stringify(line)}))`,
-        ])
-      ).out;
-    expect(JSON.parse(await shell(curls[0]!))).to.include({ Name: 'hello' });
-    expect(JSON.parse(await shell(curls[1]!))).to.include({ Name: 'hello' });
-    const { token, nodes } = JSON.parse(readFileSync(join(dir, 'data', 'cluster.json'), 'utf8'));
-    const held = shell(curls[2]!.replace('wait=60s', 'wait=1s'));
-    expect(JSON.parse(await held)).to.include({ Name: 'hello' });
-    expect(out).to.include(token).and.to.include(nodes[0].url);
-    child.kill('SIGINT');
-    expect(await ended).to.equal(0);
-    expect(existsSync(nodes[0].pidFile)).to.equal(false);
-  });
+    try {
+      await work(url, () => log);
+    } finally {
+      child.kill('SIGTERM');
+      await ended;
+    }
+    return log;
+  }
 
-  it('refuses, in one line, a folder that it did not create', async () => {
-    const foreign = mkdtempSync(join(dir, 'foreign-'));
-    await run('-e', ['require("fs").mkdirSync("data"); require("fs").writeFileSync("data/x","")'], {
-      cwd: foreign,
+  it('tells the next step until there is a token', async () => {
+    await withNode(async (url, log) => {
+      const [line] = await until(
+        async () =>
+          log()
+            .split('\n')
+            .filter((each) => each.includes('acl bootstrap')),
+        (found) => found.length > 0,
+      );
+      const { command } = JSON.parse(line!);
+      expect(command).to.equal(`conclave acl bootstrap --http-addr ${url}`);
+      const { code, out } = await run(MAIN, command.split(' ').slice(1));
+      expect(code).to.equal(0);
+      expect(out).to.include('SecretID');
     });
-    const { code, err } = await run(START, [], { cwd: foreign });
-    expect(code).to.equal(1);
-    expect(err).to.match(/^data\/ is not empty .*\n$/);
-  });
-
-  it("refuses, in one line, a number of nodes that differs from the data's", async () => {
-    const { code, err } = await run(START, ['--nodes', '3'], { cwd: dir });
-    expect(code).to.equal(1);
-    expect(err).to.match(/^data\/ contains a cluster of 1 nodes; .*--fresh.*\n$/);
-  });
-
-  it("refuses, in one line, ports that differ from the data's", async () => {
-    const { code, err } = await run(START, ['--port', '9'], { cwd: dir });
-    expect(code).to.equal(1);
-    expect(err).to.match(/^data\/ contains a cluster on port \d+; .*--fresh.*\n$/);
-  });
-
-  it('refuses, in one line, ports that are in use', async () => {
-    const [port] = await freePorts(1);
-    const taken = createServer().listen(port, '127.0.0.1');
-    const elsewhere = mkdtempSync(join(dir, 'elsewhere-'));
-    const { code, err } = await run(START, ['--nodes', '1', '--port', String(port)], {
-      cwd: elsewhere,
+    const log = await withNode(async (url) => {
+      await until(
+        async () => (await fetch(`${url}/v1/health/ready`)).status,
+        (status) => status === 200,
+      );
     });
-    taken.close();
-    expect(code).to.equal(1);
-    expect(err).to.equal(`port ${port} is in use by another program; choose another with --port\n`);
+    expect(log).not.to.include('acl bootstrap');
   });
 
-  it('writes a plan that only its owner can read', async () => {
-    const plan = await planCluster({ nodes: 3, dir: join(dir, 'plan') });
-    const { mode } = await import('node:fs').then((fs) =>
-      fs.statSync(join(plan.dir, 'cluster.json')),
+  it('refuses the folder of a cluster of npm start, and says what to do', async () => {
+    await planCluster({ nodes: 3, dir: join(dir, 'other', 'data') });
+    const { code, err } = await run(MAIN, ['agent', ...flags], { cwd: join(dir, 'other') });
+    expect(code).to.equal(2);
+    expect(err).to.equal(
+      'conclave: dataDir: data holds a cluster of conclave dev or npm start; ' +
+        'name another folder: --data-dir NAME\n',
     );
-    expect(mode & 0o777).to.equal(0o600);
-    expect(plan.file).to.include({ kind: 'service', prefix: 'X-Service' });
-    expect(plan.file.nodes).to.have.length(3);
   });
 });

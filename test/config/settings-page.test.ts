@@ -1,7 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { cliPage } from '../../scripts/docs/cli-page.js';
+import { logPage } from '../../scripts/docs/log-page.js';
 import { settingsPage } from '../../scripts/docs/settings-page.js';
+
+describe('docs/log.md', () => {
+  it('is up to date with npm run docs', () => {
+    expect(readFileSync('docs/log.md', 'utf8') === logPage(), 'stale: npm run docs').to.equal(true);
+  });
+});
 
 describe('docs/cli.md', () => {
   it('is up to date with npm run docs', () => {

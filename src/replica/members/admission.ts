@@ -3,7 +3,9 @@
  * admits, becomes a member. Any other server is told to wait. It asks again every second, so a new
  * leader soon knows who waits, and nothing is stored.
  */
+
 import { type Refusal, refusal } from '../../errors.js';
+import type { LogEvent } from '../../log-events.js';
 import type { NodeId } from '../../raft/types.js';
 import { joinTokens, setJoinTokens } from '../../state/join-tokens.js';
 import { encodeProposal } from '../../state/proposal.js';
@@ -27,7 +29,7 @@ export interface AdmissionParts {
   readonly membership: Membership;
   readonly levels: Levels;
   readonly newId: () => string;
-  readonly log: (level: 'info' | 'warn', message: string) => void;
+  readonly log: (level: 'info' | 'warn', message: string, event: LogEvent) => void;
 }
 
 /** Milliseconds after which a server that does not ask again is forgotten. */
@@ -89,7 +91,8 @@ export class Admission {
     const { clock, log } = this.#parts;
     const { id, name, address } = server;
     if (!this.#waiting.has(id)) {
-      log('info', `${name} (${id}) at ${address} asks to join and waits for an operator`);
+      const text = `${name} (${id}) at ${address} asks to join and waits for an operator`;
+      log('info', text, 'join_waiting');
       const [oldest] = this.#waiting.keys();
       if (oldest !== undefined && this.#waiting.size >= WAITING_MAX) this.#waiting.delete(oldest);
     }
@@ -117,8 +120,8 @@ export class Admission {
     }
     if (found === undefined || found.Server !== undefined) {
       const { id, name, address } = server;
-      if (!this.#waiting.has(id))
-        log('warn', `${name} (${id}) at ${address} shows a join token that is not valid`);
+      const text = `${name} (${id}) at ${address} shows a join token that is not valid`;
+      if (!this.#waiting.has(id)) log('warn', text, 'join_token_invalid');
       const why = 'The join token is unknown, was used by another server, or has expired';
       this.#wait(request, () => done(refused('permission_denied', why)));
       return;

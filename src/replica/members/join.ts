@@ -3,6 +3,7 @@
  * admitted it. Also how a member forwards such requests, and how it reports that its own name or
  * address changed.
  */
+import type { LogEvent } from '../../log-events.js';
 import type { PeerRecord } from '../../peer-record.js';
 import type { NodeId } from '../../raft/types.js';
 import type { RaftLoop } from '../loop.js';
@@ -35,7 +36,7 @@ export interface JoinParts {
    * any were.
    */
   readonly isBelieved: (joiner: Joiner) => boolean;
-  readonly log: (level: 'info' | 'warn', message: string) => void;
+  readonly log: (level: 'info' | 'warn', message: string, event: LogEvent) => void;
 }
 
 /** Milliseconds that a change of the membership may take. */
@@ -109,7 +110,8 @@ export class Join {
     const known = members.find(({ id }) => id === nodeId);
     if (this.#stopped || known === undefined) return;
     if (known.address === address && known.name === name) return;
-    log('info', `moved from ${known.address} to ${address}: telling the others`);
+    const text = `moved from ${known.address} to ${address}: telling the others`;
+    log('info', text, 'address_changed');
     const request = { type: 'add' as const, server: this.#facts() };
     for (const { id } of members) if (id !== nodeId) rpc.notify(id, request, AGAIN_MS);
     rpc.callLeader(request, AGAIN_MS, () => {});
@@ -130,8 +132,8 @@ export class Join {
         return;
       }
       // The wire has logged why a request could not be sent.
-      if (fate !== 'unsent')
-        log('warn', `${address} did not take this node into its cluster: ${reasonOf(response)}`);
+      const text = `${address} did not take this node into its cluster: ${reasonOf(response)}`;
+      if (fate !== 'unsent') log('warn', text, 'join_refused');
       clock.after(AGAIN_MS, () => this.#join(addresses, attempt + 1));
     });
   }
@@ -139,7 +141,7 @@ export class Join {
   #joined(response: Extract<RpcResponse, { type: 'joined' }>, address: string): void {
     const { identity, log } = this.#parts;
     const { clusterId } = response;
-    log('info', `joined the cluster ${clusterId} through ${address}`);
+    log('info', `joined the cluster ${clusterId} through ${address}`, 'joined');
     const seen = introduced(identity.get(), response.seen);
     identity.save({ clusterId, seen, removed: withRemoved([], response.removed) });
   }

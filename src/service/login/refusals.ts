@@ -53,7 +53,7 @@ export class Refusals {
     this.#written += 1;
     const { Name, Namespace, Type } = method ?? {};
     const where = { authMethod: Name, namespace: Namespace, type: Type };
-    this.#log.warn({ ...where, cause, reason }, 'login refused');
+    this.#log.warn({ event: 'login_refused', ...where, cause, reason }, 'login refused');
   }
 
   /** Starts a new window when the last one is over, and logs how many lines that one left out. */
@@ -61,7 +61,7 @@ export class Refusals {
     const now = this.#nowMs();
     if (now - this.#sinceMs < WINDOW_MS) return;
     if (this.#unwritten > 0) {
-      const left = { count: this.#unwritten };
+      const left = { event: 'logins_not_logged', count: this.#unwritten } as const;
       this.#log.warn(left, 'further refused logins were not logged');
     }
     this.#lines.clear();

@@ -1,0 +1,252 @@
+/** `doctor`: looks for what an operator should mend, and exits with 1 if there is anything. */
+import type { Command } from 'commander';
+import { certificateEnd } from './certificate.js';
+import type { Call, Cli } from './cli.js';
+import { type ClusterView, clusterOf, serversOf } from './cluster.js';
+import { Fault } from './fault.js';
+import type { Shape } from './output.js';
+import { sizeText } from './progress.js';
+
+/** What was looked at, and what was found. */
+export interface Finding {
+  readonly Check: string;
+  readonly Result: 'ok' | 'warning' | 'error';
+  readonly Text: string;
+}
+
+/** A day, in milliseconds. */
+const DAY_MS = 86_400_000;
+/** A certificate that ends sooner is found: time enough to renew it. */
+const CERTIFICATE_DAYS = 30;
+/** Difference of clocks that is found. The header has whole seconds, and travels. */
+const CLOCK_SECONDS = 5;
+/** Seconds for which a disk may hold a write. */
+const DISK_SECONDS = 1;
+
+const SHAPE: Shape<Finding> = {
+  columns: [
+    {
+      head: '',
+      cell: ({ Result }) => ({
+        text: Result,
+        paint: Result === 'ok' ? 'green' : Result === 'error' ? 'red' : 'yellow',
+      }),
+    },
+    { head: 'CHECK', cell: ({ Check }) => Check },
+    { head: 'FOUND', cell: ({ Text }) => Text },
+  ],
+  fields: () => [],
+  ref: ({ Check }) => `check/${Check}`,
+};
+
+/** Adds `doctor`. */
+export function addDoctor(program: Command, cli: Cli): void {
+  program
+    .command('doctor')
+    .description('look for what should be mended: members, level, disks, certificates, policies')
+    .addHelpText(
+      'after',
+      '\nName all nodes by --http-addr to have each of them looked at.\n' +
+        'Exits with 1 if there is anything to mend. It needs operator:read and agent:read.',
+    )
+    .action(
+      cli.action(async (call) => {
+        const found = await diagnose(cli, call);
+        const bad = found.filter(({ Result }) => Result !== 'ok');
+        // What is to be mended is read in full, so no line of it is cut.
+        if (call.print.format === 'table') call.print.text(found.map(lineOf));
+        else await call.print.list(found, SHAPE);
+        if (bad.length > 0) call.fails();
+      }),
+    );
+}
+
+const lineOf = ({ Check, Result, Text }: Finding): string =>
+  `${(Result === 'ok' ? 'ok' : Result).padEnd(7)}  ${Check.padEnd(12)}  ${Text}\n`;
+
+async function diagnose(cli: Cli, call: Call<object>): Promise<readonly Finding[]> {
+  const found: Finding[] = [];
+  const { addresses } = call.surroundings;
+  const nodes: Node[] = [];
+  for (const address of addresses) nodes.push(await look(cli, call, address));
+  for (const { findings } of nodes) found.push(...findings);
+  const versions = new Set(nodes.flatMap(({ version }) => version ?? []));
+  if (nodes.length > 1 && versions.size > 0)
+    found.push(
+      versions.size === 1
+        ? ok('version', [...versions][0]!)
+        : warning('version', `nodes run ${[...versions].join(' and ')}: finish the upgrade`),
+    );
+  const answering = nodes.find(({ version }) => version !== undefined);
+  if (answering === undefined) return found;
+  const first = cli.callOf({ ...call.options, httpAddr: answering.address.href });
+  try {
+    const view = await clusterOf(first);
+    return [...found, ...clusterFindings(view), ...(view.isStale ? [] : [await lint(first)])];
+  } finally {
+    await first.api.close();
+  }
+}
+
+const ok = (Check: string, Text: string): Finding => ({ Check, Result: 'ok', Text });
+const warning = (Check: string, Text: string): Finding => ({ Check, Result: 'warning', Text });
+const error = (Check: string, Text: string): Finding => ({ Check, Result: 'error', Text });
+
+/** A node that was asked for. */
+interface Node {
+  readonly address: URL;
+  /** Undefined if it does not answer. */
+  readonly version: string | undefined;
+  readonly findings: readonly Finding[];
+}
+
+/** Looks at one node. */
+async function look(cli: Cli, call: Call<object>, address: URL): Promise<Node> {
+  const one = cli.callOf({ ...call.options, httpAddr: address.href });
+  const { api } = one;
+  const plain = { isPlain: true, isOnce: true };
+  const place = address.host;
+  try {
+    const answer = await api.get('/v1/agent/version', { ...plain, withToken: false });
+    const { HumanVersion: version } = answer.json<{ HumanVersion: string }>();
+    const findings = [
+      await ready(one, place),
+      ...(await metrics(one, place)),
+      ...clock(place, answer.header('Date')),
+      ...(await certificate(one, address)),
+    ];
+    return { address, version, findings };
+  } catch (problem) {
+    if (!(problem instanceof Fault)) throw problem;
+    const text = [problem.message, problem.details.hint].filter(Boolean).join('; ');
+    const code = problem.details.code;
+    if (code === 'permission_denied' || code === 'acl_not_found') throw problem;
+    return { address, version: undefined, findings: [error('node', text)] };
+  } finally {
+    await api.close();
+  }
+}
+
+async function ready({ api }: Call<object>, place: string): Promise<Finding> {
+  try {
+    await api.get('/v1/health/ready', { isPlain: true, isOnce: true, withToken: false });
+    return ok('node', `${place} is ready`);
+  } catch (problem) {
+    if (!(problem instanceof Fault)) throw problem;
+    return error('node', `${place}: ${problem.message}`);
+  }
+}
+
+/** A line of Prometheus' text: its labels as text, and its value. */
+interface Sample {
+  readonly labels: string;
+  readonly value: number;
+}
+
+/** Returns the samples of a metric in Prometheus' text. */
+export const samplesIn = (text: string, name: string): readonly Sample[] =>
+  text.split('\n').flatMap((line) => {
+    const [, labels, value] = /^[a-z_]+(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
+    const isIt = line.startsWith(`${name} `) || line.startsWith(`${name}{`);
+    return isIt && value !== undefined ? [{ labels: labels ?? '', value: Number(value) }] : [];
+  });
+
+async function metrics({ api }: Call<object>, place: string): Promise<readonly Finding[]> {
+  const query = { format: 'prometheus' };
+  const { text } = await api.get('/v1/agent/metrics', { query, isPlain: true, isOnce: true });
+  const differs = (samplesIn(text, 'conclave_state_differing_total')[0]?.value ?? 0) > 0;
+  const ends = samplesIn(text, 'conclave_tls_not_after_timestamp_seconds');
+  return [
+    diskFinding(text, place),
+    ...(differs ? [error('state', `${place}: a member's state differs from the others'`)] : []),
+    ...ends.map(({ labels, value }) => {
+      const use = /use="([^"]*)"/.exec(labels)?.[1] ?? 'TLS';
+      return ending(`${place}: the certificate for ${use}`, new Date(value * 1000));
+    }),
+  ];
+}
+
+/** What the metrics of a node say about its disk. */
+export function diskFinding(text: string, place: string): Finding {
+  const of = (name: string): number | undefined => samplesIn(text, name)[0]?.value;
+  const waits = ['conclave_raft_log_wait_seconds', 'conclave_state_wait_seconds'];
+  const longest = Math.max(...waits.map((name) => of(name) ?? 0));
+  const free = of('conclave_disk_free_bytes');
+  const room = free === undefined ? 'has room' : `has ${sizeText(free)} free`;
+  if ((of('conclave_faulted') ?? 0) > 0)
+    return error('disk', `${place}: a disk is at its reserve, or hangs: see its log`);
+  if (longest > DISK_SECONDS)
+    return warning('disk', `${place}: a disk has held a write for ${longest.toFixed(1)} s`);
+  return ok('disk', `${place} ${room} and makes progress`);
+}
+
+function clock(place: string, date: string | undefined): readonly Finding[] {
+  const aheadMs = Date.parse(date ?? '') - Date.now();
+  const seconds = Math.round(Math.abs(aheadMs) / 1000);
+  if (Number.isNaN(seconds) || seconds <= CLOCK_SECONDS) return [];
+  const way = aheadMs > 0 ? 'ahead of' : 'behind';
+  return [warning('clock', `${place} is ${seconds} s ${way} this machine: tokens expire by it`)];
+}
+
+async function certificate(call: Call<object>, address: URL): Promise<readonly Finding[]> {
+  const { host } = address;
+  if (address.protocol !== 'https:') {
+    const isLocal = /^(localhost|127\.|\[::1\])/.test(address.hostname);
+    return isLocal
+      ? []
+      : [warning('certificate', `${host} speaks http: tokens travel in the clear`)];
+  }
+  const end = await certificateEnd(address, call.surroundings.tls);
+  return end === undefined ? [] : [ending(`${host}: the certificate`, end)];
+}
+
+function ending(what: string, end: Date): Finding {
+  const days = Math.floor((end.getTime() - Date.now()) / DAY_MS);
+  const text = `${what} ends on ${end.toISOString().slice(0, 10)}, in ${days} days`;
+  return days < CERTIFICATE_DAYS ? warning('certificate', text) : ok('certificate', text);
+}
+
+/** What the members as a whole are found to be. */
+export function clusterFindings(view: ClusterView): readonly Finding[] {
+  const { autopilot, level } = view;
+  const servers = serversOf(view);
+  const leader = servers.find(({ Status }) => Status === 'leader');
+  if (view.isStale || leader === undefined)
+    return [error('leader', 'there is none: too few voters are connected with each other')];
+  const ill = servers.filter(({ Healthy }) => !Healthy).map(({ Name }) => Name);
+  const voters = autopilot.Voters?.length ?? 0;
+  const learners = servers.filter(({ Status }) => Status === 'non-voter').map(({ Name }) => Name);
+  const { Level, Supported, Waiting } = level;
+  return [
+    ok('leader', `${leader.Name} at ${leader.Address}`),
+    ill.length > 0
+      ? error('members', `not healthy: ${ill.join(', ')}`)
+      : ok('members', `${servers.length} healthy`),
+    autopilot.FailureTolerance === 0 && voters > 1
+      ? error('tolerance', 'without one voter more nothing can be written')
+      : ok('tolerance', `${autopilot.FailureTolerance} of ${voters} voters can be lost`),
+    ...(voters % 2 === 0
+      ? [warning('voters', `${voters} voters bear no more losses than ${voters - 1}`)]
+      : []),
+    ...(learners.length > 0
+      ? [warning('learners', `do not vote yet: ${learners.join(', ')}`)]
+      : []),
+    Level < Supported
+      ? warning('level', `${Level}, of ${Supported}: waiting for ${Waiting.join(', ')}`)
+      : ok('level', String(Level)),
+  ];
+}
+
+async function lint({ api }: Call<object>): Promise<Finding> {
+  try {
+    const answer = await api.get('/v1/acl/lint', { isPlain: true, isOnce: true });
+    const { Findings: all } = answer.json<{ Findings: { readonly Severity: string }[] }>();
+    const bad = all.filter(({ Severity }) => Severity !== 'info');
+    if (bad.length === 0) return ok('policies', 'nothing is doubtful');
+    return warning('policies', `${bad.length} findings: conclave acl lint shows them`);
+  } catch (problem) {
+    const isOld = problem instanceof Fault && problem.details.code === 'no_endpoint';
+    if (isOld) return ok('policies', 'not looked at: the server has no lint');
+    throw problem;
+  }
+}

@@ -1,0 +1,24 @@
+/** How a node's own reports become lines of the log. */
+import type { Observation } from './http/options.js';
+import type { Log } from './log.js';
+import type { NodeOptions } from './node/options.js';
+
+/** The members that are known, once the node is open. */
+export type Members = () => readonly { readonly id: string; readonly name: string }[];
+
+/** Returns what logs the reports of a node. Puts names before ids, which are all the wire knows. */
+export function nodeLog(log: Log, members: Members): NodeOptions['log'] {
+  return (level, message, event) => {
+    const [, id] = /\bnode ([0-9a-f]{8}-[0-9a-f-]{27})/.exec(message) ?? [];
+    const peer = members().find((member) => member.id === id)?.name;
+    if (peer === undefined) log[level]({ event }, message);
+    else log[level]({ event, peer }, message.replace(`node ${id}`, `${peer} (${id})`));
+  };
+}
+
+/** Logs a request by its route, which holds no name, and no secret either. */
+export function logRequest(log: Log, { route, method, status, ms }: Observation): void {
+  const took = Math.round(ms * 10) / 10;
+  const fields = { event: 'request', route: route.path, method, status, ms: took } as const;
+  log.debug(fields, `${method} ${route.path} ${status}`);
+}

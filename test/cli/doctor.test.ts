@@ -1,0 +1,137 @@
+import { expect } from 'chai';
+import type { ClusterView } from '../../src/cli/cluster.js';
+import { clusterFindings, diskFinding, samplesIn } from '../../src/cli/doctor.js';
+import { sizeText } from '../../src/cli/progress.js';
+import { compare } from '../../src/offline.js';
+
+const server = (Name: string, Status: string, Healthy = true) => ({
+  ID: Name,
+  Name,
+  Address: `${Name}:8300`,
+  NodeStatus: Healthy ? 'alive' : 'failed',
+  LastContact: '0s',
+  LastIndex: 9,
+  Healthy,
+  Status,
+});
+
+const view = (servers: readonly ReturnType<typeof server>[], more: object = {}): ClusterView =>
+  ({
+    autopilot: {
+      Healthy: servers.every(({ Healthy }) => Healthy),
+      FailureTolerance: 1,
+      Leader: 'n1',
+      Voters: servers.filter(({ Status }) => Status !== 'non-voter').map(({ ID }) => ID),
+      Servers: Object.fromEntries(servers.map((one) => [one.ID, one])),
+      ...more,
+    },
+    level: { Level: 2, Supported: 2, Members: [], Waiting: [] },
+    isStale: false,
+    // The findings do not look at the node itself.
+  }) as unknown as ClusterView;
+
+const badOf = (seen: ClusterView): string[] =>
+  clusterFindings(seen)
+    .filter(({ Result }) => Result !== 'ok')
+    .map(({ Check, Result }) => `${Result} ${Check}`);
+
+describe('what the doctor finds', () => {
+  const three = [server('n1', 'leader'), server('n2', 'voter'), server('n3', 'voter')];
+  it('is nothing in a healthy cluster', () => expect(badOf(view(three))).to.deep.equal([]));
+
+  it('is a member that is away, and that no more may be lost', () => {
+    const ill = [...three.slice(0, 2), server('n3', 'voter', false)];
+    const found = badOf(view(ill, { FailureTolerance: 0 }));
+    expect(found).to.deep.equal(['error members', 'error tolerance']);
+  });
+
+  it('is an even number of voters, and who does not vote yet', () => {
+    const four = [...three, server('n4', 'voter'), server('n5', 'non-voter')];
+    expect(badOf(view(four))).to.deep.equal(['warning voters', 'warning learners']);
+  });
+
+  it('is a level that waits, and a leader that is missing', () => {
+    const level = { Level: 1, Supported: 2, Members: [], Waiting: ['n3'] };
+    expect(badOf({ ...view(three), level })).to.deep.equal(['warning level']);
+    expect(badOf({ ...view(three), isStale: true })).to.deep.equal(['error leader']);
+  });
+
+  it('reads samples with labels and without', () => {
+    const text = '# HELP a x\na_b 3\na 1\nb{node="n1"} 2\nb{node="n2"} 1.7e9\n';
+    const values = (name: string) => samplesIn(text, name).map(({ value }) => value);
+    expect([values('a'), values('b'), values('c')]).to.deep.equal([[1], [2, 1.7e9], []]);
+    expect(samplesIn(text, 'b')[1]!.labels).to.equal('node="n2"');
+  });
+
+  it('is a disk at its reserve, or one that holds a write', () => {
+    const result = (text: string) => diskFinding(text, 'a:1').Result;
+    expect(result('conclave_faulted 0\nconclave_state_wait_seconds 0.1\n')).to.equal('ok');
+    expect(result('conclave_faulted 1\n')).to.equal('error');
+    expect(result('conclave_raft_log_wait_seconds{x="y"} 2\n')).to.equal('warning');
+    const { Text } = diskFinding('conclave_disk_free_bytes 1500000\n', 'a:1');
+    expect(Text).to.equal('a:1 has 1.5 MB free and makes progress');
+  });
+});
+
+describe('sizes', () => {
+  for (const [bytes, text] of [
+    [0, '0 B'],
+    [999, '999 B'],
+    [1500, '1.5 kB'],
+    [12_345_678, '12.3 MB'],
+  ] as const)
+    it(`${bytes} is ${text}`, () => expect(sizeText(bytes)).to.equal(text));
+});
+
+describe('folders of stopped nodes', () => {
+  const facts = (lastTerm: number, lastIndex: number, more: object = {}) => ({
+    nodeId: 'x',
+    clusterId: 'c',
+    term: lastTerm,
+    lastIndex,
+    lastTerm,
+    appliedIndex: lastIndex,
+    checksums: { config: String(lastIndex) },
+    configuration: { members: [] },
+    damage: [],
+    ...more,
+  });
+
+  it('are compared by term, then index', () => {
+    const found = compare([
+      ['a', facts(2, 90)],
+      ['b', facts(3, 80)],
+    ]);
+    expect(found).to.deep.equal(['b: the most complete log without damage']);
+  });
+
+  it('with damage come after those without', () => {
+    const found = compare([
+      ['a', facts(2, 90, { damage: ['x'] })],
+      ['b', facts(2, 80)],
+    ]);
+    expect(found).to.deep.equal(['b: the most complete log without damage']);
+  });
+
+  it('have like states at like indexes, or it is told', () => {
+    const found = compare([
+      ['a', facts(2, 90)],
+      ['b', facts(2, 90)],
+      ['c', facts(2, 90, { checksums: { config: 'other' } })],
+    ]);
+    expect(found).to.deep.equal([
+      'all have the same log',
+      'the states of a and b at index 90 are alike',
+      'the states of a and c at index 90 DIFFER in config',
+      'the states of b and c at index 90 DIFFER in config',
+    ]);
+  });
+
+  it('of other clusters are told', () => {
+    const found = compare([
+      ['a', facts(2, 90)],
+      ['b', facts(2, 90, { clusterId: 'd' })],
+    ]);
+    expect(found).to.deep.equal(['these folders belong to different clusters']);
+  });
+});
