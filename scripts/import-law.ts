@@ -11,6 +11,7 @@ const RANK: Record<string, number> = {
   'wire-limits': 0,
   'node-http': 0,
   'peer-record': 0,
+  documents: 0,
   validators: 0,
   release: 0,
   raft: 1,
@@ -23,16 +24,17 @@ const RANK: Record<string, number> = {
   transport: 4,
   node: 5,
   service: 6,
-  http: 7,
+  openapi: 7,
+  http: 8,
   setting: 1,
-  settings: 8,
-  config: 9,
-  log: 8,
-  metrics: 8,
-  'key-files': 10,
-  server: 11,
-  'node-program': 12,
-  main: 13,
+  settings: 9,
+  config: 10,
+  log: 9,
+  metrics: 9,
+  'key-files': 11,
+  server: 12,
+  'node-program': 13,
+  main: 14,
   cli: 2,
 };
 /** The layers that http may not import. It gets their types from the service. */
@@ -47,8 +49,11 @@ const FORBIDDEN: [from: string, to: string, why: string][] = [
   ['storage', 'acl', 'the disk does not know what it stores'],
   ['transport', 'state', 'the wire does not know what it carries'],
 ];
-/** What the client may import besides itself: it knows the server by its API alone. */
-const CLIENT_SEES = ['errors', 'languages', 'node-http'];
+/**
+ * What the client may import besides itself: it knows the server by its API, and by the schemas
+ * that the build writes about it.
+ */
+const CLIENT_SEES = ['errors', 'languages', 'node-http', 'documents'];
 /** Who may import the client: what names its commands and its variables. */
 const SEES_CLIENT = ['config', 'node-program', 'main'];
 const PURE = ['raft', 'languages', 'acl', 'kinds', 'state', 'replica'];

@@ -78,7 +78,7 @@ async function written(
   const { api, io, options } = call;
   try {
     const [entry] = await documentsOf(file, text);
-    const problems = (await new Schemas(api).problemsOf(file, entry!)) ?? [];
+    const problems = (await new Schemas({ api }).problemsOf(file, entry!)) ?? [];
     if (problems.length > 0)
       return new Fault(problems.map(({ pointer, message }) => `${pointer}: ${message}`).join('; '));
     if (options.yes !== true && !/^y/i.test((await io.ask('write it? [y/N] ')).trim()))

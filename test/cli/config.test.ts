@@ -232,11 +232,26 @@ describe('config validate', () => {
     expect(fake.seen.at(-1)).to.include({ method: 'PUT', url: '/v1/config', body: input });
   });
 
-  it('says so where the server gives no schema', async () => {
+  it('takes its own schemas where the server gives none, or is not asked', async () => {
     const address = await fake.serve(text(404, 'Invalid URL path: not an endpoint'));
     writeFileSync(path, 'Kind: mesh\n');
     const { code, err } = await user.run(['config', 'validate', path, '--http-addr', address]);
     expect(code).to.equal(0);
-    expect(err).to.include('no schema from the server, only its form is judged');
+    expect(err).to.include('no schema of mesh from the server: that of this program is taken');
+    fake.forget();
+    writeFileSync(path, 'kind: service-defaults\nProtocol: htp\nMutualTLSMode: stict\n');
+    const offline = ['config', 'validate', path, '--offline', '--http-addr', address];
+    expect(await user.run(offline)).to.deep.equal({
+      code: 1,
+      out:
+        `${path}:1:1: must have required property 'Name'\n` +
+        `${path}:2:11: /Protocol: must be one of "tcp", "http", "http2", "grpc"\n` +
+        `${path}:3:16: /MutualTLSMode: must be one of "strict", "permissive"\n`,
+      err: '',
+    });
+    writeFileSync(path, 'Kind: nothing\n');
+    const unknown = await user.run(offline);
+    expect(unknown.err).to.include('there is no schema of its kind, so it is not judged');
+    expect(fake.seen).to.deep.equal([]);
   });
 });

@@ -1,5 +1,6 @@
 /** A client of the API for tests. */
 import { randomUUID } from 'node:crypto';
+import { expectDeclared } from '../openapi/declared.js';
 
 export interface Reply {
   readonly status: number;
@@ -35,6 +36,14 @@ export class Client {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await answer.text();
+    expectDeclared({
+      method,
+      path,
+      status: answer.status,
+      text,
+      payload: body === undefined ? undefined : JSON.stringify(body),
+      headers: Object.fromEntries(answer.headers),
+    });
     const type = answer.headers.get('content-type') ?? '';
     return {
       status: answer.status,
