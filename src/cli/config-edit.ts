@@ -37,7 +37,7 @@ export async function editEntry(call: Call<{ yes?: boolean }>, which: Which): Pr
       if (fault === undefined) break;
       if (!io.canAsk || fault.details.code === 'conflict') throw fault;
       io.err.write(`conclave: ${fault.message}\n`);
-      if (!/^y?$/i.test((await io.ask('edit it again? [Y/n] ')).trim())) throw fault;
+      if (!/^(?:y|yes)?$/i.test((await io.ask('edit it again? [Y/n] ')).trim())) throw fault;
     }
   } catch (error) {
     print.note(`the text is kept in ${file}`);

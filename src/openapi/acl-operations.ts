@@ -1,5 +1,6 @@
 /** The operations on tokens besides those of all ACL objects, logins, explanations and lint. */
 
+import { bodyOf, given, text } from '../languages/fields.js';
 import { AUTHORIZE } from '../service/authorize.js';
 import { LOGIN_EXPLAIN } from '../service/explain/login.js';
 import { EXPLAIN } from '../service/explain/questions.js';
@@ -21,6 +22,12 @@ import {
 } from './acl-answers.js';
 import { BLOCKING } from './common.js';
 import type { Operations } from './types.js';
+
+/** Lint also judges a rule whose BindType is missing or unknown. */
+const LINTED_RULE = bodyOf({
+  ...RULE_LINT.fields,
+  BindType: given(RULE_LINT.fields.BindType.says, text()),
+});
 
 const TOKEN = { says: 'The token.', content: { ref: 'Token' } } as const;
 
@@ -140,7 +147,7 @@ export const EXPLAIN_OPERATIONS = {
       tag: 'explain',
       says: 'Lints a binding rule, or a stored one.',
       does: 'read',
-      body: { content: { type: RULE_LINT } },
+      body: { content: { type: LINTED_RULE } },
       answers: { 200: { says: 'What lint finds.', content: { type: LINT }, headers: index } },
       refuses: [404, 413],
       rights: ['acl:read'],
