@@ -154,6 +154,9 @@ function programsIn({ path, file }: Source): string[] {
   return found;
 }
 
+/** Scripts of the build whose output is part of the program. */
+const GENERATORS = /^scripts\/(?:documents|validators)\.ts$/;
+
 /**
  * Returns the files that cannot be reached from `entries`, and the exports that no other file
  * imports. In `src/` the program itself must reach a file and use an export: code that only tests
@@ -176,7 +179,7 @@ export function unused(sources: readonly Source[], entries: readonly string[]): 
   };
   const reached = reach(entries, true);
   const product = reach(
-    entries.filter((path) => path.startsWith('src/')),
+    entries.filter((path) => path.startsWith('src/') || GENERATORS.test(path)),
     false,
   );
   const findings: Finding[] = [];

@@ -71,7 +71,8 @@ export type BindOutcome =
       readonly reason: string;
     };
 
-const BIND_TYPES = ['service', 'node', 'role', 'policy', 'templated-policy'] as const;
+/** What BindName may name. */
+export const BIND_TYPES = ['service', 'node', 'role', 'policy', 'templated-policy'] as const;
 /** What a rule binds. */
 export type BindType = (typeof BIND_TYPES)[number];
 

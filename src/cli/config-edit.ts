@@ -37,7 +37,7 @@ export async function editEntry(call: Call<{ yes?: boolean }>, which: Which): Pr
       if (fault === undefined) break;
       if (!io.canAsk || fault.details.code === 'conflict') throw fault;
       io.err.write(`conclave: ${fault.message}\n`);
-      if (!/^y?$/i.test((await io.ask('edit it again? [Y/n] ')).trim())) throw fault;
+      if (!/^(?:y|yes)?$/i.test((await io.ask('edit it again? [Y/n] ')).trim())) throw fault;
     }
   } catch (error) {
     print.note(`the text is kept in ${file}`);
@@ -78,7 +78,7 @@ async function written(
   const { api, io, options } = call;
   try {
     const [entry] = await documentsOf(file, text);
-    const problems = (await new Schemas(api).problemsOf(file, entry!)) ?? [];
+    const problems = (await new Schemas({ api }).problemsOf(file, entry!)) ?? [];
     if (problems.length > 0)
       return new Fault(problems.map(({ pointer, message }) => `${pointer}: ${message}`).join('; '));
     if (options.yes !== true && !/^y/i.test((await io.ask('write it? [y/N] ')).trim()))

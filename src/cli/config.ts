@@ -1,5 +1,6 @@
 /** `config`: configuration entries. */
 import type { Command } from 'commander';
+import { type Chain, chainView } from './chain-view.js';
 import { type Call, type Cli, whole } from './cli.js';
 import { editEntry } from './config-edit.js';
 import { documentsOf, type Written } from './documents.js';
@@ -41,6 +42,7 @@ export function addConfig(program: Command, cli: Cli): void {
         editEntry(call, whichEntry(first, second, call.options)),
       ),
     );
+  addChain(config, cli);
   config
     .command('schema')
     .description('show the JSON Schema of a kind')
@@ -49,6 +51,21 @@ export function addConfig(program: Command, cli: Cli): void {
       cli.action(async ({ api, print }, kind) =>
         print.value((await api.get(schemaPath(kind!))).json()),
       ),
+    );
+}
+
+function addChain(config: Command, cli: Cli): void {
+  config
+    .command('chain')
+    .description('draw the discovery chain of a service')
+    .argument('<service>', 'its name')
+    .action(
+      cli.action(async ({ api, print }, service) => {
+        const path = `/v1/discovery-chain/${encodeURIComponent(service!)}`;
+        const answer = (await api.get(path)).json<{ readonly Chain: Chain }>();
+        if (print.format === 'json' || print.format === 'yaml') return print.value(answer);
+        print.text([chainView(answer.Chain)]);
+      }),
     );
 }
 
@@ -178,11 +195,17 @@ async function entryIn(call: Call<object>, file: string): Promise<Which> {
 function addValidate(config: Command, cli: Cli): void {
   config
     .command('validate')
-    .description('judge entries in files by the schemas of the server; writes nothing')
+    .description('judge entries in files by the schemas of their kinds; writes nothing')
     .argument('<file...>', 'JSON or YAML, or -')
+    .option('--offline', 'take the schemas of this program, and ask no server')
     .action(
-      cli.action(async (call, files) => {
-        const schemas = new Schemas(call.api);
+      cli.action<{ offline?: boolean }>(async (call, files) => {
+        const schemas = new Schemas({
+          api: call.api,
+          offline: call.options.offline,
+          onMissing: (kind) =>
+            call.print.note(`no schema of ${kind} from the server: that of this program is taken`),
+        });
         const problems: Problem[] = [];
         let judged = 0;
         // Commander gives a list for an argument with dots.
@@ -192,7 +215,7 @@ function addValidate(config: Command, cli: Cli): void {
             const ref = refOf(call.api.namespace, entry.value);
             if (found === undefined)
               call.print.note(
-                `${file}: ${ref}: no schema from the server, only its form is judged`,
+                `${file}: ${ref}: there is no schema of its kind, so it is not judged`,
               );
             else judged += 1;
             problems.push(...(found ?? []));

@@ -1,4 +1,4 @@
-/** Entries judged by the schemas that the server gives. */
+/** Entries judged by the schemas of their kinds: those of the server, or of this program. */
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { closest, distance } from 'fastest-levenshtein';
 import type { Written } from './documents.js';
@@ -18,18 +18,26 @@ export interface Problem {
 /** The largest edit distance at which another field is suggested. */
 const NEAR_MAX = 3;
 
-/** The schemas of kinds, asked of the server when they are needed. */
+/** Where schemas come from: the server, or this program if the server gives none. */
+export interface SchemaSource {
+  readonly api: Api;
+  /** Whether the server is not asked at all. */
+  readonly offline?: boolean | undefined;
+  /** Called with each kind for which the server gives no schema. */
+  readonly onMissing?: (kind: string) => void;
+}
+
+/** The schemas of kinds, loaded when they are needed. */
 export class Schemas {
-  readonly #api: Api;
+  readonly #source: SchemaSource;
   readonly #known = new Map<string, Promise<ValidateFunction | undefined>>();
 
-  constructor(api: Api) {
-    this.#api = api;
+  constructor(source: SchemaSource) {
+    this.#source = source;
   }
 
   /**
-   * Returns what is wrong with an entry; undefined if the server gives no schema for its kind, or
-   * none at all.
+   * Returns what is wrong with an entry; undefined if there is no schema for its kind.
    */
   async problemsOf(file: string, entry: Written): Promise<readonly Problem[] | undefined> {
     const kind = entry.value['Kind'] ?? entry.value['kind'];
@@ -43,15 +51,8 @@ export class Schemas {
   }
 
   async #compile(kind: string): Promise<ValidateFunction | undefined> {
-    let schema: object;
-    try {
-      schema = (await this.#api.get(schemaPath(kind))).json<object>();
-    } catch (error) {
-      const isUnknown =
-        error instanceof Fault && /no_endpoint|not_found/.test(error.details.code ?? '');
-      if (isUnknown) return undefined;
-      throw error;
-    }
+    const schema = (await this.#asked(kind)) ?? (await ownSchema(kind));
+    if (schema === undefined) return undefined;
     const { Ajv2020 } = await import('ajv/dist/2020.js');
     return new Ajv2020({
       strict: false,
@@ -60,22 +61,60 @@ export class Schemas {
       validateFormats: false,
     }).compile(schema);
   }
+
+  /** Asks the server for a schema; undefined if it gives none. */
+  async #asked(kind: string): Promise<object | undefined> {
+    const { api, offline, onMissing } = this.#source;
+    if (offline === true) return undefined;
+    try {
+      return (await api.get(schemaPath(kind))).json<object>();
+    } catch (error) {
+      const isUnknown =
+        error instanceof Fault && /no_endpoint|not_found/.test(error.details.code ?? '');
+      if (!isUnknown) throw error;
+      onMissing?.(kind);
+      return undefined;
+    }
+  }
+}
+
+/** Returns the schema of a kind that this program has. */
+async function ownSchema(kind: string): Promise<object | undefined> {
+  const { SCHEMAS } = await import('../documents.js');
+  const name = `config/${kind}`;
+  return Object.hasOwn(SCHEMAS, name) ? (JSON.parse(SCHEMAS[name]!.text) as object) : undefined;
 }
 
 /** Returns the path of the schema of a kind. */
 export const schemaPath = (kind: string): string => `/v1/schema/config/${encodeURIComponent(kind)}`;
 
-/** The combining keywords only repeat what their parts say. */
-const isOwn = ({ keyword }: ErrorObject): boolean => !/^(if|anyOf|oneOf|allOf)$/.test(keyword);
+/**
+ * Whether an error says something new. The combining keywords only repeat what their parts say, and
+ * the first alternative is the one that people should use.
+ */
+const isOwn = ({ keyword, schemaPath }: ErrorObject): boolean =>
+  !/^(if|anyOf|oneOf|allOf)$/.test(keyword) && !/\/anyOf\/[1-9]/.test(schemaPath);
+
+/** Returns what is wrong with a value, in words. */
+function wordsOf({ keyword, message, params }: ErrorObject): string {
+  const { allowedValue, allowedValues } = params as {
+    readonly allowedValue?: unknown;
+    readonly allowedValues?: readonly unknown[];
+  };
+  if (keyword === 'const') return `must be ${JSON.stringify(allowedValue)}`;
+  const known = allowedValues?.filter((value) => value !== null && value !== '');
+  if (known === undefined) return message ?? keyword;
+  return `must be one of ${known.map((value) => JSON.stringify(value)).join(', ')}`;
+}
 
 function problemOf(file: string, entry: Written, error: ErrorObject): Problem {
-  const { instancePath, keyword, message, parentSchema } = error;
+  const { instancePath, keyword, parentSchema } = error;
   const path = instancePath
     .split('/')
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
   if (keyword !== 'additionalProperties' && keyword !== 'unevaluatedProperties')
-    return { file, ...entry.placeOf(path), pointer: instancePath, message: message ?? keyword };
+    return { file, ...entry.placeOf(path), pointer: instancePath, message: wordsOf(error) };
   const params = error.params as { additionalProperty?: string; unevaluatedProperty?: string };
   const name = params.additionalProperty ?? params.unevaluatedProperty ?? '';
   const known = Object.keys(

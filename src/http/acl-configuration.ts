@@ -8,7 +8,7 @@ import {
 import type { Service } from '../service/types.js';
 import { admit } from './admit.js';
 import { ifMatchOf } from './preconditions.js';
-import type { ApiRequest, Route } from './types.js';
+import type { ApiRequest, DeclaredRoute } from './types.js';
 
 const FAILURE = 'Error parsing ACL configuration';
 
@@ -16,7 +16,7 @@ const etagOf = (text: string): string =>
   `"${(JSON.parse(text) as { ModifyIndex: number }).ModifyIndex}"`;
 
 /** The ACL configuration: read and replace it. */
-export function aclConfigurationRoutes(service: Service): readonly Route[] {
+export function aclConfigurationRoutes(service: Service): readonly DeclaredRoute[] {
   const read = async (request: ApiRequest): Promise<void> => {
     const options = request.readOptions(false);
     const outcome = await service.read(request.caller, options, readConfiguration);

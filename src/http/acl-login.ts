@@ -3,12 +3,12 @@ import { reject } from '../errors.js';
 import { decodeBody } from '../service/decode.js';
 import { LOGIN, login, logout } from '../service/login.js';
 import type { AclParts } from './acl-common.js';
-import type { Route } from './types.js';
+import type { DeclaredRoute } from './types.js';
 
 const LOGIN_FAILURE = 'Failed to decode request body';
 
 /** Login and logout. */
-export function loginRoutes(parts: AclParts): readonly Route[] {
+export function loginRoutes(parts: AclParts): readonly DeclaredRoute[] {
   return [
     {
       path: '/v1/acl/login',

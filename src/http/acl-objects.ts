@@ -1,4 +1,5 @@
 /** The routes that every ACL object has, derived from its definition. */
+import { NAMED_PATHS, OBJECT_PATHS } from '../openapi/object-paths.js';
 import { decodeBody } from '../service/decode.js';
 import { filterOf } from '../service/filters.js';
 import type { ListQuery, ObjectUseCases } from '../service/objects.js';
@@ -7,25 +8,28 @@ import type { Write } from '../service/writing.js';
 import { answerList, mustHave, writeOf } from './acl-common.js';
 import { admit } from './admit.js';
 import { answerOne, helpOf, withIdHint } from './hints.js';
-import type { ApiRequest, Route } from './types.js';
+import type { ApiRequest, DeclaredRoute } from './types.js';
 
 /** The parameters of paths, by the member that they name. */
 const PARAMETER = { ID: 'id', AccessorID: 'accessor', Name: 'name' } as const;
+
+const hasNames = (table: string): table is keyof typeof NAMED_PATHS => table in NAMED_PATHS;
 
 /** Namespaces are objects of the whole cluster, whatever namespace a request names. */
 const HOME = 'default';
 
 /** List, read, read by name, create, update, delete. */
-export function objectRoutes<B>(service: Service, useCases: ObjectUseCases<B>): readonly Route[] {
-  const { idLabel, identity, noun, plural, resource, title } = useCases.definition;
+export function objectRoutes<B>(
+  service: Service,
+  useCases: ObjectUseCases<B>,
+): readonly DeclaredRoute[] {
+  const { idLabel, identity, noun, resource, table, title } = useCases.definition;
   const failure = `${title.replace(' ', '')} decoding failed`;
   const missing = `Requested ${noun} does not exist: ACL not found`;
   const isNamespaced = resource === 'acl';
-  const pathOf = (words: string): string =>
-    `${isNamespaced ? '/v1/acl' : '/v1'}/${words.replace(' ', '-')}`;
-  const path = pathOf(noun);
+  const paths = OBJECT_PATHS[table];
   const param = PARAMETER[identity];
-  const help = helpOf(useCases, path, pathOf(plural));
+  const help = helpOf(useCases, paths.one, paths.all);
 
   const writeFor = (request: ApiRequest, body?: B): Write => writeIn(isNamespaced, request, body);
   const put = async (request: ApiRequest, id: string | undefined): Promise<void> => {
@@ -56,20 +60,19 @@ export function objectRoutes<B>(service: Service, useCases: ObjectUseCases<B>): 
     request.answerJson(await withIdHint(help, id, useCases.remove(writeFor(request), id)));
   };
 
-  const { readByName } = useCases;
   const readNamed = async (request: ApiRequest): Promise<void> => {
     const name = mustHave(request, 'name', `${noun} Name`);
     const ns = request.namespace();
-    const useCase = readByName!(ns, name);
+    const useCase = useCases.readByName!(ns, name);
     const outcome = await service.read(request.caller, request.readOptions(), useCase);
     answerOne(request, outcome, missing, () => useCases.nearest?.(ns, name));
   };
   return [
-    { path, PUT: (request) => put(request, undefined) },
-    { path: pathOf(plural), GET: list },
-    ...(readByName === undefined ? [] : [{ path: `${path}/name/:name`, GET: readNamed }]),
+    { path: paths.one, PUT: (request) => put(request, undefined) },
+    { path: paths.all, GET: list },
+    ...(hasNames(table) ? [{ path: NAMED_PATHS[table], GET: readNamed }] : []),
     {
-      path: `${path}/:${param}`,
+      path: paths.each,
       GET: read,
       PUT: (request) => put(request, request.param(param) || undefined),
       DELETE: remove,

@@ -8,13 +8,13 @@ import {
   readTemplate,
 } from '../service/templated-policies.js';
 import { type AclParts, mustHave, writeOf } from './acl-common.js';
-import type { Route } from './types.js';
+import type { DeclaredRoute } from './types.js';
 
 const FAILURE = 'Failed to decode request body';
 const WHAT = 'templated policy Name';
 
 /** Templated policies: list, read and preview them. */
-export function templateRoutes({ service }: AclParts): readonly Route[] {
+export function templateRoutes({ service }: AclParts): readonly DeclaredRoute[] {
   return [
     {
       path: '/v1/acl/templated-policies',

@@ -8,13 +8,13 @@ import { cloneToken, TOKEN_BODY } from '../service/tokens.js';
 import { mayWriteSomewhere } from '../service/writing.js';
 import { type AclParts, mustHave, writeOf } from './acl-common.js';
 import { admit } from './admit.js';
-import type { ApiRequest, Route } from './types.js';
+import type { ApiRequest, DeclaredRoute } from './types.js';
 
 const FAILURE = 'Token decoding failed';
 const BOOTSTRAP_FAILURE = 'Request decoding failed';
 
 /** Bootstrap, the token of the request, and clones. */
-export function tokenRoutes(parts: AclParts): readonly Route[] {
+export function tokenRoutes(parts: AclParts): readonly DeclaredRoute[] {
   const { service, nowMs } = parts;
   return [
     { path: '/v1/acl/bootstrap', PUT: (request) => putBootstrap(parts, request) },

@@ -7,10 +7,10 @@ import { templateRoutes } from './acl-templates.js';
 import { tokenRoutes } from './acl-tokens.js';
 import { explainRoutes } from './explain.js';
 import { lintRoutes } from './lint.js';
-import type { Route } from './types.js';
+import type { DeclaredRoute } from './types.js';
 
 /** The routes under /v1/acl, and of namespaces. Fixed paths stand before those with parameters. */
-export const aclRoutes = (parts: AclParts): readonly Route[] => [
+export const aclRoutes = (parts: AclParts): readonly DeclaredRoute[] => [
   ...lintRoutes(parts),
   ...explainRoutes(parts),
   ...tokenRoutes(parts),

@@ -8,7 +8,7 @@ import {
 } from '../service/agent.js';
 import type { ClusterParts } from '../service/cluster.js';
 import { filterOf } from '../service/filters.js';
-import type { Route } from './types.js';
+import type { DeclaredRoute } from './types.js';
 
 const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 const NEVER = '0001-01-01T00:00:00Z';
@@ -30,7 +30,7 @@ const NO_REPLICATION = {
 };
 
 /** The routes below `/v1/agent`, and that of ACL replication. */
-export const agentRoutes = (parts: ClusterParts): readonly Route[] => [
+export const agentRoutes = (parts: ClusterParts): readonly DeclaredRoute[] => [
   {
     path: '/v1/agent/version',
     everywhere: true,

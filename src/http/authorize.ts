@@ -1,18 +1,15 @@
 /** Route of batch authorization: which of these accesses does the caller have? */
 import { authorizeBatch } from '../acl/batch.js';
 import { ApiError, reject } from '../errors.js';
-import { bodyOf, given, items, text } from '../languages/fields.js';
+import { AUTHORIZE } from '../service/authorize.js';
 import { decodeValue } from '../service/decode.js';
 import type { Service } from '../service/types.js';
-import type { Route } from './types.js';
+import type { DeclaredRoute } from './types.js';
 
 const FAILURE = 'Failed to decode request body';
-const questionList = items(
-  bodyOf({ Resource: given(text()), Access: given(text()), Segment: given(text()) }),
-);
 
 /** The route of `/v1/internal/acl/authorize`. */
-export function authorizeRoutes(service: Service): readonly Route[] {
+export function authorizeRoutes(service: Service): readonly DeclaredRoute[] {
   return [
     {
       path: '/v1/internal/acl/authorize',
@@ -20,7 +17,7 @@ export function authorizeRoutes(service: Service): readonly Route[] {
       POST: async (request) => {
         const sent = (await request.bodyValue(FAILURE, { small: true })) ?? [];
         if (!Array.isArray(sent)) reject('invalid', `${FAILURE}: expected a list of questions`);
-        const questions = decodeValue(FAILURE, sent, questionList);
+        const questions = decodeValue(FAILURE, sent, AUTHORIZE);
         const ns = request.namespace();
         // a read like others: rights that were removed before the request do not count
         const { value } = await service.read(

@@ -14,12 +14,12 @@ import { admit } from './admit.js';
 import { clusterRead } from './cluster-read.js';
 import { parseIndex } from './parameters.js';
 import { asksForProblem } from './refusal-body.js';
-import type { ApiRequest, Route } from './types.js';
+import type { ApiRequest, DeclaredRoute } from './types.js';
 
 const FAILURE = 'Error parsing autopilot config';
 
 /** The routes below `/v1/operator/autopilot`. */
-export const autopilotRoutes = (parts: ClusterParts): readonly Route[] => [
+export const autopilotRoutes = (parts: ClusterParts): readonly DeclaredRoute[] => [
   {
     path: '/v1/operator/autopilot/configuration',
     GET: async (request) => {

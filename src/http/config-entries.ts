@@ -19,7 +19,7 @@ import { chainRoute } from './discovery-chain.js';
 import { answerOne } from './hints.js';
 import { parseIndex } from './parameters.js';
 import { asksForProblem } from './refusal-body.js';
-import type { ApiRequest, Route } from './types.js';
+import type { ApiRequest, DeclaredRoute } from './types.js';
 
 const FAILURE = 'Request decoding failed';
 /** Longer lists are sent in pieces, so that they are never one text in memory. */
@@ -32,7 +32,10 @@ export interface ConfigRouteOptions {
 }
 
 /** The routes below `/v1/config`, and the chains that entries make. */
-export function configRoutes({ service, datacenter }: ConfigRouteOptions): readonly Route[] {
+export function configRoutes({
+  service,
+  datacenter,
+}: ConfigRouteOptions): readonly DeclaredRoute[] {
   const writeOf = (request: ApiRequest): ConfigWrite => ({
     caller: request.caller,
     ns: request.namespace(),

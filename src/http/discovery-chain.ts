@@ -2,10 +2,10 @@
 import { readChain } from '../service/discovery-chain.js';
 import type { Service } from '../service/types.js';
 import { mustHave } from './acl-common.js';
-import type { Route } from './types.js';
+import type { DeclaredRoute } from './types.js';
 
 /** The chain of a service. */
-export const chainRoute = (service: Service, datacenter: string): Route => ({
+export const chainRoute = (service: Service, datacenter: string): DeclaredRoute => ({
   path: '/v1/discovery-chain/:service',
   parameters: ['index', 'wait'],
   GET: async (request) => {

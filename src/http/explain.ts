@@ -6,7 +6,7 @@ import { explainLogin, LOGIN_EXPLAIN } from '../service/explain/login.js';
 import { accessorOf, EXPLAIN, explainQuestions } from '../service/explain/questions.js';
 import { WHO_CAN, whoCan } from '../service/explain/who-can.js';
 import type { AclParts } from './acl-common.js';
-import type { ApiRequest, Endpoint, Route } from './types.js';
+import type { ApiRequest, DeclaredRoute, Endpoint } from './types.js';
 
 const FAILURE = 'Failed to decode request body';
 const NO_METHOD = 'auth method does not exist';
@@ -15,7 +15,7 @@ const NO_TOKEN = 'token does not exist';
 const BLOCKING = ['index', 'wait'];
 
 /** The routes of explanations. They stand before those of tokens, whose paths they extend. */
-export const explainRoutes = (parts: AclParts): readonly Route[] => [
+export const explainRoutes = (parts: AclParts): readonly DeclaredRoute[] => [
   {
     path: '/v1/acl/token/self/effective',
     parameters: BLOCKING,
@@ -39,9 +39,11 @@ export const explainRoutes = (parts: AclParts): readonly Route[] => [
 ];
 
 /** Returns a route that reads, with a question in its body. */
-function asking(path: string, endpoint: Endpoint): Route {
+function asking(path: Asking, endpoint: Endpoint): DeclaredRoute {
   return { path, counts: 'read', parameters: [], POST: endpoint };
 }
+
+type Asking = '/v1/acl/authorize/explain' | '/v1/acl/who-can' | '/v1/acl/login/explain';
 
 async function answerRights(
   parts: AclParts,

@@ -4,7 +4,7 @@ import { parseDuration } from '../languages/duration.js';
 import type { ClusterParts } from '../service/cluster.js';
 import { admitServer, createJoinToken, joiningServers } from '../service/joining.js';
 import { clusterRead } from './cluster-read.js';
-import type { Route } from './types.js';
+import type { DeclaredRoute } from './types.js';
 
 /**
  * How long a join token lasts: long enough to bring it to a server and start that; and at most a
@@ -14,7 +14,7 @@ const TTL_MS = 15 * 60_000;
 const TTL_MS_MAX = 24 * 3_600_000;
 
 /** The routes of `/v1/operator/raft/joining` and `join-token`. */
-export const joiningRoutes = (parts: ClusterParts): readonly Route[] => [
+export const joiningRoutes = (parts: ClusterParts): readonly DeclaredRoute[] => [
   {
     path: '/v1/operator/raft/joining',
     GET: async (request) => request.answerValue(await joiningServers(parts, clusterRead(request))),

@@ -13,19 +13,20 @@ import {
 import type { ReadOutcome } from '../service/types.js';
 import type { AclParts } from './acl-common.js';
 import { admit } from './admit.js';
-import type { Route } from './types.js';
+import type { DeclaredRoute } from './types.js';
 
 const FAILURE = 'Failed to decode request body';
 
 /** Lint of policies, of binding rules, and of all that is stored. */
-export function lintRoutes(parts: AclParts): readonly Route[] {
+export function lintRoutes(parts: AclParts): readonly DeclaredRoute[] {
   const { service } = parts;
   const route = <B extends { readonly Namespace?: string | undefined }>(
+    path: '/v1/acl/policy/lint' | '/v1/acl/binding-rule/lint',
     noun: string,
     type: Type<unknown, B>,
     lint: (request: LintRequest, body: B) => Promise<ReadOutcome<string | undefined>>,
-  ): Route => ({
-    path: `/v1/acl/${noun.replace(' ', '-')}/lint`,
+  ): DeclaredRoute => ({
+    path,
     counts: 'read',
     parameters: [],
     adds: true,
@@ -39,8 +40,12 @@ export function lintRoutes(parts: AclParts): readonly Route[] {
     },
   });
   return [
-    route('policy', POLICY_LINT, (request, body) => policyLint(service, request, body)),
-    route('binding rule', RULE_LINT, (request, body) => ruleLint(parts, request, body)),
+    route('/v1/acl/policy/lint', 'policy', POLICY_LINT, (request, body) =>
+      policyLint(service, request, body),
+    ),
+    route('/v1/acl/binding-rule/lint', 'binding rule', RULE_LINT, (request, body) =>
+      ruleLint(parts, request, body),
+    ),
     {
       path: '/v1/acl/lint',
       parameters: ['severity'],

@@ -12,10 +12,10 @@ import { aclConfigurationRoutes } from './acl-configuration.js';
 import { autopilotRoutes } from './autopilot.js';
 import { clusterRead } from './cluster-read.js';
 import { joiningRoutes } from './joining.js';
-import type { ApiRequest, Route } from './types.js';
+import type { ApiRequest, DeclaredRoute } from './types.js';
 
 /** The routes below `/v1/operator`. */
-export const operatorRoutes = (parts: ClusterParts): readonly Route[] => [
+export const operatorRoutes = (parts: ClusterParts): readonly DeclaredRoute[] => [
   {
     path: '/v1/operator/level',
     GET: async (request) => request.answerValue(await clusterLevel(parts, clusterRead(request))),

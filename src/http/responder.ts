@@ -1,5 +1,6 @@
 /** Answers one request: index headers, JSON as text, lists, streams, errors. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Document } from '../documents.js';
 import { type ApiError, ERROR_STATUS, type Refusal } from '../errors.js';
 import { escapeHtml } from '../languages/json.js';
 import type { Caller, QueryMeta, ReadOutcome } from '../service/types.js';
@@ -28,6 +29,12 @@ const STRANGE: ReadonlySet<string> = new Set([
   'too_large',
   'too_many',
 ]);
+
+/** Whether the client has a version of which it names the entity tag (RFC 9110, section 13.1.2). */
+const hasTag = ({ headers }: IncomingMessage, etag: string): boolean =>
+  (headers['if-none-match'] ?? '')
+    .split(',')
+    .some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
 
 /** The response to one request. Each answers it once; see `ApiRequest`. */
 export abstract class Responder {
@@ -100,6 +107,18 @@ export abstract class Responder {
 
   answerValue(value: unknown, status = 200): void {
     this.answerJson(JSON.stringify(value), status);
+  }
+
+  answerDocument({ text, etag }: Document): void {
+    const { names } = this.front;
+    const headers = ['ETag', etag, ...names.base, ...names.asked];
+    if (!hasTag(this.incoming, etag)) {
+      this.#finish(200, ['Content-Type', contentTypes.json, ...headers], text);
+      return;
+    }
+    if (!this.incoming.complete) this.incoming.resume();
+    this.res.writeHead(304, headers).end();
+    this.#observe(304);
   }
 
   answerText(text: string, options: { status?: number; contentType?: string } = {}): void {

@@ -14,6 +14,8 @@ export const contentTypes = {
 export interface HeaderNames {
   /** On every response; grows when the server stops. */
   readonly base: string[];
+  /** Lets caches keep a response if they ask about it before each use. */
+  readonly asked: readonly string[];
   /** Forbids caches to keep a response, which may be meant for its caller alone. */
   readonly unkept: readonly string[];
   /** The same for responses with an index: clients of this API expect no Cache-Control on them. */
@@ -48,6 +50,7 @@ export function headerNames(options: {
   const isSet = (name: string): boolean => headerOf(options.responseHeaders, name) !== undefined;
   const controlsCaches = isSet('Cache-Control');
   return {
+    asked: controlsCaches ? [] : ['Cache-Control', 'no-cache'],
     unkept: controlsCaches ? [] : ['Cache-Control', 'no-store'],
     expired: controlsCaches || isSet('Expires') ? [] : ['Expires', '0'],
     base: [

@@ -6,10 +6,11 @@ import type { AclParts } from './acl-common.js';
 import { agentRoutes } from './agent.js';
 import { authorizeRoutes } from './authorize.js';
 import { configRoutes } from './config-entries.js';
+import { documentRoutes } from './documents.js';
 import { operatorRoutes } from './operator.js';
 import { snapshotRoutes } from './snapshot.js';
 import { statusRoutes } from './status.js';
-import type { Route } from './types.js';
+import type { DeclaredRoute } from './types.js';
 
 /** What the use cases of all routes work on. */
 export interface RouteParts {
@@ -19,7 +20,7 @@ export interface RouteParts {
 }
 
 /** All routes; those of the parts that are asked most come first (see `routersOf`). */
-export const allRoutes = ({ acl, cluster, snapshot }: RouteParts): readonly Route[] => [
+export const allRoutes = ({ acl, cluster, snapshot }: RouteParts): readonly DeclaredRoute[] => [
   ...configRoutes(acl),
   ...aclRoutes(acl),
   ...statusRoutes(cluster),
@@ -27,4 +28,5 @@ export const allRoutes = ({ acl, cluster, snapshot }: RouteParts): readonly Rout
   ...agentRoutes(cluster),
   ...authorizeRoutes(acl.service),
   ...snapshotRoutes(snapshot),
+  ...documentRoutes,
 ];

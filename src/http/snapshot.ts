@@ -1,9 +1,9 @@
 /** Routes of archives of the whole state. */
 import { type SnapshotParts, Snapshots } from '../service/snapshot.js';
-import type { Route } from './types.js';
+import type { DeclaredRoute } from './types.js';
 
 /** The routes of `/v1/snapshot`. */
-export function snapshotRoutes(parts: SnapshotParts): readonly Route[] {
+export function snapshotRoutes(parts: SnapshotParts): readonly DeclaredRoute[] {
   const snapshots = new Snapshots(parts);
   return [
     {

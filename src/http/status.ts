@@ -1,10 +1,10 @@
 /** Routes of the cluster's status and of probes: open to everyone. */
 import type { ClusterParts } from '../service/cluster.js';
 import { leaderAddress, readiness, voterAddresses } from '../service/status.js';
-import type { Route } from './types.js';
+import type { DeclaredRoute } from './types.js';
 
 /** The routes below `/v1/status` and `/v1/health`. */
-export const statusRoutes = (parts: ClusterParts): readonly Route[] => [
+export const statusRoutes = (parts: ClusterParts): readonly DeclaredRoute[] => [
   {
     path: '/v1/status/leader',
     GET: (request) => {

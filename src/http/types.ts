@@ -3,6 +3,8 @@
  * receives an `ApiRequest`.
  */
 import type { IncomingMessage } from 'node:http';
+import type { Document } from '../documents.js';
+import type { MethodsByPath } from '../openapi/operations.js';
 import type { Caller, QueryMeta, ReadOptions, ReadOutcome } from '../service/types.js';
 
 /** The methods that routes serve. */
@@ -40,6 +42,18 @@ export interface Route extends Partial<Readonly<Record<Method, Endpoint>>> {
    */
   readonly adds?: true;
 }
+
+type RouteFor<P extends string, M extends Method> = Omit<Route, 'path' | Method> & {
+  readonly path: P;
+} & { readonly [N in M]: Endpoint } & { readonly [N in Exclude<Method, M>]?: never };
+
+/**
+ * A route of the API: its path and its methods are declared with their operations
+ * (openapi/operations.ts), all of them and no others.
+ */
+export type DeclaredRoute = {
+  readonly [P in keyof MethodsByPath]: RouteFor<P, MethodsByPath[P]>;
+}[keyof MethodsByPath];
 
 /** An endpoint with its route. */
 export interface Target {
@@ -127,6 +141,8 @@ export interface ApiRequest {
   answerJson(text: string, status?: number, headers?: Readonly<Record<string, string>>): void;
   /** Answers a write. `lint`: what lint finds in what was written, for a header. */
   answerWritten(text: string, lint?: string): void;
+  /** Answers a document that a cache may keep, or 304 if the client has it. */
+  answerDocument(document: Document): void;
   /** Answers any value as JSON, without index headers. */
   answerValue(value: unknown, status?: number): void;
   /** Answers in pieces, with backpressure. `outcome` adds the index headers. */

@@ -8,12 +8,13 @@ import {
   later,
   list,
   type Normal,
+  neededList,
+  neededText,
   object,
-  omit,
+  port,
   text,
-  whole,
 } from '../languages/fields.js';
-import { lowerText, meta, metaProblems, type Path, textOr } from './common.js';
+import { metaField, metaProblems, type Path, textOr } from './common.js';
 import { defineKind } from './definition.js';
 import { gatewayJwt, gatewayJwtProblems, providersOf } from './jwt.js';
 import { OF_GATEWAY } from './permissions.js';
@@ -22,32 +23,48 @@ import { target } from './targets.js';
 import { tlsProblem, tlsVersion } from './tls.js';
 
 const CERTIFICATE_KINDS = ['file-system-certificate', 'inline-certificate'];
+const LISTENER_NAME = '^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$';
+const isListenerName = new RegExp(LISTENER_NAME);
 const LISTENER_PROTOCOLS = ['tcp', 'http'];
 
 /** A reference from a listener to a certificate entry. */
 export const certificateReference = object({
-  Kind: keep(textOr('inline-certificate')),
-  Name: keep(text()),
-  SectionName: keep(text()),
+  Kind: keep('The kind of the certificate.', textOr('inline-certificate', CERTIFICATE_KINDS)),
+  Name: keep('The name of the certificate.', neededText),
+  SectionName: keep('Part of the certificate. It has no effect.', text()),
 });
 
 /** What a listener demands of a request, by default or whatever its routes demand. */
-const policy = object({ JWT: given(gatewayJwt) });
+const policy = object({ JWT: given('The JSON Web Token that a request must carry.', gatewayJwt) });
 const listener = object({
-  Name: keep(text()),
-  Hostname: keep(text()),
-  Port: keep(whole()),
-  Protocol: keep(lowerText),
-  TLS: keep(
-    object({
-      Certificates: keep(list(certificateReference)),
-      MaxVersion: keep(tlsVersion),
-      MinVersion: keep(tlsVersion),
-      CipherSuites: keep(list(text())),
+  Name: keep(
+    'The name of the listener.',
+    text({ limits: { needed: true, pattern: LISTENER_NAME } }),
+  ),
+  Hostname: keep('The host names that the listener serves, such as *.example.com.', text()),
+  Port: keep('The port on which the gateway listens.', port),
+  Protocol: keep(
+    'The protocol of the listener.',
+    text({
+      change: (value) => value.toLowerCase(),
+      values: LISTENER_PROTOCOLS,
+      limits: { needed: true },
     }),
   ),
-  Override: given(policy),
-  Default: given(policy),
+  TLS: keep(
+    'TLS settings of the listener.',
+    object({
+      Certificates: keep(
+        'The certificates that the listener presents.',
+        list(certificateReference),
+      ),
+      MaxVersion: keep('The highest version of TLS.', tlsVersion),
+      MinVersion: keep('The lowest version of TLS.', tlsVersion),
+      CipherSuites: keep('The cipher suites, for TLS 1.2 and older.', list(text())),
+    }),
+  ),
+  Override: given('What requests must fulfil whatever their routes demand.', policy),
+  Default: given('What requests must fulfil where their routes demand nothing.', policy),
 });
 type Listener = Normal<typeof listener>;
 
@@ -55,12 +72,16 @@ type Listener = Normal<typeof listener>;
 export const apiGateway = defineKind(
   'api-gateway',
   {
-    TLS: drop(later),
-    Listeners: keep(list(listener)),
-    Status: drop(free()),
-    Meta: omit(meta),
+    TLS: drop(
+      'TLS settings of the gateway, a feature of later releases that this server lacks.',
+      later,
+    ),
+    Listeners: keep('The ports of the gateway.', neededList(listener)),
+    Status: drop('What the server reports about the gateway. It is accepted and not kept.', free()),
+    Meta: metaField,
   },
   {
+    says: 'A gateway with listeners, to which routes bind.',
     permissions: OF_GATEWAY,
     hasStatus: true,
     *names(entry): Iterable<string> {
@@ -99,7 +120,7 @@ function* nameProblems(listeners: readonly Listener[]): Iterable<Problem> {
   const seen = new Set<string>();
   for (const [i, { Name: name }] of listeners.entries()) {
     const quoted = JSON.stringify(name);
-    if (!/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(name)) {
+    if (!isListenerName.test(name)) {
       yield problem(
         `listener name ${quoted} is invalid, must be at least 1 character and contain only letters, numbers, or dashes, in lower case`,
         'Listeners',

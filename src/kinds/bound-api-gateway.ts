@@ -9,9 +9,9 @@ import { defineKind } from './definition.js';
 import { BY_SERVER_ONLY } from './permissions.js';
 
 const routeReference = object({
-  Kind: keep(text({ values: ['http-route', 'tcp-route'] })),
-  Name: keep(text()),
-  SectionName: keep(text()),
+  Kind: keep('The kind of the route.', text({ values: ['http-route', 'tcp-route'] })),
+  Name: keep('The name of the route.', text()),
+  SectionName: keep('The listener to which the route is bound.', text()),
 });
 
 /** The kind `bound-api-gateway`. */
@@ -19,17 +19,22 @@ export const boundApiGateway = defineKind(
   'bound-api-gateway',
   {
     Listeners: keep(
+      'The listeners of the gateway, with what is bound to them.',
       list(
         object({
-          Name: keep(text()),
-          Routes: keep(list(routeReference)),
-          Certificates: keep(list(certificateReference)),
+          Name: keep('The name of the listener.', text()),
+          Routes: keep('The routes that are bound to the listener.', list(routeReference)),
+          Certificates: keep('The certificates of the listener.', list(certificateReference)),
         }),
       ),
     ),
-    Services: keep(map(list(routeReference))),
+    Services: keep('The routes by the services to which they lead.', map(list(routeReference))),
   },
-  { permissions: BY_SERVER_ONLY, *validate() {} },
+  {
+    says: 'What is bound to an api-gateway. Only the server writes it.',
+    permissions: BY_SERVER_ONLY,
+    *validate() {},
+  },
 );
 /** A normalised `bound-api-gateway` entry. */
 export type BoundApiGateway = Normal<typeof boundApiGateway.type>;

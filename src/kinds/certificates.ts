@@ -1,20 +1,25 @@
 /** `inline-certificate` and `file-system-certificate`. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { keep, omit, text } from '../languages/fields.js';
-import { isAddress, isDomainName, meta, metaProblems } from './common.js';
+import { keep, text } from '../languages/fields.js';
+import { isAddress, isDomainName, metaField, metaProblems } from './common.js';
 import { defineKind } from './definition.js';
 import { OF_MESH } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 
 /** Minimum size of an RSA key in bits, as in Consul. Shorter keys are not secure. */
 const RSA_BITS_MIN = 2048;
-const fields = { Certificate: keep(text()), PrivateKey: keep(text()), Meta: omit(meta) };
+const fields = {
+  Certificate: keep('The certificate as PEM, or the file that holds it.', text()),
+  PrivateKey: keep('The private key as PEM, or the file that holds it.', text()),
+  Meta: metaField,
+};
 
 /**
  * The kind `file-system-certificate`. It names files on the disks of the gateways, so the server
  * cannot check their contents.
  */
 export const fileSystemCertificate = defineKind('file-system-certificate', fields, {
+  says: 'A certificate and its key in files on the disks of the gateways.',
   permissions: OF_MESH,
   *validate(entry) {
     if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');
@@ -24,6 +29,7 @@ export const fileSystemCertificate = defineKind('file-system-certificate', field
 
 /** The kind `inline-certificate`. The certificate and its private key must match. */
 export const inlineCertificate = defineKind('inline-certificate', fields, {
+  says: 'A certificate and its key. Only those who may write the entry see the key.',
   permissions: OF_MESH,
   secrets: ['PrivateKey'],
   *validate(entry) {

@@ -1,7 +1,7 @@
 /** Fields and rules that kinds share. */
 import {
   boolean,
-  duration,
+  count,
   given,
   type Infer,
   list,
@@ -9,6 +9,8 @@ import {
   type Normal,
   object,
   omit,
+  percentage,
+  positiveDuration,
   text,
   uint32,
   whole,
@@ -20,11 +22,9 @@ export type Path = readonly (string | number)[];
 
 /** Text that is stored in lower case. */
 export const lowerText = text({ change: (value) => value.toLowerCase() });
-/** Text that is stored in upper case. */
-export const upperText = text({ change: (value) => value.toUpperCase() });
-/** Text that defaults to `value` when it is empty. */
-export const textOr = (value: string): ReturnType<typeof text> =>
-  text({ change: (given) => given || value });
+/** Text that defaults to `value` when it is empty. The kind checks that it is among `values`. */
+export const textOr = (value: string, values: readonly string[]): ReturnType<typeof text> =>
+  text({ change: (given) => given || value, values: ['', ...values] });
 
 /**
  * An admin partition. The only one is `default`, which is stored as the empty text. The kinds
@@ -32,9 +32,11 @@ export const textOr = (value: string): ReturnType<typeof text> =>
  */
 export const partition = text({ change: (value) => (value === 'default' ? '' : value) });
 
-/** `Meta`: free metadata. metaProblems checks its limits. */
-export const meta = map(text());
 const META_LIMITS = { count: 64, key: 128, value: 512 };
+/** `Meta`: free metadata. metaProblems checks its limits. */
+export const meta = map(text(), META_LIMITS);
+/** The member `Meta` of an entry. */
+export const metaField = omit('Labels, for users alone.', meta);
 
 const encoder = new TextEncoder();
 /** Whether a text is longer than `max` bytes of UTF-8. */
@@ -78,30 +80,54 @@ export function* nameProblems(name: string): Iterable<Problem> {
 
 /** How a proxy uses mesh gateways. */
 export const meshGateway = object({
-  Mode: omit(text({ values: ['', 'none', 'local', 'remote'] })),
+  Mode: omit(
+    'Whether connections go through a mesh gateway: that of their own side, or that of the other.',
+    text({ examples: ['none', 'local', 'remote'] }),
+  ),
 });
 /** Settings of transparent proxy mode. */
 export const transparentProxy = object({
-  OutboundListenerPort: omit(whole(), 'outbound_listener_port'),
-  DialedDirectly: omit(boolean, 'dialed_directly'),
+  OutboundListenerPort: omit(
+    'The port to which outbound connections are redirected.',
+    whole(),
+    'outbound_listener_port',
+  ),
+  DialedDirectly: omit(
+    'Whether instances are reached by their own addresses too.',
+    boolean,
+    'dialed_directly',
+  ),
 });
 /** HTTP paths that a proxy exposes outside the mesh. */
 export const expose = object({
-  Checks: omit(boolean),
+  Checks: omit('Whether the paths of HTTP checks are exposed.', boolean),
   Paths: omit(
+    'The paths that are exposed.',
     list(
       object({
-        ListenerPort: omit(whole(), 'listener_port'),
-        Path: omit(text()),
-        LocalPathPort: omit(whole(), 'local_path_port'),
-        Protocol: omit(text()),
-        ParsedFromCheck: omit(boolean, 'parsed_from_check'),
+        ListenerPort: omit(
+          'The port on which the proxy exposes the path.',
+          whole(),
+          'listener_port',
+        ),
+        Path: omit('The path that is exposed.', text()),
+        LocalPathPort: omit(
+          'The port on which the service serves the path.',
+          whole(),
+          'local_path_port',
+        ),
+        Protocol: omit('The protocol of the listener.', text()),
+        ParsedFromCheck: omit(
+          'Whether the path comes from a check of the service.',
+          boolean,
+          'parsed_from_check',
+        ),
       }),
     ),
   ),
 });
 /** The mode of a proxy. */
-export const proxyMode = text({ values: ['', 'transparent', 'direct'] });
+export const proxyMode = text({ examples: ['transparent', 'direct'] });
 
 const MUTUAL_TLS_MODES = ['', 'strict', 'permissive'];
 /** Whether a proxy accepts connections without mutual TLS. */
@@ -118,9 +144,9 @@ export function* mutualTlsProblems(mode = ''): Iterable<Problem> {
 
 /** Header changes: the headers to add, set and remove. */
 export const headerChanges = object({
-  Add: omit(map(text())),
-  Set: omit(map(text())),
-  Remove: omit(list(text())),
+  Add: omit('Headers that are added, with their values.', map(text())),
+  Set: omit('Headers that are set in place of those that are there.', map(text())),
+  Remove: omit('Headers that are removed.', list(text())),
 });
 type HeaderChanges = Normal<typeof headerChanges>;
 /** Whether any header is changed. */
@@ -129,11 +155,27 @@ export const changesHeaders = (changes: HeaderChanges | undefined): boolean =>
 
 /** Outlier detection of an upstream. */
 export const passiveHealthCheck = object({
-  Interval: omit(duration),
-  MaxFailures: omit(uint32, 'max_failures'),
-  EnforcingConsecutive5xx: given(uint32, 'enforcing_consecutive_5xx'),
-  MaxEjectionPercent: given(uint32, 'max_ejection_percent'),
-  BaseEjectionTime: given(duration, 'base_ejection_time'),
+  Interval: omit('How often instances are judged.', positiveDuration),
+  MaxFailures: omit(
+    'After how many failures in a row an instance is left out.',
+    uint32,
+    'max_failures',
+  ),
+  EnforcingConsecutive5xx: given(
+    'The chance in percent that an instance is left out after answers of 5xx in a row.',
+    percentage,
+    'enforcing_consecutive_5xx',
+  ),
+  MaxEjectionPercent: given(
+    'How many percent of the instances may be left out at one time.',
+    percentage,
+    'max_ejection_percent',
+  ),
+  BaseEjectionTime: given(
+    'How long an instance is left out, times how often it was.',
+    positiveDuration,
+    'base_ejection_time',
+  ),
 });
 /** Checks a passive health check; undefined is accepted. */
 export function* healthCheckProblems(
@@ -156,19 +198,17 @@ export function* healthCheckProblems(
   }
 }
 
-const HTTP_METHODS = new Set([
-  'GET',
-  'HEAD',
-  'POST',
-  'PUT',
-  'PATCH',
-  'DELETE',
-  'CONNECT',
-  'OPTIONS',
-  'TRACE',
-]);
+const HTTP_METHODS = [
+  ...['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+  ...['CONNECT', 'OPTIONS', 'TRACE'],
+];
+const upper = (value: string): string => value.toUpperCase();
+/** An HTTP method, stored in upper case. */
+export const httpMethod = text({ change: upper, values: HTTP_METHODS });
+/** The same, or an empty text for any. */
+export const httpMethodOrAny = text({ change: upper, values: ['', ...HTTP_METHODS] });
 /** Whether the text is an HTTP method in upper case. */
-export const isHttpMethod = (method: string): boolean => HTTP_METHODS.has(method);
+export const isHttpMethod = (method: string): boolean => HTTP_METHODS.includes(method);
 /** Checks that methods are known and not repeated. `at` precedes the word Methods in messages. */
 export function* methodProblems(
   methods: readonly string[] | null | undefined,
@@ -187,11 +227,12 @@ export function* methodProblems(
   }
 }
 
+const path = text({ limits: { pattern: '^(/|$)' } });
 /** The three ways to match the path of a request. */
 export const pathMatch = {
-  PathExact: omit(text(), 'path_exact'),
-  PathPrefix: omit(text(), 'path_prefix'),
-  PathRegex: omit(text(), 'path_regex'),
+  PathExact: omit('The whole path of a request.', path, 'path_exact'),
+  PathPrefix: omit('The beginning of the path of a request.', path, 'path_prefix'),
+  PathRegex: omit('A regular expression for the path of a request.', text(), 'path_regex'),
 };
 /** Checks that at most one of the three is set, and that the first two start with a slash. */
 export function* pathMatchProblems(
@@ -262,7 +303,15 @@ function isIpv6(value: string): boolean {
 
 /** Connection and request limits of an upstream. */
 export const upstreamLimits = object({
-  MaxConnections: given(whole(), 'max_connections'),
-  MaxPendingRequests: given(whole(), 'max_pending_requests'),
-  MaxConcurrentRequests: given(whole(), 'max_concurrent_requests'),
+  MaxConnections: given('How many connections are open at one time.', count, 'max_connections'),
+  MaxPendingRequests: given(
+    'How many requests wait for a connection.',
+    count,
+    'max_pending_requests',
+  ),
+  MaxConcurrentRequests: given(
+    'How many requests are in progress at one time.',
+    count,
+    'max_concurrent_requests',
+  ),
 });

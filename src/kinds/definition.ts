@@ -16,6 +16,8 @@ export interface EntryContext {
 
 /** What a kind declares besides its fields. */
 interface Rules<T> {
+  /** What its entries are for, in one sentence or two for people. */
+  readonly says: string;
   /** The permission that each operation on its entries needs. */
   readonly permissions: Permissions;
   /**
@@ -70,11 +72,15 @@ export function defineKind<K extends string, F extends Fields>(
 ): KindDefinition<EntryOf<F>, K> {
   const { onlyName = '' } = rules;
   const head: Head = {
-    Kind: keep(text({ values: [kind] })),
-    Name: keep(text({ change: (given) => given || onlyName })),
+    Kind: keep('The kind of the entry.', text({ values: [kind], limits: { needed: true } })),
+    Name: keep(
+      'The name of the entry. For most kinds it is that of a service or gateway.',
+      text({ change: (given) => given || onlyName, limits: { needed: onlyName === '' } }),
+    ),
   };
   return {
     kind,
+    says: rules.says,
     type: object<Head & F>({ ...head, ...fields }, rules.normalise),
     permissions: rules.permissions,
     scope: rules.scope ?? 'namespace',

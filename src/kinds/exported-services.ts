@@ -1,27 +1,42 @@
 /** `exported-services`: the services that peers may use. */
 
-import { drop, keep, list, type Normal, object, omit, text } from '../languages/fields.js';
-import { meta, metaProblems, partition } from './common.js';
+import {
+  drop,
+  keep,
+  list,
+  type Normal,
+  neededList,
+  neededText,
+  object,
+  omit,
+  text,
+} from '../languages/fields.js';
+import { metaField, metaProblems, partition } from './common.js';
 import { defineKind } from './definition.js';
 import { OF_MESH } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 
 const consumer = object({
-  Peer: omit(text(), 'peer', 'peer_name'),
-  Partition: omit(partition),
-  SamenessGroup: omit(text(), 'sameness_group'),
+  Peer: omit('The peer that may use the service.', text(), 'peer', 'peer_name'),
+  Partition: omit('An admin partition. The only one is default.', partition),
+  SamenessGroup: omit(
+    'A sameness group. This server does not have them.',
+    text(),
+    'sameness_group',
+  ),
 });
 const exported = object({
-  Name: keep(text()),
-  Namespace: drop(text()),
-  Consumers: keep(list(consumer)),
+  Name: keep('The service. `*` stands for all.', neededText),
+  Namespace: drop('The namespace of the service. It is accepted and not kept.', text()),
+  Consumers: keep('Who may use the service.', neededList(consumer)),
 });
 
 /** The kind `exported-services`. Its only entry is `default`. */
 export const exportedServices = defineKind(
   'exported-services',
-  { Services: omit(list(exported)), Meta: omit(meta) },
+  { Services: omit('The services that peers may use.', list(exported)), Meta: metaField },
   {
+    says: 'The services that peers may use.',
     permissions: OF_MESH,
     *validate(entry) {
       if (entry.Name !== 'default') {

@@ -13,12 +13,33 @@ import {
 import type { Path } from './common.js';
 import { type Problem, problem } from './problems.js';
 
+const EXTENSIONS = [
+  ...['builtin/lua', 'builtin/aws/lambda', 'builtin/property-override'],
+  ...['builtin/wasm', 'builtin/ext-authz', 'builtin/otel-access-logging'],
+] as const;
+
 const extension = object({
-  Name: keep(text()),
-  Required: keep(boolean),
-  Arguments: keep(free()),
-  ConsulVersion: keep(text(), 'consul_version', 'consulversion'),
-  EnvoyVersion: keep(text(), 'envoy_version', 'envoyversion'),
+  Name: keep(
+    'The name of a built-in extension.',
+    text({ values: EXTENSIONS, limits: { needed: true } }),
+  ),
+  Required: keep(
+    'Whether a proxy that cannot use the extension refuses its configuration.',
+    boolean,
+  ),
+  Arguments: keep('The arguments of the extension.', free()),
+  ConsulVersion: keep(
+    'The versions of the server with which it is used, such as ">= 1.16".',
+    text(),
+    'consul_version',
+    'consulversion',
+  ),
+  EnvoyVersion: keep(
+    'The versions of Envoy with which it is used.',
+    text(),
+    'envoy_version',
+    'envoyversion',
+  ),
 });
 /** The field `EnvoyExtensions`. extensionProblems checks it. */
 export const envoyExtensions = list(extension);
@@ -182,7 +203,10 @@ function* targetProblems(service: Arguments): Iterable<string> {
   }
 }
 
-const BUILT_IN: ReadonlyMap<string, ArgumentRules> = new Map([
+const BUILT_IN: ReadonlyMap<string, ArgumentRules> = new Map<
+  (typeof EXTENSIONS)[number],
+  ArgumentRules
+>([
   ['builtin/lua', lua],
   ['builtin/aws/lambda', lambda],
   ['builtin/property-override', propertyOverride],

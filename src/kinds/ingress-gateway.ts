@@ -7,6 +7,8 @@ import {
   keep,
   list,
   type Normal,
+  neededList,
+  neededText,
   object,
   omit,
   text,
@@ -18,7 +20,7 @@ import {
   headerChanges,
   healthCheckProblems,
   isDomainName,
-  meta,
+  metaField,
   metaProblems,
   type Path,
   passiveHealthCheck,
@@ -32,35 +34,72 @@ import { tlsFields, tlsProblem } from './tls.js';
 const PROTOCOLS = ['tcp', 'http', 'http2', 'grpc'];
 
 const sds = object({
-  ClusterName: omit(text(), 'cluster_name'),
-  CertResource: omit(text(), 'cert_resource'),
+  ClusterName: omit('The Envoy cluster that serves certificates over SDS.', text(), 'cluster_name'),
+  CertResource: omit('The name of the certificate at that cluster.', text(), 'cert_resource'),
 });
-const gatewayTls = object({ Enabled: keep(boolean), SDS: given(sds), ...tlsFields });
+const gatewayTls = object({
+  Enabled: keep('Whether listeners take TLS.', boolean),
+  SDS: given('Where the certificates come from, in place of the built-in CA.', sds),
+  ...tlsFields,
+});
 const service = object({
-  Name: keep(text()),
-  Hosts: keep(list(text())),
-  TLS: given(object({ SDS: given(sds) })),
-  RequestHeaders: given(headerChanges, 'request_headers'),
-  ResponseHeaders: given(headerChanges, 'response_headers'),
-  MaxConnections: omit(uint32, 'max_connections'),
-  MaxPendingRequests: omit(uint32, 'max_pending_requests'),
-  MaxConcurrentRequests: omit(uint32, 'max_concurrent_requests'),
-  PassiveHealthCheck: given(passiveHealthCheck, 'passive_health_check'),
-  Meta: omit(meta),
+  Name: keep('The service. `*` stands for all of the protocol of the listener.', neededText),
+  Hosts: keep(
+    'The host names of requests for the service. By default they follow from its name.',
+    list(text()),
+  ),
+  TLS: given(
+    'TLS settings of this service.',
+    object({ SDS: given('Where the certificate of the hosts comes from.', sds) }),
+  ),
+  RequestHeaders: given('Changes to the headers of requests.', headerChanges, 'request_headers'),
+  ResponseHeaders: given('Changes to the headers of responses.', headerChanges, 'response_headers'),
+  MaxConnections: omit(
+    'How many connections to the service are open at one time.',
+    uint32,
+    'max_connections',
+  ),
+  MaxPendingRequests: omit(
+    'How many requests wait for a connection.',
+    uint32,
+    'max_pending_requests',
+  ),
+  MaxConcurrentRequests: omit(
+    'How many requests are in progress at one time.',
+    uint32,
+    'max_concurrent_requests',
+  ),
+  PassiveHealthCheck: given(
+    'When an instance that fails is left out for a while.',
+    passiveHealthCheck,
+    'passive_health_check',
+  ),
+  Meta: metaField,
 });
 const listener = object({
-  Port: keep(whole()),
+  Port: keep('The port on which the gateway listens.', whole()),
   Protocol: keep(
+    'The protocol of the listener.',
     text({ change: (value) => value.toLowerCase() || 'tcp', values: ['', ...PROTOCOLS] }),
   ),
-  TLS: given(gatewayTls),
-  Services: keep(list(service)),
+  TLS: given('TLS settings of this listener.', gatewayTls),
+  Services: keep('The services behind the listener.', neededList(service)),
 });
 const defaults = object({
-  MaxConnections: keep(uint32),
-  MaxPendingRequests: keep(uint32),
-  MaxConcurrentRequests: keep(uint32),
-  PassiveHealthCheck: given(passiveHealthCheck, 'passive_health_check'),
+  MaxConnections: keep(
+    'How many connections to a service are open at one time; 0 means no limit.',
+    uint32,
+  ),
+  MaxPendingRequests: keep('How many requests wait for a connection; 0 means no limit.', uint32),
+  MaxConcurrentRequests: keep(
+    'How many requests are in progress at one time; 0 means no limit.',
+    uint32,
+  ),
+  PassiveHealthCheck: given(
+    'When an instance that fails is left out for a while.',
+    passiveHealthCheck,
+    'passive_health_check',
+  ),
 });
 type Service = Normal<typeof service>;
 type Listener = Normal<typeof listener>;
@@ -70,12 +109,13 @@ type GatewayTls = Normal<typeof gatewayTls>;
 export const ingressGateway = defineKind(
   'ingress-gateway',
   {
-    TLS: keep(gatewayTls),
-    Listeners: keep(list(listener)),
-    Defaults: given(defaults),
-    Meta: omit(meta),
+    TLS: keep('TLS settings of all listeners.', gatewayTls),
+    Listeners: keep('The ports of the gateway, and what is behind them.', list(listener)),
+    Defaults: given('Limits of all services of the gateway.', defaults),
+    Meta: metaField,
   },
   {
+    says: 'Services that are reached from outside the mesh.',
     permissions: OF_GATEWAY,
     *names(entry): Iterable<string> {
       for (const { Services: services } of entry.Listeners ?? []) {

@@ -4,18 +4,19 @@
  */
 import {
   boolean,
-  duration,
   given,
   keep,
   list,
   type Normal,
+  neededText,
   object,
   omit,
+  positiveDuration,
   text,
   whole,
   whole64,
 } from '../languages/fields.js';
-import { countGiven, meta, metaProblems, nameProblems, type Path } from './common.js';
+import { countGiven, metaField, metaProblems, nameProblems, type Path } from './common.js';
 import { defineKind } from './definition.js';
 import { OF_JWT_PROVIDER } from './permissions.js';
 import { type Problem, problem } from './problems.js';
@@ -26,35 +27,54 @@ const DISCOVERY_TYPES = ['STRICT_DNS', 'STATIC', 'LOGICAL_DNS', 'EDS', 'ORIGINAL
 const CLOCK_SKEW_S = 30;
 
 const trustedCa = object({
-  Filename: omit(text()),
-  EnvironmentVariable: omit(text(), 'environment_variable'),
-  InlineString: omit(text(), 'inline_string'),
+  Filename: omit('The file of the certificates.', text()),
+  EnvironmentVariable: omit(
+    'The environment variable that holds the certificates.',
+    text(),
+    'environment_variable',
+  ),
+  InlineString: omit('The certificates as text.', text(), 'inline_string'),
   // base64
-  InlineBytes: omit(text(), 'inline_bytes'),
+  InlineBytes: omit('The certificates in base64.', text(), 'inline_bytes'),
 });
 const tlsCertificates = object({
   CaCertificateProviderInstance: given(
+    'A provider of certificates that Envoy knows.',
     object({
-      InstanceName: omit(text(), 'instance_name'),
-      CertificateName: omit(text(), 'certificate_name'),
+      InstanceName: omit('The name of the provider.', text(), 'instance_name'),
+      CertificateName: omit(
+        'The name of the certificate at the provider.',
+        text(),
+        'certificate_name',
+      ),
     }),
     'ca_certificate_provider_instance',
   ),
-  TrustedCA: given(trustedCa, 'trusted_ca'),
+  TrustedCA: given('The certificates themselves, from one source.', trustedCa, 'trusted_ca'),
 });
 const remoteKeys = object({
-  URI: omit(text()),
-  RequestTimeoutMs: omit(whole64, 'request_timeout_ms'),
-  CacheDuration: omit(duration, 'cache_duration'),
-  FetchAsynchronously: omit(boolean, 'fetch_asynchronously'),
-  UseSNI: omit(boolean, 'use_sni'),
+  URI: omit('Where the key set is fetched.', neededText),
+  RequestTimeoutMs: omit(
+    'Milliseconds in which the key set must be fetched.',
+    whole64,
+    'request_timeout_ms',
+  ),
+  CacheDuration: omit('How long a fetched key set is used.', positiveDuration, 'cache_duration'),
+  FetchAsynchronously: omit(
+    'Whether a listener starts before the key set is fetched.',
+    boolean,
+    'fetch_asynchronously',
+  ),
+  UseSNI: omit('Whether the host of the URI is sent as the TLS server name.', boolean, 'use_sni'),
   RetryPolicy: given(
+    'How a failed fetch is tried again.',
     object({
-      NumRetries: omit(whole64, 'num_retries'),
+      NumRetries: omit('How many times a fetch is tried again.', whole64, 'num_retries'),
       RetryPolicyBackOff: given(
+        'The pauses between tries.',
         object({
-          BaseInterval: omit(duration, 'base_interval'),
-          MaxInterval: omit(duration, 'max_interval'),
+          BaseInterval: omit('The first pause.', positiveDuration, 'base_interval'),
+          MaxInterval: omit('The longest pause.', positiveDuration, 'max_interval'),
         }),
         'retry_policy_back_off',
       ),
@@ -62,52 +82,93 @@ const remoteKeys = object({
     'retry_policy',
   ),
   JWKSCluster: given(
+    'How the server of the key set is reached.',
     object({
-      DiscoveryType: omit(text({ values: ['', ...DISCOVERY_TYPES] }), 'discovery_type'),
-      TLSCertificates: given(tlsCertificates, 'tls_certificates'),
-      ConnectTimeout: omit(duration, 'connect_timeout'),
+      DiscoveryType: omit(
+        'How the addresses of the server are found.',
+        text({ values: ['', ...DISCOVERY_TYPES] }),
+        'discovery_type',
+      ),
+      TLSCertificates: given(
+        'The certificates that the server is checked with.',
+        tlsCertificates,
+        'tls_certificates',
+      ),
+      ConnectTimeout: omit(
+        'How long a connection to the server may take.',
+        positiveDuration,
+        'connect_timeout',
+      ),
     }),
     'jwks_cluster',
   ),
 });
 const keySet = object({
-  Local: given(object({ JWKS: omit(text()), Filename: omit(text()) })),
-  Remote: given(remoteKeys),
+  Local: given(
+    'A key set that proxies have already.',
+    object({
+      JWKS: omit('The key set in base64.', text()),
+      Filename: omit('The file of the key set on the disks of the proxies.', text()),
+    }),
+  ),
+  Remote: given('A key set that proxies fetch.', remoteKeys),
 });
 const location = object({
   Header: given(
+    'A header that carries the token.',
     object({
-      Name: omit(text()),
-      ValuePrefix: omit(text(), 'value_prefix'),
-      Forward: omit(boolean),
+      Name: omit('The name of the header.', neededText),
+      ValuePrefix: omit('Text before the token, such as "Bearer ".', text(), 'value_prefix'),
+      Forward: omit('Whether the header stays in requests to the service.', boolean),
     }),
   ),
-  QueryParam: given(object({ Name: omit(text()) }), 'query_param'),
-  Cookie: given(object({ Name: omit(text()) })),
+  QueryParam: given(
+    'A query parameter that carries the token.',
+    object({ Name: omit('The name of the query parameter.', neededText) }),
+    'query_param',
+  ),
+  Cookie: given(
+    'A cookie that carries the token.',
+    object({ Name: omit('The name of the cookie.', neededText) }),
+  ),
 });
 
 /** The kind `jwt-provider`. Entries of all namespaces may name its entries. */
 export const jwtProvider = defineKind(
   'jwt-provider',
   {
-    JSONWebKeySet: given(keySet, 'json_web_key_set'),
-    Issuer: omit(text()),
-    Audiences: omit(list(text())),
-    Locations: omit(list(location)),
+    JSONWebKeySet: given('The keys that tokens are checked with.', keySet, 'json_web_key_set'),
+    Issuer: omit('The issuer that tokens must name.', text()),
+    Audiences: omit('The audiences of which a token must name one.', list(text())),
+    Locations: omit(
+      'Where requests carry the token. By default the header Authorization.',
+      list(location),
+    ),
     Forwarding: given(
+      'A header in which the payload of a token is forwarded.',
       object({
-        HeaderName: omit(text(), 'header_name'),
-        PadForwardPayloadHeader: keep(boolean, 'pad_forward_payload_header'),
+        HeaderName: omit('The name of the header.', neededText, 'header_name'),
+        PadForwardPayloadHeader: keep(
+          'Whether the base64 of the payload is padded.',
+          boolean,
+          'pad_forward_payload_header',
+        ),
       }),
     ),
     ClockSkewSeconds: keep(
+      'Seconds by which the clocks of issuer and proxy may differ.',
       whole({ min: 0, change: (seconds) => seconds || CLOCK_SKEW_S }),
       'clock_skew_seconds',
     ),
-    CacheConfig: given(object({ Size: omit(whole64) }), 'cache_config'),
-    Meta: omit(meta),
+    CacheConfig: given(
+      'A cache of checked tokens.',
+      object({ Size: omit('The number of tokens in the cache.', whole64) }),
+      'cache_config',
+    ),
+    Meta: metaField,
   },
   {
+    says: 'An issuer of JSON Web Tokens: its keys, and where requests carry a token.',
     permissions: OF_JWT_PROVIDER,
     scope: 'cluster',
     reportsAll: true,

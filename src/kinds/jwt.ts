@@ -1,25 +1,35 @@
 /** What entries demand of the JSON Web Token of a request, by the names of jwt-providers. */
-import { given, list, type Normal, object, omit, text } from '../languages/fields.js';
+import { given, list, type Normal, neededText, object, omit, text } from '../languages/fields.js';
 import type { Path } from './common.js';
 import { type Problem, problem } from './problems.js';
 
 const providers = list(
   object({
-    Name: omit(text()),
+    Name: omit('The name of a jwt-provider.', neededText),
     VerifyClaims: omit(
-      list(object({ Path: omit(list(text())), Value: omit(text()) })),
+      'The claims that the token must have.',
+      list(
+        object({
+          Path: omit('The names that lead to the claim.', list(text())),
+          Value: omit('The value of the claim, or one of its values.', text()),
+        }),
+      ),
       'verify_claims',
     ),
   }),
 );
 
 /** A token of any of the providers, with all the claims named beside it. */
-export const jwtRequirement = object({ Providers: omit(providers) });
+export const jwtRequirement = object({
+  Providers: omit('The providers of which one must have issued the token.', providers),
+});
 /** A normalised requirement. */
 export type JwtRequirement = Normal<typeof jwtRequirement>;
 
 /** The same for api-gateways and their routes, where a given list must not be empty. */
-export const gatewayJwt = object({ Providers: given(providers) });
+export const gatewayJwt = object({
+  Providers: given('The providers of which one must have issued the token.', providers),
+});
 
 /** Yields the names of the providers of a requirement. */
 export function* providersOf(requirement: JwtRequirement | null | undefined): Iterable<string> {

@@ -19,31 +19,56 @@ const HASH_POLICIES = ['ring_hash', 'maglev'];
 const HASH_FIELDS = ['header', 'cookie', 'query_parameter'];
 
 const hashPolicy = object({
-  Field: omit(text({ values: HASH_FIELDS })),
-  FieldValue: omit(text(), 'field_value'),
+  Field: omit('What is hashed.', text({ values: ['', ...HASH_FIELDS] })),
+  FieldValue: omit('The name of the header, cookie or query parameter.', text(), 'field_value'),
   CookieConfig: given(
-    object({ Session: omit(boolean), TTL: omit(duration), Path: omit(text()) }),
+    'The cookie that is set where a request has none.',
+    object({
+      Session: omit('Whether the cookie ends with the session of the client.', boolean),
+      TTL: omit('How long the cookie lasts.', duration),
+      Path: omit('The path of the cookie.', text()),
+    }),
     'cookie_config',
   ),
-  SourceIP: omit(boolean, 'source_ip'),
-  Terminal: omit(boolean),
+  SourceIP: omit('Whether the address of the client is hashed.', boolean, 'source_ip'),
+  Terminal: omit('Whether policies that follow are left out once this one gives a hash.', boolean),
 });
 
 /** The field `LoadBalancer`. */
 export const loadBalancer = object({
-  Policy: omit(text({ values: POLICIES })),
+  Policy: omit('How an instance is chosen for a request.', text({ values: POLICIES })),
   RingHashConfig: given(
+    'Settings of ring_hash.',
     object({
-      MinimumRingSize: omit(uint32, 'minimum_ring_size'),
-      MaximumRingSize: omit(uint32, 'maximum_ring_size'),
+      MinimumRingSize: omit(
+        'The smallest number of entries of the ring.',
+        uint32,
+        'minimum_ring_size',
+      ),
+      MaximumRingSize: omit(
+        'The largest number of entries of the ring.',
+        uint32,
+        'maximum_ring_size',
+      ),
     }),
     'ring_hash_config',
   ),
   LeastRequestConfig: given(
-    object({ ChoiceCount: omit(uint32, 'choice_count') }),
+    'Settings of least_request.',
+    object({
+      ChoiceCount: omit(
+        'How many instances are compared for each request.',
+        uint32,
+        'choice_count',
+      ),
+    }),
     'least_request_config',
   ),
-  HashPolicies: omit(list(hashPolicy), 'hash_policies'),
+  HashPolicies: omit(
+    'What is hashed, for ring_hash and maglev.',
+    list(hashPolicy),
+    'hash_policies',
+  ),
 });
 
 /** Checks a `LoadBalancer`; undefined is accepted. */

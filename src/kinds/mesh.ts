@@ -1,7 +1,7 @@
 /** `mesh`: settings of the whole mesh. */
 
 import { boolean, given, keep, type Normal, object, omit, text } from '../languages/fields.js';
-import { meta, metaProblems } from './common.js';
+import { metaField, metaProblems } from './common.js';
 import { defineKind } from './definition.js';
 import { OPEN_TO_READ } from './permissions.js';
 import { type Problem, problem } from './problems.js';
@@ -17,13 +17,23 @@ const SLASH_ACTIONS = [
 const UNDERSCORE_ACTIONS = ['ALLOW', 'REJECT_REQUEST', 'DROP_HEADER'];
 
 const requestNormalization = object({
-  InsecureDisablePathNormalization: keep(boolean, 'insecure_disable_path_normalization'),
-  MergeSlashes: keep(boolean, 'merge_slashes'),
+  InsecureDisablePathNormalization: keep(
+    'Whether paths are compared as they were sent. Rules on paths can then be evaded.',
+    boolean,
+    'insecure_disable_path_normalization',
+  ),
+  MergeSlashes: keep(
+    'Whether slashes that follow each other count as one.',
+    boolean,
+    'merge_slashes',
+  ),
   PathWithEscapedSlashesAction: keep(
+    'What happens to a path with escaped slashes.',
     text({ values: ['', ...SLASH_ACTIONS] }),
     'path_with_escaped_slashes_action',
   ),
   HeadersWithUnderscoresAction: keep(
+    'What happens to headers with underscores in their names.',
     text({ values: ['', ...UNDERSCORE_ACTIONS] }),
     'headers_with_underscores_action',
   ),
@@ -34,26 +44,67 @@ export const mesh = defineKind(
   'mesh',
   {
     TransparentProxy: keep(
-      object({ MeshDestinationsOnly: keep(boolean, 'mesh_destinations_only') }),
+      'Settings of the transparent mode.',
+      object({
+        MeshDestinationsOnly: keep(
+          'Whether proxies refuse connections to anything outside the mesh.',
+          boolean,
+          'mesh_destinations_only',
+        ),
+      }),
       'transparent_proxy',
     ),
-    AllowEnablingPermissiveMutualTLS: omit(boolean, 'allow_enabling_permissive_mutual_tls'),
-    ValidateClusters: omit(boolean, 'validate_clusters'),
-    TLS: given(object({ Incoming: given(tlsDirection), Outgoing: given(tlsDirection) })),
-    HTTP: given(
+    AllowEnablingPermissiveMutualTLS: omit(
+      'Whether services may take connections without mutual TLS.',
+      boolean,
+      'allow_enabling_permissive_mutual_tls',
+    ),
+    ValidateClusters: omit(
+      'Whether Envoy checks that the clusters of its routes exist.',
+      boolean,
+      'validate_clusters',
+    ),
+    TLS: given(
+      'TLS between proxies.',
       object({
-        SanitizeXForwardedClientCert: keep(boolean, 'sanitize_x_forwarded_client_cert'),
+        Incoming: given('TLS of connections to services.', tlsDirection),
+        Outgoing: given('TLS of connections from services.', tlsDirection),
+      }),
+    ),
+    HTTP: given(
+      'HTTP between proxies.',
+      object({
+        SanitizeXForwardedClientCert: keep(
+          'Whether proxies drop the header x-forwarded-client-cert.',
+          boolean,
+          'sanitize_x_forwarded_client_cert',
+        ),
         Incoming: given(
-          object({ RequestNormalization: given(requestNormalization, 'request_normalization') }),
+          'Requests to services.',
+          object({
+            RequestNormalization: given(
+              'How requests are brought into one form before rules on them are judged.',
+              requestNormalization,
+              'request_normalization',
+            ),
+          }),
         ),
       }),
     ),
     Peering: given(
-      object({ PeerThroughMeshGateways: keep(boolean, 'peer_through_mesh_gateways') }),
+      'Connections between peers.',
+      object({
+        PeerThroughMeshGateways: keep(
+          'Whether the traffic of peering itself goes through mesh gateways.',
+          boolean,
+          'peer_through_mesh_gateways',
+        ),
+      }),
     ),
-    Meta: omit(meta),
+    Meta: metaField,
   },
   {
+    says: 'Settings of the whole mesh.',
     permissions: OPEN_TO_READ,
     scope: 'cluster',
     onlyName: 'mesh',

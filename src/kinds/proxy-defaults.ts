@@ -15,7 +15,7 @@ import {
 import {
   expose,
   meshGateway,
-  meta,
+  metaField,
   metaProblems,
   mutualTlsMode,
   mutualTlsProblems,
@@ -34,15 +34,24 @@ const SOCKET_DIRECTORY = 'envoy_hcp_metrics_bind_socket_dir';
 const SOCKET_DIRECTORY_MAX = 70;
 
 const accessLogs = object({
-  Enabled: omit(boolean),
-  DisableListenerLogs: omit(boolean, 'disable_listener_logs'),
-  Type: omit(text({ values: LOG_TYPES })),
-  Path: omit(text()),
-  JSONFormat: omit(text(), 'json_format'),
-  TextFormat: omit(text(), 'text_format'),
+  Enabled: omit('Whether proxies log connections and requests.', boolean),
+  DisableListenerLogs: omit(
+    'Whether connections that no listener takes are left out.',
+    boolean,
+    'disable_listener_logs',
+  ),
+  Type: omit(
+    'Where the logs go. By default they go to the standard output.',
+    text({ values: LOG_TYPES }),
+  ),
+  Path: omit('The file of the logs. Only the type file has one.', text()),
+  JSONFormat: omit('The form of a line as a JSON object.', text(), 'json_format'),
+  TextFormat: omit('The form of a line as text.', text(), 'text_format'),
 });
 /** The field `PrioritizeByLocality`, which localityProblems refuses unless it is empty. */
-export const prioritizeByLocality = object({ Mode: omit(text()) });
+export const prioritizeByLocality = object({
+  Mode: omit('The preference. This server does not have any.', text()),
+});
 
 /**
  * Replaces a list of one item by the item: HCL, the usual source of this Config, makes such lists.
@@ -57,26 +66,43 @@ function withoutLonelyLists(config: Record<string, unknown>): Record<string, unk
 }
 
 const fields = {
-  Config: keep(free(withoutLonelyLists)),
-  Mode: omit(proxyMode),
-  TransparentProxy: keep(transparentProxy, 'transparent_proxy'),
-  MutualTLSMode: omit(mutualTlsMode, 'mutual_tls_mode'),
-  MeshGateway: keep(meshGateway, 'mesh_gateway'),
-  Expose: keep(expose),
-  AccessLogs: keep(accessLogs, 'access_logs'),
-  EnvoyExtensions: omit(envoyExtensions, 'envoy_extensions'),
+  Config: keep('Settings that proxies read by name, such as protocol.', free(withoutLonelyLists)),
+  Mode: omit('How proxies take the outbound connections of their services.', proxyMode),
+  TransparentProxy: keep(
+    'Settings of the transparent mode.',
+    transparentProxy,
+    'transparent_proxy',
+  ),
+  MutualTLSMode: omit(
+    'Whether services take connections without mutual TLS.',
+    mutualTlsMode,
+    'mutual_tls_mode',
+  ),
+  MeshGateway: keep('How connections use mesh gateways.', meshGateway, 'mesh_gateway'),
+  Expose: keep('Paths that proxies expose outside the mesh.', expose),
+  AccessLogs: keep('The logs of connections and requests.', accessLogs, 'access_logs'),
+  EnvoyExtensions: omit('Built-in extensions of all proxies.', envoyExtensions, 'envoy_extensions'),
   FailoverPolicy: given(
-    object({ Mode: omit(text({ values: FAILOVER_MODES })), Regions: omit(list(text())) }),
+    'In which order failover tries its targets.',
+    object({
+      Mode: omit('The order of targets.', text({ values: FAILOVER_MODES })),
+      Regions: omit('The regions that are tried, in order.', list(text())),
+    }),
     'failover_policy',
   ),
-  PrioritizeByLocality: given(prioritizeByLocality, 'prioritize_by_locality'),
-  Meta: omit(meta),
+  PrioritizeByLocality: given(
+    'Preference for near instances. This server does not have it.',
+    prioritizeByLocality,
+    'prioritize_by_locality',
+  ),
+  Meta: metaField,
 };
 /** A normalised `proxy-defaults` entry. */
 export type ProxyDefaults = EntryOf<typeof fields>;
 
 /** The kind `proxy-defaults`. Its only entry is `global`. */
 export const proxyDefaults = defineKind('proxy-defaults', fields, {
+  says: 'The defaults of every proxy.',
   permissions: OPEN_TO_READ,
   scope: 'cluster',
   onlyName: 'global',

@@ -10,21 +10,21 @@ import {
   list,
   map,
   type Normal,
+  neededText,
   nullable,
   object,
-  omit,
   text,
   uint32,
   whole,
 } from '../languages/fields.js';
 import {
+  httpMethodOrAny,
   isDomainName,
   isHttpMethod,
-  meta,
+  metaField,
   metaProblems,
   type Path,
   textOr,
-  upperText,
 } from './common.js';
 import { defineKind } from './definition.js';
 import { gatewayJwt, gatewayJwtProblems, providersOf } from './jwt.js';
@@ -34,96 +34,141 @@ import { target } from './targets.js';
 import type { ConfigEntry } from './types.js';
 
 const parent = object({
-  Kind: keep(textOr('api-gateway')),
-  Name: keep(text()),
-  SectionName: keep(text()),
+  Kind: keep('The kind of the gateway.', textOr('api-gateway', ['api-gateway'])),
+  Name: keep('The name of the gateway.', text()),
+  SectionName: keep('The listener of the gateway. By default all that fit.', text()),
 });
 type Parent = Normal<typeof parent>;
 
 const headerFilters = list(
   object({
-    Add: keep(map(text())),
-    Remove: keep(list(text())),
-    Set: keep(map(text())),
+    Add: keep('Headers that are added, with their values.', map(text())),
+    Remove: keep('Headers that are removed.', list(text())),
+    Set: keep('Headers that are set in place of those that are there.', map(text())),
   }),
 );
 const filters = object({
-  Headers: keep(headerFilters),
-  URLRewrite: keep(nullable(object({ Path: keep(text()) }))),
+  Headers: keep('Changes to the headers of requests.', headerFilters),
+  URLRewrite: keep(
+    'A change of the path of requests.',
+    nullable(
+      object({ Path: keep('The path that takes the place of the matched prefix.', text()) }),
+    ),
+  ),
   RetryFilter: keep(
+    'When a failed request is sent again.',
     nullable(
       object({
-        NumRetries: keep(uint32),
-        RetryOn: keep(list(text())),
-        RetryOnStatusCodes: keep(list(uint32)),
-        RetryOnConnectFailure: keep(boolean),
+        NumRetries: keep('How many times a request is sent again.', uint32),
+        RetryOn: keep('The conditions on which a request is sent again.', list(text())),
+        RetryOnStatusCodes: keep('The statuses on which a request is sent again.', list(uint32)),
+        RetryOnConnectFailure: keep(
+          'Whether a request is sent again when no connection could be made.',
+          boolean,
+        ),
       }),
     ),
   ),
   TimeoutFilter: keep(
-    nullable(object({ RequestTimeout: keep(duration), IdleTimeout: keep(duration) })),
+    'How long requests may take.',
+    nullable(
+      object({
+        RequestTimeout: keep('How long an answer may take.', duration),
+        IdleTimeout: keep('How long nothing may be sent.', duration),
+      }),
+    ),
   ),
-  JWT: keep(nullable(gatewayJwt)),
-  ExtProc: drop(later),
-  ExtAuthz: drop(later),
+  JWT: keep('The JSON Web Token that a request must carry.', nullable(gatewayJwt)),
+  ExtProc: drop(
+    'External processing, a feature of later releases that this server does not have.',
+    later,
+  ),
+  ExtAuthz: drop(
+    'External authorization, a feature of later releases that this server does not have.',
+    later,
+  ),
 });
-const responseFilters = object({ Headers: keep(headerFilters) });
+const responseFilters = object({
+  Headers: keep('Changes to the headers of responses.', headerFilters),
+});
 
 const HEADER_MATCHES = ['present', 'exact', 'prefix', 'suffix', 'regex'];
 const PATH_MATCHES = ['exact', 'prefix', 'regex'];
 const QUERY_MATCHES = ['present', 'exact', 'regex'];
 const match = object({
   Headers: keep(
+    'Conditions on headers.',
     list(
       object({
-        Match: keep(text({ values: HEADER_MATCHES })),
-        Name: keep(text()),
-        Value: keep(text()),
+        Match: keep(
+          'How the value is compared.',
+          text({ values: HEADER_MATCHES, limits: { needed: true } }),
+        ),
+        Name: keep('The name of the header.', neededText),
+        Value: keep('The value that is compared.', text()),
       }),
     ),
   ),
-  Method: keep(upperText),
+  Method: keep('The HTTP method. Empty means all.', httpMethodOrAny),
   Path: keep(
+    'A condition on the path.',
     object(
-      { Match: keep(text({ values: ['', ...PATH_MATCHES] })), Value: keep(text()) },
+      {
+        Match: keep(
+          'How the path is compared. Empty matches every path.',
+          text({ values: ['', ...PATH_MATCHES] }),
+        ),
+        Value: keep('The path that is compared.', text()),
+      },
       // A path without a match type matches every path.
       (path) => (path.Match === '' ? { Match: 'prefix', Value: '/' } : path),
     ),
   ),
   Query: keep(
+    'Conditions on query parameters.',
     list(
       object({
-        Match: keep(text({ values: QUERY_MATCHES })),
-        Name: keep(text()),
-        Value: keep(text()),
+        Match: keep(
+          'How the value is compared.',
+          text({ values: QUERY_MATCHES, limits: { needed: true } }),
+        ),
+        Name: keep('The name of the query parameter.', neededText),
+        Value: keep('The value that is compared.', text()),
       }),
     ),
   ),
 });
 const routedService = object({
-  Name: keep(text()),
-  Weight: keep(whole({ change: (weight) => (weight <= 0 ? 1 : weight) })),
-  Filters: keep(filters),
-  ResponseFilters: keep(responseFilters),
+  Name: keep('The name of the service.', text()),
+  Weight: keep(
+    'The share of requests, relative to the other services of the rule.',
+    whole({ change: (weight) => (weight <= 0 ? 1 : weight) }),
+  ),
+  Filters: keep('What is changed in requests to the service.', filters),
+  ResponseFilters: keep('What is changed in responses of the service.', responseFilters),
 });
 const rule = object({
-  Filters: keep(filters),
-  ResponseFilters: keep(responseFilters),
-  Matches: keep(list(match)),
-  Services: keep(list(routedService)),
+  Filters: keep('What is changed in requests of the rule.', filters),
+  ResponseFilters: keep('What is changed in responses of the rule.', responseFilters),
+  Matches: keep('The requests of the rule. One match suffices.', list(match)),
+  Services: keep('The services that take the requests.', list(routedService)),
 });
 
 /** The kind `http-route`. */
 export const httpRoute = defineKind(
   'http-route',
   {
-    Parents: keep(list(parent)),
-    Rules: keep(list(rule)),
-    Hostnames: keep(list(text())),
-    Meta: omit(meta),
-    Status: drop(free()),
+    Parents: keep('The gateways to which the route binds.', list(parent)),
+    Rules: keep('Which requests go to which services.', list(rule)),
+    Hostnames: keep(
+      'The host names of the requests. By default all of the listener.',
+      list(text()),
+    ),
+    Meta: metaField,
+    Status: drop('What the server reports about the route. It is accepted and not kept.', free()),
   },
   {
+    says: 'HTTP requests of an api-gateway, and the services that take them.',
     permissions: OF_MESH,
     hasStatus: true,
     names: (entry): Iterable<string> => routeTargets(servicesOfHttp(entry), entry.Parents),
@@ -164,12 +209,16 @@ export type HttpRoute = Normal<typeof httpRoute.type>;
 export const tcpRoute = defineKind(
   'tcp-route',
   {
-    Parents: keep(list(parent)),
-    Services: keep(list(object({ Name: keep(text()) }))),
-    Meta: omit(meta),
-    Status: drop(free()),
+    Parents: keep('The gateways to which the route binds.', list(parent)),
+    Services: keep(
+      'The service that takes the connections.',
+      list(object({ Name: keep('The name of the service.', text()) })),
+    ),
+    Meta: metaField,
+    Status: drop('What the server reports about the route. It is accepted and not kept.', free()),
   },
   {
+    says: 'Connections of an api-gateway, and the service that takes them.',
     permissions: OF_MESH,
     hasStatus: true,
     names: (entry): Iterable<string> => routeTargets(servicesOfTcp(entry), entry.Parents),

@@ -1,6 +1,18 @@
 /** `service-defaults`: settings of a service that hold for all of its instances. */
 
-import { given, keep, list, type Normal, object, omit, text, whole } from '../languages/fields.js';
+import {
+  given,
+  keep,
+  list,
+  type Normal,
+  neededList,
+  neededText,
+  object,
+  omit,
+  port,
+  text,
+  whole,
+} from '../languages/fields.js';
 import {
   expose,
   healthCheckProblems,
@@ -8,7 +20,7 @@ import {
   isDomainName,
   lowerText,
   meshGateway,
-  meta,
+  metaField,
   metaProblems,
   mutualTlsMode,
   mutualTlsProblems,
@@ -28,69 +40,155 @@ const PROTOCOLS = ['', 'tcp', 'http', 'http2', 'grpc'];
 const BALANCES = ['', 'exact_balance'];
 
 const upstream = object({
-  Name: omit(text()),
-  Peer: keep(text()),
-  EnvoyListenerJSON: omit(text(), 'envoy_listener_json'),
-  EnvoyClusterJSON: omit(text(), 'envoy_cluster_json'),
-  Protocol: omit(lowerText),
-  ConnectTimeoutMs: omit(whole({ change: (ms) => Math.max(0, ms) }), 'connect_timeout_ms'),
-  Limits: given(upstreamLimits),
-  PassiveHealthCheck: given(passiveHealthCheck, 'passive_health_check'),
-  MeshGateway: keep(meshGateway, 'mesh_gateway'),
-  BalanceOutboundConnections: omit(text({ values: BALANCES }), 'balance_outbound_connections'),
+  Name: omit('The upstream service. Only overrides have a name.', text()),
+  Peer: keep('The peer from which the upstream is imported.', text()),
+  EnvoyListenerJSON: omit(
+    'A whole Envoy listener as JSON, in place of the one that a proxy would make.',
+    text(),
+    'envoy_listener_json',
+  ),
+  EnvoyClusterJSON: omit(
+    'A whole Envoy cluster as JSON, in place of the one that a proxy would make.',
+    text(),
+    'envoy_cluster_json',
+  ),
+  Protocol: omit(
+    'The protocol of the upstream, in place of the one in its own service-defaults.',
+    lowerText,
+  ),
+  ConnectTimeoutMs: omit(
+    'Milliseconds in which a connection must be made.',
+    whole({ change: (ms) => Math.max(0, ms) }),
+    'connect_timeout_ms',
+  ),
+  Limits: given(
+    'How many connections and requests the upstream may have at one time.',
+    upstreamLimits,
+  ),
+  PassiveHealthCheck: given(
+    'When an instance that fails is left out for a while.',
+    passiveHealthCheck,
+    'passive_health_check',
+  ),
+  MeshGateway: keep(
+    'How connections to the upstream use mesh gateways.',
+    meshGateway,
+    'mesh_gateway',
+  ),
+  BalanceOutboundConnections: omit(
+    'How connections are spread over the threads of the proxy.',
+    text({ values: BALANCES }),
+    'balance_outbound_connections',
+  ),
 });
 type Upstream = Normal<typeof upstream>;
 
 const destination = object({
-  Addresses: omit(list(text())),
-  Port: omit(whole()),
+  Addresses: omit('The IP addresses and host names of the destination.', neededList(neededText)),
+  Port: omit('The port of the destination.', port),
 });
 
 const rateRoute = object({
-  PathExact: omit(text(), 'path_exact'),
-  PathPrefix: omit(text(), 'path_prefix'),
-  PathRegex: omit(text(), 'path_regex'),
-  RequestsPerSecond: omit(whole(), 'requests_per_second'),
-  RequestsMaxBurst: omit(whole(), 'requests_max_burst'),
+  PathExact: omit('The whole path of the requests.', text(), 'path_exact'),
+  PathPrefix: omit('The beginning of the path of the requests.', text(), 'path_prefix'),
+  PathRegex: omit('A regular expression for the path of the requests.', text(), 'path_regex'),
+  RequestsPerSecond: omit(
+    'The average number of requests a second.',
+    whole(),
+    'requests_per_second',
+  ),
+  RequestsMaxBurst: omit('How many requests may come at once.', whole(), 'requests_max_burst'),
 });
 /** Declared only so that the refusal can say that rate limiting is not supported. */
 const rateLimits = object({
   InstanceLevel: keep(
+    'Limits for each instance of the service.',
     object({
-      RequestsPerSecond: omit(whole(), 'requests_per_second'),
-      RequestsMaxBurst: omit(whole(), 'requests_max_burst'),
-      Routes: omit(list(rateRoute)),
+      RequestsPerSecond: omit(
+        'The average number of requests a second.',
+        whole(),
+        'requests_per_second',
+      ),
+      RequestsMaxBurst: omit('How many requests may come at once.', whole(), 'requests_max_burst'),
+      Routes: omit('Limits of their own for some paths.', list(rateRoute)),
     }),
     'instance_level',
   ),
 });
 
 const fields = {
-  Protocol: keep(text({ change: (value) => value.toLowerCase(), values: PROTOCOLS })),
-  Mode: omit(proxyMode),
-  TransparentProxy: keep(transparentProxy, 'transparent_proxy'),
-  MutualTLSMode: omit(mutualTlsMode, 'mutual_tls_mode'),
-  MeshGateway: keep(meshGateway, 'mesh_gateway'),
-  Expose: keep(expose),
-  ExternalSNI: omit(text(), 'external_sni'),
+  Protocol: keep(
+    'The protocol of the service. Routing by path or header needs one of HTTP.',
+    text({ change: (value) => value.toLowerCase(), values: PROTOCOLS }),
+  ),
+  Mode: omit('How the proxies of the service take its outbound connections.', proxyMode),
+  TransparentProxy: keep(
+    'Settings of the transparent mode.',
+    transparentProxy,
+    'transparent_proxy',
+  ),
+  MutualTLSMode: omit(
+    'Whether the service takes connections without mutual TLS.',
+    mutualTlsMode,
+    'mutual_tls_mode',
+  ),
+  MeshGateway: keep(
+    'How connections of the service use mesh gateways.',
+    meshGateway,
+    'mesh_gateway',
+  ),
+  Expose: keep('Paths that proxies expose outside the mesh.', expose),
+  ExternalSNI: omit('The TLS server name of a service outside the mesh.', text(), 'external_sni'),
   UpstreamConfig: given(
-    object({ Overrides: omit(list(upstream)), Defaults: given(upstream) }),
+    'Settings of the connections from this service to its upstreams.',
+    object({
+      Overrides: omit('Settings of single upstreams.', list(upstream)),
+      Defaults: given('Settings of all other upstreams.', upstream),
+    }),
     'upstream_config',
   ),
-  Destination: given(destination),
-  MaxInboundConnections: omit(whole(), 'max_inbound_connections'),
-  LocalConnectTimeoutMs: omit(whole(), 'local_connect_timeout_ms'),
-  LocalRequestTimeoutMs: omit(whole(), 'local_request_timeout_ms'),
-  BalanceInboundConnections: omit(text({ values: BALANCES }), 'balance_inbound_connections'),
-  RateLimits: given(rateLimits, 'rate_limits'),
-  EnvoyExtensions: omit(envoyExtensions, 'envoy_extensions'),
-  Meta: omit(meta),
+  Destination: given(
+    'Where a service outside the mesh is reached through a terminating gateway.',
+    destination,
+  ),
+  MaxInboundConnections: omit(
+    'How many connections each instance takes at one time.',
+    whole(),
+    'max_inbound_connections',
+  ),
+  LocalConnectTimeoutMs: omit(
+    'Milliseconds in which a proxy must connect to its own instance.',
+    whole(),
+    'local_connect_timeout_ms',
+  ),
+  LocalRequestTimeoutMs: omit(
+    'Milliseconds in which an instance must answer a request.',
+    whole(),
+    'local_request_timeout_ms',
+  ),
+  BalanceInboundConnections: omit(
+    'How connections are spread over the threads of the proxy.',
+    text({ values: BALANCES }),
+    'balance_inbound_connections',
+  ),
+  RateLimits: given(
+    'Limits of request rates. This server does not have them and refuses any.',
+    rateLimits,
+    'rate_limits',
+  ),
+  EnvoyExtensions: omit(
+    'Built-in extensions of the proxies of the service.',
+    envoyExtensions,
+    'envoy_extensions',
+  ),
+  Meta: metaField,
 };
 /** A normalised `service-defaults` entry. */
 export type ServiceDefaults = EntryOf<typeof fields>;
 
 /** The kind `service-defaults`. */
 export const serviceDefaults = defineKind('service-defaults', fields, {
+  says: 'Settings of a service that hold for all of its instances.',
   permissions: OF_SERVICE,
   reportsAll: true,
   validate(entry) {

@@ -7,6 +7,8 @@ import {
   keep,
   list,
   type Normal,
+  neededList,
+  neededText,
   object,
   omit,
   text,
@@ -15,8 +17,10 @@ import {
 } from '../languages/fields.js';
 import {
   countGiven,
+  httpMethod,
   isLonger,
   meta,
+  metaField,
   metaProblems,
   methodProblems,
   nameProblems,
@@ -24,7 +28,6 @@ import {
   pathMatch,
   pathMatchProblems,
   textOr,
-  upperText,
 } from './common.js';
 import { defineKind } from './definition.js';
 import { jwtRequirement, providerProblems, providersOf } from './jwt.js';
@@ -36,39 +39,68 @@ const ACTIONS = ['allow', 'deny'];
 const DESCRIPTION_MAX = 512;
 
 const header = object({
-  Name: keep(text()),
-  Present: omit(boolean),
-  Exact: omit(text()),
-  Prefix: omit(text()),
-  Suffix: omit(text()),
-  Contains: omit(text()),
-  Regex: omit(text()),
-  Invert: omit(boolean),
-  IgnoreCase: omit(boolean, 'ignore_case'),
+  Name: keep('The name of the header.', neededText),
+  Present: omit('Whether the header is there.', boolean),
+  Exact: omit('The whole value.', text()),
+  Prefix: omit('The beginning of the value.', text()),
+  Suffix: omit('The end of the value.', text()),
+  Contains: omit('A part of the value.', text()),
+  Regex: omit('A regular expression for the value.', text()),
+  Invert: omit('Whether the condition is negated.', boolean),
+  IgnoreCase: omit('Whether letter case is ignored.', boolean, 'ignore_case'),
 });
 const httpPermission = object({
   ...pathMatch,
-  Header: omit(list(header)),
-  Methods: omit(list(upperText)),
+  Header: omit('Conditions on headers. All must hold.', list(header)),
+  Methods: omit('The HTTP methods of the requests. Empty means all.', list(httpMethod)),
 });
 const permission = object({
-  Action: omit(text({ values: ACTIONS })),
-  HTTP: given(httpPermission),
-  JWT: given(jwtRequirement),
+  Action: omit(
+    'Whether the requests are allowed or denied.',
+    text({ values: ACTIONS, limits: { needed: true } }),
+  ),
+  HTTP: given('Which requests the permission concerns.', httpPermission),
+  JWT: given('The JSON Web Token that a request must carry.', jwtRequirement),
 });
 const source = object({
-  Name: keep(text()),
-  Action: omit(text({ values: ACTIONS })),
-  Permissions: omit(list(permission)),
-  Precedence: keep(whole()),
-  LegacyID: drop(text(), 'legacy_id'),
-  Type: keep(textOr('consul')),
-  Description: omit(text()),
-  LegacyMeta: omit(meta, 'legacy_meta'),
-  LegacyCreateTime: drop(time, 'legacy_create_time'),
-  LegacyUpdateTime: drop(time, 'legacy_update_time'),
-  Peer: omit(text()),
-  SamenessGroup: omit(text(), 'sameness_group'),
+  Name: keep('The service that connects. `*` stands for all.', neededText),
+  Action: omit(
+    'Whether connections are allowed or denied. Sources with permissions have none.',
+    text({ values: ['', ...ACTIONS] }),
+  ),
+  Permissions: omit(
+    'What is allowed or denied by request. The first one that matches decides.',
+    list(permission),
+  ),
+  Precedence: keep('How specific the source is. The server computes it.', whole()),
+  LegacyID: drop(
+    'The ID of an intention of older releases. It is accepted and not kept.',
+    text(),
+    'legacy_id',
+  ),
+  Type: keep('The type of the source.', textOr('consul', ['consul'])),
+  Description: omit('A text for people.', text({ limits: { bytesMax: DESCRIPTION_MAX } })),
+  LegacyMeta: omit(
+    'Labels of an intention of older releases. They are refused.',
+    meta,
+    'legacy_meta',
+  ),
+  LegacyCreateTime: drop(
+    'A time of older releases. It is accepted and not kept.',
+    time,
+    'legacy_create_time',
+  ),
+  LegacyUpdateTime: drop(
+    'A time of older releases. It is accepted and not kept.',
+    time,
+    'legacy_update_time',
+  ),
+  Peer: omit('The peer from which the source is imported.', text()),
+  SamenessGroup: omit(
+    'A sameness group. This server does not have them.',
+    text(),
+    'sameness_group',
+  ),
 });
 type Source = Normal<typeof source>;
 type Permission = Normal<typeof permission>;
@@ -76,8 +108,13 @@ type Permission = Normal<typeof permission>;
 /** The kind `service-intentions`. */
 export const serviceIntentions = defineKind(
   'service-intentions',
-  { JWT: given(jwtRequirement), Sources: keep(list(source)), Meta: omit(meta) },
   {
+    JWT: given('The JSON Web Token that every request must carry.', jwtRequirement),
+    Sources: keep('Who may connect, and who may not.', neededList(source)),
+    Meta: metaField,
+  },
+  {
+    says: 'Who may connect to a service.',
     permissions: OF_INTENTIONS,
     normalise(entry) {
       for (const one of entry.Sources ?? []) one.Precedence = precedence(entry.Name, one.Name);

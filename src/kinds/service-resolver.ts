@@ -2,17 +2,18 @@
 
 import {
   boolean,
-  durationText,
   given,
   list,
   map,
   type Normal,
+  neededText,
   object,
   omit,
+  positiveDurationText,
   text,
 } from '../languages/fields.js';
 import { FILTER_LENGTH_MAX } from './budget.js';
-import { meta, metaProblems, nameProblems, type Path, partition } from './common.js';
+import { metaField, metaProblems, nameProblems, type Path, partition } from './common.js';
 import { defineKind, type EntryOf } from './definition.js';
 import { filterFault } from './filters.js';
 import { loadBalancer, loadBalancerProblems } from './load-balancer.js';
@@ -22,51 +23,92 @@ import { localityProblems, prioritizeByLocality } from './proxy-defaults.js';
 
 /** Maximum number of characters of a subset's name, which becomes a label of a DNS name. */
 const SUBSET_LENGTH_MAX = 63;
+const SUBSET_NAME = '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$';
+const isSubsetName = new RegExp(SUBSET_NAME);
 
-const subset = object({ Filter: omit(text()), OnlyPassing: omit(boolean, 'only_passing') });
+const subset = object({
+  Filter: omit('Which instances are in the subset. Empty means all.', text()),
+  OnlyPassing: omit('Whether instances with a warning are left out too.', boolean, 'only_passing'),
+});
 const redirect = object({
-  Service: omit(text()),
-  ServiceSubset: omit(text(), 'service_subset'),
-  Namespace: omit(text()),
-  Partition: omit(partition),
-  Datacenter: omit(text()),
-  Peer: omit(text()),
-  SamenessGroup: omit(text(), 'sameness_group'),
+  Service: omit('The other service. By default the one of the entry.', text()),
+  ServiceSubset: omit('A subset of the service.', text(), 'service_subset'),
+  Namespace: omit('A namespace. A resolver stays within its own, so none may be named.', text()),
+  Partition: omit('An admin partition. The only one is default.', partition),
+  Datacenter: omit('The datacenter of the service.', text()),
+  Peer: omit('The peer from which the service is imported.', text()),
+  SamenessGroup: omit(
+    'A sameness group. This server does not have them.',
+    text(),
+    'sameness_group',
+  ),
 });
 const target = object({
-  Service: omit(text()),
-  ServiceSubset: omit(text(), 'service_subset'),
-  Partition: omit(partition),
-  Namespace: omit(text()),
-  Datacenter: omit(text()),
-  Peer: omit(text()),
+  Service: omit('The service that is tried. By default the one of the entry.', text()),
+  ServiceSubset: omit('A subset of the service.', text(), 'service_subset'),
+  Partition: omit('An admin partition. The only one is default.', partition),
+  Namespace: omit('A namespace. A resolver stays within its own, so none may be named.', text()),
+  Datacenter: omit('The datacenter of the service.', text()),
+  Peer: omit('The peer from which the service is imported.', text()),
 });
 const failover = object({
-  Service: omit(text()),
-  ServiceSubset: omit(text(), 'service_subset'),
-  Namespace: omit(text()),
-  Datacenters: omit(list(text())),
-  Targets: omit(list(target)),
-  Policy: given(object({ Mode: omit(text()), Regions: omit(list(text())) })),
-  SamenessGroup: omit(text(), 'sameness_group'),
+  Service: omit('The service that is tried. By default the one of the entry.', text()),
+  ServiceSubset: omit(
+    'A subset of the service. By default the one that failed.',
+    text(),
+    'service_subset',
+  ),
+  Namespace: omit('A namespace. A resolver stays within its own, so none may be named.', text()),
+  Datacenters: omit('The datacenters that are tried, in order.', list(neededText)),
+  Targets: omit('What is tried, in order, in place of the fields beside it.', list(target)),
+  Policy: given(
+    'In which order targets are tried.',
+    object({
+      Mode: omit(
+        'The order of targets. This server does not have any other than the given one.',
+        text(),
+      ),
+      Regions: omit('The regions that are tried, in order.', list(text())),
+    }),
+  ),
+  SamenessGroup: omit(
+    'A sameness group. This server does not have them.',
+    text(),
+    'sameness_group',
+  ),
 });
 
 const fields = {
-  DefaultSubset: omit(text(), 'default_subset'),
-  Subsets: omit(map(subset)),
-  Redirect: given(redirect),
-  Failover: omit(map(failover)),
-  PrioritizeByLocality: given(prioritizeByLocality, 'prioritize_by_locality'),
-  ConnectTimeout: omit(durationText, 'connect_timeout'),
-  RequestTimeout: omit(durationText, 'request_timeout'),
-  LoadBalancer: given(loadBalancer, 'load_balancer'),
-  Meta: omit(meta),
+  DefaultSubset: omit('The subset of requests that name none.', text(), 'default_subset'),
+  Subsets: omit(
+    'Subsets of the instances, by name.',
+    map(subset, { key: SUBSET_LENGTH_MAX, pattern: SUBSET_NAME }),
+  ),
+  Redirect: given('Another service, or part of one, that takes all requests.', redirect),
+  Failover: omit(
+    'What takes the requests of a subset without healthy instances, by subset; `*` stands for all.',
+    map(failover),
+  ),
+  PrioritizeByLocality: given(
+    'Preference for near instances. This server does not have it.',
+    prioritizeByLocality,
+    'prioritize_by_locality',
+  ),
+  ConnectTimeout: omit(
+    'How long a connection to an instance may take.',
+    positiveDurationText,
+    'connect_timeout',
+  ),
+  RequestTimeout: omit('How long an answer may take.', positiveDurationText, 'request_timeout'),
+  LoadBalancer: given('How an instance is chosen for a request.', loadBalancer, 'load_balancer'),
+  Meta: metaField,
 };
 /** A normalised `service-resolver` entry. */
 export type ServiceResolver = EntryOf<typeof fields>;
 
 /** The kind `service-resolver`. */
 export const serviceResolver = defineKind('service-resolver', fields, {
+  says: 'Which instances take the requests of a service: subsets, redirects, failover.',
   permissions: OF_SERVICE,
   *forwardsTo({ Redirect: redirect, Failover: failovers }): Iterable<string | undefined> {
     if (redirect?.Peer === undefined) yield redirect?.Service;
@@ -108,7 +150,7 @@ function* subsetProblems(entry: ServiceResolver): Iterable<Problem | typeof PAUS
         `Subset ${quoted} is invalid: must be non-empty and ${SUBSET_LENGTH_MAX} characters or fewer`,
         ...path,
       );
-    } else if (!/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(name)) {
+    } else if (!isSubsetName.test(name)) {
       yield problem(
         `Subset ${quoted} is invalid: must be ${SUBSET_LENGTH_MAX} characters or fewer, begin or end with lower case alphanumeric characters, and contain lower case alphanumeric characters or '-' in between`,
         ...path,

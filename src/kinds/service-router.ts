@@ -7,6 +7,7 @@ import {
   keep,
   list,
   type Normal,
+  neededText,
   object,
   omit,
   text,
@@ -15,21 +16,21 @@ import {
 import {
   countGiven,
   headerChanges,
-  meta,
+  httpMethod,
+  metaField,
   metaProblems,
   methodProblems,
   nameProblems,
   type Path,
   pathMatch,
   pathMatchProblems,
-  upperText,
 } from './common.js';
 import { defineKind, type EntryContext } from './definition.js';
 import { destinationEditionProblems } from './destinations.js';
 import { OF_SERVICE } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 
-const RETRY_CONDITIONS = new Set([
+const RETRY_CONDITIONS = [
   '5xx',
   'gateway-error',
   'reset',
@@ -42,56 +43,87 @@ const RETRY_CONDITIONS = new Set([
   'internal',
   'resource-exhausted',
   'unavailable',
-]);
+];
 
 const header = object({
-  Name: keep(text()),
-  Present: omit(boolean),
-  Exact: omit(text()),
-  Prefix: omit(text()),
-  Suffix: omit(text()),
-  Regex: omit(text()),
-  Invert: omit(boolean),
+  Name: keep('The name of the header.', neededText),
+  Present: omit('Whether the header is there.', boolean),
+  Exact: omit('The whole value.', text()),
+  Prefix: omit('The beginning of the value.', text()),
+  Suffix: omit('The end of the value.', text()),
+  Regex: omit('A regular expression for the value.', text()),
+  Invert: omit('Whether the condition is negated.', boolean),
 });
 const queryParam = object({
-  Name: keep(text()),
-  Present: omit(boolean),
-  Exact: omit(text()),
-  Regex: omit(text()),
+  Name: keep('The name of the query parameter.', neededText),
+  Present: omit('Whether the parameter is there.', boolean),
+  Exact: omit('The whole value.', text()),
+  Regex: omit('A regular expression for the value.', text()),
 });
 const httpMatch = object({
   ...pathMatch,
-  CaseInsensitive: omit(boolean, 'case_insensitive'),
-  Header: omit(list(header)),
-  QueryParam: omit(list(queryParam), 'query_param'),
-  Methods: omit(list(upperText)),
+  CaseInsensitive: omit(
+    'Whether the letter case of the path is ignored.',
+    boolean,
+    'case_insensitive',
+  ),
+  Header: omit('Conditions on headers. All must hold.', list(header)),
+  QueryParam: omit(
+    'Conditions on query parameters. All must hold.',
+    list(queryParam),
+    'query_param',
+  ),
+  Methods: omit('The HTTP methods of the requests. Empty means all.', list(httpMethod)),
 });
 const destination = object({
-  Service: omit(text()),
-  ServiceSubset: omit(text(), 'service_subset'),
-  Namespace: omit(text()),
-  Partition: omit(text()),
-  PrefixRewrite: omit(text(), 'prefix_rewrite'),
-  RequestTimeout: omit(durationText, 'request_timeout'),
-  IdleTimeout: omit(durationText, 'idle_timeout'),
-  NumRetries: omit(uint32, 'num_retries'),
-  RetryOnConnectFailure: omit(boolean, 'retry_on_connect_failure'),
-  RetryOn: omit(list(text()), 'retry_on'),
-  RetryOnStatusCodes: omit(list(uint32), 'retry_on_status_codes'),
-  RequestHeaders: given(headerChanges, 'request_headers'),
-  ResponseHeaders: given(headerChanges, 'response_headers'),
+  Service: omit('The service. By default the one of the entry.', text()),
+  ServiceSubset: omit('A subset of the service.', text(), 'service_subset'),
+  Namespace: omit('The namespace of the entry. A chain stays within it.', text()),
+  Partition: omit('An admin partition. The only one is default.', text()),
+  PrefixRewrite: omit(
+    'What takes the place of the matched path or prefix.',
+    text(),
+    'prefix_rewrite',
+  ),
+  RequestTimeout: omit('How long an answer may take.', durationText, 'request_timeout'),
+  IdleTimeout: omit('How long nothing may be sent.', durationText, 'idle_timeout'),
+  NumRetries: omit('How many times a failed request is sent again.', uint32, 'num_retries'),
+  RetryOnConnectFailure: omit(
+    'Whether a request is sent again when no connection could be made.',
+    boolean,
+    'retry_on_connect_failure',
+  ),
+  RetryOn: omit(
+    'The conditions on which a request is sent again.',
+    list(text({ values: RETRY_CONDITIONS })),
+    'retry_on',
+  ),
+  RetryOnStatusCodes: omit(
+    'The statuses on which a request is sent again.',
+    list(uint32),
+    'retry_on_status_codes',
+  ),
+  RequestHeaders: given('Changes to the headers of requests.', headerChanges, 'request_headers'),
+  ResponseHeaders: given('Changes to the headers of responses.', headerChanges, 'response_headers'),
 });
 const route = object({
-  Match: given(object({ HTTP: given(httpMatch) })),
-  Destination: given(destination),
+  Match: given(
+    'Which requests take the route. Absent means all.',
+    object({ HTTP: given('Conditions on HTTP requests. All must hold.', httpMatch) }),
+  ),
+  Destination: given('Where the requests go. Absent means the service of the entry.', destination),
 });
 type Match = Normal<typeof httpMatch>;
 
 /** The kind `service-router`. */
 export const serviceRouter = defineKind(
   'service-router',
-  { Routes: keep(list(route)), Meta: omit(meta) },
   {
+    Routes: keep('The routes. The first one that matches takes a request.', list(route)),
+    Meta: metaField,
+  },
+  {
+    says: 'Routes of the requests to a service, by path, header, query and method.',
     permissions: OF_SERVICE,
     *forwardsTo(entry): Iterable<string | undefined> {
       for (const { Destination: to } of entry.Routes ?? []) yield to?.Service;
@@ -131,7 +163,7 @@ function* routeProblems(
     );
   }
   for (const [j, condition] of (target.RetryOn ?? []).entries()) {
-    if (RETRY_CONDITIONS.has(condition)) continue;
+    if (RETRY_CONDITIONS.includes(condition)) continue;
     yield problem(
       `${at} contains an invalid retry condition: ${JSON.stringify(condition)}`,
       ...path,

@@ -4,13 +4,13 @@ import {
   fraction,
   given,
   keep,
-  list,
   type Normal,
+  neededList,
   object,
   omit,
   text,
 } from '../languages/fields.js';
-import { changesHeaders, headerChanges, meta, metaProblems, nameProblems } from './common.js';
+import { changesHeaders, headerChanges, metaField, metaProblems, nameProblems } from './common.js';
 import { defineKind } from './definition.js';
 import { destinationEditionProblems } from './destinations.js';
 import { OF_SERVICE } from './permissions.js';
@@ -20,21 +20,25 @@ import { type Problem, problem } from './problems.js';
 const hundredths = (weight: number): number => Math.round(Math.fround(weight) * 100);
 
 const split = object({
-  Weight: keep(fraction((weight) => hundredths(weight) / 100 + 0)),
-  Service: omit(text()),
-  ServiceSubset: omit(text(), 'service_subset'),
-  Namespace: omit(text()),
-  Partition: omit(text()),
-  RequestHeaders: given(headerChanges, 'request_headers'),
-  ResponseHeaders: given(headerChanges, 'response_headers'),
+  Weight: keep(
+    'The share of requests in percent. All shares together are 100.',
+    fraction((weight) => hundredths(weight) / 100 + 0),
+  ),
+  Service: omit('The service. By default the one of the entry.', text()),
+  ServiceSubset: omit('A subset of the service.', text(), 'service_subset'),
+  Namespace: omit('The namespace of the entry. A chain stays within it.', text()),
+  Partition: omit('An admin partition. The only one is default.', text()),
+  RequestHeaders: given('Changes to the headers of requests.', headerChanges, 'request_headers'),
+  ResponseHeaders: given('Changes to the headers of responses.', headerChanges, 'response_headers'),
 });
 type Split = Normal<typeof split>;
 
 /** The kind `service-splitter`. */
 export const serviceSplitter = defineKind(
   'service-splitter',
-  { Splits: keep(list(split)), Meta: omit(meta) },
+  { Splits: keep('The parts into which requests are split.', neededList(split)), Meta: metaField },
   {
+    says: 'How the requests to a service are split.',
     permissions: OF_SERVICE,
     *forwardsTo(entry): Iterable<string | undefined> {
       for (const { Service: to } of entry.Splits ?? []) yield to;

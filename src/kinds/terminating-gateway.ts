@@ -1,25 +1,26 @@
 /** `terminating-gateway`: services outside the mesh that the mesh can reach. */
 
-import { boolean, keep, list, object, omit, text } from '../languages/fields.js';
-import { meta, metaProblems } from './common.js';
+import { boolean, keep, list, neededText, object, omit, text } from '../languages/fields.js';
+import { metaField, metaProblems } from './common.js';
 import { defineKind } from './definition.js';
 import { OF_GATEWAY } from './permissions.js';
 import { problem } from './problems.js';
 
 const service = object({
-  Name: omit(text()),
-  CAFile: omit(text(), 'ca_file'),
-  CertFile: omit(text(), 'cert_file'),
-  KeyFile: omit(text(), 'key_file'),
-  SNI: omit(text()),
-  DisableAutoHostRewrite: omit(boolean),
+  Name: omit('The service. `*` stands for all.', neededText),
+  CAFile: omit('The file of the CA that the service is checked with.', text(), 'ca_file'),
+  CertFile: omit('The file of the certificate that the gateway presents.', text(), 'cert_file'),
+  KeyFile: omit('The file of the private key of that certificate.', text(), 'key_file'),
+  SNI: omit('The TLS server name that the gateway sends.', text()),
+  DisableAutoHostRewrite: omit('Whether the host of requests stays as it is.', boolean),
 });
 
 /** The kind `terminating-gateway`. */
 export const terminatingGateway = defineKind(
   'terminating-gateway',
-  { Services: keep(list(service)), Meta: omit(meta) },
+  { Services: keep('The services behind the gateway.', list(service)), Meta: metaField },
   {
+    says: 'Services outside the mesh that the mesh can reach.',
     permissions: OF_GATEWAY,
     *validate(entry) {
       if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');

@@ -25,9 +25,13 @@ const SUITES = new Set([
 export const tlsVersion = text({ values: ['', ...VERSIONS] });
 /** TLS versions and cipher suites in the spelling of most kinds. */
 export const tlsFields = {
-  TLSMinVersion: omit(tlsVersion, 'tls_min_version'),
-  TLSMaxVersion: omit(tlsVersion, 'tls_max_version'),
-  CipherSuites: omit(list(text()), 'cipher_suites'),
+  TLSMinVersion: omit('The lowest version of TLS.', tlsVersion, 'tls_min_version'),
+  TLSMaxVersion: omit('The highest version of TLS.', tlsVersion, 'tls_max_version'),
+  CipherSuites: omit(
+    'The cipher suites, for TLS 1.2 and older.',
+    list(text({ values: [...SUITES] })),
+    'cipher_suites',
+  ),
 };
 /** TLS settings of one direction of connections. */
 export const tlsDirection = object(tlsFields);

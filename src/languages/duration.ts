@@ -16,7 +16,7 @@ const NANOSECONDS_MAX = 2n ** 63n - 1n;
  * Maximum number of characters of a duration: no real one is longer, and large numbers are slow to
  * parse.
  */
-const LENGTH_MAX = 64;
+export const DURATION_LENGTH_MAX = 64;
 
 /** The outcome of parseDuration. `message` quotes the text and shows a valid form. */
 export type ParsedDuration =
@@ -32,7 +32,8 @@ export function parseDuration(text: string): ParsedDuration {
     ok: false,
     message: `${why} ${JSON.stringify(text)}: use a number with a unit, such as "10s" or "1h30m"`,
   });
-  if (text.length > LENGTH_MAX) return { ok: false, message: 'invalid duration: it is too long' };
+  if (text.length > DURATION_LENGTH_MAX)
+    return { ok: false, message: 'invalid duration: it is too long' };
   const negative = text.startsWith('-');
   let rest = /^[-+]/.test(text) ? text.slice(1) : text;
   if (rest === '0') return { ok: true, nanoseconds: 0 };

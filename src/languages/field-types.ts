@@ -1,13 +1,60 @@
 /** The types of the field language; see fields.ts. */
 
+/** What a type says about its texts. */
+export interface TextRules {
+  /** Normalises a text, and the empty one too. */
+  readonly change?: (value: string) => string;
+  /** The only values, after `change`. Documented here; the kind or the use case checks them. */
+  readonly values?: readonly string[];
+  /** Known values among others. */
+  readonly examples?: readonly string[];
+  /** Maximum number of bytes of UTF-8. */
+  readonly bytesMax?: number;
+  /** What is documented beside it, and checked by the kind or the use case. */
+  readonly limits?: {
+    /** Whether the text must be given, and not be empty. */
+    readonly needed?: boolean;
+    /** A regular expression of JSON Schema. */
+    readonly pattern?: string;
+    readonly bytesMax?: number;
+  };
+}
+
+/** What is documented about the numbers of a type beyond what its decoder checks. */
+export interface NumberLimits {
+  readonly min?: number;
+  readonly max?: number;
+}
+
+/** What is documented about a map: entries, and bytes of keys and values in UTF-8. */
+export interface MapLimits {
+  readonly count?: number;
+  readonly key?: number;
+  readonly value?: number;
+  /** A regular expression of JSON Schema for the keys. */
+  readonly pattern?: string;
+}
+
 /** A type as data. */
 export type Description =
-  | { readonly is: 'text'; readonly values?: readonly string[] }
-  | { readonly is: 'whole'; readonly min: number; readonly max: number }
+  | ({ readonly is: 'text' } & TextRules)
+  | {
+      readonly is: 'whole';
+      readonly min: number;
+      readonly max: number;
+      readonly limits?: NumberLimits;
+    }
   | { readonly is: 'fraction' | 'boolean' | 'time' | 'free' }
-  | { readonly is: 'duration'; readonly out: 'nanoseconds' | 'text' }
+  | {
+      readonly is: 'duration';
+      readonly out: 'nanoseconds' | 'text';
+      readonly mayBeEmpty?: true;
+      /** Documented, and checked by the kind. */
+      readonly isPositive?: true;
+    }
   | { readonly is: 'object'; readonly fields: Fields; readonly nullable: boolean }
-  | { readonly is: 'list' | 'map'; readonly of: Type<unknown> }
+  | { readonly is: 'list'; readonly of: Type<unknown>; readonly needed?: boolean }
+  | { readonly is: 'map'; readonly of: Type<unknown>; readonly limits?: MapLimits }
   | { readonly is: 'links'; readonly to: string }
   | { readonly is: 'foreign'; readonly sentence: string };
 
@@ -76,6 +123,8 @@ export interface Report {
 export type Mode = 'omit' | 'keep' | 'given' | 'drop';
 /** A member of an object: its type, mode and spellings. */
 export interface Field<T = unknown, M extends Mode = Mode, S = T> {
+  /** What the member is, in one sentence or two for people. */
+  readonly says: string;
   readonly type: Type<T, S>;
   readonly mode: M;
   /** Spellings besides the name itself. Undefined stands for the name in lower case. */

@@ -1,9 +1,14 @@
 /**
  * The field language: one declaration of what an object of the API holds. Config entries and ACL
  * objects are declared in it. From a declaration follow the decoder with its normal form, the type
- * of the value, the check of stored objects, and what filters may select (filter-shape.ts).
+ * of the value, the check of stored objects, what filters may select (filter-shape.ts), and the
+ * JSON Schema that describes it to clients (openapi/json-schema.ts).
  *
- *     object({ Name: keep(text()), ExternalSNI: omit(text(), 'external_sni'), Meta: omit(meta) })
+ *     object({
+ *       Name: keep('The name of the service.', text()),
+ *       ExternalSNI: omit('The TLS server name of the service.', text(), 'external_sni'),
+ *       Meta: omit('Labels, for users alone.', meta),
+ *     })
  *
  * The mode of a member says when answers contain it. With `Meta: {}` in the request:
  *
@@ -20,6 +25,7 @@ import type {
   Field,
   Fields,
   Infer,
+  MapLimits,
   Members,
   Mode,
   Report,
@@ -33,8 +39,8 @@ export * from './scalars.js';
 
 const member =
   <M extends Mode>(mode: M) =>
-  <T, S = T>(type: Type<T, S>, ...spellings: string[]): Field<T, M, S> =>
-    spellings.length === 0 ? { type, mode } : { type, mode, spellings };
+  <T, S = T>(says: string, type: Type<T, S>, ...spellings: string[]): Field<T, M, S> =>
+    spellings.length === 0 ? { says, type, mode } : { says, type, mode, spellings };
 /** A member that answers contain if it is not empty. */
 export const omit = member('omit');
 /** A member that answers always contain. */
@@ -63,12 +69,18 @@ export const ITEMS_MAX = 2_000;
 
 /** A list. Its zero value is null. */
 export const list = <T>(of: Type<T>): Type<T[] | null> => listWith(of, () => null);
+/** The same, of which the kind checks that it has an item. */
+export const neededList = <T>(of: Type<T>): Type<T[] | null> =>
+  listWith(of, () => null, { is: 'list', of, needed: true });
 /** A list whose zero value is an empty one. */
 export const items = <T, S = T>(of: Type<T, S>): Type<readonly T[], readonly S[]> =>
   listWith(of, () => []);
 
-function listWith<T, S, Z>(of: Type<T, S>, zero: () => Z): Type<T[] | Z, S[] | Z> {
-  const description: Description = { is: 'list', of };
+function listWith<T, S, Z>(
+  of: Type<T, S>,
+  zero: () => Z,
+  description: Description = { is: 'list', of },
+): Type<T[] | Z, S[] | Z> {
   return {
     description,
     zero,
@@ -93,10 +105,11 @@ function hasTooMany(count: number, of: 'items' | 'entries', report: Report): boo
 
 /**
  * A map with free keys, sorted by key. Its zero value is null. Keys are data, so the object has no
- * prototype.
+ * prototype. `limits` document what its user checks.
  */
-export function map<T>(of: Type<T>): Type<Record<string, T> | null> {
-  const description: Description = { is: 'map', of };
+export function map<T>(of: Type<T>, limits?: MapLimits): Type<Record<string, T> | null> {
+  const description: Description =
+    limits === undefined ? { is: 'map', of } : { is: 'map', of, limits };
   return {
     description,
     zero: () => null,
@@ -126,7 +139,7 @@ const LABELS_BYTES_MAX = 4096;
 
 /** Free names to text, as they were sent. */
 export const labels: Type<Readonly<Record<string, string>>> = {
-  description: { is: 'map', of: text() },
+  description: { is: 'map', of: text(), limits: { count: LABELS_MAX } },
   zero: () => ({}),
   isEmpty: (value) => Object.keys(value).length === 0,
   decode(input, report) {

@@ -1,21 +1,12 @@
 /** The scalar types of the field language; see fields.ts. */
 import { formatDuration, parseDuration } from './duration.js';
-import type { Description, Report, Type } from './field-types.js';
+import type { Description, NumberLimits, Report, TextRules, Type } from './field-types.js';
 import { normalTime } from './times.js';
 
-/**
- * Text. `change` normalises it, and the empty text too. `values` document the known values; the
- * kind itself checks them. `bytesMax` limits it in bytes of UTF-8.
- */
-export function text(
-  options: {
-    change?: (value: string) => string;
-    values?: readonly string[];
-    bytesMax?: number;
-  } = {},
-): Type<string> {
-  const { values, bytesMax = Number.POSITIVE_INFINITY, change = (value) => value } = options;
-  const description: Description = values === undefined ? { is: 'text' } : { is: 'text', values };
+/** Text. */
+export function text(rules: TextRules = {}): Type<string> {
+  const { bytesMax = Number.POSITIVE_INFINITY, change = (value) => value } = rules;
+  const description: Description = { is: 'text', ...rules };
   return {
     description,
     zero: () => change(''),
@@ -32,13 +23,25 @@ export function text(
   };
 }
 
-/** A whole number from `min` to `max`. `change` normalises it. */
+/** Text that must not be empty, which its user checks. */
+export const neededText = text({ limits: { needed: true } });
+
+/**
+ * A whole number from `min` to `max`. `change` normalises it. `limits` document narrower bounds,
+ * which the kind itself checks.
+ */
 export function whole(
-  options: { min?: number; max?: number; change?: (value: number) => number } = {},
+  options: {
+    min?: number;
+    max?: number;
+    change?: (value: number) => number;
+    limits?: NumberLimits;
+  } = {},
 ): Type<number> {
-  const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = options;
+  const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER, limits } = options;
   const change = options.change ?? ((value) => value);
-  const description: Description = { is: 'whole', min, max };
+  const description: Description =
+    limits === undefined ? { is: 'whole', min, max } : { is: 'whole', min, max, limits };
   return {
     description,
     zero: () => change(0),
@@ -54,8 +57,15 @@ export function whole(
 }
 /** A whole number from 0. */
 export const whole64 = whole({ min: 0 });
+const UINT32 = { min: 0, max: 4_294_967_295 };
 /** An unsigned 32-bit number. */
-export const uint32 = whole({ min: 0, max: 4_294_967_295 });
+export const uint32 = whole(UINT32);
+/** A percentage in a 32-bit number, whose user checks that it is at most 100. */
+export const percentage = whole({ ...UINT32, limits: { max: 100 } });
+/** A number from 0, whose user checks that. */
+export const count = whole({ limits: { min: 0 } });
+/** A port, whose user checks that it is one. */
+export const port = whole({ limits: { min: 1, max: 65_535 } });
 
 /** A 32-bit floating-point number. `change` normalises it. */
 export function fraction(change: (value: number) => number): Type<number> {
@@ -93,6 +103,11 @@ export const duration: Type<number> = {
   isEmpty: (value) => value === 0,
   decode: decodeDuration,
 };
+/** The same from zero on, which its user checks. */
+export const positiveDuration: Type<number> = {
+  ...duration,
+  description: { is: 'duration', out: 'nanoseconds', isPositive: true },
+};
 /** A duration that answers contain as text, `''` for zero. */
 export const durationText: Type<string> = {
   description: DURATION_TEXT,
@@ -103,12 +118,18 @@ export const durationText: Type<string> = {
     return nanoseconds === 0 ? '' : formatDuration(nanoseconds);
   },
 };
+/** The same from zero on, which its user checks. */
+export const positiveDurationText: Type<string> = {
+  ...durationText,
+  description: { is: 'duration', out: 'text', isPositive: true },
+};
 /**
  * A duration in a body of nanoseconds or text, whose range its user checks: any whole number is
  * taken, and `''` for zero. It is stored as text.
  */
 export const timeToLive: Type<string, number> = {
   ...durationText,
+  description: { is: 'duration', out: 'text', mayBeEmpty: true },
   decode: (input, report) =>
     input === '' || (typeof input === 'number' && Number.isInteger(input))
       ? Number(input)

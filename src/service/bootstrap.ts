@@ -10,7 +10,12 @@ import type { Service } from './types.js';
 import { propose, type Write } from './writing.js';
 
 /** The body of a bootstrap. */
-export const BOOTSTRAP = bodyOf({ BootstrapSecret: given(text()) });
+export const BOOTSTRAP = bodyOf({
+  BootstrapSecret: given(
+    'The SecretID of the first token, a UUID. By default the server makes one.',
+    text(),
+  ),
+});
 /** A decoded body of a bootstrap. */
 export type BootstrapBody = Normal<typeof BOOTSTRAP>;
 

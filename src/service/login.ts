@@ -19,10 +19,10 @@ import { propose, type Write } from './writing.js';
 
 /** The body of a login. */
 export const LOGIN = bodyOf({
-  AuthMethod: given(text()),
-  BearerToken: given(text()),
-  Meta: given(labels),
-  Namespace: given(text()),
+  AuthMethod: given('The name of the auth method.', text()),
+  BearerToken: given('The token that proves who logs in.', text()),
+  Meta: given('Labels that become part of the description of the token.', labels),
+  Namespace: given('The namespace of the auth method.', text()),
 });
 /** A decoded login. */
 export type LoginBody = Normal<typeof LOGIN>;

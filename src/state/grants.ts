@@ -12,11 +12,16 @@ import {
   text,
 } from '../languages/fields.js';
 
-const VARIABLES = bodyOf({ Name: given(text()), name: given(text()) });
+const VARIABLES = bodyOf({
+  Name: given('Another spelling of name.', text()),
+  name: given('The name for which the template is filled in.', text()),
+});
 
 /** The variables of a template. The only one is `name`, which may be spelled `Name`. */
 export const templateVariables: Type<{ readonly name?: string }> = {
-  description: object({ name: omit(text()) }).description,
+  description: object({
+    name: omit('The name for which the template is filled in.', text(), 'Name'),
+  }).description,
   zero: () => ({}),
   isEmpty: () => false,
   decode(input, report) {
@@ -27,22 +32,33 @@ export const templateVariables: Type<{ readonly name?: string }> = {
   },
 };
 
-/** An empty list of datacenters stands for all. */
-const datacenters = omit(items(text()));
-const serviceIdentity = object({ ServiceName: keep(text()), Datacenters: datacenters });
-const nodeIdentity = object({ NodeName: keep(text()), Datacenter: keep(text()) });
+const datacenters = omit(
+  'The datacenters in which it grants anything. Empty means all.',
+  items(text()),
+);
+const serviceIdentity = object({
+  ServiceName: keep('The service whose rights are granted.', text()),
+  Datacenters: datacenters,
+});
+const nodeIdentity = object({
+  NodeName: keep('The node whose rights are granted.', text()),
+  Datacenter: keep('The datacenter in which the rights hold.', text()),
+});
 const templatedPolicy = object({
-  TemplateID: keep(text()),
-  TemplateName: keep(text()),
-  TemplateVariables: given(templateVariables),
+  TemplateID: keep('The ID of the template, if its name is not given.', text()),
+  TemplateName: keep('The name of the template, such as builtin/service.', text()),
+  TemplateVariables: given(
+    'The variables with which the template is filled in.',
+    templateVariables,
+  ),
   Datacenters: datacenters,
 });
 
 /** The fields of what roles and tokens grant besides their links. */
 export const grants = {
-  ServiceIdentities: omit(items(serviceIdentity)),
-  NodeIdentities: omit(items(nodeIdentity)),
-  TemplatedPolicies: omit(items(templatedPolicy)),
+  ServiceIdentities: omit('Rights of services, by their names.', items(serviceIdentity)),
+  NodeIdentities: omit('Rights of nodes, by their names.', items(nodeIdentity)),
+  TemplatedPolicies: omit('Built-in templates with their variables.', items(templatedPolicy)),
 };
 /** What roles and tokens grant besides their links, as stored and answered. */
 export type Grants = Readonly<Infer<typeof grants>>;

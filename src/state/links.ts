@@ -31,7 +31,12 @@ export interface LinkFact {
 /** The table of a link's target. */
 export type LinkTarget = 'policy' | 'role';
 
-const sentLinks = items(bodyOf({ ID: given(text()), Name: given(text()) }));
+const sentLinks = items(
+  bodyOf({
+    ID: given('The ID of the object.', text()),
+    Name: given('The name of the object. A link with an ID needs none.', text()),
+  }),
+);
 /** Returns the type of a list of links, sent by ID or by name and stored by ID. */
 export const links = (to: LinkTarget): Type<readonly Link[], readonly LinkInput[]> => ({
   description: { is: 'links', to },

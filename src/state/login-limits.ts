@@ -5,7 +5,7 @@
 import type { Authorizer } from '../acl/types.js';
 import { refusal } from '../errors.js';
 import { parseDuration } from '../languages/duration.js';
-import { computed, type Infer, keep, text, timeToLive, whole64 } from '../languages/fields.js';
+import { computed, type Infer, keep, text, timeToLive, whole } from '../languages/fields.js';
 import { keys } from './keys.js';
 import { refused, stored } from './lists.js';
 import type { AuthMethod } from './methods.js';
@@ -13,17 +13,34 @@ import { DEFAULT_NAMESPACE } from './object.js';
 import { isAlive, type Token } from './tokens.js';
 import { type Command, type Handler, keyOf, type View } from './types.js';
 
+/**
+ * Maximum number of tokens that one login replaces, because one entry must not delay heartbeats. It
+ * is also the maximum of TokensPerIdentity.
+ */
+export const REPLACED_MAX = 1000;
+
 /** The fields of the configuration. */
 export const configurationFields = {
-  // Lifetime of a login's token if its method sets no MaxTokenTTL. Go duration; empty: no end.
-  LoginTokenTTL: keep(timeToLive),
-  // Maximum lifetime of a login's token, whatever its method sets. Empty: no maximum.
-  LoginTokenTTLMax: keep(timeToLive),
-  // Maximum number of live tokens of one identity from one method. 0: no maximum.
-  TokensPerIdentity: keep(whole64),
-  // Whether a login beyond that is refused or replaces the oldest tokens.
-  OnTokenLimit: keep(text({ values: ['refuse', 'replace'] })),
-  ModifyIndex: keep(computed(whole64)),
+  LoginTokenTTL: keep(
+    'How long tokens of logins last where their method sets no MaxTokenTTL. Empty means for ever.',
+    timeToLive,
+  ),
+  LoginTokenTTLMax: keep(
+    'The longest that a token of a login lasts, whatever its method sets. Empty means any time.',
+    timeToLive,
+  ),
+  TokensPerIdentity: keep(
+    'How many live tokens one identity may have from one method. 0 means any number.',
+    whole({ min: 0, limits: { max: REPLACED_MAX } }),
+  ),
+  OnTokenLimit: keep(
+    'Whether a login beyond that number is refused or replaces the oldest tokens.',
+    text({ values: ['refuse', 'replace'] }),
+  ),
+  ModifyIndex: keep(
+    'The index at which the configuration was last changed.',
+    computed(whole({ min: 0 })),
+  ),
 };
 /** The configuration as it is stored and answered. */
 export type AclConfiguration = Readonly<Omit<Infer<typeof configurationFields>, 'ModifyIndex'>>;
@@ -46,12 +63,6 @@ export const ACL_DEFAULTS: AclConfiguration = {
   TokensPerIdentity: 0,
   OnTokenLimit: 'refuse',
 };
-
-/**
- * Maximum number of tokens that one login replaces, because one entry must not delay heartbeats. It
- * is also the maximum of TokensPerIdentity.
- */
-export const REPLACED_MAX = 1000;
 
 /** The refusal of a login beyond the limit. The client gets a shorter text. */
 export const TOKEN_LIMIT = 'Permission denied: the identity has as many tokens as it may have';

@@ -32,19 +32,31 @@ import { type BindingRule, rules } from './rules.js';
 import { removeTokensOfMethod } from './tokens.js';
 import type { ApplyContext, Command, Handler } from './types.js';
 
-const namespaceRule = object({ Selector: keep(text()), BindNamespace: keep(text()) });
+const namespaceRule = object({
+  Selector: keep('Which logins the rule applies to. Empty means all.', text()),
+  BindNamespace: keep(
+    'The namespace of the tokens. It may contain claims, such as ${value.name}.',
+    text(),
+  ),
+});
 
 const fields = {
-  Name: keep(text()),
-  Type: keep(text()),
-  DisplayName: omit(description),
-  Description: omit(description),
-  MaxTokenTTL: omit(timeToLive),
-  TokenLocality: omit(text()),
-  NamespaceRules: omit(items(namespaceRule)),
+  Name: keep('The name of the auth method.', text()),
+  Type: keep('Who proves the identity. It cannot be changed later.', text()),
+  DisplayName: omit('A name for people.', description),
+  Description: omit('A text for people.', description),
+  MaxTokenTTL: omit('How long the tokens of its logins last, from one minute on.', timeToLive),
+  TokenLocality: omit(
+    'Whether tokens belong to one datacenter. It has no further effect.',
+    text({ values: ['', 'local', 'global'] }),
+  ),
+  NamespaceRules: omit(
+    'Namespaces of tokens by login, in place of that of the method.',
+    items(namespaceRule),
+  ),
   // Stored as it was sent.
-  Config: keep(anyObject),
-  Namespace: keep(text()),
+  Config: keep('Settings of the type.', anyObject),
+  Namespace: keep('The namespace of the auth method.', text()),
   ...indexes,
 };
 
@@ -69,6 +81,7 @@ export const CASCADE_MAX = 1000;
 /** Auth methods. */
 export const methods = defineObject<AuthMethod, typeof fields>({
   table: 'method',
+  says: 'A way to log in: who proves the identity, and how.',
   noun: 'auth method',
   identity: 'Name',
   idLabel: 'auth method name',

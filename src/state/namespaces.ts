@@ -28,13 +28,17 @@ import { plantPolicy } from './policies.js';
 import type { ApplyContext, Command, Handler, View } from './types.js';
 
 const fields = {
-  Name: keep(text()),
-  Description: omit(description),
-  // The links, to objects of `default`, that every token of the namespace has besides its own.
-  ACLs: omit(object({ PolicyDefaults: omit(links('policy')), RoleDefaults: omit(links('role')) })),
-  Meta: omit(labels),
-  // RFC 3339. Present only while the namespace is being deleted.
-  DeletedAt: omit(text()),
+  Name: keep('The name of the namespace, a DNS label.', text()),
+  Description: omit('A text for people.', description),
+  ACLs: omit(
+    'Links to objects of default that every token of the namespace has besides its own.',
+    object({
+      PolicyDefaults: omit('Policies of the namespace default.', links('policy')),
+      RoleDefaults: omit('Roles of the namespace default.', links('role')),
+    }),
+  ),
+  Meta: omit('Labels, for users alone.', labels),
+  DeletedAt: omit('Since when the namespace is being deleted. Absent otherwise.', text()),
   ...indexes,
 };
 
@@ -82,6 +86,7 @@ export const MANAGEMENT_RULES = [
 /** Namespaces. */
 export const namespaces = defineObject<Namespace, typeof fields>({
   table: 'namespace',
+  says: 'A part of the cluster with objects and entries of its own.',
   noun: 'namespace',
   identity: 'Name',
   resource: 'namespace',

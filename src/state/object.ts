@@ -52,7 +52,10 @@ export interface StoredObject {
 }
 
 /** The indexes at which an object was created and last changed. */
-export const indexes = { CreateIndex: keep(whole64), ModifyIndex: keep(whole64) };
+export const indexes = {
+  CreateIndex: keep('The index at which the object was created.', whole64),
+  ModifyIndex: keep('The index at which the object was last changed.', whole64),
+};
 /** The hash of the content. */
 export const contentHash = computed(text());
 
@@ -92,6 +95,8 @@ export type Content<T> = Omit<T, 'ID' | 'Hash' | 'Namespace' | keyof typeof inde
 /** What the file of an object declares. */
 interface ObjectRules<T, F extends Fields = Fields> {
   readonly table: ObjectTable;
+  /** What the object is, in one sentence or two for people. */
+  readonly says: string;
   /** Used in messages and paths: `cannot find binding rule …`, `/v1/acl/binding-rule`. */
   readonly noun: string;
   /** The plural of the noun. Absent: the noun with an s. */
@@ -200,9 +205,9 @@ function* linkFieldsOf(
 
 /** Returns the type of stored objects, which contain the members that the server computes. */
 function storedTypeOf(fields: Fields): Type<unknown> {
-  const stored = Object.entries(fields).map(([name, { type, mode }]) => [
+  const stored = Object.entries(fields).map(([name, { says, type, mode }]) => [
     name,
-    { mode, type: type.computed ?? type },
+    { says, mode, type: type.computed ?? type },
   ]);
   return bodyOf(Object.fromEntries(stored));
 }

@@ -16,14 +16,17 @@ import {
 import type { ApplyContext } from './types.js';
 
 const fields = {
-  ID: keep(text()),
-  Name: keep(text()),
-  Description: keep(description),
-  Rules: keep(text()),
+  ID: keep('The ID of the policy.', text()),
+  Name: keep('The name of the policy.', text()),
+  Description: keep('A text for people.', description),
+  Rules: keep('The rules, in the language of policies or as JSON.', text()),
   // Stored as it was sent: lists show an empty one, other answers omit it.
-  Datacenters: given(items(text())),
-  Namespace: keep(text()),
-  Hash: keep(contentHash),
+  Datacenters: given(
+    'The datacenters in which the policy grants anything. Empty means all.',
+    items(text()),
+  ),
+  Namespace: keep('The namespace of the policy.', text()),
+  Hash: keep('A hash of the content.', contentHash),
   ...indexes,
 };
 
@@ -45,6 +48,7 @@ export interface PolicySet extends ObjectSet {
 /** Policies. */
 export const policies = defineObject<Policy, typeof fields>({
   table: 'policy',
+  says: 'Rules that tokens and roles have by linking to them.',
   noun: 'policy',
   plural: 'policies',
   identity: 'ID',

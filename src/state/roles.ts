@@ -8,14 +8,14 @@ import { links } from './links.js';
 import { contentHash, defineObject, indexes } from './object.js';
 
 const fields = {
-  ID: keep(text()),
-  Name: keep(text()),
+  ID: keep('The ID of the role.', text()),
+  Name: keep('The name of the role.', text()),
   // Limited only by the size of a body, unlike other descriptions: clients write 600 kB.
-  Description: keep(text()),
-  Policies: omit(links('policy')),
+  Description: keep('A text for people.', text()),
+  Policies: omit('The policies of the role.', links('policy')),
   ...grants,
-  Namespace: keep(text()),
-  Hash: keep(contentHash),
+  Namespace: keep('The namespace of the role.', text()),
+  Hash: keep('A hash of the content.', contentHash),
   ...indexes,
 };
 
@@ -25,6 +25,7 @@ export type Role = Readonly<Infer<typeof fields>>;
 /** Roles. */
 export const roles = defineObject<Role, typeof fields>({
   table: 'role',
+  says: 'Policies, identities and templated policies under one name.',
   noun: 'role',
   identity: 'ID',
   fields,

@@ -1,4 +1,5 @@
 /** Binding rules: what the tokens of an auth method's logins are linked to. */
+import { BIND_TYPES } from '../acl/binding.js';
 import { type Refusal, refusal } from '../errors.js';
 import { type Infer, keep, omit, text } from '../languages/fields.js';
 import { templateVariables } from './grants.js';
@@ -17,14 +18,23 @@ import { ACL_WRITE, existenceProblem, standardCommands } from './object-commands
 import type { ApplyContext, Handler } from './types.js';
 
 const fields = {
-  ID: keep(text()),
-  Description: keep(description),
-  AuthMethod: keep(text()),
-  Selector: omit(text()),
-  BindType: keep(text()),
-  BindName: keep(text()),
-  BindVars: omit(templateVariables),
-  Namespace: keep(text()),
+  ID: keep('The ID of the rule.', text()),
+  Description: keep('A text for people.', description),
+  AuthMethod: keep(
+    'The auth method to whose logins the rule applies. It cannot be changed later.',
+    text(),
+  ),
+  Selector: omit('Which logins the rule applies to. Empty means all.', text()),
+  BindType: keep(
+    'What BindName names: a service, a node, a role, a policy or a templated policy.',
+    text({ values: BIND_TYPES, limits: { needed: true } }),
+  ),
+  BindName: keep(
+    'What tokens are linked to. It may contain claims, such as ${value.name}.',
+    text(),
+  ),
+  BindVars: omit('The variables of a templated policy.', templateVariables),
+  Namespace: keep('The namespace of the rule.', text()),
   ...indexes,
 };
 
@@ -44,6 +54,7 @@ interface RuleSet extends ObjectSet {
 /** Binding rules. */
 export const rules = defineObject<BindingRule, typeof fields>({
   table: 'rule',
+  says: 'What the tokens of an auth method are linked to.',
   noun: 'binding rule',
   identity: 'ID',
   fields,

@@ -29,22 +29,26 @@ import {
 import type { ApplyContext, StateRecord, View } from './types.js';
 
 const fields = {
-  AccessorID: keep(text()),
-  SecretID: keep(text()),
-  Description: keep(description),
-  Policies: omit(links('policy')),
-  Roles: omit(links('role')),
+  AccessorID: keep('The public ID of the token. Clients may choose it once.', text()),
+  SecretID: keep(
+    'The secret by which requests show the token. Clients may choose it once.',
+    text(),
+  ),
+  Description: keep('A text for people.', description),
+  Policies: omit('The policies of the token.', links('policy')),
+  Roles: omit('The roles of the token.', links('role')),
   ...grants,
-  Local: keep(boolean),
-  // For tokens of logins: the method that created them, as it is spelled, and its namespace.
-  AuthMethod: omit(text()),
-  AuthMethodNamespace: omit(computed(text())),
-  // RFC 3339, UTC.
-  ExpirationTime: omit(utcTime),
-  ExpirationTTL: drop(timeToLive),
-  CreateTime: keep(text()),
-  Namespace: keep(text()),
-  Hash: keep(contentHash),
+  Local: keep('Whether the token belongs to one datacenter. It has no further effect.', boolean),
+  AuthMethod: omit('The auth method whose login created the token, as it is spelled.', text()),
+  AuthMethodNamespace: omit('The namespace of that auth method.', computed(text())),
+  ExpirationTime: omit('When the token expires. It cannot be changed later.', utcTime),
+  ExpirationTTL: drop(
+    'How long the token lasts, from one minute on, in place of ExpirationTime.',
+    timeToLive,
+  ),
+  CreateTime: keep('When the token was created.', text()),
+  Namespace: keep('The namespace of the token.', text()),
+  Hash: keep('A hash of the content.', contentHash),
   ...indexes,
 };
 
@@ -54,6 +58,7 @@ export type Token = Readonly<Infer<typeof fields>>;
 /** Tokens. */
 export const tokens = defineObject<Token, typeof fields>({
   table: 'token',
+  says: 'A secret that shows who asks, and what its holder may do.',
   noun: 'token',
   identity: 'AccessorID',
   fields,

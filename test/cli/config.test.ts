@@ -132,7 +132,7 @@ describe('config entries by the command line', function () {
     const env = { EDITOR: `sh ${script}` };
     const { code, err } = await user.run(['config', 'edit', 'mesh', 'mesh'], {
       env,
-      answers: ['yes', 'y', 'yes'],
+      answers: ['yes'],
     });
     expect(code).to.equal(0);
     expect(err).to.include('bogus').and.include('edit it again? [Y/n] ');
@@ -155,6 +155,35 @@ describe('config entries by the command line', function () {
     const kept = /the text is kept in (\S+)/.exec(err)![1]!;
     expect(existsSync(kept)).to.equal(true);
     expect(await protocolOf('web')).to.equal('tcp');
+  });
+
+  it('shows the schema of a kind, and judges entries by it', async () => {
+    const schema = await user.json<{ $id: string }>(['config', 'schema', 'service-defaults']);
+    expect(schema.$id).to.equal('/v1/schema/config/service-defaults');
+    const path = file('judged.yaml', 'Kind: mesh\n---\nkind: mesh\nTLS: { Incomin: {} }\n');
+    const { code, out, err } = await user.run(['config', 'validate', path]);
+    expect([code, err]).to.deep.equal([1, '']);
+    expect(out).to.match(
+      /:4:17: \/TLS\/Incomin: unknown field "Incomin"; did you mean "Incoming"\?\n$/,
+    );
+    const unknown = await user.run(['config', 'schema', 'mush']);
+    expect(unknown.err).to.include('There is no schema "mush"; did you mean "mesh"?');
+  });
+
+  it('draws the chain of a service', async () => {
+    const entry = {
+      Kind: 'service-resolver',
+      Name: 'drawn',
+      Subsets: { v1: { Filter: 'Service.Meta.v == 1' } },
+      DefaultSubset: 'v1',
+    };
+    await user.done(['config', 'write', '-'], { input: JSON.stringify(entry) });
+    expect(await user.done(['config', 'chain', 'drawn'])).to.match(
+      /^drawn \(tcp\)\n└─ resolver \S+: drawn, subset v1 \(Service\.Meta\.v == 1\)\n$/,
+    );
+    const chain = await user.json<{ Chain: object }>(['config', 'chain', 'drawn']);
+    expect(chain.Chain).to.include({ ServiceName: 'drawn' });
+    await user.done(['config', 'delete', 'service-resolver/drawn']);
   });
 
   it('manages namespaces, and works in one', async () => {
@@ -232,11 +261,26 @@ describe('config validate', () => {
     expect(fake.seen.at(-1)).to.include({ method: 'PUT', url: '/v1/config', body: input });
   });
 
-  it('says so where the server gives no schema', async () => {
+  it('takes its own schemas where the server gives none, or is not asked', async () => {
     const address = await fake.serve(text(404, 'Invalid URL path: not an endpoint'));
     writeFileSync(path, 'Kind: mesh\n');
     const { code, err } = await user.run(['config', 'validate', path, '--http-addr', address]);
     expect(code).to.equal(0);
-    expect(err).to.include('no schema from the server, only its form is judged');
+    expect(err).to.include('no schema of mesh from the server: that of this program is taken');
+    fake.forget();
+    writeFileSync(path, 'kind: service-defaults\nProtocol: htp\nMutualTLSMode: stict\n');
+    const offline = ['config', 'validate', path, '--offline', '--http-addr', address];
+    expect(await user.run(offline)).to.deep.equal({
+      code: 1,
+      out:
+        `${path}:1:1: must have required property 'Name'\n` +
+        `${path}:2:11: /Protocol: must be one of "tcp", "http", "http2", "grpc"\n` +
+        `${path}:3:16: /MutualTLSMode: must be one of "strict", "permissive"\n`,
+      err: '',
+    });
+    writeFileSync(path, 'Kind: nothing\n');
+    const unknown = await user.run(offline);
+    expect(unknown.err).to.include('there is no schema of its kind, so it is not judged');
+    expect(fake.seen).to.deep.equal([]);
   });
 });

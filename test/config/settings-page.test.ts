@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { cliPage } from '../../scripts/docs/cli-page.js';
 import { logPage } from '../../scripts/docs/log-page.js';
+import { referencePage } from '../../scripts/docs/reference-page.js';
 import { settingsPage } from '../../scripts/docs/settings-page.js';
 
 describe('docs/log.md', () => {
@@ -24,6 +25,13 @@ describe('docs/cli.md', () => {
       expect(page).to.include(`conclave ${command}\n`);
     expect(page).to.include('| `--bearer-token-file <file>` |');
     expect(page).not.to.include('--secret <').and.not.include('conclave complete ');
+  });
+});
+
+describe('docs/reference.md', () => {
+  it('is up to date with npm run docs', () => {
+    const written = readFileSync('docs/reference.md', 'utf8');
+    expect(written === referencePage(), 'stale: run npm run docs').to.equal(true);
   });
 });
 

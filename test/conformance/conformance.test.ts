@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { type LocalCluster, startCluster } from '../../cluster/local.js';
+import { OPENAPI } from '../../src/documents.js';
+import { Checker, type Exchange } from '../openapi/checker.js';
 import { type Case, play, type Target } from './player.js';
 
 const FOLDER = join('test', 'conformance');
@@ -51,6 +53,11 @@ async function inDeployment<T>(
 }
 
 const outcomes = new Map<string, string[]>();
+const checker = new Checker(JSON.parse(OPENAPI.text));
+const undeclared = new Set<string>();
+const observe = (exchange: Exchange): void => {
+  for (const found of checker.differences(exchange)) undeclared.add(found);
+};
 let restored = '';
 async function record(one: Recorded, target: Target): Promise<void> {
   const found = await play(one.case, target).catch((error: Error) => [String(error.message)]);
@@ -58,8 +65,8 @@ async function record(one: Recorded, target: Target): Promise<void> {
 }
 
 async function playAll(cluster: LocalCluster): Promise<void> {
-  const all: Target = { urls: cluster.urls, token: cluster.token };
-  const one: Target = { urls: cluster.urls.slice(0, 1), token: cluster.token };
+  const all: Target = { urls: cluster.urls, token: cluster.token, observe };
+  const one: Target = { ...all, urls: cluster.urls.slice(0, 1) };
   // The last one compares what one agent reports about itself in two requests.
   const targetOf = (item: Recorded): Target =>
     tagged(item, 'stale') || item.case.name.startsWith('agent self') ? one : all;
@@ -86,7 +93,7 @@ async function saveAndRestore({ urls, token }: LocalCluster): Promise<string> {
 
 /** On a fresh single server, in order: the first case bootstraps it with the others' token. */
 async function playDestructive(cluster: LocalCluster): Promise<void> {
-  const target: Target = { urls: cluster.urls, token: randomUUID() };
+  const target: Target = { urls: cluster.urls, token: randomUUID(), observe };
   for (const item of recorded.filter((one) => tagged(one, 'destructive')))
     await record(item, target);
 }
@@ -103,6 +110,11 @@ describe('recorded behaviour', function () {
 
   it('a snapshot of everything that the cases leave behind can be restored', () => {
     expect(restored).to.equal('200 200 ');
+  });
+
+  it('every request and answer is as the OpenAPI document says', () => {
+    expect([...undeclared].slice(0, 20).join('\n')).to.equal('');
+    expect(checker.seen.size).to.be.greaterThan(50);
   });
 
   it('every other case is overridden, and differs', () => {

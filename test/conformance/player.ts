@@ -1,6 +1,7 @@
 /** Plays one case against a cluster, each request to a random node. README.md has the format. */
 import { randomUUID } from 'node:crypto';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import type { Exchange } from '../openapi/checker.js';
 import { type Json, mismatches } from './matchers.js';
 
 export interface Step {
@@ -30,6 +31,8 @@ export interface Case {
 export interface Target {
   urls: readonly string[];
   token: string;
+  /** Sees every request with its answer. */
+  observe?: (exchange: Exchange) => void;
 }
 interface Reply {
   status: number;
@@ -149,6 +152,7 @@ async function playStep(step: Step, variables: Variables, target: Target): Promi
     for (const inner of step.during) found.push(...(await playStep(inner, variables, target)));
   }
   const reply = await pending;
+  target.observe?.({ method, path, payload, ...reply });
   let json: Json;
   try {
     json = JSON.parse(reply.text);

@@ -125,7 +125,17 @@ const reads = [
     'agent/version',
     'agent/metrics',
   ],
-  ...['health/live', 'health/ready', 'acl/bootstrap', 'nothing', '*', 'acl/*'],
+  ...[
+    'health/live',
+    'health/ready',
+    'acl/bootstrap',
+    'openapi.json',
+    'schema/*',
+    'schema/config/*',
+    'nothing',
+    '*',
+    'acl/*',
+  ],
 ];
 const deletes = [
   ...['acl/role/*', 'acl/policy/*', 'acl/token/*', 'acl/auth-method/*', 'acl/binding-rule/*'],

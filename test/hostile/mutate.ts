@@ -106,6 +106,16 @@ const mutations = fc.array(
   { minLength: 1, maxLength: 3 },
 );
 
+/** Bodies that differ from a valid one in a few members. */
+export const mutated = (body: unknown): fc.Arbitrary<unknown> =>
+  mutations.map((changes) => {
+    const changed = changes.reduce<unknown>(
+      (of, [steps, kind, key, to]) => change(of, steps, kind, key, to),
+      body,
+    );
+    return JSON.parse(JSON.stringify(changed) ?? 'null') as unknown;
+  });
+
 /** The changes of a body's text. */
 const TEXT: readonly ((text: string, at: number) => Buffer)[] = [
   ...Array(8).fill((text: string) => Buffer.from(text)),

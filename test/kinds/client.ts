@@ -1,5 +1,6 @@
 /** A client of the API for tests. */
 import { randomUUID } from 'node:crypto';
+import { expectDeclared } from '../openapi/declared.js';
 
 export interface Reply {
   readonly status: number;
@@ -35,11 +36,19 @@ export class Client {
       headers: { ...(secret === '' ? {} : { 'x-service-token': secret }), ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    const text = (await answer.text()).replace(/\n$/, '');
+    const text = await answer.text();
+    expectDeclared({
+      method,
+      path,
+      status: answer.status,
+      text,
+      payload: body === undefined ? undefined : JSON.stringify(body),
+      headers: Object.fromEntries(answer.headers),
+    });
     const type = answer.headers.get('content-type') ?? '';
     return {
       status: answer.status,
-      text,
+      text: text.replace(/\n$/, ''),
       json: type.startsWith('application/json') ? JSON.parse(text) : undefined,
       index: Number(answer.headers.get('x-service-index')),
       filtered: answer.headers.get('x-service-results-filtered-by-acls'),

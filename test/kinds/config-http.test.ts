@@ -181,7 +181,13 @@ describe('kinds: config entries over HTTP', () => {
     it('returns thousands of entries, in order', async () => {
       const at = '2026-01-01T00:00:00.000Z';
       for (let i = 0; i < 1_200; i += 1) {
-        const entry = JSON.stringify({ ...defaults(`s${i}`), Meta: { a: '<&>'.repeat(100) } });
+        const entry = JSON.stringify({
+          ...defaults(`s${i}`),
+          TransparentProxy: {},
+          MeshGateway: {},
+          Expose: {},
+          Meta: { a: '<&>'.repeat(100) },
+        });
         const head = { kind: 'service-defaults', name: `s${i}`, ns: 'default', datacenter: 'dc1' };
         solo.must({ type: 'config.set', v: 1, ...head, entry, cas: null, at } as never);
       }

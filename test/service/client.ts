@@ -5,6 +5,7 @@ import type { AclParts } from '../../src/http/acl-common.js';
 import type { Listener } from '../../src/http/listener.js';
 import type { HttpOptions } from '../../src/http/options.js';
 import type { Route } from '../../src/http/types.js';
+import { expectDeclared } from '../openapi/declared.js';
 import { serve } from './serve.js';
 import { MANAGEMENT_SECRET, Solo } from './solo.js';
 
@@ -63,6 +64,14 @@ export class Client {
     });
     const text = (await answer.text()).replace(/\n$/, '');
     const { headers, status } = answer;
+    expectDeclared({
+      method,
+      path: `/v1${path}`,
+      status,
+      text,
+      payload: body === undefined ? undefined : JSON.stringify(body),
+      headers: Object.fromEntries(headers),
+    });
     const isJson = headers.get('content-type')?.includes('json') === true;
     return {
       status,

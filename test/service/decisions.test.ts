@@ -260,7 +260,24 @@ describe('decisions of another node', () => {
   }
 
   it('are asked for by the id, and explained by the state of this one', async () => {
-    const made = { ID: id, Type: 'authorization', AccessorID: null, Namespace: 'default' };
+    const made = {
+      ID: id,
+      Time: '2026-01-01T00:00:00Z',
+      Node: 'n2',
+      Type: 'authorization',
+      Method: 'PUT',
+      Path: '/v1/acl/role',
+      RemoteAddr: '10.0.0.7',
+      AccessorID: null,
+      Namespace: 'default',
+      Resource: 'acl',
+      Access: 'write',
+      Segment: '',
+      Message: 'Permission denied',
+      AppliedIndex: 118,
+      Then: null,
+      Login: null,
+    };
     const { status, text, asked } = await ask(() => JSON.stringify(made));
     expect([status, asked]).to.deep.equal([200, [[peers[0], id, 1000]]]);
     expect(JSON.parse(text)).to.include({ ID: id, Changed: false });

@@ -18,16 +18,16 @@ import { decodeBody } from '../../src/service/decode.js';
 import { templateVariables } from '../../src/state/grants.js';
 
 const FIELDS = {
-  Name: given(text()),
-  Count: given(whole64),
-  On: given(boolean),
-  Life: given(timeToLive),
-  At: given(utcTime),
-  Links: given(items(bodyOf({ ID: given(text()) }))),
-  Meta: given(labels),
-  Config: given(anyObject),
-  Variables: given(templateVariables),
-  Hash: given(computed(text())),
+  Name: given('A member.', text()),
+  Count: given('A member.', whole64),
+  On: given('A member.', boolean),
+  Life: given('A member.', timeToLive),
+  At: given('A member.', utcTime),
+  Links: given('A member.', items(bodyOf({ ID: given('A member.', text()) }))),
+  Meta: given('A member.', labels),
+  Config: given('A member.', anyObject),
+  Variables: given('A member.', templateVariables),
+  Hash: given('A member.', computed(text())),
 };
 const decode = (body: unknown) => decodeBody('Thing decoding failed', body, bodyOf(FIELDS));
 function refusalOf(body: unknown) {

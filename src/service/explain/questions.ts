@@ -32,27 +32,30 @@ const draftFields = {
   ServiceIdentities,
   NodeIdentities,
   TemplatedPolicies,
-  Rules: given(text()),
+  Rules: given('The rules of one more policy of the token.', text()),
 };
 /** A token that does not exist, as it is sent. */
 type Draft = Sent<typeof draftFields>;
 
 /** The members of a question. */
 export const QUESTION_FIELDS = {
-  Resource: given(text()),
-  Access: given(text()),
-  Segment: given(text()),
-  Namespace: given(text()),
+  Resource: given('The resource, such as service, key or namespace.', text()),
+  Access: given('The access, such as read or write.', text()),
+  Segment: given('The name of the resource. Resources without names have none.', text()),
+  Namespace: given('The namespace of the resource. By default that of the request.', text()),
 };
 /** A question as it is sent. */
 type SentQuestion = Sent<typeof QUESTION_FIELDS>;
 
 /** The body of a request for explanations. */
 export const EXPLAIN = bodyOf({
-  AccessorID: given(text()),
-  Draft: given(bodyOf(draftFields)),
-  Requests: given(items(bodyOf(QUESTION_FIELDS))),
-  Namespace: given(text()),
+  AccessorID: given(
+    'The token whose rights are explained. By default that of the request.',
+    text(),
+  ),
+  Draft: given('A token that does not exist, in place of AccessorID.', bodyOf(draftFields)),
+  Requests: given('The questions, from 1 to 64.', items(bodyOf(QUESTION_FIELDS))),
+  Namespace: given('The namespace of the request.', text()),
 });
 /** The decoded body. */
 export type ExplainBody = Sent<(typeof EXPLAIN)['fields']>;

@@ -1,0 +1,29 @@
+/**
+ * Writes the module of the documents about the API. The build runs it, so that a node neither makes
+ * them nor loads what they are made from:
+ *
+ *     node dist/scripts/documents.js dist/src/documents.js
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { Document } from '../src/documents.js';
+import { bodySchemas } from '../src/openapi/body-schemas.js';
+import { openApi } from '../src/openapi/document.js';
+
+function documentOf(value: object): Document {
+  const text = JSON.stringify(value);
+  const hash = createHash('sha256').update(text).digest('base64url');
+  return { text, etag: `"${hash.slice(0, 22)}"` };
+}
+
+const schemas = Object.fromEntries(
+  Object.entries(bodySchemas()).map(([name, schema]) => [name, documentOf(schema)]),
+);
+const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+writeFileSync(
+  process.argv[2]!,
+  [
+    `export const OPENAPI = ${JSON.stringify(documentOf(openApi(version)))};\n`,
+    `export const SCHEMAS = ${JSON.stringify(schemas)};\n`,
+  ].join(''),
+);

@@ -1,0 +1,374 @@
+/** What explanations, lint, logins and templated policies answer. */
+import {
+  anyObject,
+  boolean,
+  fraction,
+  items,
+  keep,
+  object,
+  omit,
+  text,
+  utcTime,
+  whole64,
+} from '../languages/fields.js';
+import { grants } from '../state/grants.js';
+import { links } from '../state/links.js';
+import { listOf, mapOf, orNone, shape } from './shapes.js';
+
+const word = text();
+const LEVEL = orNone(text({ values: ['deny', 'read', 'list', 'write'] }));
+const nullableText = orNone(word);
+
+const step = object({
+  Type: keep('What the step is.', word),
+  ID: keep('The ID of the object.', word),
+  Name: keep('The name of the object.', word),
+});
+const source = shape({
+  Path: keep('The way from the token to the text.', listOf(step)),
+  Line: keep('The line in the text.', orNone(whole64)),
+  Column: keep('The column in the line.', orNone(whole64)),
+  Level: keep('The level that the text says.', LEVEL),
+  Counts: keep('Whether no stronger level merged over it.', boolean),
+});
+const place = shape({
+  Match: keep('exact or prefix.', word),
+  Name: keep('The namespace, or the beginning of its name.', word),
+});
+const ruleFields = {
+  Resource: keep('The resource of the rule.', nullableText),
+  Match: keep('exact, prefix or scalar.', nullableText),
+  Name: omit('The name of the rule. Scalars have none.', word),
+  NamespaceBlock: omit('The block of namespaces in which the rule stands.', place),
+  Level: keep('The merged level of the rule.', LEVEL),
+  Rule: keep('The rule as policies write it.', nullableText),
+  Sources: keep('Who says it.', listOf(source)),
+  MoreSources: keep('How many sources are left out.', whole64),
+};
+const explanation = shape({
+  Resource: keep('The resource of the question.', word),
+  Access: keep('The access of the question.', word),
+  Segment: keep('The name of the resource.', word),
+  Namespace: keep('The namespace of the resource.', word),
+  Allow: keep('Whether the access is allowed.', boolean),
+  Reason: keep('Why, in one word.', word),
+  Layer: omit('own, or namespace_default if defaults of the namespace decide.', word),
+  Level: keep('The level of the rule that decides.', LEVEL),
+  Text: keep('Why, in a sentence.', word),
+  Winner: keep('The rule that decides.', orNone(shape(ruleFields))),
+  Candidates: keep(
+    'Other rules that speak about the question.',
+    listOf(shape({ ...ruleFields, Why: keep('Why the rule does not decide.', word) })),
+  ),
+  MoreCandidates: keep('How many rules are left out.', whole64),
+});
+
+const whose = {
+  AccessorID: keep('The token.', word),
+  Namespace: keep('The namespace of the token.', word),
+  Anonymous: keep('Whether it is the anonymous token.', boolean),
+  DefaultPolicy: keep('What holds where no rule decides.', word),
+};
+const INDEX = keep('The index of the state that was read.', whole64);
+
+/** `POST /v1/acl/authorize/explain`. */
+export const EXPLAINED = shape({
+  ...whose,
+  Description: keep('The description of the token.', word),
+  Index: INDEX,
+  Results: keep('The answers, in the order of the questions.', listOf(explanation)),
+});
+
+const RIGHTS = listOf(
+  shape({
+    Layer: keep('own, or namespace_default.', word),
+    Namespace: keep('The namespaces in which the right holds.', place),
+    Resource: keep('The resource.', word),
+    Match: keep('exact, prefix or scalar.', word),
+    Name: omit('The name, or its beginning. Scalars have none.', word),
+    Level: keep('The merged level.', word),
+    Intentions: omit('For services: the level on intentions.', word),
+    IntentionsExplicit: omit('Whether a text says that level.', boolean),
+    Sources: keep('Who says it.', listOf(source)),
+    MoreSources: keep('How many sources are left out.', whole64),
+  }),
+);
+
+/** `GET /v1/acl/token/self/effective`. */
+export const EFFECTIVE = shape({
+  ...whose,
+  ExpirationTime: omit('When the token expires.', utcTime),
+  Truncated: keep('Whether rights are left out.', boolean),
+  Rights: keep('The merged rights.', RIGHTS),
+});
+
+/** `POST /v1/acl/who-can`. */
+export const WHO = shape({
+  Index: INDEX,
+  Scanned: keep('How many tokens were looked at.', whole64),
+  Allowed: keep('How many of them are allowed it.', whole64),
+  Truncated: keep('Whether the search stopped before the last token.', boolean),
+  Filtered: keep('Whether namespaces were left out that the caller may not read.', boolean),
+  Groups: keep(
+    'Tokens that grant alike, the largest groups first.',
+    listOf(
+      shape({
+        Tokens: keep('How many tokens the group has.', whole64),
+        AuthMethod: keep('The auth method of their logins, if any.', word),
+        Namespace: keep('Their namespace.', word),
+        Policies: keep('Their policies.', links('policy')),
+        Roles: keep('Their roles.', links('role')),
+        ServiceIdentities: keep('Their service identities.', grants.ServiceIdentities.type),
+        NodeIdentities: keep('Their node identities.', grants.NodeIdentities.type),
+        TemplatedPolicies: keep('Their templated policies.', grants.TemplatedPolicies.type),
+        Sample: keep(
+          'Some of them.',
+          listOf(
+            shape({
+              AccessorID: keep('The token.', word),
+              Description: keep('Its description.', word),
+            }),
+          ),
+        ),
+        Result: keep('Why they are allowed it.', explanation),
+      }),
+    ),
+  ),
+  MoreGroups: keep('How many groups are left out.', whole64),
+});
+
+/** `GET /v1/acl/decision/:id`. */
+export const DECISION = shape({
+  ID: keep('The ID of the decision.', word),
+  Time: keep('When it was made.', utcTime),
+  Node: keep('The node that made it.', word),
+  Type: keep('What was decided.', text({ values: ['authorization', 'unknown_token', 'login'] })),
+  Method: keep('The HTTP method of the request.', word),
+  Path: keep('The path of the request.', word),
+  RemoteAddr: keep('The address of the client.', word),
+  AccessorID: keep('The token of the request.', nullableText),
+  Namespace: keep('The namespace of the request.', word),
+  Resource: keep('The resource that was asked for.', nullableText),
+  Access: keep('The access that was asked for.', nullableText),
+  Segment: keep('The name of the resource.', nullableText),
+  Message: keep('The refusal.', word),
+  AppliedIndex: keep('The index of the state by which it was decided.', whole64),
+  Then: keep(
+    'Why it was refused.',
+    orNone(
+      shape({
+        Reason: keep('Why, in one word.', word),
+        Level: keep('The level of the rule that decided.', LEVEL),
+        Rule: keep('The rule that decided.', nullableText),
+      }),
+    ),
+  ),
+  Now: keep('What the present state says.', orNone(explanation)),
+  Changed: keep('Whether that differs.', boolean),
+  Login: keep(
+    'The login that was refused.',
+    orNone(
+      shape({
+        AuthMethod: keep('The auth method.', word),
+        Namespace: keep('Its namespace.', word),
+        ReasonCode: keep('Why, in one word.', word),
+        Reason: keep('Why, in a sentence.', word),
+      }),
+    ),
+  ),
+});
+
+const names = listOf(word);
+
+/** `POST /v1/acl/login/explain`. */
+export const LOGIN_EXPLAINED = shape({
+  AuthMethod: keep('The name of the auth method.', word),
+  Type: keep('Its type.', word),
+  Namespace: keep('Its namespace.', word),
+  Index: INDEX,
+  Outcome: keep('What the login comes to.', text({ values: ['granted', 'refused'] })),
+  ReasonCode: keep('Why it is refused, in one word.', word),
+  Reason: keep('Why it is refused, in a sentence.', word),
+  Verified: keep('Whether someone vouches for the claims.', boolean),
+  Checks: keep(
+    'The checks of the bearer token.',
+    listOf(
+      shape({
+        Name: keep('The name of the check.', word),
+        Result: keep('What it came to.', text({ values: ['passed', 'failed', 'skipped'] })),
+        Detail: keep('Why it failed.', word),
+      }),
+    ),
+  ),
+  Values: keep('The mapped values by name.', anyObject),
+  Lists: keep('The mapped lists by name.', anyObject),
+  Missing: keep(
+    'Mapped names without a value.',
+    shape({ Values: keep('Of values.', names), Lists: keep('Of lists.', names) }),
+  ),
+  Unmapped: keep('Claims that nothing maps.', names),
+  TokenNamespace: keep('The namespace of the token.', nullableText),
+  NamespaceRule: keep(
+    'The rule that chooses that namespace.',
+    orNone(
+      shape({
+        Selector: keep('Its selector.', word),
+        BindNamespace: keep('What it computes the namespace from.', word),
+        Namespace: keep('The namespace.', nullableText),
+      }),
+    ),
+  ),
+  Rules: keep('The binding rules, those that match first.', listOf(anyObject)),
+  MoreRules: keep('How many rules are left out.', whole64),
+  Token: keep('The token, without its IDs and times.', orNone(anyObject)),
+  Rights: keep('The rights of the token.', orNone(RIGHTS)),
+  Truncated: keep('Whether rights are left out.', boolean),
+});
+
+const severity = keep('How bad it is.', text({ values: ['error', 'warning', 'info'] }));
+
+/** Lint of a policy or of a binding rule. */
+export const LINT = shape({
+  Valid: keep('Whether a write would be accepted.', boolean),
+  Problems: keep(
+    'What lint finds, in the order of the text.',
+    listOf(
+      shape({
+        Severity: severity,
+        Code: keep('What it is, in one word.', word),
+        Message: keep('What it is, in a sentence.', word),
+        Field: omit('The field of the object.', word),
+        Line: keep('The line in the text.', whole64),
+        Column: keep('The column in the line.', whole64),
+        Claim: omit('The claim that it is about.', word),
+        Fix: omit('A text without the problem.', word),
+        Hint: omit('What may help.', word),
+      }),
+    ),
+  ),
+  More: omit('How many problems are left out.', whole64),
+});
+
+/** `GET /v1/acl/lint`. */
+export const FINDINGS = shape({
+  Index: INDEX,
+  Findings: keep(
+    'What lint finds.',
+    listOf(
+      shape({
+        Ref: keep('The object: its type, namespace and name.', word),
+        Severity: severity,
+        Code: keep('What it is, in one word.', word),
+        Message: keep('What it is, in a sentence.', word),
+        Line: omit('The line in the rules of a policy.', whole64),
+      }),
+    ),
+  ),
+  More: keep('How many findings are left out.', whole64),
+});
+
+/** A templated policy. */
+export const TEMPLATE = shape({
+  TemplateName: keep('The name of the template.', word),
+  Schema: keep('The JSON Schema of its variables, as text. Empty: it has none.', word),
+  Template: keep('The rules, with the variables in place.', word),
+  Description: keep('What the template grants.', word),
+});
+/** All templates by name. */
+export const TEMPLATES = mapOf(TEMPLATE);
+
+const synthetic = {
+  ID: keep('The ID of the policy. It is not stored.', word),
+  Name: keep('The name of the policy.', word),
+  Description: keep('Where the policy comes from.', word),
+  Rules: keep('The rules.', word),
+  Datacenters: omit('The datacenters in which it holds.', items(word)),
+  Hash: keep('A hash of the content.', word),
+  CreateIndex: keep('Always 0.', whole64),
+  ModifyIndex: keep('Always 0.', whole64),
+};
+/** A policy that a template yields. */
+export const PREVIEW = shape(synthetic);
+
+/** `POST /v1/internal/acl/authorize`. */
+export const AUTHORIZED = listOf(
+  shape({
+    Resource: keep('The resource.', word),
+    Access: keep('The access.', word),
+    Segment: omit('The name of the resource.', word),
+    Allow: keep('Whether the access is allowed.', boolean),
+  }),
+);
+
+const percent = fraction((value) => value);
+
+const chain = shape({
+  ServiceName: keep('The service.', word),
+  Namespace: keep('The namespace of the chain.', word),
+  Datacenter: keep('The datacenter.', word),
+  Protocol: keep('The protocol of the services of the chain.', word),
+  StartNode: keep('The key of the first node.', word),
+  Nodes: keep(
+    'The nodes by key: type, colon, name.',
+    mapOf(
+      shape({
+        Type: keep('What the node is.', text({ values: ['router', 'splitter', 'resolver'] })),
+        Name: keep('The name of the node.', word),
+        Routes: omit(
+          'The routes of a router, the first that matches counts.',
+          listOf(
+            shape({
+              Definition: keep('The route as its entry has it.', anyObject),
+              NextNode: keep('The key of the next node.', word),
+            }),
+          ),
+        ),
+        Splits: omit(
+          'The parts of a splitter.',
+          listOf(
+            shape({
+              Weight: keep('The share of requests in percent.', percent),
+              NextNode: keep('The key of the next node.', word),
+            }),
+          ),
+        ),
+        Resolver: omit(
+          'Where a resolver leads.',
+          shape({
+            Default: keep('Whether the service has no resolver of its own.', boolean),
+            ConnectTimeout: keep('How long a connection may take.', word),
+            Target: keep('The ID of the target.', word),
+            Failover: omit(
+              'What is tried without healthy instances.',
+              shape({ Targets: keep('The IDs of targets, in order.', names) }),
+            ),
+          }),
+        ),
+      }),
+    ),
+  ),
+  Targets: keep(
+    'The targets by ID.',
+    mapOf(
+      shape({
+        ID: keep('The ID of the target.', word),
+        Service: keep('The service.', word),
+        ServiceSubset: omit('The subset of the service.', word),
+        Namespace: keep('The namespace of the service.', word),
+        Datacenter: keep('The datacenter.', word),
+        Peer: omit('The peer from which the service is imported.', word),
+        Subset: keep(
+          'Which instances are in the subset.',
+          shape({
+            Filter: omit('The filter of the subset.', word),
+            OnlyPassing: omit('Whether instances with a warning are left out too.', boolean),
+          }),
+        ),
+        MeshGateway: keep('How connections use mesh gateways.', anyObject),
+      }),
+    ),
+  ),
+});
+
+/** `GET /v1/discovery-chain/:service`. */
+export const CHAIN = shape({ Chain: keep('The compiled chain.', chain) });

@@ -1,0 +1,84 @@
+/** The schemas that clients can ask for by name: of bodies, and of problem details. */
+import { ERROR_STATUS } from '../errors.js';
+import { KINDS } from '../kinds/definitions.js';
+import { type Fields, keep, object, omit, type Type, text, whole } from '../languages/fields.js';
+import { AUTOPILOT_CONFIGURATION } from '../service/autopilot.js';
+import { BOOTSTRAP } from '../service/bootstrap.js';
+import { LOGIN } from '../service/login.js';
+import { configurationFields } from '../state/login-limits.js';
+import { OBJECTS } from '../state/objects.js';
+import { type JsonSchema, objectSchema, PARTITION, schemaOf } from './json-schema.js';
+import { sentEntry } from './kind-schemas.js';
+
+const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
+
+/** Problem details (RFC 9457). */
+const PROBLEM = object({
+  type: keep('Always about:blank.', text()),
+  title: keep('The reason phrase of the status.', text()),
+  status: keep('The HTTP status.', whole()),
+  detail: keep('What is wrong, in a sentence.', text()),
+  code: keep(
+    'The code of the error. Clients may branch on it.',
+    text({
+      values: Object.keys(ERROR_STATUS),
+    }),
+  ),
+  pointer: omit('The JSON pointer of the member that is wrong.', text()),
+  hint: omit('What may help.', text()),
+  decision: omit('The ID of the decision that refused the request.', text()),
+});
+
+/** A body that is not a config entry: what it is, and its declaration. */
+interface Body {
+  readonly says: string;
+  readonly fields: Fields;
+}
+
+/** The bodies by name, without config entries. */
+export const BODIES: Readonly<Record<string, Body>> = {
+  ...Object.fromEntries(
+    Object.values(OBJECTS).map(({ says, noun, fields }) => [
+      noun.replace(' ', '-'),
+      { says, fields },
+    ]),
+  ),
+  login: { says: 'A login with an auth method.', fields: LOGIN.fields },
+  bootstrap: { says: 'The first token of a cluster.', fields: BOOTSTRAP.fields },
+  'acl-configuration': {
+    says: 'How long the tokens of logins last, and how many one identity may have.',
+    fields: configurationFields,
+  },
+  'autopilot-configuration': {
+    says: 'When a server is healthy, and what becomes of dead ones.',
+    fields: AUTOPILOT_CONFIGURATION.fields,
+  },
+};
+
+/** Returns the schema of a body that is not a config entry. `at`: where it stands. */
+export const sentBody = ({ fields }: Pick<Body, 'fields'>, at = '#'): JsonSchema =>
+  objectSchema(fields, { of: 'sent', at }, { Partition: PARTITION });
+
+/** Returns all schemas by name, as the server serves them. */
+export function bodySchemas(): Readonly<Record<string, JsonSchema>> {
+  const named: [string, JsonSchema][] = [
+    ...KINDS.map((kind): [string, JsonSchema] => [`config/${kind}`, sentEntry(kind)]),
+    ...Object.entries(BODIES).map(([name, body]): [string, JsonSchema] => [
+      name,
+      { title: name, description: body.says, ...sentBody(body) },
+    ]),
+    ['problem', { title: 'problem', ...problemSchema() }],
+  ];
+  return Object.fromEntries(
+    named.map(([name, schema]) => [
+      name,
+      { $schema: DIALECT, $id: `/v1/schema/${name}`, ...schema },
+    ]),
+  );
+}
+
+/** Returns the schema of problem details. */
+export const problemSchema = (): JsonSchema => ({
+  description: 'Why a request was refused (RFC 9457).',
+  ...schemaOf(PROBLEM as Type<unknown, unknown>, { of: 'answered', at: '#' }),
+});

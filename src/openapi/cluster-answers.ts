@@ -1,0 +1,215 @@
+/** What the endpoints of the cluster and of the agent answer. */
+import {
+  anyObject,
+  boolean,
+  fraction,
+  keep,
+  omit,
+  text,
+  utcTime,
+  whole64,
+} from '../languages/fields.js';
+import { listOf, mapOf, shape } from './shapes.js';
+
+const number = fraction((value) => value);
+const labelsOf = mapOf(text());
+
+/** `GET /v1/agent/version`. */
+export const VERSION = shape({
+  SHA: keep('The commit that runs.', text()),
+  BuildDate: keep('When it was built.', utcTime),
+  HumanVersion: keep('The version of the release.', text()),
+  FIPS: keep('Always empty.', text()),
+});
+
+/** A member, as `GET /v1/agent/members` lists them. */
+export const MEMBER = shape({
+  Name: keep('The name of the node.', text()),
+  Addr: keep('Its address.', text()),
+  Port: keep('The port on which members speak to each other.', whole64),
+  Tags: keep('What the node is and runs.', labelsOf),
+  Status: keep('1 if it is alive, 4 if it is not.', whole64),
+  ProtocolMin: keep('A version of the protocol of gossip, which clients expect.', whole64),
+  ProtocolMax: keep('A version of the protocol of gossip, which clients expect.', whole64),
+  ProtocolCur: keep('A version of the protocol of gossip, which clients expect.', whole64),
+  DelegateMin: keep('A version of the protocol of gossip, which clients expect.', whole64),
+  DelegateMax: keep('A version of the protocol of gossip, which clients expect.', whole64),
+  DelegateCur: keep('A version of the protocol of gossip, which clients expect.', whole64),
+});
+
+/** `GET /v1/agent/self`. */
+export const SELF = shape({
+  Config: keep('The node and its datacenter.', anyObject),
+  DebugConfig: keep('The settings in force, without secrets.', anyObject),
+  Coord: keep('Coordinates of the network, which this server does not measure.', anyObject),
+  Member: keep('The node as a member.', MEMBER),
+  Stats: keep('Statistics by area, as text by name.', mapOf(labelsOf)),
+  Meta: keep('Labels of the node.', labelsOf),
+});
+
+/** `GET /v1/agent/metrics`. */
+export const METRICS = shape({
+  Timestamp: keep('When the figures were taken.', text()),
+  Gauges: keep(
+    'Figures by name and labels.',
+    listOf(
+      shape({
+        Name: keep('The name of the figure.', text()),
+        Value: keep('The value.', number),
+        Labels: keep('The labels.', anyObject),
+      }),
+    ),
+  ),
+  Points: keep('Always empty.', listOf(number)),
+  Counters: keep('Always empty.', listOf(number)),
+  Samples: keep(
+    'How long requests took.',
+    listOf(
+      shape({
+        Name: keep('The name of the figure.', text()),
+        Count: keep('How many requests there were.', whole64),
+        Sum: keep('The sum of their times.', number),
+        Min: keep('The shortest time.', number),
+        Max: keep('The longest time.', number),
+        Mean: keep('The mean time.', number),
+        Labels: keep('The labels.', anyObject),
+      }),
+    ),
+  ),
+});
+
+/** `GET /v1/acl/replication`. */
+export const REPLICATION = shape({
+  Enabled: keep('Always false: there is one datacenter.', boolean),
+  Running: keep('Always false: there is one datacenter.', boolean),
+  SourceDatacenter: keep('Always empty.', text()),
+  ReplicationType: keep('Always empty.', text()),
+  ReplicatedIndex: keep('Always 0.', whole64),
+  ReplicatedRoleIndex: keep('Always 0.', whole64),
+  ReplicatedTokenIndex: keep('Always 0.', whole64),
+  LastSuccess: keep('A time long ago.', utcTime),
+  LastError: keep('A time long ago.', utcTime),
+  LastErrorMessage: keep('Always empty.', text()),
+});
+
+/** `GET /v1/health/live`. */
+export const LIVE = shape({ Status: keep('Always live.', text({ values: ['live'] })) });
+/** `GET /v1/health/ready`. */
+export const READY = shape({
+  Status: keep('Always ready.', text({ values: ['ready'] })),
+  Leader: keep('The address of the leader.', text()),
+});
+
+/** `GET /v1/operator/level`. */
+export const LEVEL = shape({
+  Level: keep('The level in force.', whole64),
+  Supported: keep('The level that this node supports.', whole64),
+  Members: keep(
+    'What each member supports.',
+    listOf(
+      shape({
+        ID: keep('The ID of the member.', text()),
+        Name: keep('The name of the member.', text()),
+        Supported: keep('The level that it supports.', whole64),
+      }),
+    ),
+  ),
+  Waiting: keep('The members without which the level cannot rise.', listOf(text())),
+});
+
+/** `GET /v1/operator/raft/configuration`. */
+export const RAFT_CONFIGURATION = shape({
+  Servers: keep(
+    'The members, voters and learners.',
+    listOf(
+      shape({
+        ID: keep('The ID of the server.', text()),
+        Node: keep('Its name.', text()),
+        Address: keep('Its address.', text()),
+        Leader: keep('Whether it leads.', boolean),
+        ProtocolVersion: keep('Always 3.', text()),
+        Voter: keep('Whether it votes.', boolean),
+        LastIndex: keep('The last entry that it is known to have.', whole64),
+      }),
+    ),
+  ),
+  Index: keep('The index of the configuration.', whole64),
+});
+
+/** `POST /v1/operator/raft/transfer-leader`. */
+export const SUCCESS = shape({ Success: keep('Always true.', boolean) });
+
+/** An item of `GET /v1/operator/raft/joining`. */
+export const JOINING = shape({
+  ID: keep('The ID of the server.', text()),
+  Node: keep('Its name.', text()),
+  Address: keep('Its address.', text()),
+  CertificateSubject: omit('The subject of its certificate, if members use TLS.', text()),
+});
+
+/** `POST /v1/operator/raft/join-token`. */
+export const JOIN_TOKEN = shape({
+  JoinToken: keep('The token. It is shown once.', text()),
+  ExpirationTime: keep('Until when a server may join with it.', utcTime),
+});
+
+const health = {
+  ID: keep('The ID of the server.', text()),
+  Name: keep('Its name.', text()),
+  Address: keep('Its address.', text()),
+  Version: keep('The release of the node that answers.', text()),
+  Leader: keep('Whether it leads.', boolean),
+  LastContact: keep('How long the leader has not heard from it.', text()),
+  LastTerm: keep('The term of its last entry.', whole64),
+  LastIndex: keep('Its last entry.', whole64),
+  Healthy: keep('Whether it is healthy.', boolean),
+  Voter: keep('Whether it votes.', boolean),
+  StableSince: keep('Since when its health has not changed.', utcTime),
+};
+const tolerance = {
+  Healthy: keep('Whether all members are healthy.', boolean),
+  FailureTolerance: keep('How many healthy voters the cluster can lose.', whole64),
+};
+
+/** `GET /v1/operator/autopilot/health`. */
+export const HEALTH = shape({
+  ...tolerance,
+  Servers: keep(
+    'The members.',
+    listOf(shape({ ...health, SerfStatus: keep('alive or failed.', text()) })),
+  ),
+});
+
+/** `GET /v1/operator/autopilot/state`. */
+export const AUTOPILOT_STATE = shape({
+  ...tolerance,
+  OptimisticFailureTolerance: keep('The same as FailureTolerance.', whole64),
+  Servers: keep(
+    'The members by their IDs.',
+    mapOf(
+      shape({
+        ...health,
+        NodeStatus: keep('alive or failed.', text()),
+        Status: keep('Its part.', text({ values: ['leader', 'voter', 'non-voter'] })),
+        NodeType: keep('Its type.', text({ values: ['voter', 'read-replica'] })),
+        Meta: keep('Always empty.', labelsOf),
+      }),
+    ),
+  ),
+  Leader: keep('The ID of the leader.', text()),
+  Voters: keep('The IDs of the voters.', listOf(text())),
+});
+
+/** `GET /v1/operator/autopilot/configuration`. */
+export const AUTOPILOT = shape({
+  CleanupDeadServers: keep('Whether dead servers are removed.', boolean),
+  LastContactThreshold: keep('How long a healthy server may be without contact.', text()),
+  MaxTrailingLogs: keep('How many entries a healthy server may be behind.', whole64),
+  MinQuorum: keep('How many voters must remain.', whole64),
+  ServerStabilizationTime: keep('How long a server must be healthy before it votes.', text()),
+  RedundancyZoneTag: keep('A setting of another edition.', text()),
+  DisableUpgradeMigration: keep('A setting of another edition.', boolean),
+  UpgradeVersionTag: keep('A setting of another edition.', text()),
+  CreateIndex: keep('The index at which the configuration was created; 0: never.', whole64),
+  ModifyIndex: keep('The index at which it was last changed; 0: never.', whole64),
+});

@@ -1,0 +1,136 @@
+/** The schemas of bodies and answers that several operations share, by name. */
+import { KINDS } from '../kinds/definitions.js';
+import { type Fields, items, keep, omit, type Type, text } from '../languages/fields.js';
+import { configurationFields } from '../state/login-limits.js';
+import type { ObjectTable } from '../state/object.js';
+import { OBJECTS } from '../state/objects.js';
+import { PREVIEW } from './acl-answers.js';
+import { BODIES, problemSchema, sentBody } from './body-schemas.js';
+import { type JsonSchema, objectSchema, schemaOf } from './json-schema.js';
+import { answeredEntry, sentEntry } from './kind-schemas.js';
+import { titleOf } from './object-operations.js';
+import { orNone } from './shapes.js';
+
+type Schemas = Readonly<Record<string, JsonSchema>>;
+
+/** Returns the name of a component from words with hyphens. */
+const pascal = (name: string): string =>
+  name.replace(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+/** Returns where a component stands. */
+const placeOf = (name: string): string => `#/components/schemas/${name}`;
+
+/** What an expanded read adds to a token. */
+const expanded = (role: Fields): Fields => ({
+  ExpandedPolicies: omit('With expanded: all policies that apply.', orNone(items(policyOrNot()))),
+  ExpandedRoles: omit(
+    'With expanded: all roles that apply.',
+    orNone(items({ ...PREVIEW, description: { is: 'object', fields: role, nullable: false } })),
+  ),
+  NamespaceDefaultPolicyIDs: omit('With expanded: policies of the namespace.', IDS),
+  NamespaceDefaultRoleIDs: omit('With expanded: roles of the namespace.', IDS),
+  AgentACLDefaultPolicy: omit('With expanded: what holds where no rule decides.', text()),
+  AgentACLDownPolicy: omit('With expanded: always extend-cache.', text()),
+  ResolvedByAgent: omit('With expanded: the node that answers.', text()),
+});
+const IDS = orNone(items(text()));
+/** A stored policy, or one that is derived from an identity. */
+const policyOrNot = (): Type<unknown> => {
+  const optional = Object.entries(OBJECTS.policy.fields).map(([name, field]) => [
+    name,
+    ['ID', 'Name', 'Description', 'Rules'].includes(name) ? field : { ...field, mode: 'omit' },
+  ]);
+  const fields = Object.fromEntries(optional) as Fields;
+  return { ...PREVIEW, description: { is: 'object', fields, nullable: false } } as Type<unknown>;
+};
+
+/** The fields of an object as answers contain them. */
+function answeredFields(table: ObjectTable): Fields {
+  const { fields } = OBJECTS[table];
+  if (table === 'token') return { ...fields, ...expanded(OBJECTS.role.fields) };
+  if (table !== 'namespace') return fields;
+  // Clients read both lists without checking that they exist.
+  const { ACLs } = fields as Fields;
+  const inner = (ACLs!.type.description as { readonly fields: Fields }).fields;
+  const both = Object.entries(inner).map(([name, field]) => [name, { ...field, mode: 'keep' }]);
+  const description = { is: 'object', fields: Object.fromEntries(both), nullable: false };
+  const type = { ...ACLs!.type, description } as Type<unknown>;
+  return { ...fields, ACLs: keep(ACLs!.says, type) };
+}
+
+/** The fields of an object in lists. */
+function listedFields(table: ObjectTable): Fields {
+  const { fields } = OBJECTS[table];
+  if (table === 'token') return fields;
+  if (table !== 'policy') return answeredFields(table);
+  const { Datacenters } = fields as Fields;
+  return { ...fields, Datacenters: keep(Datacenters!.says, orNone(items(text()))) };
+}
+
+function objectSchemas(table: ObjectTable): Schemas {
+  const { says, unlisted } = OBJECTS[table];
+  const fields = answeredFields(table);
+  const title = titleOf(table);
+  const listed = Object.entries(listedFields(table)).filter(([name]) => !unlisted.includes(name));
+  return {
+    [title]: { description: says, ...answered(fields) },
+    [`${title}Item`]: { description: says, ...answered(Object.fromEntries(listed)) },
+  };
+}
+
+const answered = (fields: Fields): JsonSchema => objectSchema(fields, { of: 'answered', at: '' });
+
+/** Returns all components. */
+export function components(): Schemas {
+  const kinds = KINDS.map((kind) => ({ kind, name: pascal(kind) }));
+  const refs = (end: string): readonly JsonSchema[] =>
+    kinds.map(({ name }) => ({ $ref: placeOf(name + end) }));
+  return {
+    ConfigEntry: {
+      description: 'A config entry as answers contain it.',
+      anyOf: refs(''),
+      discriminator: {
+        propertyName: 'Kind',
+        mapping: Object.fromEntries(kinds.map(({ kind, name }) => [kind, placeOf(name)])),
+      },
+    },
+    ConfigEntryBody: { description: 'A config entry as clients write it.', anyOf: refs('Body') },
+    ...Object.assign(
+      {},
+      ...kinds.map(({ kind, name }) => ({
+        [name]: answeredEntry(kind),
+        [`${name}Body`]: sentEntry(kind, placeOf(`${name}Body`)),
+      })),
+    ),
+    ...Object.assign(
+      {},
+      ...Object.keys(OBJECTS).map((table) => objectSchemas(table as ObjectTable)),
+    ),
+    ...Object.fromEntries(
+      Object.entries(BODIES).map(([name, body]) => {
+        const component = `${pascal(name)}Body`;
+        return [component, { description: body.says, ...sentBody(body, placeOf(component)) }];
+      }),
+    ),
+    BootstrapToken: {
+      description: 'The first token.',
+      ...answered({
+        ID: keep('The same as SecretID, for old clients.', text()),
+        ...OBJECTS.token.fields,
+      }),
+    },
+    AclConfiguration: {
+      description: BODIES['acl-configuration']!.says,
+      ...schemaOf(configured(), { of: 'answered', at: '' }),
+    },
+    Problem: problemSchema(),
+  };
+}
+
+const configured = (): Type<unknown> => {
+  const fields = Object.entries(configurationFields).map(([name, field]) => [
+    name,
+    { ...field, type: field.type.computed ?? field.type },
+  ]);
+  const description = { is: 'object', fields: Object.fromEntries(fields), nullable: false };
+  return { ...PREVIEW, description } as Type<unknown>;
+};

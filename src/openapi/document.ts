@@ -1,0 +1,239 @@
+/** The OpenAPI document (3.1), made from the operations and the declarations of fields. */
+import { components } from './components.js';
+import { below, type Form, type JsonSchema, schemaOf } from './json-schema.js';
+import { allOperations } from './operations.js';
+import { PATH, QUERY, type QueryName } from './parameters.js';
+import { type Answer, type Body, type Content, type Operation, TAGS } from './types.js';
+
+type Tree = Record<string, unknown>;
+
+const DIALECT = 'https://spec.openapis.org/oas/3.1/dialect/base';
+/** Query parameters that every endpoint takes. */
+const COMMON: readonly QueryName[] = ['dc', 'ns', 'partition', 'pretty'];
+/** Those of reads that may be stale or consistent. */
+const CONSISTENCY: readonly QueryName[] = ['stale', 'consistent', 'max_stale'];
+
+/** Statuses of errors with their components. */
+const ERRORS: Readonly<Record<number, readonly [name: string, says: string]>> = {
+  400: ['Invalid', 'The request is not valid.'],
+  401: ['Unauthenticated', 'The login, or the token of a logout, is refused.'],
+  403: ['Forbidden', 'The token is unknown, or lacks a right.'],
+  404: ['NotFound', 'There is no such object.'],
+  409: ['Conflict', 'The state does not allow it.'],
+  412: ['PreconditionFailed', 'The object has another version than If-Match names.'],
+  413: ['TooLarge', 'The body is larger than the node takes.'],
+  429: ['TooMany', 'The client asks for too much; it may try again in a second.'],
+  500: ['Internal', 'A fault of the server; its log says more.'],
+  503: ['Unavailable', 'There is no leader, or the node cannot serve. Nothing was written.'],
+  504: ['OutcomeUnknown', 'The write may happen or not.'],
+  507: ['NoSpace', 'The disk of the leader is full. Reads and deletions go on.'],
+};
+/** The statuses that every request can be refused with, and more by what the operation does. */
+const BASE = [400, 403, 429, 500];
+const BY_DEED = { open: [], read: [503], write: [409, 413, 503, 504, 507] } as const;
+
+const text: JsonSchema = { type: 'string' };
+const HEADERS: Readonly<Record<string, { says: string; schema: JsonSchema; required?: true }>> = {
+  'X-Consul-Index': {
+    says: 'The index of the answer, for the next blocking query.',
+    schema: { type: 'string', pattern: '^\\d+$' },
+    required: true,
+  },
+  'X-Consul-KnownLeader': {
+    says: 'Whether the node knew a leader.',
+    schema: { type: 'string', enum: ['true', 'false'] },
+    required: true,
+  },
+  'X-Consul-LastContact': {
+    says: 'Milliseconds since the node heard from the leader.',
+    schema: { type: 'string', pattern: '^\\d+$' },
+    required: true,
+  },
+  'X-Consul-Results-Filtered-By-ACLs': {
+    says: 'true if something was left out that the caller may not read.',
+    schema: { type: 'string', enum: ['true'] },
+  },
+  ETag: { says: 'The version of what is answered.', schema: text, required: true },
+  'X-Consul-Lint': { says: 'What lint finds in what was written.', schema: text },
+  'X-Consul-Decision': { says: 'The ID under which the refusal is explained.', schema: text },
+  'Retry-After': { says: 'Seconds after which to try again.', schema: text },
+};
+const HEADER_GROUPS = {
+  index: [
+    'X-Consul-Index',
+    'X-Consul-KnownLeader',
+    'X-Consul-LastContact',
+    'X-Consul-Results-Filtered-By-ACLs',
+  ],
+  etag: ['ETag'],
+  lint: ['X-Consul-Lint'],
+} as const;
+
+/** Returns the document. `version` is that of the release. */
+export function openApi(version: string): Tree {
+  const operations = allOperations();
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Conclave',
+      version,
+      summary: 'Access control and central configuration, replicated.',
+      description:
+        'The headers of requests and answers have a second name, with the prefix of the ' +
+        'server (X-Service) in place of X-Consul.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    jsonSchemaDialect: DIALECT,
+    servers: [{ url: '/' }],
+    security: [{}, { token: [] }, { bearer: [] }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths: Object.fromEntries(
+      Object.entries(operations).map(([path, methods]) => [
+        template(path),
+        Object.fromEntries(
+          Object.entries(methods).map(([method, operation]) => [
+            method.toLowerCase(),
+            operationOf(path, method, operation),
+          ]),
+        ),
+      ]),
+    ),
+    components: {
+      schemas: components(),
+      parameters: Object.fromEntries(
+        Object.entries(QUERY).map(([name, { says, schema, ...more }]) => [
+          name,
+          { name, in: 'query', description: says, ...('isFlag' in more && FLAG), schema },
+        ]),
+      ),
+      responses: Object.fromEntries(
+        Object.entries(ERRORS).map(([status, [name, says]]) => [name, errorOf(status, says)]),
+      ),
+      headers: Object.fromEntries(
+        Object.entries(HEADERS).map(([name, { says, schema, required }]) => [
+          name,
+          { description: says, ...(required && { required }), schema },
+        ]),
+      ),
+      securitySchemes: {
+        token: { type: 'apiKey', in: 'header', name: 'X-Consul-Token' },
+        bearer: { type: 'http', scheme: 'bearer' },
+      },
+    },
+  };
+}
+
+const FLAG = { allowEmptyValue: true };
+
+/** A path as the document writes it: `/v1/config/{kind}`. */
+const template = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
+/** Where an operation stands in the document. */
+const placeOf = (path: string, method: string): Form =>
+  below({ of: 'sent', at: '#' }, 'paths', template(path), method.toLowerCase());
+
+function operationOf(path: string, method: string, operation: Operation): Tree {
+  const { id, tag, says, does, query = [], body, rights, blocks, level } = operation;
+  const consistency = does === 'read' && method !== 'PUT' ? CONSISTENCY : [];
+  const names = [...COMMON, ...consistency, ...query];
+  return {
+    operationId: id,
+    tags: [tag],
+    summary: says,
+    parameters: [
+      ...pathParameters(path, operation),
+      ...names.map((name) => ({ $ref: `#/components/parameters/${name}` })),
+    ],
+    ...(body && { requestBody: bodyOf(body, placeOf(path, method)) }),
+    responses: responsesOf(operation),
+    ...(rights && { 'x-rights': rights }),
+    ...(blocks && { 'x-blocks': true }),
+    ...(level && { 'x-level': level }),
+  };
+}
+
+function pathParameters(path: string, { path: words = {} }: Operation): Tree[] {
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
+  const last = path.endsWith(`:${names.at(-1)}`) ? names.at(-1) : undefined;
+  return names.map((name) => ({
+    name,
+    in: 'path',
+    required: true,
+    description: words[name] ?? PATH[name],
+    schema: { type: 'string' },
+    ...(name === last && { 'x-takes-slashes': true }),
+  }));
+}
+
+function bodyOf({ content, media = 'application/json', optional }: Body, operation: Form): Tree {
+  const form = below(operation, 'requestBody', 'content', media, 'schema');
+  return {
+    ...(optional ? {} : { required: true }),
+    content: { [media]: { schema: contentSchema(content, form) } },
+  };
+}
+
+function contentSchema(content: Content, form: Form): JsonSchema {
+  if ('ref' in content) return { $ref: `#/components/schemas/${content.ref}` };
+  return 'schema' in content ? content.schema : schemaOf(content.type, form);
+}
+
+function responsesOf({ answers, body, does, refuses = [] }: Operation): Tree {
+  const deeds = BY_DEED[does].filter((status) => status !== 413 || body !== undefined);
+  const errors = [...new Set([...BASE, ...deeds, ...refuses])].sort((a, b) => a - b);
+  const responses: Tree = {};
+  for (const [status, answer] of Object.entries(answers)) responses[status] = answerOf(answer);
+  for (const status of errors) {
+    const [name, says] = ERRORS[status]!;
+    const own = responses[status] as { readonly content: Tree } | undefined;
+    responses[status] =
+      own === undefined
+        ? { $ref: `#/components/responses/${name}` }
+        : { ...own, content: { ...own.content, ...errorOf(String(status), says).content } };
+  }
+  return responses;
+}
+
+function answerOf({
+  says,
+  content,
+  media = 'application/json',
+  text: orText,
+  headers,
+}: Answer): Tree {
+  const schema = content && contentSchema(content, { of: 'answered', at: '#' });
+  const names = (headers ?? []).flatMap((group) => HEADER_GROUPS[group]);
+  const isEmpty = content === undefined && media.startsWith('text/');
+  const body = {
+    ...(content === undefined && media === 'application/json'
+      ? {}
+      : { [bare(media)]: schema ? { schema } : {} }),
+    ...(orText && { 'text/plain': { schema: text } }),
+  };
+  return {
+    description: says,
+    ...(names.length > 0 && { headers: headersOf(names) }),
+    ...(Object.keys(body).length > 0 && {
+      content: isEmpty ? { 'text/plain': { schema: { const: '' } } } : body,
+    }),
+  };
+}
+
+const bare = (media: string): string => media.split(';', 1)[0]!;
+
+const headersOf = (names: readonly string[]): Tree =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+function errorOf(status: string, description: string): { readonly content: Tree } & Tree {
+  const names = [
+    ...(['403', '401', '413', '429'].includes(status) ? ['X-Consul-Decision'] : []),
+    ...(['429', '503'].includes(status) ? ['Retry-After'] : []),
+  ];
+  return {
+    description,
+    ...(names.length > 0 && { headers: headersOf(names) }),
+    content: {
+      'text/plain': { schema: text },
+      'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
+    },
+  };
+}

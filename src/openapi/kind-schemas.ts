@@ -1,0 +1,96 @@
+/** JSON Schemas of config entries: as clients write them, and as answers contain them. */
+import { type AnyKind, definitionOf } from '../kinds/definitions.js';
+import type { Kind } from '../kinds/types.js';
+import { type JsonSchema, objectSchema } from './json-schema.js';
+
+/** Members of answers that a body may contain, where they have no effect. */
+const ANSWERED: Readonly<Record<string, JsonSchema>> = {
+  CreateIndex: { description: 'The index at which the entry was created.', readOnly: true },
+  ModifyIndex: { description: 'The index at which the entry was last changed.', readOnly: true },
+  Hash: { description: 'A hash of the content.', readOnly: true },
+  Namespace: {
+    description: 'The namespace of the request, which the parameter ns chooses.',
+    type: ['string', 'null'],
+  },
+};
+
+/** Returns the schema of the entries of a kind as clients write them. `at`: where it stands. */
+export function sentEntry(kind: Kind, at = '#'): JsonSchema {
+  const definition = definitionOf(kind);
+  const { onlyName, type } = definition;
+  const schema = objectSchema(type.fields, { of: 'sent', lenient: true, at }, ANSWERED);
+  const properties = {
+    ...(schema['properties'] as Record<string, JsonSchema>),
+    Kind: { description: type.fields['Kind']!.says, type: 'string', const: kind },
+    ...(onlyName === '' ? {} : { Name: onlyNamed(definition) }),
+  };
+  return { title: kind, description: definition.says, ...schema, properties };
+}
+
+const onlyNamed = ({ onlyName, type }: AnyKind): JsonSchema => ({
+  description: type.fields['Name']!.says,
+  enum: [onlyName, '', null],
+  default: onlyName,
+});
+
+const CONDITION: JsonSchema = {
+  type: 'object',
+  required: ['Type', 'Status', 'Reason', 'Message', 'Resource', 'LastTransitionTime'],
+  properties: {
+    Type: { description: 'What the condition is about.', type: 'string' },
+    Status: { description: 'Whether it holds.', type: 'string', enum: ['True', 'False'] },
+    Reason: { description: 'Why, in one word.', type: 'string' },
+    Message: { description: 'Why, in a sentence.', type: 'string' },
+    Resource: {
+      description: 'The listener or entry that it concerns; empty members mean the whole entry.',
+      type: 'object',
+      required: ['Kind', 'Name', 'SectionName'],
+      properties: {
+        Kind: { description: 'The kind of the entry.', type: 'string' },
+        Name: { description: 'The name of the entry.', type: 'string' },
+        SectionName: { description: 'The listener.', type: 'string' },
+      },
+      additionalProperties: false,
+    },
+    LastTransitionTime: { description: 'Since when.', type: 'string', format: 'date-time' },
+  },
+  additionalProperties: false,
+};
+
+/** Returns the schema of the entries of a kind as answers contain them. */
+export function answeredEntry(kind: Kind, at = '#'): JsonSchema {
+  const { hasStatus, secrets, says, type } = definitionOf(kind);
+  const index = { type: 'integer', minimum: 0 };
+  const schema = objectSchema(
+    type.fields,
+    { of: 'answered', at },
+    {
+      CreateIndex: { description: ANSWERED['CreateIndex']!['description'], ...index },
+      ModifyIndex: { description: ANSWERED['ModifyIndex']!['description'], ...index },
+      Namespace: { description: 'The namespace of the entry.', type: 'string' },
+      ...(hasStatus && {
+        Status: {
+          description: 'What the server reports about the entry.',
+          type: 'object',
+          required: ['Conditions'],
+          properties: {
+            Conditions: {
+              description: 'The conditions of the entry and of its listeners.',
+              type: ['array', 'null'],
+              items: CONDITION,
+            },
+          },
+          additionalProperties: false,
+        },
+      }),
+    },
+  );
+  const hidden = new Set<string>(secrets);
+  const required = [...((schema['required'] as string[]) ?? []), 'CreateIndex', 'ModifyIndex'];
+  return {
+    title: kind,
+    description: says,
+    ...schema,
+    required: required.filter((name) => !hidden.has(name)),
+  };
+}

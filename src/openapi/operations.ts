@@ -1,0 +1,25 @@
+/**
+ * All operations of the API by path and method. A route whose path or method is not here does not
+ * compile (`DeclaredRoute` of http/types.ts), nor does one without a method that is here.
+ */
+import { EXPLAIN_OPERATIONS, TOKEN_OPERATIONS } from './acl-operations.js';
+import { NODE_OPERATIONS, OPERATOR_OPERATIONS } from './cluster-operations.js';
+import { CONFIG_OPERATIONS } from './config-operations.js';
+import { type ObjectMethods, objectOperations } from './object-operations.js';
+import type { Method, Operations } from './types.js';
+
+const DECLARED = {
+  ...CONFIG_OPERATIONS,
+  ...EXPLAIN_OPERATIONS,
+  ...TOKEN_OPERATIONS,
+  ...OPERATOR_OPERATIONS,
+  ...NODE_OPERATIONS,
+};
+
+/** The methods of each path. */
+export type MethodsByPath = {
+  readonly [P in keyof typeof DECLARED]: keyof (typeof DECLARED)[P] & Method;
+} & ObjectMethods;
+
+/** Returns all operations. */
+export const allOperations = (): Operations => ({ ...DECLARED, ...objectOperations() });

@@ -1,0 +1,69 @@
+/** The parameters of requests, each with its sentence. */
+import type { JsonSchema } from './json-schema.js';
+
+interface Parameter {
+  readonly says: string;
+  readonly schema: JsonSchema;
+  /** Whether its presence alone counts. */
+  readonly isFlag?: true;
+}
+
+const text: JsonSchema = { type: 'string' };
+const index: JsonSchema = { type: 'string', pattern: '^\\d+$' };
+const flag: JsonSchema = { type: 'string' };
+
+/** Query parameters by name. */
+export const QUERY = {
+  dc: { says: 'The datacenter. Any but that of the cluster is refused.', schema: text },
+  ns: { says: 'The namespace of the request. `*` stands for all, in lists.', schema: text },
+  partition: { says: 'The admin partition. The only one is default.', schema: text },
+  pretty: { says: 'Indents the answer.', schema: flag, isFlag: true },
+  stale: {
+    says: 'Reads the state of the node as it is, without a leader.',
+    schema: flag,
+    isFlag: true,
+  },
+  consistent: {
+    says: 'Reads what was written before, whatever clocks do.',
+    schema: flag,
+    isFlag: true,
+  },
+  max_stale: { says: 'How old a stale answer may be; any time is taken for stale.', schema: text },
+  index: { says: 'Waits until the answer has a greater index than this one.', schema: index },
+  wait: { says: 'How long to wait, such as 30s. At most 10m.', schema: text },
+  filter: { says: 'An expression that items of the list must match.', schema: text },
+  cas: {
+    says: 'The ModifyIndex that the stored version must have; 0: there is none.',
+    schema: index,
+  },
+  policy: { says: 'The ID of a policy: only what links to it is listed.', schema: text },
+  role: { says: 'The ID of a role: only what links to it is listed.', schema: text },
+  authmethod: { says: 'An auth method: only what belongs to it is listed.', schema: text },
+  'authmethod-ns': { says: 'The namespace of the auth method.', schema: text },
+  servicename: { says: 'A service: only tokens with its identity are listed.', schema: text },
+  expanded: { says: 'Adds the policies and roles that apply.', schema: flag, isFlag: true },
+  severity: {
+    says: 'The least severity of the findings.',
+    schema: { type: 'string', enum: ['error', 'warning', 'info'], default: 'warning' },
+  },
+  id: { says: 'The ID of a server.', schema: text },
+  address: { says: 'The address of a server.', schema: text },
+  ttl: { says: 'How long the join token lasts, from 1s to 24h. By default 15m.', schema: text },
+  format: {
+    says: 'The format: prometheus for its text, else JSON.',
+    schema: { type: 'string', examples: ['prometheus'] },
+  },
+} as const satisfies Readonly<Record<string, Parameter>>;
+
+/** The name of a query parameter. */
+export type QueryName = keyof typeof QUERY;
+
+/** Parameters of paths by name. */
+export const PATH: Readonly<Record<string, string>> = {
+  accessor: 'The AccessorID of the token.',
+  id: 'The ID.',
+  kind: 'The kind of config entries.',
+  name: 'The name.',
+  service: 'The name of the service.',
+  type: 'The name of the schema.',
+};
