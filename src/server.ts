@@ -1,7 +1,6 @@
 /**
  * The composition root. It builds the layers from the disk up, listens last, and stops in reverse.
  */
-import { readFileSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isLoopback } from './address.js';
@@ -13,7 +12,7 @@ import { type Listener, type ListenerOptions, listen } from './http/listener.js'
 import { HELD_MS_MAX } from './http/read-options.js';
 import { allRoutes } from './http/routes.js';
 import type { Route } from './http/types.js';
-import { bootstrapSecret, checkKeyFiles, initialManagement, sharedKeys } from './key-files.js';
+import { bootstrapSecret, checkKeyFiles, initialManagement } from './key-files.js';
 import { type Log, withoutSecrets } from './log.js';
 import { Metrics, type MetricsParts } from './metrics/metrics.js';
 import { objectCounts } from './metrics/objects.js';
@@ -22,8 +21,10 @@ import { realClock } from './node/clock.js';
 import { openNode } from './node/node.js';
 import type { NodeOptions } from './node/options.js';
 import type { ClusterNode } from './node/types.js';
-import { logRequest, type Members, nodeLog } from './node-log.js';
+import { logRequest } from './node-log.js';
+import { nodeOptions, securityOf } from './node-options.js';
 import { releaseOf } from './release.js';
+import type { ClockPort } from './replica/ports.js';
 import { Authorizers } from './service/authorizers.js';
 import type { BootstrapReset } from './service/bootstrap.js';
 import type { ClusterParts } from './service/cluster.js';
@@ -37,10 +38,9 @@ import { Refusals } from './service/login/refusals.js';
 import { LongWork } from './service/long-work.js';
 import { NodeService } from './service/node-service.js';
 import type { SnapshotParts } from './service/snapshot.js';
-import { HANDLERS } from './state/handlers.js';
+import { tellFirstStep, warnOfDangers } from './start-notices.js';
 import { levelOf } from './state/levels.js';
 import { RESTORE_FACT, restoredAt } from './state/restore.js';
-import type { WireSecurity } from './transport/security.js';
 
 /** A running node. */
 export interface Server {
@@ -111,13 +111,7 @@ export async function startServer(
   );
   return {
     url,
-    reloadTls() {
-      const { faults } = checkKeyFiles(config);
-      if (faults.length > 0) throw new Error(faults.join('; '));
-      listener.reloadTls();
-      node.reload(securityOf(config));
-      certificates.reload();
-    },
+    reloadTls: () => reloadKeys(config, listener, node, certificates),
     async stop() {
       housekeeper.stop();
       certificates.stop();
@@ -127,6 +121,20 @@ export async function startServer(
       metrics.close();
     },
   };
+}
+
+/** Reads certificates and keys again. Throws Error and changes nothing if one is unusable. */
+function reloadKeys(
+  config: Config,
+  listener: Listener,
+  node: Layers['node'],
+  certificates: CertificateWatch,
+): void {
+  const { faults } = checkKeyFiles(config);
+  if (faults.length > 0) throw new Error(faults.join('; '));
+  listener.reloadTls();
+  node.reload(securityOf(config));
+  certificates.reload();
 }
 
 /** What the metrics show of the front end. */
@@ -161,32 +169,6 @@ function metricsOf(
   });
 }
 
-/** Logs how the first token is created. */
-function tellFirstStep({ acl, http }: Config, url: string, log: Log): void {
-  const { bootstrapSecret: secret, bootstrapSecretFile: file } = acl;
-  const more = [
-    ...(http.tls === undefined ? [] : ['--ca-file CA']),
-    ...(secret === undefined && file === undefined ? [] : ['--token-file FILE_OF_THE_SECRET']),
-  ];
-  const command = ['conclave acl bootstrap --http-addr', url, ...more].join(' ');
-  const event = 'first_token_missing';
-  log.info({ event, command }, `there is no token yet; create the first one: ${command}`);
-}
-
-/** Logs what in the configuration lets others read secrets. */
-function warnOfDangers(config: Config, log: Log): void {
-  if (config.raft.insecure)
-    log.warn(
-      { event: 'members_unprotected' },
-      'raft.insecure: every user of this machine can join and read every secret',
-    );
-  if (config.http.tls === undefined && !isLoopback(config.http.host))
-    log.warn(
-      { event: 'api_unprotected' },
-      'the API is open to other machines without TLS: tokens travel in the clear',
-    );
-}
-
 /** The layers below the front end. */
 type Layers = Awaited<ReturnType<typeof openLayers>>;
 
@@ -219,7 +201,6 @@ async function openLayers(
   const clock = realClock(onFatal);
   const nowMs = Date.now;
   const { datacenter, acl, limits } = config;
-  const managementSecret = initialManagement(config);
   const authorizers = new Authorizers({
     view: node.view,
     datacenter,
@@ -240,10 +221,23 @@ async function openLayers(
   });
   node.onChanged((keys) => authorizers.changed(keys));
   node.onReset(() => authorizers.reset());
-  const housekeeper = new Housekeeper({
+  const housekeeper = housekeeperOf(config, log, node, clock);
+  const service = new NodeService({ node, authorizers, clock });
+  return { node, service, authorizers, decisions, housekeeper, replication };
+}
+
+function housekeeperOf(
+  config: Config,
+  log: Log,
+  node: Layers['node'],
+  clock: ClockPort,
+): Housekeeper {
+  const { limits } = config;
+  const managementSecret = initialManagement(config);
+  return new Housekeeper({
     node,
     clock,
-    nowMs,
+    nowMs: Date.now,
     ...(managementSecret !== undefined && { managementSecret }),
     // An upload ends with its request, and its last part with the request of that part.
     restoreIdleMs: 2 * (limits.receiveMs + limits.requestMs),
@@ -251,8 +245,6 @@ async function openLayers(
     log: (level, message, event, error) =>
       log[level]({ event, ...(error !== undefined && { err: error }) }, message),
   });
-  const service = new NodeService({ node, authorizers, clock });
-  return { node, service, authorizers, decisions, housekeeper, replication };
 }
 
 function frontEnd(
@@ -300,68 +292,6 @@ function listenerOptions({ http, limits }: Config, log: Log): ListenerOptions {
         'a client sent http to the https port',
       ),
   };
-}
-
-/** Returns the options of the node. */
-function nodeOptions(
-  config: Config,
-  log: Log,
-  { onFatal, gate, members }: Pick<NodeOptions, 'onFatal' | 'gate'> & { members: Members },
-): NodeOptions {
-  const { raft, limits } = config;
-  return {
-    name: config.nodeName,
-    dataDir: config.dataDir,
-    listen: { host: raft.host, port: raft.port },
-    advertise: raft.advertise,
-    security: securityOf(config),
-    initial: config.cluster.initial,
-    join: config.cluster.join,
-    joinToken: () => joinToken(config.cluster.joinTokenFile, log),
-    gate,
-    handlers: HANDLERS,
-    timing: raft,
-    limits: {
-      diskReserveBytes: limits.diskReserveBytes,
-      logBytes: limits.logBytes,
-      pendingWrites: limits.pendingWrites,
-      waitingWrites: limits.waitingWrites,
-    },
-    log: nodeLog(log, members),
-    ...(config.log.level === 'debug' && {
-      trace: (message) => log.debug({ event: 'raft_decision' }, message),
-    }),
-    onFatal,
-  };
-}
-
-/** Returns how the traffic between members is protected. Reads the files. */
-function securityOf({ raft }: Config): WireSecurity {
-  const { tls, sharedKeyFile, insecure } = raft;
-  const text = (path: string): string => readFileSync(path, 'utf8');
-  if (tls !== undefined)
-    return {
-      mode: 'tls',
-      name: tls.name,
-      cert: text(tls.cert),
-      key: text(tls.key),
-      ca: text(tls.ca),
-      ...(tls.crl !== undefined && { crl: text(tls.crl) }),
-    };
-  if (sharedKeyFile !== undefined) return { mode: 'key', keys: sharedKeys(text(sharedKeyFile)) };
-  return { mode: insecure ? 'plain' : 'closed' };
-}
-
-/** Returns the join token if its file exists: it may come later, and is removed after its use. */
-function joinToken(path: string | undefined, log: Log): string | undefined {
-  if (path === undefined) return undefined;
-  try {
-    return readFileSync(path, 'utf8').trim() || undefined;
-  } catch (error) {
-    const why = (error as Error).message;
-    log.warn({ event: 'join_token_unreadable' }, `cluster.joinTokenFile: ${why}`);
-    return undefined;
-  }
 }
 
 /** Returns all routes of this server. */

@@ -142,10 +142,9 @@ class Node implements RunningNode {
       frees: options.frees ?? freesSpace,
       onFatal: this.fail,
       onChange: (full, freeBytes) => {
-        const state = full ? 'is at its reserve' : 'has room again';
-        const text = `the disk ${state} (${freeBytes} bytes free)`;
-        if (full) options.log('error', text, 'disk_reserve');
-        else options.log('info', text, 'disk_room');
+        const free = `(${freeBytes} bytes free)`;
+        if (full) options.log('error', `the disk is at its reserve ${free}`, 'disk_reserve');
+        else options.log('info', `the disk has room again ${free}`, 'disk_room');
       },
     });
     this.onChanged((keys) => {

@@ -235,7 +235,7 @@ export class RequestMemory {
 
   /**
    * Drops the results up to `index` that `forgetRequests` dropped from the state. `view` is the
-   * state after it. A page that has lost results takes no more: on every member, since the result of
+   * state after it. A page that has lost results takes no more: on each member, since the result of
    * `request.forget` itself begins the next one.
    */
   forgetThrough(index: Index, view: View): void {
