@@ -24,6 +24,9 @@ export const REQUESTS_MAX = 65_536;
  */
 const BYTES_MAX = 64 * 1024 * 1024;
 
+/** Dropped requests that may stay in memory, because they are removed in bulk. */
+const DROPPED_MAX = 4096;
+
 /**
  * Drops the oldest results up to the index `upTo`, at most `max` of them, because they may contain
  * the secret of a token that has been deleted. The leader proposes it once no caller can wait for
@@ -106,16 +109,21 @@ export class RequestMemory {
   #head = 0;
   #bytes = 0;
   #floor: Index;
+  /** The state whose requests are not read yet. */
+  #unread: View | undefined;
 
   constructor(floor: Index = 0, max = REQUESTS_MAX) {
     this.#floor = floor;
     this.#max = max;
   }
 
-  /** Loads the remembered requests of a state. Reads only keys, so that a start stays fast. */
+  /**
+   * Returns the remembered requests of a state. Reads them, and only their keys, when the first one
+   * is asked for or added: until then, a node that starts answers reads.
+   */
   static load(view: View, floor: Index, max = REQUESTS_MAX): RequestMemory {
     const memory = new RequestMemory(floor, max);
-    for (const key of keysBelow(view, 'request')) memory.#add(slotOf(key));
+    memory.#unread = view;
     return memory;
   }
 
@@ -126,6 +134,7 @@ export class RequestMemory {
 
   /** Returns the result of an earlier entry with this id; undefined if it is not remembered. */
   find(view: View, id: string): Result | undefined {
+    this.#read();
     const slot = this.#byId.get(id);
     return slot === undefined ? undefined : stored<Result>(view, keyFor(slot));
   }
@@ -144,6 +153,7 @@ export class RequestMemory {
 
   /** Remembers a result. Returns the changes that store it and delete those beyond the limits. */
   remember(id: string, index: Index, result: Result): RequestChange[] {
+    this.#read();
     const value = JSON.stringify(result);
     const key = keys.request(index, value.length, id);
     const hash = hashOf(key, value);
@@ -158,7 +168,15 @@ export class RequestMemory {
 
   /** Drops all requests up to `index`, whose results the state no longer contains. */
   forgetThrough(index: Index): void {
+    this.#read();
     while ((this.#slots[this.#head]?.index ?? Infinity) <= index) this.#forgetOldest();
+  }
+
+  #read(): void {
+    const view = this.#unread;
+    if (view === undefined) return;
+    this.#unread = undefined;
+    for (const key of keysBelow(view, 'request')) this.#add(slotOf(key));
   }
 
   #add(slot: Slot): void {
@@ -173,7 +191,7 @@ export class RequestMemory {
     this.#bytes -= slot.size;
     this.#byId.delete(slot.id);
     this.#floor = slot.index;
-    if (this.#head > this.#max) {
+    if (this.#head >= DROPPED_MAX) {
       this.#slots = this.#slots.slice(this.#head);
       this.#head = 0;
     }
