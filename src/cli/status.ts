@@ -115,7 +115,7 @@ function statusFields(view: ClusterView): readonly Field[] {
     : `${autopilot.Healthy ? '' : 'not '}healthy, ${toleranceOf(autopilot, voters)}`;
   const waiting = level.Waiting.length === 0 ? '' : `, waiting for ${level.Waiting.join(', ')}`;
   return [
-    ['Cluster', `${self.Config.Datacenter}, ${servers.length} members`],
+    ['Cluster', `${self.Config.Datacenter}, ${counted(servers.length, 'member')}`],
     [
       'Leader',
       leader === undefined
@@ -133,7 +133,10 @@ function statusFields(view: ClusterView): readonly Field[] {
 }
 
 const toleranceOf = ({ FailureTolerance }: Autopilot, voters: number): string =>
-  `can lose ${FailureTolerance === 0 ? 'none' : FailureTolerance} of ${voters} voters`;
+  `can lose ${FailureTolerance === 0 ? 'none' : FailureTolerance} of ${counted(voters, 'voter')}`;
+
+const counted = (count: number, noun: string): string =>
+  `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 interface HealthOptions {
   readonly live?: boolean;

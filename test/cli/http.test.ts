@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { createServer, type Server } from 'node:https';
@@ -5,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { certificateEnd } from '../../src/cli/certificate.js';
 import { CA, SERVER_CERTIFICATE, SERVER_KEY } from '../login/certificates.js';
 import { FakeServers, json, problem, text } from './fake-server.js';
 import { type Given, User } from './harness.js';
@@ -234,6 +236,14 @@ describe('requests of the client over TLS', () => {
     expect(await list(address, [], env)).to.include({ code: 0 });
     const unchecked = { CONSUL_HTTP_SSL_VERIFY: 'false' };
     expect(await list(`https://${address}`, [], unchecked)).to.include({ code: 0 });
+  });
+
+  it('reads when the certificate of a server ends, whoever signed it', async () => {
+    const url = new URL(`https://${await serve(false)}`);
+    const end = await certificateEnd(url, { verify: true });
+    expect(end?.getTime()).to.equal(Date.parse(new X509Certificate(SERVER_CERTIFICATE).validTo));
+    const refusing = await certificateEnd(new URL('https://127.0.0.1:1'), { verify: true });
+    expect(refusing).to.equal(undefined);
   });
 
   it('names the option for another name in the certificate, and a missing file', async () => {

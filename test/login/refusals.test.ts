@@ -24,6 +24,7 @@ describe('refused logins', () => {
     expect(refusals.counts.get('token')).to.equal(2000);
     expect(lines).to.have.lengthOf(10);
     expect(lines[9]).to.deep.equal({
+      event: 'login_refused',
       authMethod: 'm',
       namespace: 'default',
       type: 'jwt',

@@ -145,7 +145,7 @@ describe('login', () => {
     expect(setup.warnings).to.deep.equal([]);
     await setup.method();
     expect(setup.warnings.splice(0)).to.deep.equal([
-      { authMethod: 'M', namespace: 'default', message: warning },
+      { event: 'tokens_never_expire', authMethod: 'M', namespace: 'default', message: warning },
     ]);
     await setup.rule('service', 'web');
     for (let n = 0; n < 3; n++) await setup.login('x');
