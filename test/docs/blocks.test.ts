@@ -20,15 +20,15 @@ describe('the blocks of a document', () => {
       '```sh\necho a\necho b\n```\n',
       '```text\na\nb\n```\n',
       '<!-- not run: needs root -->\n```sh\nuseradd x\n```\n',
-      '<!-- refused: to show it -->\n```sh\nfalse\n```\n',
+      '<!-- fails: to show it -->\n```sh\nfalse\n```\n',
       '```\nan example\n```\n',
       '1. In a list:\n\n   ```sh\n   echo c\n   ```',
     ];
     expect(blocksOf(written(`${lines.join('\n')}\n`))).to.deep.equal([
-      { line: 3, text: 'echo a\necho b\n', isRefused: false, output: 'a\nb\n' },
-      { line: 14, text: 'useradd x\n', isRefused: false, notRun: 'needs root' },
-      { line: 19, text: 'false\n', isRefused: true },
-      { line: 29, text: '   echo c\n', isRefused: false },
+      { line: 3, text: 'echo a\necho b\n', fails: false, output: 'a\nb\n' },
+      { line: 14, text: 'useradd x\n', fails: false, notRun: 'needs root' },
+      { line: 19, text: 'false\n', fails: true },
+      { line: 29, text: '   echo c\n', fails: false },
     ]);
     const unknown = written('<!-- ignored: x -->\n```sh\nls\n```\n');
     expect(() => blocksOf(unknown)).to.throw('unknown mark "ignored"');

@@ -8,8 +8,8 @@ export interface Block {
   readonly text: string;
   /** Why it is not run here: `<!-- not run: REASON -->` above it. */
   readonly notRun?: string;
-  /** Whether a command of it is refused: `<!-- refused: REASON -->` above it. */
-  readonly isRefused: boolean;
+  /** Whether a command of it fails: `<!-- fails: REASON -->` above it. */
+  readonly fails: boolean;
   /** What it prints, from a block of `text` that follows. */
   readonly output?: string;
 }
@@ -32,11 +32,11 @@ export function blocksOf(path: string): Block[] {
       blocks.push({ ...last, output: text });
     }
     if (kind !== 'sh') continue;
-    if (mark !== undefined && mark !== 'not run' && mark !== 'refused')
+    if (mark !== undefined && mark !== 'not run' && mark !== 'fails')
       throw new Error(`${path}: unknown mark "${mark}"`);
     const line = lineAt(match.index + match[0].indexOf(text));
-    const isRefused = mark === 'refused';
-    blocks.push({ line, text, isRefused, ...(mark === 'not run' && { notRun: why }) });
+    const fails = mark === 'fails';
+    blocks.push({ line, text, fails, ...(mark === 'not run' && { notRun: why }) });
   }
   return blocks;
 }
@@ -47,7 +47,7 @@ export function indentedBlocksOf(path: string): Block[] {
   return [...document.matchAll(INDENTED)].map(({ index, groups }) => ({
     line: document.slice(0, index).split('\n').length,
     text: groups!['text']!.replace(/^ {4}/gm, ''),
-    isRefused: false,
+    fails: false,
   }));
 }
 

@@ -118,7 +118,7 @@ describe('the shell blocks of the documents, pasted into a fresh folder', functi
   }
 
   async function pasteAll(path: string, blocks: readonly Block[], shell: Terminal, cwd: string) {
-    for (const { line, text, notRun, isRefused, output } of blocks) {
+    for (const { line, text, notRun, fails, output } of blocks) {
       if (notRun !== undefined || SUITES.test(text)) continue;
       if (STARTS.test(text)) {
         await start(cwd, text);
@@ -127,7 +127,7 @@ describe('the shell blocks of the documents, pasted into a fresh folder', functi
       const pasted = await shell.paste(ports.toFree(text));
       const where = `${path}:${line}\n${text}\n--- printed:\n${pasted.output}`;
       expect(pasted.failed.length > 0, `${pasted.failed.join('; ')} failed, ${where}`).to.equal(
-        isRefused,
+        fails,
       );
       if (output !== undefined)
         expect(
