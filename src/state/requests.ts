@@ -229,8 +229,8 @@ export class RequestMemory {
 
   /**
    * Drops the results up to `index` that `forgetRequests` dropped from the state. `view` is the
-   * state after it. A page that has lost results takes no more: on every member, since the result of
-   * `request.forget` itself begins the next one.
+   * state after it. A page that has lost results takes no more: the result of `request.forget` itself
+   * begins the next one, on every member.
    */
   forgetThrough(index: Index, view: View): void {
     if (index === 0) return;
