@@ -138,17 +138,21 @@ export class RequestMemory {
   readonly #changed = new Set<RequestRecord>();
   /** Records that the state still has. */
   #dropped: RequestRecord[] = [];
+  /** The state whose requests are not read yet. */
+  #unread: View | undefined;
 
   constructor(floor: Index, limits: RequestLimits) {
     this.#floor = floor;
     this.#limits = limits;
   }
 
-  /** Loads the remembered requests of a state. */
+  /**
+   * Returns the remembered requests of a state. Reads them when the first is asked for or added:
+   * until then, a node that starts answers reads.
+   */
   static load(view: View, floor: Index, limits: RequestLimits): RequestMemory {
     const memory = new RequestMemory(floor, limits);
-    for (const key of keysBelow(view, 'request')) memory.#load(key, view);
-    memory.#openLast(view);
+    memory.#unread = view;
     return memory;
   }
 
@@ -159,6 +163,7 @@ export class RequestMemory {
 
   /** Returns the result of an earlier entry with this id; undefined if it is not remembered. */
   find(view: View, id: string): Result | undefined {
+    this.#read();
     const record = this.#byId.get(id);
     if (record === undefined) return undefined;
     const text = record.content?.text ?? view.get(record.key)!;
@@ -181,6 +186,7 @@ export class RequestMemory {
 
   /** Remembers a result, in a page or as a record of its own. Drops what exceeds the limits. */
   remember(id: string, result: Result, inPage: boolean): void {
+    this.#read();
     const { index } = result;
     if (inPage) this.#append(this.#openPage(index), id, index, lineOf(id, result));
     else {
@@ -229,11 +235,12 @@ export class RequestMemory {
 
   /**
    * Drops the results up to `index` that `forgetRequests` dropped from the state. `view` is the
-   * state after it. A page that has lost results takes no more: the result of `request.forget` itself
-   * begins the next one, on every member.
+   * state after it. A page that has lost results takes no more: the result of `request.forget`
+   * itself begins the next one, on every member.
    */
   forgetThrough(index: Index, view: View): void {
     if (index === 0) return;
+    this.#read();
     while ((this.#records[this.#head]?.last ?? Infinity) <= index) this.#forgetOldest();
     this.#floor = index;
     const oldest = this.#records[this.#head];
@@ -247,6 +254,14 @@ export class RequestMemory {
     oldest.hash = hashOf(oldest.key, text);
     oldest.content = undefined;
     oldest.isFull = true;
+  }
+
+  #read(): void {
+    const view = this.#unread;
+    if (view === undefined) return;
+    this.#unread = undefined;
+    for (const key of keysBelow(view, 'request')) this.#load(key, view);
+    this.#openLast(view);
   }
 
   #load(key: string, view: View): void {

@@ -1,5 +1,6 @@
 /** Whether a data folder belongs to this server, before anything in it is opened. */
-import { chmod, lstat, mkdir, readdir } from 'node:fs/promises';
+import { chmodSync, lstatSync, readdirSync } from 'node:fs';
+import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StorageError } from './errors.js';
 
@@ -27,22 +28,19 @@ export async function claimFolder(dir: string, marker: string): Promise<void> {
         'Configure an empty folder, or the right one',
     );
   }
-  await closeToOthers(dir);
+  closeToOthers(dir);
 }
 
 /**
  * Removes the permissions of everybody but the owner from a folder and its content. Skips symbolic
- * links.
+ * links. Synchronous: only a start does this, and would wait for another thread once a file.
  */
-async function closeToOthers(dir: string): Promise<void> {
-  await chmod(dir, 0o700);
-  for (const entry of await readdir(dir, { withFileTypes: true })) {
+function closeToOthers(dir: string): void {
+  chmodSync(dir, 0o700);
+  for (const entry of readdirSync(dir, { withFileTypes: true })) {
     if (entry.name === 'lost+found') continue;
     const path = join(dir, entry.name);
-    if (entry.isDirectory()) await closeToOthers(path);
-    else if (entry.isFile()) {
-      const { mode } = await lstat(path);
-      if ((mode & OTHERS) !== 0) await chmod(path, 0o600);
-    }
+    if (entry.isDirectory()) closeToOthers(path);
+    else if (entry.isFile() && (lstatSync(path).mode & OTHERS) !== 0) chmodSync(path, 0o600);
   }
 }

@@ -84,16 +84,23 @@ class LevelDatabase<T extends string | Buffer> implements Database<T> {
 
 /**
  * Yields everything an iterator returns, in slices, because awaiting each record would cost more
- * than reading it. Closes the iterator.
+ * than reading it. LevelDB reads a slice while the one before is used. Closes the iterator.
  */
 async function* slices<R>(iterator: {
   nextv(size: number): Promise<R[]>;
   close(): Promise<void>;
 }): AsyncGenerator<R[]> {
+  const read = (): Promise<R[]> => {
+    const some = iterator.nextv(SLICE_RECORDS);
+    // Nobody awaits the slice after the one at which the caller stops.
+    some.catch(() => {});
+    return some;
+  };
   try {
-    for (;;) {
-      const some = await iterator.nextv(SLICE_RECORDS);
+    for (let next = read(); ; ) {
+      const some = await next;
       if (some.length === 0) return;
+      next = read();
       yield some;
     }
   } finally {

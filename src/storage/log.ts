@@ -35,7 +35,7 @@ import {
 import type { Witness } from './witness.js';
 
 /** Bytes of recent entries kept in memory: what followers and apply usually read. */
-const WINDOW_BYTES = 16 * 2 ** 20;
+const WINDOW_BYTES = 4 * 2 ** 20;
 
 /** Options of a log. */
 export interface LogOptions {

@@ -19,13 +19,15 @@ const UNORDERED_MAX = 4096;
 /** The keys of one table. */
 class TableKeys {
   readonly present: Set<string>;
-  readonly #ordered: KeyIndex;
+  /** The keys that were loaded, until somebody asks for order. */
+  #loaded: string[];
+  #ordered: KeyIndex | undefined;
   /** Keys that were added or deleted since they were last ordered. */
   #unordered: string[] = [];
 
   constructor(keys: string[] = []) {
     this.present = new Set(keys);
-    this.#ordered = keyIndexOf(keys);
+    this.#loaded = keys;
   }
 
   noteChange(key: string): void {
@@ -35,6 +37,10 @@ class TableKeys {
 
   /** Returns all keys in order. The caller must not change the index. */
   ordered(): KeyIndex {
+    if (this.#ordered === undefined) {
+      this.#ordered = keyIndexOf(this.#loaded);
+      this.#loaded = [];
+    }
     if (this.#unordered.length > 0) {
       const changed = this.#unordered.sort();
       this.#unordered = [];

@@ -174,8 +174,10 @@ async function readState(
   const { generation, since = 1 } = known;
   const agreed = [pointer, count].every((each) => (each ?? known).generation === generation);
   const isCertain = known !== NOTHING && agreed;
-  const ring = await readRing(db, since);
-  const found = await readKeys(db, generation, checkValues);
+  const [ring, found] = await Promise.all([
+    readRing(db, since),
+    readKeys(db, generation, checkValues),
+  ]);
   const keys = new StateKeys(found.keys);
   let lost: string | undefined;
   if (!isCertain) lost = 'the records that say which state is the present one';

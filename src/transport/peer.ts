@@ -14,9 +14,12 @@ const WAITING_MAX = 64;
 /** The longest pause before dialling a peer again that has refused this node. */
 const REFUSED_MS_MAX = 1000;
 
+/** The answer to a request that was not handled, because too many of this member's are open. */
+export const NOT_HANDLED = new Uint8Array(0);
+
 /**
  * Receives the outcome of a request: the answer, or undefined if there is none. `unsent`: the
- * request certainly did not reach the peer.
+ * request certainly did not reach the peer, or the peer did not handle it.
  */
 export type RequestDone = (answer: Uint8Array | undefined, fate?: 'unsent') => void;
 
@@ -186,7 +189,8 @@ export class Peer {
     if (pending === undefined) return;
     this.#pending.delete(id);
     pending.cancelTimer();
-    if (pending.payload === undefined) pending.done(answer);
+    const isHandled = pending.payload === undefined && answer?.length !== 0;
+    if (isHandled) pending.done(answer);
     else pending.done(undefined, 'unsent');
   }
 

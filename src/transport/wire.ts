@@ -26,7 +26,7 @@ import {
   type WireLimits,
 } from './handshake.js';
 import { requestJoin } from './join-request.js';
-import { Peer, type RequestDone } from './peer.js';
+import { NOT_HANDLED, Peer, type RequestDone } from './peer.js';
 import { checkSecurity, socketMaker, type WireSecurity } from './security.js';
 import { receiveSnapshot, SnapshotSender } from './snapshot-transfer.js';
 import type { WireServer, WireSockets } from './sockets.js';
@@ -43,8 +43,6 @@ import { UnauthenticatedConnections } from './unauthenticated.js';
 const REFUSAL_LOG_MS = 60_000;
 /** Reasons remembered for that. */
 const REFUSALS_MAX = 100;
-/** Addresses kept of nodes that are not members: more than a cluster ever has. */
-const LEARNT_MAX = 100;
 
 /** What the network is built from. */
 export interface WireOptions {
@@ -72,8 +70,11 @@ export class Wire {
   #server: WireServer | undefined;
   readonly #peers = new Map<NodeId, Peer>();
   #members = new Map<NodeId, string>();
-  /** Addresses that connecting nodes have given: our configuration may lack the leader. */
-  readonly #learnt = new Map<NodeId, string>();
+  /**
+   * Nodes that are not members but connected, each with its last connection: our configuration may
+   * lack the leader.
+   */
+  readonly #learnt = new Map<NodeId, { address: string; connection: Connection }>();
   /** Accepted connections, each with the node that has identified itself on it. */
   readonly #accepted = new Map<Connection, NodeId | undefined>();
   readonly #unauthenticated: UnauthenticatedConnections;
@@ -164,6 +165,7 @@ export class Wire {
       const left = this.#members.has(id) && !next.has(id);
       const moved = next.has(id) && next.get(id) !== peer.address;
       if (left || moved) this.#drop(id);
+      if (left) this.#learnt.delete(id);
     }
     this.#members = next;
     for (const id of next.keys()) this.#peer(id);
@@ -204,7 +206,7 @@ export class Wire {
   /** Sends a state to a follower, and aborts a transfer to it that is under way. */
   sendSnapshot(to: NodeId, message: Message, done: (ok: boolean) => void): void {
     this.#sending.get(to)?.stop();
-    const address = this.#members.get(to) ?? this.#learnt.get(to);
+    const address = this.#addressOf(to);
     const source =
       address === undefined || this.#closed
         ? undefined
@@ -237,13 +239,17 @@ export class Wire {
     await ended;
   }
 
+  #addressOf(id: NodeId): string | undefined {
+    return this.#members.get(id) ?? this.#learnt.get(id)?.address;
+  }
+
   /**
    * Returns the outgoing side to a node, created on first use; undefined if it cannot be dialled.
    */
   #peer(id: NodeId): Peer | undefined {
     const known = this.#peers.get(id);
     if (known !== undefined) return known;
-    const address = this.#members.get(id) ?? this.#learnt.get(id);
+    const address = this.#addressOf(id);
     if (address === undefined || this.#closed || this.#security.mode === 'closed') return undefined;
     if (this.#security.mode === 'plain' && !isLoopbackAddress(address)) {
       if (this.#unprotected.has(address)) return undefined;
@@ -260,14 +266,13 @@ export class Wire {
   #drop(id: NodeId): void {
     this.#peers.get(id)?.close();
     this.#peers.delete(id);
-    this.#learnt.delete(id);
   }
 
   #tick(): void {
     if (this.#closed) return;
     for (const peer of this.#peers.values()) {
       peer.tick();
-      // Nobody waits for a node that is not a member to come back.
+      // Nobody waits for a node that is not a member to come back. A message to it dials again.
       if (!this.#members.has(peer.id) && peer.failures > 2) this.#drop(peer.id);
     }
     for (const sender of this.#sending.values()) sender.tick();
@@ -303,14 +308,15 @@ export class Wire {
   #serveMember(connection: Connection, hello: Hello): void {
     const { handlers, limits } = this.#context;
     const own = this.#context.identity().nodeId;
-    if (!this.#members.has(hello.nodeId) && this.#learnt.size < LEARNT_MAX) {
-      this.#learnt.set(hello.nodeId, hello.address);
-    }
-    this.#peers.get(hello.nodeId)?.hasDialled();
+    const { nodeId, address } = hello;
+    if (!this.#members.has(nodeId)) this.#learnt.set(nodeId, { address, connection });
+    this.#peers.get(nodeId)?.hasDialled();
     let open = 0;
-    let isHeard = isKnown(this.#context, hello.nodeId);
+    let isHeard = isKnown(this.#context, nodeId);
     connection.events = {
-      onClose: () => {},
+      onClose: () => {
+        if (this.#learnt.get(nodeId)?.connection === connection) this.#learnt.delete(nodeId);
+      },
       onFrame: (frame) => {
         isHeard ||= this.#hears(connection, hello);
         if (!isHeard) return;
@@ -321,16 +327,16 @@ export class Wire {
             const what = `a message from ${from} to ${to}, sent by ${hello.nodeId}`;
             connection.destroy(new WireError('protocol', what));
           }
-        } else if (frame.type === 'request' && open < limits.requests) {
+        } else if (frame.type === 'request' && open >= limits.requests) {
+          connection.answer({ type: 'reply', id: frame.id, payload: NOT_HANDLED });
+        } else if (frame.type === 'request') {
           open += 1;
           handlers.onRequest(
             hello.nodeId,
             frame.payload,
             once(connection, frame.id, () => open--),
           );
-        } else if (frame.type !== 'request') {
-          connection.destroy(new WireError('protocol', `${frame.type} from a member`));
-        }
+        } else connection.destroy(new WireError('protocol', `${frame.type} from a member`));
       },
     };
   }

@@ -1,21 +1,21 @@
 /**
- * What one life of a server may do in a given time: no turn of its loop without a cause, no more turns than there is use
- * for, one outcome of each request, no queue without an end.
+ * Bounds of one run of a server: no turn of its loop without a cause, a limited number of turns and
+ * messages in a given time, one outcome per request, limited queues.
  */
 import type { ReplicaLimits } from '../../src/replica/options.js';
 import { Violation } from './invariants.js';
 
-/** What the loop has done so far, and how long its queues are. */
+/** What the loop has done so far, and the lengths of its queues. */
 export interface Load {
   readonly turns: number;
-  /** Timers that fired and calls that arrived. */
+  /** Timers that fired, and arrivals. */
   readonly causes: number;
   readonly applied: number;
-  /** Batches handed to the disk; proposals whose fate is open; writes held for clients. */
+  /** Batches at the disk, proposals without an outcome, and held writes of clients. */
   readonly storing: number;
   readonly pending: number;
   readonly held: number;
-  /** Bytes that wait for another server to read them. */
+  /** Bytes that other servers have not read yet. */
   readonly sending: number;
 }
 
@@ -26,10 +26,10 @@ export interface QueueLimits {
   readonly sending: number;
 }
 
-/** Batches that may wait for the disk: one for each message in flight, and some for votes. */
+/** Batches that may be pending at the disk: one per message in flight, and some for votes. */
 const STORING_MAX = 300;
 
-/** The limits beyond which a server refuses requests, and one change of members more. */
+/** The limits beyond which a server refuses requests, plus one membership change. */
 export const queueLimits = ({
   pendingWrites,
   waitingWrites,
@@ -39,16 +39,19 @@ export const queueLimits = ({
   held: waitingWrites,
 });
 
-/** A message may take a turn to be heard, one for what it lets apply and one for what follows; a late tick takes four. */
+/**
+ * A message may take a turn itself, one for what it lets apply and one for what follows. A late tick
+ * takes four.
+ */
 const TURNS_PER_CAUSE = 4;
 const TURNS_UNCAUSED = 40;
 /**
- * Milliseconds over which turns are counted, and how many may be in them: beyond, the loop is busy with itself. Catching up
- * may keep it busy for half a second.
+ * Milliseconds over which turns are counted, and their limit. Beyond it, the loop only serves itself.
+ * Catching up may keep it busy for half a second.
  */
 const SPAN_MS = 2_000;
 const TURNS_PER_SPAN = 6_800;
-/** And how many messages may be sent in them. */
+/** Limit of messages sent in that time. */
 const SENT_PER_SPAN = 6_000;
 
 export class Bounds {
@@ -71,7 +74,7 @@ export class Bounds {
     return this.#open;
   }
 
-  /** After a turn of the loop, at `now` of the world. */
+  /** Checks the bounds after a turn of the loop, at the virtual time `now`. Throws Violation. */
   turned(now: number, load: Load): void {
     const { turns, causes, applied } = load;
     const due = TURNS_PER_CAUSE * (causes + Math.max(0, applied - this.#firstApplied));
@@ -90,7 +93,7 @@ export class Bounds {
         this.#wrong('queues are bounded', `${load[queue]} in ${queue}`);
   }
 
-  /** Wraps the callback of a request, which must be called once. */
+  /** Wraps the callback of a request. Throws Violation if it is called twice. */
   once<T extends unknown[]>(what: () => string, done: (...outcome: T) => void) {
     let isOpen = true;
     this.#open++;

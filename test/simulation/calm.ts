@@ -1,8 +1,9 @@
 /**
- * Worlds with one lasting fault of the network, or of the leader's machine. In most, no election may happen: a leader that reaches a majority, both
- * ways, is not deposed, whatever the other links do, whoever else stalls, and whoever comes back (thesis §4.2.3, §9.6).
- * In others the leader can speak but not hear: then another must lead soon (§6.2). In the rest a leader is deposed without
- * learning of it, at the very time at which it might still believe in its lease (§6.4.1).
+ * Worlds with one lasting fault of the network or of the leader's machine. In most of them no
+ * election may happen: nothing deposes a leader that exchanges messages with a majority, whatever
+ * the other links do and whichever other servers stall or return (thesis §4.2.3, §9.6). In others
+ * the leader can send but not receive, and another server must lead soon (§6.2). In the rest a
+ * leader is deposed without noticing, at a time when it might still trust its lease (§6.4.1).
  */
 import { Random } from '../../cluster/checker/random.js';
 import { SimCluster } from './cluster.js';
@@ -17,14 +18,14 @@ import { describe, type Report } from './world.js';
 
 const CUT_MS = 15_000;
 const AFTER_MS = 6_000;
-/** In which worlds the leader has a fault of its own. */
+/** The random stream that draws the worlds in which the leader has a fault of its own. */
 const LEADER_STREAM = 19;
-/** And in which a server fetches its state over connections that break. */
+/** The random stream that draws the worlds in which connections break during a state transfer. */
 const FETCH_STREAM = 22;
-/** So long after a leader's fault has begun another server must take writes. */
+/** Time after the start of a leader's fault at which another server must accept writes. */
 const TAKEN_OVER_MS = 8_000;
 
-/** Plays one such world; the report has no faults by name. */
+/** Runs one such world. Of the faults, the report names only those of the leader. */
 export async function runCalm(options: {
   seed: number;
   fault?: Fault | undefined;
@@ -52,7 +53,7 @@ export async function runCalm(options: {
   let failure: unknown;
   try {
     for (const server of cluster.servers) server.restart();
-    // an idle cluster shows what writes would hide: a candidate whose log is behind is refused for that alone
+    // An idle cluster shows what writes hide: voters refuse a candidate whose log is behind.
     if (isTempting || random.chance(0.5) || kind === 'fetch') workload.start();
     const find = kind === 'skewLeader' ? awaitSlowLeader : awaitLeader;
     const leader = await find(cluster);
@@ -87,13 +88,13 @@ function leaderFault(options: {
   return random.chance(0.4) ? random.pick(LEADER_FAULTS) : undefined;
 }
 
-/** Only where there are connections. */
+/** Draws a state transfer, if the world has connections. */
 function fetch({ network }: SimCluster, { seed }: { seed: number }): 'fetch' | undefined {
   const isDrawn = new Random(seed * 1000 + FETCH_STREAM).chance(0.5);
   return network.kind === 'sockets' && isDrawn ? 'fetch' : undefined;
 }
 
-/** A server that was away is sent the state, over connections that break again and again. */
+/** Sends the state to a server that was down, over connections that keep breaking. */
 async function fetchState(cluster: SimCluster, leader: SimServer): Promise<void> {
   const { random, network, servers, trace } = cluster;
   const other = random.pick(servers.filter((server) => server !== leader));
@@ -114,7 +115,7 @@ async function fetchState(cluster: SimCluster, leader: SimServer): Promise<void>
     throw new Violation('liveness', `${other.id} does not catch up: ${other.condition()}`);
 }
 
-/** The leader alone has a fault, and all others are well: they must take over, and it must do no harm. */
+/** Only the leader has a fault. The others must take over, and the old leader must do no harm. */
 async function failLeader(
   cluster: SimCluster,
   leader: SimServer,
@@ -152,7 +153,7 @@ async function failLeader(
   await cluster.advance(AFTER_MS);
 }
 
-/** Nothing reaches the leader any more, while all that it sends arrives. */
+/** The leader receives nothing, but everything that it sends arrives. */
 async function deafen(cluster: SimCluster, leader: SimServer): Promise<void> {
   const { network, servers, trace } = cluster;
   trace(`${leader.id} hears nobody`);
@@ -163,8 +164,9 @@ async function deafen(cluster: SimCluster, leader: SimServer): Promise<void> {
 }
 
 /**
- * The leader is replaced and hears of it too late: by hand-over, by a stall of its own, or because its followers do not
- * hear it while answers of before are still on their way to it. What it answers meanwhile is looked at by the invariants of the clients.
+ * Replaces the leader so that it notices too late: by a leadership transfer, by a stall, or because
+ * its followers stop receiving while their earlier responses are still on the way to it. The
+ * invariants of the clients check what it answers meanwhile.
  */
 async function tempt(cluster: SimCluster): Promise<void> {
   const { random, network, servers } = cluster;
@@ -193,7 +195,7 @@ async function tempt(cluster: SimCluster): Promise<void> {
   await cluster.advance(1_000);
 }
 
-/** Nothing reaches it, and it reaches nobody. */
+/** Cuts all links of a server. */
 function isolate({ network, servers }: SimCluster, server: SimServer): void {
   for (const other of servers) {
     if (other === server) continue;
@@ -202,7 +204,7 @@ function isolate({ network, servers }: SimCluster, server: SimServer): void {
   }
 }
 
-/** A leader whose times are longer than those of all others. */
+/** Returns a leader whose timeouts are longer than those of all others. */
 async function awaitSlowLeader(cluster: SimCluster): Promise<SimServer> {
   const slow = cluster.random.pick(cluster.servers);
   for (const server of cluster.servers) {
@@ -246,14 +248,14 @@ async function awaitLeader(cluster: SimCluster): Promise<SimServer> {
   throw new Violation('liveness', 'an undisturbed cluster finds no leader');
 }
 
-/** Disturbs a cluster, but not the leader's way to some majority and back. */
+/** Disturbs a cluster, but not the links between the leader and some majority. */
 function disturb(cluster: SimCluster, leader: SimServer): void {
   const { random, servers } = cluster;
   const others = random.shuffle(servers.filter((server) => server !== leader));
   const half = Math.floor(servers.length / 2);
   const [majority, minority] = [others.slice(0, half), others.slice(half)];
   if (random.chance(0.4)) {
-    // who votes is asked by others that miss the leader, while it has just started itself
+    // Servers that miss the leader ask for the votes of servers that have just started.
     cut(cluster, 1, (from, to) => from === leader && minority.includes(to));
     cut(cluster, 1, (from, to) => to === leader && minority.includes(from));
     repeatedly(cluster, 200, 600, () => restartSoon(cluster, random.pick(majority)));
@@ -293,7 +295,7 @@ function repeatedly(
   for (let at = low; at < CUT_MS - 5_000; at += random.between(low, high)) scheduler.after(at, act);
 }
 
-/** So quickly that nobody need notice. */
+/** Restarts a server within 100 ms, which others may not notice. */
 function restartSoon({ scheduler, random }: SimCluster, server: SimServer): void {
   if (!server.up) return;
   server.crash(false);

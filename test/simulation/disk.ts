@@ -1,10 +1,11 @@
 /**
- * One machine's disk in virtual time: the Raft log and the state store. What is written shows at once and is durable later;
- * a crash keeps some prefix of what was not yet synced, so also less than what was written (a torn tail) and more than was
- * promised. A full disk fails what is written, and a wiped one has nothing. Bytes that go bad are left to the suites of the
- * real files (`test/storage`): here stands what the stores make of them, a log cut short behind a bar and a state to be
- * fetched. Not here at all: a disk that says it has synced and has not. No protocol that trusts a majority's disks
- * survives a majority of such.
+ * The disk of one machine in virtual time: the Raft log and the state store. A write is visible at
+ * once and durable later. A crash keeps a prefix of what was not synced: less than was written (a
+ * torn tail), or more than was acknowledged. Writes to a full disk fail, and a wiped disk is empty.
+ * Corrupt bytes are tested with real files (`test/storage`) and in worlds with real storage; this
+ * disk has only their consequences: a truncated log that bars its server from voting, and a state
+ * that must be fetched. A disk that reports a sync without doing it is not simulated: no protocol
+ * survives that on a majority of its servers.
  */
 
 import type { Random } from '../../cluster/checker/random.js';
@@ -20,32 +21,32 @@ import type { Booting, ServerDisk, Storage } from './storage.js';
 import { SimState } from './store.js';
 import { type LogWatcher, WatchedLog } from './watched-log.js';
 
-/** What the platter held at some moment. */
+/** The durable content of a disk at some moment. */
 interface DiskImage {
   readonly log: LogContent;
   readonly state: MemoryStateDisk;
 }
 
-/** Sizes by which appends are cut: the kept seeds depend on them. */
+/** The size of an entry when appends are cut into batches. The kept seeds depend on it. */
 const smallBytes = (entry: Entry): number =>
   entry.kind === 'command' ? entry.data.length + 16 : 64;
 
-/** Survives crashes; the process of the moment is attached to it. */
+/** A disk. It survives crashes; one process at a time has it open. */
 export class SimDisk implements ServerDisk {
   readonly temper: DiskTemper = { syncMs: 1, longMs: 60, longProbability: 0.02 };
-  /** No room: what is written fails, and the process that wrote it must end. */
+  /** Whether writes fail for lack of space, which ends the process. */
   isFull = false;
-  /** No sync returns before it is healed. */
+  /** Whether syncs do not return. */
   #hanging = false;
-  /** What waits for that. */
+  /** What runs once the disk stops hanging. */
   #held: (() => void)[] = [];
-  /** The state cannot be trusted any more, which shows at every start until it is replaced. */
+  /** Whether the state is damaged. Every start finds that, until the state is replaced. */
   stateDamaged = false;
-  /** What is on the platter. */
+  /** The durable content of the log. */
   durable = new LogContent();
-  /** What was on it before it was wiped: it was acknowledged in good faith. */
+  /** The log before the disk was wiped: the server may have acknowledged it. */
   before: LogContent | undefined;
-  /** Every vote that was ever on the platter, by term. */
+  /** Every vote that was ever durable, by term. */
   readonly votes = new Map<Term, NodeId>();
   state: MemoryStateDisk = newKeyIndex<string>();
   readonly #scheduler: Scheduler;
@@ -55,7 +56,7 @@ export class SimDisk implements ServerDisk {
   #epoch = 0;
   #store: SimState | undefined;
   #onFatal: () => void = () => {};
-  /** A write has failed: nothing is tried again before the next start. */
+  /** Whether a write has failed. Nothing is written after that until the next start. */
   #failed = false;
 
   constructor(scheduler: Scheduler, random: Random) {
@@ -63,9 +64,9 @@ export class SimDisk implements ServerDisk {
     this.#random = random;
   }
 
-  /** What it has lost its log knows, and its state at the next start. */
+  /** False: the log knows what the disk has lost, and a start finds a damaged state. */
   readonly isSpoiled = false;
-  /** Storage in memory does not rot, and is not locked: see `real-storage.ts`. */
+  /** Only real storage rots or is locked: see `real-storage.ts`. */
   readonly isRotten = false;
   isLocked = false;
   rot(): void {}
@@ -75,7 +76,7 @@ export class SimDisk implements ServerDisk {
     openMemory(this, booting, done);
   }
 
-  /** Opens log and state for a process; `onFatal` is called once, when a write fails. */
+  /** Opens log and state for a process. Calls `onFatal` once if a write fails. */
   load(
     loop: SimLoop,
     watcher: LogWatcher,
@@ -98,8 +99,8 @@ export class SimDisk implements ServerDisk {
   }
 
   /**
-   * The process is killed, and with `power` the machine too: then unsynced writes survive up to some point only, else all
-   * that were handed over.
+   * Ends the process, whose writes all survive. With `withPower`, the machine loses its power, and
+   * only a prefix of the unsynced writes survives.
    */
   crash(withPower: boolean): void {
     const power = withPower || this.#failed;
@@ -111,8 +112,8 @@ export class SimDisk implements ServerDisk {
   }
 
   /**
-   * Bytes in the middle of the log go bad while the machine is off. The store finds that at the next start: it drops
-   * everything from there on, and bars the server from voting, since it may have acknowledged what it dropped.
+   * Corrupts bytes in the middle of the log while the machine is off. At the next start the log drops
+   * everything from there on, and bars the server from voting, because it may have acknowledged that.
    */
   damageLog(): void {
     const { durable } = this;
@@ -128,7 +129,7 @@ export class SimDisk implements ServerDisk {
     this.stateDamaged = true;
   }
 
-  /** Everything is lost, the machine being off. */
+  /** Erases the disk while the machine is off. */
   wipe(): void {
     this.before ??= this.durable.copy();
     this.durable = new LogContent();
@@ -141,7 +142,7 @@ export class SimDisk implements ServerDisk {
     this.#hanging = true;
   }
 
-  /** It does not hang any more: everything that waited is done now. */
+  /** Ends the hang, and completes everything that waited. */
   unhang(): void {
     this.#hanging = false;
     for (const run of this.#held.splice(0)) run();
@@ -153,25 +154,25 @@ export class SimDisk implements ServerDisk {
     else run();
   }
 
-  /** What is durable now; only while a process has it open. */
+  /** Returns the durable content. A process must have the disk open. */
   image(): DiskImage {
     return { log: this.durable.copy(), state: this.#store!.disk() };
   }
 
-  /** What it held at an earlier moment is on it again, the machine being off. */
+  /** Restores an earlier content while the machine is off. */
   rollBack(image: unknown): void {
-    // what `image` gave
+    // `image` made it.
     const { log, state } = image as DiskImage;
     this.before ??= this.durable.copy();
     this.durable = log.copy();
     this.state = state;
   }
 
-  /** A write fails for want of room. */
+  /** Fails a write for lack of space. */
   fail(): void {
     if (this.#failed) return;
     this.#failed = true;
-    // who knows how much of what was on its way got there
+    // Any part of what was pending may be on the disk.
     const pending = this.#log?.pending ?? 0;
     this.#log?.crash(this.#random.int(pending + 1));
     this.#epoch++;
@@ -193,7 +194,7 @@ export class SimDisk implements ServerDisk {
     if (this.#busy || log.pending === 0) return;
     this.#busy = true;
     const epoch = this.#epoch;
-    // an implementation may sync together what waits, or one by one
+    // An implementation may sync pending writes together or one by one.
     const count = this.#random.chance(0.7) ? log.pending : 1 + this.#random.int(log.pending);
     this.#scheduler.after(this.#syncMs(), () =>
       this.whenFree(() => {

@@ -1,6 +1,7 @@
 /**
- * What goes wrong in a simulated world. Each world draws which kinds of fault it has and how often (so that rare ones also
- * meet each other undisturbed by the common ones), then things happen at random moments until the world is healed.
+ * The faults of a simulated world. Each world draws its kinds of fault and how often they strike, so
+ * that in some worlds rare faults coincide without the common ones. Faults strike at random moments
+ * until the world heals.
  */
 
 import type { Random } from '../../cluster/checker/random.js';
@@ -19,55 +20,55 @@ import { type MachineVictim, strikeMachine } from './machine-faults.js';
 import { QUIET, type SimNetwork } from './network.js';
 import type { Scheduler } from './scheduler.js';
 
-/** What the faults may do to a server. */
+/** A server as the faults see it. */
 export interface Victim extends MachineVictim {
   readonly id: NodeId;
   readonly up: boolean;
   readonly leading: boolean;
-  /** It lacks something that it once had. */
+  /** Whether its disk lacks something that it once had. */
   readonly lacking: boolean;
-  /** `power`: unsynced writes are lost too; else only the process ends. */
+  /** Kills the process. With `power`, the machine loses its power and its unsynced writes too. */
   crash(power: boolean): void;
-  /** It hands leadership over and ends, as at a signal; `then` unless it crashes before. */
+  /** Shuts down as after a signal. Calls `then` at the end, unless the process crashes first. */
   shutDown(then: () => void): void;
-  /** The process will end in the middle of something, after so many more calls of its ports, and restart later. */
+  /** Kills the process after `calls` more calls of its ports, in the middle of a turn. */
   lightFuse(calls: number): void;
   restart(): void;
   stall(ms: number): void;
   slowDisk(syncMs: number, forMs: number): void;
-  /** The process will die between the two switches of the next snapshot that it takes in. */
+  /** Kills the process during its next snapshot installation, between state and log. */
   breakNextInstall(): void;
-  /** The machine loses its power, and a part of its log. */
+  /** The machine loses its power and a part of its log. */
   damage(): void;
-  /** There is no room on its disk for a while: `atReserve` with some left, so that nothing fails. */
+  /** Fills the disk for a while. With `atReserve`, only the reserve is left, and no write fails. */
   fillDisk(atReserve: boolean, forMs: number): void;
-  /** Nothing is wrong with it any more but what it has lost; it runs. */
+  /** Ends all faults and starts the server. What it has lost stays lost. */
   heal(): void;
-  /** The machine loses its power and its disk, and comes back with an empty one under the same name. */
+  /** The machine loses its power and its disk, and returns with an empty disk and its old name. */
   wipe(): void;
-  /** The machine loses its power, and its state cannot be read any more. */
+  /** The machine loses its power, and its state becomes unreadable. */
   damageState(): void;
-  /** The next value that is put into its state is not the one that was meant. */
+  /** Puts a wrong value into the state at the next write. */
   goWrong(): void;
-  /** The machine loses its power, and a value of its state is not what was written. */
+  /** The machine loses its power, and a stored value of the state changes. */
   rot(): void;
-  /** The process will die while it writes the next snapshot that it takes in. */
+  /** Kills the process while it writes the next snapshot that it receives. */
   cutNextInstall(): void;
-  /** Its databases cannot be opened. */
+  /** Sets whether another process holds the lock of its databases. */
   lock(isLocked: boolean): void;
 }
 
-/** Cluster operations that are no faults, but must stand them. */
+/** What an operator does while faults strike. */
 export interface Operator {
   transfer(): void;
   changeMembership(): void;
-  /** Removes a server for good, and lets a new one take its place. */
+  /** Removes a server for good and adds a new one. */
   replace(id: NodeId): void;
-  /** Whether enough is left when this server loses what it has, or more than the others can replace. */
+  /** Whether the other servers can replace all that this one would lose. */
   canLose(id: NodeId): boolean;
-  /** Whether everyone would know that it is another one that comes back under this server's name. */
+  /** Whether all others would recognise a new server with this server's name. */
   isKnown(id: NodeId): boolean;
-  /** Whether everyone has met it as it was started last, and so knows each older copy of its disk for one. */
+  /** Whether all others have met its latest start, and so recognise an older copy of its disk. */
   isStartKnown(id: NodeId): boolean;
 }
 
@@ -78,15 +79,15 @@ export interface FaultParts {
   readonly diskRandom: Random;
   /** For the kinds of `MACHINE_FAULTS`. */
   readonly machineRandom: Random;
-  /** For the kinds of `STORAGE_FAULTS`; absent where storage is in memory. */
+  /** For the kinds of `STORAGE_FAULTS`. Absent if storage is in memory. */
   readonly storageRandom: Random | undefined;
   readonly network: SimNetwork;
   readonly victims: () => readonly Victim[];
   readonly operator: Operator;
   readonly trace: (text: string) => void;
-  /** A kind that this world has in any case. */
+  /** A kind of fault that this world certainly has. */
   readonly certain?: Fault | undefined;
-  /** Without faults of machines. */
+  /** No faults of machines. */
   readonly plain?: boolean | undefined;
 }
 
@@ -102,7 +103,7 @@ export class Faults {
     const { random } = parts;
     const likely = random.pick([0.15, 0.4, 0.8]);
     const drawn: Fault[] = FAULTS.filter(() => random.chance(likely));
-    // where members come and go damage has less room, so there it is drawn apart
+    // Membership changes leave less room for damage: a world has one or the other.
     const first = drawn.filter((kind) => kind !== 'damage' || !drawn.includes('membership'));
     const share = parts.diskRandom.pick([0, 0, 0.2, 0.6]);
     const more = DISK_FAULTS.filter(() => parts.diskRandom.chance(share));
@@ -121,7 +122,7 @@ export class Faults {
     if (this.kinds.length > 0) this.#later();
   }
 
-  /** No more faults; what lasts is undone. */
+  /** Stops the faults, and ends those that last. */
   heal(): void {
     this.#over = true;
     this.#parts.network.heal();
@@ -265,7 +266,7 @@ export class Faults {
     this.#strikeOne(fault, victim, () => strikeMachine(fault, victim, parts));
   }
 
-  /** One server, or a good part of them at once. */
+  /** Crashes one server, or several at once. */
   #crash(power: boolean): void {
     const { random } = this.#parts;
     const some = random.chance(0.2) ? random.shuffle(this.#victims()) : [];
@@ -278,7 +279,7 @@ export class Faults {
     }
   }
 
-  /** Those without which the others still have all that was acknowledged. */
+  /** Returns the servers whose loss leaves everything acknowledged on the others. */
   #expendable(): readonly Victim[] {
     return this.#victims().filter(({ id }) => this.#parts.operator.canLose(id));
   }
@@ -305,7 +306,7 @@ export class Faults {
     });
   }
 
-  /** The servers fall into two groups for a while. */
+  /** Splits the servers into two groups for a while. */
   #partition(): void {
     const { random, trace } = this.#parts;
     const mixed = random.shuffle(this.#parts.victims().map((victim) => victim.id));
@@ -314,7 +315,7 @@ export class Faults {
     this.#cutWhere((from, to) => left.includes(from) !== left.includes(to));
   }
 
-  /** One direction of one link, or any set of directions. */
+  /** Cuts one direction of one link, or a random set of directions. */
   #cut(fault: 'oneWay' | 'matrix'): void {
     const { random, trace } = this.#parts;
     const ids = this.#parts.victims().map((victim) => victim.id);
@@ -368,7 +369,7 @@ export class Faults {
   }
 }
 
-/** What happens to links that carry something. */
+/** Faults of links that still deliver something. */
 const DISTURBANCES = ['drop', 'repeat', 'slowLink', 'reset', 'trickle'] as const;
 type Disturbance = (typeof DISTURBANCES)[number];
 const isDisturbance = (fault: Fault): fault is Disturbance =>

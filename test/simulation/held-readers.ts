@@ -1,6 +1,6 @@
 /**
- * Readers that wait on one server for a change of a register, as a blocking query does: each change of its key wakes a
- * reader, nothing else does, and what it is shown never gets older.
+ * Readers that wait on one server for a change of a register, as a blocking query does. Each change
+ * of its key wakes a reader, nothing else does, and no answer is older than the one before.
  */
 import type { Index } from '../../src/raft/types.js';
 import { Violation } from './invariants.js';
@@ -27,7 +27,7 @@ interface Reader {
   index: Index;
 }
 
-/** Turns from a change to the call: the change is told in one, the callers are called in the next. */
+/** Turns from a change to the callback: one notes the change, the next calls the readers. */
 const TURNS_TO_WAKE = 3;
 
 export class HeldReaders {

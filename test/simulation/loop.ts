@@ -1,32 +1,32 @@
 /**
- * One process's event loop in virtual time, in Node's order: a turn runs the timers that are due,
- * then what arrived from disk and network, then the immediates, and after each callback its
- * microtasks. A stalled loop gets no turns. What came meanwhile runs afterwards, timers first.
+ * The event loop of one process in virtual time, in Node's order: a turn runs the timers that are
+ * due, then what arrived from disk and network, then the immediates. Microtasks run after each
+ * callback. A stalled loop has no turns. What arrives meanwhile runs afterwards, timers first.
  */
 import type { ClockPort } from '../../src/replica/ports.js';
 import type { WireClock } from '../../src/transport/clock.js';
 import type { Scheduler } from './scheduler.js';
 
-/** Thrown out of a port to end the process in the middle of whatever it does. */
+/** Thrown by a port to end the process in the middle of a turn. */
 export class Crash extends Error {}
 
 export interface LoopOptions {
   readonly scheduler: Scheduler;
-  /** Its turns may start promises, or resolve some. */
+  /** Whether its turns may create or resolve promises. */
   readonly hasPromises?: boolean;
   /** How fast this machine's monotonic clock runs; 1.01 gains 1 %. */
   readonly rate: number;
   /** Virtual milliseconds that a turn keeps the process busy. */
   readonly turnMs: () => number;
-  /** After each turn that did something. */
+  /** Called after each turn that ran something. */
   readonly onTurn: () => void;
-  /** The process died in the middle of a turn: by a fuse (Crash) or by an error of its own. */
+  /** Called when the process dies in a turn: by a fuse (Crash) or by an error of its own. */
   readonly onDeath: (cause: unknown) => void;
 }
 
 export class SimLoop implements ClockPort, WireClock {
   alive = true;
-  /** Turns that did something, and what may have caused them: timers that fired, and what arrived. */
+  /** Turns that ran something, and their causes: timers that fired, and arrivals. */
   turns = 0;
   causes = 0;
   readonly #options: LoopOptions;
@@ -36,15 +36,15 @@ export class SimLoop implements ClockPort, WireClock {
   #immediates: (() => void)[] = [];
   #scheduled = false;
   #freeAt = 0;
-  /** Milliseconds for which the machine, and so its clock, stood still. */
+  /** Milliseconds for which the machine and its monotonic clock were frozen. */
   #frozen = 0;
   #frozenUntil = 0;
-  /** For how many of them the wall clock stood still too. */
+  /** The part of them for which the wall clock was frozen too. */
   #wallLost = 0;
   #fuse = Number.POSITIVE_INFINITY;
   #isRunning = false;
   #microtasks: (() => void)[] = [];
-  /** What was thrown below a promise. */
+  /** The error thrown in a callback of a promise. */
   #failure: { readonly cause: unknown } | undefined;
 
   constructor(options: LoopOptions) {
@@ -57,7 +57,7 @@ export class SimLoop implements ClockPort, WireClock {
   }
 
   after(ms: number, run: () => void): () => void {
-    // node: a timer has whole milliseconds, and never fires early
+    // As in Node, a timer has whole milliseconds and never fires early.
     const due = this.#options.scheduler.now + Math.max(1, Math.ceil(ms)) / this.#options.rate;
     const timer = { due, run };
     let frozen = this.#frozen;
@@ -87,18 +87,18 @@ export class SimLoop implements ClockPort, WireClock {
     this.#wake();
   }
 
-  /** What a continuation of a promise asks for comes with the next turn. */
+  /** Runs `run` after the present callback, or in the next turn. */
   microtask(run: () => void): void {
     this.#microtasks.push(run);
     if (!this.#isRunning) this.#wake();
   }
 
-  /** Promises have been made or resolved: their continuations run before anything else happens. */
+  /** Says that promises were created or resolved: their callbacks run before anything else. */
   touch(): void {
     this.#options.scheduler.touch();
   }
 
-  /** Runs what stands below a promise: an error in it ends the process, wherever it would be caught. */
+  /** Runs a callback of a promise. An error in it ends the process, even if it would be caught. */
   guard(run: () => void): void {
     if (!this.alive) return;
     try {
@@ -112,19 +112,19 @@ export class SimLoop implements ClockPort, WireClock {
     }
   }
 
-  /** Something from outside is ready: a frame, a finished disk operation, a client's request. */
+  /** Delivers something from outside: a frame, a finished disk operation, a client's request. */
   deliver(run: () => void): void {
     if (!this.alive) return;
     this.#arrived.push(run);
     this.#wake();
   }
 
-  /** No turns for this long. */
+  /** Stops the turns for `ms` milliseconds. */
   stall(ms: number): void {
     this.#freeAt = Math.max(this.#freeAt, this.#options.scheduler.now + ms);
   }
 
-  /** The whole machine stands still for this long, its monotonic clock with it, as in a suspend. */
+  /** Freezes the machine and its monotonic clock, as a suspend does. `withWall`: the wall clock too. */
   freeze(ms: number, withWall: boolean): void {
     const { now } = this.#options.scheduler;
     const until = Math.max(this.#frozenUntil, now + ms);
@@ -135,7 +135,7 @@ export class SimLoop implements ClockPort, WireClock {
     this.stall(ms);
   }
 
-  /** What the wall clock shows: right again after the machine stood still, unless the clock did so too. */
+  /** Returns the wall time. It is right after a freeze, unless the wall clock was frozen too. */
   wall(): number {
     return (this.#options.scheduler.now - this.#wallLost) * this.#options.rate;
   }
@@ -148,12 +148,12 @@ export class SimLoop implements ClockPort, WireClock {
     return this.#freeAt > this.#options.scheduler.now + 20;
   }
 
-  /** The process dies when it next asks `calls` things of its ports. */
+  /** Ends the process after `calls` more calls of its ports. */
   lightFuse(calls: number): void {
     this.#fuse = calls;
   }
 
-  /** Every port calls this first: a dead process does nothing any more, and a lit fuse burns. */
+  /** Every port calls this first. Throws if the process is dead or its fuse has burnt down. */
   port(): void {
     if (!this.alive) throw new Crash('this process is dead');
     if (--this.#fuse < 0) {
@@ -162,7 +162,7 @@ export class SimLoop implements ClockPort, WireClock {
     }
   }
 
-  /** What a dead process throws, whatever caught and changed it on its way, is its death. */
+  /** Returns why a process died. A dead process throws a Crash, whatever replaced it on the way. */
   #causeOf(thrown: unknown): unknown {
     return this.alive || this.#failure !== undefined ? thrown : new Crash('killed');
   }
@@ -212,7 +212,7 @@ export class SimLoop implements ClockPort, WireClock {
 
   #runTimers(): void {
     const { now } = this.#options.scheduler;
-    // a timer may cancel another that is due at the same moment
+    // A timer may cancel another that is due at the same time.
     while (this.#timers.length > 0 && this.#timers[0]!.due <= now) {
       this.causes++;
       this.#timers.shift()!.run();
@@ -232,7 +232,7 @@ export class SimLoop implements ClockPort, WireClock {
     }
   }
 
-  /** After each callback. A process that caught the Crash itself is dead all the same. */
+  /** Runs the microtasks. Ends the turn if the process is dead, even if it caught the Crash. */
   #settle(): void {
     for (let run = this.#microtasks.shift(); run; run = this.#microtasks.shift()) run();
     if (this.#failure !== undefined) throw this.#failure.cause;

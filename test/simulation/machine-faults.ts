@@ -1,4 +1,7 @@
-/** Faults of whole machines: disks that hang or go back, clocks that stand still, another timing, another release. */
+/**
+ * Faults of whole machines: disks that hang or go back in time, frozen clocks, other timing, another
+ * release.
+ */
 import type { Random } from '../../cluster/checker/random.js';
 import type { RaftOptions } from '../../src/raft/types.js';
 import type { MachineFault } from './fault-kinds.js';
@@ -11,7 +14,7 @@ export interface MachineVictim {
   /** No sync of its disk returns until it is healed. */
   hangDisk(): void;
   unhangDisk(): void;
-  /** It and its monotonic clock stand still; its wall clock does too, or is right again afterwards. */
+  /** Freezes the machine and its monotonic clock. The wall clock stops too, or is right afterwards. */
   freeze(ms: number, withWall: boolean): void;
   /** From its next start on. */
   retime(timing: Timing): void;

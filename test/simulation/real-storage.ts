@@ -12,6 +12,7 @@ import type { Disk } from '../../src/storage/disk.js';
 import { StorageError } from '../../src/storage/errors.js';
 import type { SegmentLog } from '../../src/storage/log.js';
 import { type DiskImage, type DiskTemper, FakeDisk } from '../support/fake-disk.js';
+import type { Written } from '../support/fake-files.js';
 import { LogContent, type LogWrite } from '../support/memory-log.js';
 import { contentOf, describe, explains, holds } from './found-log.js';
 import { Violation } from './invariants.js';
@@ -279,11 +280,12 @@ export class RealDisk implements ServerDisk {
     const { files } = this.#fake;
     const writes = files.writtenIn(SEGMENTS);
     const witnessed = writes.findLast(({ path }) => path === WITNESS)?.begun ?? 0;
-    const batches = writes.filter(({ path }) => path.endsWith('.segment'));
+    const batches = batchesOf(writes.filter(({ path }) => path.endsWith('.segment')));
     // The newest batch looks like a torn one, unless the witness has it.
-    const isWitnessed = witnessed > (batches.at(-1)?.ended ?? 0);
-    const newest = isWitnessed && this.#random.chance(0.3) ? batches.at(-1) : undefined;
-    const earlier = batches.slice(0, -1);
+    const last = batches.at(-1)?.at(-1);
+    const isWitnessed = witnessed > (last?.ended ?? 0);
+    const newest = isWitnessed && this.#random.chance(0.3) ? last : undefined;
+    const earlier = batches.slice(0, -1).flat();
     if (newest === undefined && earlier.length === 0) return;
     const struck = newest ?? this.#random.pick(earlier);
     if (this.#random.chance(0.5)) files.lose(struck);
@@ -345,4 +347,17 @@ export class RealDisk implements ServerDisk {
     this.isRotten = false;
     this.stateDamaged = false;
   }
+}
+
+/** The writes of each complete batch, which are several if the disk has cut one short. */
+function batchesOf(writes: readonly Written[]): Written[][] {
+  const batches: Written[][] = [];
+  let begun: Written[] = [];
+  for (const write of writes) {
+    begun.push(write);
+    if (write.isShort) continue;
+    batches.push(begun);
+    begun = [];
+  }
+  return batches;
 }

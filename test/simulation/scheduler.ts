@@ -15,7 +15,7 @@ export class Scheduler {
   /** A binary heap by (time, order). */
   readonly #heap: Scheduled[] = [];
 
-  /** Runs `run` at `time`, or now if that has passed; after whatever was scheduled for that moment before. */
+  /** Runs `run` at `time`, or now if that has passed, after what was scheduled earlier for then. */
   at(time: number, run: () => void): Scheduled {
     const event = { time: Math.max(time, this.now), order: this.#order++, run, cancelled: false };
     this.#push(event);

@@ -1,7 +1,7 @@
 /**
- * Snapshots that a simulated server sends and takes in: whole over the network of messages, in the
- * product's own chunks over sockets. Either way they are verified and synced aside, then the state
- * is switched, then the log follows.
+ * Snapshots that a simulated server sends and receives: whole over the network of messages, in the
+ * product's own chunks over sockets. In both cases the server verifies and syncs a snapshot beside
+ * its state, then switches to the new state, then cuts the log.
  */
 import type { Message, SnapshotMeta } from '../../src/raft/types.js';
 import type { Replica } from '../../src/replica/replica.js';
@@ -22,28 +22,28 @@ export interface SnapshotParts {
 export class Snapshots {
   readonly #parts: SnapshotParts;
   #count = 0;
-  /** The position of the snapshot that is being switched in. */
+  /** The position of the snapshot to which the server is switching. */
   #arriving: SnapshotMeta | undefined;
 
   constructor(parts: SnapshotParts) {
     this.#parts = parts;
   }
 
-  /** Throws unless what is sent is of its index. */
+  /** Throws Violation unless the state to send has the index of the snapshot. */
   checkSent({ index }: SnapshotMeta): void {
     const { host, storage } = this.#parts;
     if (storage.machine.appliedIndex() !== index)
       throw new Violation('snapshot is of its index', `${host.id} sends ${index}`);
   }
 
-  /** The whole state, for a snapshot message. */
+  /** Returns the whole state for a snapshot message. */
   imageFor(message: Message): { message: Message; image: StateImage } | undefined {
     if (message.type !== 'snapshot') return undefined;
     this.checkSent(message.meta);
     return { message, image: this.#parts.storage.image() };
   }
 
-  /** Takes in a whole state. */
+  /** Installs a whole state. */
   installImage(message: Message, image: StateImage, done: (ok: boolean) => void): void {
     if (message.type !== 'snapshot') return;
     const { storage, replica } = this.#parts;
@@ -52,12 +52,12 @@ export class Snapshots {
     storage.takeIn({ message, id, image, incoming, switching: this.#switching }, done);
   }
 
-  /** Takes in a state chunk by chunk. A store has one installation at a time. */
+  /** Begins to install a state chunk by chunk. A store has one installation at a time. */
   install(): Installation {
     return this.#parts.storage.install(this.#switching);
   }
 
-  /** The state of this server was loaded anew. */
+  /** Checks the state after an installation. */
   checkInstalled(): void {
     const meta = this.#arriving;
     if (meta === undefined) return;

@@ -1,4 +1,4 @@
-/** The state in memory, on the disk of a simulated server: commits become durable when it has synced. */
+/** The state in memory on the disk of a simulated server. Commits are durable once it has synced. */
 import type { Random } from '../../cluster/checker/random.js';
 import type { Change, PinnedView, StateRecord, StateStore } from '../../src/state/types.js';
 import { MemoryState, type MemoryStateDisk } from '../../src/storage/memory-state.js';

@@ -1,6 +1,6 @@
 /**
- * A whole cluster from one seed. First everything fails that this world's draw provides, and nothing wrong may happen
- * (safety); then all is healed, and everything must come to its end within a bound (liveness).
+ * A whole cluster from one seed. While the faults that the seed draws strike, no invariant may be
+ * violated (safety). Then the faults end, and all work must finish within a bound (liveness).
  */
 import { checkHistory } from '../../cluster/checker/linearizability.js';
 import { Random } from '../../cluster/checker/random.js';
@@ -17,17 +17,17 @@ import { type Counts, Workload } from './workload.js';
 
 export interface WorldOptions {
   readonly seed: number;
-  /** Virtual milliseconds of the first phase; drawn from the seed when absent. */
+  /** Duration of the faults in virtual milliseconds. Drawn from the seed if absent. */
   readonly faultsMs?: number;
-  /** A kind that this world has in any case. */
+  /** A kind of fault that this world certainly has. */
   readonly fault?: Fault | undefined;
-  /** Without faults of machines, small memories, held readers, sockets and real storage. */
+  /** No faults of machines, small memories, held readers, sockets or real storage. */
   readonly plain?: boolean | undefined;
   readonly network?: NetworkKind | undefined;
   readonly product?: boolean | undefined;
-  /** Drawn from the seed when absent. */
+  /** Drawn from the seed if absent. */
   readonly storage?: StorageKind | undefined;
-  /** Gets one line for everything that happens. */
+  /** Receives one line per event. */
   readonly trace?: (line: string) => void;
 }
 
@@ -40,30 +40,32 @@ export interface Report {
   readonly terms: number;
   readonly committed: number;
   readonly counts: Counts;
-  /** What went wrong: the name of the invariant and the details. */
+  /** The name of the violated invariant, and the details. */
   readonly violation?: { readonly invariant: string; readonly text: string };
 }
 
-/** Which worlds have which faults of the disk. */
+/** The random stream that draws the faults of disks. */
 const DISK_STREAM = 16;
-/** And which have those of machines. */
+/** The random stream that draws the faults of machines. */
 const MACHINE_STREAM = 18;
-/** And which have those of real storage. */
+/** The random stream that draws the faults of real storage. */
 const STORAGE_STREAM = 21;
-/** After healing, everything must be done within this: some elections, and the longest deadline of a client. */
+/** The bound of the second phase: time for some elections and the longest client timeout. */
 const HEALED_MS = 40_000;
-/** A contradiction that lasts so long is an operator's to resolve, who stops the servers in the wrong for a while. */
+/** The operator resolves a contradiction that lasts this long by stopping the wrong servers. */
 const UNDECIDED_MS = 10_000;
 const STOPPED_MS = 8_000;
 
-/** Lets time pass until something is so. */
+/** Advances time until `done` returns true. `what` describes the failure. */
 type Wait = (what: string, done: () => boolean) => Promise<void>;
 
-/** A server before it is started again. */
+/** What a server had before its last start. */
 interface Before {
   readonly server: SimServer;
   readonly look: ReturnType<SimServer['look']>;
   readonly isWhole: boolean;
+  /** Whether it knows of no fault of its state. It may have learnt of one a moment ago. */
+  readonly isRight: boolean;
 }
 
 class World {
@@ -98,7 +100,7 @@ class World {
         writes: random.pick([0.2, 0.5, 0.8]),
       },
     );
-    // who alone was the cluster at first would found it again
+    // A server that founded the cluster alone would found it again.
     const isMet = (id: NodeId, start: number): boolean =>
       founders > 1 &&
       network.haveMet(
@@ -153,7 +155,7 @@ class World {
 
   // --- the end ---
 
-  /** Waits for rest, then for a last write and read through every server. */
+  /** Waits until all work is done, then for a last write and read through every server. */
   async #settle(): Promise<void> {
     const { now } = this.#cluster.scheduler;
     const deadline = now + HEALED_MS;
@@ -178,7 +180,7 @@ class World {
     );
     await wait('a wrong or lost state is not found and replaced', () => {
       const members = this.#cluster.members();
-      // while nobody is up, nobody knows the members
+      // While no server is up, the members are unknown.
       const isReady = (server: SimServer): boolean =>
         server.up && !server.isStateBad && server.fault === undefined;
       return members.length > 0 && members.every(isReady);
@@ -211,7 +213,7 @@ class World {
     }
   }
 
-  /** Once more with nothing wrong: everybody has what it had, lacks nothing, and serves. */
+  /** Restarts all servers without a fault: each must keep what it had, and serve requests. */
   async #startAgain(wait: Wait): Promise<void> {
     const members = this.#cluster.members();
     await wait('requests have no outcome', () =>
@@ -221,6 +223,7 @@ class World {
       server,
       look: server.look(),
       isWhole: !server.lacking,
+      isRight: !server.isStateBad,
     }));
     this.#cluster.trace('all are started again');
     for (const server of this.#cluster.up()) {
@@ -242,7 +245,7 @@ class World {
     await wait('the servers do not come to the same state again', () => this.#isEqual());
   }
 
-  /** Two servers contradict each other, the rest cannot be compared, and the product says so: somebody knows who is right. */
+  /** Stops the wrong servers if two contradict each other and no third can decide. */
   #decide(): void {
     const { scheduler, trace } = this.#cluster;
     const members = this.#cluster.members();
@@ -256,7 +259,7 @@ class World {
     }
   }
 
-  /** In which condition the members are, for whoever reads of a violation. */
+  /** Describes the members, for the text of a violation. */
   #condition(): string {
     const each = this.#cluster.members().map((server) => server.condition());
     return each.join('; ');
@@ -318,7 +321,7 @@ class World {
         (server) => !members.includes(server) && !server.lacking,
       );
       const server = spare ?? this.#cluster.add(`n${this.#cluster.servers.length + 1}`);
-      // one that was removed may come back as it stands, or started again
+      // A removed server may return with or without a restart.
       if (server.up && random.chance(0.5)) server.crash(false);
       server.restart();
       this.#admit(server, asked);
@@ -332,7 +335,7 @@ class World {
     asked?.administer({ type: 'admit', server: facts }, 5_000, () => {});
   }
 
-  /** Asks again and again until a wiped server is no member; then a new one is added once. */
+  /** Repeats the removal of a wiped server until it is no member. Then adds a new one, once. */
   #replace(id: NodeId, added = false): void {
     const { random, scheduler, doomed } = this.#cluster;
     doomed.add(id);
@@ -344,11 +347,11 @@ class World {
         this.#cluster.trace(`operator: remove ${id}, which was wiped`);
         this.#anyUp()?.administer({ type: 'remove', id }, 5_000, () => {});
       } else if (isGone) {
-        // several such, left running, would take each other for the founders
+        // Several of them, left running, would take each other for the founders.
         this.#cluster.servers.find((server) => server.id === id)!.retire();
         if (!added) this.#addNew();
       }
-      // a removal that is not committed may come to nothing
+      // A removal that is not committed may be lost.
       this.#replace(id, added || isGone);
     });
   }
@@ -361,8 +364,9 @@ class World {
   }
 }
 
-/** What a server had before a start, it has after it. */
-function checkStart({ server, look, isWhole }: Before): void {
+/** Throws unless a server whose state was right has after a start what it had before. */
+function checkStart({ server, look, isWhole, isRight }: Before): void {
+  if (!isRight) return;
   const wrong = (what: string): void => {
     throw new Violation('a start changes nothing', `${server.id} ${what}`);
   };

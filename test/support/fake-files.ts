@@ -18,6 +18,8 @@ interface Piece {
   /** What a process read there before. */
   readonly before: Buffer;
   readonly begun: number;
+  /** Whether the caller asked to write more. */
+  readonly isShort: boolean;
 }
 
 /** A file, under whatever name. */
@@ -38,6 +40,8 @@ export interface Written {
   /** When it began and when it was durable, counted over all writes. */
   readonly begun: number;
   readonly ended: number;
+  /** Whether it is only the beginning of what was to be written. */
+  readonly isShort: boolean;
 }
 
 /** A new name of a file: without `from` it is created, without `to` removed. */
@@ -98,10 +102,10 @@ export class FakeFiles {
     this.#renamings = this.#renamings.filter((each) => !isHere(each));
   }
 
-  /** Begins a write. Returns what ends it. */
-  write(file: FakeFile, at: number, bytes: Buffer): () => void {
+  /** Begins a write, of all bytes or only of the first ones. Returns what ends it. */
+  write(file: FakeFile, at: number, bytes: Buffer, isShort = false): () => void {
     const before = partOf(file.shown, at, bytes.length);
-    const piece = { at, bytes: Buffer.from(bytes), before, begun: ++this.#order };
+    const piece = { at, bytes: Buffer.from(bytes), before, begun: ++this.#order, isShort };
     file.shown = withBytes(file.shown, at, piece.bytes);
     file.unsynced.push(piece);
     return () => this.#finish(file, piece);
@@ -186,7 +190,7 @@ export class FakeFiles {
   }
 
   #finish(file: FakeFile, piece: Piece): void {
-    const { at, bytes, begun } = piece;
+    const { at, bytes, begun, isShort } = piece;
     const { length } = bytes;
     const before = partOf(file.durable, at, length);
     file.unsynced = file.unsynced.filter((each) => each !== piece);
@@ -197,7 +201,7 @@ export class FakeFiles {
     // Nobody would miss what is only preallocated.
     const isZero = bytes.equals(Buffer.alloc(length));
     const ended = ++this.#order;
-    if (!isZero) this.#written.push({ file, at, length, before, begun, ended });
+    if (!isZero) this.#written.push({ file, at, length, before, begun, ended, isShort });
   }
 
   #put(file: FakeFile, at: number, bytes: Buffer): void {

@@ -100,7 +100,7 @@ class OpenFile implements DiskFile {
     }
     const isShort = fault !== undefined && 'shortTo' in fault;
     const part = isShort ? bytes.subarray(0, fault.shortTo) : bytes;
-    const finish = files.write(this.#file, at, part);
+    const finish = files.write(this.#file, at, part, isShort);
     const go = (): void => sync(finish, (error) => done(error, error === null ? part.length : 0));
     if (fault !== undefined && 'held' in fault) void fault.held.then(go);
     else go();

@@ -114,6 +114,19 @@ describe('wire', function () {
     expect(await ask(a, 'b', 'z', 60_000)).eql([undefined, 'unsent']);
   });
 
+  it('answers at once that it does not handle a request beyond the limit', async () => {
+    const [a, b] = [await start('a'), await start('b', { limits: { requests: 2 } })];
+    introduce(a, b);
+    await a.reached.one();
+    const received = new Promise<void>((resolve) => {
+      let count = 0;
+      b.onRequest = () => ++count === 2 && resolve();
+    });
+    for (const payload of ['x', 'y']) void ask(a, 'b', payload, 60_000);
+    await received;
+    expect(await ask(a, 'b', 'z', 60_000)).eql([undefined, 'unsent']);
+  });
+
   it('reconnects after the connection is lost', async () => {
     const [a, b] = [await start('a'), await start('b')];
     const relay = await relayTo(b);
@@ -268,6 +281,27 @@ describe('wire', function () {
     expect(await a.messages.one())
       .property('type')
       .equal('preVoteResponse');
+  });
+
+  it('answers a sender that is in no configuration, after many failures to dial it', async () => {
+    const [a, b] = [await start('a'), await start('b')];
+    const own = a.address;
+    let isUp = false;
+    const relay = await Relay.start(() => (isUp ? own : '127.0.0.1:1'));
+    relays.push(relay);
+    a.address = relay.address;
+    a.wire.setMembers([{ id: 'b', address: b.address }]);
+    let round = 0;
+    const exchange = async (): Promise<void> => {
+      round += 1;
+      a.wire.send(a.heartbeat(b, round));
+      await b.messages.one((message) => (message as { round: number }).round === round);
+      b.wire.send({ type: 'preVoteResponse', from: 'b', to: 'a', term: 1, granted: false });
+    };
+    // One attempt after another: the wire drops the outgoing side to such a node after three.
+    while (b.lost.all.length < 30) await exchange();
+    isUp = true;
+    while (a.messages.all.length === 0) await exchange();
   });
 
   it('lets a node without a cluster only ask to join', async () => {
