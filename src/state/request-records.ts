@@ -53,8 +53,14 @@ export function lineOf(id: string, result: Result): string {
 
 /** Returns the ids of the results of a page, and the index of the last one. */
 export function requestsOf(page: string): { readonly ids: string[]; readonly last: Index } {
-  const lines = linesOf(page);
-  return { ids: lines.map(([id]) => id), last: lines.at(-1)![1] };
+  const lines = page.slice(0, -1).split('\n');
+  return { ids: lines.map(idOf), last: (JSON.parse(lines.at(-1)!) as Line)[1] };
+}
+
+/** Returns the id of a line. Parses only unusual ones: a start reads tens of thousands. */
+function idOf(line: string): string {
+  const id = line.slice(2, line.indexOf('"', 2));
+  return id.includes('\\') ? (JSON.parse(line) as Line)[0] : id;
 }
 
 /** Returns a result of a page, which has it. */

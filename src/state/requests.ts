@@ -147,8 +147,8 @@ export class RequestMemory {
   }
 
   /**
-   * Returns the remembered requests of a state. Reads them when the first one is asked for or
-   * added: until then, a node that starts answers reads.
+   * Returns the remembered requests of a state. Reads them when the first is asked for or added:
+   * until then, a node that starts answers reads.
    */
   static load(view: View, floor: Index, limits: RequestLimits): RequestMemory {
     const memory = new RequestMemory(floor, limits);
@@ -235,8 +235,8 @@ export class RequestMemory {
 
   /**
    * Drops the results up to `index` that `forgetRequests` dropped from the state. `view` is the
-   * state after it. A page that has lost results takes no more: on each member, since the result of
-   * `request.forget` itself begins the next one.
+   * state after it. A page that has lost results takes no more: the result of `request.forget`
+   * itself begins the next one, on every member.
    */
   forgetThrough(index: Index, view: View): void {
     if (index === 0) return;

@@ -167,7 +167,7 @@ const outcomes: readonly Mutation[] = [
   one(
     'a start that begins another page of results',
     'state/requests.js',
-    'memory.#openLast(view);',
+    'this.#openLast(view);',
     '',
   ),
   one(
