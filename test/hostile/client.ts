@@ -79,7 +79,7 @@ export class HostileClient {
 const TEXT = 'text/plain; charset=utf-8';
 /** Paths that Consul does not have. Their errors are problem details. */
 const NEW_PATHS = new RegExp(
-  `^/v1/(operator/acl/configuration|discovery-chain/|acl/(${[
+  `^/v1/(operator/acl/configuration|discovery-chain/|openapi\\.json|schema/|acl/(${[
     '((policy|binding-rule)/)?lint',
     '\\w+/explain',
     'who-can',
