@@ -36,6 +36,19 @@ const entries: Source = async (call, args) => {
   return found.map(({ Name }) => ({ value: Name, what: '' }));
 };
 
+/** The kinds that make chains. */
+const CHAIN_KINDS = ['service-defaults', 'service-resolver', 'service-router', 'service-splitter'];
+
+/** Services that have entries of their own. */
+const services: Source = async ({ api }, args) => {
+  if (args.length > 0) return [];
+  const lists = CHAIN_KINDS.map(async (kind) =>
+    (await api.get(`/v1/config/${kind}`)).json<Entry[]>(),
+  );
+  const names = (await Promise.all(lists)).flat().map(({ Name }) => Name);
+  return [...new Set(names)].map((value) => ({ value, what: '' }));
+};
+
 const profiles: Source = async ({ io }, args) =>
   args.length > 0
     ? []
@@ -64,6 +77,7 @@ const SOURCES: readonly (readonly [place: string, source: Source])[] = [
   ['namespace', of(NAMESPACES)],
   ['config list', kinds],
   ['config schema', kinds],
+  ['config chain', services],
   ['config', entries],
   ['watch', watchable],
   ['profile', profiles],

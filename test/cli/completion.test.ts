@@ -60,6 +60,7 @@ describe('completion', () => {
     expect(await user.done(['complete', '--', 'acl', 'policy', 'read', 'o'])).to.equal(
       'ops\tfor ops\\u001b\n:4\n',
     );
+    expect(await complete('config', 'chain', 'o')).to.deep.equal(['ops', ':4', '']);
     await complete('config', 'read', 'mesh', '');
     await complete('acl', 'policy', 'read', '--namespace', 'team', '');
     expect(fake.seen.slice(-2).map(({ url }) => url)).to.deep.equal([
