@@ -28,13 +28,20 @@ function entriesOf(paths: readonly string[]): string[] {
   const started = Object.values(scripts).flatMap((script) =>
     [...script.matchAll(/dist\/([\w/-]+)\.js/g)].map(([, name]) => `${name}.ts`),
   );
-  const built = 'scripts/validators.ts'; // Started by setup.mjs, which is not TypeScript.
-  return ['src/main.ts', built, ...started, ...paths.filter((path) => path.endsWith('.test.ts'))];
+  // Started by setup.mjs, which is not TypeScript.
+  const builders = ['scripts/validators.ts', 'scripts/build-ui.ts'];
+  const programs = ['src/main.ts', 'src/ui/main.ts'];
+  return [
+    ...programs,
+    ...builders,
+    ...started,
+    ...paths.filter((path) => path.endsWith('.test.ts')),
+  ];
 }
 
 /** Returns the findings of all rules. */
 function findings(): Finding[] {
-  const sources = readSources('.');
+  const sources = [...readSources('.'), ...readSources('.', 'src/ui/tsconfig.json')];
   const entries = entriesOf(sources.map(({ path }) => path));
   const documents = ['.', 'docs', 'cluster']
     .flatMap((folder) => globSync(folder, '.md', { recursive: folder !== '.' }))

@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { isLoopback } from './address.js';
 import type { Config } from './config.js';
 import type { AclParts } from './http/acl-common.js';
@@ -50,6 +51,8 @@ export interface Server {
   stop(): Promise<void>;
 }
 
+/** The folder of the web UI: the build puts it beside the program. */
+const UI_FOLDER = fileURLToPath(new URL('./ui', import.meta.url));
 /** Name of the file in the data folder that permits another bootstrap. */
 const TOKEN_RESET_FILE = 'acl-bootstrap-reset';
 
@@ -188,7 +191,7 @@ async function openLayers(
 }
 
 function frontEnd(
-  { datacenter, acl, http, limits }: Config,
+  { datacenter, acl, http, ui, limits }: Config,
   log: Log,
   parts: Layers & { readonly metrics: Metrics; readonly routes: readonly Route[] },
 ): HttpApp {
@@ -205,6 +208,7 @@ function frontEnd(
     allowedHosts: http.allowedHosts ?? (isLoopback(http.host) ? undefined : ['*']),
     responseHeaders: http.responseHeaders,
     blockedPaths: http.blockedPaths,
+    ui: ui.enabled ? UI_FOLDER : undefined,
     observe: (observation) => metrics.observe(observation),
     report: ({ error, ...event }) => log.error({ ...event, err: error }, 'a request failed'),
   });

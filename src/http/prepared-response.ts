@@ -20,14 +20,18 @@ export class PreparedResponse {
   #body: string | Uint8Array;
   #packed: Promise<Buffer> | undefined;
 
-  /** `headers` is a flat list of the other headers. The response takes it over. */
-  constructor(status: number, headers: string[], body: string | Uint8Array) {
+  /**
+   * `headers` is a flat list of the other headers. The response takes it over. `packed` is the body
+   * compressed with gzip, if it is at hand.
+   */
+  constructor(status: number, headers: string[], body: string | Uint8Array, packed?: Buffer) {
     this.status = status;
     this.length = Buffer.byteLength(body);
     this.closes = headers.includes('Connection');
     headers.push('Content-Length', String(this.length));
     this.headers = headers;
     this.#body = body;
+    if (packed !== undefined) this.#packed = Promise.resolve(packed);
   }
 
   get body(): string | Uint8Array {
