@@ -142,6 +142,7 @@ async function describe(cluster: LocalCluster): Promise<void> {
 ${rows.join('\n')}
 
   management token  ${token}
+  web UI            ${first}/ui/
 
 write a role, read it from another node, wait on a third until it changes:
 

@@ -10,13 +10,21 @@ const PAGES: Readonly<Record<string, string>> = {
   policy: 'policies',
 };
 
-function StepName({ step }: { step: Step }) {
+function StepName({ step, line }: { step: Step; line: number | undefined }) {
   const { Type, ID, Name } = step;
+  const query = Type === 'policy' && line !== undefined ? { line: String(line) } : {};
   const slug = PAGES[Type];
   const name = Name === '' ? (ID ?? '') : Name;
   return (
     <>
-      {Type} {slug === undefined || ID === undefined ? name : <Link to={[slug, ID]}>{name}</Link>}
+      {Type}{' '}
+      {slug === undefined || ID === undefined ? (
+        name
+      ) : (
+        <Link to={[slug, ID]} query={query}>
+          {name}
+        </Link>
+      )}
     </>
   );
 }
@@ -29,7 +37,7 @@ export function Way({ source }: { source: Source }) {
       {Path.map((step, at) => (
         <span key={`${step.Type} ${step.ID ?? step.Name}`}>
           {at > 0 && <span aria-hidden="true"> › </span>}
-          <StepName step={step} />
+          <StepName step={step} line={Line} />
         </span>
       ))}
       {Line !== undefined && <span>, {TEXT.lint.line(Line)}</span>}

@@ -39,7 +39,13 @@ export function EditPage({ type, at, beside }: { type: ObjectType; at: Place; be
       {edit === undefined && <ProblemNotice problem={problem} />}
       {isMissing && <Empty>{TEXT.form.missing(type.noun)}</Empty>}
       {edit !== undefined && (
-        <ObjectForm key={key} type={type} editing={editing} mayWrite={may !== false} />
+        <ObjectForm
+          key={key}
+          type={type}
+          editing={editing}
+          mayWrite={may !== false}
+          line={Number(at.query.get('line') ?? 0)}
+        />
       )}
       {edit !== undefined && beside?.({ version: edit.before, form: edit.form })}
     </Page>
@@ -50,10 +56,13 @@ function ObjectForm({
   type,
   editing,
   mayWrite,
+  line,
 }: {
   type: ObjectType;
   editing: Editing;
   mayWrite: boolean;
+  /** The line of the rules to go to; 0 for none. */
+  line: number;
 }) {
   const [open, setOpen] = useState<Open>();
   const { before, conflict } = editing.edit!;
@@ -69,7 +78,7 @@ function ObjectForm({
       }}
     >
       <Drafts type={type} editing={editing} />
-      <Fields type={type} editing={editing} mayWrite={mayWrite} />
+      <Fields type={type} editing={editing} mayWrite={mayWrite} line={line} />
       {conflict !== undefined && (
         <ConflictNotice
           fields={type.fields}
@@ -181,13 +190,17 @@ function Fields({
   type,
   editing,
   mayWrite,
+  line,
 }: {
   type: ObjectType;
   editing: Editing;
   mayWrite: boolean;
+  line: number;
 }) {
   const { before, form } = editing.edit!;
-  const [caret, setCaret] = useState<{ readonly key: string; readonly place: Caret }>();
+  const [caret, setCaret] = useState<{ readonly key: string; readonly place: Caret } | undefined>(
+    line > 0 ? { key: 'Rules', place: { line, column: 1 } } : undefined,
+  );
   const findings = useLint(type.lint?.path, lintBody(type, form, before));
   const choose = ({ Field: key = 'Rules', Line = 1, Column = 1 }: Finding): void =>
     setCaret({ key, place: { line: Line, column: Column } });

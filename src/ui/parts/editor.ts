@@ -8,7 +8,14 @@ import {
   syntaxHighlighting,
 } from '@codemirror/language';
 import { EditorState, type Extension, StateEffect, StateField } from '@codemirror/state';
-import { Decoration, type DecorationSet, EditorView, keymap, lineNumbers } from '@codemirror/view';
+import {
+  Decoration,
+  type DecorationSet,
+  EditorView,
+  highlightActiveLine,
+  keymap,
+  lineNumbers,
+} from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 
 /** The languages of the editor. */
@@ -54,6 +61,8 @@ const LOOKS = EditorView.theme({
   '.cm-content': { fontFamily: 'var(--mono)', caretColor: 'var(--ink)', minHeight: '8em' },
   '.cm-gutters': { backgroundColor: 'var(--raised)', color: 'var(--quiet)', border: 'none' },
   '.cm-scroller': { overflow: 'auto', maxHeight: '32em', lineHeight: '1.5' },
+  '.cm-activeLine': { backgroundColor: 'transparent' },
+  '&.cm-focused .cm-activeLine': { backgroundColor: 'var(--mark)' },
   '.marked': { backgroundColor: 'var(--warn-back)' },
   '&.cm-focused .cm-matchingBracket': { backgroundColor: 'var(--mark)' },
 });
@@ -95,6 +104,7 @@ export function openEditor(root: ShadowRoot, given: EditorOptions): Editor {
     history(),
     keymap.of([...defaultKeymap, ...historyKeymap]),
     bracketMatching(),
+    highlightActiveLine(),
     language === 'json' ? json() : RULES,
     syntaxHighlighting(COLOURS),
     LOOKS,
