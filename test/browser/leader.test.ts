@@ -1,4 +1,5 @@
 /** The web UI of a cluster that loses its leader. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Stage } from './stage.js';
 
@@ -58,6 +59,8 @@ describe('the web UI of three nodes', function () {
     await page.goBack();
     await description.fill('typed without a leader');
     await last.kill('SIGKILL');
+    // A leader that has not noticed yet would take the write, and could not say what became of it.
+    while ((await leaderAt(follower.url)) !== '') await sleep(50);
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
     await page.getByText('No cluster leader: trying again').waitFor({ timeout: 60_000 });

@@ -4,13 +4,13 @@ import { Scroll } from '../parts/scroll.js';
 import { TEXT } from '../texts.js';
 import { type Box, type Chain, type Edge, edgesOf, type Graph, graphOf } from './graph.js';
 
-const WIDTH = 190;
+const WIDTH = 150;
 const HEIGHT = 52;
-const GAP_X = 130;
+const GAP_X = 120;
 const GAP_Y = 30;
 const MARGIN = 8;
 /** Characters of a name that fit into a box. */
-const NAME_LENGTH = 24;
+const NAME_LENGTH = 18;
 
 /** The kind of entry that makes a step. */
 const KINDS = {
