@@ -220,6 +220,7 @@ conclave config write ${file('web.yaml')}
 (sleep 2; sed s/http/grpc/ ${file('web.yaml')} | conclave config write -) &
 conclave watch service-defaults/web --changes 1 --http-addr ${last}
 
+The web UI is at ${nodes[0]!.url}/ui/.
 Data, logs and the management token are in ${dir}/. ${keys}Ctrl-C stops all.
 `);
 }

@@ -11,7 +11,7 @@ import { bodySchemas } from '../src/openapi/body-schemas.js';
 import { openApi } from '../src/openapi/document.js';
 
 function documentOf(value: object): Document {
-  const text = JSON.stringify(value);
+  const text = `${JSON.stringify(value)}\n`;
   const hash = createHash('sha256').update(text).digest('base64url');
   return { text, etag: `"${hash.slice(0, 22)}"` };
 }

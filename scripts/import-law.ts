@@ -48,6 +48,7 @@ const RANK: Record<string, number> = {
   'node-program': 15,
   main: 16,
   cli: 3,
+  ui: 17,
 };
 /** The layers that http may not import. It gets their types from the service. */
 const BELOW_SERVICE = ['node', 'replica', 'state', 'storage', 'raft', 'transport'];
@@ -104,7 +105,7 @@ const withoutText = (source: string): string =>
     all.replace(/[^\n]/g, ' '),
   );
 
-const layerOf = (path: string): string => (path.split('/')[1] ?? '').replace(/\.ts$/, '');
+const layerOf = (path: string): string => (path.split('/')[1] ?? '').replace(/\.tsx?$/, '');
 const lineOf = (source: string, offset: number): number =>
   source.slice(0, offset).split('\n').length;
 
@@ -127,6 +128,8 @@ export function importProblems(path: string, text: string): string[] {
     if (target === 'node:http' && !isOfTypes(source.slice(0, match.index)))
       found.push(`${at}: take the values of node:http from node-http.ts, which tells why`);
     if (!target.startsWith('.')) {
+      if (layer === 'ui' && target.startsWith('node:'))
+        found.push(`${at}: ui runs in a browser and may not use ${target}`);
       if (PURE.includes(layer) && target.startsWith('node:') && !PURE_MODULES.has(target))
         found.push(`${at}: ${layer}/ is pure and may not use ${target}`);
       continue;
@@ -136,6 +139,8 @@ export function importProblems(path: string, text: string): string[] {
     const rankOfOther = RANK[other];
     if (rankOfOther === undefined || rankOfOther >= rank)
       found.push(`${at}: ${layer} may not import ${other} (imports go one way)`);
+    if (layer === 'ui')
+      found.push(`${at}: ui may not import ${other}: it knows the server by its API alone`);
     if (layer === 'cli' && !CLIENT_SEES.includes(other))
       found.push(`${at}: cli may not import ${other}: it knows the server by its API alone`);
     if (other === 'cli' && !SEES_CLIENT.includes(layer))

@@ -7,7 +7,9 @@ import { relative, sep } from 'node:path';
 import { globSync } from './glob.js';
 import { importProblems } from './import-law.js';
 
-const all = globSync('src', '.ts').filter((path) => !path.endsWith('.d.ts'));
+const all = [...globSync('src', '.ts'), ...globSync('src', '.tsx')].filter(
+  (path) => !path.endsWith('.d.ts'),
+);
 const problems = all.flatMap((path) =>
   importProblems(relative('.', path).split(sep).join('/'), readFileSync(path, 'utf8')),
 );

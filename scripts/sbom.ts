@@ -1,11 +1,25 @@
 /**
  * The bill of materials of the product in CycloneDX 1.6 (JSON), made from package-lock.json alone:
  * `npm run --silent sbom > conclave.cdx.json`. Packages needed only for building and testing are
- * left out, and so are optional packages of other platforms, whose checksums the lock file lacks.
- * The same lock file yields the same text.
+ * left out, but those that the build puts into the web UI, and so are optional packages of other
+ * platforms, whose checksums the lock file lacks. The same lock file yields the same text.
  */
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
+
+/**
+ * The packages of which the web UI holds code. The build needs them and an installation does not,
+ * so they are development dependencies.
+ */
+const BUNDLED = [
+  'preact',
+  '@codemirror/commands',
+  '@codemirror/lang-json',
+  '@codemirror/language',
+  '@codemirror/state',
+  '@codemirror/view',
+  '@lezer/highlight',
+];
 
 /** The used part of a package in the lock file. */
 interface Locked {
@@ -38,9 +52,10 @@ const urlOf = (name: string, version: string): string =>
 export function billOf(lock: LockFile): Record<string, unknown> {
   const own = lock.packages['']!;
   const ownRef = urlOf(own.name!, own.version);
+  const bundled = bundledIn(lock);
   const shipped = Object.entries(lock.packages).filter(
     ([path, { dev, optional, integrity }]) =>
-      path !== '' && !dev && !(optional && integrity === undefined),
+      path !== '' && (!dev || bundled.has(path)) && !(optional && integrity === undefined),
   );
   const refs = new Map(
     shipped.map(([path, { version }]) => [path, urlOf(nameAt(path), version)] as const),
@@ -55,7 +70,7 @@ export function billOf(lock: LockFile): Record<string, unknown> {
       .sort();
   const components = shipped.map(([path, locked]) => componentOf(nameAt(path), locked));
   const dependencies = [
-    { ref: ownRef, dependsOn: dependsOn('', own) },
+    { ref: ownRef, dependsOn: dependsOn('', withBundled(own)) },
     ...shipped.map(([path, locked]) => ({
       ref: refs.get(path)!,
       dependsOn: dependsOn(path, locked),
@@ -75,6 +90,29 @@ export function billOf(lock: LockFile): Record<string, unknown> {
     dependencies: unique(dependencies, ({ ref }) => ref),
   };
 }
+
+/** Returns the paths of the packages in the web UI, and of those that they depend on. */
+function bundledIn(lock: LockFile): ReadonlySet<string> {
+  const paths = new Set<string>();
+  const add = (name: string, from: string): void => {
+    const path = pathOf(name, from, lock);
+    const locked = lock.packages[path];
+    if (locked === undefined || paths.has(path)) return;
+    paths.add(path);
+    for (const next of Object.keys(locked.dependencies ?? {})) add(next, path);
+  };
+  for (const name of BUNDLED) add(name, '');
+  return paths;
+}
+
+/** Returns the product as if it depended on the packages in the web UI. */
+const withBundled = (own: Locked): Locked => ({
+  ...own,
+  dependencies: Object.assign(
+    Object.fromEntries(BUNDLED.map((name) => [name, '*'])),
+    own.dependencies,
+  ),
+});
 
 function componentOf(name: string, locked: Locked) {
   const { version, integrity, optional } = locked;

@@ -46,7 +46,7 @@ function sources(folder) {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) return sources(path);
-    return /\.(ts|peggy|json)$/.test(entry.name) ? [path] : [];
+    return /\.(tsx?|peggy|json|css|svg)$/.test(entry.name) ? [path] : [];
   });
 }
 
@@ -106,6 +106,8 @@ if (recorded(builtMark) !== state) {
     sourcesContent: false,
     logLevel: 'warning',
   });
+  run('node', ['node_modules/typescript/bin/tsc', '-p', 'src/ui'], 'tsc of the web UI');
+  run('node', [`${out}/scripts/build-ui.js`, `${out}/program/ui`], 'web UI');
   writeFileSync(builtMark, state);
 }
 

@@ -2,12 +2,14 @@
  * `npm test`, after set-up (packages, types): runs the import law, tidy, lint, then every suite
  * under `test/`. The last line is `N passed, N failed`. Arguments are path prefixes below `test/`:
  * `npm test -- raft simulation`. The properties use the same examples in every run; `--seed N`
- * chooses others.
+ * chooses others. The suites in `test/browser/` run where there is a Chromium; with `--browser`
+ * they must.
  */
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
 import Mocha from 'mocha';
+import { findChromium } from './chromium.js';
 import { globSync } from './glob.js';
 
 function step(name: string, command: string, args: string[]): void {
@@ -20,7 +22,10 @@ function step(name: string, command: string, args: string[]): void {
 
 const { positionals: wanted, values } = parseArgs({
   allowPositionals: true,
-  options: { seed: { type: 'string', default: '1' } },
+  options: {
+    seed: { type: 'string', default: '1' },
+    browser: { type: 'boolean', default: false },
+  },
 });
 fc.configureGlobal({ seed: Number(values.seed) });
 if (wanted.length === 0) {
@@ -35,9 +40,20 @@ const mocha = new Mocha({
   forbidOnly: true,
   forbidPending: true,
 });
-const files = globSync('dist/test', '.test.js').filter(
+const BROWSER = 'dist/test/browser/';
+const hasBrowser = findChromium() !== undefined;
+const chosen = globSync('dist/test', '.test.js').filter(
   (file) => wanted.length === 0 || wanted.some((prefix) => file.startsWith(`dist/test/${prefix}`)),
 );
+const files = chosen.filter((file) => hasBrowser || !file.startsWith(BROWSER));
+if (files.length < chosen.length) {
+  const why = 'no Chromium was found (in CHROMIUM or PATH)';
+  if (values.browser) {
+    console.error(`the web UI cannot be tested: ${why}`);
+    process.exit(1);
+  }
+  console.log(`${why}: the suites in test/browser/ are left out`);
+}
 for (const file of files) mocha.addFile(file);
 await mocha.loadFilesAsync();
 const runner = mocha.run((failures) => {

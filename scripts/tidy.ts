@@ -29,10 +29,11 @@ function entriesOf(paths: readonly string[]): string[] {
     [...script.matchAll(/dist\/([\w/-]+)\.js/g)].map(([, name]) => `${name}.ts`),
   );
   // Started by setup.mjs, which is not TypeScript.
-  const built = ['scripts/validators.ts', 'scripts/documents.ts'];
+  const builders = ['scripts/validators.ts', 'scripts/documents.ts', 'scripts/build-ui.ts'];
+  const programs = ['src/main.ts', 'src/ui/main.ts'];
   return [
-    'src/main.ts',
-    ...built,
+    ...programs,
+    ...builders,
     ...started,
     ...paths.filter((path) => path.endsWith('.test.ts')),
   ];
@@ -40,7 +41,7 @@ function entriesOf(paths: readonly string[]): string[] {
 
 /** Returns the findings of all rules. */
 function findings(): Finding[] {
-  const sources = readSources('.');
+  const sources = [...readSources('.'), ...readSources('.', 'src/ui/tsconfig.json')];
   const entries = entriesOf(sources.map(({ path }) => path));
   const documents = ['.', 'docs', 'cluster']
     .flatMap((folder) => globSync(folder, '.md', { recursive: folder !== '.' }))

@@ -3,6 +3,7 @@
  */
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { isLoopback } from './address.js';
 import { CertificateWatch } from './certificates.js';
 import type { Config } from './config.js';
@@ -55,6 +56,8 @@ export interface Server {
   stop(): Promise<void>;
 }
 
+/** The folder of the web UI: the build puts it beside the program. */
+const UI_FOLDER = fileURLToPath(new URL('./ui', import.meta.url));
 /** Name of the file in the data folder that permits another bootstrap. */
 const TOKEN_RESET_FILE = 'acl-bootstrap-reset';
 
@@ -248,7 +251,7 @@ function housekeeperOf(
 }
 
 function frontEnd(
-  { datacenter, acl, http, limits, log: { level } }: Config,
+  { datacenter, acl, http, ui, limits, log: { level } }: Config,
   log: Log,
   parts: Layers & { readonly metrics: Metrics; readonly routes: readonly Route[] },
 ): HttpApp {
@@ -266,6 +269,7 @@ function frontEnd(
     allowedHosts: http.allowedHosts ?? (isLoopback(http.host) ? undefined : ['*']),
     responseHeaders: http.responseHeaders,
     blockedPaths: http.blockedPaths,
+    ui: ui.enabled ? UI_FOLDER : undefined,
     observe: (observation) => {
       metrics.observe(observation);
       if (isTraced) logRequest(log, observation);

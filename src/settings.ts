@@ -75,8 +75,10 @@ const LIST = [
     key: 'http.blockedPaths',
     type: 'list',
     default: [],
-    why: 'API paths answered with 403 on this node',
+    why: 'paths answered with 403 on this node',
   },
+
+  { key: 'ui.enabled', type: 'boolean', default: true, why: 'serve the web UI under /ui/' },
 
   {
     key: 'raft.host',

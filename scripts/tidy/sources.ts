@@ -10,11 +10,11 @@ export interface Source {
   readonly file: SourceFile;
 }
 
-/** Parses every file that `tsconfig.json` in `root` names. */
-export function readSources(root: string): Source[] {
+/** Parses every file that a `tsconfig.json` names, by default that in `root`. */
+export function readSources(root: string, config = 'tsconfig.json'): Source[] {
   const api = new API({ cwd: root });
   try {
-    const snapshot = api.updateSnapshot({ openProject: resolve(root, 'tsconfig.json') });
+    const snapshot = api.updateSnapshot({ openProject: resolve(root, config) });
     const [project] = snapshot.getProjects();
     if (project === undefined) throw new Error(`there is no project in ${root}`);
     const sources: Source[] = [];

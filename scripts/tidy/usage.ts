@@ -53,6 +53,9 @@ export interface Exported {
   readonly node: Node;
 }
 
+/** Returns the name of a file as others import it: a file of JSX is imported as any other. */
+const moduleOf = (path: string): string => path.replace(/\.tsx$/, '.ts');
+
 /** Returns the file that `specifier` means in the file `from`, if it is one of the project. */
 function resolveImport(from: string, specifier: string): string | undefined {
   if (!specifier.startsWith('.')) return undefined;
@@ -163,8 +166,8 @@ const GENERATORS = /^scripts\/(?:documents|validators)\.ts$/;
  * use belongs below `test/`.
  */
 export function unused(sources: readonly Source[], entries: readonly string[]): Finding[] {
-  const byPath = new Map(sources.map((source) => [source.path, source]));
-  const imports = new Map(sources.map((source) => [source.path, importsOf(source)]));
+  const byPath = new Map(sources.map((source) => [moduleOf(source.path), source]));
+  const imports = new Map(sources.map((source) => [moduleOf(source.path), importsOf(source)]));
   const reach = (from: readonly string[], programs: boolean): Set<string> => {
     const reached = new Set<string>();
     const queue = [...from];
@@ -187,7 +190,7 @@ export function unused(sources: readonly Source[], entries: readonly string[]): 
     findings.push({ rule: 'unused', at, bucket, message });
   };
   for (const source of sources) {
-    const { path } = source;
+    const path = moduleOf(source.path);
     const inProduct = path.startsWith('src/');
     if (!(inProduct ? product : reached).has(path)) {
       const why = reached.has(path) ? 'used by tests alone: move it below test/' : 'unused file';

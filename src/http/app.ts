@@ -10,6 +10,7 @@ import type { HttpOptions } from './options.js';
 import { pathDecoding, unknownPath } from './paths.js';
 import type { Refused } from './rates.js';
 import { routersOf } from './routing.js';
+import { uiPages } from './ui.js';
 
 /** The application and what it counts. */
 export interface HttpApp {
@@ -29,6 +30,7 @@ export function createApp(options: HttpOptions): HttpApp {
   koa.use(browserCheck(front));
   koa.use(pathDecoding(front));
   for (const router of routersOf(front)) koa.use(router.routes());
+  if (options.ui !== undefined) koa.use(uiPages(front, options.ui));
   koa.use((context) => unknownPath(front, context));
   reportErrors(koa, front);
   return {

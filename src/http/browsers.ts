@@ -13,6 +13,8 @@ import { headerOf } from './response-headers.js';
 interface BrowserOptions {
   /** Hosts without port; `*` allows any. Undefined: loopback names and addresses. */
   readonly allowedHosts: readonly string[] | undefined;
+  /** Whether pages are served, to which other sites may link. */
+  readonly hasPages: boolean;
   /** The operator's own `Access-Control-Allow-Origin`, if any: pages of that origin are let in. */
   readonly allowedOrigin: string | undefined;
 }
@@ -22,9 +24,10 @@ const KNOWN_MAX = 64;
 
 /** Refuses requests for other hosts and from pages of other sites. */
 export function browserCheck(front: Front): Middleware {
-  const { allowedHosts, responseHeaders } = front.options;
+  const { allowedHosts, responseHeaders, ui } = front.options;
   const check = new BrowserCheck({
     allowedHosts,
+    hasPages: ui !== undefined,
     allowedOrigin: headerOf(responseHeaders, 'access-control-allow-origin'),
   });
   return (context, next) => {
@@ -76,7 +79,7 @@ class BrowserCheck {
         hint: 'an Access-Control-Allow-Origin in http.responseHeaders lets pages of that origin in',
       };
     }
-    if (site !== 'cross-site') return undefined;
+    if (site !== 'cross-site' || (this.#options.hasPages && followsLink(req))) return undefined;
     return {
       code: 'permission_denied',
       message: 'Permission denied: the request comes from a page of another site',
@@ -100,6 +103,13 @@ class BrowserCheck {
     return this.#isStrange(host) ? host : undefined;
   }
 }
+
+/** Whether a window goes to a page of the web UI. Links of other sites do that, and no more. */
+const followsLink = ({ method, url, headers }: IncomingMessage): boolean =>
+  method === 'GET' &&
+  /^\/(?:ui(?:[/?]|$)|(?:\?|$))/.test(url ?? '') &&
+  headers['sec-fetch-mode'] === 'navigate' &&
+  headers['sec-fetch-dest'] === 'document';
 
 const quoted = (text: string): string => JSON.stringify(text.slice(0, 100));
 

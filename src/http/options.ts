@@ -53,6 +53,8 @@ export interface HttpOptions {
   readonly responseHeaders: Readonly<Record<string, string>>;
   /** Prefixes of paths that are answered with 403. */
   readonly blockedPaths: readonly string[];
+  /** The folder of the web UI; undefined if it is not served. */
+  readonly ui?: string | undefined;
   readonly limits: HttpLimits;
   /** Notes a refused request. Returns the id of the decision; undefined if it is not noted. */
   readonly noteRefused?: (refused: RefusedRequest) => string | undefined;

@@ -22,9 +22,10 @@ export class PreparedResponse {
 
   /**
    * `headers` is a flat list of the other headers. The response takes it over. Text that does not
-   * end with a newline gets one, unless it is empty; bytes stay as they are.
+   * end with a newline gets one, unless it is empty; bytes stay as they are. `packed` is the body
+   * compressed with gzip, if it is at hand.
    */
-  constructor(status: number, headers: string[], body: string | Uint8Array) {
+  constructor(status: number, headers: string[], body: string | Uint8Array, packed?: Buffer) {
     this.status = status;
     const isOpen = typeof body === 'string' && body !== '' && !body.endsWith('\n');
     // counted before the newline is added: V8 copies a joined text to count its bytes
@@ -33,6 +34,7 @@ export class PreparedResponse {
     headers.push('Content-Length', String(this.length));
     this.headers = headers;
     this.#body = isOpen ? `${body}\n` : body;
+    if (packed !== undefined) this.#packed = Promise.resolve(packed);
   }
 
   get body(): string | Uint8Array {

@@ -61,13 +61,23 @@ export const METRICS = shape({
     ),
   ),
   Points: keep('Always empty.', listOf(number)),
-  Counters: keep('Always empty.', listOf(number)),
-  Samples: keep(
-    'How long requests took.',
+  Counters: keep(
+    'Counters, which only grow.',
     listOf(
       shape({
         Name: keep('The name of the figure.', text()),
-        Count: keep('How many requests there were.', whole64),
+        Count: keep('The value without its fraction.', whole64),
+        Sum: keep('The value.', number),
+        Labels: keep('The labels.', anyObject),
+      }),
+    ),
+  ),
+  Samples: keep(
+    'How long things took.',
+    listOf(
+      shape({
+        Name: keep('The name of the figure.', text()),
+        Count: keep('How many there were.', whole64),
         Sum: keep('The sum of their times.', number),
         Min: keep('The shortest time.', number),
         Max: keep('The longest time.', number),

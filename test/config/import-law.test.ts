@@ -35,6 +35,17 @@ describe('the import law', () => {
     ]);
   });
 
+  it('keeps the web UI by itself', () => {
+    expect(problems('src/ui/pages/login.tsx', '../texts.js')).to.deep.equal([]);
+    expect(problems('src/ui/main.tsx', '../errors.js')).to.deep.equal([
+      'src/ui/main.tsx:1: ui may not import errors: it knows the server by its API alone',
+    ]);
+    expect(problems('src/ui/main.tsx', 'node:fs')).to.deep.equal([
+      'src/ui/main.tsx:1: ui runs in a browser and may not use node:fs',
+    ]);
+    expect(problems('src/main.ts', './ui/main.js')).to.have.lengthOf(1);
+  });
+
   it('lets imports go one way', () => {
     expect(problems('src/service/status.ts', '../node/types.js')).to.deep.equal([]);
     expect(problems('src/node/status.ts', '../service/types.js')).to.deep.equal([

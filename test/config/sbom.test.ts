@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { billOf, type LockFile } from '../../scripts/sbom.js';
 
@@ -29,11 +30,22 @@ describe('the bill of materials', () => {
     expect(bill.metadata.component).to.include({ name, version });
     expect(names).to.include.members(Object.keys(dependencies));
     expect(names).to.include.members(['abstract-level', 'koa-compose', '@koa/router']);
-    // level depends on classic-level, and some packages on types.
+    // level depends on classic-level, and some packages on types; others are in the web UI.
     const tools = Object.keys(devDependencies).filter(
-      (tool) => !/^(@types|classic-level)/.test(tool),
+      (tool) => !/^(@types|classic-level|preact$|@codemirror\/|@lezer\/)/.test(tool),
     );
     for (const tool of tools) expect(names).not.to.include(tool);
+  });
+
+  it('lists every package of which the web UI holds code', () => {
+    const licences = gunzipSync(readFileSync('dist/program/ui/assets/licences.txt.gz')).toString();
+    const found = [...licences.matchAll(/^(\S+) (\d+\.\d+\.\d+)\n\n/gm)];
+    expect(found.map(([, of]) => of)).to.include.members(['preact', '@codemirror/view']);
+    for (const [, of, versionOf] of found)
+      expect(
+        bill.components.some((each) => each.name === of && each.version === versionOf),
+        of,
+      ).to.equal(true);
   });
 
   it('gives each component a checksum, a licence, and its own package URL', () => {

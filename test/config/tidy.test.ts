@@ -52,6 +52,17 @@ describe('tidy', () => {
     ]);
   });
 
+  it('knows files of JSX by the names under which they are imported', () => {
+    const sources = project({
+      'src/ui/main.tsx': "import { used } from './part.js';\nused();\n",
+      'src/ui/part.tsx': 'export const used = () => 1;\n',
+      'src/ui/lost.tsx': 'export const lost = 1;\n',
+    });
+    expect(textOf(unused(sources, ['src/ui/main.ts']))).to.deep.equal([
+      'src/ui/lost.ts unused file',
+    ]);
+  });
+
   it('follows programs that are started by their path', () => {
     const sources = project({
       'cluster/run.ts': "spawn(new URL('./preload.js', import.meta.url), 'dist/cluster/far.js');\n",

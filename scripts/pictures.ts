@@ -1,0 +1,43 @@
+/**
+ * Takes the pictures of the web UI in `docs/ui/`: `node dist/scripts/pictures.js [FOLDER]`, with a
+ * Chromium, from three nodes with a few objects.
+ */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeSample } from '../test/browser/sample.js';
+import { Stage } from '../test/browser/stage.js';
+import { findChromium } from './chromium.js';
+
+const [folder = 'docs/ui'] = process.argv.slice(2);
+if (findChromium() === undefined) {
+  console.error('no Chromium was found (in CHROMIUM or PATH)');
+  process.exit(1);
+}
+mkdirSync(folder, { recursive: true });
+const stage = await Stage.open();
+try {
+  const { policy, token } = await makeSample(stage);
+  const pages: readonly (readonly [name: string, path: string])[] = [
+    ['overview', '/'],
+    ['policy', `/policies/${policy.ID}`],
+    ['explain', `/explain?resource=service&access=write&segment=api&accessor=${token.AccessorID}`],
+    ['login', '/login-explain'],
+    ['chain', '/chains/web'],
+  ];
+  for (const [name, path] of pages) {
+    const { page } = await stage.open(path, { height: 860 });
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    if (name === 'login') {
+      await page.getByRole('textbox', { name: 'Auth method' }).fill('builds');
+      await page.getByRole('button', { name: 'Explain' }).click();
+      await page.getByText('Checks').waitFor();
+    }
+    await page.waitForLoadState('networkidle');
+    await page.screenshot({ path: join(folder, `${name}.png`) });
+  }
+  const { page } = await stage.open('/', { colorScheme: 'dark', height: 860 });
+  await page.getByRole('table', { name: 'Members' }).waitFor();
+  await page.screenshot({ path: join(folder, 'dark.png') });
+} finally {
+  await stage.close();
+}

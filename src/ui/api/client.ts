@@ -1,0 +1,138 @@
+/** Requests to the API of the node that served this page. */
+import { namespace } from '../router.js';
+import { endSession, session } from '../session.js';
+import { type Store, store } from '../store.js';
+import { TEXT } from '../texts.js';
+import { Problem, problemOf } from './problem.js';
+
+/** What keeps the requests of this page waiting; undefined while nothing does. */
+export const trouble: Store<string | undefined> = store<string | undefined>(undefined);
+
+const RETRY_MS = 1000;
+/** Refusals after which nothing has happened, so that any request may be sent again. */
+const PASSING = new Set(['no_leader', 'unavailable']);
+
+/** One request. */
+export interface Ask {
+  readonly method?: 'GET' | 'PUT' | 'POST' | 'DELETE';
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+  /** The namespace; that of the place by default. */
+  readonly ns?: string | undefined;
+  /** The token; that of the session by default. */
+  readonly token?: string;
+  /** Fails at once where others wait for a leader. */
+  readonly once?: boolean;
+}
+
+/** Returns the address of an endpoint with its parameters. */
+function urlOf(path: string, { query = {}, ns = namespace() }: Ask): string {
+  const search = new URLSearchParams();
+  if (ns !== '') search.set('ns', ns);
+  for (const [name, value] of Object.entries(query)) if (value) search.set(name, value);
+  const text = search.toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
+function headersOf({ token = session.get().token, body }: Ask): Headers {
+  const headers = new Headers({ Accept: 'application/json' });
+  if (token !== undefined) headers.set('X-Consul-Token', token);
+  if (body !== undefined) headers.set('Content-Type', 'application/json');
+  return headers;
+}
+
+const pause = (signal: AbortSignal | undefined): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, RETRY_MS);
+    signal?.addEventListener('abort', () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
+  });
+
+/** Whether a request may be sent again: nothing has happened, or it changes nothing. */
+function mayRepeat({ code, status }: Problem, { method = 'GET' }: Ask): boolean {
+  if (PASSING.has(code)) return true;
+  return method === 'GET' && (status === 0 || code === 'too_many');
+}
+
+/**
+ * Sends a request. Waits while the cluster has no leader and, for reads, while the node does not
+ * answer; `trouble` says so. Throws `Problem`. A token that is gone ends the session.
+ */
+export async function respond(path: string, ask: Ask = {}): Promise<Response> {
+  for (;;) {
+    const problem = await attempt(path, ask);
+    if (!(problem instanceof Problem)) {
+      trouble.set(undefined);
+      return problem;
+    }
+    if (ask.once === true || !mayRepeat(problem, ask)) {
+      trouble.set(undefined);
+      if (problem.code === 'acl_not_found' && ask.token === undefined && problem.status === 403)
+        endSession(TEXT.login.gone);
+      throw problem;
+    }
+    trouble.set(problem.code === 'no_leader' ? TEXT.trouble.noLeader : TEXT.trouble.waiting);
+    await pause(ask.signal);
+  }
+}
+
+async function attempt(path: string, ask: Ask): Promise<Response | Problem> {
+  let response: Response;
+  try {
+    response = await fetch(urlOf(path, ask), {
+      method: ask.method ?? 'GET',
+      headers: headersOf(ask),
+      cache: 'no-store',
+      credentials: 'omit',
+      redirect: 'error',
+      ...(ask.body !== undefined && { body: JSON.stringify(ask.body) }),
+      ...(ask.signal && { signal: ask.signal }),
+    });
+  } catch (error) {
+    if (ask.signal?.aborted) throw error;
+    const isRead = (ask.method ?? 'GET') === 'GET';
+    const detail = isRead ? TEXT.trouble.unreachable : TEXT.trouble.unknown;
+    return new Problem(0, { detail, code: 'unreachable' });
+  }
+  return response.ok ? response : problemOf(response);
+}
+
+/** An answer with what its headers say. */
+export interface Answer<T> {
+  readonly value: T;
+  readonly index: number;
+  /** What lint finds in what was written. */
+  readonly lint: string | undefined;
+}
+
+/** Sends a request and reads its JSON. Throws `Problem`. */
+export async function ask<T>(path: string, how: Ask = {}): Promise<Answer<T>> {
+  const response = await respond(path, how);
+  const { headers } = response;
+  return {
+    value: (await response.json()) as T,
+    index: Number(headers.get('X-Consul-Index') ?? 0),
+    lint: headers.get('X-Consul-Lint') ?? undefined,
+  };
+}
+
+/** Reads a value. Throws `Problem`. */
+export const read = async <T>(path: string, how: Ask = {}): Promise<T> =>
+  (await ask<T>(path, how)).value;
+
+/** Reads an object; undefined if there is none. Throws `Problem`. */
+export async function find<T>(path: string, how: Ask = {}): Promise<T | undefined> {
+  try {
+    return await read<T>(path, how);
+  } catch (error) {
+    if (error instanceof Problem && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+/** Asks a question with a body; it changes nothing. Throws `Problem`. */
+export const question = <T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> =>
+  read<T>(path, { method: 'POST', body, signal });

@@ -1,0 +1,86 @@
+/** Config entries as a type of objects: one entry is one JSON text. */
+import { ask, find } from '../api/client.js';
+import { Problem } from '../api/problem.js';
+import type { Stored } from '../api/types.js';
+import { type Field, FieldFault, parsed, text } from '../objects/fields.js';
+import type { ObjectType } from '../objects/type.js';
+import { TEXT } from '../texts.js';
+import { KINDS } from './kinds.js';
+
+/** Members that the form shows by themselves, or that only answers have. */
+const APART = new Set([
+  ...['Kind', 'Name', 'Namespace', 'Partition', 'Hash', 'Status'],
+  ...['CreateIndex', 'ModifyIndex'],
+]);
+
+const entry: Field = {
+  key: 'Entry',
+  label: TEXT.field.entry,
+  help: TEXT.help.entry,
+  control: { type: 'json' },
+  initial: '{\n  \n}',
+  read: (object) =>
+    JSON.stringify(
+      Object.fromEntries(Object.entries(object).filter(([member]) => !APART.has(member))),
+      null,
+      2,
+    ),
+  write(body, value) {
+    const members = parsed('Entry', value);
+    if (typeof members !== 'object' || members === null || Array.isArray(members))
+      throw new FieldFault('Entry', TEXT.form.noObject);
+    const { Kind, Name } = body;
+    for (const member of Object.keys(body)) delete body[member];
+    Object.assign(body, members, { Kind, ...(Name !== '' && { Name }) });
+  },
+};
+
+const pathOf = (kind: string, name: string): string =>
+  `/v1/config/${encodeURIComponent(kind)}/${encodeURIComponent(name)}`;
+
+/** Entries of a kind, or of all kinds. A new one has this kind. */
+export const configType = (kind: string | undefined): ObjectType => ({
+  slug: 'config',
+  title: TEXT.page.config,
+  noun: TEXT.noun.entry,
+  empty: TEXT.empty.config,
+  right: undefined,
+  columns: [
+    { title: TEXT.field.name, cell: ({ Name }) => String(Name) },
+    { title: TEXT.field.kind, cell: ({ Kind }) => String(Kind) },
+    { title: TEXT.field.index, cell: ({ ModifyIndex }) => String(ModifyIndex) },
+  ],
+  searched: ['Name'],
+  list: ([listed = '']) => `/v1/config/${encodeURIComponent(listed)}`,
+  idOf: ({ Kind, Name }) => [String(Kind), String(Name)],
+  nameOf: ({ Name }) => String(Name),
+  fields: [
+    text(
+      'Kind',
+      TEXT.field.kind,
+      { type: 'select', options: KINDS },
+      { initial: kind ?? KINDS[0]!, isFixed: true },
+    ),
+    text('Name', TEXT.field.name, { type: 'text' }, { isFixed: true }),
+    entry,
+  ],
+  async find([of = '', ...names]) {
+    const object = await find<Stored>(pathOf(of, names.join('/')));
+    return object && { object, index: object.ModifyIndex };
+  },
+  async write(body, before) {
+    const query = { cas: String(before?.index ?? 0) };
+    const { value } = await ask<boolean>('/v1/config', { method: 'PUT', query, body });
+    if (!value && before === undefined) {
+      const detail = TEXT.config.exists(String(body['Kind']), String(body['Name']));
+      throw new Problem(409, { detail, code: 'conflict', pointer: '/Name' });
+    }
+    if (!value) return undefined;
+    return { to: ['config', String(body['Kind']), String(body['Name'])] };
+  },
+  async remove({ object, index }) {
+    const path = pathOf(String(object['Kind']), String(object['Name']));
+    const query = { cas: String(index) };
+    return (await ask<boolean>(path, { method: 'DELETE', query })).value;
+  },
+});

@@ -1,0 +1,130 @@
+/** The page Explain: why may a token do something, or may not? */
+import { useEffect, useState } from 'preact/hooks';
+import { question, read } from '../api/client.js';
+import { asProblem, type Problem } from '../api/problem.js';
+import type { Decision, Explained, Question } from '../api/types.js';
+import { TextField } from '../parts/field.js';
+import { ProblemNotice, Status } from '../parts/notice.js';
+import { Page } from '../parts/page.js';
+import { Time } from '../parts/time.js';
+import { go, hrefOf, type Place } from '../router.js';
+import { TEXT } from '../texts.js';
+import { QuestionFields } from './question.js';
+import { ResultView } from './result.js';
+
+interface Shown {
+  readonly explained?: Explained;
+  readonly decision?: Decision;
+  readonly problem?: Problem;
+}
+
+/** What the address asks for, if anything. */
+async function answerOf(query: URLSearchParams): Promise<Shown> {
+  const decision = query.get('decision');
+  const path = `/v1/acl/decision/${encodeURIComponent(decision ?? '')}`;
+  if (decision !== null) return { decision: await read<Decision>(path) };
+  const [Resource, Access] = [query.get('resource'), query.get('access')];
+  if (Resource === null || Access === null) return {};
+  const AccessorID = query.get('accessor') ?? undefined;
+  const Requests = [{ Resource, Access, Segment: query.get('segment') ?? '' }];
+  const body = { AccessorID, Requests };
+  return { explained: await question<Explained>('/v1/acl/authorize/explain', body) };
+}
+
+/** The question stands in the address, so that it can be sent to somebody. */
+export function ExplainPage({ at }: { at: Place }) {
+  const [{ explained, decision, problem }, setShown] = useState<Shown>({});
+  useEffect(() => {
+    let isGone = false;
+    setShown({});
+    answerOf(at.query).then(
+      (next) => !isGone && setShown(next),
+      (error: unknown) => !isGone && setShown({ problem: asProblem(error) }),
+    );
+    return () => {
+      isGone = true;
+    };
+  }, [at.visit]);
+  return (
+    <Page title={TEXT.page.explain} about={TEXT.explain.about}>
+      <ExplainForm query={at.query} />
+      <ProblemNotice problem={problem} />
+      <Status>
+        {explained?.Results.map((result) => (
+          <ResultView key={result.Text} result={result} />
+        ))}
+      </Status>
+      {decision !== undefined && <DecisionView decision={decision} />}
+    </Page>
+  );
+}
+
+function ExplainForm({ query }: { query: URLSearchParams }) {
+  const [asked, setAsked] = useState<Question>({
+    Resource: query.get('resource') ?? 'service',
+    Access: query.get('access') ?? 'write',
+    Segment: query.get('segment') ?? '',
+  });
+  const [accessor, setAccessor] = useState(query.get('accessor') ?? '');
+  const [decision, setDecision] = useState(query.get('decision') ?? '');
+  const ask = (): void => {
+    const given = {
+      resource: asked.Resource,
+      access: asked.Access,
+      segment: asked.Segment || undefined,
+      accessor: accessor || undefined,
+    };
+    go(hrefOf(['explain'], decision === '' ? given : { decision: decision.trim() }));
+  };
+  return (
+    <form
+      class="panel"
+      onSubmit={(event) => {
+        event.preventDefault();
+        ask();
+      }}
+    >
+      <QuestionFields question={asked} onChange={setAsked} />
+      <div class="row fields">
+        <TextField
+          label={TEXT.field.accessor}
+          help={TEXT.help.accessor}
+          value={accessor}
+          onInput={setAccessor}
+        />
+        <TextField
+          label={TEXT.field.decision}
+          help={TEXT.help.decision}
+          value={decision}
+          onInput={setDecision}
+        />
+      </div>
+      <button type="submit" class="main">
+        {TEXT.explain.ask}
+      </button>
+    </form>
+  );
+}
+
+function DecisionView({ decision }: { decision: Decision }) {
+  const { Time: time, Method, Path, Node, Message, Changed, Now, Login } = decision;
+  return (
+    <section class="panel">
+      <h2>{TEXT.explain.decision}</h2>
+      <p>
+        <code>
+          {Method} {Path}
+        </code>{' '}
+        {TEXT.explain.refusedBy(Node)} <Time at={time} />
+      </p>
+      <p>{Message}</p>
+      {Login !== null && <p>{TEXT.explain.login(Login.AuthMethod, Login.Reason)}</p>}
+      {Now !== null && (
+        <>
+          <p>{Changed ? TEXT.explain.changed : TEXT.explain.unchanged}</p>
+          <ResultView result={Now} />
+        </>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,108 @@
+/** The answer to a question about rights: the sentence, and where it comes from. */
+import type { Result, Source, SpeakingRule, Step } from '../api/types.js';
+import { Link } from '../parts/link.js';
+import { TEXT } from '../texts.js';
+
+/** The pages of the objects on the way from a token to a text. */
+const PAGES: Readonly<Record<string, string>> = {
+  token: 'tokens',
+  role: 'roles',
+  policy: 'policies',
+};
+
+function StepName({ step, line }: { step: Step; line: number | undefined }) {
+  const { Type, ID, Name } = step;
+  const query = Type === 'policy' && line !== undefined ? { line: String(line) } : {};
+  const slug = PAGES[Type];
+  const name = Name === '' ? (ID ?? '') : Name;
+  return (
+    <>
+      {Type}{' '}
+      {slug === undefined || ID === undefined ? (
+        name
+      ) : (
+        <Link to={[slug, ID]} query={query}>
+          {name}
+        </Link>
+      )}
+    </>
+  );
+}
+
+/** The way from a token to the line of a text. */
+export function Way({ source }: { source: Source }) {
+  const { Path, Line, Level, Counts } = source;
+  return (
+    <span class="way">
+      {Path.map((step, at) => (
+        <span key={`${step.Type} ${step.ID ?? step.Name}`}>
+          {at > 0 && <span aria-hidden="true"> › </span>}
+          <StepName step={step} line={Line} />
+        </span>
+      ))}
+      {Line !== undefined && <span>, {TEXT.lint.line(Line)}</span>}
+      <span>
+        {' '}
+        ({Level}
+        {!Counts && `, ${TEXT.explain.merged}`})
+      </span>
+    </span>
+  );
+}
+
+function Speaking({ rule }: { rule: SpeakingRule }) {
+  return (
+    <>
+      <code>{rule.Rule}</code>
+      {rule.Why !== undefined && (
+        <span class="quiet"> {TEXT.explain.whys[rule.Why] ?? rule.Why}</span>
+      )}
+      <ul>
+        {rule.Sources.map((source) => (
+          <li key={source.Path.map(({ ID, Name }) => ID ?? Name).join('/') + source.Line}>
+            <Way source={source} />
+          </li>
+        ))}
+        {(rule.MoreSources ?? 0) > 0 && <li>{TEXT.explain.more(rule.MoreSources!)}</li>}
+      </ul>
+    </>
+  );
+}
+
+/** Yes or no, in words and not by colour alone. */
+export const Verdict = ({ isAllowed }: { isAllowed: boolean }) => (
+  <strong class={isAllowed ? 'verdict good' : 'verdict bad'}>
+    {isAllowed ? TEXT.explain.allowed : TEXT.explain.refused}
+  </strong>
+);
+
+/** One answer with the rule that decides, and those that do not. */
+export function ResultView({ result }: { result: Result }) {
+  const { Winner, Candidates, MoreCandidates = 0 } = result;
+  return (
+    <div class="result">
+      <p>
+        <Verdict isAllowed={result.Allow} /> {result.Text}
+      </p>
+      {Winner !== null && (
+        <>
+          <h3>{TEXT.explain.winner}</h3>
+          <Speaking rule={Winner} />
+        </>
+      )}
+      {Candidates.length > 0 && (
+        <>
+          <h3>{TEXT.explain.others}</h3>
+          <ul>
+            {Candidates.map((rule) => (
+              <li key={`${rule.Rule} ${rule.Why}`}>
+                <Speaking rule={rule} />
+              </li>
+            ))}
+            {MoreCandidates > 0 && <li>{TEXT.explain.more(MoreCandidates)}</li>}
+          </ul>
+        </>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,182 @@
+/** The page Who can: which tokens may read and write chosen resources. */
+import { useState } from 'preact/hooks';
+import { question } from '../api/client.js';
+import { asProblem, type Problem } from '../api/problem.js';
+import type { Group, Question, Result, WhoCan } from '../api/types.js';
+import { Dialog } from '../parts/dialog.js';
+import { Link } from '../parts/link.js';
+import { ProblemNotice, Status } from '../parts/notice.js';
+import { Page } from '../parts/page.js';
+import { Scroll } from '../parts/scroll.js';
+import { TEXT } from '../texts.js';
+import { groupName, keyOf } from './groups.js';
+import { QuestionFields } from './question.js';
+import { ResultView } from './result.js';
+
+/** One column: a question and its answer. */
+interface Column {
+  readonly asked: Question;
+  readonly answer: WhoCan;
+}
+
+/** Kinds of tokens down, questions across. A cell opens the explanation. */
+export function WhoCanPage() {
+  const [columns, setColumns] = useState<readonly Column[]>([]);
+  const [problem, setProblem] = useState<Problem>();
+  const [isBusy, setBusy] = useState(false);
+  const [open, setOpen] = useState<Result>();
+  const ask = async (asked: Question): Promise<void> => {
+    setBusy(true);
+    setProblem(undefined);
+    try {
+      const answer = await question<WhoCan>('/v1/acl/who-can', asked);
+      const others = columns.filter((column) => titleOf(column.asked) !== titleOf(asked));
+      setColumns([...others, { asked, answer }]);
+    } catch (error) {
+      setProblem(asProblem(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Page title={TEXT.page.whoCan} about={TEXT.whoCan.about}>
+      <AskForm
+        isBusy={isBusy}
+        onAsk={(asked) => void ask(asked)}
+        onClear={columns.length === 0 ? undefined : () => setColumns([])}
+      />
+      <ProblemNotice problem={problem} />
+      <Status>
+        {isBusy && TEXT.whoCan.searching}
+        {columns.map(({ asked, answer }) => (
+          <p key={titleOf(asked)}>
+            {TEXT.whoCan.found(titleOf(asked), answer.Allowed, answer.Scanned)}{' '}
+            {answer.Truncated && TEXT.whoCan.truncated} {answer.Filtered && TEXT.whoCan.filtered}
+          </p>
+        ))}
+      </Status>
+      {columns.length > 0 && <Matrix columns={columns} onOpen={setOpen} />}
+      {open !== undefined && (
+        <Dialog title={TEXT.whoCan.why} onClose={() => setOpen(undefined)}>
+          <ResultView result={open} />
+          <div class="buttons">
+            <button type="button" onClick={() => setOpen(undefined)}>
+              {TEXT.whoCan.close}
+            </button>
+          </div>
+        </Dialog>
+      )}
+    </Page>
+  );
+}
+
+function AskForm({
+  isBusy,
+  onAsk,
+  onClear,
+}: {
+  isBusy: boolean;
+  onAsk: (asked: Question) => void;
+  onClear: (() => void) | undefined;
+}) {
+  const [asked, setAsked] = useState<Question>({
+    Resource: 'service',
+    Access: 'write',
+    Segment: '',
+  });
+  return (
+    <form
+      class="panel"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onAsk(asked);
+      }}
+    >
+      <QuestionFields question={asked} onChange={setAsked} />
+      <div class="buttons">
+        <button type="submit" class="main" disabled={isBusy}>
+          {TEXT.whoCan.ask}
+        </button>
+        {onClear !== undefined && (
+          <button type="button" onClick={onClear}>
+            {TEXT.whoCan.clear}
+          </button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+const titleOf = ({ Resource, Access, Segment = '' }: Question): string =>
+  Segment === '' ? `${Resource}:${Access}` : `${Resource}:${Access} ${Segment}`;
+
+function Matrix({
+  columns,
+  onOpen,
+}: {
+  columns: readonly Column[];
+  onOpen: (result: Result) => void;
+}) {
+  const rows = new Map<string, Group>();
+  for (const { answer } of columns)
+    for (const group of answer.Groups) if (!rows.has(keyOf(group))) rows.set(keyOf(group), group);
+  return (
+    <Scroll label={TEXT.whoCan.table}>
+      <table>
+        <caption>{TEXT.page.whoCan}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{TEXT.whoCan.tokens}</th>
+            {columns.map(({ asked }) => (
+              <th key={titleOf(asked)} scope="col">
+                {titleOf(asked)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {[...rows].map(([key, group]) => (
+            <tr key={key}>
+              <th scope="row">
+                <GroupName group={group} />
+              </th>
+              {columns.map(({ asked, answer }) => {
+                const found = answer.Groups.find((each) => keyOf(each) === key);
+                return (
+                  <td key={titleOf(asked)}>
+                    {found === undefined ? (
+                      TEXT.whoCan.no
+                    ) : (
+                      <button type="button" onClick={() => onOpen(found.Result)}>
+                        {TEXT.whoCan.yes}
+                      </button>
+                    )}
+                  </td>
+                );
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}
+
+function GroupName({ group }: { group: Group }) {
+  const [first] = group.Sample;
+  return (
+    <>
+      {groupName(group)}
+      <span class="quiet">
+        {' '}
+        {TEXT.whoCan.count(group.Tokens)}
+        {first !== undefined && (
+          <>
+            {': '}
+            <Link to={['tokens', first.AccessorID]}>{first.Description || first.AccessorID}</Link>
+          </>
+        )}
+      </span>
+    </>
+  );
+}

@@ -1,0 +1,92 @@
+/** The web UI: chooses the page by the address. */
+import { type ComponentChildren, render } from 'preact';
+import { ChainPage } from './chain/page.js';
+import { ConfigListPage } from './config/list-page.js';
+import { configType } from './config/type.js';
+import { LoginExplainPage } from './explain/login-page.js';
+import { ExplainPage } from './explain/page.js';
+import { WhoCanPage } from './explain/who-can-page.js';
+import {
+  besideEntry,
+  besideMethod,
+  besidePolicy,
+  besideRole,
+  besideToken,
+} from './objects/beside.js';
+import { type Beside, EditPage } from './objects/edit-page.js';
+import { ListPage } from './objects/list-page.js';
+import type { ObjectType } from './objects/type.js';
+import {
+  methodType,
+  namespaceType,
+  policyType,
+  roleType,
+  ruleType,
+  tokenType,
+} from './objects/types.js';
+import { LoginPage } from './pages/login.js';
+import { OverviewPage } from './pages/overview.js';
+import { Shell } from './pages/shell.js';
+import { Link } from './parts/link.js';
+import { Page } from './parts/page.js';
+import { type Place, place } from './router.js';
+import { session } from './session.js';
+import { useStore } from './store.js';
+import './style/base.css';
+import './style/parts.css';
+import './style/pages.css';
+import { TEXT } from './texts.js';
+
+/** The types of objects by the first segment of their pages, with what is beside their forms. */
+const TYPES: readonly (readonly [type: ObjectType, beside?: Beside])[] = [
+  [policyType, besidePolicy],
+  [roleType, besideRole],
+  [tokenType, besideToken],
+  [methodType, besideMethod],
+  [ruleType],
+  [namespaceType],
+];
+
+/** Other pages by the first segment of their path. */
+const PAGES: Readonly<Record<string, (at: Place) => ComponentChildren>> = {
+  '': () => <OverviewPage />,
+  chains: (at) => <ChainPage at={at} key={at.parts.join('/')} />,
+  config: (at) => configPage(at),
+  explain: (at) => <ExplainPage at={at} key={at.visit} />,
+  'login-explain': () => <LoginExplainPage />,
+  'who-can': () => <WhoCanPage />,
+};
+
+function configPage(at: Place) {
+  const [, kind, ...name] = at.parts;
+  if (!at.query.has('new') && name.length === 0) return <ConfigListPage at={at} key={kind} />;
+  return <EditPage key={at.visit} type={configType(kind)} at={at} beside={besideEntry} />;
+}
+
+function pageOf(at: Place): ComponentChildren {
+  const [slug = '', id] = at.parts;
+  const found = TYPES.find(([{ slug: of }]) => of === slug);
+  if (found !== undefined) {
+    const [type, beside] = found;
+    if (id === undefined && !at.query.has('new'))
+      return <ListPage key={slug} type={type} at={at} />;
+    return <EditPage key={at.visit} type={type} at={at} {...(beside && { beside })} />;
+  }
+  return (Object.hasOwn(PAGES, slug) ? PAGES[slug]!(at) : undefined) ?? <UnknownPage />;
+}
+
+const UnknownPage = () => (
+  <Page title={TEXT.shell.unknown}>
+    <p>
+      <Link to={[]}>{TEXT.page.overview}</Link>
+    </p>
+  </Page>
+);
+
+function App() {
+  const at = useStore(place);
+  const { isOpen } = useStore(session);
+  return isOpen ? <Shell at={at}>{pageOf(at)}</Shell> : <LoginPage />;
+}
+
+render(<App />, document.getElementById('app')!);

@@ -1,0 +1,55 @@
+/** The field of a form by the kind of its control. */
+import { respond } from '../api/client.js';
+import type { Finding } from '../api/types.js';
+import { readPage } from '../lists/array-reader.js';
+import { CodeField } from '../parts/code-field.js';
+import { AreaField, CheckField, type FieldProps, SelectField, TextField } from '../parts/field.js';
+import { LinksField } from '../parts/links-field.js';
+import { useLoad } from '../parts/load.js';
+import { TEXT } from '../texts.js';
+import type { Control as ControlOf } from './fields.js';
+
+/** Names that are offered for a field. */
+const OFFERED = 20;
+
+/** A field. */
+export function Control({
+  control,
+  findings,
+  ...field
+}: FieldProps & {
+  control: ControlOf;
+  findings: readonly Finding[];
+}) {
+  switch (control.type) {
+    case 'area':
+    case 'lines':
+      return <AreaField {...field} />;
+    case 'check':
+      return <CheckField {...field} />;
+    case 'select':
+      return <SelectField {...field} options={control.options} />;
+    case 'links':
+      return <LinksField {...field} list={control.list} namespace={control.namespace} />;
+    case 'name':
+      return <NameField {...field} list={control.list} />;
+    case 'rules':
+    case 'json':
+      return <CodeField {...field} language={control.type} findings={findings} />;
+    default:
+      return <TextField {...field} />;
+  }
+}
+
+/** A text field for a name. Its help says which names a list has. */
+export function NameField({ list, ...field }: FieldProps & { list: string }) {
+  const { value } = useLoad(
+    async (signal) => {
+      const { body } = await respond(list, { signal, once: true });
+      const { items } = await readPage<{ readonly Name: string }>(body!, 0, OFFERED);
+      return items.map(({ Name }) => Name).join(', ');
+    },
+    [list],
+  );
+  return <TextField {...field} help={value ? TEXT.help.oneOf(value) : undefined} />;
+}

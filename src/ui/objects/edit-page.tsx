@@ -1,0 +1,232 @@
+/** The page of one object, or of a new one. */
+import { type ComponentChildren, Fragment } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { Finding } from '../api/types.js';
+import type { Caret } from '../parts/field.js';
+import { Findings, useLint } from '../parts/findings.js';
+import { Empty, ProblemNotice, Status } from '../parts/notice.js';
+import { Page } from '../parts/page.js';
+import { useMay } from '../parts/rights.js';
+import { go, hrefOf, type Place } from '../router.js';
+import { TEXT } from '../texts.js';
+import { Control } from './control.js';
+import type { Form } from './fields.js';
+import { leaveNote, Note } from './note.js';
+import { ConflictNotice, DeleteDialog, FormDiff, ReviewDialog } from './review.js';
+import { findingsOf, formOf, type ObjectType, type Version } from './type.js';
+import { type Editing, useEdit } from './use-edit.js';
+
+/** What a type shows beside its form. */
+export type Beside = (shown: {
+  readonly version: Version | undefined;
+  readonly form: Form;
+}) => ComponentChildren;
+
+/** The form of an object with what belongs to it. */
+export function EditPage({ type, at, beside }: { type: ObjectType; at: Place; beside?: Beside }) {
+  const isNew = at.query.has('new');
+  const id = isNew ? undefined : at.parts.slice(1);
+  const ns = at.query.get('ns') ?? '';
+  const key = [ns, ...at.parts, isNew ? 'new' : ''].join('/');
+  const editing = useEdit(type, id, key);
+  const { edit, problem, isMissing } = editing;
+  const may = useMay(type.right);
+  const named = edit?.before && type.nameOf(edit.before.object);
+  return (
+    <Page title={isNew ? TEXT.form.newTitle(type.noun) : (named ?? type.title)}>
+      <Note />
+      {may === false && <Status>{TEXT.form.readOnlyAbout(type.right ?? '')}</Status>}
+      {edit === undefined && <ProblemNotice problem={problem} />}
+      {isMissing && <Empty>{TEXT.form.missing(type.noun)}</Empty>}
+      {edit !== undefined && (
+        <ObjectForm
+          key={key}
+          type={type}
+          editing={editing}
+          mayWrite={may !== false}
+          line={Number(at.query.get('line') ?? 0)}
+        />
+      )}
+      {edit !== undefined && beside?.({ version: edit.before, form: edit.form })}
+    </Page>
+  );
+}
+
+function ObjectForm({
+  type,
+  editing,
+  mayWrite,
+  line,
+}: {
+  type: ObjectType;
+  editing: Editing;
+  mayWrite: boolean;
+  /** The line of the rules to go to; 0 for none. */
+  line: number;
+}) {
+  const [open, setOpen] = useState<Open>();
+  const { before, conflict } = editing.edit!;
+  // A problem or a conflict is shown on the page, not behind a dialog.
+  useEffect(() => {
+    if (editing.problem !== undefined || conflict !== undefined) setOpen(undefined);
+  }, [editing.problem, conflict]);
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (editing.body() !== undefined) setOpen('review');
+      }}
+    >
+      <Drafts type={type} editing={editing} />
+      <Fields type={type} editing={editing} mayWrite={mayWrite} line={line} />
+      {conflict !== undefined && (
+        <ConflictNotice
+          fields={type.fields}
+          before={formOf(type, before?.object)}
+          theirs={formOf(type, conflict.object)}
+          onTheirs={editing.takeTheirs}
+          onMine={() => {
+            editing.keepMine();
+            setOpen('review');
+          }}
+        />
+      )}
+      <ProblemNotice problem={editing.problem} />
+      <div class="buttons">
+        <button type="submit" class="main" disabled={!mayWrite || editing.isBusy}>
+          {TEXT.form.save}
+        </button>
+        {before !== undefined && (
+          <button
+            type="button"
+            class="danger"
+            disabled={!mayWrite || editing.isBusy}
+            onClick={() => setOpen('delete')}
+          >
+            {TEXT.form.delete}
+          </button>
+        )}
+      </div>
+      <FormDialog type={type} editing={editing} open={open} onClose={() => setOpen(undefined)} />
+    </form>
+  );
+}
+
+type Open = 'review' | 'delete' | undefined;
+
+/** Asks before a write, and leads on when it is done. */
+function FormDialog({
+  type,
+  editing,
+  open,
+  onClose,
+}: {
+  type: ObjectType;
+  editing: Editing;
+  open: Open;
+  onClose: () => void;
+}) {
+  const { before, form } = editing.edit!;
+  const apply = async (): Promise<void> => {
+    const written = await editing.write();
+    onClose();
+    if (written === undefined) return;
+    leaveNote(written.lint ? TEXT.form.savedWith(written.lint) : TEXT.form.saved);
+    go(hrefOf(written.to), { replace: true });
+  };
+  const remove = async ({ object }: Version): Promise<void> => {
+    const isRemoved = await editing.remove();
+    onClose();
+    if (!isRemoved) return;
+    leaveNote(TEXT.form.deleted(type.nameOf(object)));
+    go(hrefOf([type.slug, ...type.idOf(object).slice(0, -1)]));
+  };
+  if (open === 'review')
+    return (
+      <ReviewDialog
+        fields={type.fields}
+        before={before && formOf(type, before.object)}
+        after={form}
+        isBusy={editing.isBusy}
+        onApply={apply}
+        onBack={onClose}
+      />
+    );
+  if (open === undefined || before === undefined) return null;
+  return (
+    <DeleteDialog
+      name={type.nameOf(before.object)}
+      isBusy={editing.isBusy}
+      onDelete={() => remove(before)}
+      onCancel={onClose}
+    />
+  );
+}
+
+/** What was typed earlier: restored, or kept beside another version. */
+function Drafts({ type, editing }: { type: ObjectType; editing: Editing }) {
+  const { isRestored = false, typedBefore, form } = editing.edit!;
+  return (
+    <>
+      {isRestored && (
+        <div class="notice">
+          <p>{TEXT.form.restored}</p>
+          <button type="button" onClick={editing.discard}>
+            {TEXT.form.discard}
+          </button>
+        </div>
+      )}
+      {typedBefore !== undefined && (
+        <details class="notice" open>
+          <summary>{TEXT.conflict.yours}</summary>
+          <FormDiff fields={type.fields} before={form} after={typedBefore} />
+        </details>
+      )}
+    </>
+  );
+}
+
+function Fields({
+  type,
+  editing,
+  mayWrite,
+  line,
+}: {
+  type: ObjectType;
+  editing: Editing;
+  mayWrite: boolean;
+  line: number;
+}) {
+  const { before, form } = editing.edit!;
+  const [caret, setCaret] = useState<{ readonly key: string; readonly place: Caret } | undefined>(
+    line > 0 ? { key: 'Rules', place: { line, column: 1 } } : undefined,
+  );
+  const findings = useLint(type.lint?.path, lintBody(type, form, before));
+  const choose = ({ Field: key = 'Rules', Line = 1, Column = 1 }: Finding): void =>
+    setCaret({ key, place: { line: Line, column: Column } });
+  const fields = type.fields.filter(({ isOfNew }) => !(isOfNew && before !== undefined));
+  return fields.map((field) => (
+    <Fragment key={field.key}>
+      <Control
+        label={field.label}
+        help={field.help}
+        error={editing.fault?.field === field.key ? editing.fault.message : undefined}
+        value={form[field.key] ?? ''}
+        onInput={(value) => editing.set(field.key, value)}
+        isDisabled={!mayWrite || (field.isFixed === true && before !== undefined)}
+        control={field.control}
+        findings={findingsOf(field, findings)}
+        caret={caret?.key === field.key ? caret.place : undefined}
+      />
+      {type.lint?.below === field.key && <Findings findings={findings} onChoose={choose} />}
+    </Fragment>
+  ));
+}
+
+/** The body for lint: the texts of the form, and the ID of the object that they replace. */
+function lintBody({ slug }: ObjectType, form: Form, before: Version | undefined): object {
+  if (slug === 'policies') return { Rules: form['Rules'] };
+  const { AuthMethod, Selector, BindType, BindName } = form;
+  const ID = before?.object['ID'];
+  return { ...(ID !== undefined && { ID }), AuthMethod, Selector, BindType, BindName };
+}

@@ -1,0 +1,137 @@
+/** The page of a list: filter, table, and the way to a new object. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { Stored } from '../api/types.js';
+import { Link } from '../parts/link.js';
+import { useSettled } from '../parts/load.js';
+import { Empty, ProblemNotice, Status } from '../parts/notice.js';
+import { Page } from '../parts/page.js';
+import { Scroll } from '../parts/scroll.js';
+import { go, hrefOf, type Place } from '../router.js';
+import { TEXT } from '../texts.js';
+import { Note } from './note.js';
+import type { ObjectType } from './type.js';
+import { PAGE_SIZE, useList } from './use-list.js';
+
+const TYPING_MS = 250;
+
+/** The list of a type. Filter and page stand in the address. */
+export function ListPage({
+  type,
+  at,
+  title = type.title,
+  children,
+}: {
+  type: ObjectType;
+  at: Place;
+  title?: string;
+  children?: ComponentChildren;
+}) {
+  const parts = at.parts.slice(1);
+  const typed = at.query.get('filter') ?? '';
+  const page = Math.max(0, Number(at.query.get('page') ?? 1) - 1 || 0);
+  const ns = at.query.get('ns') ?? '';
+  const path = type.list(parts);
+  const list = useList(path, { typed, members: type.searched, page }, ns);
+  const { items = [], hasMore = false } = list.value ?? {};
+  const hrefOfPage = (to: number, filter = typed): string =>
+    hrefOf(at.parts, {
+      filter: filter === '' ? undefined : filter,
+      page: to === 0 ? undefined : String(to + 1),
+    });
+  return (
+    <Page title={title}>
+      <Note />
+      {children}
+      <div class="toolbar">
+        <Filter value={typed} onChange={(next) => go(hrefOfPage(0, next), { replace: true })} />
+        <Link to={at.parts} query={{ new: '' }} kind="button">
+          {TEXT.list.create(type.noun)}
+        </Link>
+      </div>
+      <ProblemNotice problem={list.problem} />
+      <Status>
+        {list.value !== undefined && TEXT.list.shown(page * PAGE_SIZE, items.length, hasMore)}
+      </Status>
+      {list.value !== undefined && items.length === 0 && (
+        <Empty>{typed === '' ? type.empty : TEXT.list.noMatch}</Empty>
+      )}
+      {items.length > 0 && <ListTable type={type} title={title} items={items} />}
+      {(page > 0 || hasMore) && (
+        <nav class="pager" aria-label={TEXT.list.pages}>
+          <button type="button" disabled={page === 0} onClick={() => go(hrefOfPage(page - 1))}>
+            {TEXT.list.previous}
+          </button>
+          <button type="button" disabled={!hasMore} onClick={() => go(hrefOfPage(page + 1))}>
+            {TEXT.list.next}
+          </button>
+        </nav>
+      )}
+    </Page>
+  );
+}
+
+/** The objects of a page. The first cell of a row leads to its object. */
+function ListTable({
+  type,
+  title,
+  items,
+}: {
+  type: ObjectType;
+  title: string;
+  items: readonly Stored[];
+}) {
+  return (
+    <Scroll label={TEXT.list.table(title)}>
+      <table>
+        <caption>{title}</caption>
+        <thead>
+          <tr>
+            {type.columns.map((column) => (
+              <th key={column.title} scope="col">
+                {column.title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {items.map((object) => (
+            <tr key={type.idOf(object).join('/')}>
+              {type.columns.map(({ title: heading, cell }, nth) => (
+                <td key={heading}>
+                  {nth > 0 ? (
+                    cell(object)
+                  ) : (
+                    <Link to={[type.slug, ...type.idOf(object)]}>{cell(object)}</Link>
+                  )}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}
+
+/** What is typed is looked for after a pause. */
+function Filter({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+  const [typed, setTyped] = useState(value);
+  const settled = useSettled(typed, TYPING_MS);
+  useEffect(() => {
+    if (settled !== value) onChange(settled);
+  }, [settled]);
+  return (
+    <label class="filter">
+      <span>{TEXT.list.filter}</span>
+      <input
+        type="search"
+        value={typed}
+        placeholder={TEXT.list.filterExample}
+        spellcheck={false}
+        autocomplete="off"
+        onInput={(event) => setTyped(event.currentTarget.value)}
+      />
+    </label>
+  );
+}

@@ -1,0 +1,120 @@
+/** The dialogs before a write, and the notice of a conflict. */
+
+import { Dialog } from '../parts/dialog.js';
+import { Diff } from '../parts/diff.js';
+import { TEXT } from '../texts.js';
+import type { Field, Form } from './fields.js';
+
+/** Every field that differs, with what differs in it. */
+export function FormDiff({
+  fields,
+  before,
+  after,
+}: {
+  fields: readonly Field[];
+  before: Form | undefined;
+  after: Form;
+}) {
+  const changed = fields.filter(({ key }) => (before?.[key] ?? '') !== (after[key] ?? ''));
+  if (changed.length === 0) return <p>{TEXT.review.nothing}</p>;
+  return (
+    <>
+      {changed.map(({ key, label }) => (
+        <section key={key}>
+          <h3>{label}</h3>
+          <Diff before={before?.[key] ?? ''} after={after[key] ?? ''} />
+        </section>
+      ))}
+    </>
+  );
+}
+
+/** Shows what will be written. */
+export function ReviewDialog({
+  fields,
+  before,
+  after,
+  isBusy,
+  onApply,
+  onBack,
+}: {
+  fields: readonly Field[];
+  before: Form | undefined;
+  after: Form;
+  isBusy: boolean;
+  onApply: () => void;
+  onBack: () => void;
+}) {
+  return (
+    <Dialog title={TEXT.review.title} onClose={onBack}>
+      <FormDiff fields={fields} before={before} after={after} />
+      <div class="buttons">
+        <button type="button" class="main" disabled={isBusy} onClick={onApply}>
+          {TEXT.review.apply}
+        </button>
+        <button type="button" onClick={onBack}>
+          {TEXT.review.back}
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+/** Asks before an object is deleted. */
+export function DeleteDialog({
+  name,
+  isBusy,
+  onDelete,
+  onCancel,
+}: {
+  name: string;
+  isBusy: boolean;
+  onDelete: () => void;
+  onCancel: () => void;
+}) {
+  return (
+    <Dialog title={TEXT.remove.title(name)} onClose={onCancel}>
+      <p>{TEXT.remove.about}</p>
+      <div class="buttons">
+        <button type="button" class="danger" disabled={isBusy} onClick={onDelete}>
+          {TEXT.remove.confirm}
+        </button>
+        <button type="button" onClick={onCancel}>
+          {TEXT.remove.cancel}
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+/** Says that another version was written, and how it differs from the one that was read. */
+export function ConflictNotice({
+  fields,
+  before,
+  theirs,
+  onTheirs,
+  onMine,
+}: {
+  fields: readonly Field[];
+  before: Form;
+  theirs: Form;
+  onTheirs: () => void;
+  onMine: () => void;
+}) {
+  return (
+    <div class="notice bad" role="alert">
+      <p>
+        <strong>{TEXT.conflict.title}</strong> {TEXT.conflict.about}
+      </p>
+      <FormDiff fields={fields} before={before} after={theirs} />
+      <div class="buttons">
+        <button type="button" onClick={onTheirs}>
+          {TEXT.conflict.theirs}
+        </button>
+        <button type="button" onClick={onMine}>
+          {TEXT.conflict.mine}
+        </button>
+      </div>
+    </div>
+  );
+}

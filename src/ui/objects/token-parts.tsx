@@ -1,0 +1,134 @@
+/** What belongs to a token: its new secret, how it came to be, its clones, its rights. */
+import { useState } from 'preact/hooks';
+import { ask, read } from '../api/client.js';
+import { asProblem, type Problem } from '../api/problem.js';
+import type { Effective, Stored } from '../api/types.js';
+import { RightsTable } from '../explain/rights-table.js';
+import { Link } from '../parts/link.js';
+import { useLoad } from '../parts/load.js';
+import { ProblemNotice, Status } from '../parts/notice.js';
+import { Time } from '../parts/time.js';
+import { go, hrefOf } from '../router.js';
+import { useStore } from '../store.js';
+import { TEXT } from '../texts.js';
+import { newSecret, noteSecret } from './types.js';
+
+/** All of it. */
+export function TokenParts({ token }: { token: Stored }) {
+  const accessor = String(token['AccessorID']);
+  const method = token['AuthMethod'];
+  return (
+    <>
+      <NewSecret accessor={accessor} />
+      <section class="panel">
+        <h2>{TEXT.token.about}</h2>
+        <dl>
+          <div>
+            <dt>{TEXT.field.accessor}</dt>
+            <dd>{accessor}</dd>
+          </div>
+          <div>
+            <dt>{TEXT.token.created}</dt>
+            <dd>
+              <Time at={token['CreateTime'] as string | undefined} />
+            </dd>
+          </div>
+          <div>
+            <dt>{TEXT.field.expires}</dt>
+            <dd>
+              {token['ExpirationTime'] === undefined ? (
+                TEXT.token.never
+              ) : (
+                <Time at={String(token['ExpirationTime'])} />
+              )}
+            </dd>
+          </div>
+          {method !== undefined && (
+            <div>
+              <dt>{TEXT.field.method}</dt>
+              <dd>
+                <Link to={['auth-methods', String(method)]}>{String(method)}</Link>
+              </dd>
+            </div>
+          )}
+        </dl>
+        <Clone accessor={accessor} />
+        <p>
+          <Link to={['explain']} query={{ accessor }}>
+            {TEXT.token.explain}
+          </Link>
+        </p>
+      </section>
+      <Rights accessor={accessor} index={token.ModifyIndex} />
+    </>
+  );
+}
+
+/** Shown once: the page forgets it with the next visit. */
+function NewSecret({ accessor }: { accessor: string }) {
+  const made = useStore(newSecret);
+  const [isCopied, setCopied] = useState(false);
+  if (made === undefined || made.accessor !== accessor) return null;
+  const { secret } = made;
+  return (
+    <section class="notice good" aria-labelledby="secret">
+      <h2 id="secret">{TEXT.token.secret}</h2>
+      <p>{TEXT.token.once}</p>
+      <div class="row">
+        <code>{secret}</code>
+        <button
+          type="button"
+          onClick={async () => {
+            await navigator.clipboard.writeText(secret);
+            setCopied(true);
+          }}
+        >
+          {TEXT.token.copy}
+        </button>
+      </div>
+      <Status>{isCopied && TEXT.token.copied}</Status>
+    </section>
+  );
+}
+
+function Clone({ accessor }: { accessor: string }) {
+  const [problem, setProblem] = useState<Problem>();
+  const clone = async (): Promise<void> => {
+    try {
+      const path = `/v1/acl/token/${accessor}/clone`;
+      const { value } = await ask<Stored>(path, { method: 'PUT', body: {} });
+      noteSecret(value);
+      go(hrefOf(['tokens', String(value['AccessorID'])]));
+    } catch (error) {
+      setProblem(asProblem(error));
+    }
+  };
+  return (
+    <>
+      <button type="button" onClick={clone}>
+        {TEXT.token.clone}
+      </button>
+      <ProblemNotice problem={problem} />
+    </>
+  );
+}
+
+function Rights({ accessor, index }: { accessor: string; index: number }) {
+  const { value, problem } = useLoad(
+    (signal) => read<Effective>(`/v1/acl/token/${accessor}/effective`, { signal }),
+    [accessor, index],
+  );
+  return (
+    <section class="panel">
+      <h2>{TEXT.rights.heading}</h2>
+      <ProblemNotice problem={problem} />
+      {value !== undefined && (
+        <>
+          <p>{TEXT.rights.otherwise(value.DefaultPolicy)}</p>
+          {value.Rights.length > 0 && <RightsTable rights={value.Rights} />}
+          {value.Truncated && <p>{TEXT.rights.truncated}</p>}
+        </>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,172 @@
+/** An object while it is edited. What is typed is kept in the tab until it is written. */
+import { useEffect, useState } from 'preact/hooks';
+import { asProblem, type Problem } from '../api/problem.js';
+import { keep, kept } from '../session.js';
+import { type Body, FieldFault, type Form } from './fields.js';
+import { bodyOf, formOf, type ObjectType, type Version, type Written } from './type.js';
+
+/** What is edited. */
+export interface Edit {
+  /** The version that is edited; undefined for a new object. */
+  readonly before: Version | undefined;
+  readonly form: Form;
+  /** Another version that was written meanwhile. */
+  readonly conflict?: Version | undefined;
+  /** What was typed before the user went on from another version. */
+  readonly typedBefore?: Form | undefined;
+  /** Whether it comes from an earlier visit of this page. */
+  readonly isRestored?: boolean;
+}
+
+/** What a form does. */
+export interface Editing {
+  readonly edit: Edit | undefined;
+  /** Whether the object that the page names does not exist. */
+  readonly isMissing: boolean;
+  readonly problem: Problem | undefined;
+  readonly fault: FieldFault | undefined;
+  readonly isBusy: boolean;
+  set(key: string, value: string): void;
+  /** The body to send; undefined if a field cannot be sent. Then `fault` says which. */
+  body(): Body | undefined;
+  /** Writes it. Returns undefined if it failed or was changed meanwhile. */
+  write(): Promise<Written | undefined>;
+  /** Deletes the object. Returns whether it did. */
+  remove(): Promise<boolean>;
+  /** Takes the version of the conflict, and keeps what was typed beside it. */
+  takeTheirs(): void;
+  /** Keeps what was typed, to be written over the version of the conflict. */
+  keepMine(): void;
+  /** Forgets what was typed. */
+  discard(): void;
+}
+
+/** An edit that was begun, and what kept it from that. */
+interface Begun {
+  readonly edit?: Edit | undefined;
+  readonly isMissing?: boolean;
+  readonly problem?: Problem | undefined;
+}
+
+/** Returns the draft of an earlier visit, the stored object, or a new one. */
+async function begin(
+  type: ObjectType,
+  id: readonly string[] | undefined,
+  key: string,
+): Promise<Begun> {
+  const draft = kept<Edit>(key);
+  if (draft !== undefined) return { edit: { ...draft, isRestored: true } };
+  if (id === undefined) return { edit: { before: undefined, form: formOf(type, undefined) } };
+  try {
+    const before = await type.find(id);
+    if (before === undefined) return { isMissing: true };
+    return { edit: { before, form: formOf(type, before.object) } };
+  } catch (error) {
+    return { problem: asProblem(error) };
+  }
+}
+
+/** Edits an object of a type: that of `id`, or a new one. `key` names its draft. */
+export function useEdit(type: ObjectType, id: readonly string[] | undefined, key: string): Editing {
+  const [{ edit, isMissing = false, problem }, setBegun] = useState<Begun>({});
+  const [fault, setFault] = useState<FieldFault>();
+  const [isBusy, setBusy] = useState(false);
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    let isGone = false;
+    void begin(type, id, key).then((begun) => !isGone && setBegun(begun));
+    return () => {
+      isGone = true;
+    };
+  }, [key, turn]);
+  const change = (next: Edit): void => {
+    setBegun({ edit: next });
+    setFault(undefined);
+    keep(key, isSame(type, next) ? undefined : next);
+  };
+  const body = (): Body | undefined => {
+    try {
+      return edit && bodyOf(type, edit.form, edit.before?.object);
+    } catch (error) {
+      if (!(error instanceof FieldFault)) throw error;
+      setFault(error);
+      return undefined;
+    }
+  };
+  const attempt = async <T>(run: () => Promise<T | undefined>): Promise<T | undefined> => {
+    setBusy(true);
+    setBegun({ edit });
+    const { done, ...begun } = await outcomeOf(type, edit, run);
+    setBegun(begun);
+    setBusy(false);
+    if (done !== undefined) keep(key, undefined);
+    return done;
+  };
+  return {
+    edit,
+    isMissing,
+    problem,
+    fault,
+    isBusy,
+    body,
+    ...changes(type, edit, change),
+    async write() {
+      const sent = body();
+      return sent && attempt(() => type.write(sent, edit?.before));
+    },
+    async remove() {
+      const before = edit?.before;
+      if (before === undefined) return false;
+      return (await attempt(async () => (await type.remove(before)) || undefined)) ?? false;
+    },
+    discard() {
+      keep(key, undefined);
+      setTurn(turn + 1);
+    },
+  };
+}
+
+/** Returns what changes an edit. */
+function changes(
+  type: ObjectType,
+  edit: Edit | undefined,
+  change: (next: Edit) => void,
+): Pick<Editing, 'set' | 'takeTheirs' | 'keepMine'> {
+  return {
+    set(field, value) {
+      if (edit !== undefined) change({ ...edit, form: { ...edit.form, [field]: value } });
+    },
+    takeTheirs() {
+      const { conflict, form } = edit ?? {};
+      if (conflict === undefined) return;
+      change({ before: conflict, form: formOf(type, conflict.object), typedBefore: form });
+    },
+    keepMine() {
+      if (edit?.conflict !== undefined) change({ before: edit.conflict, form: edit.form });
+    },
+  };
+}
+
+/** Runs a write. Returns its problem, or the version that it found instead of that of the edit. */
+async function outcomeOf<T>(
+  type: ObjectType,
+  edit: Edit | undefined,
+  run: () => Promise<T | undefined>,
+): Promise<Begun & { readonly done?: T | undefined }> {
+  try {
+    const done = await run();
+    if (done !== undefined || edit === undefined) return { edit, done };
+    const theirs = edit.before && (await type.find(type.idOf(edit.before.object)));
+    return theirs === undefined
+      ? { edit, isMissing: true }
+      : { edit: { ...edit, conflict: theirs } };
+  } catch (error) {
+    return { edit, problem: asProblem(error) };
+  }
+}
+
+/** Whether nothing was typed that is not stored. */
+function isSame(type: ObjectType, { before, form, typedBefore }: Edit): boolean {
+  const stored = formOf(type, before?.object);
+  return typedBefore === undefined && type.fields.every(({ key }) => form[key] === stored[key]);
+}

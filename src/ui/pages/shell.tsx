@@ -1,0 +1,142 @@
+/** What is around every page: header, navigation, and what keeps requests waiting. */
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { ask, read, respond, trouble } from '../api/client.js';
+import type { Stored } from '../api/types.js';
+import { readPage } from '../lists/array-reader.js';
+import logo from '../logo.svg';
+import { newSecret } from '../objects/types.js';
+import { Link } from '../parts/link.js';
+import { useLoad } from '../parts/load.js';
+import { Status } from '../parts/notice.js';
+import { go, hrefOf, namespace, type Place, place } from '../router.js';
+import { endSession, session } from '../session.js';
+import { useStore } from '../store.js';
+import { TEXT } from '../texts.js';
+
+/** The pages in the order of the navigation: the first segment of the path, and the name. */
+const PAGES: readonly (readonly [slug: string, name: string])[] = [
+  ['', TEXT.page.overview],
+  ['policies', TEXT.page.policies],
+  ['roles', TEXT.page.roles],
+  ['tokens', TEXT.page.tokens],
+  ['auth-methods', TEXT.page.methods],
+  ['binding-rules', TEXT.page.bindingRules],
+  ['login-explain', TEXT.page.loginExplain],
+  ['explain', TEXT.page.explain],
+  ['who-can', TEXT.page.whoCan],
+  ['config', TEXT.page.config],
+  ['chains', TEXT.page.chains],
+  ['namespaces', TEXT.page.namespaces],
+];
+/** Namespaces that the header offers. Others are reached by their page. */
+const NAMESPACES_MAX = 500;
+
+/** The frame of a page. */
+export function Shell({ at, children }: { at: Place; children: ComponentChildren }) {
+  const [slug = ''] = at.parts;
+  const waiting = useStore(trouble);
+  useEffect(() => {
+    const shown = newSecret.get()?.accessor;
+    if (shown !== undefined && at.parts[1] !== shown) newSecret.set(undefined);
+  }, [at.visit]);
+  return (
+    <>
+      <a class="skip" href="#content">
+        {TEXT.shell.skip}
+      </a>
+      <header>
+        <Link to={[]}>
+          <img src={logo} alt="" width="28" height="28" />
+          <span>{TEXT.shell.name}</span>
+        </Link>
+        <NamespaceSelect at={at} />
+        <WhoAmI />
+      </header>
+      <nav class="pages" aria-label={TEXT.shell.pages}>
+        <ul>
+          {PAGES.map(([path, name]) => (
+            <li key={path}>
+              <Link to={path === '' ? [] : [path]} isCurrent={slug === path}>
+                {name}
+              </Link>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <main id="content" tabIndex={-1}>
+        <div class={waiting === undefined ? undefined : 'notice warn'}>
+          <Status>{waiting}</Status>
+        </div>
+        {children}
+      </main>
+    </>
+  );
+}
+
+function NamespaceSelect({ at }: { at: Place }) {
+  const { value = [] } = useLoad(
+    async (signal) => {
+      const { body } = await respond('/v1/namespaces', { signal, once: true });
+      const { items } = await readPage<{ readonly Name: string }>(body!, 0, NAMESPACES_MAX);
+      return items.map(({ Name }) => Name);
+    },
+    [session.get().token],
+  );
+  const chosen = namespace();
+  const shown = chosen === '' ? 'default' : chosen;
+  const names = value.includes(shown) ? value : [shown, ...value];
+  const choose = (ns: string): void => {
+    // An object is of one namespace: its list is what both have.
+    go(hrefOf(at.parts.slice(0, 1), { ns }));
+  };
+  return (
+    <label class="namespace">
+      <span>{TEXT.shell.namespace}</span>
+      <select value={shown} onChange={(event) => choose(event.currentTarget.value)}>
+        {names.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function WhoAmI() {
+  const { token } = useStore(session);
+  const { value: self } = useLoad(
+    async (signal) =>
+      token === undefined ? undefined : read<Stored>('/v1/acl/token/self', { signal, ns: '' }),
+    [token],
+  );
+  useEffect(() => {
+    const ns = self?.['Namespace'];
+    // What the server would choose by the token is shown, too.
+    if (typeof ns === 'string' && ns !== 'default' && namespace() === '')
+      go(hrefOf(place.get().parts, { ns }), { replace: true });
+  }, [self]);
+  const logOut = async (): Promise<void> => {
+    if (self?.['AuthMethod'] !== undefined)
+      await ask('/v1/acl/logout', { method: 'POST', once: true }).catch(() => undefined);
+    endSession();
+  };
+  if (token === undefined)
+    return (
+      <button type="button" class="plain" onClick={() => endSession()}>
+        {TEXT.login.logIn}
+      </button>
+    );
+  const accessor = String(self?.['AccessorID'] ?? '');
+  return (
+    <div class="who">
+      {self !== undefined && (
+        <Link to={['tokens', accessor]}>{String(self['Description'] || accessor)}</Link>
+      )}
+      <button type="button" class="plain" onClick={logOut}>
+        {TEXT.login.logOut}
+      </button>
+    </div>
+  );
+}

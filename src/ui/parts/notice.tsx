@@ -1,0 +1,48 @@
+/** What went wrong, and what to do. */
+import type { ComponentChildren } from 'preact';
+import type { Problem } from '../api/problem.js';
+import { TEXT } from '../texts.js';
+import { Link } from './link.js';
+
+/** An error. One for want of a right leads to its explanation. */
+export function ProblemNotice({
+  problem,
+  children,
+}: {
+  problem: Problem | undefined;
+  children?: ComponentChildren;
+}) {
+  if (problem === undefined) return null;
+  const isRefused = problem.status === 403;
+  return (
+    <div class="notice bad" role="alert">
+      <p>
+        {isRefused && <strong>{TEXT.problem.notAllowed} </strong>}
+        {problem.message}
+        {problem.hint !== undefined && <span class="hint"> ({problem.hint})</span>}
+      </p>
+      {problem.decision !== undefined && (
+        <p>
+          <Link to={['explain']} query={{ decision: problem.decision }}>
+            {TEXT.problem.why}
+          </Link>
+        </p>
+      )}
+      {children}
+    </div>
+  );
+}
+
+/** A message that is read out when it appears. */
+export function Status({ children }: { children?: ComponentChildren }) {
+  return (
+    <div role="status" class="status">
+      {children}
+    </div>
+  );
+}
+
+/** What a page says that has nothing to show yet. */
+export function Empty({ children }: { children: ComponentChildren }) {
+  return <p class="empty">{children}</p>;
+}

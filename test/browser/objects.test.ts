@@ -1,0 +1,193 @@
+/** Objects in lists and forms: made, changed, deleted, in conflict, filtered. */
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { makeSample, type Sample } from './sample.js';
+import { Stage } from './stage.js';
+
+/** Fills an editor, which is no field of a form. */
+async function write(page: Page, name: string, text: string): Promise<void> {
+  const editor = page.getByRole('textbox', { name, exact: true });
+  await editor.click();
+  await page.keyboard.press('Control+a');
+  await page.keyboard.insertText(text);
+}
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const saved = (page: Page) =>
+  page
+    .getByRole('status')
+    .getByText(/^Saved/)
+    .waitFor();
+async function apply(page: Page): Promise<void> {
+  await button(page, 'Save').click();
+  const dialog = page.getByRole('dialog', { name: 'Review changes' });
+  await dialog.getByRole('button', { name: 'Apply' }).click();
+  await dialog.waitFor({ state: 'detached' });
+}
+
+describe('objects in the web UI', function () {
+  this.timeout(300_000);
+  let stage: Stage;
+  let sample: Sample;
+  before(async () => {
+    stage = await Stage.open(1);
+    sample = await makeSample(stage);
+  });
+  after(() => stage?.close());
+  afterEach(() => stage.closePages());
+
+  it('are made with findings while typing, reviewed, changed and deleted', async () => {
+    const { page, faults } = await stage.open('/policies');
+    await page.getByRole('link', { name: 'New policy' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('broad');
+    await write(page, 'Rules', '# all\nservice_prefix "" { policy = "write" }');
+    const finding = page
+      .getByRole('list', { name: 'Findings' })
+      .getByRole('button', { name: /^warning broad_write line 2: / });
+    await finding.click();
+    await page.keyboard.type('X');
+    await button(page, 'Save').click();
+    const review = page.getByRole('dialog', { name: 'Review changes' });
+    await review.getByText('Xservice_prefix "" {').waitFor();
+    await review.getByRole('button', { name: 'Back' }).click();
+    await page.getByRole('textbox', { name: 'Rules' }).press('Backspace');
+    await apply(page);
+    await saved(page);
+    await page.getByRole('heading', { level: 1, name: 'broad' }).waitFor();
+    await page.getByRole('textbox', { name: 'Description' }).fill('all services');
+    await apply(page);
+    await saved(page);
+    await button(page, 'Delete').click();
+    const remove = page.getByRole('dialog', { name: 'Delete broad' });
+    await remove.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('status').getByText('broad was deleted').waitFor();
+    expect(await page.getByRole('link', { name: 'broad', exact: true }).count()).to.equal(0);
+    expect(faults).to.deep.equal([]);
+  });
+
+  it('try rules that are not stored', async () => {
+    const { page } = await stage.open('/policies?new');
+    await write(page, 'Rules', 'service "api" { policy = "write" }');
+    await page.getByRole('textbox', { name: 'Segment' }).fill('api');
+    await button(page, 'Explain').click();
+    await page.getByText('Allowed.', { exact: true }).waitFor();
+  });
+
+  it('link others by name; a new token shows its secret once', async () => {
+    const { page } = await stage.open('/tokens?new');
+    await page.getByRole('textbox', { name: 'Description' }).fill('fresh');
+    const roles = page.getByRole('combobox', { name: 'Roles' });
+    await roles.fill('blue');
+    await roles.press('Enter');
+    await page.getByRole('list', { name: 'Chosen: Roles' }).getByText('blue').waitFor();
+    await apply(page);
+    const secret = page.getByRole('region', { name: 'The new SecretID' });
+    await secret.getByRole('button', { name: 'Copy' }).click();
+    await secret.getByText('Copied').waitFor();
+    const copied = (await page.evaluate('navigator.clipboard.readText()')) as string;
+    const self = await stage.api<{ Description: string }>(
+      ...(['GET', '/v1/acl/token/self', undefined, copied] as const),
+    );
+    expect(self.Description).to.equal('fresh');
+    await page.getByRole('table', { name: 'Rights of the token' }).getByText('web').waitFor();
+    await button(page, 'Clone').click();
+    await secret.waitFor();
+    await page.reload();
+    await page.getByRole('heading', { name: 'Effective rights' }).waitFor();
+    expect(await secret.count()).to.equal(0);
+  });
+
+  it('in conflict show what changed, and lose nothing that was typed', async () => {
+    const role = await stage.api<{ ID: string }>('PUT', '/v1/acl/role', { Name: 'shared' });
+    const { page } = await stage.open(`/roles/${role.ID}`);
+    const description = page.getByRole('textbox', { name: 'Description' });
+    await description.fill('mine');
+    const theirs = { Name: 'shared', Description: 'theirs' };
+    await stage.api('PUT', `/v1/acl/role/${role.ID}`, theirs);
+    await apply(page);
+    const alert = page.getByRole('alert').filter({ hasText: /changed meanwhile/i });
+    await alert.getByText('theirs').first().waitFor();
+    expect(await description.inputValue()).to.equal('mine');
+    await alert.getByRole('button', { name: 'Go on from theirs' }).click();
+    expect(await description.inputValue()).to.equal('theirs');
+    await page.getByText('What you had typed').waitFor();
+    await page.getByText('mine').waitFor();
+    await description.fill('mine');
+    await stage.api('PUT', `/v1/acl/role/${role.ID}`, theirs);
+    await apply(page);
+    await alert.getByRole('button', { name: 'Keep mine and review' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
+    await saved(page);
+    const now = await stage.api<{ Description: string }>('GET', `/v1/acl/role/${role.ID}`);
+    expect(now.Description).to.equal('mine');
+  });
+
+  it('of the mesh are written under the index that was read', async () => {
+    const { page } = await stage.open('/config/service-defaults?new');
+    await page.getByRole('textbox', { name: 'Name' }).fill('api');
+    await write(page, 'Entry', '{ "Protocol": "http" }');
+    await apply(page);
+    await saved(page);
+    const entry = { Kind: 'service-defaults', Name: 'api', Protocol: 'tcp' };
+    await stage.api('PUT', '/v1/config', entry);
+    await write(page, 'Entry', '{ "Protocol": "grpc" }');
+    await apply(page);
+    const alert = page.getByRole('alert').filter({ hasText: /changed meanwhile/i });
+    await alert.getByRole('button', { name: 'Keep mine and review' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
+    await saved(page);
+    const now = await stage.api<{ Protocol: string }>('GET', '/v1/config/service-defaults/api');
+    expect(now.Protocol).to.equal('grpc');
+    await write(page, 'Entry', '{ "Protocol": 7 }');
+    await apply(page);
+    await page
+      .getByRole('alert')
+      .getByText(/'Protocol' expected type 'string'/)
+      .waitFor();
+  });
+
+  it('keep what was typed over a reload, until it is discarded', async () => {
+    const { page } = await stage.open(`/policies/${sample.policy.ID}`);
+    const description = page.getByRole('textbox', { name: 'Description' });
+    const before = await description.inputValue();
+    await description.fill('not saved');
+    await page.reload();
+    await page.getByText('what you had typed and not saved').waitFor();
+    expect(await description.inputValue()).to.equal('not saved');
+    await button(page, 'Discard draft').click();
+    await page.waitForFunction(`!document.body.textContent.includes('and not saved')`);
+    expect(await description.inputValue()).to.equal(before);
+  });
+
+  it('are filtered and shown in pages by the server', async () => {
+    const role = { Roles: [{ Name: 'blue' }] };
+    for (let from = 0; from < 250; from += 25)
+      await Promise.all(
+        Array.from({ length: 25 }, (_, at) =>
+          stage.api('PUT', '/v1/acl/token', Object.assign({ Description: `t-${from + at}` }, role)),
+        ),
+      );
+    const { page } = await stage.open('/tokens');
+    const table = page.getByRole('table', { name: 'Tokens' });
+    await page.getByText('1 to 100, and more').waitFor();
+    expect(await table.getByRole('row').count()).to.equal(101);
+    await button(page, 'Next').click();
+    await page.getByText('101 to 200, and more').waitFor();
+    await button(page, 'Previous').click();
+    await page.getByText('1 to 100, and more').waitFor();
+    await page.getByRole('searchbox', { name: 'Filter' }).fill('T-24');
+    await page.getByText('11 in all').waitFor();
+    expect(page.url()).to.include('filter=T-24');
+    await page.getByRole('searchbox', { name: 'Filter' }).fill('Description == "t-7"');
+    await page.getByText('1 in all').waitFor();
+    await page.getByRole('searchbox', { name: 'Filter' }).fill('Descriptio == "t-7"');
+    await page.getByRole('alert').getByText('Description').waitFor();
+  });
+
+  it('of another namespace are chosen in the header', async () => {
+    const { page } = await stage.open('/policies');
+    await page.getByLabel('Namespace').selectOption('team-a');
+    await page.getByRole('link', { name: 'namespace-management' }).click();
+    await page.getByRole('heading', { level: 1, name: 'namespace-management' }).waitFor();
+    expect(page.url()).to.include('ns=team-a');
+  });
+});

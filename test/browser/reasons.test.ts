@@ -1,0 +1,156 @@
+/** Pages that answer why, and what a user does with the keyboard alone. */
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { makeSample, type Sample } from './sample.js';
+import { Stage } from './stage.js';
+
+const field = (page: Page, name: string) => page.getByRole('textbox', { name, exact: true });
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
+/** Presses Tab until an element with this name has the focus. */
+async function tabTo(page: Page, name: RegExp | string): Promise<void> {
+  const focused = `(() => {
+    let at = document.activeElement;
+    while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+    const label = at?.labels?.[0]?.textContent;
+    return at?.getAttribute('aria-label') ?? label ?? at?.textContent ?? '';
+  })()`;
+  for (let pressed = 0; pressed < 80; pressed += 1) {
+    await page.keyboard.press('Tab');
+    const text = String(await page.evaluate(focused)).trim();
+    if (typeof name === 'string' ? text === name : name.test(text)) return;
+  }
+  throw new Error(`no Tab leads to ${name}`);
+}
+
+describe('reasons in the web UI', function () {
+  this.timeout(300_000);
+  let stage: Stage;
+  let sample: Sample;
+  before(async () => {
+    stage = await Stage.open(1);
+    sample = await makeSample(stage);
+  });
+  after(() => stage?.close());
+  afterEach(() => stage.closePages());
+
+  it('of a right lead to the role and the policy that give it', async () => {
+    const { page } = await stage.open('/explain');
+    await field(page, 'Resource').fill('service');
+    await field(page, 'Access').fill('write');
+    await field(page, 'Segment').fill('web');
+    await field(page, 'AccessorID').fill(sample.token.AccessorID);
+    await button(page, 'Explain').click();
+    await page.getByText('Allowed.', { exact: true }).waitFor();
+    expect(page.url()).to.include(`accessor=${sample.token.AccessorID}`);
+    await page.getByRole('link', { name: 'team-blue' }).first().click();
+    await page.getByRole('heading', { level: 1, name: 'team-blue' }).waitFor();
+    // the line that says it is the one with the caret
+    await page.locator('.cm-focused .cm-activeLine', { hasText: 'service "web"' }).waitFor();
+  });
+
+  it('of a refused request are found by its decision id', async () => {
+    const answer = await fetch(`${stage.cluster.urls[0]}/v1/acl/role`, {
+      method: 'PUT',
+      headers: { 'X-Consul-Token': sample.token.SecretID, connection: 'close' },
+      body: '{"Name":"x"}',
+    });
+    const { page } = await stage.open('/explain');
+    await field(page, 'Decision id').fill(answer.headers.get('x-consul-decision')!);
+    await button(page, 'Explain').click();
+    await page.getByRole('heading', { name: 'Decision', exact: true }).waitFor();
+    await page.getByText('PUT /v1/acl/role').waitFor();
+  });
+
+  it('of a login are shown clause by clause', async () => {
+    const { page, faults } = await stage.open('/login-explain');
+    await field(page, 'Auth method').fill('builds');
+    await button(page, 'Explain').click();
+    const result = page.getByRole('region', { name: 'Result' });
+    await result.getByText('This login would be granted').waitFor();
+    await result.getByText('value.team == "blue"', { exact: true }).waitFor();
+    await result.getByRole('link', { name: 'role blue' }).waitFor();
+    expect(faults).to.deep.equal([]);
+  });
+
+  it('of everybody who can are a table, whose cells explain', async () => {
+    const { page } = await stage.open('/who-can');
+    await field(page, 'Segment').fill('web');
+    await button(page, 'Who can?').click();
+    const table = page.getByRole('table', { name: 'Who can' });
+    await table.getByRole('rowheader', { name: /role blue/ }).waitFor();
+    await table
+      .getByRole('row', { name: /role blue/ })
+      .getByRole('button')
+      .click();
+    const dialog = page.getByRole('dialog', { name: 'Why they can' });
+    await dialog.getByText('The rule that decides').waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+  });
+
+  it('of a chain are a picture and a list', async () => {
+    const { page } = await stage.open('/chains');
+    await field(page, 'Service').fill('web');
+    await button(page, 'Show').click();
+    await page.getByRole('img', { name: 'Discovery chain of web' }).waitFor();
+    const list = page.getByRole('list', { name: 'Chain as text' });
+    await list.getByText('90 %:').waitFor();
+    await list.getByRole('link', { name: 'v2.web' }).first().click();
+    await page.getByRole('heading', { level: 1, name: 'web' }).waitFor();
+    expect(page.url()).to.include('/config/service-resolver/web');
+  });
+
+  it('five tasks are done with the keyboard alone', async () => {
+    const { page } = await stage.open('/', { token: '' });
+    await page.getByRole('textbox', { name: 'Token' }).waitFor();
+    // 1: log in
+    await tabTo(page, 'Token');
+    await page.keyboard.type(stage.cluster.token);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    // 2: skip to the content, then go to a page
+    await page.getByRole('table', { name: 'Members' }).waitFor();
+    await tabTo(page, 'Policies');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Policies' }).waitFor();
+    // 3: make a policy; Tab leaves the editor
+    await tabTo(page, 'New policy');
+    await page.keyboard.press('Enter');
+    await page.getByRole('textbox', { name: 'Rules' }).waitFor();
+    await tabTo(page, 'Name');
+    await page.keyboard.type('by-keys');
+    await tabTo(page, 'Rules');
+    await page.keyboard.type('node_prefix "" { policy = "read" }');
+    await page.keyboard.press('Escape');
+    await tabTo(page, 'Save');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'Review changes' }).waitFor();
+    await tabTo(page, 'Apply');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'by-keys' }).waitFor();
+    // 4: ask why
+    await tabTo(page, 'Skip to content');
+    await tabTo(page, 'Explain');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Explain' }).waitFor();
+    await tabTo(page, 'Segment');
+    await page.keyboard.type('web');
+    await page.keyboard.press('Enter');
+    await page.getByText('The rule that decides').waitFor();
+    // 5: delete the policy
+    await tabTo(page, 'Policies');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'by-keys' }).waitFor();
+    await tabTo(page, 'by-keys');
+    await page.keyboard.press('Enter');
+    await button(page, 'Delete').waitFor();
+    await tabTo(page, 'Delete');
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Delete by-keys' });
+    await dialog.waitFor();
+    await tabTo(page, 'Delete');
+    await page.keyboard.press('Enter');
+    await page.getByRole('status').getByText('by-keys was deleted').waitFor();
+  });
+});

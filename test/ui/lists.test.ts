@@ -1,0 +1,79 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { ArrayReader, readPage } from '../../src/ui/lists/array-reader.js';
+import { filterOf } from '../../src/ui/lists/filter.js';
+
+/** A stream of a text in parts of these many bytes, and whether it was cancelled. */
+function streamOf(text: string, size: number) {
+  const bytes = new TextEncoder().encode(text);
+  const seen = { sent: 0, isCancelled: false };
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (seen.sent >= bytes.length) return controller.close();
+      controller.enqueue(bytes.slice(seen.sent, seen.sent + size));
+      seen.sent += size;
+    },
+    cancel() {
+      seen.isCancelled = true;
+    },
+  });
+  return { body, seen };
+}
+
+describe('ui: the reader of long lists', () => {
+  it('finds the items wherever the text is cut', () => {
+    const items = fc.array(fc.dictionary(fc.string(), fc.jsonValue()), { maxLength: 6 });
+    fc.assert(
+      fc.property(items, fc.array(fc.nat(40)), fc.boolean(), (all, cuts, isPretty) => {
+        const reader = new ArrayReader();
+        let rest = JSON.stringify(all, null, isPretty ? 2 : 0);
+        const found: unknown[] = [];
+        for (const cut of cuts) {
+          found.push(...reader.push(rest.slice(0, cut)));
+          rest = rest.slice(cut);
+        }
+        found.push(...reader.push(rest));
+        expect(found).to.deep.equal(JSON.parse(JSON.stringify(all)));
+      }),
+    );
+  });
+
+  it('skips to a page, and ends the request once it knows that there is more', async () => {
+    const all = Array.from({ length: 5000 }, (_, at) => ({ Name: `é${at}` }));
+    const { body, seen } = streamOf(JSON.stringify(all), 100);
+    const page = await readPage<{ readonly Name: string }>(body, 100, 50);
+    expect(page.items.map(({ Name }) => Name)).to.deep.equal(
+      all.slice(100, 150).map(({ Name }) => Name),
+    );
+    expect(page.hasMore).to.equal(true);
+    expect(seen.isCancelled).to.equal(true);
+    expect(seen.sent).to.be.below(4000);
+  });
+
+  it('reads to the end of a list that is shorter', async () => {
+    const { body } = streamOf('[{"a":1},{"a":"]}"}]', 3);
+    expect(await readPage(body, 1, 50)).to.deep.equal({ items: [{ a: ']}' }], hasMore: false });
+    expect(await readPage(streamOf('[]', 1).body, 0, 50)).to.deep.equal({
+      items: [],
+      hasMore: false,
+    });
+  });
+});
+
+describe('ui: the filter', () => {
+  it('looks for a word in every member, in any letter case', () => {
+    expect(filterOf('  ', ['Name'])).to.equal(undefined);
+    expect(filterOf('web', ['Name', 'Description'])).to.equal(
+      'Name matches "(?i)web" or Description matches "(?i)web"',
+    );
+  });
+
+  it('takes a word as it is, whatever it means elsewhere', () => {
+    expect(filterOf('a.b"c\\', ['Name'])).to.equal('Name matches "(?i)a\\\\.b\\x22c\\\\\\\\"');
+  });
+
+  it('passes an expression on', () => {
+    for (const typed of ['Name == "web"', '"x" in Name', 'Policies is not empty'])
+      expect(filterOf(typed, ['Name'])).to.equal(typed);
+  });
+});
