@@ -140,7 +140,7 @@ function operationOf(path: string, method: string, operation: Operation): Tree {
     tags: [tag],
     summary: says,
     parameters: [
-      ...pathParameters(path, operation),
+      ...pathParameters(path),
       ...names.map((name) => ({ $ref: `#/components/parameters/${name}` })),
     ],
     ...(body && { requestBody: bodyOf(body, placeOf(path, method)) }),
@@ -151,14 +151,14 @@ function operationOf(path: string, method: string, operation: Operation): Tree {
   };
 }
 
-function pathParameters(path: string, { path: words = {} }: Operation): Tree[] {
+function pathParameters(path: string): Tree[] {
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
   const last = path.endsWith(`:${names.at(-1)}`) ? names.at(-1) : undefined;
   return names.map((name) => ({
     name,
     in: 'path',
     required: true,
-    description: words[name] ?? PATH[name],
+    description: PATH[name],
     schema: { type: 'string' },
     ...(name === last && { 'x-takes-slashes': true }),
   }));

@@ -63,8 +63,6 @@ export interface Operation {
   readonly does: 'open' | 'read' | 'write';
   /** Its query parameters beside those of all endpoints. */
   readonly query?: readonly QueryName[];
-  /** The sentences for the parameters of its path that parameters.ts does not have. */
-  readonly path?: Readonly<Record<string, string>>;
   readonly body?: Body;
   readonly answers: Readonly<Record<number, Answer>>;
   /** Further statuses of errors. */
