@@ -174,9 +174,9 @@ describe('objects in the web UI', function () {
     await page.getByText('101 to 200, and more').waitFor();
     await button(page, 'Previous').click();
     await page.getByText('1 to 100, and more').waitFor();
-    await page.getByRole('searchbox', { name: 'Filter' }).fill('T-24');
+    await page.getByRole('searchbox', { name: 'Filter' }).fill('t-24');
     await page.getByText('11 in all').waitFor();
-    expect(page.url()).to.include('filter=T-24');
+    expect(page.url()).to.include('filter=t-24');
     await page.getByRole('searchbox', { name: 'Filter' }).fill('Description == "t-7"');
     await page.getByText('1 in all').waitFor();
     await page.getByRole('searchbox', { name: 'Filter' }).fill('Descriptio == "t-7"');

@@ -6,8 +6,14 @@ export class ArrayReader {
   #depth = 0;
   #inText = false;
   #escapes = false;
+  #toSkip: number;
 
-  /** Takes the next part. Returns the items that it completes. */
+  /** The first `skipped` items are passed over. */
+  constructor(skipped = 0) {
+    this.#toSkip = skipped;
+  }
+
+  /** Takes the next part. Returns the items that it completes, without those to skip. */
   push(part: string): unknown[] {
     const items: unknown[] = [];
     let from = this.#depth > 0 ? 0 : -1;
@@ -15,7 +21,8 @@ export class ArrayReader {
       const change = this.#step(part.charCodeAt(at));
       if (change > 0 && this.#depth === 1) from = at;
       if (change < 0 && this.#depth === 0) {
-        items.push(JSON.parse(this.#item + part.slice(from, at + 1)));
+        if (this.#toSkip > 0) this.#toSkip -= 1;
+        else items.push(JSON.parse(this.#item + part.slice(from, at + 1)));
         this.#item = '';
         from = -1;
       }
@@ -54,15 +61,13 @@ export async function readPage<T>(
 ): Promise<ListPage<T>> {
   const stream = body.getReader();
   const decoder = new TextDecoder();
-  const array = new ArrayReader();
+  const array = new ArrayReader(from);
   const items: T[] = [];
-  let skipped = 0;
   for (;;) {
     const { done, value } = await stream.read();
     if (done) return { items, hasMore: false };
     for (const item of array.push(decoder.decode(value, { stream: true }))) {
-      if (skipped < from) skipped += 1;
-      else if (items.length < size) items.push(item as T);
+      if (items.length < size) items.push(item as T);
       else {
         await stream.cancel();
         return { items, hasMore: true };

@@ -9,12 +9,11 @@ const quoted = (text: string): string =>
 
 /**
  * Returns the expression; undefined if nothing was typed. A text that is no expression is looked
- * for in the given members, in any letter case.
+ * for in the given members. Letter case counts, as in the API.
  */
 export function filterOf(typed: string, members: readonly string[]): string | undefined {
   const text = typed.trim();
   if (text === '') return undefined;
   if (OPERATOR.test(text)) return text;
-  const pattern = `(?i)${text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}`;
-  return members.map((member) => `${member} matches ${quoted(pattern)}`).join(' or ');
+  return members.map((member) => `${quoted(text)} in ${member}`).join(' or ');
 }

@@ -16,13 +16,13 @@ const LIVE_MS = 2000;
 
 /** The first page. */
 export function OverviewPage() {
-  const cluster = useLoad(
-    async (signal) => ({
-      state: await read<Autopilot>('/v1/operator/autopilot/state', { signal }),
-      levels: await read<Levels>('/v1/operator/level', { signal }),
-    }),
-    [],
-  );
+  const cluster = useLoad(async (signal) => {
+    const [state, levels] = await Promise.all([
+      read<Autopilot>('/v1/operator/autopilot/state', { signal }),
+      read<Levels>('/v1/operator/level', { signal }),
+    ]);
+    return { state, levels };
+  }, []);
   useInterval(cluster.reload, LIVE_MS);
   const [successor, setSuccessor] = useState<Server>();
   const { value, problem } = cluster;
