@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -114,7 +114,6 @@ describe('the shell blocks of the documents, pasted into a fresh folder', functi
     });
     await Promise.race([started, ended]);
     expect(printed).to.match(STARTED);
-    mayWriteEnv(cwd);
   }
 
   async function pasteAll(path: string, blocks: readonly Block[], shell: Terminal, cwd: string) {
@@ -164,25 +163,3 @@ describe('the shell blocks of the documents, pasted into a fresh folder', functi
         expect(notRun ?? 'needs nothing', `${path}:${line}`).to.match(/^needs /);
   });
 });
-
-/** Writes `data/env` as long as `npm start` does not. */
-function mayWriteEnv(cwd: string): void {
-  const file = join(cwd, 'data', 'env');
-  if (existsSync(file)) return;
-  const { token, nodes } = JSON.parse(readFileSync(join(cwd, 'data', 'cluster.json'), 'utf8'));
-  const bin = join(cwd, 'data', 'bin');
-  mkdirSync(bin);
-  const program = resolve('dist/program/main.js');
-  writeFileSync(
-    join(bin, 'conclave'),
-    `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`,
-    {
-      mode: 0o700,
-    },
-  );
-  const addresses = nodes.map(({ url }: { url: string }) => url).join(',');
-  writeFileSync(
-    file,
-    `export CONCLAVE_HTTP_ADDR=${addresses} CONCLAVE_HTTP_TOKEN=${token} PATH='${bin}':$PATH\n`,
-  );
-}
