@@ -44,12 +44,14 @@ describe('objects in the web UI', function () {
       .getByRole('list', { name: 'Findings' })
       .getByRole('button', { name: /^warning broad_write line 2: / });
     await finding.click();
+    const rules = page.getByRole('textbox', { name: 'Rules' });
+    await rules.and(page.locator(':focus')).waitFor();
     await page.keyboard.type('X');
     await button(page, 'Save').click();
     const review = page.getByRole('dialog', { name: 'Review changes' });
     await review.getByText('Xservice_prefix "" {').waitFor();
     await review.getByRole('button', { name: 'Back' }).click();
-    await page.getByRole('textbox', { name: 'Rules' }).press('Backspace');
+    await rules.press('Backspace');
     await apply(page);
     await saved(page);
     await page.getByRole('heading', { level: 1, name: 'broad' }).waitFor();
