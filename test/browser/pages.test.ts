@@ -49,7 +49,8 @@ describe('the pages of the web UI', function () {
     for (const name of NAVIGATION) {
       await navigation.getByRole('link', { name, exact: true }).click();
       await page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
-      expect(await page.title()).to.equal(`${name} · Conclave`);
+      // The title follows the page at the next frame.
+      while ((await page.title()) !== `${name} · Conclave`);
       expect(await page.getByRole('heading', { level: 1 }).count()).to.equal(1);
     }
     expect(faults).to.deep.equal([]);
