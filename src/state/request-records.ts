@@ -63,9 +63,11 @@ function idOf(line: string): string {
   return id.includes('\\') ? (JSON.parse(line) as Line)[0] : id;
 }
 
-/** Returns a result of a page, which has it. */
-export function resultIn(page: string, id: string): Result {
-  const [, index, value, refused] = linesOf(page).find((line) => line[0] === id)!;
+/** Returns a result of a page; undefined if it does not have it. */
+export function resultIn(page: string, id: string): Result | undefined {
+  const line = linesOf(page).find((each) => each[0] === id);
+  if (line === undefined) return undefined;
+  const [, index, value, refused] = line;
   if (refused !== undefined) return { ok: false, index, refusal: refused };
   return value === null ? { ok: true, index } : { ok: true, index, value };
 }

@@ -166,7 +166,9 @@ export class RequestMemory {
     this.#read();
     const record = this.#byId.get(id);
     if (record === undefined) return undefined;
-    const text = record.content?.text ?? view.get(record.key)!;
+    const text = record.content?.text ?? view.get(record.key);
+    // The store has another state, and the machine has not loaded it yet.
+    if (text === undefined) return undefined;
     return requestKeyOf(record.key).single === undefined
       ? resultIn(text, id)
       : (JSON.parse(text) as Result);

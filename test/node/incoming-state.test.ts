@@ -183,6 +183,30 @@ describe('node/snapshots: an incoming state', () => {
     expect(incoming.isArriving).to.equal(false);
   });
 
+  it('is aborted as soon if what had arrived before the break is stored after it', async () => {
+    const { clock, incoming, sinkFor } = build();
+    const source = sourceOf(CHUNKS);
+    const sink = await sinkFor(messageOf(source.meta), source.id);
+    sink!.disconnected?.();
+    await send(sink, source, 1);
+    clock.advance(RECONNECT_MS);
+    expect(incoming.isArriving).to.equal(true);
+    clock.advance(RECONNECT_MS);
+    expect(incoming.isArriving).to.equal(false);
+  });
+
+  it('is not aborted for a break once the sender is back, however slow it is', async () => {
+    const { clock, incoming, sinkFor } = build();
+    const source = sourceOf(CHUNKS);
+    const sink = await sinkFor(messageOf(source.meta), source.id);
+    sink!.disconnected?.();
+    await send(sink, source, 1);
+    clock.advance(RECONNECT_MS);
+    await sinkFor(messageOf(source.meta), source.id);
+    clock.advance(3 * RECONNECT_MS);
+    expect(incoming.isArriving).to.equal(true);
+  });
+
   it('is not aborted while it makes progress, or while the disk is busy with it', async () => {
     const { clock, sinkFor, store, events } = build();
     const source = sourceOf(CHUNKS);

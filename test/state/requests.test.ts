@@ -46,6 +46,16 @@ describe('remembered requests', () => {
       }
     });
 
+    it(`${where}: are not found while the store has another state already`, () => {
+      const [store, other] = [new MapStore(), new MapStore()];
+      const memory = new RequestMemory(0, limits);
+      for (let index = 1; index <= 3; index++) remember(memory, store, { ok: true, index }, inPage);
+      expect(memory.find(store, 'id-2')).to.deep.equal({ ok: true, index: 2 });
+      expect(memory.find(other, 'id-2')).to.equal(undefined);
+      remember(new RequestMemory(0, limits), other, { ok: true, index: 1 }, inPage);
+      expect(memory.find(other, 'id-2')).to.equal(undefined);
+    });
+
     it(`${where}: are the same before a commit, after it, and after a start`, () => {
       const store = new MapStore();
       const memory = new RequestMemory(0, limits);

@@ -63,8 +63,10 @@ export const RECONNECT_MS = 2000;
 export class IncomingSnapshot {
   readonly #parts: IncomingSnapshotParts;
   #transfer: SnapshotTransfer | undefined;
-  /** Cancel functions of the timers that look for progress. */
-  readonly #timers = new Set<() => void>();
+  /** Cancels the look for progress. */
+  #cancelWatch = (): void => {};
+  /** Cancels the wait for a sender whose connection closed. */
+  #cancelAwait = (): void => {};
   #stopped = false;
 
   constructor(parts: IncomingSnapshotParts) {
@@ -99,7 +101,10 @@ export class IncomingSnapshot {
     loop.receive(message);
     if (term < loop.role.term || !loop.wants(meta)) return undefined;
     const present = this.#transfer as T | undefined;
-    if (present?.id === id) return present;
+    if (present?.id === id) {
+      this.#cancelAwait();
+      return present;
+    }
     if (present?.isFinishing) return undefined;
     present?.abort();
     const transfer: T = open(this.#eventsFor(message, () => transfer));
@@ -131,26 +136,30 @@ export class IncomingSnapshot {
       ended: () => {
         if (this.#transfer !== self()) return;
         this.#transfer = undefined;
-        for (const cancel of this.#timers) cancel();
-        this.#timers.clear();
+        this.#cancelWatch();
+        this.#cancelAwait();
       },
-      disconnected: () => this.#look(self(), RECONNECT_MS, () => {}),
+      disconnected: () => this.#awaitSender(self()),
     };
   }
 
   #watch(transfer: SnapshotTransfer): void {
-    this.#look(transfer, IDLE_MS, () => this.#watch(transfer));
+    this.#cancelWatch = this.#look(transfer, IDLE_MS, () => this.#watch(transfer));
   }
 
-  /** Aborts the transfer if it makes no progress within this time. */
-  #look(transfer: SnapshotTransfer, afterMs: number, progressed: () => void): void {
+  /** Aborts the transfer unless its sender comes back. What had arrived may still be stored. */
+  #awaitSender(transfer: SnapshotTransfer): void {
     if (this.#transfer !== transfer) return;
+    this.#cancelAwait();
+    this.#cancelAwait = this.#look(transfer, RECONNECT_MS, () => this.#awaitSender(transfer));
+  }
+
+  /** Aborts the transfer if it makes no progress within this time. Returns what cancels that. */
+  #look(transfer: SnapshotTransfer, afterMs: number, progressed: () => void): () => void {
     const { next } = transfer;
-    const cancel = this.#parts.clock.after(afterMs, () => {
-      this.#timers.delete(cancel);
+    return this.#parts.clock.after(afterMs, () => {
       if (transfer.isWriting || transfer.next !== next) progressed();
       else transfer.abort();
     });
-    this.#timers.add(cancel);
   }
 }
