@@ -95,7 +95,7 @@ describe('the pages of the web UI', function () {
     expect(await description.inputValue()).to.equal(HOSTILE);
     await page.goto(`${stage.cluster.urls[0]}/ui/chains/${encodeURIComponent(HOSTILE)}`);
     await page.getByRole('heading', { name: 'Chains' }).waitFor();
-    expect(await page.title()).to.equal('Chains · Conclave');
+    while ((await page.title()) !== 'Chains · Conclave');
     expect(faults).to.deep.equal([]);
   });
 
