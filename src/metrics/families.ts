@@ -53,7 +53,9 @@ export async function toText(families: readonly Family[]): Promise<string> {
   const { Registry } = await import('prom-client');
   const registry = new Registry();
   for (const family of families) {
-    if (family.samples.length > 0) registry.registerMetric(metricOf(family) as unknown as Metric);
+    if (family.samples.length === 0) continue;
+    // The registry asks a metric for its values alone: see metricOf.
+    registry.registerMetric(metricOf(family) as unknown as Metric);
   }
   return registry.metrics();
 }

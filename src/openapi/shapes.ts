@@ -1,6 +1,7 @@
 /** Types of answers that the field language does not need for bodies. */
 import { type Fields, map, object, type Type } from '../languages/fields.js';
 
+// The casts below are safe because answers are only described, never decoded.
 type Any = Type<unknown, unknown>;
 
 /** A value, or null. */
