@@ -215,9 +215,10 @@ export class SimCluster {
 
   /** Whether this server may be removed while others lack something. */
   canRemove(server: SimServer): boolean {
-    // A state that came right by itself is compared as it was at its last checkpoint.
+    // A state that came right by itself is compared as it was at its last checkpoint. A server
+    // that has come right may be the one that tells which of two others is wrong.
     const isLacking = (each: SimServer): boolean => each.lacking || each.wasWrong(0);
-    if (isLacking(server) || !this.servers.some(isLacking)) return true;
+    if (server.lacking || !this.servers.some(isLacking)) return true;
     return this.#stands(isLacking, new Set([...this.doomed, server.id]));
   }
 
