@@ -160,7 +160,9 @@ export class Machine {
 
   /** Returns the remembered result of a request; undefined if none is remembered. */
   remembered(id: string): Result | undefined {
-    return this.#requests.find(this.#store, id);
+    const result = this.#requests.find(this.#store, id);
+    // An entry that replaces the state is not applied yet when its result is remembered.
+    return result !== undefined && result.index <= this.#index ? result : undefined;
   }
 
   /** Calls `listener` in each `apply`, after its commits, with the keys that changed. */

@@ -4,6 +4,7 @@ import { HANDLERS } from '../../src/state/handlers.js';
 import { keys } from '../../src/state/keys.js';
 import { Machine } from '../../src/state/machine.js';
 import { encodeProposal } from '../../src/state/proposal.js';
+import { PAGES_LEVEL } from '../../src/state/request-records.js';
 import { RESTORE_FACT, SLICE_RECORDS } from '../../src/state/restore.js';
 import { type Command, keyOf, type Result } from '../../src/state/types.js';
 import { MapStore } from './store.js';
@@ -162,6 +163,19 @@ describe('state: restore', () => {
     expect(machine.appliedIndex()).to.equal(2);
     expect(store.map.size).to.equal(2 * SLICE_RECORDS + 4);
   });
+
+  for (const level of [1, PAGES_LEVEL])
+    it(`tells the result only when it is applied, at level ${level}`, () => {
+      machine = new Machine(store, HANDLERS, PAGES_LEVEL);
+      if (level > 1) run({ type: 'system.level', level });
+      add(0, manyRecords(2 * SLICE_RECORDS));
+      const { late } = begin(1);
+      while (late.length === 0) {
+        expect(machine.remembered('late')).to.equal(undefined);
+        store.turn();
+      }
+      expect(machine.remembered('late')).to.include({ ok: true }).and.to.deep.equal(late[0]);
+    });
 
   it('has the same result after a crash or an interruption, and stores its result', () => {
     add(0, manyRecords(2 * SLICE_RECORDS));
