@@ -154,6 +154,7 @@ export class Components {
       ...this.#parts,
       role: () => this.loop.role,
       isMember: (id) => this.peers.isMember(id),
+      beforeResponse: (to) => this.loop.news.tell(to),
     });
   }
 

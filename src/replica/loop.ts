@@ -21,6 +21,7 @@ import type {
 } from '../raft/types.js';
 import type { Result } from '../state/types.js';
 import { ClockWatch } from './clock-watch.js';
+import { CommitNews } from './commit-news.js';
 import { DiskWatch } from './disk-watch.js';
 import { ElectionGuard } from './election-guard.js';
 import { LogWriter } from './log/log-writer.js';
@@ -93,6 +94,7 @@ export class RaftLoop {
   };
   readonly disks: DiskWatch;
   readonly elections: ElectionGuard;
+  readonly news: CommitNews;
   /** Readers that share one read index per turn. Set once, before the start. */
   readIndex: Pick<ReadIndexClient, 'drain'> | undefined;
   readonly #parts: LoopParts;
@@ -133,6 +135,7 @@ export class RaftLoop {
         this.stats.stallMsMax = Math.max(this.stats.stallMsMax, ms);
       },
     });
+    this.news = new CommitNews(parts);
     this.#writer = new LogWriter({
       ...parts,
       truncates: (index) => this.#pending.truncatedFrom(index),
@@ -162,13 +165,11 @@ export class RaftLoop {
     this.wake();
   }
 
-  /**
-   * Stops for good: nothing more is sent, applied or completed. The log still stores what it was
-   * given.
-   */
+  /** Stops for good: nothing more is sent, applied or completed. The log stores what it has. */
   stop(): void {
     this.#running = false;
     this.#ticker.stop();
+    this.news.stop();
     this.#writer.stop();
     this.#applier.stop();
   }
@@ -365,8 +366,8 @@ export class RaftLoop {
   }
 
   #perform(output: Output): void {
-    const { wire, limits, events } = this.#parts;
-    for (const message of output.sendNow) wire.send(message);
+    const { limits, events } = this.#parts;
+    for (const message of output.sendNow) this.news.send(message, this.pending > 1);
     if (this.#writer.store(output)) {
       this.stats.appends += 1;
       this.stats.entriesAppended += output.entries.length;

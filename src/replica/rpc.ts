@@ -164,6 +164,8 @@ export interface RpcParts {
   readonly role: () => RoleChange;
   /** Whether the configuration in force holds a server. */
   readonly isMember: (id: NodeId) => boolean;
+  /** A response to a server follows, which may have to apply what is committed to act on it. */
+  readonly beforeResponse: (to: NodeId) => void;
 }
 
 /** Sends and receives requests. */
@@ -212,7 +214,10 @@ export class Rpc {
   /** Handles a request that arrived from a peer. */
   receive(from: NodeId, payload: Uint8Array, reply: Reply): void {
     const request = decodeRequest(payload);
-    const done: RpcDone = (response) => reply(encodeResponse(response));
+    const done: RpcDone = (response) => {
+      this.#parts.beforeResponse(from);
+      reply(encodeResponse(response));
+    };
     if (request === undefined) done(refused('invalid', 'The request could not be decoded'));
     else {
       const rejection = this.#rejection(request, from);

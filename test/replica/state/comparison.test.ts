@@ -6,7 +6,7 @@ import { FakeWire } from '../fakes.js';
 
 const rpcOver = (wire: FakeWire): Rpc =>
   new Rpc({
-    ...{ id: 'a', wire, isMember: () => true },
+    ...{ id: 'a', wire, isMember: () => true, beforeResponse: () => {} },
     role: () => ({ role: 'leader', term: 1, leader: 'a' }),
   });
 
