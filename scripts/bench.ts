@@ -11,6 +11,7 @@ import { measureCompare } from './bench/compare.js';
 import { measureDisk } from './bench/disk.js';
 import { measureEntries } from './bench/entries.js';
 import { measureFailover, measureRolling, measureTransfers } from './bench/failover.js';
+import { measureGrowth } from './bench/growth.js';
 import { measureGuard } from './bench/guard.js';
 import { measureLoginFlood } from './bench/login-flood.js';
 import { measureRates } from './bench/rates.js';
@@ -20,6 +21,7 @@ import { measureRestart } from './bench/restart.js';
 import { measureRestore } from './bench/restore.js';
 import { measureSizing } from './bench/sizing.js';
 import { measureSnapshot } from './bench/snapshot.js';
+import { measureTails } from './bench/tails.js';
 import { measureLogins, measureTokens } from './bench/tokens.js';
 import { measureWatchers } from './bench/watch.js';
 
@@ -29,9 +31,9 @@ const program = new Command('bench')
     '[parts...]',
     'guard: the main rows as ratios to bare Node servers, compared with kept ones (the default); ' +
       'rates, tokens, logins, entries, watch, failover, transfer, rolling, restart, rejoin, ' +
-      'snapshot, restore, disk, sizing, attack, readers, login-flood; compare: see --other',
+      'snapshot, restore, disk, sizing, growth, tails, attack, readers, login-flood; compare: see --other',
   )
-  .option('--keep', 'part guard: keep these results to compare later ones with')
+  .option('--keep', 'parts guard and growth: keep these results')
   .option('--seconds <number>', 'seconds for each row of load', '3')
   .option('--entries <number>', 'config entries of parts entries, rejoin, snapshot', '100000')
   .option('--roles <number>', 'roles of part tokens', '10000')
@@ -47,8 +49,15 @@ const program = new Command('bench')
   .option('--light <number>', 'writes per second in part restart', '50')
   .option('--rate <number>', 'writes per second in part rejoin', '1000')
   .option('--restored <numbers>', 'config entries of part restore', '100000,1000000')
-  .option('--sizes <numbers>', 'objects of each kind in part sizing', '1000,10000,100000')
   .option('--updates <number>', 'updates of part disk', '100000')
+  .option('--nodes <numbers>', 'nodes of part growth', '1,3,5')
+  .option(
+    '--sizes <numbers>',
+    'objects of each kind in part sizing, config entries of part growth',
+    '1000,10000,100000',
+  )
+  .option('--minutes <number>', 'minutes of part tails', '5')
+  .option('--connections <number>', 'connections of part tails', '256')
   .option('--other <folder>', 'part compare: a checkout of another commit, built')
   .option('--other-node <program>', 'part compare: the Node that runs it; the same by default')
   .option('--other-env <NAME=value...>', 'part compare: environment variables of its nodes')
@@ -56,6 +65,7 @@ const program = new Command('bench')
   .parse();
 const options = program.opts<Record<string, string> & { keep?: true; otherEnv?: string[] }>();
 const number = (name: string): number => Number(options[name]);
+const numbers = (name: string): number[] => options[name]!.split(',').map(Number);
 const seconds = number('seconds');
 
 const PARTS: Readonly<Record<string, () => Promise<void>>> = {
@@ -64,7 +74,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   tokens: () => measureTokens({ roles: number('roles'), tokens: number('tokens'), seconds }),
   logins: () => measureLogins({ rules: number('rules'), seconds }),
   entries: () => measureEntries({ entries: number('entries'), seconds }),
-  watch: () => measureWatchers(options['watchers']!.split(',').map(Number)),
+  watch: () => measureWatchers(numbers('watchers')),
   failover: () => measureFailover(number('repeat')),
   transfer: () => measureTransfers(number('repeat')),
   rolling: () => measureRolling(number('repeat')),
@@ -76,9 +86,22 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
     }),
   rejoin: () => measureRejoin({ entries: number('entries'), rate: number('rate') }),
   snapshot: () => measureSnapshot(number('entries')),
-  restore: () => measureRestore(options['restored']!.split(',').map(Number)),
+  restore: () => measureRestore(numbers('restored')),
   disk: () => measureDisk(number('updates')),
-  sizing: () => measureSizing(options['sizes']!.split(',').map(Number)),
+  sizing: () => measureSizing(numbers('sizes')),
+  growth: () =>
+    measureGrowth({
+      nodes: numbers('nodes'),
+      sizes: numbers('sizes'),
+      seconds,
+      keep: options.keep === true,
+    }),
+  tails: () =>
+    measureTails({
+      minutes: number('minutes'),
+      connections: number('connections'),
+      entries: number('entries'),
+    }),
   attack: measureAttack,
   readers: measureReaders,
   'login-flood': measureLoginFlood,

@@ -3,11 +3,11 @@
  * under `test/`. The last line is `N passed, N failed`. Arguments are path prefixes below `test/`:
  * `npm test -- raft simulation`. The properties use the same examples in every run; `--seed N`
  * chooses others. The suites in `test/browser/` run where there is a Chromium; with `--browser`
- * they must.
+ * they must. Two processes share the files; `--jobs N` chooses another number.
  */
 import { spawnSync } from 'node:child_process';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import fc from 'fast-check';
 import Mocha from 'mocha';
 import { findChromium } from './chromium.js';
 import { globSync } from './glob.js';
@@ -25,9 +25,10 @@ const { positionals: wanted, values } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },
     browser: { type: 'boolean', default: false },
+    jobs: { type: 'string', default: '2' },
   },
 });
-fc.configureGlobal({ seed: Number(values.seed) });
+process.env['PROPERTY_SEED'] = values.seed;
 if (wanted.length === 0) {
   step('import law', process.execPath, ['dist/scripts/imports.js']);
   step('tidy', process.execPath, ['dist/scripts/tidy.js']);
@@ -39,6 +40,8 @@ const mocha = new Mocha({
   timeout: 60_000,
   forbidOnly: true,
   forbidPending: true,
+  jobs: Number(values.jobs),
+  require: [resolve('dist/test/support/properties.js')],
 });
 const BROWSER = 'dist/test/browser/';
 const hasBrowser = findChromium() !== undefined;
@@ -55,7 +58,8 @@ if (files.length < chosen.length) {
   console.log(`${why}: the suites in test/browser/ are left out`);
 }
 for (const file of files) mocha.addFile(file);
-await mocha.loadFilesAsync();
+// A worker loads a file when it gets to it.
+mocha.parallelMode(true);
 const runner = mocha.run((failures) => {
   const passed = runner.stats?.passes ?? 0;
   console.log(`${passed} passed, ${failures} failed`);

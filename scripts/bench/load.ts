@@ -79,9 +79,13 @@ export async function fill(
 /** Median, 99th percentile and maximum. */
 export function spreadOf(times: number[]): { p50Ms: number; p99Ms: number; maxMs: number } {
   times.sort((a, b) => a - b);
-  const at = (part: number): number => times[Math.floor((times.length - 1) * part)] ?? 0;
+  const at = (part: number): number => quantileOf(times, part);
   return { p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) };
 }
+
+/** Returns the value below which a part of the values lies. They are sorted; 0 if there are none. */
+export const quantileOf = (sorted: readonly number[], part: number): number =>
+  sorted[Math.floor((sorted.length - 1) * part)] ?? 0;
 
 export const linesTo = (targets: readonly Target[], connections: number): Line[] =>
   Array.from({ length: connections }, (_, i) => new Line(targets[i % targets.length]!));

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { GROWTH_FILE } from '../../scripts/bench/growth.js';
 import { cliPage } from '../../scripts/docs/cli-page.js';
+import { growthPlot } from '../../scripts/docs/growth-plot.js';
 import { logPage } from '../../scripts/docs/log-page.js';
 import { referencePage } from '../../scripts/docs/reference-page.js';
 import { settingsPage } from '../../scripts/docs/settings-page.js';
@@ -47,4 +49,13 @@ describe('docs/settings.md', () => {
     expect(limits.length).to.be.greaterThan(150);
     for (const limit of limits) expect(limit.split(' | ')[2], limit).to.match(/\w{3}/);
   }).timeout(30_000);
+});
+
+describe('docs/growth.svg', () => {
+  it('is up to date with npm run docs', () => {
+    const drawn = growthPlot(JSON.parse(readFileSync(GROWTH_FILE, 'utf8')));
+    expect(readFileSync('docs/growth.svg', 'utf8') === drawn, 'stale: run npm run docs').to.equal(
+      true,
+    );
+  });
 });
