@@ -31,7 +31,8 @@ const program = new Command('bench')
     '[parts...]',
     'guard: the main rows as ratios to bare Node servers, compared with kept ones (the default); ' +
       'rates, tokens, logins, entries, watch, failover, transfer, rolling, restart, rejoin, ' +
-      'snapshot, restore, disk, sizing, growth, tails, attack, readers, login-flood; compare: see --other',
+      'snapshot, restore, disk, sizing, growth, tails, attack, readers, login-flood; ' +
+      'compare: see --other',
   )
   .option('--keep', 'parts guard and growth: keep these results')
   .option('--seconds <number>', 'seconds for each row of load', '3')

@@ -28,9 +28,9 @@ export class Floor {
     return all.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0);
   }
 
-  /** The reads that the leader holds. */
-  async held(): Promise<number> {
-    return (await figuresOf(this.targets[0]!)).held;
+  /** The reads that a server holds; server 0 leads. */
+  async held(server = 0): Promise<number> {
+    return (await figuresOf(this.targets[server]!)).held;
   }
 }
 

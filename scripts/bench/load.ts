@@ -83,7 +83,7 @@ export function spreadOf(times: number[]): { p50Ms: number; p99Ms: number; maxMs
   return { p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) };
 }
 
-/** Returns the value below which a part of the values lies. They are sorted; 0 if there are none. */
+/** Returns the value below which a part of the sorted values lies; 0 if there are none. */
 export const quantileOf = (sorted: readonly number[], part: number): number =>
   sorted[Math.floor((sorted.length - 1) * part)] ?? 0;
 

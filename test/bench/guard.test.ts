@@ -32,12 +32,8 @@ describe('the bare servers of npm run bench', () => {
           (await line.ask({ method: 'PUT', path: '/v1/config', body: write })).status,
         ).to.equal(200);
       }
-      await wake({
-        target: floor.targets[2]!,
-        watchers: 3,
-        name: 'a',
-        held: async () => 3,
-      });
+      const target = floor.targets[2]!;
+      await wake({ target, watchers: 3, name: 'a', held: () => floor.held(2) });
       const read = async (line: Line, path: string) =>
         (await line.ask({ method: 'GET', path })).body.toString();
       expect(await read(lines[2]!, '/v1/config/service-defaults/a?stale')).to.include('after 3');

@@ -76,6 +76,10 @@ describe('the cluster state', function () {
     const [n1, , n3] = cluster.nodes;
     const put = (name: string) => ask(n1!.url, 'PUT', '/v1/config', { token, body: entry(name) });
     expect((await put('a')).status).to.equal(200);
+    await until(
+      () => ask(n3!.url, 'GET', `${LIST}?stale`, { token }),
+      (stored) => namesIn(stored).includes('a'),
+    );
     await n3!.kill('SIGTERM');
     await corruptChecksum(n3!.entry.dataDir, 'config');
     // The difference may be found before the node was ever ready.
