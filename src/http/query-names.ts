@@ -106,20 +106,14 @@ function meantBy(name: string, known: ReadonlySet<string>): string | undefined {
   return undefined;
 }
 
-/** Names of up to 3 letters are a slip of another only if they begin alike. */
-const SHORT = 3;
-/** In names from here on, two changes are a slip. */
-const LONG = 8;
+/** Letters of the shortest parameter of which another name is taken for a slip. */
+const SHORTEST = 4;
 
-/** Whether a name is a parameter but for a letter or two, for letter case, or for `-` and `_`. */
-function isSlip(word: string, parameter: string): boolean {
-  if (word.length > parameter.length + 2) return false;
-  const bare = (text: string): string => text.replace(/[-_]/g, '');
-  if (bare(word) === bare(parameter)) return true;
-  if (parameter.length <= SHORT && (word.length < 2 || word[0] !== parameter[0])) return false;
-  if (changesBetween(word, parameter) <= (parameter.length >= LONG ? 2 : 1)) return true;
-  return isSwapped(word, parameter);
-}
+/** Whether a name is a parameter but for one letter, two that changed places, or letter case. */
+const isSlip = (word: string, parameter: string): boolean =>
+  parameter.length >= SHORTEST &&
+  Math.abs(word.length - parameter.length) <= 1 &&
+  (changesBetween(word, parameter) <= 1 || isSwapped(word, parameter));
 
 /** Whether two neighbouring letters of a word have changed places. */
 function isSwapped(word: string, other: string): boolean {

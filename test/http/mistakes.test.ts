@@ -292,11 +292,10 @@ describe('http: mistakes of clients', () => {
       ['indx=3', 'index'],
       ['wat=1s', 'wait'],
       ['wiat=1s', 'wait'],
-      ['n5=team', 'ns'],
+      ['consisten', 'consistent'],
       ['namespace=team', 'ns'],
       ['max-stale=1s', 'max_stale'],
       ['datacentre=dc2', 'datacenter'],
-      ['cass=1', 'cas'],
       ['tokn=secret', 'token'],
     ];
     for (const [query, meant] of slips)
@@ -310,11 +309,27 @@ describe('http: mistakes of clients', () => {
       ['/v1/config/service-defaults', 'filtr=Name', 'filter'],
       ['/v1/acl/tokens', 'service-name=web', 'servicename'],
       ['/v1/acl/tokens', 'rol=x', 'role'],
-      ['/v1/config', 'cs=4', 'cas'],
     ] as const)
       it(`${path}?${query} is refused: it may mean ?${meant}`, async () => {
-        const call = path === '/v1/config' ? 'PUT' : 'GET';
-        expect(await told(`${call} ${path}?${query}`)).to.include(`did you mean "${meant}"?`);
+        expect(await told(`GET ${path}?${query}`)).to.include(`did you mean "${meant}"?`);
+      });
+
+    for (const query of [
+      'n5=x',
+      'n=x',
+      'bs=x',
+      'db=x',
+      'd=x',
+      'cass=1',
+      'cs=4',
+      'consstnt',
+      'prety',
+    ])
+      it(`?${query} is no slip of a parameter, so that a header names it`, async () => {
+        const { status, headers } = await ask(`GET ${one}?${query}`);
+        expect(status).to.equal(200);
+        const [name] = query.split('=');
+        expect(headers.get('x-consul-warning')).to.equal(`ignored query parameters: ${name}`);
       });
 
     it('that has no effect is named in a header', async () => {
