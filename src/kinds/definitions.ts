@@ -38,8 +38,10 @@ const ALL = [
   terminatingGateway,
 ] as const;
 
+/** The definition of some kind, with its own fields. */
+export type AnyDefinition = (typeof ALL)[number];
 /** The name of a kind. */
-export type Kind = (typeof ALL)[number]['kind'];
+export type Kind = AnyDefinition['kind'];
 /** The names of all kinds, in alphabetical order. */
 export const KINDS: readonly Kind[] = ALL.map(({ kind }) => kind);
 

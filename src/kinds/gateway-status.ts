@@ -16,8 +16,9 @@ import {
   unresolved,
 } from './conditions.js';
 import type { Change } from './cross-entry-rules.js';
+import { type EntryOfKind, entryOf, ofKind } from './entry-types.js';
 import { providersNamed } from './references.js';
-import { type HttpRoute, parentsOf, routedServices } from './routes.js';
+import { parentsOf, routedServices } from './routes.js';
 import { target } from './targets.js';
 import type { ConfigEntry, EntryId, EntryLookup, Kind } from './types.js';
 
@@ -54,7 +55,7 @@ export function settleGateways(
     if (entry !== undefined) statuses.push({ id: route, status: status.ofRoute(entry) });
   }
   for (const name of gateways) {
-    const entry = lookup.get('api-gateway', name) as unknown as ApiGateway | undefined;
+    const entry = entryOf(lookup, 'api-gateway', name);
     bound.push({ name, entry: entry && status.bound(entry) });
     if (entry === undefined) continue;
     statuses.push({ id: { kind: 'api-gateway', name }, status: status.ofGateway(entry) });
@@ -136,7 +137,7 @@ class GatewayStatus {
     return this.#status(route, [this.#routeAccepted(route), ...bindings, ...refs]);
   }
 
-  ofGateway(gateway: ApiGateway): Status {
+  ofGateway(gateway: EntryOfKind<'api-gateway'>): Status {
     const missing = this.#missingReferences(gateway);
     const untimed = [gatewayAccepted([...missing.values()])];
     for (const { Name: section, Protocol: protocol } of gateway.Listeners ?? []) {
@@ -152,7 +153,7 @@ class GatewayStatus {
           : conditionOf('Conflicted', 'False', 'NoConflict', NO_CONFLICT, place),
       );
     }
-    return this.#status(gateway as unknown as ConfigEntry, untimed);
+    return this.#status(gateway, untimed);
   }
 
   /** Returns the bound-api-gateway of a gateway. */
@@ -180,13 +181,12 @@ class GatewayStatus {
         services.set(service, references);
       }
     }
-    const entry: BoundApiGateway = {
+    return {
       Kind: 'bound-api-gateway',
       Name: gateway.Name,
       Listeners: listeners,
       Services: Object.fromEntries([...services].sort(([a], [b]) => (a < b ? -1 : 1))),
-    };
-    return entry as unknown as ConfigEntry;
+    } satisfies BoundApiGateway & ConfigEntry;
   }
 
   /** Returns the routes bound to a gateway, in order of kind and name. */
@@ -235,7 +235,7 @@ class GatewayStatus {
   #binding(route: ConfigEntry, parent: { Name: string; SectionName: string }): UntimedCondition {
     const { Name: name, SectionName: section } = parent;
     const place = { Kind: 'api-gateway', Name: name, SectionName: section };
-    const gateway = this.#lookup.get('api-gateway', name) as unknown as ApiGateway | undefined;
+    const gateway = entryOf(this.#lookup, 'api-gateway', name);
     if (gateway === undefined) {
       return conditionOf('Bound', 'False', 'GatewayNotFound', 'gateway was not found', place);
     }
@@ -262,7 +262,7 @@ class GatewayStatus {
   /** Returns the listeners that accept a route. */
   #listenersFor(route: ConfigEntry, gateway: ApiGateway, section: string): string[] {
     const protocol = route.Kind === 'tcp-route' ? 'tcp' : 'http';
-    const hosts = (route as unknown as HttpRoute).Hostnames ?? [];
+    const hosts = ofKind('http-route', route)?.Hostnames ?? [];
     return (gateway.Listeners ?? [])
       .filter((one) => section === '' || one.Name === section)
       .filter((one) => one.Protocol === protocol)
