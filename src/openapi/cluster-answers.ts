@@ -1,15 +1,17 @@
 /** What the endpoints of the cluster and of the agent answer. */
+import type { Autopilot, Level } from '../answers.js';
 import {
   anyObject,
   boolean,
   fraction,
   keep,
   omit,
+  type Type,
   text,
   utcTime,
   whole64,
 } from '../languages/fields.js';
-import { listOf, mapOf, shape } from './shapes.js';
+import { listOf, mapOf, oneOf, shape } from './shapes.js';
 
 const number = fraction((value) => value);
 const labelsOf = mapOf(text());
@@ -104,15 +106,15 @@ export const REPLICATION = shape({
 });
 
 /** `GET /v1/health/live`. */
-export const LIVE = shape({ Status: keep('Always live.', text({ values: ['live'] })) });
+export const LIVE = shape({ Status: keep('Always live.', oneOf('live')) });
 /** `GET /v1/health/ready`. */
 export const READY = shape({
-  Status: keep('Always ready.', text({ values: ['ready'] })),
+  Status: keep('Always ready.', oneOf('ready')),
   Leader: keep('The address of the leader.', text()),
 });
 
 /** `GET /v1/operator/level`. */
-export const LEVEL = shape({
+export const LEVEL: Type<Level> = shape({
   Level: keep('The level in force.', whole64),
   Supported: keep('The level that this node supports.', whole64),
   Members: keep(
@@ -195,7 +197,7 @@ export const HEALTH = shape({
 });
 
 /** `GET /v1/operator/autopilot/state`. */
-export const AUTOPILOT_STATE = shape({
+export const AUTOPILOT_STATE: Type<Autopilot> = shape({
   ...tolerance,
   OptimisticFailureTolerance: keep('The same as FailureTolerance.', whole64),
   Servers: keep(
@@ -204,8 +206,8 @@ export const AUTOPILOT_STATE = shape({
       shape({
         ...health,
         NodeStatus: aliveOrFailed,
-        Status: keep('Its part.', text({ values: ['leader', 'voter', 'non-voter'] })),
-        NodeType: keep('Its type.', text({ values: ['voter', 'read-replica'] })),
+        Status: keep('Its part.', oneOf('leader', 'voter', 'non-voter')),
+        NodeType: keep('Its type.', oneOf('voter', 'read-replica')),
         Meta: keep('Always empty.', labelsOf),
       }),
     ),
