@@ -2,9 +2,8 @@
 import { connect } from 'node:net';
 import { expect } from 'chai';
 import { operatorRoutes } from '../../src/http/operator.js';
-import { OWN } from '../../src/http/query-names.js';
-import { allRoutes, type RouteParts } from '../../src/http/routes.js';
 import { statusRoutes } from '../../src/http/status.js';
+import { allOperations } from '../../src/openapi/operations.js';
 import type { ClusterParts } from '../../src/service/cluster.js';
 import { Client } from '../service/client.js';
 import { MANAGEMENT_SECRET, Solo } from '../service/solo.js';
@@ -363,10 +362,14 @@ describe('http: mistakes of clients', () => {
         .and.to.have.lengthOf.below(300);
     });
 
-    it('of the table belongs to a path of the API', () => {
-      const parts = new Proxy({}, { get: () => new Proxy({}, { get: () => undefined }) });
-      const paths = new Set(allRoutes(parts as RouteParts).map(({ path }) => path));
-      for (const path of Object.keys(OWN)) expect(paths).to.include(path);
+    it('is known where its operation is declared with it', async () => {
+      for (const [path, { GET }] of Object.entries(allOperations())) {
+        if (GET?.query === undefined || path.includes(':')) continue;
+        const call = `GET ${path}?${GET.query.map((name) => `${name}=`).join('&')}`;
+        const { headers, text } = await ask(call);
+        expect(headers.get('x-consul-warning'), call).to.equal(null);
+        expect(text, call).not.to.include('Unknown query parameter');
+      }
     });
   });
 
