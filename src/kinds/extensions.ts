@@ -3,7 +3,7 @@
 import {
   boolean,
   free,
-  jsonKind,
+  isObject,
   keep,
   list,
   type Normal,
@@ -107,13 +107,13 @@ class Arguments {
   /** Returns a member that is an object; undefined otherwise. */
   inner(name: string): Arguments | undefined {
     const value = this.get(name);
-    return jsonKind(value) === 'map' ? new Arguments(value as Record<string, unknown>) : undefined;
+    return isObject(value) ? new Arguments(value) : undefined;
   }
   /** Returns a list of objects. A single object counts as a list of one. */
   items(name: string): Arguments[] {
     const value = this.get(name);
     const items = Array.isArray(value) ? value : [value];
-    return items.filter((item) => jsonKind(item) === 'map').map((item) => new Arguments(item));
+    return items.filter(isObject).map((item) => new Arguments(item));
   }
 }
 

@@ -16,6 +16,7 @@ import {
   unresolved,
 } from './conditions.js';
 import type { Change } from './cross-entry-rules.js';
+import { isKind } from './definitions.js';
 import { type EntryOfKind, entryOf, ofKind } from './entry-types.js';
 import { providersNamed } from './references.js';
 import { parentsOf, routedServices } from './routes.js';
@@ -165,9 +166,7 @@ class GatewayStatus {
         Name: route.Name,
         SectionName: '',
       }));
-      const certificates = (TLS.Certificates ?? []).filter(
-        (one) => this.#lookup.get(one.Kind as Kind, one.Name) !== undefined,
-      );
+      const certificates = (TLS.Certificates ?? []).filter((one) => this.#exists(one));
       return {
         Name,
         Routes: routes.length > 0 ? routes : null,
@@ -311,6 +310,10 @@ class GatewayStatus {
       : 'route protocol does not match targeted service protocol';
   }
 
+  #exists({ Kind: kind, Name: name }: { readonly Kind: string; readonly Name: string }): boolean {
+    return isKind(kind) && this.#lookup.get(kind, name) !== undefined;
+  }
+
   /** Returns what each listener names and does not exist: a provider, else a certificate. */
   #missingReferences(gateway: ApiGateway): ReadonlyMap<string, Missing> {
     const known = this.#missing.get(gateway.Name);
@@ -319,9 +322,7 @@ class GatewayStatus {
     this.#missing.set(gateway.Name, missing);
     for (const listener of gateway.Listeners ?? []) {
       const provider = this.#missingProvider(providersOfListener(listener));
-      const certificate = (listener.TLS.Certificates ?? []).find(
-        (one) => this.#lookup.get(one.Kind as Kind, one.Name) === undefined,
-      );
+      const certificate = (listener.TLS.Certificates ?? []).find((one) => !this.#exists(one));
       if (provider !== undefined) missing.set(listener.Name, { provider });
       else if (certificate) missing.set(listener.Name, { certificate: certificate.Name });
     }
@@ -337,6 +338,7 @@ class GatewayStatus {
 
   /** Sorts the conditions. A condition that did not change keeps its LastTransitionTime. */
   #status(entry: ConfigEntry, untimed: readonly UntimedCondition[]): Status {
+    // The server alone writes a Status: bodies lose theirs.
     const before = (entry['Status'] as Status | undefined)?.Conditions ?? [];
     const past = new Map(before.map((one) => [place(one), one]));
     const conditions = untimed.map((condition) => {

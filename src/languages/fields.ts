@@ -59,7 +59,8 @@ export function jsonKind(input: unknown): string {
   return words[typeof input] ?? typeof input;
 }
 
-const isObject = (input: unknown): input is Record<string, unknown> =>
+/** Whether a JSON value is an object. */
+export const isObject = (input: unknown): input is Record<string, unknown> =>
   typeof input === 'object' && input !== null && !Array.isArray(input);
 
 /**

@@ -9,6 +9,7 @@
  *     if (!oneSource.holds(value)) yield problem('must specify exactly one of …');
  */
 import type { Condition, Rule, Type } from './field-types.js';
+import { isObject } from './fields.js';
 
 /** The member is given, and neither empty, false nor 0. */
 export const set = (member: string): Condition => ({ is: 'set', member });
@@ -114,7 +115,6 @@ function memberHolds(
   }
 }
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 /** An object is set even if it is empty: members that contain one are given or absent. */
 const isSet = (value: unknown): boolean =>
   Array.isArray(value)
