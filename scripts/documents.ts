@@ -1,14 +1,15 @@
 /**
- * Writes the module of the documents about the API. The build runs it, so that a node neither makes
- * them nor loads what they are made from:
+ * Writes the modules of the documents about the API, and of the names of query parameters. The
+ * build runs it, so that a node neither makes them nor loads what they are made from:
  *
- *     node dist/scripts/documents.js dist/src/documents.js
+ *     node dist/scripts/documents.js dist/src/documents.js dist/src/query-names.js
  */
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Document } from '../src/documents.js';
 import { bodySchemas } from '../src/openapi/body-schemas.js';
 import { openApi } from '../src/openapi/document.js';
+import { queryNames } from '../src/openapi/operations.js';
 
 function documentOf(value: object): Document {
   const text = `${JSON.stringify(value)}\n`;
@@ -27,3 +28,4 @@ writeFileSync(
     `export const SCHEMAS = ${JSON.stringify(schemas)};\n`,
   ].join(''),
 );
+writeFileSync(process.argv[3]!, `export const QUERY_NAMES = ${JSON.stringify(queryNames())};\n`);

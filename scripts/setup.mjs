@@ -87,7 +87,8 @@ if (recorded(builtMark) !== state) {
   }
   run('node', ['node_modules/typescript/bin/tsc', '-p', '.', '--outDir', out], 'tsc');
   run('node', [`${out}/scripts/validators.js`, `${out}/src/validators.js`], 'validators');
-  run('node', [`${out}/scripts/documents.js`, `${out}/src/documents.js`], 'documents');
+  const documents = [`${out}/src/documents.js`, `${out}/src/query-names.js`];
+  run('node', [`${out}/scripts/documents.js`, ...documents], 'documents');
   // The program in a few files: a node that has to find and read 250 starts later. Packages stay
   // outside, and names stay as they are, so that stack traces can be read.
   const { build } = await import('esbuild');

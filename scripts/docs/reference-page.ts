@@ -28,11 +28,17 @@ const code = (text: string): string => `\`${text}\``;
 export function referencePage(): string {
   const kinds = KINDS.map((kind) => {
     const { says, type } = definitionOf(kind);
-    return `\n### ${kind}\n\n${says}\n\n${fieldsTable(type.fields)}`;
+    return `\n### ${kind}\n\n${says}\n\n${fieldsTable(type.fields)}${rulesTable(type)}`;
   });
-  const bodies = Object.entries(BODIES).map(
-    ([name, { says, fields }]) => `\n### ${name}\n\n${says}\n\n${fieldsTable(fields)}`,
-  );
+  const bodies = Object.entries(BODIES).flatMap(([name, { says, fields, configs = {} }]) => [
+    `\n### ${name}\n\n${says}\n\n${fieldsTable(fields)}`,
+    ...Object.entries(configs).map(
+      ([type, config]) =>
+        `\nThe \`Config\` of the type \`${type}\`; letter case does not matter in its names:\n\n` +
+        fieldsTable(config.fields) +
+        rulesTable(config),
+    ),
+  ]);
   const sections = Object.entries(TAGS).map(
     ([tag, says]) => `\n### ${tag}\n\n${says}\n\n${operationsTable(tag)}`,
   );
@@ -81,6 +87,24 @@ function* rowsOf(fields: Fields, above: string): Iterable<string[]> {
     const [inner, end] = innerOf(type, '');
     if (inner.description.is === 'object')
       yield* rowsOf(inner.description.fields, `${place}${end}.`);
+  }
+}
+
+/** The rules between fields, with the objects that they are about. Empty if there are none. */
+function rulesTable(type: Type<unknown, unknown>): string {
+  const rows = [...rulesIn(type, '')].map(([place, says]) => [
+    place === '' ? '' : code(place),
+    says,
+  ]);
+  return rows.length === 0 ? '' : `\n${table(['in', 'rule'], rows)}`;
+}
+
+function* rulesIn({ description }: Type<unknown, unknown>, at: string): Iterable<[string, string]> {
+  if (description.is !== 'object') return;
+  for (const { says } of description.rules ?? []) yield [at, says];
+  for (const [name, { type }] of Object.entries(description.fields)) {
+    const [inner, end] = innerOf(type, '');
+    yield* rulesIn(inner, `${at}${at === '' ? '' : '.'}${name}${end}`);
   }
 }
 

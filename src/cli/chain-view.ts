@@ -1,49 +1,6 @@
-/** Discovery chains as text: what the API answers, and how people see it. Pure. */
+/** Discovery chains as text. Pure. */
+import type { Chain, ChainNode, ChainTarget, RouteMatch } from '../answers.js';
 import { oneLine } from './text.js';
-
-/** The match of a route, with the members that are shown. */
-interface Match {
-  readonly PathExact?: string;
-  readonly PathPrefix?: string;
-  readonly PathRegex?: string;
-  readonly Methods?: readonly string[] | null;
-  readonly Header?: readonly { readonly Name: string }[] | null;
-  readonly QueryParam?: readonly { readonly Name: string }[] | null;
-}
-
-interface Node {
-  readonly Type: string;
-  readonly Name: string;
-  readonly Routes?: readonly {
-    readonly Definition: { readonly Match?: { readonly HTTP?: Match } };
-    readonly NextNode: string;
-  }[];
-  readonly Splits?: readonly { readonly Weight: number; readonly NextNode: string }[];
-  readonly Resolver?: {
-    readonly Default: boolean;
-    readonly Target: string;
-    readonly Failover?: { readonly Targets: readonly string[] };
-  };
-}
-
-interface Target {
-  readonly Service: string;
-  readonly ServiceSubset?: string;
-  readonly Datacenter: string;
-  readonly Peer?: string;
-  readonly Subset: { readonly Filter?: string; readonly OnlyPassing?: boolean };
-}
-
-/** A chain, as `/v1/discovery-chain/:service` answers it. */
-export interface Chain {
-  readonly ServiceName: string;
-  readonly Namespace: string;
-  readonly Datacenter: string;
-  readonly Protocol: string;
-  readonly StartNode: string;
-  readonly Nodes: Readonly<Record<string, Node>>;
-  readonly Targets: Readonly<Record<string, Target>>;
-}
 
 /** A line of the drawing with those below it. */
 interface Branch {
@@ -90,7 +47,7 @@ function nodeBranch(chain: Chain, key: string, seen: Set<string>): Branch {
 function resolverBranch(
   { Targets, Datacenter }: Chain,
   name: string,
-  { Default, Target, Failover }: NonNullable<Node['Resolver']>,
+  { Default, Target, Failover }: NonNullable<ChainNode['Resolver']>,
 ): Branch {
   const shown = (id: string): string => targetText(Targets[id], id, Datacenter);
   const own = Default ? ', by default' : '';
@@ -101,7 +58,7 @@ function resolverBranch(
   return { line: `resolver ${name}: ${shown(Target)}${own}`, below };
 }
 
-function targetText(target: Target | undefined, id: string, here: string): string {
+function targetText(target: ChainTarget | undefined, id: string, here: string): string {
   if (target === undefined) return id;
   const { Service, ServiceSubset: subset, Datacenter, Peer, Subset } = target;
   const filter = Subset.Filter === undefined ? '' : ` (${Subset.Filter})`;
@@ -114,9 +71,9 @@ function targetText(target: Target | undefined, id: string, here: string): strin
   ].join('');
 }
 
-function matchText(match: Match | undefined): string {
+function matchText(match: RouteMatch | undefined): string {
   const { PathExact, PathPrefix, PathRegex, Methods, Header, QueryParam } = match ?? {};
-  const names = (items: Match['Header']): string => items!.map(({ Name }) => Name).join(', ');
+  const names = (items: RouteMatch['Header']): string => items!.map(({ Name }) => Name).join(', ');
   const parts = [
     ...(Methods?.length ? [Methods.join(', ')] : []),
     ...(PathExact === undefined ? [] : [`path ${PathExact}`]),

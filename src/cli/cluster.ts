@@ -1,6 +1,9 @@
 /** What a node says about itself and its cluster, with a leader and without. */
+import type { Autopilot, Level, Server } from '../answers.js';
 import type { Call } from './cli.js';
 import { Fault } from './fault.js';
+
+export type { Autopilot, Server } from '../answers.js';
 
 /** A node about itself. */
 export interface Self {
@@ -18,35 +21,6 @@ export interface Self {
       readonly applied_index: string;
     };
   };
-}
-
-/** A member as the leader, or a node without one, sees it. */
-export interface Server {
-  readonly ID: string;
-  readonly Name: string;
-  readonly Address: string;
-  readonly NodeStatus: string;
-  readonly LastContact: string;
-  readonly LastIndex: number;
-  readonly Healthy: boolean;
-  readonly Status: string;
-}
-
-/** The members. */
-export interface Autopilot {
-  readonly Healthy: boolean;
-  readonly FailureTolerance: number;
-  readonly Leader: string;
-  readonly Voters: readonly string[] | null;
-  readonly Servers: Readonly<Record<string, Server>>;
-}
-
-/** The level in force, and what the members support. */
-export interface Level {
-  readonly Level: number;
-  readonly Supported: number;
-  readonly Members: readonly { readonly ID: string; readonly Supported: number }[];
-  readonly Waiting: readonly string[];
 }
 
 /** A cluster as one node shows it. */

@@ -1,6 +1,7 @@
 /** `config`: configuration entries. */
 import type { Command } from 'commander';
-import { type Chain, chainView } from './chain-view.js';
+import type { Chain } from '../answers.js';
+import { chainView } from './chain-view.js';
 import { type Call, type Cli, whole } from './cli.js';
 import { editEntry } from './config-edit.js';
 import { documentsOf, type Written } from './documents.js';

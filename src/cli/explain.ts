@@ -1,23 +1,20 @@
 /** `acl explain`, `acl whoami`, `acl who-can`, `acl decision`, `acl login explain`. */
 import type { Command } from 'commander';
+import type { Decision, Effective, Explained, LoginExplained, WhoCan } from '../answers.js';
 import { TOKENS, type Token } from './acl-objects.js';
 import { type Call, type Cli, refusedSecret } from './cli.js';
 import { documentsOf } from './documents.js';
 import {
-  type Decision,
   decisionFields,
-  type Effective,
-  type Explanation,
   effectiveFields,
   GROUP_COLUMNS,
   RESULT_COLUMNS,
   RIGHT_COLUMNS,
-  type WhoCan,
   whoCanText,
 } from './explain-view.js';
 import { Fault, misused } from './fault.js';
 import { readInput, textOption } from './files.js';
-import { type LoginExplanation, loginFields, OUTCOME_COLUMNS } from './login-view.js';
+import { loginFields, OUTCOME_COLUMNS } from './login-view.js';
 import { find, withWatch } from './objects.js';
 import { watch } from './watch.js';
 
@@ -75,7 +72,7 @@ function addQuestions(acl: Command, cli: Cli): void {
         const body = { ...(AccessorID !== undefined && { AccessorID }), Requests };
         const path = '/v1/acl/authorize/explain';
         const answer = await call.api.ask('POST', path, { body, isRead: true });
-        const explained = answer.json<Explanation>();
+        const explained = answer.json<Explained>();
         if (call.print.format === 'table') call.print.table(RESULT_COLUMNS, explained.Results);
         else await call.print.value(explained);
         if (explained.Results.some(({ Allow }) => !Allow)) call.fails();
@@ -179,7 +176,7 @@ async function explainLogin(call: Call<LoginExplainOptions>): Promise<void> {
   const { api, print } = call;
   const body = await loginBody(call);
   const answer = await api.ask('POST', '/v1/acl/login/explain', { body, isRead: true });
-  const explained = answer.json<LoginExplanation>();
+  const explained = answer.json<LoginExplained>();
   if (explained.Outcome === 'refused') call.fails();
   if (print.format !== 'table') return print.value(explained);
   print.fields(loginFields(explained));

@@ -3,6 +3,7 @@
  * server. What is stored, and binding rules, which name an auth method, are judged by the server.
  */
 import type { Command } from 'commander';
+import type { Finding, Findings, Linted, LintProblem } from '../answers.js';
 import { POLICIES } from './acl-objects.js';
 import { RULES, type RuleOptions, ruleBody, withRuleFields } from './binding-rule.js';
 import type { Call, Cli } from './cli.js';
@@ -13,45 +14,22 @@ import type { Column } from './output.js';
 import type { Paint } from './table.js';
 import { oneLine } from './text.js';
 
-/** What is wrong or doubtful in a policy or a binding rule. */
-interface Problem {
-  readonly Severity: 'error' | 'warning' | 'info';
-  readonly Code: string;
-  readonly Message: string;
-  readonly Field?: string;
-  readonly Line?: number;
-  readonly Column?: number;
-  readonly Hint?: string;
-  readonly Fix?: string;
-}
-
-interface Judgement {
-  readonly Valid: boolean;
-  readonly Problems: readonly Problem[];
-}
-
-/** What is doubtful in what is stored. */
-interface Finding extends Omit<Problem, 'Column'> {
-  readonly Ref: string;
-}
-
 interface LintOptions {
   readonly strict?: boolean;
 }
 
-const PAINTS: Readonly<Record<Problem['Severity'], Paint>> = {
+const PAINTS: Readonly<Record<LintProblem['Severity'], Paint>> = {
   error: 'red',
   warning: 'yellow',
   info: 'dim',
 };
 
 /** Returns a problem as a line that editors understand, with what would help below it. */
-export function problemLines(name: string, one: Problem): string {
+export function problemLines(name: string, one: LintProblem): string {
   const { Code, Column: column, Field: field, Fix, Hint, Line, Message, Severity } = one;
-  const place = [field, Line, column].filter((part) => part !== undefined).join(':');
+  const where = [name, field, Line, column].filter((part) => part !== undefined).join(':');
   const help = [Hint, Fix].filter((text) => text !== undefined && text !== '');
   const below = help.map((text) => `  ${oneLine(text!)}\n`).join('');
-  const where = place === '' ? name : `${name}:${place}`;
   return `${where}: ${Severity} ${Code}: ${oneLine(Message)}\n${below}`;
 }
 
@@ -96,7 +74,7 @@ export function addLint(acl: Command, policy: Command, rule: Command, cli: Cli):
     .action(cli.action<LintOptions & { severity?: string }>(lintStored));
 }
 
-type Judged = Judgement & { readonly File: string };
+type Judged = Linted & { readonly File: string };
 
 async function judgedPolicies(
   call: Call<{ policy?: string }>,
@@ -120,7 +98,7 @@ async function judgedPolicies(
 }
 
 /** Judges rules by the code of the server. */
-async function lintRules(rules: string, namespace: string): Promise<Judgement> {
+async function lintRules(rules: string, namespace: string): Promise<Linted> {
   // loaded here, because the grammar would delay the start of every command
   const { lintPolicy } = await import('../acl/lint/policy.js');
   const work = lintPolicy(rules, namespace);
@@ -137,7 +115,7 @@ async function judgedByServer(
   body: object,
 ): Promise<Judged> {
   const answer = await api.ask('POST', path, { body, isRead: true });
-  return { File: name, ...answer.json<Judgement>() };
+  return { File: name, ...answer.json<Linted>() };
 }
 
 async function tell(call: Call<LintOptions>, judged: readonly Judged[]): Promise<void> {
@@ -160,7 +138,7 @@ const isStrictly = (
 async function lintStored(call: Call<LintOptions & { severity?: string }>): Promise<void> {
   const { api, options, print } = call;
   const answer = await api.get('/v1/acl/lint', { query: { severity: options.severity } });
-  const found = answer.json<{ Findings: readonly Finding[]; More?: number }>();
+  const found = answer.json<Findings>();
   const hasErrors = found.Findings.some(({ Severity }) => Severity === 'error');
   if (hasErrors || isStrictly(call, found.Findings)) call.fails();
   if (print.format === 'name') return print.text(found.Findings.map(({ Ref }) => `${Ref}\n`));

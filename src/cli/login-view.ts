@@ -1,55 +1,8 @@
-/** Explanations of logins: what the API answers, and how people see it. Pure. */
-import type { Right } from './explain-view.js';
-import { identityTexts, type Links, linkNames } from './links.js';
+/** Explanations of logins, as people see them. Pure. */
+import type { Clause, JudgedRule, LoginExplained } from '../answers.js';
+import { identityTexts, linkNames } from './links.js';
 import type { Column } from './output.js';
 import type { Cell, Field } from './table.js';
-
-/** A test of a selector, or several that are joined. */
-export interface Clause {
-  readonly Type: 'match' | 'and' | 'or' | 'not';
-  readonly Text: string;
-  readonly Result: boolean;
-  readonly Terms?: readonly Clause[];
-  readonly Actual?: unknown;
-  readonly Missing?: boolean;
-}
-
-/** What a binding rule does for a login. */
-export interface RuleOutcome {
-  readonly ID: string;
-  readonly Description?: string;
-  readonly BindType: string;
-  readonly BindName: string;
-  readonly Selector?: string;
-  readonly Matches: boolean;
-  readonly Clause: Clause | null;
-  readonly Name?: string | null;
-  readonly Effect: string;
-  readonly Problem?: string;
-}
-
-/** The answer of `/v1/acl/login/explain`. */
-export interface LoginExplanation {
-  readonly AuthMethod: string;
-  readonly Type: string;
-  readonly Outcome: 'granted' | 'refused';
-  readonly ReasonCode: string;
-  readonly Reason: string;
-  readonly Checks: readonly {
-    readonly Name: string;
-    readonly Result: string;
-    readonly Detail?: string;
-  }[];
-  readonly Values: Readonly<Record<string, string>>;
-  readonly Lists: Readonly<Record<string, readonly string[]>>;
-  readonly Missing: { readonly Values: readonly string[]; readonly Lists: readonly string[] };
-  readonly Unmapped: readonly string[];
-  readonly TokenNamespace?: string;
-  readonly Rules: readonly RuleOutcome[];
-  readonly MoreRules?: number;
-  readonly Token: (Links & { readonly ExpirationTTL?: string }) | null;
-  readonly Rights?: readonly Right[] | null;
-}
 
 /** Returns the tests because of which a selector does not hold. */
 export function failedTests(clause: Clause): readonly Clause[] {
@@ -65,14 +18,14 @@ function testText({ Text, Type, Missing, Actual }: Clause): string {
   return `✗ ${Text} (${Missing ? 'missing' : `is ${JSON.stringify(Actual ?? null)}`})`;
 }
 
-function whyOf({ Clause: clause, Effect, Matches, Name, Problem }: RuleOutcome): string {
+function whyOf({ Clause: clause, Effect, Matches, Name, Problem }: JudgedRule): string {
   if (Problem) return Problem;
   if (!Matches) return clause === null ? '' : failedTests(clause).map(testText).join('  ');
   return Effect === 'missing_target' ? `there is no ${Name ?? 'such target'}` : '';
 }
 
 /** The columns of binding rules. */
-export const OUTCOME_COLUMNS: readonly Column<RuleOutcome>[] = [
+export const OUTCOME_COLUMNS: readonly Column<JudgedRule>[] = [
   { head: 'RULE', cell: ({ ID }) => ID.slice(0, 8) },
   {
     head: 'MATCHES',
@@ -85,7 +38,7 @@ export const OUTCOME_COLUMNS: readonly Column<RuleOutcome>[] = [
 ];
 
 /** Returns the checks by result; those that failed with what is wrong. */
-function checksOf(checks: LoginExplanation['Checks']): Cell[] {
+function checksOf(checks: LoginExplained['Checks']): Cell[] {
   const of = (result: string): string[] =>
     checks.filter(({ Result }) => Result === result).map(({ Name }) => Name);
   const failed = checks.filter(({ Result }) => Result === 'failed');
@@ -102,7 +55,7 @@ function checksOf(checks: LoginExplanation['Checks']): Cell[] {
 }
 
 /** Returns a login as lines. */
-export function loginFields(one: LoginExplanation): readonly Field[] {
+export function loginFields(one: LoginExplained): readonly Field[] {
   const { Checks, Lists, Missing, Token, Unmapped, Values } = one;
   const refused = `refused: ${one.Reason} (${one.ReasonCode})`;
   return [

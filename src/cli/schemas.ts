@@ -15,6 +15,11 @@ export interface Problem {
   readonly message: string;
 }
 
+/** A part of a schema. */
+interface Described {
+  readonly description?: string;
+}
+
 /** The largest edit distance at which another field is suggested. */
 const NEAR_MAX = 3;
 
@@ -47,7 +52,15 @@ export class Schemas {
     const validate = await this.#known.get(kind);
     if (validate === undefined) return undefined;
     if (validate(entry.value)) return [];
-    return (validate.errors ?? []).filter(isOwn).map((error) => problemOf(file, entry, error));
+    const rules = new Map(ruleParts(validate.schema));
+    const problems = (validate.errors ?? []).flatMap((error) => {
+      const rule = rules.get(error.parentSchema!)?.replace(/\.$/, '');
+      if (rule === undefined && !isOwn(error)) return [];
+      return problemOf(file, entry, error, rule);
+    });
+    // Each part of a rule has an error of its own.
+    const shown = problems.map(({ pointer, message }) => `${pointer} ${message}`);
+    return problems.filter((_, at) => shown.indexOf(shown[at]!) === at);
   }
 
   async #compile(kind: string): Promise<ValidateFunction | undefined> {
@@ -95,6 +108,18 @@ export const schemaPath = (kind: string): string => `/v1/schema/config/${encodeU
 const isOwn = ({ keyword, schemaPath }: ErrorObject): boolean =>
   !/^(if|anyOf|oneOf|allOf)$/.test(keyword) && !/\/anyOf\/[1-9]/.test(schemaPath);
 
+/** Maps each part of a rule between members, which schemas have in `allOf`, to its sentence. */
+function ruleParts(schema: unknown, of?: string): readonly (readonly [object, string])[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  const own = of === undefined ? [] : [[schema, of] as const];
+  const inner = Object.entries(schema).flatMap(([keyword, value]) =>
+    keyword === 'allOf' && of === undefined
+      ? (value as readonly Described[]).flatMap((part) => ruleParts(part, part.description))
+      : ruleParts(value, of),
+  );
+  return [...own, ...inner];
+}
+
 /** Returns what is wrong with a value, in words. */
 function wordsOf({ keyword, message, params }: ErrorObject): string {
   const { allowedValue, allowedValues } = params as {
@@ -107,12 +132,14 @@ function wordsOf({ keyword, message, params }: ErrorObject): string {
   return `must be one of ${known.map((value) => JSON.stringify(value)).join(', ')}`;
 }
 
-function problemOf(file: string, entry: Written, error: ErrorObject): Problem {
+function problemOf(file: string, entry: Written, error: ErrorObject, rule?: string): Problem {
   const { instancePath, keyword, parentSchema } = error;
   const path = instancePath
     .split('/')
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  if (rule !== undefined)
+    return { file, ...entry.placeOf(path), pointer: instancePath, message: rule };
   if (keyword !== 'additionalProperties' && keyword !== 'unevaluatedProperties')
     return { file, ...entry.placeOf(path), pointer: instancePath, message: wordsOf(error) };
   const params = error.params as { additionalProperty?: string; unevaluatedProperty?: string };

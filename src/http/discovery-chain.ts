@@ -7,7 +7,7 @@ import type { DeclaredRoute } from './types.js';
 /** The chain of a service. */
 export const chainRoute = (service: Service, datacenter: string): DeclaredRoute => ({
   path: '/v1/discovery-chain/:service',
-  parameters: ['index', 'wait'],
+  isNew: true,
   GET: async (request) => {
     const name = mustHave(request, 'service', 'service name');
     const query = { service: name, ns: request.namespace(), datacenter };

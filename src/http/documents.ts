@@ -22,14 +22,14 @@ export const documentRoutes: readonly DeclaredRoute[] = [
   {
     path: '/v1/openapi.json',
     everywhere: true,
-    parameters: [],
+    isNew: true,
     GET: async (request) => request.answerDocument((await import('../documents.js')).OPENAPI),
   },
   {
     path: '/v1/schema/config/:kind',
     everywhere: true,
-    parameters: [],
+    isNew: true,
     GET: schemaNamed('config/', 'kind'),
   },
-  { path: '/v1/schema/:type', everywhere: true, parameters: [], GET: schemaNamed('', 'type') },
+  { path: '/v1/schema/:type', everywhere: true, isNew: true, GET: schemaNamed('', 'type') },
 ];

@@ -48,7 +48,7 @@ export function refuseEarly(
 ): void {
   const { names, refusals } = front;
   const decision = noteRefused(front, req, { namespace: 'default', refusal: why });
-  const { type, body } = refusalBody(req, why, route?.parameters !== undefined, decision);
+  const { type, body } = refusalBody(req, why, route?.isNew === true, decision);
   const headers = ['Content-Type', type, ...names.base, ...names.unkept, ...extra];
   addDecision(headers, names, decision);
   refusals.refuseStranger(req, res, { status: ERROR_STATUS[why.code], headers, body });

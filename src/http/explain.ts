@@ -11,26 +11,24 @@ import type { ApiRequest, DeclaredRoute, Endpoint } from './types.js';
 const FAILURE = 'Failed to decode request body';
 const NO_METHOD = 'auth method does not exist';
 const NO_TOKEN = 'token does not exist';
-/** Parameters of reads that block. */
-const BLOCKING = ['index', 'wait'];
 
 /** The routes of explanations. They stand before those of tokens, whose paths they extend. */
 export const explainRoutes = (parts: AclParts): readonly DeclaredRoute[] => [
   {
     path: '/v1/acl/token/self/effective',
-    parameters: BLOCKING,
+    isNew: true,
     adds: true,
     GET: (request) => answerRights(parts, request),
   },
   {
     path: '/v1/acl/token/:accessor/effective',
-    parameters: BLOCKING,
+    isNew: true,
     adds: true,
     GET: (request) => answerRights(parts, request, accessorOf(request.param('accessor'))),
   },
   {
     path: '/v1/acl/decision/:id',
-    parameters: [],
+    isNew: true,
     GET: (request) => answerDecision(parts, request),
   },
   asking('/v1/acl/authorize/explain', (request) => answerQuestions(parts, request)),
@@ -40,7 +38,7 @@ export const explainRoutes = (parts: AclParts): readonly DeclaredRoute[] => [
 
 /** Returns a route that reads, with a question in its body. */
 function asking(path: Asking, endpoint: Endpoint): DeclaredRoute {
-  return { path, counts: 'read', parameters: [], POST: endpoint };
+  return { path, counts: 'read', isNew: true, POST: endpoint };
 }
 
 type Asking = '/v1/acl/authorize/explain' | '/v1/acl/who-can' | '/v1/acl/login/explain';

@@ -28,7 +28,7 @@ export function lintRoutes(parts: AclParts): readonly DeclaredRoute[] {
   ): DeclaredRoute => ({
     path,
     counts: 'read',
-    parameters: [],
+    isNew: true,
     adds: true,
     POST: async (request) => {
       await admit(request, FAILURE, mayLint(service, request));
@@ -48,7 +48,7 @@ export function lintRoutes(parts: AclParts): readonly DeclaredRoute[] {
     ),
     {
       path: '/v1/acl/lint',
-      parameters: ['severity'],
+      isNew: true,
       GET: async (request) => {
         const severity = severityOf(request.query('severity'));
         const { caller } = request;

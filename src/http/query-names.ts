@@ -8,37 +8,15 @@
  */
 import { reject } from '../errors.js';
 import { changesBetween, didYouMean } from '../languages/suggest.js';
+import { COMMON, CONSISTENCY } from '../openapi/parameters.js';
+import { QUERY_NAMES } from '../query-names.js';
 import type { Query } from './parameters.js';
 import type { Route } from './types.js';
 
-/** Query parameters that every path accepts. */
-const COMMON = [
-  ...['dc', 'datacenter', 'ns', 'partition', 'token', 'pretty'],
-  ...['stale', 'consistent', 'cached', 'max_stale'],
-];
-
+/** Query parameters that every path accepts. Consul has other names for some. */
+const EVERYWHERE = [...COMMON, ...CONSISTENCY, 'datacenter', 'token', 'cached'];
 /** Parameters that the paths of Consul accept besides, with an effect or without. */
-const OF_READS = ['index', 'wait', 'leader'];
-
-/** Parameters of single paths of Consul, by the path of the route. */
-export const OWN: Readonly<Record<string, readonly string[]>> = {
-  '/v1/acl/auth-methods': ['filter'],
-  '/v1/acl/binding-rules': ['filter', 'authmethod'],
-  '/v1/acl/policies': ['filter'],
-  '/v1/acl/roles': ['filter', 'policy'],
-  '/v1/acl/token/:accessor': ['expanded'],
-  '/v1/acl/tokens': ['filter', 'policy', 'role', 'servicename', 'authmethod', 'authmethod-ns'],
-  '/v1/agent/members': ['filter'],
-  '/v1/agent/metrics': ['format'],
-  '/v1/config': ['cas'],
-  '/v1/config/:kind': ['filter'],
-  '/v1/config/:kind/:name': ['cas'],
-  '/v1/namespaces': ['filter'],
-  '/v1/operator/autopilot/configuration': ['cas'],
-  '/v1/operator/raft/join-token': ['ttl'],
-  '/v1/operator/raft/peer': ['id', 'address'],
-  '/v1/operator/raft/transfer-leader': ['id'],
-};
+const OF_CONSUL = ['index', 'wait', 'leader'];
 
 /** Parameters that change nothing of what is answered, so that a slip in them is no matter. */
 const WITHOUT_EFFECT: ReadonlySet<string> = new Set(['pretty', 'cached', 'leader']);
@@ -56,8 +34,8 @@ const knownNames = new WeakMap<Route, ReadonlySet<string>>();
 function namesOf(route: Route): ReadonlySet<string> {
   let names = knownNames.get(route);
   if (names === undefined) {
-    const own = route.parameters ?? [...OF_READS, ...(OWN[route.path] ?? [])];
-    names = new Set([...COMMON, ...own]);
+    const own = QUERY_NAMES[route.path] ?? [];
+    names = new Set([...EVERYWHERE, ...(route.isNew ? [] : OF_CONSUL), ...own]);
     knownNames.set(route, names);
   }
   return names;
@@ -79,7 +57,7 @@ export function checkNames(query: Query, route: Route): string | undefined {
     if (others.length < NAMES_MAX) others.push(name);
   }
   if (count === 0) return undefined;
-  for (const name of others) checkName(name, known, route.parameters !== undefined);
+  for (const name of others) checkName(name, known, route.isNew === true);
   const shown = others.map((name) => encodeURIComponent(name).slice(0, SHOWN_MAX)).join(', ');
   const more = count > others.length ? ` and ${count - others.length} more` : '';
   return `ignored query parameters: ${shown}${more}`;
@@ -106,20 +84,14 @@ function meantBy(name: string, known: ReadonlySet<string>): string | undefined {
   return undefined;
 }
 
-/** Names of up to 3 letters are a slip of another only if they begin alike. */
-const SHORT = 3;
-/** In names from here on, two changes are a slip. */
-const LONG = 8;
+/** Letters of the shortest parameter of which another name is taken for a slip. */
+const SHORTEST = 4;
 
-/** Whether a name is a parameter but for a letter or two, for letter case, or for `-` and `_`. */
-function isSlip(word: string, parameter: string): boolean {
-  if (word.length > parameter.length + 2) return false;
-  const bare = (text: string): string => text.replace(/[-_]/g, '');
-  if (bare(word) === bare(parameter)) return true;
-  if (parameter.length <= SHORT && (word.length < 2 || word[0] !== parameter[0])) return false;
-  if (changesBetween(word, parameter) <= (parameter.length >= LONG ? 2 : 1)) return true;
-  return isSwapped(word, parameter);
-}
+/** Whether a name is a parameter but for one letter, two that changed places, or letter case. */
+const isSlip = (word: string, parameter: string): boolean =>
+  parameter.length >= SHORTEST &&
+  Math.abs(word.length - parameter.length) <= 1 &&
+  (changesBetween(word, parameter) <= 1 || isSwapped(word, parameter));
 
 /** Whether two neighbouring letters of a word have changed places. */
 function isSwapped(word: string, other: string): boolean {

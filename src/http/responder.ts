@@ -155,7 +155,7 @@ export abstract class Responder {
   refuse(why: Refusal, meta?: QueryMeta, error?: ApiError): void {
     const { route } = this.target;
     const decision = STRANGE.has(why.code) ? this.#note(why, error) : undefined;
-    const isNew = route.parameters !== undefined;
+    const isNew = route.isNew === true;
     const { type, body } = refusalBody(this.incoming, this.#helped(why), isNew, decision);
     const headers = this.#headersOf(type, meta);
     addDecision(headers, this.front.names, decision);

@@ -32,10 +32,10 @@ export interface Route extends Partial<Readonly<Record<Method, Endpoint>>> {
    */
   readonly everywhere?: true;
   /**
-   * For a path that Consul does not have: its own query parameters. Others are refused, except
-   * those of all paths, and errors are problem details unless plain text is asked for.
+   * Whether Consul does not have the path. Unknown query parameters are then refused, and errors
+   * are problem details unless plain text is asked for.
    */
-  readonly parameters?: readonly string[];
+  readonly isNew?: true;
   /**
    * Whether it only adds methods to a path that another route has. That route, which comes later,
    * answers the other methods.

@@ -13,18 +13,28 @@ import {
   object,
   port,
   text,
+  textLike,
 } from '../languages/fields.js';
+import { among, not, rule, ruled, set, when } from '../languages/rules.js';
 import { metaField, metaProblems, type Path, textOr } from './common.js';
 import { defineKind } from './definition.js';
+import { LEFTMOST_WILDCARD } from './host-names.js';
 import { gatewayJwt, gatewayJwtProblems, providersOf } from './jwt.js';
 import { OF_GATEWAY } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 import { target } from './targets.js';
-import { tlsProblem, tlsVersion } from './tls.js';
+import { gatewayTlsRules, tlsProblem, tlsVersion } from './tls.js';
 
 const CERTIFICATE_KINDS = ['file-system-certificate', 'inline-certificate'];
-const LISTENER_NAME = '^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$';
-const isListenerName = new RegExp(LISTENER_NAME);
+const listenerName = textLike(
+  '^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$',
+  { limits: { needed: true } },
+);
+const hostname = textLike(LEFTMOST_WILDCARD);
+const noHostOfTcp = rule(
+  'Listeners of the protocol tcp have no Hostname.',
+  when(among('Protocol', 'tcp'), not(set('Hostname'))),
+);
 const LISTENER_PROTOCOLS = ['tcp', 'http'];
 
 /** A reference from a listener to a certificate entry. */
@@ -37,11 +47,8 @@ export const certificateReference = object({
 /** What a listener demands of a request, by default or whatever its routes demand. */
 const policy = object({ JWT: given('The JSON Web Token that a request must carry.', gatewayJwt) });
 const listener = object({
-  Name: keep(
-    'The name of the listener.',
-    text({ limits: { needed: true, pattern: LISTENER_NAME } }),
-  ),
-  Hostname: keep('The host names that the listener serves, such as *.example.com.', text()),
+  Name: keep('The name of the listener.', listenerName),
+  Hostname: keep('The host names that the listener serves, such as *.example.com.', hostname),
   Port: keep('The port on which the gateway listens.', port),
   Protocol: keep(
     'The protocol of the listener.',
@@ -53,15 +60,18 @@ const listener = object({
   ),
   TLS: keep(
     'TLS settings of the listener.',
-    object({
-      Certificates: keep(
-        'The certificates that the listener presents.',
-        list(certificateReference),
-      ),
-      MaxVersion: keep('The highest version of TLS.', tlsVersion),
-      MinVersion: keep('The lowest version of TLS.', tlsVersion),
-      CipherSuites: keep('The cipher suites, for TLS 1.2 and older.', list(text())),
-    }),
+    ruled(
+      object({
+        Certificates: keep(
+          'The certificates that the listener presents.',
+          list(certificateReference),
+        ),
+        MaxVersion: keep('The highest version of TLS.', tlsVersion),
+        MinVersion: keep('The lowest version of TLS.', tlsVersion),
+        CipherSuites: keep('The cipher suites, for TLS 1.2 and older.', list(text())),
+      }),
+      ...gatewayTlsRules,
+    ),
   ),
   Override: given('What requests must fulfil whatever their routes demand.', policy),
   Default: given('What requests must fulfil where their routes demand nothing.', policy),
@@ -76,7 +86,10 @@ export const apiGateway = defineKind(
       'TLS settings of the gateway, a feature of later releases that this server lacks.',
       later,
     ),
-    Listeners: keep('The ports of the gateway.', neededList(listener)),
+    Listeners: keep(
+      'The ports of the gateway.',
+      neededList(ruled(listener, noHostOfTcp), { unique: true }),
+    ),
     Status: drop('What the server reports about the gateway. It is accepted and not kept.', free()),
     Meta: metaField,
   },
@@ -120,7 +133,7 @@ function* nameProblems(listeners: readonly Listener[]): Iterable<Problem> {
   const seen = new Set<string>();
   for (const [i, { Name: name }] of listeners.entries()) {
     const quoted = JSON.stringify(name);
-    if (!isListenerName.test(name)) {
+    if (!listenerName.fits(name)) {
       yield problem(
         `listener name ${quoted} is invalid, must be at least 1 character and contain only letters, numbers, or dashes, in lower case`,
         'Listeners',
@@ -161,13 +174,13 @@ function* listenerProblems(one: Listener, ...path: Path): Iterable<Problem> {
       'Protocol',
     );
   }
-  if (protocol === 'tcp' && host !== '') {
+  if (!noHostOfTcp.holds(one)) {
     yield problem('hostname specification is not supported when using TCP', ...path, 'Hostname');
   }
   if (port < 1 || port > 65_535) {
     yield problem(`listener port ${port} not in the range 1-65535`, ...path, 'Port');
   }
-  if (host.replace(/^\*\./, '').includes('*')) {
+  if (!hostname.fits(host)) {
     yield problem(
       `host ${JSON.stringify(host)} is not valid, a wildcard specifier is only allowed as the left-most label`,
       ...path,
@@ -179,12 +192,7 @@ function* listenerProblems(one: Listener, ...path: Path): Iterable<Problem> {
   for (const [i, reference] of (tls.Certificates ?? []).entries()) {
     yield* referenceProblems(reference, ...path, 'TLS', 'Certificates', i);
   }
-  const fault = tlsProblem(
-    { min: tls.MinVersion, max: tls.MaxVersion, suites: tls.CipherSuites },
-    '',
-    ...path,
-    'TLS',
-  );
+  const fault = tlsProblem(tls, '', ...path, 'TLS');
   if (fault !== undefined) yield fault;
 }
 

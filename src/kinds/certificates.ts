@@ -1,44 +1,59 @@
 /** `inline-certificate` and `file-system-certificate`. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { keep, text } from '../languages/fields.js';
-import { isAddress, isDomainName, metaField, metaProblems } from './common.js';
+import { keep, text, textLike } from '../languages/fields.js';
+import { metaField, metaProblems } from './common.js';
 import { defineKind } from './definition.js';
+import { isAddress, isDomainName } from './host-names.js';
 import { OF_MESH } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 
 /** Minimum size of an RSA key in bits, as in Consul. Shorter keys are not secure. */
 const RSA_BITS_MIN = 2048;
-const fields = {
-  Certificate: keep('The certificate as PEM, or the file that holds it.', text()),
-  PrivateKey: keep('The private key as PEM, or the file that holds it.', text()),
-  Meta: metaField,
-};
+/** The line that begins a PEM block, with its label. */
+const PEM_BEGIN = '-----BEGIN ([A-Z0-9 ]+)-----';
+const pem = textLike(PEM_BEGIN, { limits: { needed: true } });
 
 /**
  * The kind `file-system-certificate`. It names files on the disks of the gateways, so the server
  * cannot check their contents.
  */
-export const fileSystemCertificate = defineKind('file-system-certificate', fields, {
-  says: 'A certificate and its key in files on the disks of the gateways.',
-  permissions: OF_MESH,
-  *validate(entry) {
-    if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');
-    yield* metaProblems(entry.Meta);
+export const fileSystemCertificate = defineKind(
+  'file-system-certificate',
+  {
+    Certificate: keep('The file that holds the certificate.', text()),
+    PrivateKey: keep('The file that holds the private key.', text()),
+    Meta: metaField,
   },
-});
+  {
+    says: 'A certificate and its key in files on the disks of the gateways.',
+    permissions: OF_MESH,
+    *validate(entry) {
+      if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');
+      yield* metaProblems(entry.Meta);
+    },
+  },
+);
 
 /** The kind `inline-certificate`. The certificate and its private key must match. */
-export const inlineCertificate = defineKind('inline-certificate', fields, {
-  says: 'A certificate and its key. Only those who may write the entry see the key.',
-  permissions: OF_MESH,
-  secrets: ['PrivateKey'],
-  *validate(entry) {
-    if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');
-    yield* metaProblems(entry.Meta);
-    const fault = pairProblem(entry.Certificate, entry.PrivateKey);
-    if (fault !== undefined) yield fault;
+export const inlineCertificate = defineKind(
+  'inline-certificate',
+  {
+    Certificate: keep('The certificate as PEM.', pem),
+    PrivateKey: keep('The private key as PEM.', pem),
+    Meta: metaField,
   },
-});
+  {
+    says: 'A certificate and its key. Only those who may write the entry see the key.',
+    permissions: OF_MESH,
+    secrets: ['PrivateKey'],
+    *validate(entry) {
+      if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');
+      yield* metaProblems(entry.Meta);
+      const fault = pairProblem(entry.Certificate, entry.PrivateKey);
+      if (fault !== undefined) yield fault;
+    },
+  },
+);
 
 /** Returns the first problem of a certificate and its key. */
 function pairProblem(certificatePem: string, keyPem: string): Problem | undefined {
@@ -71,7 +86,7 @@ function pairProblem(certificatePem: string, keyPem: string): Problem | undefine
 
 /** Returns the first PEM block of a text with its label, such as `CERTIFICATE`. */
 function firstBlock(pem: string): { label: string; pem: string } | undefined {
-  const label = /-----BEGIN ([A-Z0-9 ]+)-----/.exec(pem);
+  const label = new RegExp(PEM_BEGIN).exec(pem);
   if (label?.[1] === undefined) return undefined;
   const ending = `-----END ${label[1]}-----`;
   const end = pem.indexOf(ending, label.index);

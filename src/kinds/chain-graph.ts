@@ -11,12 +11,11 @@ import {
   redirected,
   type Target,
 } from './chain.js';
-import type { ProxyDefaults } from './proxy-defaults.js';
-import type { ServiceDefaults } from './service-defaults.js';
+import { entryOf } from './entry-types.js';
 import type { ServiceResolver } from './service-resolver.js';
 import type { ServiceRouter } from './service-router.js';
 import type { ServiceSplitter } from './service-splitter.js';
-import type { ConfigEntry, Kind } from './types.js';
+import type { Kind } from './types.js';
 
 /** Where a chain is evaluated. */
 export interface ChainPlace {
@@ -122,7 +121,7 @@ class GraphBuilder {
   }
 
   #start(service: string): string {
-    const router = this.#entries.get('service-router', service) as ServiceRouter | undefined;
+    const router = entryOf(this.#entries, 'service-router', service);
     if (router === undefined) return this.#forward(service, '');
     const routes = (router.Routes ?? []).map((route) => this.#route(service, route));
     const { namespace } = this.#place;
@@ -142,9 +141,7 @@ class GraphBuilder {
   /** Returns the splitter of a service, or its resolver if it has none or a subset is named. */
   #forward(service: string, subset: string): string {
     const splitter =
-      subset === ''
-        ? (this.#entries.get('service-splitter', service) as ServiceSplitter | undefined)
-        : undefined;
+      subset === '' ? entryOf(this.#entries, 'service-splitter', service) : undefined;
     return splitter === undefined
       ? this.#resolve({ service, subset, datacenter: '', peer: '' })
       : this.#split(splitter);
@@ -228,14 +225,14 @@ class GraphBuilder {
   }
 
   #meshGateway(service: string): object {
-    const own = this.#entries.get('service-defaults', service) as ServiceDefaults | undefined;
-    const all = this.#entries.get('proxy-defaults', 'global') as ProxyDefaults | undefined;
+    const own = entryOf(this.#entries, 'service-defaults', service);
+    const all = entryOf(this.#entries, 'proxy-defaults', 'global');
     const Mode = own?.MeshGateway?.Mode ?? all?.MeshGateway?.Mode;
     return Mode === undefined ? {} : { Mode };
   }
 
   #resolver(service: string): ServiceResolver | undefined {
-    return this.#entries.get('service-resolver', service) as ServiceResolver | undefined;
+    return entryOf(this.#entries, 'service-resolver', service);
   }
 
   /** Returns a service as its entries spell it, otherwise as it was first named. */
@@ -244,7 +241,7 @@ class GraphBuilder {
     const known = this.#spellings.get(lower);
     if (known !== undefined) return known;
     const entry = SPELLED_BY.map((kind) => this.#entries.get(kind, service)).find(Boolean);
-    const spelling = (entry as ConfigEntry | undefined)?.Name ?? service;
+    const spelling = entry?.Name ?? service;
     this.#spellings.set(lower, spelling);
     return spelling;
   }

@@ -7,16 +7,15 @@
  * Every stage is optional. Compiling a chain checks that its entries are consistent and returns the
  * services in which it ends.
  */
+import { entryOf } from './entry-types.js';
 import type { ProxyDefaults } from './proxy-defaults.js';
-import type { ServiceDefaults } from './service-defaults.js';
 import { hasSubset, type ServiceResolver } from './service-resolver.js';
-import type { ServiceRouter } from './service-router.js';
 import type { ServiceSplitter } from './service-splitter.js';
-import type { Kind } from './types.js';
+import type { ConfigEntry, Kind } from './types.js';
 
 /** The entries that a chain is compiled from. */
 export interface ChainEntries {
-  get(kind: Kind, name: string): unknown;
+  get(kind: Kind, name: string): ConfigEntry | undefined;
 }
 
 /** A compiled discovery chain. */
@@ -66,9 +65,9 @@ export function defaultProtocol(defaults: ProxyDefaults | undefined): string {
 
 /** The protocol of the service's own entry (tcp if empty), otherwise that of the proxy defaults. */
 function protocolOf(entries: ChainEntries, service: string): string {
-  const own = entries.get('service-defaults', service) as ServiceDefaults | undefined;
+  const own = entryOf(entries, 'service-defaults', service);
   if (own !== undefined) return own.Protocol || 'tcp';
-  return defaultProtocol(entries.get('proxy-defaults', 'global') as ProxyDefaults | undefined);
+  return defaultProtocol(entryOf(entries, 'proxy-defaults', 'global'));
 }
 
 /**
@@ -156,7 +155,7 @@ class Compiler {
 
   compile(): Chain {
     const service = this.#service;
-    const router = this.#entries.get('service-router', service) as ServiceRouter | undefined;
+    const router = entryOf(this.#entries, 'service-router', service);
     if (router !== undefined) {
       this.#routes = true;
       this.#startsAt = 'router';
@@ -187,9 +186,7 @@ class Compiler {
   #forward(service: string, subset: string, path: readonly string[]): void {
     this.#step();
     const splitter =
-      subset === ''
-        ? (this.#entries.get('service-splitter', service) as ServiceSplitter | undefined)
-        : undefined;
+      subset === '' ? entryOf(this.#entries, 'service-splitter', service) : undefined;
     if (splitter === undefined) this.#resolve({ service, subset, datacenter: '', peer: '' }, true);
     else this.#split(splitter, path);
   }
@@ -255,7 +252,7 @@ class Compiler {
   }
 
   #checkExternal(service: string, resolver: ServiceResolver | undefined): void {
-    const defaults = this.#entries.get('service-defaults', service) as ServiceDefaults | undefined;
+    const defaults = entryOf(this.#entries, 'service-defaults', service);
     if ((defaults?.ExternalSNI ?? '') === '') return;
     let what: string;
     if (resolver?.Redirect !== undefined) what = 'redirects';
@@ -268,7 +265,7 @@ class Compiler {
   }
 
   #resolver(service: string): ServiceResolver | undefined {
-    const resolver = this.#entries.get('service-resolver', service) as ServiceResolver | undefined;
+    const resolver = entryOf(this.#entries, 'service-resolver', service);
     if (resolver !== undefined) this.#resolvers.add(resolver);
     return resolver;
   }

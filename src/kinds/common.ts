@@ -12,9 +12,11 @@ import {
   percentage,
   positiveDuration,
   text,
+  textLike,
   uint32,
   whole,
 } from '../languages/fields.js';
+import { atMostOne } from '../languages/rules.js';
 import { type Problem, problem } from './problems.js';
 
 /** The path of a field in an entry: member names and list positions. */
@@ -30,11 +32,14 @@ export const textOr = (value: string, values: readonly string[]): ReturnType<typ
  * An admin partition. The only one is `default`, which is stored as the empty text. The kinds
  * refuse any other.
  */
-export const partition = text({ change: (value) => (value === 'default' ? '' : value) });
+export const partition = text({
+  change: (value) => (value === 'default' ? '' : value),
+  values: ['', 'default'],
+});
 
 const META_LIMITS = { count: 64, key: 128, value: 512 };
 /** `Meta`: free metadata. metaProblems checks its limits. */
-export const meta = map(text(), META_LIMITS);
+const meta = map(text(), META_LIMITS);
 /** The member `Meta` of an entry. */
 export const metaField = omit('Labels, for users alone.', meta);
 
@@ -227,78 +232,42 @@ export function* methodProblems(
   }
 }
 
-const path = text({ limits: { pattern: '^(/|$)' } });
+const path = textLike('^(/|$)');
 /** The three ways to match the path of a request. */
 export const pathMatch = {
   PathExact: omit('The whole path of a request.', path, 'path_exact'),
   PathPrefix: omit('The beginning of the path of a request.', path, 'path_prefix'),
   PathRegex: omit('A regular expression for the path of a request.', text(), 'path_regex'),
 };
+/** At most one of the three is set. */
+export const onePath = atMostOne('PathExact', 'PathPrefix', 'PathRegex');
 /** Checks that at most one of the three is set, and that the first two start with a slash. */
 export function* pathMatchProblems(
   match: Infer<typeof pathMatch>,
   at: { readonly field: string; readonly whole: string },
-  ...path: Path
+  ...place: Path
 ): Iterable<Problem> {
-  const { PathExact: exact, PathPrefix: prefix, PathRegex: regex } = match;
-  if (exact !== undefined && !exact.startsWith('/')) {
+  const { PathExact: exact, PathPrefix: prefix } = match;
+  if (exact !== undefined && !path.fits(exact)) {
     yield problem(
       `${at.field}PathExact doesn't start with '/': ${JSON.stringify(exact)}`,
-      ...path,
+      ...place,
       'PathExact',
     );
   }
-  if (prefix !== undefined && !prefix.startsWith('/')) {
+  if (prefix !== undefined && !path.fits(prefix)) {
     yield problem(
       `${at.field}PathPrefix doesn't start with '/': ${JSON.stringify(prefix)}`,
-      ...path,
+      ...place,
       'PathPrefix',
     );
   }
-  if (countGiven(exact, prefix, regex) > 1) {
+  if (!onePath.holds(match)) {
     yield problem(
       `${at.whole} should only contain at most one of PathExact, PathPrefix, or PathRegex`,
-      ...path,
+      ...place,
     );
   }
-}
-
-/** Counts the values that are not undefined. */
-export const countGiven = (...values: unknown[]): number =>
-  values.filter((value) => value !== undefined).length;
-
-/**
- * Whether the text is a DNS name as gateways accept it: labels of letters, digits, `-`, `_` and
- * `*`. The caller checks where `*` stands.
- */
-export function isDomainName(name: string): boolean {
-  if (name.length === 0 || name.length > 254) return false;
-  const labels = (name.endsWith('.') ? name.slice(0, -1) : name).split('.');
-  return labels.every((label) => /^[A-Za-z0-9_*-]{1,63}$/.test(label));
-}
-
-/** Whether the text is an IPv4 or IPv6 address. */
-export function isAddress(value: string): boolean {
-  if (/^(\d{1,3}\.){3}\d{1,3}$/.test(value)) {
-    return value.split('.').every((part) => Number(part) <= 255 && !/^0\d/.test(part));
-  }
-  return value.includes(':') && isIpv6(value);
-}
-
-function isIpv6(value: string): boolean {
-  const halves = value.split('::');
-  if (halves.length > 2) return false;
-  const groups = (part: string): string[] => (part === '' ? [] : part.split(':'));
-  const parts = halves.flatMap(groups);
-  const last = parts.at(-1);
-  let size = parts.length;
-  if (last?.includes('.')) {
-    if (!isAddress(last)) return false;
-    parts.pop();
-    size += 1;
-  }
-  if (!parts.every((part) => /^[0-9A-Fa-f]{1,4}$/.test(part))) return false;
-  return halves.length === 2 ? size <= 7 : size === 8;
 }
 
 /** Connection and request limits of an upstream. */

@@ -17,14 +17,11 @@ import {
   defaultProtocol,
   isHttpLike,
 } from './chain.js';
+import { entryOf, ofKind } from './entry-types.js';
 import type { ExportedServices } from './exported-services.js';
-import type { IngressGateway } from './ingress-gateway.js';
-import type { Mesh } from './mesh.js';
 import { providerRefusal } from './provider-rules.js';
-import type { ProxyDefaults } from './proxy-defaults.js';
 import { routedServices } from './routes.js';
 import type { ServiceDefaults } from './service-defaults.js';
-import type { ServiceIntentions } from './service-intentions.js';
 import { target } from './targets.js';
 import type { ConfigEntry, EntryId, EntryLookup, Kind } from './types.js';
 
@@ -64,20 +61,17 @@ export function affectedServices(change: Change, lookup: EntryLookup): ReadonlyM
 }
 
 const changesDefaultProtocol = ({ before, after }: Change): boolean =>
-  defaultProtocol(before as ProxyDefaults | undefined) !==
-  defaultProtocol(after as ProxyDefaults | undefined);
+  defaultProtocol(ofKind('proxy-defaults', before)) !==
+  defaultProtocol(ofKind('proxy-defaults', after));
 
 /** Chains depend only on the Protocol and the presence of the ExternalSNI of service-defaults. */
 function changesService({ before, after }: Change, lookup: EntryLookup): boolean {
-  const standard = (): string =>
-    defaultProtocol(lookup.get('proxy-defaults', 'global') as ProxyDefaults | undefined);
+  const standard = (): string => defaultProtocol(entryOf(lookup, 'proxy-defaults', 'global'));
   const facts = (entry: ServiceDefaults | undefined): string =>
     entry === undefined
       ? `${standard()} false`
       : `${entry.Protocol || 'tcp'} ${entry.ExternalSNI !== undefined}`;
-  return (
-    facts(before as ServiceDefaults | undefined) !== facts(after as ServiceDefaults | undefined)
-  );
+  return facts(ofKind('service-defaults', before)) !== facts(ofKind('service-defaults', after));
 }
 
 function* everyService(lookup: EntryLookup): Iterable<string> {
@@ -131,7 +125,7 @@ function ownProblem(
   }
   const mode = 'MutualTLSMode';
   if (after[mode] === 'permissive' && before?.[mode] !== 'permissive') {
-    const mesh = lookup.get('mesh', 'mesh') as Mesh | undefined;
+    const mesh = entryOf(lookup, 'mesh', 'mesh');
     if (mesh?.AllowEnablingPermissiveMutualTLS !== true) {
       return refusal(
         'invalid',
@@ -205,7 +199,7 @@ class CrossEntryValidator {
 
   /** A listener must have the protocol of its services. */
   #listenerFault(gateway: string, chain: Chain): string | undefined {
-    const entry = this.#lookup.get('ingress-gateway', gateway) as IngressGateway | undefined;
+    const entry = entryOf(this.#lookup, 'ingress-gateway', gateway);
     const own = this.#change.kind === 'ingress-gateway';
     for (const { Protocol: protocol, Services: services } of entry?.Listeners ?? []) {
       if (protocol === chain.protocol) continue;
@@ -232,7 +226,7 @@ class CrossEntryValidator {
   /** Permissions match HTTP requests, so the destination must have an HTTP protocol. */
   #ofIntentions(name: string, protocol: string): Refusal | undefined {
     if (isHttpLike(protocol)) return undefined;
-    const entry = this.#lookup.get('service-intentions', name) as ServiceIntentions | undefined;
+    const entry = entryOf(this.#lookup, 'service-intentions', name);
     if (!entry?.Sources?.some(({ Permissions }) => Permissions !== undefined)) return undefined;
     return this.#refuse(
       `service ${quoted(entry.Name)} has protocol ${quoted(protocol)}, ` +
@@ -304,9 +298,7 @@ class CrossEntryValidator {
   }
 
   #exported(): Exports {
-    this.#exports ??= new Exports(
-      this.#lookup.get('exported-services', 'default') as ExportedServices | undefined,
-    );
+    this.#exports ??= new Exports(entryOf(this.#lookup, 'exported-services', 'default'));
     return this.#exports;
   }
 
@@ -339,7 +331,7 @@ class CrossEntryValidator {
 /** Yields the services that an ingress-gateway names, without wildcards. */
 function* servicesOf(entry: ConfigEntry): Iterable<string> {
   const seen = new Set<string>();
-  for (const { Services: services } of (entry as unknown as IngressGateway).Listeners ?? []) {
+  for (const { Services: services } of ofKind('ingress-gateway', entry)?.Listeners ?? []) {
     for (const { Name: name } of services ?? []) {
       if (name === '*' || seen.has(name)) continue;
       seen.add(name);

@@ -1,5 +1,14 @@
 /** The definition of a kind: all that the server knows about it, in one place. */
-import { type Fields, type Infer, keep, object, type Type, text } from '../languages/fields.js';
+import {
+  type Fields,
+  type Infer,
+  keep,
+  object,
+  type Rule,
+  type Type,
+  text,
+} from '../languages/fields.js';
+import { ruled } from '../languages/rules.js';
 import type { Permissions } from './permissions.js';
 import type { PAUSE, Problem } from './problems.js';
 
@@ -31,6 +40,8 @@ interface Rules<T> {
   readonly secrets?: readonly (keyof T & string)[];
   /** Whether the server computes a Status for its entries (gateway-status.ts). */
   readonly hasStatus?: boolean;
+  /** Rules between the members of an entry, which `validate` asks. */
+  readonly rules?: readonly Rule[];
   /** Whether a refusal lists all problems, not only the first. */
   readonly reportsAll?: boolean;
   /** Last step to the normal form, for what depends on several fields. */
@@ -70,7 +81,7 @@ export function defineKind<K extends string, F extends Fields>(
   fields: F,
   rules: Rules<EntryOf<F>>,
 ): KindDefinition<EntryOf<F>, K> {
-  const { onlyName = '' } = rules;
+  const { onlyName = '', rules: between = [] } = rules;
   const head: Head = {
     Kind: keep('The kind of the entry.', text({ values: [kind], limits: { needed: true } })),
     Name: keep(
@@ -81,12 +92,13 @@ export function defineKind<K extends string, F extends Fields>(
   return {
     kind,
     says: rules.says,
-    type: object<Head & F>({ ...head, ...fields }, rules.normalise),
+    type: ruled(object<Head & F>({ ...head, ...fields }, rules.normalise), ...between),
     permissions: rules.permissions,
     scope: rules.scope ?? 'namespace',
     onlyName,
     secrets: rules.secrets ?? [],
     hasStatus: rules.hasStatus ?? false,
+    rules: between,
     reportsAll: rules.reportsAll ?? false,
     forwards: rules.forwardsTo !== undefined,
     namesProviders: rules.providers !== undefined,

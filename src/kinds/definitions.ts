@@ -38,8 +38,10 @@ const ALL = [
   terminatingGateway,
 ] as const;
 
+/** The definition of some kind, with its own fields. */
+export type AnyDefinition = (typeof ALL)[number];
 /** The name of a kind. */
-export type Kind = (typeof ALL)[number]['kind'];
+export type Kind = AnyDefinition['kind'];
 /** The names of all kinds, in alphabetical order. */
 export const KINDS: readonly Kind[] = ALL.map(({ kind }) => kind);
 
@@ -48,7 +50,7 @@ export type AnyKind = KindDefinition<ConfigEntry, Kind>;
 
 // Each definition has its own entry type. The cast makes them one table, which is safe because
 // definitionOf returns the definition of the entry's own kind.
-const DEFINITIONS = new Map(
+const DEFINITIONS: ReadonlyMap<string, AnyKind> = new Map(
   (ALL as unknown as readonly AnyKind[]).map((definition) => [definition.kind, definition]),
 );
 
@@ -56,7 +58,7 @@ const DEFINITIONS = new Map(
 export const definitionOf = (kind: Kind): AnyKind => DEFINITIONS.get(kind)!;
 
 /** Whether the text names a kind. */
-export const isKind = (text: string): text is Kind => DEFINITIONS.has(text as Kind);
+export const isKind = (text: string): text is Kind => DEFINITIONS.has(text);
 
 /** Whether entries of a kind exist once for the whole cluster. They belong to `default`. */
 export const isClusterWide = (kind: Kind): boolean => definitionOf(kind).scope === 'cluster';

@@ -11,11 +11,14 @@ import {
   omit,
   text,
 } from '../languages/fields.js';
+import { among, not, rule, ruled } from '../languages/rules.js';
 import { metaField, metaProblems, partition } from './common.js';
 import { defineKind } from './definition.js';
 import { OF_MESH } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 
+const namedDefault = rule('The name is default.', among('Name', 'default'));
+const onePeer = rule('The peer is not a wildcard.', not(among('Peer', '*')));
 const consumer = object({
   Peer: omit('The peer that may use the service.', text(), 'peer', 'peer_name'),
   Partition: omit('An admin partition. The only one is default.', partition),
@@ -28,7 +31,7 @@ const consumer = object({
 const exported = object({
   Name: keep('The service. `*` stands for all.', neededText),
   Namespace: drop('The namespace of the service. It is accepted and not kept.', text()),
-  Consumers: keep('Who may use the service.', neededList(consumer)),
+  Consumers: keep('Who may use the service.', neededList(ruled(consumer, onePeer))),
 });
 
 /** The kind `exported-services`. Its only entry is `default`. */
@@ -38,8 +41,9 @@ export const exportedServices = defineKind(
   {
     says: 'The services that peers may use.',
     permissions: OF_MESH,
+    rules: [namedDefault],
     *validate(entry) {
-      if (entry.Name !== 'default') {
+      if (!namedDefault.holds(entry)) {
         yield problem('exported-services Name must be "default"', 'Name');
       }
       yield* metaProblems(entry.Meta);
@@ -75,10 +79,8 @@ function* serviceProblems(service: Normal<typeof exported>, i: number): Iterable
   }
 }
 
-function* consumerFaults({
-  Peer: peer,
-  Partition: partition,
-}: Normal<typeof consumer>): Iterable<string> {
+function* consumerFaults(value: Normal<typeof consumer>): Iterable<string> {
+  const { Peer: peer, Partition: partition } = value;
   if (peer !== undefined && partition !== undefined) {
     yield 'must define at most one of Peer, Partition, or SamenessGroup';
   }
@@ -86,5 +88,5 @@ function* consumerFaults({
   if (partition !== undefined) {
     yield 'Partition: partitions are a feature that this server does not have; name a Peer';
   }
-  if (peer === '*') yield 'exporting to all peers (wildcard) is not supported';
+  if (!onePeer.holds(value)) yield 'exporting to all peers (wildcard) is not supported';
 }

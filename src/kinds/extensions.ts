@@ -3,12 +3,13 @@
 import {
   boolean,
   free,
-  jsonKind,
+  isObject,
   keep,
   list,
   type Normal,
   object,
   text,
+  textLike,
 } from '../languages/fields.js';
 import type { Path } from './common.js';
 import { type Problem, problem } from './problems.js';
@@ -17,6 +18,12 @@ const EXTENSIONS = [
   ...['builtin/lua', 'builtin/aws/lambda', 'builtin/property-override'],
   ...['builtin/wasm', 'builtin/ext-authz', 'builtin/otel-access-logging'],
 ] as const;
+
+const CONSTRAINT = '\\s*(?:=|!=|>|<|>=|<=|~>)?\\s*v?\\d+(?:\\.\\d+)*(?:[-+~][0-9A-Za-z.+~-]*)?\\s*';
+/** A list of version constraints such as `>= 1.15, < 2`. It may be empty. */
+const constraints = textLike(`^(?:${CONSTRAINT}(?:,${CONSTRAINT})*)?$`);
+/** Maximum number of characters of constraints. */
+const CONSTRAINTS_LENGTH_MAX = 256;
 
 const extension = object({
   Name: keep(
@@ -30,13 +37,13 @@ const extension = object({
   Arguments: keep('The arguments of the extension.', free()),
   ConsulVersion: keep(
     'The versions of the server with which it is used, such as ">= 1.16".',
-    text(),
+    constraints,
     'consul_version',
     'consulversion',
   ),
   EnvoyVersion: keep(
     'The versions of Envoy with which it is used.',
-    text(),
+    constraints,
     'envoy_version',
     'envoyversion',
   ),
@@ -59,8 +66,9 @@ export function* extensionProblems(
       continue;
     }
     for (const field of ['EnvoyVersion', 'ConsulVersion'] as const) {
-      if (!isConstraint(value[field])) {
-        yield problem(`${at}.${field}: Malformed constraint: ${value[field]}`, ...path, field);
+      const given = value[field];
+      if (given.length > CONSTRAINTS_LENGTH_MAX || !constraints.fits(given)) {
+        yield problem(`${at}.${field}: Malformed constraint: ${given}`, ...path, field);
       }
     }
     const rules = BUILT_IN.get(value.Name);
@@ -76,13 +84,6 @@ export function* extensionProblems(
       yield problem(`${at}[${value.Name}]: ${message}`, ...path, 'Arguments');
     }
   }
-}
-
-/** Whether the text is a list of version constraints such as `>= 1.15, < 2`. It may be empty. */
-function isConstraint(value: string): boolean {
-  if (value === '') return true;
-  const one = /^\s*(?:=|!=|>|<|>=|<=|~>)?\s*v?\d+(?:\.\d+)*(?:[-+~][0-9A-Za-z.+~-]*)?\s*$/;
-  return value.length <= 256 && value.split(',').every((part) => one.test(part));
 }
 
 /** The arguments of an extension. Names match in any letter case; null counts as absent. */
@@ -106,13 +107,13 @@ class Arguments {
   /** Returns a member that is an object; undefined otherwise. */
   inner(name: string): Arguments | undefined {
     const value = this.get(name);
-    return jsonKind(value) === 'map' ? new Arguments(value as Record<string, unknown>) : undefined;
+    return isObject(value) ? new Arguments(value) : undefined;
   }
   /** Returns a list of objects. A single object counts as a list of one. */
   items(name: string): Arguments[] {
     const value = this.get(name);
     const items = Array.isArray(value) ? value : [value];
-    return items.filter((item) => jsonKind(item) === 'map').map((item) => new Arguments(item));
+    return items.filter(isObject).map((item) => new Arguments(item));
   }
 }
 

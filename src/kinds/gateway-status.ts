@@ -16,8 +16,10 @@ import {
   unresolved,
 } from './conditions.js';
 import type { Change } from './cross-entry-rules.js';
+import { isKind } from './definitions.js';
+import { type EntryOfKind, entryOf, ofKind } from './entry-types.js';
 import { providersNamed } from './references.js';
-import { type HttpRoute, parentsOf, routedServices } from './routes.js';
+import { parentsOf, routedServices } from './routes.js';
 import { target } from './targets.js';
 import type { ConfigEntry, EntryId, EntryLookup, Kind } from './types.js';
 
@@ -54,7 +56,7 @@ export function settleGateways(
     if (entry !== undefined) statuses.push({ id: route, status: status.ofRoute(entry) });
   }
   for (const name of gateways) {
-    const entry = lookup.get('api-gateway', name) as unknown as ApiGateway | undefined;
+    const entry = entryOf(lookup, 'api-gateway', name);
     bound.push({ name, entry: entry && status.bound(entry) });
     if (entry === undefined) continue;
     statuses.push({ id: { kind: 'api-gateway', name }, status: status.ofGateway(entry) });
@@ -136,7 +138,7 @@ class GatewayStatus {
     return this.#status(route, [this.#routeAccepted(route), ...bindings, ...refs]);
   }
 
-  ofGateway(gateway: ApiGateway): Status {
+  ofGateway(gateway: EntryOfKind<'api-gateway'>): Status {
     const missing = this.#missingReferences(gateway);
     const untimed = [gatewayAccepted([...missing.values()])];
     for (const { Name: section, Protocol: protocol } of gateway.Listeners ?? []) {
@@ -152,7 +154,7 @@ class GatewayStatus {
           : conditionOf('Conflicted', 'False', 'NoConflict', NO_CONFLICT, place),
       );
     }
-    return this.#status(gateway as unknown as ConfigEntry, untimed);
+    return this.#status(gateway, untimed);
   }
 
   /** Returns the bound-api-gateway of a gateway. */
@@ -164,9 +166,7 @@ class GatewayStatus {
         Name: route.Name,
         SectionName: '',
       }));
-      const certificates = (TLS.Certificates ?? []).filter(
-        (one) => this.#lookup.get(one.Kind as Kind, one.Name) !== undefined,
-      );
+      const certificates = (TLS.Certificates ?? []).filter((one) => this.#exists(one));
       return {
         Name,
         Routes: routes.length > 0 ? routes : null,
@@ -180,13 +180,12 @@ class GatewayStatus {
         services.set(service, references);
       }
     }
-    const entry: BoundApiGateway = {
+    return {
       Kind: 'bound-api-gateway',
       Name: gateway.Name,
       Listeners: listeners,
       Services: Object.fromEntries([...services].sort(([a], [b]) => (a < b ? -1 : 1))),
-    };
-    return entry as unknown as ConfigEntry;
+    } satisfies BoundApiGateway & ConfigEntry;
   }
 
   /** Returns the routes bound to a gateway, in order of kind and name. */
@@ -235,7 +234,7 @@ class GatewayStatus {
   #binding(route: ConfigEntry, parent: { Name: string; SectionName: string }): UntimedCondition {
     const { Name: name, SectionName: section } = parent;
     const place = { Kind: 'api-gateway', Name: name, SectionName: section };
-    const gateway = this.#lookup.get('api-gateway', name) as unknown as ApiGateway | undefined;
+    const gateway = entryOf(this.#lookup, 'api-gateway', name);
     if (gateway === undefined) {
       return conditionOf('Bound', 'False', 'GatewayNotFound', 'gateway was not found', place);
     }
@@ -262,7 +261,7 @@ class GatewayStatus {
   /** Returns the listeners that accept a route. */
   #listenersFor(route: ConfigEntry, gateway: ApiGateway, section: string): string[] {
     const protocol = route.Kind === 'tcp-route' ? 'tcp' : 'http';
-    const hosts = (route as unknown as HttpRoute).Hostnames ?? [];
+    const hosts = ofKind('http-route', route)?.Hostnames ?? [];
     return (gateway.Listeners ?? [])
       .filter((one) => section === '' || one.Name === section)
       .filter((one) => one.Protocol === protocol)
@@ -311,6 +310,10 @@ class GatewayStatus {
       : 'route protocol does not match targeted service protocol';
   }
 
+  #exists({ Kind: kind, Name: name }: { readonly Kind: string; readonly Name: string }): boolean {
+    return isKind(kind) && this.#lookup.get(kind, name) !== undefined;
+  }
+
   /** Returns what each listener names and does not exist: a provider, else a certificate. */
   #missingReferences(gateway: ApiGateway): ReadonlyMap<string, Missing> {
     const known = this.#missing.get(gateway.Name);
@@ -319,9 +322,7 @@ class GatewayStatus {
     this.#missing.set(gateway.Name, missing);
     for (const listener of gateway.Listeners ?? []) {
       const provider = this.#missingProvider(providersOfListener(listener));
-      const certificate = (listener.TLS.Certificates ?? []).find(
-        (one) => this.#lookup.get(one.Kind as Kind, one.Name) === undefined,
-      );
+      const certificate = (listener.TLS.Certificates ?? []).find((one) => !this.#exists(one));
       if (provider !== undefined) missing.set(listener.Name, { provider });
       else if (certificate) missing.set(listener.Name, { certificate: certificate.Name });
     }
@@ -337,6 +338,7 @@ class GatewayStatus {
 
   /** Sorts the conditions. A condition that did not change keeps its LastTransitionTime. */
   #status(entry: ConfigEntry, untimed: readonly UntimedCondition[]): Status {
+    // The server alone writes a Status: bodies lose theirs.
     const before = (entry['Status'] as Status | undefined)?.Conditions ?? [];
     const past = new Map(before.map((one) => [place(one), one]));
     const conditions = untimed.map((condition) => {

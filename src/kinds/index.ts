@@ -1,7 +1,7 @@
 /** The kinds: decodes, normalises and checks the entries that clients send. */
 import { distance } from 'fastest-levenshtein';
 import { type Refusal, refusal } from '../errors.js';
-import { jsonKind } from '../languages/fields.js';
+import { isObject, jsonKind } from '../languages/fields.js';
 import { ENTRY_NAME_MAX, isLonger } from './common.js';
 import type { EntryContext } from './definition.js';
 import { definitionOf, isKind, KINDS } from './definitions.js';
@@ -42,6 +42,7 @@ export function* decodeInSteps(body: unknown, context: EntryContext): Generator<
   const definition = definitionOf(found);
   const report = new Report();
   const home = definition.scope === 'cluster' ? 'default' : context.namespace;
+  // kindOf has found the kind in it, so it is an object.
   const fields = ownFields(body as Record<string, unknown>, { ...context, home }, report);
   const entry = definition.type.decode(fields, report);
   yield;
@@ -84,14 +85,11 @@ function isSpelledAs(normal: unknown, stored: unknown): boolean {
   if (stored === null || typeof stored !== 'object') return (normal === null) === (stored === null);
   if (normal === null || typeof normal !== 'object') return false;
   if (Array.isArray(normal) !== Array.isArray(stored)) return false;
-  const [ours, theirs] = [Object.entries(normal), Object.entries(stored)];
-  const present = ours.filter(([, value]) => value !== undefined);
+  const theirs = new Map<string, unknown>(Object.entries(stored));
+  const present = Object.entries(normal).filter(([, value]) => value !== undefined);
   return (
-    present.length === theirs.length &&
-    present.every(
-      ([key, value]) =>
-        Object.hasOwn(stored, key) && isSpelledAs(value, (stored as Record<string, unknown>)[key]),
-    )
+    present.length === theirs.size &&
+    present.every(([key, value]) => theirs.has(key) && isSpelledAs(value, theirs.get(key)))
   );
 }
 
@@ -102,9 +100,9 @@ function kindOf(body: unknown): Kind | Refusal {
   if (body !== null && jsonKind(body) !== 'map') {
     return decoding(`'' expected a map, got '${jsonKind(body)}'`);
   }
-  const fields = body as Record<string, unknown> | null;
-  const key = ['Kind', 'kind'].find((name) => fields !== null && Object.hasOwn(fields, name));
-  if (fields === null || key === undefined) {
+  const fields = isObject(body) ? body : {};
+  const key = ['Kind', 'kind'].find((name) => Object.hasOwn(fields, name));
+  if (key === undefined) {
     return decoding('Payload does not contain a kind/Kind key at the top level');
   }
   const kind = fields[key];

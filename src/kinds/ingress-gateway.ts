@@ -11,25 +11,40 @@ import {
   neededText,
   object,
   omit,
+  type Rule,
   text,
+  textLike,
   uint32,
   whole,
 } from '../languages/fields.js';
 import {
-  changesHeaders,
+  all,
+  among,
+  any,
+  every,
+  holds,
+  inside,
+  needs,
+  not,
+  rule,
+  ruled,
+  set,
+  when,
+} from '../languages/rules.js';
+import {
   headerChanges,
   healthCheckProblems,
-  isDomainName,
   metaField,
   metaProblems,
   type Path,
   passiveHealthCheck,
 } from './common.js';
 import { defineKind } from './definition.js';
+import { HOST_NAME, isDomainName } from './host-names.js';
 import { OF_GATEWAY } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 import { target } from './targets.js';
-import { tlsFields, tlsProblem } from './tls.js';
+import { tlsFields, tlsProblem, tlsRules } from './tls.js';
 
 const PROTOCOLS = ['tcp', 'http', 'http2', 'grpc'];
 
@@ -37,16 +52,47 @@ const sds = object({
   ClusterName: omit('The Envoy cluster that serves certificates over SDS.', text(), 'cluster_name'),
   CertResource: omit('The name of the certificate at that cluster.', text(), 'cert_resource'),
 });
-const gatewayTls = object({
-  Enabled: keep('Whether listeners take TLS.', boolean),
-  SDS: given('Where the certificates come from, in place of the built-in CA.', sds),
-  ...tlsFields,
-});
+const clusterOfResource = needs('CertResource', 'ClusterName');
+const resourceOfCluster = needs('ClusterName', 'CertResource');
+/** TLS settings of a gateway or a listener. `between` are the rules of their source. */
+const tlsWith = (between: Rule) =>
+  ruled(
+    object({
+      Enabled: keep('Whether listeners take TLS.', boolean),
+      SDS: given(
+        'Where the certificates come from, in place of the built-in CA.',
+        ruled(sds, between),
+      ),
+      ...tlsFields,
+    }),
+    ...tlsRules,
+  );
+// A listener may leave the cluster, and a service both, to what is around it.
+const gatewayTls = tlsWith(clusterOfResource);
+const listenerTls = tlsWith(resourceOfCluster);
+
+const hasChanges = any(set('Add'), set('Set'), set('Remove'));
+const noRequestHeaders = not(inside('RequestHeaders', hasChanges));
+const noResponseHeaders = not(inside('ResponseHeaders', hasChanges));
+const oneName = not(among('Name', '*'));
+const noHosts = not(set('Hosts'));
+const plainTcp = rule(
+  'Services of the protocol tcp have one name, no Hosts and no changes of headers.',
+  when(
+    among('Protocol', 'tcp'),
+    every('Services', all(oneName, noHosts, noRequestHeaders, noResponseHeaders)),
+  ),
+);
+const wildcardWithoutHosts = rule('The wildcard service has no Hosts.', any(oneName, noHosts));
+const hostsOfCertificate = rule(
+  'TLS.SDS.CertResource needs Hosts.',
+  when(inside('TLS', inside('SDS', set('CertResource'))), set('Hosts')),
+);
 const service = object({
   Name: keep('The service. `*` stands for all of the protocol of the listener.', neededText),
   Hosts: keep(
     'The host names of requests for the service. By default they follow from its name.',
-    list(text()),
+    list(textLike(HOST_NAME)),
   ),
   TLS: given(
     'TLS settings of this service.',
@@ -82,8 +128,11 @@ const listener = object({
     'The protocol of the listener.',
     text({ change: (value) => value.toLowerCase() || 'tcp', values: ['', ...PROTOCOLS] }),
   ),
-  TLS: given('TLS settings of this listener.', gatewayTls),
-  Services: keep('The services behind the listener.', neededList(service)),
+  TLS: given('TLS settings of this listener.', listenerTls),
+  Services: keep(
+    'The services behind the listener.',
+    neededList(ruled(service, wildcardWithoutHosts, hostsOfCertificate), { unique: true }),
+  ),
 });
 const defaults = object({
   MaxConnections: keep(
@@ -110,7 +159,10 @@ export const ingressGateway = defineKind(
   'ingress-gateway',
   {
     TLS: keep('TLS settings of all listeners.', gatewayTls),
-    Listeners: keep('The ports of the gateway, and what is behind them.', list(listener)),
+    Listeners: keep(
+      'The ports of the gateway, and what is behind them.',
+      list(ruled(listener, plainTcp), { unique: true }),
+    ),
     Defaults: given('Limits of all services of the gateway.', defaults),
     Meta: metaField,
   },
@@ -129,7 +181,7 @@ export const ingressGateway = defineKind(
         yield problem('Name is required: object missing primary index', 'Name');
       }
       yield* metaProblems(entry.Meta);
-      const fault = gatewayTlsProblem(entry.TLS, 'TLS');
+      const fault = tlsProblem(entry.TLS, '', 'TLS');
       if (fault !== undefined) yield fault;
       yield* healthCheckProblems(
         entry.Defaults?.PassiveHealthCheck,
@@ -147,16 +199,6 @@ export const ingressGateway = defineKind(
     },
   },
 );
-/** A normalised `ingress-gateway` entry. */
-export type IngressGateway = Normal<typeof ingressGateway.type>;
-
-const gatewayTlsProblem = (tls: GatewayTls | undefined, ...path: Path): Problem | undefined =>
-  tlsProblem(
-    { min: tls?.TLSMinVersion, max: tls?.TLSMaxVersion, suites: tls?.CipherSuites },
-    '',
-    ...path,
-  );
-
 function* listenerProblems(one: Listener, gateway: GatewayTls, ...path: Path): Iterable<Problem> {
   const on = `(listener on port ${one.Port})`;
   const say = (message: string, ...more: Path): Problem =>
@@ -168,7 +210,7 @@ function* listenerProblems(one: Listener, gateway: GatewayTls, ...path: Path): I
       'Protocol',
     );
   }
-  const fault = gatewayTlsProblem(one.TLS, ...path, 'TLS');
+  const fault = tlsProblem(one.TLS, '', ...path, 'TLS');
   if (fault !== undefined) yield fault;
   const services = one.Services ?? [];
   if (services.length === 0) {
@@ -204,26 +246,26 @@ function* serviceProblems(value: Service, one: Listener, ...path: Path): Iterabl
     problem(`${message} ${on}`, ...path, field);
   if (one.Protocol === 'tcp') {
     const changed = [
-      ['request', 'RequestHeaders'],
-      ['response', 'ResponseHeaders'],
+      ['request', 'RequestHeaders', noRequestHeaders],
+      ['response', 'ResponseHeaders', noResponseHeaders],
     ] as const;
-    for (const [word, field] of changed) {
-      if (!changesHeaders(value[field])) continue;
+    for (const [word, field, unchanged] of changed) {
+      if (holds(unchanged, value)) continue;
       yield problem(
         `${word} headers only valid for http, http2 and grpc protocols (service ${JSON.stringify(value.Name)} on listener on port ${one.Port})`,
         ...path,
         field,
       );
     }
-    if (value.Name === '*') {
+    if (!holds(oneName, value)) {
       yield say("Wildcard service name is only valid for protocol = 'http'", 'Name');
     }
-    if ((value.Hosts ?? []).length > 0) {
+    if (!holds(noHosts, value)) {
       yield say('Associating hosts to a service is not supported for the tcp protocol', 'Hosts');
     }
   }
   if (value.Name === '') yield say('Service name cannot be blank', 'Name');
-  if (value.Name === '*' && (value.Hosts ?? []).length > 0) {
+  if (!wildcardWithoutHosts.holds(value)) {
     yield say('Associating hosts to a wildcard service is not supported', 'Hosts');
   }
   yield* healthCheckProblems(value.PassiveHealthCheck, ...path, 'PassiveHealthCheck');
@@ -246,7 +288,7 @@ function* sdsProblems(
   const place: Path = [...path, 'TLS', 'SDS'];
   const clusterNeeded = 'TLS.SDS.ClusterName is required if CertResource is set';
   const resourceNeeded = 'TLS.SDS.CertResource is required if ClusterName is set';
-  if (outer.CertResource !== undefined && outer.ClusterName === undefined) {
+  if (!clusterOfResource.holds(outer)) {
     yield problem(clusterNeeded, 'TLS', 'SDS');
   }
   if (
@@ -256,7 +298,7 @@ function* sdsProblems(
   ) {
     yield problem(`${resourceNeeded} for gateway ${on}`, 'TLS', 'SDS');
   }
-  if (inner.ClusterName !== undefined && inner.CertResource === undefined) {
+  if (!resourceOfCluster.holds(inner)) {
     yield problem(`${resourceNeeded} for listener ${on}`, ...place);
   }
   const listenerCluster = inner.ClusterName ?? outer.ClusterName;
@@ -265,7 +307,7 @@ function* sdsProblems(
   }
   if (own.CertResource === undefined) return;
   const who = `(service ${JSON.stringify(value.Name)} on listener on port ${one.Port})`;
-  if ((value.Hosts ?? []).length === 0) {
+  if (!hostsOfCertificate.holds(value)) {
     yield problem(
       `A service specifying TLS.SDS.CertResource must have at least one item in Hosts ${who}`,
       ...place,

@@ -16,7 +16,8 @@ import {
   whole,
   whole64,
 } from '../languages/fields.js';
-import { countGiven, metaField, metaProblems, nameProblems, type Path } from './common.js';
+import { exactlyOne, ruled } from '../languages/rules.js';
+import { metaField, metaProblems, nameProblems, type Path } from './common.js';
 import { defineKind } from './definition.js';
 import { OF_JWT_PROVIDER } from './permissions.js';
 import { type Problem, problem } from './problems.js';
@@ -26,6 +27,7 @@ const DISCOVERY_TYPES = ['STRICT_DNS', 'STATIC', 'LOGICAL_DNS', 'EDS', 'ORIGINAL
 /** Seconds by which the clocks of issuer and proxy may differ by default, as in Envoy. */
 const CLOCK_SKEW_S = 30;
 
+const oneAuthority = exactlyOne('Filename', 'EnvironmentVariable', 'InlineString', 'InlineBytes');
 const trustedCa = object({
   Filename: omit('The file of the certificates.', text()),
   EnvironmentVariable: omit(
@@ -37,6 +39,7 @@ const trustedCa = object({
   // base64
   InlineBytes: omit('The certificates in base64.', text(), 'inline_bytes'),
 });
+const oneCertificateSource = exactlyOne('CaCertificateProviderInstance', 'TrustedCA');
 const tlsCertificates = object({
   CaCertificateProviderInstance: given(
     'A provider of certificates that Envoy knows.',
@@ -50,7 +53,11 @@ const tlsCertificates = object({
     }),
     'ca_certificate_provider_instance',
   ),
-  TrustedCA: given('The certificates themselves, from one source.', trustedCa, 'trusted_ca'),
+  TrustedCA: given(
+    'The certificates themselves, from one source.',
+    ruled(trustedCa, oneAuthority),
+    'trusted_ca',
+  ),
 });
 const remoteKeys = object({
   URI: omit('Where the key set is fetched.', neededText),
@@ -91,7 +98,7 @@ const remoteKeys = object({
       ),
       TLSCertificates: given(
         'The certificates that the server is checked with.',
-        tlsCertificates,
+        ruled(tlsCertificates, oneCertificateSource),
         'tls_certificates',
       ),
       ConnectTimeout: omit(
@@ -103,16 +110,22 @@ const remoteKeys = object({
     'jwks_cluster',
   ),
 });
+const oneLocation = exactlyOne('Local', 'Remote');
+const oneLocalSource = exactlyOne('JWKS', 'Filename');
 const keySet = object({
   Local: given(
     'A key set that proxies have already.',
-    object({
-      JWKS: omit('The key set in base64.', text()),
-      Filename: omit('The file of the key set on the disks of the proxies.', text()),
-    }),
+    ruled(
+      object({
+        JWKS: omit('The key set in base64.', text()),
+        Filename: omit('The file of the key set on the disks of the proxies.', text()),
+      }),
+      oneLocalSource,
+    ),
   ),
   Remote: given('A key set that proxies fetch.', remoteKeys),
 });
+const oneCarrier = exactlyOne('Header', 'QueryParam', 'Cookie');
 const location = object({
   Header: given(
     'A header that carries the token.',
@@ -137,12 +150,16 @@ const location = object({
 export const jwtProvider = defineKind(
   'jwt-provider',
   {
-    JSONWebKeySet: given('The keys that tokens are checked with.', keySet, 'json_web_key_set'),
+    JSONWebKeySet: given(
+      'The keys that tokens are checked with.',
+      ruled(keySet, oneLocation),
+      'json_web_key_set',
+    ),
     Issuer: omit('The issuer that tokens must name.', text()),
     Audiences: omit('The audiences of which a token must name one.', list(text())),
     Locations: omit(
       'Where requests carry the token. By default the header Authorization.',
-      list(location),
+      list(ruled(location, oneCarrier)),
     ),
     Forwarding: given(
       'A header in which the payload of a token is forwarded.',
@@ -202,11 +219,11 @@ function* keySetProblems(keys: Normal<typeof keySet> | undefined): Iterable<Prob
     return;
   }
   const { Local: local, Remote: remote } = keys;
-  if (countGiven(local, remote) !== 1) {
+  if (!oneLocation.holds(keys)) {
     yield problem('must specify exactly one of Local or Remote JSON Web key set', ...path);
   }
   if (local !== undefined) {
-    if (countGiven(local.JWKS, local.Filename) !== 1) {
+    if (!oneLocalSource.holds(local)) {
       const message = 'must specify exactly one of String or filename for local keyset';
       yield problem(message, ...path, 'Local');
     }
@@ -264,26 +281,26 @@ function* negativeProblems(
 }
 
 function* certificateProblems(
-  { CaCertificateProviderInstance: instance, TrustedCA: ca }: Normal<typeof tlsCertificates>,
+  certificates: Normal<typeof tlsCertificates>,
   ...path: Path
 ): Iterable<Problem> {
-  if (countGiven(instance, ca) !== 1) {
+  if (!oneCertificateSource.holds(certificates)) {
     yield problem(
       'must specify exactly one of: CaCertificateProviderInstance or TrustedCA ' +
         "for JWKS' TLSCertificates",
       ...path,
     );
   }
+  const { TrustedCA: ca } = certificates;
   if (ca === undefined) return;
-  const { Filename, EnvironmentVariable, InlineString, InlineBytes } = ca;
-  if (countGiven(Filename, EnvironmentVariable, InlineString, InlineBytes) !== 1) {
+  if (!oneAuthority.holds(ca)) {
     yield problem(
       'must specify exactly one of: Filename, EnvironmentVariable, InlineString or InlineBytes ' +
         "for JWKS' TrustedCA",
       ...[...path, 'TrustedCA'],
     );
   }
-  if (!isBase64(InlineBytes)) {
+  if (!isBase64(ca.InlineBytes)) {
     const message = 'InlineBytes must be valid base64 encoded string';
     yield problem(message, ...path, 'TrustedCA', 'InlineBytes');
   }
@@ -295,23 +312,19 @@ function isBase64(value = ''): boolean {
   return plain.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(plain);
 }
 
-function* locationProblems(
-  { Header, QueryParam, Cookie }: Normal<typeof location>,
-  i: number,
-): Iterable<Problem> {
-  const places = [
-    ['Header', 'header', Header],
-    ['QueryParam', 'query param', QueryParam],
-    ['Cookie', 'cookie', Cookie],
-  ] as const;
-  const used = places.filter(([, , place]) => place !== undefined);
-  if (used.length !== 1) {
+function* locationProblems(one: Normal<typeof location>, i: number): Iterable<Problem> {
+  if (!oneCarrier.holds(one)) {
     const message = 'must set exactly one of: JWT location header, query param or cookie';
     yield problem(message, 'Locations', i);
     return;
   }
-  for (const [member, what, place] of used) {
-    if (place?.Name !== undefined) continue;
+  const places = [
+    ['Header', 'header'],
+    ['QueryParam', 'query param'],
+    ['Cookie', 'cookie'],
+  ] as const;
+  for (const [member, what] of places) {
+    if (one[member] === undefined || one[member].Name !== undefined) continue;
     yield problem(`JWT location ${what} name must be specified`, 'Locations', i, member, 'Name');
   }
 }

@@ -3,32 +3,33 @@ import { given, list, type Normal, neededText, object, omit, text } from '../lan
 import type { Path } from './common.js';
 import { type Problem, problem } from './problems.js';
 
-const providers = list(
-  object({
-    Name: omit('The name of a jwt-provider.', neededText),
-    VerifyClaims: omit(
-      'The claims that the token must have.',
-      list(
-        object({
-          Path: omit('The names that lead to the claim.', list(text())),
-          Value: omit('The value of the claim, or one of its values.', text()),
-        }),
-      ),
-      'verify_claims',
+const provider = object({
+  Name: omit('The name of a jwt-provider.', neededText),
+  VerifyClaims: omit(
+    'The claims that the token must have.',
+    list(
+      object({
+        Path: omit('The names that lead to the claim.', list(text())),
+        Value: omit('The value of the claim, or one of its values.', text()),
+      }),
     ),
-  }),
-);
+    'verify_claims',
+  ),
+});
 
 /** A token of any of the providers, with all the claims named beside it. */
 export const jwtRequirement = object({
-  Providers: omit('The providers of which one must have issued the token.', providers),
+  Providers: omit('The providers of which one must have issued the token.', list(provider)),
 });
 /** A normalised requirement. */
 export type JwtRequirement = Normal<typeof jwtRequirement>;
 
 /** The same for api-gateways and their routes, where a given list must not be empty. */
 export const gatewayJwt = object({
-  Providers: given('The providers of which one must have issued the token.', providers),
+  Providers: given(
+    'The providers of which one must have issued the token.',
+    list(provider, { min: 1 }),
+  ),
 });
 
 /** Yields the names of the providers of a requirement. */

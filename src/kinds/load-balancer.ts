@@ -11,6 +11,7 @@ import {
   text,
   uint32,
 } from '../languages/fields.js';
+import { all, among, excludes, needs, not, rule, ruled, set, when } from '../languages/rules.js';
 import type { Path } from './common.js';
 import { type Problem, problem } from './problems.js';
 
@@ -18,24 +19,51 @@ const POLICIES = ['', 'random', 'round_robin', 'least_request', 'ring_hash', 'ma
 const HASH_POLICIES = ['ring_hash', 'maglev'];
 const HASH_FIELDS = ['header', 'cookie', 'query_parameter'];
 
+const ringOfRingHash = rule(
+  'RingHashConfig is for the policy ring_hash.',
+  when(set('RingHashConfig'), among('Policy', 'ring_hash')),
+);
+const choicesOfLeastRequest = rule(
+  'LeastRequestConfig is for the policy least_request.',
+  when(set('LeastRequestConfig'), among('Policy', 'least_request')),
+);
+const hashesOfHashing = rule(
+  'HashPolicies are for the policies ring_hash and maglev.',
+  when(set('HashPolicies'), among('Policy', ...HASH_POLICIES)),
+);
+
+const sourceOrField = excludes('SourceIP', 'Field');
+const sourceOrValue = excludes('SourceIP', 'FieldValue');
+const valueOfField = needs('Field', 'FieldValue');
+const fieldOfValue = needs('FieldValue', 'Field');
+const cookieSettings = rule(
+  'CookieConfig is for the field cookie.',
+  when(set('CookieConfig'), among('Field', 'cookie')),
+);
+const sessionOrTtl = rule(
+  'A cookie of a session has no TTL.',
+  not(all(set('Session'), set('TTL'))),
+);
 const hashPolicy = object({
   Field: omit('What is hashed.', text({ values: ['', ...HASH_FIELDS] })),
   FieldValue: omit('The name of the header, cookie or query parameter.', text(), 'field_value'),
   CookieConfig: given(
     'The cookie that is set where a request has none.',
-    object({
-      Session: omit('Whether the cookie ends with the session of the client.', boolean),
-      TTL: omit('How long the cookie lasts.', duration),
-      Path: omit('The path of the cookie.', text()),
-    }),
+    ruled(
+      object({
+        Session: omit('Whether the cookie ends with the session of the client.', boolean),
+        TTL: omit('How long the cookie lasts.', duration),
+        Path: omit('The path of the cookie.', text()),
+      }),
+      sessionOrTtl,
+    ),
     'cookie_config',
   ),
   SourceIP: omit('Whether the address of the client is hashed.', boolean, 'source_ip'),
   Terminal: omit('Whether policies that follow are left out once this one gives a hash.', boolean),
 });
 
-/** The field `LoadBalancer`. */
-export const loadBalancer = object({
+const balancer = object({
   Policy: omit('How an instance is chosen for a request.', text({ values: POLICIES })),
   RingHashConfig: given(
     'Settings of ring_hash.',
@@ -66,10 +94,14 @@ export const loadBalancer = object({
   ),
   HashPolicies: omit(
     'What is hashed, for ring_hash and maglev.',
-    list(hashPolicy),
+    list(
+      ruled(hashPolicy, sourceOrField, sourceOrValue, valueOfField, fieldOfValue, cookieSettings),
+    ),
     'hash_policies',
   ),
 });
+/** The field `LoadBalancer`. */
+export const loadBalancer = ruled(balancer, ringOfRingHash, choicesOfLeastRequest, hashesOfHashing);
 
 /** Checks a `LoadBalancer`; undefined is accepted. */
 export function* loadBalancerProblems(
@@ -88,13 +120,9 @@ export function* loadBalancerProblems(
       ...path,
       field,
     );
-  if (value.RingHashConfig !== undefined && policy !== 'ring_hash') {
-    yield incompatible('RingHashConfig');
-  }
-  if (value.LeastRequestConfig !== undefined && policy !== 'least_request') {
-    yield incompatible('LeastRequestConfig');
-  }
-  if (value.HashPolicies !== undefined && !HASH_POLICIES.includes(policy)) {
+  if (!ringOfRingHash.holds(value)) yield incompatible('RingHashConfig');
+  if (!choicesOfLeastRequest.holds(value)) yield incompatible('LeastRequestConfig');
+  if (!hashesOfHashing.holds(value)) {
     yield problem(
       `Bad LoadBalancer configuration: HashPolicies specified for non-hash-based Policy: ${quoted}`,
       ...path,
@@ -110,26 +138,27 @@ export function* loadBalancerProblems(
 }
 
 function* hashPolicyFaults(one: Normal<typeof hashPolicy>): Iterable<[string, string]> {
-  const { Field: field, FieldValue: value, CookieConfig: cookie, SourceIP: source } = one;
+  const { Field: field, CookieConfig: cookie } = one;
   const quoted = JSON.stringify(field ?? '');
   if (field !== undefined && !HASH_FIELDS.includes(field)) {
     yield [`${quoted} is not a supported field`, 'Field'];
   }
-  if (source === true && field !== undefined) {
+  if (!sourceOrField.holds(one)) {
     yield [`A single hash policy cannot hash both a source address and a ${quoted}`, 'SourceIP'];
   }
-  if (source === true && value !== undefined) {
+  if (!sourceOrValue.holds(one)) {
     yield ['A FieldValue cannot be specified when hashing SourceIP', 'FieldValue'];
   }
-  if (field !== undefined && value === undefined) {
+  if (!valueOfField.holds(one)) {
     yield [`Field ${quoted} was specified without a FieldValue`, 'FieldValue'];
   }
-  if (field === undefined && value !== undefined) {
+  if (!fieldOfValue.holds(one)) {
     yield ['FieldValue requires a Field to apply to', 'Field'];
   }
-  if (cookie === undefined) return;
-  if (field !== 'cookie') yield [`cookie_config provided for ${quoted}`, 'CookieConfig'];
-  if (cookie.Session === true && cookie.TTL !== undefined) {
+  if (!cookieSettings.holds(one)) {
+    yield [`cookie_config provided for ${quoted}`, 'CookieConfig'];
+  }
+  if (cookie !== undefined && !sessionOrTtl.holds(cookie)) {
     yield ['a session cookie cannot have an associated TTL', 'CookieConfig'];
   }
 }

@@ -1,6 +1,6 @@
 /** `mesh`: settings of the whole mesh. */
 
-import { boolean, given, keep, type Normal, object, omit, text } from '../languages/fields.js';
+import { boolean, given, keep, object, omit, text } from '../languages/fields.js';
 import { metaField, metaProblems } from './common.js';
 import { defineKind } from './definition.js';
 import { OPEN_TO_READ } from './permissions.js';
@@ -121,17 +121,7 @@ export const mesh = defineKind(
         ['Outgoing', 'error in outgoing TLS configuration: '],
       ] as const;
       for (const [direction, prefix] of directions) {
-        const settings = entry.TLS?.[direction];
-        const fault = tlsProblem(
-          {
-            min: settings?.TLSMinVersion,
-            max: settings?.TLSMaxVersion,
-            suites: settings?.CipherSuites,
-          },
-          prefix,
-          'TLS',
-          direction,
-        );
+        const fault = tlsProblem(entry.TLS?.[direction], prefix, 'TLS', direction);
         if (fault !== undefined) yield fault;
       }
       const actions = entry.HTTP?.Incoming?.RequestNormalization;
@@ -140,9 +130,6 @@ export const mesh = defineKind(
     },
   },
 );
-/** A normalised `mesh` entry. */
-export type Mesh = Normal<typeof mesh.type>;
-
 type ActionField = 'PathWithEscapedSlashesAction' | 'HeadersWithUnderscoresAction';
 function* actionProblems(
   field: ActionField,

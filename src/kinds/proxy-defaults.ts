@@ -12,6 +12,7 @@ import {
   omit,
   text,
 } from '../languages/fields.js';
+import { among, atMostOne, rule, ruled, set, when } from '../languages/rules.js';
 import {
   expose,
   meshGateway,
@@ -33,6 +34,9 @@ const SOCKET_DIRECTORY = 'envoy_hcp_metrics_bind_socket_dir';
 /** Maximum number of characters, as in Consul: operating systems limit the path of a socket. */
 const SOCKET_DIRECTORY_MAX = 70;
 
+const fileNeedsPath = rule('Type file needs Path.', when(among('Type', 'file'), set('Path')));
+const pathNeedsFile = rule('Path needs Type file.', when(set('Path'), among('Type', 'file')));
+const oneLogFormat = atMostOne('JSONFormat', 'TextFormat');
 const accessLogs = object({
   Enabled: omit('Whether proxies log connections and requests.', boolean),
   DisableListenerLogs: omit(
@@ -66,7 +70,10 @@ function withoutLonelyLists(config: Record<string, unknown>): Record<string, unk
 }
 
 const fields = {
-  Config: keep('Settings that proxies read by name, such as protocol.', free(withoutLonelyLists)),
+  Config: keep(
+    'Settings that proxies read by name, such as protocol.',
+    free(withoutLonelyLists, { [SOCKET_DIRECTORY]: SOCKET_DIRECTORY_MAX }),
+  ),
   Mode: omit('How proxies take the outbound connections of their services.', proxyMode),
   TransparentProxy: keep(
     'Settings of the transparent mode.',
@@ -80,7 +87,11 @@ const fields = {
   ),
   MeshGateway: keep('How connections use mesh gateways.', meshGateway, 'mesh_gateway'),
   Expose: keep('Paths that proxies expose outside the mesh.', expose),
-  AccessLogs: keep('The logs of connections and requests.', accessLogs, 'access_logs'),
+  AccessLogs: keep(
+    'The logs of connections and requests.',
+    ruled(accessLogs, fileNeedsPath, pathNeedsFile, oneLogFormat),
+    'access_logs',
+  ),
   EnvoyExtensions: omit('Built-in extensions of all proxies.', envoyExtensions, 'envoy_extensions'),
   FailoverPolicy: given(
     'In which order failover tries its targets.',
@@ -162,21 +173,21 @@ export function* localityProblems(
 }
 
 function* accessLogProblems(logs: Normal<typeof accessLogs>): Iterable<Problem> {
-  const { Type: type = '', Path: path, JSONFormat: json, TextFormat: format } = logs;
+  const { Type: type = '', JSONFormat: json } = logs;
   if (!LOG_TYPES.includes(type)) {
     yield problem(`invalid access log type: ${type}`, 'AccessLogs', 'Type');
   }
-  if (type === 'file' && path === undefined) {
+  if (!fileNeedsPath.holds(logs)) {
     yield problem('path must be specified when using file type access logs', 'AccessLogs', 'Path');
   }
-  if (json !== undefined && format !== undefined) {
+  if (!oneLogFormat.holds(logs)) {
     yield problem(
       'cannot specify both access log JSONFormat and TextFormat',
       'AccessLogs',
       'TextFormat',
     );
   }
-  if (type !== 'file' && path !== undefined) {
+  if (!pathNeedsFile.holds(logs)) {
     yield problem('path is only valid for file type access logs', 'AccessLogs', 'Path');
   }
   const why = json === undefined ? undefined : jsonFault(json);

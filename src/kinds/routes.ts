@@ -14,12 +14,13 @@ import {
   nullable,
   object,
   text,
+  textLike,
   uint32,
   whole,
 } from '../languages/fields.js';
+import { among, any, like, rule, ruled } from '../languages/rules.js';
 import {
   httpMethodOrAny,
-  isDomainName,
   isHttpMethod,
   metaField,
   metaProblems,
@@ -27,6 +28,8 @@ import {
   textOr,
 } from './common.js';
 import { defineKind } from './definition.js';
+import { ofKind } from './entry-types.js';
+import { isDomainName, PLAIN_NAME } from './host-names.js';
 import { gatewayJwt, gatewayJwtProblems, providersOf } from './jwt.js';
 import { OF_MESH } from './permissions.js';
 import { type Problem, problem } from './problems.js';
@@ -95,6 +98,10 @@ const responseFilters = object({
 const HEADER_MATCHES = ['present', 'exact', 'prefix', 'suffix', 'regex'];
 const PATH_MATCHES = ['exact', 'prefix', 'regex'];
 const QUERY_MATCHES = ['present', 'exact', 'regex'];
+const absolutePath = rule(
+  'Value starts with a slash if Match is exact or prefix.',
+  any(among('Match', '', 'regex'), like('Value', '^/')),
+);
 const match = object({
   Headers: keep(
     'Conditions on headers.',
@@ -112,16 +119,19 @@ const match = object({
   Method: keep('The HTTP method. Empty means all.', httpMethodOrAny),
   Path: keep(
     'A condition on the path.',
-    object(
-      {
-        Match: keep(
-          'How the path is compared. Empty matches every path.',
-          text({ values: ['', ...PATH_MATCHES] }),
-        ),
-        Value: keep('The path that is compared.', text()),
-      },
-      // A path without a match type matches every path.
-      (path) => (path.Match === '' ? { Match: 'prefix', Value: '/' } : path),
+    ruled(
+      object(
+        {
+          Match: keep(
+            'How the path is compared. Empty matches every path.',
+            text({ values: ['', ...PATH_MATCHES] }),
+          ),
+          Value: keep('The path that is compared.', text()),
+        },
+        // A path without a match type matches every path.
+        (path) => (path.Match === '' ? { Match: 'prefix', Value: '/' } : path),
+      ),
+      absolutePath,
     ),
   ),
   Query: keep(
@@ -147,7 +157,7 @@ const routedService = object({
   Filters: keep('What is changed in requests to the service.', filters),
   ResponseFilters: keep('What is changed in responses of the service.', responseFilters),
 });
-const rule = object({
+const routeRule = object({
   Filters: keep('What is changed in requests of the rule.', filters),
   ResponseFilters: keep('What is changed in responses of the rule.', responseFilters),
   Matches: keep('The requests of the rule. One match suffices.', list(match)),
@@ -158,11 +168,11 @@ const rule = object({
 export const httpRoute = defineKind(
   'http-route',
   {
-    Parents: keep('The gateways to which the route binds.', list(parent)),
-    Rules: keep('Which requests go to which services.', list(rule)),
+    Parents: keep('The gateways to which the route binds.', list(parent, { unique: true })),
+    Rules: keep('Which requests go to which services.', list(routeRule)),
     Hostnames: keep(
       'The host names of the requests. By default all of the listener.',
-      list(text()),
+      list(textLike(PLAIN_NAME)),
     ),
     Meta: metaField,
     Status: drop('What the server reports about the route. It is accepted and not kept.', free()),
@@ -171,7 +181,7 @@ export const httpRoute = defineKind(
     says: 'HTTP requests of an api-gateway, and the services that take them.',
     permissions: OF_MESH,
     hasStatus: true,
-    names: (entry): Iterable<string> => routeTargets(servicesOfHttp(entry), entry.Parents),
+    names: (entry): Iterable<string> => routeTargets(servicesOf(entry.Rules), entry.Parents),
     *providers(entry) {
       for (const [{ JWT: jwt }] of filtersOf(entry)) yield* providersOf(jwt);
     },
@@ -202,17 +212,14 @@ export const httpRoute = defineKind(
     },
   },
 );
-/** A normalised `http-route` entry. */
-export type HttpRoute = Normal<typeof httpRoute.type>;
-
 /** The kind `tcp-route`. */
 export const tcpRoute = defineKind(
   'tcp-route',
   {
-    Parents: keep('The gateways to which the route binds.', list(parent)),
+    Parents: keep('The gateways to which the route binds.', list(parent, { unique: true })),
     Services: keep(
       'The service that takes the connections.',
-      list(object({ Name: keep('The name of the service.', text()) })),
+      list(object({ Name: keep('The name of the service.', text()) }), { max: 1 }),
     ),
     Meta: metaField,
     Status: drop('What the server reports about the route. It is accepted and not kept.', free()),
@@ -221,7 +228,7 @@ export const tcpRoute = defineKind(
     says: 'Connections of an api-gateway, and the service that takes them.',
     permissions: OF_MESH,
     hasStatus: true,
-    names: (entry): Iterable<string> => routeTargets(servicesOfTcp(entry), entry.Parents),
+    names: (entry): Iterable<string> => routeTargets(namesOf(entry.Services), entry.Parents),
     *validate(entry) {
       if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');
       yield* metaProblems(entry.Meta);
@@ -232,14 +239,11 @@ export const tcpRoute = defineKind(
     },
   },
 );
-/** A normalised `tcp-route` entry. */
-export type TcpRoute = Normal<typeof tcpRoute.type>;
-
 /** Yields the filters of the rules and of their services, each with the path of its owner. */
 function* filtersOf({
   Rules: rules,
 }: {
-  readonly Rules: readonly Normal<typeof rule>[] | null;
+  readonly Rules: readonly Normal<typeof routeRule>[] | null;
 }): Iterable<[Normal<typeof filters>, Path]> {
   for (const [i, { Filters: own, Services: services }] of (rules ?? []).entries()) {
     yield [own, ['Rules', i]];
@@ -251,16 +255,12 @@ function* filtersOf({
 
 type Named = { readonly Name: string };
 
-const namesOf = (services: readonly Named[]): string[] => [
-  ...new Set(services.map(({ Name: name }) => name)),
+const namesOf = (services: readonly Named[] | null | undefined): string[] => [
+  ...new Set((services ?? []).map(({ Name: name }) => name)),
 ];
-const servicesOfTcp = ({ Services }: { readonly Services: readonly Named[] | null }): string[] =>
-  namesOf(Services ?? []);
-const servicesOfHttp = ({
-  Rules,
-}: {
-  readonly Rules: readonly { readonly Services: readonly Named[] | null }[] | null;
-}): string[] => namesOf((Rules ?? []).flatMap(({ Services }) => Services ?? []));
+type Rules = readonly { readonly Services: readonly Named[] | null }[] | null | undefined;
+const servicesOf = (rules: Rules): string[] =>
+  namesOf((rules ?? []).flatMap(({ Services }) => Services ?? []));
 
 /** Returns the targets of a route: its services, and the gateways to which it asks to bind. */
 function routeTargets(services: readonly string[], parents: readonly Named[] | null): string[] {
@@ -271,12 +271,12 @@ function routeTargets(services: readonly string[], parents: readonly Named[] | n
 /** Returns the services of an http-route or tcp-route, each once, in order. */
 export const routedServices = (route: ConfigEntry): string[] =>
   route.Kind === 'tcp-route'
-    ? servicesOfTcp(route as unknown as TcpRoute)
-    : servicesOfHttp(route as unknown as HttpRoute);
+    ? namesOf(ofKind('tcp-route', route)?.Services)
+    : servicesOf(ofKind('http-route', route)?.Rules);
 
 /** Returns the gateways and listeners to which a route asks to bind. */
 export const parentsOf = (route: ConfigEntry): readonly Parent[] =>
-  (route as unknown as TcpRoute).Parents ?? [];
+  (ofKind('tcp-route', route) ?? ofKind('http-route', route))?.Parents ?? [];
 
 function* parentProblems(parents: readonly Parent[]): Iterable<Problem> {
   const seen = new Set<string>();
@@ -315,7 +315,7 @@ function* matchFaults(one: Normal<typeof match>): Iterable<[string, ...Path]> {
   const { Match: way, Value: value } = one.Path;
   if (!PATH_MATCHES.includes(way)) {
     yield ['Path, match type should be one of exact, prefix, or regex', 'Path', 'Match'];
-  } else if (way !== 'regex' && !value.startsWith('/')) {
+  } else if (!absolutePath.holds(one.Path)) {
     const message = `Path, ${way} type match doesn't start with '/': ${JSON.stringify(value)}`;
     yield [message, 'Path', 'Value'];
   }

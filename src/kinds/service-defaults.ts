@@ -6,18 +6,17 @@ import {
   list,
   type Normal,
   neededList,
-  neededText,
   object,
   omit,
   port,
   text,
+  textLike,
   whole,
 } from '../languages/fields.js';
+import { among, atMostOne, not, rule, ruled, set } from '../languages/rules.js';
 import {
   expose,
   healthCheckProblems,
-  isAddress,
-  isDomainName,
   lowerText,
   meshGateway,
   metaField,
@@ -33,12 +32,16 @@ import {
 } from './common.js';
 import { defineKind, type EntryOf } from './definition.js';
 import { envoyExtensions, extensionProblems } from './extensions.js';
+import { isAddress, isDomainName, NAME_OR_ADDRESS } from './host-names.js';
 import { OF_SERVICE } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 
 const PROTOCOLS = ['', 'tcp', 'http', 'http2', 'grpc'];
 const BALANCES = ['', 'exact_balance'];
 
+const noWildcard = rule('The name is not a wildcard.', not(among('Name', '*')));
+const named = rule('An override has a Name.', set('Name'));
+const unnamed = rule('The defaults have no Name.', not(set('Name')));
 const upstream = object({
   Name: omit('The upstream service. Only overrides have a name.', text()),
   Peer: keep('The peer from which the upstream is imported.', text()),
@@ -84,7 +87,10 @@ const upstream = object({
 type Upstream = Normal<typeof upstream>;
 
 const destination = object({
-  Addresses: omit('The IP addresses and host names of the destination.', neededList(neededText)),
+  Addresses: omit(
+    'The IP addresses and host names of the destination.',
+    neededList(textLike(NAME_OR_ADDRESS), { unique: true }),
+  ),
   Port: omit('The port of the destination.', port),
 });
 
@@ -142,8 +148,8 @@ const fields = {
   UpstreamConfig: given(
     'Settings of the connections from this service to its upstreams.',
     object({
-      Overrides: omit('Settings of single upstreams.', list(upstream)),
-      Defaults: given('Settings of all other upstreams.', upstream),
+      Overrides: omit('Settings of single upstreams.', list(ruled(upstream, named, noWildcard))),
+      Defaults: given('Settings of all other upstreams.', ruled(upstream, unnamed)),
     }),
     'upstream_config',
   ),
@@ -186,27 +192,29 @@ const fields = {
 /** A normalised `service-defaults` entry. */
 export type ServiceDefaults = EntryOf<typeof fields>;
 
+const upstreamsOrDestination = atMostOne('UpstreamConfig', 'Destination');
 /** The kind `service-defaults`. */
 export const serviceDefaults = defineKind('service-defaults', fields, {
   says: 'Settings of a service that hold for all of its instances.',
   permissions: OF_SERVICE,
+  rules: [noWildcard, upstreamsOrDestination],
   reportsAll: true,
   validate(entry) {
-    const alone = [...loneProblems(entry.Name, entry.MutualTLSMode)];
+    const alone = [...loneProblems(entry)];
     return alone.length > 0 ? alone.slice(0, 1) : allProblems(entry);
   },
 });
 
 /** Yields the problems that a refusal reports alone. */
-function* loneProblems(name: string, mode: string | undefined): Iterable<Problem> {
-  yield* nameProblems(name);
-  if (name === '*') {
+function* loneProblems(entry: ServiceDefaults): Iterable<Problem> {
+  yield* nameProblems(entry.Name);
+  if (!noWildcard.holds(entry)) {
     yield problem(
       'service-defaults name must be the name of a service, and not a wildcard',
       'Name',
     );
   }
-  yield* mutualTlsProblems(mode);
+  yield* mutualTlsProblems(entry.MutualTLSMode);
 }
 
 function* allProblems(entry: ServiceDefaults): Iterable<Problem> {
@@ -224,7 +232,7 @@ function* allProblems(entry: ServiceDefaults): Iterable<Problem> {
       'Protocol',
     );
   }
-  if (entry.UpstreamConfig !== undefined && entry.Destination !== undefined) {
+  if (!upstreamsOrDestination.holds(entry)) {
     yield problem(
       'UpstreamConfig and Destination are mutually exclusive for service defaults',
       'Destination',
@@ -255,13 +263,13 @@ function* prefixed(prefix: string, problems: Iterable<Problem>): Iterable<Proble
 }
 
 function* overrideProblems(override: Upstream, ...path: Path): Iterable<Problem> {
-  if (override.Name === undefined) yield problem('Name is required', ...path, 'Name');
-  if (override.Name === '*') yield problem('Wildcard name is not supported', ...path, 'Name');
+  if (!named.holds(override)) yield problem('Name is required', ...path, 'Name');
+  if (!noWildcard.holds(override)) yield problem('Wildcard name is not supported', ...path, 'Name');
   yield* upstreamProblems(override, ...path);
 }
 
 function* defaultsProblems(defaults: Upstream, ...path: Path): Iterable<Problem> {
-  if (defaults.Name !== undefined) yield problem('Name must be empty', ...path, 'Name');
+  if (!unnamed.holds(defaults)) yield problem('Name must be empty', ...path, 'Name');
   yield* upstreamProblems(defaults, ...path);
 }
 

@@ -6,24 +6,26 @@ import {
   given,
   keep,
   list,
+  map,
   type Normal,
   neededList,
   neededText,
   object,
   omit,
   text,
+  textLike,
   time,
   whole,
 } from '../languages/fields.js';
+import { any, atLeastOne, exactlyOne, not, rule, ruled, set, when } from '../languages/rules.js';
 import {
-  countGiven,
   httpMethod,
   isLonger,
-  meta,
   metaField,
   metaProblems,
   methodProblems,
   nameProblems,
+  onePath,
   type Path,
   pathMatch,
   pathMatchProblems,
@@ -38,6 +40,11 @@ const ACTIONS = ['allow', 'deny'];
 /** Maximum number of bytes of a description, as in Consul. */
 const DESCRIPTION_MAX = 512;
 
+const oneComparison = exactlyOne('Present', 'Exact', 'Prefix', 'Suffix', 'Contains', 'Regex');
+const caseOfText = rule(
+  'IgnoreCase is for Exact, Prefix, Suffix and Contains.',
+  when(set('IgnoreCase'), not(any(set('Present'), set('Regex')))),
+);
 const header = object({
   Name: keep('The name of the header.', neededText),
   Present: omit('Whether the header is there.', boolean),
@@ -51,17 +58,30 @@ const header = object({
 });
 const httpPermission = object({
   ...pathMatch,
-  Header: omit('Conditions on headers. All must hold.', list(header)),
-  Methods: omit('The HTTP methods of the requests. Empty means all.', list(httpMethod)),
+  Header: omit(
+    'Conditions on headers. All must hold.',
+    list(ruled(header, oneComparison, caseOfText)),
+  ),
+  Methods: omit(
+    'The HTTP methods of the requests. Empty means all.',
+    list(httpMethod, { unique: true }),
+  ),
 });
+const someCondition = atLeastOne(...Object.keys(httpPermission.fields));
+const conditionGiven = rule('HTTP is given.', set('HTTP'));
 const permission = object({
   Action: omit(
     'Whether the requests are allowed or denied.',
     text({ values: ACTIONS, limits: { needed: true } }),
   ),
-  HTTP: given('Which requests the permission concerns.', httpPermission),
+  HTTP: given(
+    'Which requests the permission concerns.',
+    ruled(httpPermission, onePath, someCondition),
+  ),
   JWT: given('The JSON Web Token that a request must carry.', jwtRequirement),
 });
+const actionOrPermissions = exactlyOne('Action', 'Permissions');
+const peer = textLike('^[^*]*$');
 const source = object({
   Name: keep('The service that connects. `*` stands for all.', neededText),
   Action: omit(
@@ -70,7 +90,7 @@ const source = object({
   ),
   Permissions: omit(
     'What is allowed or denied by request. The first one that matches decides.',
-    list(permission),
+    list(ruled(permission, conditionGiven)),
   ),
   Precedence: keep('How specific the source is. The server computes it.', whole()),
   LegacyID: drop(
@@ -82,7 +102,7 @@ const source = object({
   Description: omit('A text for people.', text({ limits: { bytesMax: DESCRIPTION_MAX } })),
   LegacyMeta: omit(
     'Labels of an intention of older releases. They are refused.',
-    meta,
+    map(text(), { count: 0 }),
     'legacy_meta',
   ),
   LegacyCreateTime: drop(
@@ -95,7 +115,7 @@ const source = object({
     time,
     'legacy_update_time',
   ),
-  Peer: omit('The peer from which the source is imported.', text()),
+  Peer: omit('The peer from which the source is imported.', peer),
   SamenessGroup: omit(
     'A sameness group. This server does not have them.',
     text(),
@@ -110,7 +130,10 @@ export const serviceIntentions = defineKind(
   'service-intentions',
   {
     JWT: given('The JSON Web Token that every request must carry.', jwtRequirement),
-    Sources: keep('Who may connect, and who may not.', neededList(source)),
+    Sources: keep(
+      'Who may connect, and who may not.',
+      neededList(ruled(source, actionOrPermissions), { unique: true }),
+    ),
     Meta: metaField,
   },
   {
@@ -145,9 +168,6 @@ export const serviceIntentions = defineKind(
     },
   },
 );
-/** A normalised `service-intentions` entry. */
-export type ServiceIntentions = Normal<typeof serviceIntentions.type>;
-
 /** 9 for an exact source and destination, 8 for any source, 6 for any destination, 5 for both. */
 function precedence(destination: string, from: string): number {
   if (destination === '*') return from === '*' ? 5 : 6;
@@ -181,7 +201,7 @@ function* sourceProblems(one: Source, destination: string, i: number): Iterable<
       'SamenessGroup',
     );
   }
-  if (one.Peer?.includes('*')) yield say("Peer: cannot use wildcard '*' in peer", 'Peer');
+  if (!peer.fits(one.Peer ?? '')) yield say("Peer: cannot use wildcard '*' in peer", 'Peer');
   if (isLonger(one.Description ?? '', DESCRIPTION_MAX)) {
     yield say(`Description exceeds maximum length ${DESCRIPTION_MAX}`, 'Description');
   }
@@ -191,7 +211,7 @@ function* sourceProblems(one: Source, destination: string, i: number): Iterable<
     if (!ACTIONS.includes(one.Action ?? '')) {
       yield say("Action must be set to 'allow' or 'deny'", 'Action');
     }
-  } else if (one.Action !== undefined) {
+  } else if (!actionOrPermissions.holds(one)) {
     yield say('Action must be omitted if Permissions are specified', 'Action');
   } else if (destination === '*') {
     yield say(
@@ -210,8 +230,8 @@ function* permissionProblems(value: Permission, at: string, ...path: Path): Iter
     yield problem(`${at}Action must be set to 'allow' or 'deny'`, ...path, 'Action');
   }
   yield* providerProblems(value.JWT, ...path, 'JWT');
-  const http = value.HTTP;
-  if (http === undefined) {
+  const { HTTP: http = {} } = value;
+  if (!conditionGiven.holds(value)) {
     yield problem(`${at}HTTP is required`, ...path, 'HTTP');
     return;
   }
@@ -221,19 +241,18 @@ function* permissionProblems(value: Permission, at: string, ...path: Path): Iter
     yield* headerProblems(one, `${at}HTTP.Header[${k}]`, ...place, 'Header', k);
   }
   yield* methodProblems(http.Methods, `${at}HTTP.`, ...place);
-  if (Object.keys(http).length === 0) yield problem(`${at}HTTP should not be empty`, ...place);
+  if (!someCondition.holds(http)) yield problem(`${at}HTTP should not be empty`, ...place);
 }
 
 function* headerProblems(one: Normal<typeof header>, at: string, ...path: Path): Iterable<Problem> {
   if (one.Name === '') yield problem(`${at} missing required Name field`, ...path, 'Name');
-  const { Present, Exact, Prefix, Suffix, Contains, Regex } = one;
-  if (countGiven(Present, Exact, Prefix, Suffix, Contains, Regex) !== 1) {
+  if (!oneComparison.holds(one)) {
     yield problem(
       `${at} should only contain one of Present, Exact, Prefix, Suffix, Contains, or Regex`,
       ...path,
     );
   }
-  if (one.IgnoreCase === true && (Present !== undefined || Regex !== undefined)) {
+  if (!caseOfText.holds(one)) {
     yield problem(
       `${at} should set one of Exact, Prefix, Suffix, or Contains when using IgnoreCase`,
       ...path,

@@ -12,6 +12,7 @@ import {
   positiveDurationText,
   text,
 } from '../languages/fields.js';
+import { atLeastOne, atMostOne, excludes, needs, ruled } from '../languages/rules.js';
 import { FILTER_LENGTH_MAX } from './budget.js';
 import { metaField, metaProblems, nameProblems, type Path, partition } from './common.js';
 import { defineKind, type EntryOf } from './definition.js';
@@ -30,6 +31,11 @@ const subset = object({
   Filter: omit('Which instances are in the subset. Empty means all.', text()),
   OnlyPassing: omit('Whether instances with a warning are left out too.', boolean, 'only_passing'),
 });
+const redirectOrFailover = atMostOne('Redirect', 'Failover');
+const peerOrSubset = excludes('Peer', 'ServiceSubset');
+const peerOrDatacenter = excludes('Peer', 'Datacenter');
+const subsetOfService = needs('ServiceSubset', 'Service');
+const peerOfService = needs('Peer', 'Service');
 const redirect = object({
   Service: omit('The other service. By default the one of the entry.', text()),
   ServiceSubset: omit('A subset of the service.', text(), 'service_subset'),
@@ -43,6 +49,7 @@ const redirect = object({
     'sameness_group',
   ),
 });
+const someRedirect = atLeastOne(...Object.keys(redirect.fields));
 const target = object({
   Service: omit('The service that is tried. By default the one of the entry.', text()),
   ServiceSubset: omit('A subset of the service.', text(), 'service_subset'),
@@ -51,6 +58,9 @@ const target = object({
   Datacenter: omit('The datacenter of the service.', text()),
   Peer: omit('The peer from which the service is imported.', text()),
 });
+const someFailover = atLeastOne('Service', 'ServiceSubset', 'Datacenters', 'Targets');
+const ALONE = ['Datacenters', 'ServiceSubset', 'Service'] as const;
+const targetsAlone = excludes('Targets', ...ALONE);
 const failover = object({
   Service: omit('The service that is tried. By default the one of the entry.', text()),
   ServiceSubset: omit(
@@ -60,7 +70,10 @@ const failover = object({
   ),
   Namespace: omit('A namespace. A resolver stays within its own, so none may be named.', text()),
   Datacenters: omit('The datacenters that are tried, in order.', list(neededText)),
-  Targets: omit('What is tried, in order, in place of the fields beside it.', list(target)),
+  Targets: omit(
+    'What is tried, in order, in place of the fields beside it.',
+    list(ruled(target, peerOrSubset, peerOrDatacenter)),
+  ),
   Policy: given(
     'In which order targets are tried.',
     object({
@@ -84,10 +97,13 @@ const fields = {
     'Subsets of the instances, by name.',
     map(subset, { key: SUBSET_LENGTH_MAX, pattern: SUBSET_NAME }),
   ),
-  Redirect: given('Another service, or part of one, that takes all requests.', redirect),
+  Redirect: given(
+    'Another service, or part of one, that takes all requests.',
+    ruled(redirect, someRedirect, peerOrSubset, peerOrDatacenter, subsetOfService, peerOfService),
+  ),
   Failover: omit(
     'What takes the requests of a subset without healthy instances, by subset; `*` stands for all.',
-    map(failover),
+    map(ruled(failover, someFailover, targetsAlone)),
   ),
   PrioritizeByLocality: given(
     'Preference for near instances. This server does not have it.',
@@ -110,6 +126,7 @@ export type ServiceResolver = EntryOf<typeof fields>;
 export const serviceResolver = defineKind('service-resolver', fields, {
   says: 'Which instances take the requests of a service: subsets, redirects, failover.',
   permissions: OF_SERVICE,
+  rules: [redirectOrFailover],
   *forwardsTo({ Redirect: redirect, Failover: failovers }): Iterable<string | undefined> {
     if (redirect?.Peer === undefined) yield redirect?.Service;
     for (const { Service: service, Targets: targets } of Object.values(failovers ?? {})) {
@@ -200,21 +217,22 @@ function* redirectProblems(entry: ServiceResolver): Iterable<Problem> {
   for (const field of ['Partition', 'Namespace', 'SamenessGroup'] as const) {
     if (value[field] !== undefined) yield editionProblem('Redirect: ', field, 'Redirect');
   }
-  if (entry.Failover !== undefined) yield say('Redirect and Failover cannot both be set');
-  if (Object.keys(value).length === 0) yield say('Redirect is empty');
-  const { Service: service, ServiceSubset: wanted, Peer: peer, Datacenter: datacenter } = value;
-  if (peer !== undefined && wanted !== undefined) {
+  if (!redirectOrFailover.holds(entry)) yield say('Redirect and Failover cannot both be set');
+  if (!someRedirect.holds(value)) yield say('Redirect is empty');
+  if (!peerOrSubset.holds(value)) {
     yield say('Redirect.Peer cannot be set with Redirect.ServiceSubset', 'Peer');
   }
-  if (peer !== undefined && datacenter !== undefined) {
+  if (!peerOrDatacenter.holds(value)) {
     yield say('Redirect.Peer cannot be set with Redirect.Datacenter', 'Peer');
   }
-  if (service === undefined) {
-    if (wanted !== undefined) {
-      yield say('Redirect.ServiceSubset defined without Redirect.Service', 'ServiceSubset');
-    }
-    if (peer !== undefined) yield say('Redirect.Peer defined without Redirect.Service', 'Peer');
-  } else if (service === entry.Name && wanted !== undefined && !hasSubset(entry, wanted)) {
+  if (!subsetOfService.holds(value)) {
+    yield say('Redirect.ServiceSubset defined without Redirect.Service', 'ServiceSubset');
+  }
+  if (!peerOfService.holds(value)) {
+    yield say('Redirect.Peer defined without Redirect.Service', 'Peer');
+  }
+  const { Service: service, ServiceSubset: wanted } = value;
+  if (service === entry.Name && wanted !== undefined && !hasSubset(entry, wanted)) {
     yield say(
       `Redirect.ServiceSubset ${JSON.stringify(wanted)} is not a valid subset of ${JSON.stringify(service)}`,
       'ServiceSubset',
@@ -235,17 +253,12 @@ function* failoverProblems(
     if (value[field] !== undefined) yield editionProblem(`${at}: `, field, ...path);
   }
   if (name !== '*' && !hasSubset(entry, name)) yield say('not a valid subset subset');
-  const {
-    Service: service,
-    ServiceSubset: wanted,
-    Datacenters: datacenters,
-    Targets: targets,
-  } = value;
-  if ([service, wanted, datacenters, targets].every((member) => member === undefined)) {
+  if (!someFailover.holds(value)) {
     yield say(
       'one of Service, ServiceSubset, Namespace, Targets, SamenessGroup, or Datacenters is required',
     );
   }
+  const { Service: service, ServiceSubset: wanted, Datacenters: datacenters } = value;
   if (value.Policy?.Mode !== undefined) {
     yield say('Setting failover policies requires another edition of this API', 'Policy', 'Mode');
   }
@@ -255,9 +268,8 @@ function* failoverProblems(
       'ServiceSubset',
     );
   }
-  if (targets !== undefined) {
-    const fields = ['Datacenters', 'ServiceSubset', 'Service'] as const;
-    for (const field of fields) {
+  if (!targetsAlone.holds(value)) {
+    for (const field of ALONE) {
       if (value[field] !== undefined) yield say(`Targets cannot be set with ${field}`, 'Targets');
     }
   }
@@ -266,7 +278,7 @@ function* failoverProblems(
       yield problem(`${at}.Datacenters: found empty datacenter`, ...path, 'Datacenters', i);
     }
   }
-  for (const [i, one] of (targets ?? []).entries()) {
+  for (const [i, one] of (value.Targets ?? []).entries()) {
     yield* targetProblems(entry, one, `${at}.Targets[${i}]: `, ...path, 'Targets', i);
   }
 }
@@ -280,10 +292,11 @@ function* targetProblems(
   for (const field of ['Partition', 'Namespace'] as const) {
     if (one[field] !== undefined) yield editionProblem(at, field, ...path);
   }
-  for (const field of ['ServiceSubset', 'Datacenter'] as const) {
-    if (one.Peer !== undefined && one[field] !== undefined) {
-      yield problem(`${at}Peer cannot be set with ${field}`, ...path, 'Peer');
-    }
+  if (!peerOrSubset.holds(one)) {
+    yield problem(`${at}Peer cannot be set with ServiceSubset`, ...path, 'Peer');
+  }
+  if (!peerOrDatacenter.holds(one)) {
+    yield problem(`${at}Peer cannot be set with Datacenter`, ...path, 'Peer');
   }
   const wanted = one.ServiceSubset;
   if (

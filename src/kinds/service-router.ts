@@ -10,17 +10,19 @@ import {
   neededText,
   object,
   omit,
+  type Rule,
   text,
   uint32,
 } from '../languages/fields.js';
+import { any, exactlyOne, inside, rule, ruled, set, when } from '../languages/rules.js';
 import {
-  countGiven,
   headerChanges,
   httpMethod,
   metaField,
   metaProblems,
   methodProblems,
   nameProblems,
+  onePath,
   type Path,
   pathMatch,
   pathMatchProblems,
@@ -45,6 +47,7 @@ const RETRY_CONDITIONS = [
   'unavailable',
 ];
 
+const oneHeaderComparison = exactlyOne('Present', 'Exact', 'Prefix', 'Suffix', 'Regex');
 const header = object({
   Name: keep('The name of the header.', neededText),
   Present: omit('Whether the header is there.', boolean),
@@ -54,6 +57,7 @@ const header = object({
   Regex: omit('A regular expression for the value.', text()),
   Invert: omit('Whether the condition is negated.', boolean),
 });
+const oneParamComparison = exactlyOne('Present', 'Exact', 'Regex');
 const queryParam = object({
   Name: keep('The name of the query parameter.', neededText),
   Present: omit('Whether the parameter is there.', boolean),
@@ -67,13 +71,16 @@ const httpMatch = object({
     boolean,
     'case_insensitive',
   ),
-  Header: omit('Conditions on headers. All must hold.', list(header)),
+  Header: omit('Conditions on headers. All must hold.', list(ruled(header, oneHeaderComparison))),
   QueryParam: omit(
     'Conditions on query parameters. All must hold.',
-    list(queryParam),
+    list(ruled(queryParam, oneParamComparison)),
     'query_param',
   ),
-  Methods: omit('The HTTP methods of the requests. Empty means all.', list(httpMethod)),
+  Methods: omit(
+    'The HTTP methods of the requests. Empty means all.',
+    list(httpMethod, { unique: true }),
+  ),
 });
 const destination = object({
   Service: omit('The service. By default the one of the entry.', text()),
@@ -106,10 +113,19 @@ const destination = object({
   RequestHeaders: given('Changes to the headers of requests.', headerChanges, 'request_headers'),
   ResponseHeaders: given('Changes to the headers of responses.', headerChanges, 'response_headers'),
 });
+const rewrittenPath = rule(
+  'Destination.PrefixRewrite needs PathExact or PathPrefix.',
+  when(
+    inside('Destination', set('PrefixRewrite')),
+    inside('Match', inside('HTTP', any(set('PathExact'), set('PathPrefix')))),
+  ),
+);
 const route = object({
   Match: given(
     'Which requests take the route. Absent means all.',
-    object({ HTTP: given('Conditions on HTTP requests. All must hold.', httpMatch) }),
+    object({
+      HTTP: given('Conditions on HTTP requests. All must hold.', ruled(httpMatch, onePath)),
+    }),
   ),
   Destination: given('Where the requests go. Absent means the service of the entry.', destination),
 });
@@ -119,7 +135,10 @@ type Match = Normal<typeof httpMatch>;
 export const serviceRouter = defineKind(
   'service-router',
   {
-    Routes: keep('The routes. The first one that matches takes a request.', list(route)),
+    Routes: keep(
+      'The routes. The first one that matches takes a request.',
+      list(ruled(route, rewrittenPath)),
+    ),
     Meta: metaField,
   },
   {
@@ -151,11 +170,7 @@ function* routeProblems(
   const target = one.Destination;
   if (target === undefined) return;
   const path: Path = ['Routes', i, 'Destination'];
-  if (
-    target.PrefixRewrite !== undefined &&
-    match?.PathExact === undefined &&
-    match?.PathPrefix === undefined
-  ) {
+  if (!rewrittenPath.holds(one)) {
     yield problem(
       `${at} cannot make use of PrefixRewrite without configuring either PathExact or PathPrefix`,
       ...path,
@@ -177,24 +192,23 @@ function* routeProblems(
 function* matchProblems(match: Match, at: string, ...path: Path): Iterable<Problem> {
   yield* pathMatchProblems(match, { field: `${at} `, whole: at }, ...path);
   for (const [j, one] of (match.Header ?? []).entries()) {
-    const given = countGiven(one.Present, one.Exact, one.Prefix, one.Suffix, one.Regex);
-    const rule = { at: `${at} Header[${j}]`, one: 'Present, Exact, Prefix, Suffix, or Regex' };
-    yield* namedMatchProblems(one.Name, given, rule, ...path, 'Header', j);
+    const words = 'Present, Exact, Prefix, Suffix, or Regex';
+    const place = { at: `${at} Header[${j}]`, rule: oneHeaderComparison, words };
+    yield* namedMatchProblems(one, place, ...path, 'Header', j);
   }
   for (const [j, one] of (match.QueryParam ?? []).entries()) {
-    const given = countGiven(one.Present, one.Exact, one.Regex);
-    const rule = { at: `${at} QueryParam[${j}]`, one: 'Present, Exact, or Regex' };
-    yield* namedMatchProblems(one.Name, given, rule, ...path, 'QueryParam', j);
+    const words = 'Present, Exact, or Regex';
+    const place = { at: `${at} QueryParam[${j}]`, rule: oneParamComparison, words };
+    yield* namedMatchProblems(one, place, ...path, 'QueryParam', j);
   }
   yield* methodProblems(match.Methods, `${at} `, ...path);
 }
 
 function* namedMatchProblems(
-  name: string,
-  given: number,
-  rule: { readonly at: string; readonly one: string },
+  match: { readonly Name: string },
+  { at, rule, words }: { readonly at: string; readonly rule: Rule; readonly words: string },
   ...path: Path
 ): Iterable<Problem> {
-  if (name === '') yield problem(`${rule.at} missing required Name field`, ...path, 'Name');
-  if (given !== 1) yield problem(`${rule.at} should only contain one of ${rule.one}`, ...path);
+  if (match.Name === '') yield problem(`${at} missing required Name field`, ...path, 'Name');
+  if (!rule.holds(match)) yield problem(`${at} should only contain one of ${words}`, ...path);
 }

@@ -1,11 +1,16 @@
 /** `terminating-gateway`: services outside the mesh that the mesh can reach. */
 
 import { boolean, keep, list, neededText, object, omit, text } from '../languages/fields.js';
+import { all, any, rule, ruled, set, when } from '../languages/rules.js';
 import { metaField, metaProblems } from './common.js';
 import { defineKind } from './definition.js';
 import { OF_GATEWAY } from './permissions.js';
 import { problem } from './problems.js';
 
+const wholeOrigination = rule(
+  'CertFile and KeyFile need each other and CAFile.',
+  when(any(set('CertFile'), set('KeyFile')), all(set('CAFile'), set('CertFile'), set('KeyFile'))),
+);
 const service = object({
   Name: omit('The service. `*` stands for all.', neededText),
   CAFile: omit('The file of the CA that the service is checked with.', text(), 'ca_file'),
@@ -18,7 +23,13 @@ const service = object({
 /** The kind `terminating-gateway`. */
 export const terminatingGateway = defineKind(
   'terminating-gateway',
-  { Services: keep('The services behind the gateway.', list(service)), Meta: metaField },
+  {
+    Services: keep(
+      'The services behind the gateway.',
+      list(ruled(service, wholeOrigination), { unique: true }),
+    ),
+    Meta: metaField,
+  },
   {
     says: 'Services outside the mesh that the mesh can reach.',
     permissions: OF_GATEWAY,
@@ -40,9 +51,7 @@ export const terminatingGateway = defineKind(
           );
         }
         seen.add(name);
-        const { CAFile: ca, CertFile: certificate, KeyFile: key } = one;
-        const originates = certificate !== undefined || key !== undefined;
-        if (originates && [ca, certificate, key].includes(undefined)) {
+        if (!wholeOrigination.holds(one)) {
           yield problem(
             `Service ${name} must have a CertFile, CAFile, and KeyFile specified for TLS origination`,
             'Services',

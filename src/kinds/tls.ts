@@ -1,6 +1,7 @@
 /** TLS versions and cipher suites, and the rules between them. */
 
-import { list, object, omit, text } from '../languages/fields.js';
+import { list, object, omit, type Rule, text } from '../languages/fields.js';
+import { all, among, not, rule, ruled, set, when } from '../languages/rules.js';
 import type { Path } from './common.js';
 import { type Problem, problem } from './problems.js';
 
@@ -33,15 +34,48 @@ export const tlsFields = {
     'cipher_suites',
   ),
 };
-/** TLS settings of one direction of connections. */
-export const tlsDirection = object(tlsFields);
 
-/** TLS settings in one spelling for all kinds. */
-export interface TlsSettings {
-  readonly min?: string | undefined;
-  readonly max?: string | undefined;
-  readonly suites?: readonly string[] | null | undefined;
+/** The rules between the versions and suites of an object, by the names of its members. */
+interface TlsRules {
+  readonly ordered: Rule;
+  readonly oldSuites: Rule;
 }
+
+/** Returns the rules of TLS settings whose versions are these members. */
+const tlsRulesOf = (min: string, max: string): TlsRules => ({
+  ordered: rule(
+    `${max} is not lower than ${min}.`,
+    // TLS_AUTO is the first of the list. Like the empty text, it is not a concrete version.
+    all(
+      ...VERSIONS.slice(1).map((version, at) =>
+        when(among(max, version), among(min, '', ...VERSIONS.slice(0, at + 2))),
+      ),
+    ),
+  ),
+  oldSuites: rule(
+    `CipherSuites are for TLS 1.2 and older, so ${min} is not TLSv1_3.`,
+    not(all(set('CipherSuites'), among(min, 'TLSv1_3'))),
+  ),
+});
+const RULES = tlsRulesOf('TLSMinVersion', 'TLSMaxVersion');
+/** The rules of `tlsFields`. */
+export const tlsRules: readonly Rule[] = Object.values(RULES);
+const GATEWAY_RULES = tlsRulesOf('MinVersion', 'MaxVersion');
+/** The rules of the TLS settings of api-gateways, which have other names. */
+export const gatewayTlsRules: readonly Rule[] = Object.values(GATEWAY_RULES);
+
+/** TLS settings of one direction of connections. */
+export const tlsDirection = ruled(object(tlsFields), ...tlsRules);
+
+type Suites = readonly string[] | null | undefined;
+/** TLS settings in the spelling of most kinds, or in that of api-gateways. */
+type TlsSettings =
+  | {
+      readonly TLSMinVersion?: string;
+      readonly TLSMaxVersion?: string;
+      readonly CipherSuites?: Suites;
+    }
+  | { readonly MinVersion: string; readonly MaxVersion: string; readonly CipherSuites: Suites };
 
 /** Returns the first problem of TLS settings, or undefined. `prefix` begins the message. */
 export function tlsProblem(
@@ -50,8 +84,11 @@ export function tlsProblem(
   ...path: Path
 ): Problem | undefined {
   if (settings === undefined) return undefined;
-  const { min = '', max = '' } = settings;
-  const suites = settings.suites ?? [];
+  const [rules, min = '', max = ''] =
+    'MinVersion' in settings
+      ? [GATEWAY_RULES, settings.MinVersion, settings.MaxVersion]
+      : [RULES, settings.TLSMinVersion, settings.TLSMaxVersion];
+  const suites = settings.CipherSuites ?? [];
   const say = (message: string): Problem => problem(`${prefix}${message}`, ...path);
   for (const version of [min, max]) {
     if (version !== '' && !VERSIONS.includes(version)) {
@@ -60,15 +97,12 @@ export function tlsProblem(
       );
     }
   }
-  // TLS_AUTO is the first of the list. Like the empty text, it is not a concrete version.
-  const rank = (version: string): number => Math.max(0, VERSIONS.indexOf(version));
-  if (rank(max) > 0 && rank(min) > rank(max)) {
+  if (!rules.ordered.holds(settings)) {
     return say(
       `configuring max version ${max} less than the configured min version ${min} is invalid`,
     );
   }
-  if (suites.length === 0) return undefined;
-  if (min === 'TLSv1_3') {
+  if (!rules.oldSuites.holds(settings)) {
     return say(
       'configuring CipherSuites is only applicable to connections negotiated with TLS 1.2 or earlier, TLSMinVersion is set to TLSv1_3',
     );

@@ -35,6 +35,37 @@ export interface MapLimits {
   readonly pattern?: string;
 }
 
+/** What is documented about a list, and checked by the kind or the use case. */
+export interface ListLimits {
+  /** Whether the list must be given, and have an item. */
+  readonly needed?: true;
+  /** The fewest items of a list that is given. */
+  readonly min?: number;
+  readonly max?: number;
+  /** Whether equal items are refused. Of objects, fewer members may have to be equal. */
+  readonly unique?: true;
+  /** Whether an item may stand for a list of one. */
+  readonly single?: true;
+}
+
+/** A condition on the members of an object as data; see rules.ts. */
+export type Condition =
+  | { readonly is: 'set'; readonly member: string }
+  | { readonly is: 'among'; readonly member: string; readonly values: readonly string[] }
+  | { readonly is: 'like'; readonly member: string; readonly pattern: string }
+  | { readonly is: 'inside' | 'every'; readonly member: string; readonly of: Condition }
+  | { readonly is: 'all' | 'any' | 'one'; readonly of: readonly Condition[] }
+  | { readonly is: 'not'; readonly of: Condition };
+
+/** A rule between the members of an object; see rules.ts. */
+export interface Rule {
+  /** The rule in a sentence for people. */
+  readonly says: string;
+  readonly condition: Condition;
+  /** Whether a decoded object obeys the rule. */
+  holds(value: object): boolean;
+}
+
 /** A type as data. */
 export type Description =
   | ({ readonly is: 'text' } & TextRules)
@@ -44,7 +75,12 @@ export type Description =
       readonly max: number;
       readonly limits?: NumberLimits;
     }
-  | { readonly is: 'fraction' | 'boolean' | 'time' | 'free' }
+  | { readonly is: 'fraction' | 'boolean' | 'time' }
+  | {
+      readonly is: 'free';
+      /** Members whose texts have a maximum number of characters, which the kind checks. */
+      readonly lengths?: Readonly<Record<string, number>>;
+    }
   | {
       readonly is: 'duration';
       readonly out: 'nanoseconds' | 'text';
@@ -52,8 +88,13 @@ export type Description =
       /** Documented, and checked by the kind. */
       readonly isPositive?: true;
     }
-  | { readonly is: 'object'; readonly fields: Fields; readonly nullable: boolean }
-  | { readonly is: 'list'; readonly of: Type<unknown>; readonly needed?: boolean }
+  | {
+      readonly is: 'object';
+      readonly fields: Fields;
+      readonly nullable: boolean;
+      readonly rules?: readonly Rule[];
+    }
+  | { readonly is: 'list'; readonly of: Type<unknown>; readonly limits?: ListLimits }
   | { readonly is: 'map'; readonly of: Type<unknown>; readonly limits?: MapLimits }
   | { readonly is: 'links'; readonly to: string }
   | { readonly is: 'foreign'; readonly sentence: string };

@@ -25,6 +25,7 @@ import type {
   Field,
   Fields,
   Infer,
+  ListLimits,
   MapLimits,
   Members,
   Mode,
@@ -58,7 +59,8 @@ export function jsonKind(input: unknown): string {
   return words[typeof input] ?? typeof input;
 }
 
-const isObject = (input: unknown): input is Record<string, unknown> =>
+/** Whether a JSON value is an object. */
+export const isObject = (input: unknown): input is Record<string, unknown> =>
   typeof input === 'object' && input !== null && !Array.isArray(input);
 
 /**
@@ -67,11 +69,12 @@ const isObject = (input: unknown): input is Record<string, unknown> =>
  */
 export const ITEMS_MAX = 2_000;
 
-/** A list. Its zero value is null. */
-export const list = <T>(of: Type<T>): Type<T[] | null> => listWith(of, () => null);
+/** A list. Its zero value is null. The kind checks the limits. */
+export const list = <T>(of: Type<T>, limits?: ListLimits): Type<T[] | null> =>
+  listWith(of, () => null, limits);
 /** The same, of which the kind checks that it has an item. */
-export const neededList = <T>(of: Type<T>): Type<T[] | null> =>
-  listWith(of, () => null, { is: 'list', of, needed: true });
+export const neededList = <T>(of: Type<T>, limits?: ListLimits): Type<T[] | null> =>
+  list(of, { ...limits, needed: true });
 /** A list whose zero value is an empty one. */
 export const items = <T, S = T>(of: Type<T, S>): Type<readonly T[], readonly S[]> =>
   listWith(of, () => []);
@@ -79,8 +82,10 @@ export const items = <T, S = T>(of: Type<T, S>): Type<readonly T[], readonly S[]
 function listWith<T, S, Z>(
   of: Type<T, S>,
   zero: () => Z,
-  description: Description = { is: 'list', of },
+  limits?: ListLimits,
 ): Type<T[] | Z, S[] | Z> {
+  const description: Description =
+    limits === undefined ? { is: 'list', of } : { is: 'list', of, limits };
   return {
     description,
     zero,
@@ -181,12 +186,16 @@ export const computed = <T>(type: Type<T>): Type<T, undefined> => ({
 /** Maximum nesting depth of a free object: normalising and serialising recurse. */
 const DEPTH_MAX = 64;
 
-/** An object with free members of any type. `change` normalises it. */
+/**
+ * An object with free members of any type. `change` normalises it. `lengths` are the most
+ * characters of texts by name, which the kind checks.
+ */
 export function free(
   change: (value: Record<string, unknown>) => Record<string, unknown> = (value) => value,
+  lengths: Readonly<Record<string, number>> = {},
 ): Type<Record<string, unknown> | null> {
   return {
-    description: { is: 'free' },
+    description: { is: 'free', lengths },
     zero: () => null,
     isEmpty: (value) => value === null,
     decode(input, report) {

@@ -23,6 +23,16 @@ export function text(rules: TextRules = {}): Type<string> {
   };
 }
 
+/** Text in which a regular expression of JSON Schema is found, which its user asks `fits`. */
+export function textLike(
+  pattern: string,
+  rules: TextRules = {},
+): Type<string> & { fits(value: string): boolean } {
+  const found = new RegExp(pattern, 'u');
+  const limits = { ...rules.limits, pattern };
+  return { ...text({ ...rules, limits }), fits: (value) => found.test(value) };
+}
+
 /** Text that must not be empty, which its user checks. */
 export const neededText = text({ limits: { needed: true } });
 

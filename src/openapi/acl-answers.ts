@@ -1,22 +1,40 @@
-/** What explanations, lint, logins and templated policies answer. */
+/**
+ * What explanations, lint, logins and templated policies answer. Clients read some of it by the
+ * types of answers.ts.
+ */
+import type {
+  Clause,
+  Decision,
+  Effective,
+  Explained,
+  Findings,
+  JudgedRule,
+  Linted,
+  LoginExplained,
+  LoginToken,
+  Result,
+  Right,
+  Source,
+  WhoCan,
+} from '../answers.js';
 import {
   anyObject,
   boolean,
-  fraction,
   items,
   keep,
   object,
   omit,
+  type Type,
   text,
   utcTime,
   whole64,
 } from '../languages/fields.js';
 import { grants } from '../state/grants.js';
 import { links } from '../state/links.js';
-import { listOf, mapOf, orNone, shape } from './shapes.js';
+import { anyAs, listOf, mapOf, oneOf, orNone, shape } from './shapes.js';
 
 const word = text();
-const LEVEL = orNone(text({ values: ['deny', 'read', 'list', 'write'] }));
+const LEVEL = orNone(oneOf('deny', 'read', 'list', 'write'));
 const nullableText = orNone(word);
 
 const step = object({
@@ -24,7 +42,7 @@ const step = object({
   ID: keep('The ID of the object.', word),
   Name: keep('The name of the object.', word),
 });
-const source = shape({
+const source: Type<Source> = shape({
   Path: keep('The way from the token to the text.', listOf(step)),
   Line: keep('The line in the text.', orNone(whole64)),
   Column: keep('The column in the line.', orNone(whole64)),
@@ -45,7 +63,7 @@ const ruleFields = {
   Sources: keep('Who says it.', listOf(source)),
   MoreSources: keep('How many sources are left out.', whole64),
 };
-const explanation = shape({
+const explanation: Type<Result> = shape({
   Resource: keep('The resource of the question.', word),
   Access: keep('The access of the question.', word),
   Segment: keep('The name of the resource.', word),
@@ -72,14 +90,14 @@ const whose = {
 const INDEX = keep('The index of the state that was read.', whole64);
 
 /** `POST /v1/acl/authorize/explain`. */
-export const EXPLAINED = shape({
+export const EXPLAINED: Type<Explained> = shape({
   ...whose,
   Description: keep('The description of the token.', word),
   Index: INDEX,
   Results: keep('The answers, in the order of the questions.', listOf(explanation)),
 });
 
-const RIGHTS = listOf(
+const RIGHTS: Type<readonly Right[]> = listOf(
   shape({
     Layer: keep('own, or namespace_default.', word),
     Namespace: keep('The namespaces in which the right holds.', place),
@@ -95,7 +113,7 @@ const RIGHTS = listOf(
 );
 
 /** `GET /v1/acl/token/self/effective`. */
-export const EFFECTIVE = shape({
+export const EFFECTIVE: Type<Effective> = shape({
   ...whose,
   ExpirationTime: omit('When the token expires.', utcTime),
   Truncated: keep('Whether rights are left out.', boolean),
@@ -103,7 +121,7 @@ export const EFFECTIVE = shape({
 });
 
 /** `POST /v1/acl/who-can`. */
-export const WHO = shape({
+export const WHO: Type<WhoCan> = shape({
   Index: INDEX,
   Scanned: keep('How many tokens were looked at.', whole64),
   Allowed: keep('How many of them are allowed it.', whole64),
@@ -138,11 +156,11 @@ export const WHO = shape({
 });
 
 /** `GET /v1/acl/decision/:id`. */
-export const DECISION = shape({
+export const DECISION: Type<Decision> = shape({
   ID: keep('The ID of the decision.', word),
   Time: keep('When it was made.', utcTime),
   Node: keep('The node that made it.', word),
-  Type: keep('What was decided.', text({ values: ['authorization', 'unknown_token', 'login'] })),
+  Type: keep('What was decided.', oneOf('authorization', 'unknown_token', 'login')),
   Method: keep('The HTTP method of the request.', word),
   Path: keep('The path of the request.', word),
   RemoteAddr: keep('The address of the client.', word),
@@ -179,14 +197,42 @@ export const DECISION = shape({
 });
 
 const names = listOf(word);
+const judgedRule: Type<JudgedRule> = shape({
+  ID: keep('The ID of the rule.', word),
+  Description: keep('Its description.', word),
+  BindType: keep('What it binds.', word),
+  BindName: keep('What it computes the name from.', word),
+  Selector: keep('Its selector.', word),
+  Matches: keep('Whether it applies to the login.', boolean),
+  Clause: keep(
+    'The selector in parts, each with its result. Null: it is empty or cannot be evaluated.',
+    orNone(anyAs<Clause>({ Type: 'match', Text: '', Result: false })),
+  ),
+  Name: keep('The name that the rule computes.', nullableText),
+  Vars: keep('The variables that the rule computes for a template.', orNone(anyObject)),
+  Target: keep('What the name leads to.', orNone(anyObject)),
+  Effect: keep('What the rule does for the login.', word),
+  Problem: keep('Why it cannot be judged.', word),
+});
+const loginToken: Type<LoginToken> = shape({
+  Description: keep('Its description.', word),
+  Policies: omit('Its policies.', links('policy')),
+  Roles: omit('Its roles.', links('role')),
+  ...grants,
+  Local: keep('Whether it belongs to one datacenter.', boolean),
+  AuthMethod: keep('The auth method.', word),
+  AuthMethodNamespace: omit('The namespace of the auth method, if it is another one.', word),
+  ExpirationTTL: omit('How long it lasts.', word),
+  Namespace: keep('Its namespace.', word),
+});
 
 /** `POST /v1/acl/login/explain`. */
-export const LOGIN_EXPLAINED = shape({
+export const LOGIN_EXPLAINED: Type<LoginExplained> = shape({
   AuthMethod: keep('The name of the auth method.', word),
   Type: keep('Its type.', word),
   Namespace: keep('Its namespace.', word),
   Index: INDEX,
-  Outcome: keep('What the login comes to.', text({ values: ['granted', 'refused'] })),
+  Outcome: keep('What the login comes to.', oneOf('granted', 'refused')),
   ReasonCode: keep('Why it is refused, in one word.', word),
   Reason: keep('Why it is refused, in a sentence.', word),
   Verified: keep('Whether someone vouches for the claims.', boolean),
@@ -195,13 +241,13 @@ export const LOGIN_EXPLAINED = shape({
     listOf(
       shape({
         Name: keep('The name of the check.', word),
-        Result: keep('What it came to.', text({ values: ['passed', 'failed', 'skipped'] })),
+        Result: keep('What it came to.', oneOf('passed', 'failed', 'skipped')),
         Detail: keep('Why it failed.', word),
       }),
     ),
   ),
-  Values: keep('The mapped values by name.', anyObject),
-  Lists: keep('The mapped lists by name.', anyObject),
+  Values: keep('The mapped values by name.', mapOf(word)),
+  Lists: keep('The mapped lists by name.', mapOf(names)),
   Missing: keep(
     'Mapped names without a value.',
     shape({ Values: keep('Of values.', names), Lists: keep('Of lists.', names) }),
@@ -218,17 +264,17 @@ export const LOGIN_EXPLAINED = shape({
       }),
     ),
   ),
-  Rules: keep('The binding rules, those that match first.', listOf(anyObject)),
+  Rules: keep('The binding rules, those that match first.', listOf(judgedRule)),
   MoreRules: keep('How many rules are left out.', whole64),
-  Token: keep('The token, without its IDs and times.', orNone(anyObject)),
+  Token: keep('The token, without its IDs and times.', orNone(loginToken)),
   Rights: keep('The rights of the token.', orNone(RIGHTS)),
   Truncated: keep('Whether rights are left out.', boolean),
 });
 
-const severity = keep('How bad it is.', text({ values: ['error', 'warning', 'info'] }));
+const severity = keep('How bad it is.', oneOf('error', 'warning', 'info'));
 
 /** Lint of a policy or of a binding rule. */
-export const LINT = shape({
+export const LINT: Type<Linted> = shape({
   Valid: keep('Whether a write would be accepted.', boolean),
   Problems: keep(
     'What lint finds, in the order of the text.',
@@ -250,7 +296,7 @@ export const LINT = shape({
 });
 
 /** `GET /v1/acl/lint`. */
-export const FINDINGS = shape({
+export const FINDINGS: Type<Findings> = shape({
   Index: INDEX,
   Findings: keep(
     'What lint finds.',
@@ -299,76 +345,3 @@ export const AUTHORIZED = listOf(
     Allow: keep('Whether the access is allowed.', boolean),
   }),
 );
-
-const percent = fraction((value) => value);
-
-const chain = shape({
-  ServiceName: keep('The service.', word),
-  Namespace: keep('The namespace of the chain.', word),
-  Datacenter: keep('The datacenter.', word),
-  Protocol: keep('The protocol of the services of the chain.', word),
-  StartNode: keep('The key of the first node.', word),
-  Nodes: keep(
-    'The nodes by key: type, colon, name.',
-    mapOf(
-      shape({
-        Type: keep('What the node is.', text({ values: ['router', 'splitter', 'resolver'] })),
-        Name: keep('The name of the node.', word),
-        Routes: omit(
-          'The routes of a router, the first that matches counts.',
-          listOf(
-            shape({
-              Definition: keep('The route as its entry has it.', anyObject),
-              NextNode: keep('The key of the next node.', word),
-            }),
-          ),
-        ),
-        Splits: omit(
-          'The parts of a splitter.',
-          listOf(
-            shape({
-              Weight: keep('The share of requests in percent.', percent),
-              NextNode: keep('The key of the next node.', word),
-            }),
-          ),
-        ),
-        Resolver: omit(
-          'Where a resolver leads.',
-          shape({
-            Default: keep('Whether the service has no resolver of its own.', boolean),
-            ConnectTimeout: keep('How long a connection may take.', word),
-            Target: keep('The ID of the target.', word),
-            Failover: omit(
-              'What is tried without healthy instances.',
-              shape({ Targets: keep('The IDs of targets, in order.', names) }),
-            ),
-          }),
-        ),
-      }),
-    ),
-  ),
-  Targets: keep(
-    'The targets by ID.',
-    mapOf(
-      shape({
-        ID: keep('The ID of the target.', word),
-        Service: keep('The service.', word),
-        ServiceSubset: omit('The subset of the service.', word),
-        Namespace: keep('The namespace of the service.', word),
-        Datacenter: keep('The datacenter.', word),
-        Peer: omit('The peer from which the service is imported.', word),
-        Subset: keep(
-          'Which instances are in the subset.',
-          shape({
-            Filter: omit('The filter of the subset.', word),
-            OnlyPassing: omit('Whether instances with a warning are left out too.', boolean),
-          }),
-        ),
-        MeshGateway: keep('How connections use mesh gateways.', anyObject),
-      }),
-    ),
-  ),
-});
-
-/** `GET /v1/discovery-chain/:service`. */
-export const CHAIN = shape({ Chain: keep('The compiled chain.', chain) });

@@ -4,10 +4,18 @@ import { KINDS } from '../kinds/definitions.js';
 import { type Fields, keep, object, omit, type Type, text, whole } from '../languages/fields.js';
 import { AUTOPILOT_CONFIGURATION } from '../service/autopilot.js';
 import { BOOTSTRAP } from '../service/bootstrap.js';
+import { METHOD_CONFIGS } from '../service/login/configs.js';
 import { LOGIN } from '../service/login.js';
 import { configurationFields } from '../state/login-limits.js';
 import { OBJECTS } from '../state/objects.js';
-import { type JsonSchema, objectSchema, PARTITION, schemaOf } from './json-schema.js';
+import {
+  below,
+  type Form,
+  type JsonSchema,
+  objectSchema,
+  PARTITION,
+  schemaOf,
+} from './json-schema.js';
 import { sentEntry } from './kind-schemas.js';
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
@@ -33,6 +41,8 @@ const PROBLEM = object({
 interface Body {
   readonly says: string;
   readonly fields: Fields;
+  /** What its Config holds by its Type. */
+  readonly configs?: Readonly<Record<string, Type<unknown> & { readonly fields: Fields }>>;
 }
 
 /** The bodies by name, without config entries. */
@@ -43,6 +53,11 @@ export const BODIES: Readonly<Record<string, Body>> = {
       { says, fields },
     ]),
   ),
+  'auth-method': {
+    says: OBJECTS.method.says,
+    fields: OBJECTS.method.fields,
+    configs: METHOD_CONFIGS,
+  },
   login: { says: 'A login with an auth method.', fields: LOGIN.fields },
   bootstrap: { says: 'The first token of a cluster.', fields: BOOTSTRAP.fields },
   'acl-configuration': {
@@ -56,8 +71,22 @@ export const BODIES: Readonly<Record<string, Body>> = {
 };
 
 /** Returns the schema of a body that is not a config entry. `at`: where it stands. */
-export const sentBody = ({ fields }: Pick<Body, 'fields'>, at = '#'): JsonSchema =>
-  objectSchema(fields, { of: 'sent', at }, { Partition: PARTITION });
+export function sentBody({ fields, configs }: Body, at = '#'): JsonSchema {
+  const form: Form = { of: 'sent', at };
+  const schema = objectSchema({ fields }, form, { Partition: PARTITION });
+  if (configs === undefined) return schema;
+  const allOf = Object.entries(configs).map(([type, config], i) => {
+    const place = below(form, 'allOf', String(i), 'then', 'properties', 'Config');
+    const description = `Settings of the type ${type}. Their names are taken in any letter case.`;
+    const Config = { description, ...schemaOf(config, { ...place, anyCase: true }) };
+    return {
+      if: { required: ['Type'], properties: { Type: { const: type } } },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      then: { required: ['Config'], properties: { Config } },
+    };
+  });
+  return { ...schema, allOf };
+}
 
 /** Returns all schemas by name, as the server serves them. */
 export function bodySchemas(): Readonly<Record<string, JsonSchema>> {

@@ -1,15 +1,17 @@
 /** What the endpoints of the cluster and of the agent answer. */
+import type { Autopilot, Level } from '../answers.js';
 import {
   anyObject,
   boolean,
   fraction,
   keep,
   omit,
+  type Type,
   text,
   utcTime,
   whole64,
 } from '../languages/fields.js';
-import { listOf, mapOf, shape } from './shapes.js';
+import { listOf, mapOf, oneOf, shape } from './shapes.js';
 
 const number = fraction((value) => value);
 const labelsOf = mapOf(text());
@@ -22,6 +24,7 @@ export const VERSION = shape({
   FIPS: keep('Always empty.', text()),
 });
 
+const gossip = keep('A version of the protocol of gossip, which clients expect.', whole64);
 /** A member, as `GET /v1/agent/members` lists them. */
 export const MEMBER = shape({
   Name: keep('The name of the node.', text()),
@@ -29,12 +32,12 @@ export const MEMBER = shape({
   Port: keep('The port on which members speak to each other.', whole64),
   Tags: keep('What the node is and runs.', labelsOf),
   Status: keep('1 if it is alive, 4 if it is not.', whole64),
-  ProtocolMin: keep('A version of the protocol of gossip, which clients expect.', whole64),
-  ProtocolMax: keep('A version of the protocol of gossip, which clients expect.', whole64),
-  ProtocolCur: keep('A version of the protocol of gossip, which clients expect.', whole64),
-  DelegateMin: keep('A version of the protocol of gossip, which clients expect.', whole64),
-  DelegateMax: keep('A version of the protocol of gossip, which clients expect.', whole64),
-  DelegateCur: keep('A version of the protocol of gossip, which clients expect.', whole64),
+  ProtocolMin: gossip,
+  ProtocolMax: gossip,
+  ProtocolCur: gossip,
+  DelegateMin: gossip,
+  DelegateMax: gossip,
+  DelegateCur: gossip,
 });
 
 /** `GET /v1/agent/self`. */
@@ -47,28 +50,25 @@ export const SELF = shape({
   Meta: keep('Labels of the node.', labelsOf),
 });
 
+const figure = {
+  Name: keep('The name of the figure.', text()),
+  Labels: keep('The labels.', anyObject),
+};
 /** `GET /v1/agent/metrics`. */
 export const METRICS = shape({
   Timestamp: keep('When the figures were taken.', text()),
   Gauges: keep(
     'Figures by name and labels.',
-    listOf(
-      shape({
-        Name: keep('The name of the figure.', text()),
-        Value: keep('The value.', number),
-        Labels: keep('The labels.', anyObject),
-      }),
-    ),
+    listOf(shape({ ...figure, Value: keep('The value.', number) })),
   ),
   Points: keep('Always empty.', listOf(number)),
   Counters: keep(
     'Counters, which only grow.',
     listOf(
       shape({
-        Name: keep('The name of the figure.', text()),
+        ...figure,
         Count: keep('The value without its fraction.', whole64),
         Sum: keep('The value.', number),
-        Labels: keep('The labels.', anyObject),
       }),
     ),
   ),
@@ -76,42 +76,45 @@ export const METRICS = shape({
     'How long things took.',
     listOf(
       shape({
-        Name: keep('The name of the figure.', text()),
+        ...figure,
         Count: keep('How many there were.', whole64),
         Sum: keep('The sum of their times.', number),
         Min: keep('The shortest time.', number),
         Max: keep('The longest time.', number),
         Mean: keep('The mean time.', number),
-        Labels: keep('The labels.', anyObject),
       }),
     ),
   ),
 });
 
+const alone = keep('Always false: there is one datacenter.', boolean);
+const empty = keep('Always empty.', text());
+const zero = keep('Always 0.', whole64);
+const longAgo = keep('A time long ago.', utcTime);
 /** `GET /v1/acl/replication`. */
 export const REPLICATION = shape({
-  Enabled: keep('Always false: there is one datacenter.', boolean),
-  Running: keep('Always false: there is one datacenter.', boolean),
-  SourceDatacenter: keep('Always empty.', text()),
-  ReplicationType: keep('Always empty.', text()),
-  ReplicatedIndex: keep('Always 0.', whole64),
-  ReplicatedRoleIndex: keep('Always 0.', whole64),
-  ReplicatedTokenIndex: keep('Always 0.', whole64),
-  LastSuccess: keep('A time long ago.', utcTime),
-  LastError: keep('A time long ago.', utcTime),
-  LastErrorMessage: keep('Always empty.', text()),
+  Enabled: alone,
+  Running: alone,
+  SourceDatacenter: empty,
+  ReplicationType: empty,
+  ReplicatedIndex: zero,
+  ReplicatedRoleIndex: zero,
+  ReplicatedTokenIndex: zero,
+  LastSuccess: longAgo,
+  LastError: longAgo,
+  LastErrorMessage: empty,
 });
 
 /** `GET /v1/health/live`. */
-export const LIVE = shape({ Status: keep('Always live.', text({ values: ['live'] })) });
+export const LIVE = shape({ Status: keep('Always live.', oneOf('live')) });
 /** `GET /v1/health/ready`. */
 export const READY = shape({
-  Status: keep('Always ready.', text({ values: ['ready'] })),
+  Status: keep('Always ready.', oneOf('ready')),
   Leader: keep('The address of the leader.', text()),
 });
 
 /** `GET /v1/operator/level`. */
-export const LEVEL = shape({
+export const LEVEL: Type<Level> = shape({
   Level: keep('The level in force.', whole64),
   Supported: keep('The level that this node supports.', whole64),
   Members: keep(
@@ -127,19 +130,29 @@ export const LEVEL = shape({
   Waiting: keep('The members without which the level cannot rise.', listOf(text())),
 });
 
+/** A server, by what every answer about servers has. */
+const server = {
+  ID: keep('The ID of the server.', text()),
+  Address: keep('Its address.', text()),
+};
+/** A member as Raft sees it. */
+const member = {
+  ...server,
+  Leader: keep('Whether it leads.', boolean),
+  Voter: keep('Whether it votes.', boolean),
+  LastIndex: keep('The last entry that it is known to have.', whole64),
+};
+const name = keep('The name of the server.', text());
+
 /** `GET /v1/operator/raft/configuration`. */
 export const RAFT_CONFIGURATION = shape({
   Servers: keep(
     'The members, voters and learners.',
     listOf(
       shape({
-        ID: keep('The ID of the server.', text()),
-        Node: keep('Its name.', text()),
-        Address: keep('Its address.', text()),
-        Leader: keep('Whether it leads.', boolean),
+        ...member,
+        Node: name,
         ProtocolVersion: keep('Always 3.', text()),
-        Voter: keep('Whether it votes.', boolean),
-        LastIndex: keep('The last entry that it is known to have.', whole64),
       }),
     ),
   ),
@@ -151,9 +164,8 @@ export const SUCCESS = shape({ Success: keep('Always true.', boolean) });
 
 /** An item of `GET /v1/operator/raft/joining`. */
 export const JOINING = shape({
-  ID: keep('The ID of the server.', text()),
-  Node: keep('Its name.', text()),
-  Address: keep('Its address.', text()),
+  ...server,
+  Node: name,
   CertificateSubject: omit('The subject of its certificate, if members use TLS.', text()),
 });
 
@@ -164,18 +176,15 @@ export const JOIN_TOKEN = shape({
 });
 
 const health = {
-  ID: keep('The ID of the server.', text()),
-  Name: keep('Its name.', text()),
-  Address: keep('Its address.', text()),
+  ...member,
+  Name: name,
   Version: keep('The release of the node that answers.', text()),
-  Leader: keep('Whether it leads.', boolean),
   LastContact: keep('How long the leader has not heard from it.', text()),
   LastTerm: keep('The term of its last entry.', whole64),
-  LastIndex: keep('Its last entry.', whole64),
   Healthy: keep('Whether it is healthy.', boolean),
-  Voter: keep('Whether it votes.', boolean),
   StableSince: keep('Since when its health has not changed.', utcTime),
 };
+const aliveOrFailed = keep('alive or failed.', text());
 const tolerance = {
   Healthy: keep('Whether all members are healthy.', boolean),
   FailureTolerance: keep('How many healthy voters the cluster can lose.', whole64),
@@ -184,14 +193,11 @@ const tolerance = {
 /** `GET /v1/operator/autopilot/health`. */
 export const HEALTH = shape({
   ...tolerance,
-  Servers: keep(
-    'The members.',
-    listOf(shape({ ...health, SerfStatus: keep('alive or failed.', text()) })),
-  ),
+  Servers: keep('The members.', listOf(shape({ ...health, SerfStatus: aliveOrFailed }))),
 });
 
 /** `GET /v1/operator/autopilot/state`. */
-export const AUTOPILOT_STATE = shape({
+export const AUTOPILOT_STATE: Type<Autopilot> = shape({
   ...tolerance,
   OptimisticFailureTolerance: keep('The same as FailureTolerance.', whole64),
   Servers: keep(
@@ -199,9 +205,9 @@ export const AUTOPILOT_STATE = shape({
     mapOf(
       shape({
         ...health,
-        NodeStatus: keep('alive or failed.', text()),
-        Status: keep('Its part.', text({ values: ['leader', 'voter', 'non-voter'] })),
-        NodeType: keep('Its type.', text({ values: ['voter', 'read-replica'] })),
+        NodeStatus: aliveOrFailed,
+        Status: keep('Its part.', oneOf('leader', 'voter', 'non-voter')),
+        NodeType: keep('Its type.', oneOf('voter', 'read-replica')),
         Meta: keep('Always empty.', labelsOf),
       }),
     ),

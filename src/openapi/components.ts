@@ -77,7 +77,8 @@ function objectSchemas(table: ObjectTable): Schemas {
   };
 }
 
-const answered = (fields: Fields): JsonSchema => objectSchema(fields, { of: 'answered', at: '' });
+const answered = (fields: Fields): JsonSchema =>
+  objectSchema({ fields }, { of: 'answered', at: '' });
 
 /** Returns all components. */
 export function components(): Schemas {

@@ -1,5 +1,5 @@
 /** The operations on config entries and chains. */
-import { CHAIN } from './acl-answers.js';
+import { CHAIN } from './chain-answers.js';
 import { BLOCKING } from './common.js';
 import type { Operations } from './types.js';
 

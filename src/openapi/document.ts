@@ -2,16 +2,12 @@
 import { components } from './components.js';
 import { below, type Form, type JsonSchema, schemaOf } from './json-schema.js';
 import { allOperations } from './operations.js';
-import { PATH, QUERY, type QueryName } from './parameters.js';
+import { COMMON, CONSISTENCY, PATH, QUERY } from './parameters.js';
 import { type Answer, type Body, type Content, type Operation, TAGS } from './types.js';
 
 type Tree = Record<string, unknown>;
 
 const DIALECT = 'https://spec.openapis.org/oas/3.1/dialect/base';
-/** Query parameters that every endpoint takes. */
-const COMMON: readonly QueryName[] = ['dc', 'ns', 'partition', 'pretty'];
-/** Those of reads that may be stale or consistent. */
-const CONSISTENCY: readonly QueryName[] = ['stale', 'consistent', 'max_stale'];
 
 /** Statuses of errors with their components. */
 const ERRORS: Readonly<Record<number, readonly [name: string, says: string]>> = {

@@ -1,10 +1,14 @@
 /**
  * JSON Schemas (2020-12) of what is declared in the field language. A schema of a body takes all
- * that the decoder takes; rules between fields are beyond it.
+ * that the server takes, and refuses what breaks a declared limit or rule. What only code knows,
+ * such as other objects, is beyond it.
  */
 import { DURATION_LENGTH_MAX } from '../languages/duration.js';
-import type { Description, Field, Fields, TextRules, Type } from '../languages/fields.js';
+import type { Description, Field, Fields, Rule, Type } from '../languages/fields.js';
 import { ITEMS_MAX } from '../languages/fields.js';
+import { rule, set } from '../languages/rules.js';
+import { ruleSchema } from './rule-schemas.js';
+import { inAnyCase, sentText } from './text-schema.js';
 
 /** A JSON Schema, or a part of one. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
@@ -18,6 +22,11 @@ export interface Form {
    * the bodies of config entries.
    */
   readonly lenient?: boolean;
+  /**
+   * Whether members may be spelled in any letter case, and lists and maps may have any size: the
+   * Config of auth methods.
+   */
+  readonly anyCase?: boolean;
   /** Where the schema stands in its document, as the fragment of a URI. */
   readonly at: string;
 }
@@ -51,9 +60,15 @@ export function schemaOf(type: Type<unknown, unknown>, form: Form): JsonSchema {
   return type.zero() === null ? orNull(schema) : schema;
 }
 
-/** Returns the schema of an object with the given fields. `more` are members beside them. */
+/** The declaration of an object. */
+interface Declared {
+  readonly fields: Fields;
+  readonly rules?: readonly Rule[];
+}
+
+/** Returns the schema of an object as it is declared. `more` are members beside its own. */
 export function objectSchema(
-  fields: Fields,
+  { fields, rules = [] }: Declared,
   form: Form,
   more: Readonly<Record<string, JsonSchema>> = {},
 ): JsonSchema {
@@ -67,26 +82,37 @@ export function objectSchema(
   const required = shown.filter(([, { mode, type }]) =>
     isSent ? isNeeded(type) : mode === 'keep',
   );
+  const isRespelled = form.lenient || form.anyCase;
+  const named = isRespelled ? [] : required.map(([name]) => name);
+  const allOf = [
+    ...(form.lenient ? required.map(([name, field]) => neededMember(name, field)) : []),
+    ...(form.anyCase ? required.map(([name]) => ruleSchema(isGiven(name), fields, form)) : []),
+    ...(isSent ? rules.map((each) => ruleSchema(each, fields, form)) : []),
+  ];
   return {
     type: 'object',
-    ...(form.lenient ? neededMembers(required) : requiredMembers(required)),
+    ...(named.length > 0 && { required: named }),
+    ...(allOf.length > 0 && { allOf }),
     properties,
+    ...(form.anyCase && { patternProperties: anyCaseProperties(fields, form) }),
     additionalProperties: false,
   };
 }
 
-const requiredMembers = (members: readonly [string, unknown][]): JsonSchema =>
-  members.length === 0 ? {} : { required: members.map(([name]) => name) };
+const isGiven = (name: string): Rule => rule(`${name} is needed.`, set(name));
 
-/** The members that must be given, in any of their spellings. */
-const neededMembers = (members: readonly [string, Field<unknown>][]): JsonSchema =>
-  members.length === 0
-    ? {}
-    : {
-        allOf: members.map(([name, field]) => ({
-          anyOf: spellingsOf(name, field).map((spelling) => ({ required: [spelling] })),
-        })),
-      };
+/** A member that must be given, in any of its spellings. */
+const neededMember = (name: string, field: Field<unknown>): JsonSchema => ({
+  anyOf: spellingsOf(name, field).map((spelling) => ({ required: [spelling] })),
+});
+
+const anyCaseProperties = (fields: Fields, form: Form): JsonSchema =>
+  Object.fromEntries(
+    Object.keys(fields).map((name) => [
+      `^${inAnyCase(name)}$`,
+      { $ref: below(form, 'properties', name).at },
+    ]),
+  );
 
 /** Whether a body must have the member, not empty. */
 function isNeeded({ description }: Type<unknown, unknown>): boolean {
@@ -94,7 +120,7 @@ function isNeeded({ description }: Type<unknown, unknown>): boolean {
     case 'text':
       return description.limits?.needed === true;
     case 'list':
-      return description.needed === true;
+      return description.limits?.needed === true;
     case 'whole':
       return (description.limits?.min ?? 0) > 0;
     default:
@@ -102,7 +128,8 @@ function isNeeded({ description }: Type<unknown, unknown>): boolean {
   }
 }
 
-const spellingsOf = (name: string, { spellings }: Field<unknown>): readonly string[] => [
+/** Returns the spellings of a member in the bodies of config entries. */
+export const spellingsOf = (name: string, { spellings }: Field<unknown>): readonly string[] => [
   ...new Set([name, ...(spellings ?? [name.toLowerCase()])]),
 ];
 
@@ -171,7 +198,7 @@ function sentSchema(description: Description, form: Form): JsonSchema {
     case 'foreign':
       return UNSET;
     case 'object':
-      return objectSchema(description.fields, form);
+      return objectSchema(description, form);
     default:
       return commonSchema(description, form);
   }
@@ -187,7 +214,7 @@ function answeredSchema(description: Description, form: Form): JsonSchema {
     case 'duration':
       return { type: description.out === 'text' ? 'string' : 'integer' };
     case 'object':
-      return objectSchema(description.fields, form);
+      return objectSchema(description, form);
     case 'whole':
       return { type: 'integer' };
     default:
@@ -215,8 +242,22 @@ function commonSchema(description: Description, form: Form): JsonSchema {
     case 'list': {
       const items = schemaOf(description.of, below(form, 'items'));
       if (form.of === 'answered') return { type: 'array', items };
-      const least = description.needed ? { minItems: 1 } : {};
-      return { type: 'array', ...least, maxItems: ITEMS_MAX, items };
+      const { needed, min = needed ? 1 : 0, unique, single, ...limits } = description.limits ?? {};
+      const max = limits.max ?? (form.anyCase ? undefined : ITEMS_MAX);
+      const list = {
+        type: 'array',
+        ...(min > 0 && { minItems: min }),
+        ...(max !== undefined && { maxItems: max }),
+        ...(unique && uniqueItems(description.of.description)),
+        items,
+      };
+      return single ? { anyOf: [items, list] } : list;
+    }
+    case 'free': {
+      const lengths = Object.entries(description.lengths ?? {});
+      if (form.of === 'answered' || lengths.length === 0) return { type: 'object' };
+      const properties = lengths.map(([name, maxLength]) => [name, { maxLength }]);
+      return { type: 'object', properties: Object.fromEntries(properties) };
     }
     case 'links':
       return { type: 'array', items: linkSchema(form) };
@@ -226,6 +267,19 @@ function commonSchema(description: Description, form: Form): JsonSchema {
       return { type: 'object' };
   }
 }
+
+/** Texts that are normalised are equal if their normal forms are. */
+const uniqueItems = (items: Description): JsonSchema =>
+  items.is !== 'text' || items.values === undefined || items.change === undefined
+    ? { uniqueItems: true }
+    : {
+        allOf: items.values.map((value) => ({
+          description: `${value} is there at most once.`,
+          contains: sentText({ ...items, values: [value] }),
+          minContains: 0,
+          maxContains: 1,
+        })),
+      };
 
 /** Clients name what they link to; answers have both members. */
 const linkSchema = ({ of }: Form): JsonSchema => {
@@ -244,42 +298,19 @@ const linkSchema = ({ of }: Form): JsonSchema => {
 function mapSchema({ of, limits }: Extract<Description, { is: 'map' }>, form: Form): JsonSchema {
   const values = schemaOf(of, below(form, 'additionalProperties'));
   if (form.of === 'answered') return { type: 'object', additionalProperties: values };
-  const { count = ITEMS_MAX, key, pattern, value } = limits ?? {};
+  const { key, pattern, value } = limits ?? {};
+  const count = limits?.count ?? (form.anyCase ? undefined : ITEMS_MAX);
   const names = {
     ...(key === undefined ? {} : { maxLength: key }),
     ...(pattern === undefined ? {} : { pattern }),
   };
   return {
     type: 'object',
-    maxProperties: count,
+    ...(count !== undefined && { maxProperties: count }),
     ...(limits === undefined ? {} : { propertyNames: names }),
     additionalProperties: value === undefined ? values : { ...values, maxLength: value },
   };
 }
-
-function sentText({ values, examples, change, limits = {}, ...rules }: TextRules): JsonSchema {
-  const { needed = false, pattern: form, bytesMax = rules.bytesMax } = limits;
-  if (values === undefined) {
-    return {
-      type: 'string',
-      ...(needed ? { minLength: 1 } : {}),
-      // A text has at least as many bytes as characters.
-      ...(bytesMax === undefined ? {} : { maxLength: bytesMax }),
-      ...(form === undefined ? {} : { pattern: form }),
-      ...(examples === undefined ? {} : { examples }),
-    };
-  }
-  const isSame = (value: string): boolean => change?.(swapped(value)) === change?.(value);
-  const isAnyCase = change !== undefined && values.every(isSame);
-  if (!isAnyCase) return { type: 'string', enum: values };
-  const pattern = `^(?:${values.map(inAnyCase).join('|')})$`;
-  return { type: 'string', anyOf: [{ enum: values }, { pattern }] };
-}
-
-const swapped = (text: string): string =>
-  text === text.toUpperCase() ? text.toLowerCase() : text.toUpperCase();
-const inAnyCase = (text: string): string =>
-  text.replace(/[a-z]/gi, (letter) => `[${letter.toLowerCase()}${letter.toUpperCase()}]`);
 
 const BLANK = { enum: [null, false, 0, ''] };
 const EMPTY_LIST = { type: 'array', maxItems: 0 };

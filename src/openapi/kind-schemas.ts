@@ -18,7 +18,11 @@ const ANSWERED: Readonly<Record<string, JsonSchema>> = {
 export function sentEntry(kind: Kind, at = '#'): JsonSchema {
   const definition = definitionOf(kind);
   const { onlyName, type } = definition;
-  const schema = objectSchema(type.fields, { of: 'sent', lenient: true, at }, ANSWERED);
+  const schema = objectSchema(
+    { fields: type.fields, rules: definition.rules },
+    { of: 'sent', lenient: true, at },
+    ANSWERED,
+  );
   const properties = {
     ...(schema['properties'] as Record<string, JsonSchema>),
     Kind: { description: type.fields['Kind']!.says, type: 'string', const: kind },
@@ -62,7 +66,7 @@ export function answeredEntry(kind: Kind, at = '#'): JsonSchema {
   const { hasStatus, secrets, says, type } = definitionOf(kind);
   const index = { type: 'integer', minimum: 0 };
   const schema = objectSchema(
-    type.fields,
+    { fields: type.fields },
     { of: 'answered', at },
     {
       CreateIndex: { description: ANSWERED['CreateIndex']!['description'], ...index },

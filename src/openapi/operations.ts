@@ -21,5 +21,16 @@ export type MethodsByPath = {
   readonly [P in keyof typeof DECLARED]: keyof (typeof DECLARED)[P] & Method;
 } & ObjectMethods;
 
+/** Returns the query parameters of each path that has some, beside those of all endpoints. */
+export const queryNames = (): Readonly<Record<string, readonly string[]>> =>
+  Object.fromEntries(
+    Object.entries(allOperations())
+      .map(([path, methods]): [string, readonly string[]] => {
+        const names = Object.values(methods).flatMap(({ query = [] }) => query);
+        return [path, [...new Set(names)]];
+      })
+      .filter(([, names]) => names.length > 0),
+  );
+
 /** Returns all operations. */
 export const allOperations = (): Operations => ({ ...DECLARED, ...objectOperations() });

@@ -58,6 +58,11 @@ export const QUERY = {
 /** The name of a query parameter. */
 export type QueryName = keyof typeof QUERY;
 
+/** Query parameters that every endpoint takes. */
+export const COMMON = ['dc', 'ns', 'partition', 'pretty'] as const satisfies QueryName[];
+/** Those of reads that may be stale or consistent. */
+export const CONSISTENCY = ['stale', 'consistent', 'max_stale'] as const satisfies QueryName[];
+
 /** Parameters of paths by name. */
 export const PATH: Readonly<Record<string, string>> = {
   accessor: 'The AccessorID of the token.',

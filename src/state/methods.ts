@@ -40,9 +40,17 @@ const namespaceRule = object({
   ),
 });
 
+/** The types of auth methods. The service knows what each does. */
+const METHOD_TYPES = ['jwt', 'kubernetes'] as const;
+/** The type of an auth method. */
+export type MethodType = (typeof METHOD_TYPES)[number];
+
 const fields = {
   Name: keep('The name of the auth method.', text()),
-  Type: keep('Who proves the identity. It cannot be changed later.', text()),
+  Type: keep(
+    'Who proves the identity. It cannot be changed later.',
+    text({ values: ['', ...METHOD_TYPES] }),
+  ),
   DisplayName: omit('A name for people.', description),
   Description: omit('A text for people.', description),
   MaxTokenTTL: omit('How long the tokens of its logins last, from one minute on.', timeToLive),

@@ -278,6 +278,18 @@ describe('config validate', () => {
         `${path}:3:16: /MutualTLSMode: must be one of "strict", "permissive"\n`,
       err: '',
     });
+    writeFileSync(
+      path,
+      'Kind: service-intentions\nName: web\nSources:\n- {Name: a}\n- Name: b\n  permissions:\n' +
+        '  - {Action: deny, HTTP: {Methods: [get, GET], PathExact: /, path_prefix: /}}\n',
+    );
+    const http = '/Sources/1/permissions/0/HTTP';
+    expect((await user.run(offline)).out.split('\n')).to.deep.equal([
+      `${path}:4:3: /Sources/0: Exactly one of Action and Permissions is set`,
+      `${path}:7:26: ${http}: At most one of PathExact, PathPrefix and PathRegex is set`,
+      `${path}:7:36: ${http}/Methods: GET is there at most once`,
+      '',
+    ]);
     writeFileSync(path, 'Kind: nothing\n');
     const unknown = await user.run(offline);
     expect(unknown.err).to.include('there is no schema of its kind, so it is not judged');

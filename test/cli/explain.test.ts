@@ -1,7 +1,8 @@
 import { expect } from 'chai';
+import type { Clause } from '../../src/answers.js';
 import { parseQuestion } from '../../src/cli/explain.js';
 import { whereOf } from '../../src/cli/explain-view.js';
-import { type Clause, failedTests } from '../../src/cli/login-view.js';
+import { failedTests } from '../../src/cli/login-view.js';
 import { FakeServers, json, problem, text } from './fake-server.js';
 import { type Given, type Ran, User } from './harness.js';
 
@@ -25,13 +26,13 @@ describe('questions about rights', () => {
     const token = { Type: 'token', ID: ACCESSOR, Name: 'ci' };
     const role = { Type: 'role', ID: '1', Name: 'ops' };
     const policy = { Type: 'policy', ID: '2', Name: 'ops-deny' };
+    const draft = { Type: 'draft', ID: '', Name: '' };
+    const identity = { Type: 'service-identity', ID: '', Name: 'web' };
     expect(whereOf({ Path: [token, role, policy], Line: 2 })).to.equal(
       'role ops › policy ops-deny:2',
     );
-    expect(whereOf({ Path: [{ Type: 'draft' }], Line: 1 })).to.equal('rules:1');
-    expect(whereOf({ Path: [token, { Type: 'service-identity', Name: 'web' }] })).to.equal(
-      'service-identity web',
-    );
+    expect(whereOf({ Path: [draft], Line: 1 })).to.equal('rules:1');
+    expect(whereOf({ Path: [token, identity], Line: null })).to.equal('service-identity web');
   });
 
   it('finds the tests because of which a selector does not hold', () => {

@@ -34,8 +34,10 @@ describe('lint by the command line', () => {
       Code: 'unanchored',
       Message: 'm',
       Field: 'Selector',
+      Line: 1,
+      Column: 7,
     };
-    expect(problemLines('rule', claim)).to.equal('rule:Selector: warning unanchored: m\n');
+    expect(problemLines('rule', claim)).to.equal('rule:Selector:1:7: warning unanchored: m\n');
   });
 
   it('judges rules in files without a server, and fails if they would be refused', async () => {

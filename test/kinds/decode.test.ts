@@ -260,7 +260,7 @@ const ONLY_NAMES: Partial<Record<Kind, string>> = {
 /** Bodies of a kind that are nearly right, made from its schema. */
 function bodiesOf(kind: Kind): fc.Arbitrary<unknown> {
   const head = { Kind: kind, Name: ONLY_NAMES[kind] ?? 'web' };
-  const schema = objectSchema(definitionOf(kind).type.fields, { of: 'sent', at: '#' });
+  const schema = objectSchema(definitionOf(kind).type, { of: 'sent', at: '#' });
   return fromSchema(schema).map((body) => ({ ...(body as object), ...head }));
 }
 

@@ -4,7 +4,6 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import { OPENAPI } from '../../src/documents.js';
 import { allRoutes, type RouteParts } from '../../src/http/routes.js';
-import { allOperations } from '../../src/openapi/operations.js';
 
 interface Operation {
   readonly operationId: string;
@@ -66,16 +65,6 @@ describe('openapi: the document', () => {
     );
     const declared = operations.map(({ path, method }) => `${method.toUpperCase()} ${path}`);
     expect(declared.sort()).to.deep.equal(served.sort());
-  });
-
-  it('has the parameters that new paths take', () => {
-    const all = allOperations();
-    for (const { path, parameters } of routes) {
-      if (parameters === undefined) continue;
-      for (const operation of Object.values(all[path]!)) {
-        expect(operation.query ?? [], path).to.deep.equal(parameters);
-      }
-    }
   });
 
   it('has operations with unique names, known tags, an answer and the errors of all', () => {

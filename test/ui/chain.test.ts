@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { type Chain, graphOf } from '../../src/ui/chain/graph.js';
 
-const target = (Service: string) => ({ Service });
+const target = (Service: string) => ({ Service, Datacenter: 'dc1', Subset: {} });
 const CHAIN: Chain = {
   ServiceName: 'web',
   Namespace: 'default',
@@ -17,7 +17,7 @@ const CHAIN: Chain = {
           Definition: { Match: { HTTP: { PathPrefix: '/admin' } } },
           NextNode: 'resolver:admin.default.default.dc1',
         },
-        { NextNode: 'splitter:web' },
+        { Definition: {}, NextNode: 'splitter:web' },
       ],
     },
     'splitter:web': {

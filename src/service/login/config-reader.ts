@@ -4,6 +4,7 @@
  */
 import { X509Certificate } from 'node:crypto';
 import { type Refusal, refusal } from '../../errors.js';
+import { type Field, type Fields, list, type Mode, text } from '../../languages/fields.js';
 import { didYouMean } from '../../languages/suggest.js';
 import { isObject } from './exchange.js';
 
@@ -28,16 +29,26 @@ export function refusing(check: () => unknown): Refusal | undefined {
   }
 }
 
+/** A list of texts in a Config, or one text in its place. */
+export const texts = list(text(), { single: true });
+
+/** The names of the fields with values of a type. */
+type NamesOf<F extends Fields, T> = {
+  [K in keyof F]: F[K] extends Field<infer V, Mode, unknown> ? (V extends T ? K : never) : never;
+}[keyof F] &
+  string;
+
 /** Characters of an unknown key that an error shows. */
 const SHOWN_MAX = 60;
 
 /** The values of a Config by key. The constructor and getters throw ConfigFault. */
-export class ConfigReader {
+export class ConfigReader<F extends Fields> {
   readonly #values = new Map<string, unknown>();
 
-  constructor(config: unknown, known: readonly string[]) {
+  constructor(config: unknown, fields: F) {
     if (config === undefined || config === null) return;
     if (!isObject(config)) throw decoding('Config is not an object');
+    const known = Object.keys(fields);
     const proper = new Map(known.map((key) => [key.toLowerCase(), key]));
     for (const [key, value] of Object.entries(config)) {
       const name = proper.get(key.toLowerCase());
@@ -50,20 +61,20 @@ export class ConfigReader {
     }
   }
 
-  text(key: string): string {
+  text(key: NamesOf<F, string>): string {
     const value = this.#values.get(key) ?? '';
     if (typeof value === 'string') return value;
     throw decoding(`'${key}' expected type 'string'`, key);
   }
 
-  list(key: string): string[] {
+  list(key: NamesOf<F, readonly string[] | null>): string[] {
     const value = this.#values.get(key) ?? [];
     if (typeof value === 'string') return [value];
     if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
     throw decoding(`'${key}' expected a list of strings`, key);
   }
 
-  map(key: string): Map<string, string> {
+  map(key: NamesOf<F, Readonly<Record<string, string>> | null>): Map<string, string> {
     const value = this.#values.get(key) ?? {};
     if (isObject(value) && Object.values(value).every((item) => typeof item === 'string')) {
       return new Map(Object.entries(value) as [string, string][]);
@@ -72,7 +83,7 @@ export class ConfigReader {
   }
 
   /** Returns a number of nanoseconds in milliseconds. */
-  nanoseconds(key: string): number {
+  nanoseconds(key: NamesOf<F, number>): number {
     const value = this.#values.get(key) ?? 0;
     if (typeof value === 'number' && Number.isSafeInteger(value)) return value / 1e6;
     throw decoding(`cannot parse '${key}' as int: it is a number of nanoseconds`, key);

@@ -1,4 +1,5 @@
 /** The known types of auth methods. */
+import type { MethodType } from '../../state/methods.js';
 import type { AddressRules } from './addresses.js';
 import { Outbound, type Resolve } from './exchange.js';
 import { JwtMethod } from './jwt.js';
@@ -45,6 +46,6 @@ export function authMethodTypes(options: LoginOptions): AuthMethodTypes {
   const types = [
     new JwtMethod({ outbound, ageMsMax: keysAgeMsMax, refetchMsMin: keysRefetchMsMin }),
     new KubernetesMethod(outbound),
-  ];
+  ] satisfies readonly { readonly name: MethodType }[];
   return new Map(types.map((type) => [type.name, type]));
 }

@@ -1,7 +1,18 @@
 /** The Config of auth methods of type jwt. */
 import { createPublicKey, type KeyObject } from 'node:crypto';
+import {
+  list,
+  map,
+  neededText,
+  object,
+  omit,
+  type Rule,
+  text,
+  whole,
+} from '../../languages/fields.js';
+import { exactlyOne, needs, ruled } from '../../languages/rules.js';
 import { type ClaimMappings, claimKeyProblem } from './claims.js';
-import { ConfigFault, ConfigReader, checkCertificate } from './config-reader.js';
+import { ConfigFault, ConfigReader, checkCertificate, texts } from './config-reader.js';
 import { httpUrl } from './exchange.js';
 
 /** A checked Config. */
@@ -25,32 +36,62 @@ export interface JwtConfig {
   readonly clockSkewMs: number;
 }
 
-const KNOWN = [
-  'JWTValidationPubKeys',
-  'JWKSURL',
-  'JWKSCACert',
-  'OIDCDiscoveryURL',
-  'OIDCDiscoveryCACert',
-  'BoundAudiences',
-  'BoundIssuer',
-  'JWTSupportedAlgs',
-  'ClaimMappings',
-  'ListClaimMappings',
-  'ExpirationLeeway',
-  'NotBeforeLeeway',
-  'ClockSkewLeeway',
-];
-const ALGORITHM = /^(RS|ES|PS)(256|384|512)$/;
+const ALGORITHMS = ['RS', 'ES', 'PS'].flatMap((kind) =>
+  ['256', '384', '512'].map((bits) => kind + bits),
+);
 /** Keys in a Config: a login may have to try each. */
 const KEYS_MAX = 32;
 
+const fields = {
+  JWTValidationPubKeys: omit(
+    'Public keys or certificates as PEM, of which one must verify a token.',
+    list(text(), { single: true, max: KEYS_MAX }),
+  ),
+  JWKSURL: omit('Where the key set of the issuer is fetched.', text()),
+  JWKSCACert: omit('The certificate as PEM that the server of JWKSURL is checked with.', text()),
+  OIDCDiscoveryURL: omit('The issuer, whose discovery document says where its keys are.', text()),
+  OIDCDiscoveryCACert: omit(
+    'The certificate as PEM that the server of OIDCDiscoveryURL is checked with.',
+    text(),
+  ),
+  BoundAudiences: omit('The audiences of which a token must name one.', texts),
+  BoundIssuer: omit('The issuer that a token must name.', text()),
+  JWTSupportedAlgs: omit(
+    'The algorithms of signatures that are accepted. Empty means all.',
+    list(text({ values: ALGORITHMS }), { single: true }),
+  ),
+  ClaimMappings: omit(
+    'Names of values by the claims, or the JSON pointers to claims, that they come from.',
+    map(neededText),
+  ),
+  ListClaimMappings: omit('Names of lists by the claims that they come from.', map(neededText)),
+  ExpirationLeeway: omit(
+    'Nanoseconds after its time for which a token is accepted. 0 means 150 seconds.',
+    whole(),
+  ),
+  NotBeforeLeeway: omit(
+    'Nanoseconds before its time for which a token is accepted. 0 means 150 seconds.',
+    whole(),
+  ),
+  ClockSkewLeeway: omit(
+    'Nanoseconds by which the clocks of issuer and node may differ. 0 means 60 seconds.',
+    whole(),
+  ),
+};
+const oneSource = exactlyOne('JWTValidationPubKeys', 'JWKSURL', 'OIDCDiscoveryURL');
+const jwksOfCa = needs('JWKSCACert', 'JWKSURL');
+const oidcOfCa = needs('OIDCDiscoveryCACert', 'OIDCDiscoveryURL');
+/** The Config of the type jwt. */
+export const JWT_CONFIG = ruled(object(fields), oneSource, jwksOfCa, oidcOfCa);
+type Reader = ConfigReader<typeof fields>;
+
 /** Reads and checks a Config without using the network. Throws ConfigFault. */
 export function readJwtConfig(config: unknown): JwtConfig {
-  const reader = new ConfigReader(config, KNOWN);
+  const reader = new ConfigReader(config, fields);
   const source = readSource(reader);
   const algorithms = reader.list('JWTSupportedAlgs');
   for (const algorithm of algorithms) {
-    if (!ALGORITHM.test(algorithm)) {
+    if (!ALGORITHMS.includes(algorithm)) {
       throw new ConfigFault(`Invalid supported algorithm: ${algorithm}`, 'JWTSupportedAlgs');
     }
   }
@@ -69,17 +110,18 @@ export function readJwtConfig(config: unknown): JwtConfig {
   };
 }
 
-function readSource(reader: ConfigReader): JwtConfig['source'] {
+function readSource(reader: Reader): JwtConfig['source'] {
   const keys = reader.list('JWTValidationPubKeys');
   const jwks = reader.text('JWKSURL');
   const oidc = reader.text('OIDCDiscoveryURL');
-  if ([keys.length > 0, jwks !== '', oidc !== ''].filter(Boolean).length !== 1) {
+  const sources = { JWTValidationPubKeys: keys, JWKSURL: jwks, OIDCDiscoveryURL: oidc };
+  if (!oneSource.holds(sources)) {
     throw new ConfigFault(
       "exactly one of 'JWTValidationPubKeys', 'JWKSURL', or 'OIDCDiscoveryURL' must be set for type \"jwt\"",
     );
   }
-  const jwksCa = readCa(reader, 'JWKSCACert', 'JWKSURL', jwks);
-  const oidcCa = readCa(reader, 'OIDCDiscoveryCACert', 'OIDCDiscoveryURL', oidc);
+  const jwksCa = readCa(reader, 'JWKSCACert', 'JWKSURL', jwksOfCa);
+  const oidcCa = readCa(reader, 'OIDCDiscoveryCACert', 'OIDCDiscoveryURL', oidcOfCa);
   if (jwks !== '') return remote('jwks', 'JWKSURL', jwks, jwksCa);
   if (oidc !== '') return remote('oidc', 'OIDCDiscoveryURL', oidc, oidcCa);
   if (keys.length > KEYS_MAX) {
@@ -104,10 +146,16 @@ function remote(
   return { kind, url, text, ...(ca === undefined ? {} : { ca }) };
 }
 
-function readCa(reader: ConfigReader, key: string, of: string, url: string): string | undefined {
+function readCa(
+  reader: Reader,
+  key: 'JWKSCACert' | 'OIDCDiscoveryCACert',
+  of: 'JWKSURL' | 'OIDCDiscoveryURL',
+  needsUrl: Rule,
+): string | undefined {
   const pem = reader.text(key);
+  if (!needsUrl.holds({ [key]: pem, [of]: reader.text(of) }))
+    throw new ConfigFault(`'${key}' should not be set unless '${of}' is set`, key);
   if (pem === '') return undefined;
-  if (url === '') throw new ConfigFault(`'${key}' should not be set unless '${of}' is set`, key);
   checkCertificate(pem, key, key);
   return pem;
 }
@@ -131,7 +179,10 @@ function readKey(pem: string, i: number): KeyObject {
   return found;
 }
 
-function readMappings(reader: ConfigReader, key: string): Map<string, string> {
+function readMappings(
+  reader: Reader,
+  key: 'ClaimMappings' | 'ListClaimMappings',
+): Map<string, string> {
   const mappings = reader.map(key);
   const targets = new Set<string>();
   for (const [claim, target] of mappings) {
@@ -152,7 +203,11 @@ function readMappings(reader: ConfigReader, key: string): Map<string, string> {
 }
 
 /** Reads a leeway in milliseconds. Zero selects the default, a negative value disables it. */
-function leeway(reader: ConfigReader, key: string, defaultMs: number): number {
+function leeway(
+  reader: Reader,
+  key: 'ExpirationLeeway' | 'NotBeforeLeeway' | 'ClockSkewLeeway',
+  defaultMs: number,
+): number {
   const ms = reader.nanoseconds(key);
   return ms === 0 ? defaultMs : Math.max(0, ms);
 }

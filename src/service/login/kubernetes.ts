@@ -6,6 +6,7 @@ import { decodeProtectedHeader } from 'jose/decode/protected_header';
 import { decodeJwt } from 'jose/jwt/decode';
 import type { IdentityShape } from '../../acl/binding.js';
 import type { Refusal } from '../../errors.js';
+import { keep, neededText, object } from '../../languages/fields.js';
 import { ConfigFault, ConfigReader, checkCertificate, refusing } from './config-reader.js';
 import { FetchFault, httpUrl, isObject, jsonObject, type Outbound } from './exchange.js';
 import {
@@ -32,7 +33,12 @@ interface Cluster extends KubernetesConfig {
 type Json = Readonly<Record<string, unknown>>;
 type At = Parameters<AuthMethodType['validate']>[2];
 
-const KNOWN = ['Host', 'CACert', 'ServiceAccountJWT'];
+/** The Config of the type kubernetes. */
+export const KUBERNETES_CONFIG = object({
+  Host: keep('The https URL of the API server of the cluster.', neededText),
+  CACert: keep('The certificate as PEM that the API server is checked with.', neededText),
+  ServiceAccountJWT: keep('The token with which the node asks the API server.', neededText),
+});
 /** An annotation of a service account that overrides its name. */
 const NAME_ANNOTATION = 'consul.hashicorp.com/service-name';
 const TEXT = { kind: 'string' } as const;
@@ -213,8 +219,9 @@ const FAILED_CHECK: Readonly<Partial<Record<LoginFault['code'], CheckName>>> = {
   claims: 'claims',
 };
 
-function readKubernetesConfig(config: unknown): KubernetesConfig {
-  const reader = new ConfigReader(config, KNOWN);
+/** Reads and checks a Config. Throws ConfigFault. */
+export function readKubernetesConfig(config: unknown): KubernetesConfig {
+  const reader = new ConfigReader(config, KUBERNETES_CONFIG.fields);
   const [hostText, ca, serviceAccountJwt] = [
     reader.text('Host'),
     reader.text('CACert'),

@@ -1,34 +1,8 @@
 /** A discovery chain as a graph, laid out in columns. Picture and list are made from it. */
 
-interface Destination {
-  readonly Match?: { readonly HTTP?: Readonly<Record<string, unknown>> | null } | null;
-}
+import type { Chain, ChainNode, RouteDefinition } from '../../answers.js';
 
-/** A node of the API's answer. */
-export interface ChainNode {
-  readonly Type: 'router' | 'splitter' | 'resolver';
-  readonly Name: string;
-  readonly Routes?: readonly { readonly Definition?: Destination; readonly NextNode: string }[];
-  readonly Splits?: readonly { readonly Weight: number; readonly NextNode: string }[];
-  readonly Resolver?: {
-    readonly Default: boolean;
-    readonly Target: string;
-    readonly Failover?: { readonly Targets?: readonly string[] };
-  };
-}
-
-/** The answer of the API. */
-export interface Chain {
-  readonly ServiceName: string;
-  readonly Namespace: string;
-  readonly Datacenter: string;
-  readonly Protocol: string;
-  readonly StartNode: string;
-  readonly Nodes: Readonly<Record<string, ChainNode>>;
-  readonly Targets: Readonly<
-    Record<string, { readonly Service: string; readonly ServiceSubset?: string }>
-  >;
-}
+export type { Chain, ChainNode } from '../../answers.js';
 
 /** A step of the picture. */
 export interface Box {
@@ -57,7 +31,7 @@ export interface Graph {
 const COLUMNS = { router: 0, splitter: 1, resolver: 2, target: 3 } as const;
 
 /** Says what a route matches, such as `PathPrefix /admin`. */
-function matchOf({ Match }: Destination = {}): string {
+function matchOf({ Match }: RouteDefinition): string {
   const http = Match?.HTTP ?? {};
   const parts = Object.entries(http).map(([name, value]) =>
     typeof value === 'string' ? `${name} ${value}` : `${name} ${JSON.stringify(value)}`,

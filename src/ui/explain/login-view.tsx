@@ -96,16 +96,15 @@ function Rule({ rule }: { rule: JudgedRule }) {
 }
 
 function ClauseView({ clause }: { clause: Clause }) {
-  const { Text, Result, Actual, Missing = false, Terms = [], Term } = clause;
-  const terms = Term === undefined ? Terms : [Term];
+  const { Text, Result, Actual, Missing = false, Terms = [] } = clause;
   return (
     <li>
       <code>{Text}</code>: {String(Result)}
       {Missing && ` (${TEXT.login.absent})`}
       {Actual !== undefined && Actual !== null && ` (${JSON.stringify(Actual)})`}
-      {terms.length > 0 && (
+      {Terms.length > 0 && (
         <ul>
-          {terms.map((term) => (
+          {Terms.map((term) => (
             <ClauseView key={term.Text} clause={term} />
           ))}
         </ul>

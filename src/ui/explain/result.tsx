@@ -10,9 +10,9 @@ const PAGES: Readonly<Record<string, string>> = {
   policy: 'policies',
 };
 
-function StepName({ step, line }: { step: Step; line: number | undefined }) {
+function StepName({ step, line }: { step: Step; line: number | null }) {
   const { Type, ID, Name } = step;
-  const query = Type === 'policy' && line !== undefined ? { line: String(line) } : {};
+  const query = Type === 'policy' && line !== null ? { line: String(line) } : {};
   const slug = PAGES[Type];
   const name = Name === '' ? (ID ?? '') : Name;
   return (
@@ -40,7 +40,7 @@ export function Way({ source }: { source: Source }) {
           <StepName step={step} line={Line} />
         </span>
       ))}
-      {Line !== undefined && <span>, {TEXT.lint.line(Line)}</span>}
+      {Line !== null && <span>, {TEXT.lint.line(Line)}</span>}
       <span>
         {' '}
         ({Level}

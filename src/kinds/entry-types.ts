@@ -1,0 +1,23 @@
+/** The types of entries by kind. */
+import type { Normal } from '../languages/fields.js';
+import type { AnyDefinition, Kind } from './definitions.js';
+import type { ConfigEntry } from './types.js';
+
+/** A normalised entry of a kind. */
+export type EntryOfKind<K extends Kind> = ConfigEntry &
+  Normal<Extract<AnyDefinition, { readonly kind: K }>['type']>;
+
+/** Returns an entry if it is of a kind. */
+export const ofKind = <K extends Kind>(
+  kind: K,
+  entry: ConfigEntry | undefined,
+): EntryOfKind<K> | undefined =>
+  // An entry was decoded by the definition of its kind, so that it has the type of that.
+  entry?.Kind === kind ? (entry as EntryOfKind<K>) : undefined;
+
+/** Looks up an entry. */
+export const entryOf = <K extends Kind>(
+  entries: { get(kind: Kind, name: string): ConfigEntry | undefined },
+  kind: K,
+  name: string,
+): EntryOfKind<K> | undefined => ofKind(kind, entries.get(kind, name));

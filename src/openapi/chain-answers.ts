@@ -1,0 +1,78 @@
+/** What the discovery chain of a service answers. */
+import type { Chain, RouteDefinition } from '../answers.js';
+import { anyObject, boolean, fraction, keep, omit, type Type, text } from '../languages/fields.js';
+import { anyAs, listOf, mapOf, oneOf, shape } from './shapes.js';
+
+const word = text();
+const percent = fraction((value) => value);
+
+const chain: Type<Chain> = shape({
+  ServiceName: keep('The service.', word),
+  Namespace: keep('The namespace of the chain.', word),
+  Datacenter: keep('The datacenter.', word),
+  Protocol: keep('The protocol of the services of the chain.', word),
+  StartNode: keep('The key of the first node.', word),
+  Nodes: keep(
+    'The nodes by key: type, colon, name.',
+    mapOf(
+      shape({
+        Type: keep('What the node is.', oneOf('router', 'splitter', 'resolver')),
+        Name: keep('The name of the node.', word),
+        Routes: omit(
+          'The routes of a router, the first that matches counts.',
+          listOf(
+            shape({
+              Definition: keep('The route as its entry has it.', anyAs<RouteDefinition>({})),
+              NextNode: keep('The key of the next node.', word),
+            }),
+          ),
+        ),
+        Splits: omit(
+          'The parts of a splitter.',
+          listOf(
+            shape({
+              Weight: keep('The share of requests in percent.', percent),
+              NextNode: keep('The key of the next node.', word),
+            }),
+          ),
+        ),
+        Resolver: omit(
+          'Where a resolver leads.',
+          shape({
+            Default: keep('Whether the service has no resolver of its own.', boolean),
+            ConnectTimeout: keep('How long a connection may take.', word),
+            Target: keep('The ID of the target.', word),
+            Failover: omit(
+              'What is tried without healthy instances.',
+              shape({ Targets: keep('The IDs of targets, in order.', listOf(word)) }),
+            ),
+          }),
+        ),
+      }),
+    ),
+  ),
+  Targets: keep(
+    'The targets by ID.',
+    mapOf(
+      shape({
+        ID: keep('The ID of the target.', word),
+        Service: keep('The service.', word),
+        ServiceSubset: omit('The subset of the service.', word),
+        Namespace: keep('The namespace of the service.', word),
+        Datacenter: keep('The datacenter.', word),
+        Peer: omit('The peer from which the service is imported.', word),
+        Subset: keep(
+          'Which instances are in the subset.',
+          shape({
+            Filter: omit('The filter of the subset.', word),
+            OnlyPassing: omit('Whether instances with a warning are left out too.', boolean),
+          }),
+        ),
+        MeshGateway: keep('How connections use mesh gateways.', anyObject),
+      }),
+    ),
+  ),
+});
+
+/** `GET /v1/discovery-chain/:service`. */
+export const CHAIN = shape({ Chain: keep('The compiled chain.', chain) });
