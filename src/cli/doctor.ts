@@ -240,6 +240,7 @@ export function backupFinding(nodes: readonly Saves[], nowMs: number): readonly 
 /** Returns an age as a whole number of its largest unit. */
 function ageText(ms: number): string {
   const minutes = Math.max(0, Math.floor(ms / 60_000));
+  if (minutes === 0) return 'less than a minute';
   if (minutes < 60) return `${minutes} min`;
   const hours = Math.floor(minutes / 60);
   return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`;

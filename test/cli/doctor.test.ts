@@ -89,6 +89,12 @@ describe('the age of the last backup', () => {
       'saved 5 h ago through b:1',
     ],
     [
+      'is told when there is hardly any',
+      [node('a:1', hours(1), now - 900)],
+      'ok',
+      'saved less than a minute ago through a:1',
+    ],
+    [
       'is found after two days',
       [node('a:1', hours(200), hours(49)), node('b:1', hours(1))],
       'warning',
