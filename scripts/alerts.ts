@@ -14,7 +14,7 @@ import { alertNames, Prometheus } from './alerts/prometheus.js';
 import { PROVOCATIONS, type Provocation } from './alerts/provocations.js';
 
 /** Time in which an alert must fire, and in which it must have ended before it is provoked. */
-const FIRES_MS = 90_000;
+const FIRES_MS = 120_000;
 const LOOK_MS = 250;
 
 /** What became of an alert. */

@@ -224,12 +224,17 @@ function writesOf(lab: Lab): () => Promise<void> {
   };
 }
 
-async function writeMany(lab: Lab, count: number): Promise<void> {
+/** Writes as many entries to n1, many at a time. */
+const writeMany = (lab: Lab, count: number): Promise<void> =>
+  times(count, (number) => lab.write(lab.node(1), number));
+
+/** Does work for each number from 1, many at a time. */
+async function times(count: number, work: (number: number) => Promise<unknown>): Promise<void> {
   let number = 0;
   const one = async (): Promise<void> => {
     while (number < count) {
       number += 1;
-      await lab.write(lab.node(1), number);
+      await work(number);
     }
   };
   await Promise.all(Array.from({ length: 32 }, one));
@@ -239,13 +244,12 @@ async function writeMany(lab: Lab, count: number): Promise<void> {
 const ROLE_BYTES = 16_000;
 const ROLES = 400;
 
-async function fill(lab: Lab): Promise<void> {
-  for (let at = 0; at < ROLES; at += 1) {
+const fill = (lab: Lab): Promise<void> =>
+  times(ROLES, (number) => {
     // Text that does not compress.
     const Description = randomBytes(ROLE_BYTES / 2).toString('hex');
-    await lab.ask(lab.node(1), 'PUT', '/v1/acl/role', { Name: `large-${at}`, Description });
-  }
-}
+    return lab.ask(lab.node(1), 'PUT', '/v1/acl/role', { Name: `large-${number}`, Description });
+  });
 
 /** Restores the present state, and writes meanwhile and afterwards. */
 async function restoreAndWrite(lab: Lab, over: Promise<void>): Promise<void> {
