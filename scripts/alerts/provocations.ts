@@ -12,9 +12,7 @@ import { type Lab, meanwhile, pulse, READY_MS } from './lab.js';
 const LACKED = 1500;
 /** What a slow disk adds to each write, in milliseconds. */
 const SLOW_MS = 200;
-/** The same where a restore must take longer than a thousand writes of clients. */
-const RESTORE_SLOW_MS = 500;
-/** The same where a write of a client must take more than a second. */
+/** The same where a write of a client, or a restore, must take long. */
 const VERY_SLOW_MS = 1200;
 const HELD_MAX = 5;
 
@@ -131,11 +129,11 @@ export const PROVOCATIONS: readonly Provocation[] = [
   },
   {
     alerts: ['ConclaveApplyLagging'],
-    cause: `n3 restores to a disk that is ${RESTORE_SLOW_MS} ms slower, and n1 is written to`,
+    cause: `n3 restores to a disk that is ${VERY_SLOW_MS} ms slower, and n1 is written to`,
     run: async (lab, over) => {
       await lab.leadByFirst();
       await fill(lab);
-      await withFault(lab, [3], { syncMs: RESTORE_SLOW_MS }, restoreAndWrite(lab, over));
+      await withFault(lab, [3], { syncMs: VERY_SLOW_MS }, restoreAndWrite(lab, over));
     },
   },
   {
@@ -242,7 +240,7 @@ async function times(count: number, work: (number: number) => Promise<unknown>):
 
 /** Bytes and number of roles that make a state of many batches. */
 const ROLE_BYTES = 16_000;
-const ROLES = 400;
+const ROLES = 600;
 
 const fill = (lab: Lab): Promise<void> =>
   times(ROLES, (number) => {
@@ -259,7 +257,7 @@ async function restoreAndWrite(lab: Lab, over: Promise<void>): Promise<void> {
   await Promise.all([
     // On a busy machine it takes longer than a request may.
     restored.catch(() => undefined),
-    meanwhile(over, writesOf(lab), { parallel: 64 }),
+    meanwhile(over, writesOf(lab), { parallel: 128 }),
   ]);
 }
 
