@@ -40,6 +40,7 @@ async function run(
     signal: new AbortController().signal,
     input: async () => input,
     ask: async () => '',
+    archive: async () => ({ index: 0, objects: {} }),
     run: async () => 1,
   };
   await runClient(args, io);

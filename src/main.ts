@@ -14,5 +14,9 @@ if (isNodeCommand(given)) {
 } else {
   const { runClient } = await import('./cli/client.js');
   const { terminal } = await import('./cli/terminal.js');
-  process.exitCode = await runClient(given, terminal(version));
+  const io = terminal(version, async (file) => {
+    const { readSnapshotFile } = await import('./service/snapshot-file.js');
+    return readSnapshotFile(file, false);
+  });
+  process.exitCode = await runClient(given, io);
 }

@@ -20,6 +20,8 @@ const DAY_MS = 86_400_000;
 const CERTIFICATE_DAYS = 30;
 /** Difference of clocks that is found. The header has whole seconds, and travels. */
 const CLOCK_SECONDS = 5;
+/** An older backup is found: a daily one has failed. */
+const BACKUP_MS = 2 * DAY_MS;
 /** Seconds for which a disk may hold a write. */
 const DISK_SECONDS = 1;
 
@@ -43,10 +45,13 @@ const SHAPE: Shape<Finding> = {
 export function addDoctor(program: Command, cli: Cli): void {
   program
     .command('doctor')
-    .description('look for what should be mended: members, level, disks, certificates, policies')
+    .description(
+      'look for what should be mended: members, level, disks, certificates, backups, policies',
+    )
     .addHelpText(
       'after',
       '\nName all nodes by --http-addr to have each of them looked at.\n' +
+        'A node knows of the backups that it has sent since its start.\n' +
         'Exits with 1 if there is anything to mend. It needs operator:read and agent:read.',
     )
     .action(
@@ -77,6 +82,12 @@ async function diagnose(cli: Cli, call: Call<object>): Promise<readonly Finding[
         ? ok('version', [...versions][0]!)
         : warning('version', `nodes run ${[...versions].join(' and ')}: finish the upgrade`),
     );
+  found.push(
+    ...backupFinding(
+      nodes.flatMap(({ saves }) => saves ?? []),
+      Date.now(),
+    ),
+  );
   const answering = nodes.find(({ version }) => version !== undefined);
   if (answering === undefined) return found;
   const first = cli.callOf({ ...call.options, httpAddr: answering.address.href });
@@ -98,6 +109,17 @@ interface Node {
   /** Undefined if it does not answer. */
   readonly version: string | undefined;
   readonly findings: readonly Finding[];
+  /** Undefined if the node does not tell it. */
+  readonly saves?: Saves | undefined;
+}
+
+/** What a node knows of backups: nothing from before its start. */
+export interface Saves {
+  readonly place: string;
+  /** Unix time in milliseconds at which its process started. */
+  readonly startedMs: number;
+  /** When it sent the last archive; undefined if it sent none. */
+  readonly savedMs: number | undefined;
 }
 
 /** Looks at one node. */
@@ -109,13 +131,15 @@ async function look(cli: Cli, call: Call<object>, address: URL): Promise<Node> {
   try {
     const answer = await api.get('/v1/agent/version', { ...plain, withToken: false });
     const { HumanVersion: version } = answer.json<{ HumanVersion: string }>();
+    const isReady = await ready(one, place);
+    const text = await metricsOf(one);
     const findings = [
-      await ready(one, place),
-      ...(await metrics(one, place)),
+      isReady,
+      ...metricFindings(text, place),
       ...clock(place, answer.header('Date')),
       ...(await certificate(one, address)),
     ];
-    return { address, version, findings };
+    return { address, version, findings, saves: savesIn(text, place) };
   } catch (problem) {
     if (!(problem instanceof Fault)) throw problem;
     const text = [problem.message, problem.details.hint].filter(Boolean).join('; ');
@@ -151,9 +175,12 @@ export const samplesIn = (text: string, name: string): readonly Sample[] =>
     return isIt && value !== undefined ? [{ labels: labels ?? '', value: Number(value) }] : [];
   });
 
-async function metrics({ api }: Call<object>, place: string): Promise<readonly Finding[]> {
+async function metricsOf({ api }: Call<object>): Promise<string> {
   const query = { format: 'prometheus' };
-  const { text } = await api.get('/v1/agent/metrics', { query, isPlain: true, isOnce: true });
+  return (await api.get('/v1/agent/metrics', { query, isPlain: true, isOnce: true })).text;
+}
+
+function metricFindings(text: string, place: string): readonly Finding[] {
   const differs = (samplesIn(text, 'conclave_state_differing_total')[0]?.value ?? 0) > 0;
   const ends = samplesIn(text, 'conclave_tls_not_after_timestamp_seconds');
   return [
@@ -178,6 +205,45 @@ export function diskFinding(text: string, place: string): Finding {
   if (longest > DISK_SECONDS)
     return warning('disk', `${place}: a disk has held a write for ${longest.toFixed(1)} s`);
   return ok('disk', `${place} ${room} and makes progress`);
+}
+
+function savesIn(text: string, place: string): Saves | undefined {
+  const [saved] = samplesIn(text, 'conclave_snapshot_last_save_timestamp_seconds');
+  const [started] = samplesIn(text, 'process_start_time_seconds');
+  if (saved === undefined || started === undefined) return undefined;
+  const savedMs = saved.value === 0 ? undefined : saved.value * 1000;
+  return { place, startedMs: started.value * 1000, savedMs };
+}
+
+/** What the nodes know of the last backup. Nothing is found where none of them knows anything. */
+export function backupFinding(nodes: readonly Saves[], nowMs: number): readonly Finding[] {
+  if (nodes.length === 0) return [];
+  const { savedMs, place } = nodes.reduce((one, other) =>
+    (other.savedMs ?? 0) > (one.savedMs ?? 0) ? other : one,
+  );
+  const how = 'conclave snapshot save';
+  if (savedMs !== undefined) {
+    const what = `saved ${ageText(nowMs - savedMs)} ago through ${place}`;
+    if (nowMs - savedMs <= BACKUP_MS) return [ok('backup', what)];
+    return [warning('backup', `the last one known was ${what}: ${how}`)];
+  }
+  const knownMs = nowMs - Math.min(...nodes.map(({ startedMs }) => startedMs));
+  const places = nodes.map((node) => node.place).join(', ');
+  if (knownMs > DAY_MS)
+    return [
+      warning('backup', `none was saved through ${places} in the last ${ageText(knownMs)}: ${how}`),
+    ];
+  const since = `since the nodes started ${ageText(knownMs)} ago`;
+  return [ok('backup', `none was saved ${since}; what was before is not known`)];
+}
+
+/** Returns an age as a whole number of its largest unit. */
+function ageText(ms: number): string {
+  const minutes = Math.max(0, Math.floor(ms / 60_000));
+  if (minutes === 0) return 'less than a minute';
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`;
 }
 
 function clock(place: string, date: string | undefined): readonly Finding[] {

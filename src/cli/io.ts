@@ -8,6 +8,13 @@ export interface Sink {
   readonly columns: number | undefined;
 }
 
+/** What an archive of the state holds. */
+export interface ArchiveContent {
+  readonly index: number;
+  /** The number of objects by type, and of config entries by kind. */
+  readonly objects: Readonly<Record<string, number>>;
+}
+
 /** The surroundings of a command. */
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -24,6 +31,8 @@ export interface Io {
   input(): Promise<string>;
   /** Asks for a line of text. */
   ask(question: string): Promise<string>;
+  /** Reads an archive of the state. Rejects if this release cannot read it. */
+  archive(file: string): Promise<ArchiveContent>;
   /** Runs a program on this terminal. Resolves to its exit code. */
   run(command: string, args: readonly string[]): Promise<number>;
 }

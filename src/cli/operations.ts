@@ -31,7 +31,7 @@ export function addOperations(program: Command, cli: Cli): void {
     .action(
       cli.action(async (call, file) => {
         await restoreSnapshot(call, file!);
-        call.print.text([`restored ${file}\n`]);
+        await tellRestored(call, file!);
       }),
     );
   program
@@ -93,6 +93,16 @@ async function restoreSnapshot({ api, io, options }: Call<object>, file: string)
   read.on('error', (error) => progress.destroy(error));
   const answer = await api.open('PUT', '/v1/snapshot', read.pipe(progress));
   answer.resume();
+}
+
+/** Says what was restored. It is read from the file once more: the server does not tell it. */
+async function tellRestored({ io, print }: Call<object>, file: string): Promise<void> {
+  // A server of a later release may have taken what this program cannot read.
+  const content = await io.archive(file).catch(() => undefined);
+  if (print.format === 'json' || print.format === 'yaml') return print.value({ file, ...content });
+  if (content === undefined) return print.text([`restored ${file}\n`]);
+  const counts = Object.entries(content.objects).map(([type, count]) => `${type}: ${count}`);
+  print.text([`restored ${file}, saved at index ${content.index}\n`, `${counts.join(', ')}\n`]);
 }
 
 /** Removes a node from its cluster and returns its name. Does not stop the process. */

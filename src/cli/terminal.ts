@@ -5,8 +5,8 @@ import { homedir } from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import type { Io, Sink } from './io.js';
 
-/** Returns the surroundings of this process. */
-export function terminal(version: string): Io {
+/** Returns the surroundings of this process. The client itself cannot read archives. */
+export function terminal(version: string, archive: Io['archive']): Io {
   const controller = new AbortController();
   process.once('SIGINT', () => controller.abort());
   // Whoever read the results has stopped, as `head` does.
@@ -23,6 +23,7 @@ export function terminal(version: string): Io {
     home: homedir(),
     version,
     signal: controller.signal,
+    archive,
     async input() {
       const chunks: Buffer[] = [];
       for await (const chunk of process.stdin) chunks.push(chunk as Buffer);

@@ -35,6 +35,8 @@ export interface Observation {
   readonly ms: number;
   /** Milliseconds of that wait. */
   readonly heldMs: number;
+  /** Whether the connection ended before the whole response was written to it. */
+  readonly isCut?: boolean;
 }
 
 /** What the front end works with. */

@@ -135,14 +135,15 @@ export abstract class Responder {
     // a client that stops reading would keep the view that the pieces come from for ever
     const { stalledMs, streamBytesPerSecond } = this.front.options.limits;
     const leave = this.front.streams.enter(this.client());
+    let isWhole: boolean;
     try {
       this.#cutStalled();
       const pace = { graceMs: stalledMs, bytesPerSecond: streamBytesPerSecond };
-      await sendPieces(this.incoming, this.res, headers, pieces, { compress, pace });
+      isWhole = await sendPieces(this.incoming, this.res, headers, pieces, { compress, pace });
     } finally {
       leave();
     }
-    this.#observe(200);
+    this.#observe(200, !isWhole);
   }
 
   /** Returns the namespace that a refusal concerns. */
@@ -242,9 +243,9 @@ export abstract class Responder {
     this.res.setTimeout(this.front.options.limits.stalledMs, () => this.res.destroy());
   }
 
-  #observe(status: number): void {
+  #observe(status: number, isCut = false): void {
     const { route, method } = this.target;
     const ms = performance.now() - this.startedMs;
-    this.front.options.observe?.({ route, method, status, ms, heldMs: this.heldMs });
+    this.front.options.observe?.({ route, method, status, ms, heldMs: this.heldMs, isCut });
   }
 }

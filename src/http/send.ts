@@ -106,7 +106,8 @@ export interface Pace {
 
 /**
  * Writes a response in pieces, with backpressure. Closes the connection of a client that reads
- * slower than the pace. Resolves when the last piece is written or the connection is closed.
+ * slower than the pace. Resolves when the last piece is written or the connection is closed, to
+ * whether all was written.
  */
 export async function sendPieces(
   req: IncomingMessage,
@@ -114,7 +115,7 @@ export async function sendPieces(
   headers: string[],
   pieces: Pieces,
   { compress, pace }: { readonly compress: boolean; readonly pace: Pace },
-): Promise<void> {
+): Promise<boolean> {
   const packed = compress && acceptsGzip(req) ? createGzip({ level: 1 }) : undefined;
   if (packed) headers.push('Content-Encoding', 'gzip');
   res.writeHead(200, headers);
@@ -140,4 +141,5 @@ export async function sendPieces(
     if (gone.signal.aborted) break;
   }
   out.end();
+  return !gone.signal.aborted;
 }

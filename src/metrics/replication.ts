@@ -1,7 +1,7 @@
 /** What a node measures while it replicates: one observation a batch, never one an entry. */
 import type { NodeMeasures } from '../node/measures.js';
 import type { PeerStatus } from '../node/types.js';
-import type { Family } from './families.js';
+import { type Family, gauge } from './families.js';
 import { Histogram } from './histogram.js';
 
 /** Upper bounds of the buckets in seconds: to sync takes 0.1 ms to 10 ms, to apply less. */
@@ -25,6 +25,8 @@ export class Replication implements NodeMeasures {
   readonly #snapshots = new Map(
     OPERATIONS.map((operation) => [operation, new Histogram(STATE_BOUNDS)]),
   );
+  /** Unix time in milliseconds at which the last archive was sent; 0 if none was. */
+  #savedMs = 0;
   #leaderChanges = 0;
   #leader: string | undefined;
 
@@ -53,6 +55,7 @@ export class Replication implements NodeMeasures {
   /** Counts an operation on the whole state. */
   snapshot(operation: SnapshotOperation, seconds: number): void {
     this.#snapshots.get(operation)!.observe(seconds);
+    if (operation === 'save') this.#savedMs = Date.now();
   }
 
   roleChanged({ leader, term }: { readonly leader: string | null; readonly term: number }): void {
@@ -97,6 +100,11 @@ export class Replication implements NodeMeasures {
           labels: { operation },
           histogram: each,
         })),
+      ),
+      gauge(
+        'conclave_snapshot_last_save_timestamp_seconds',
+        'when this process sent its last whole archive, in Unix time; 0 if it sent none',
+        this.#savedMs / 1000,
       ),
     ];
   }

@@ -29,7 +29,7 @@ export class Requests {
     this.#onArchive = onArchive;
   }
 
-  observe({ route, method, status, ms, heldMs }: Observation): void {
+  observe({ route, method, status, ms, heldMs, isCut = false }: Observation): void {
     const byMethod = this.#byRoute.get(route) ?? new Map<string, Histogram[]>();
     this.#byRoute.set(route, byMethod);
     const classes = byMethod.get(method) ?? CLASSES.map(() => new Histogram(BOUNDS));
@@ -40,7 +40,7 @@ export class Requests {
       this.#holds.set(route, holds);
       holds.observe(heldMs / 1000);
     }
-    if (route.path === ARCHIVES && status === 200)
+    if (route.path === ARCHIVES && status === 200 && !isCut)
       this.#onArchive(method === 'GET' ? 'save' : 'restore', ms / 1000);
   }
 

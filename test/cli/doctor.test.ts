@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { ClusterView } from '../../src/cli/cluster.js';
-import { clusterFindings, diskFinding, samplesIn } from '../../src/cli/doctor.js';
+import { backupFinding, clusterFindings, diskFinding, samplesIn } from '../../src/cli/doctor.js';
 import { sizeText } from '../../src/cli/progress.js';
 import { compare } from '../../src/offline.js';
 
@@ -71,6 +71,56 @@ describe('what the doctor finds', () => {
     const { Text } = diskFinding('conclave_disk_free_bytes 1500000\n', 'a:1');
     expect(Text).to.equal('a:1 has 1.5 MB free and makes progress');
   });
+});
+
+describe('the age of the last backup', () => {
+  const now = Date.parse('2030-01-31T12:00:00Z');
+  const hours = (count: number): number => now - count * 3_600_000;
+  const node = (place: string, startedMs: number, savedMs?: number) => ({
+    place,
+    startedMs,
+    savedMs,
+  });
+  for (const [what, nodes, result, text] of [
+    [
+      'is that of the newest, and who sent it',
+      [node('a:1', hours(200), hours(30)), node('b:1', hours(90), hours(5)), node('c:1', hours(9))],
+      'ok',
+      'saved 5 h ago through b:1',
+    ],
+    [
+      'is told when there is hardly any',
+      [node('a:1', hours(1), now - 900)],
+      'ok',
+      'saved less than a minute ago through a:1',
+    ],
+    [
+      'is found after two days',
+      [node('a:1', hours(200), hours(49)), node('b:1', hours(1))],
+      'warning',
+      'the last one known was saved 2 days ago through a:1: conclave snapshot save',
+    ],
+    [
+      'is found where there is none, a day after the first start of the nodes',
+      [node('a:1', hours(72)), node('b:1', hours(25))],
+      'warning',
+      'none was saved through a:1, b:1 in the last 3 days: conclave snapshot save',
+    ],
+    [
+      'is not known of nodes that have just started',
+      [node('a:1', hours(0.5)), node('b:1', hours(23))],
+      'ok',
+      'none was saved since the nodes started 23 h ago; what was before is not known',
+    ],
+  ] as const)
+    it(what, () =>
+      expect(backupFinding(nodes, now)).to.deep.equal([
+        { Check: 'backup', Result: result, Text: text },
+      ]),
+    );
+
+  it('is not told of nodes that do not tell it', () =>
+    expect(backupFinding([], now)).to.deep.equal([]));
 });
 
 describe('sizes', () => {

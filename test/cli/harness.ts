@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runClient } from '../../src/cli/client.js';
 import type { Io } from '../../src/cli/io.js';
+import { readSnapshotFile } from '../../src/service/snapshot-file.js';
 
 /** What a command did. */
 export interface Ran {
@@ -61,6 +62,7 @@ export class User {
         parts.err += question;
         return answers.shift() ?? '';
       },
+      archive: (file) => readSnapshotFile(file, false),
       run: async (command, programArgs) => spawnSync(command, programArgs).status ?? 1,
     };
     const code = await runClient(args, io);

@@ -1,9 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { Level } from 'level';
-import { keys } from '../../src/state/keys.js';
-import { prefixOf, storedValue } from '../../src/storage/state-load.js';
+import { corruptChecksum } from './corrupt.js';
 import { ask, conclave, Field, type Reply, readiness, until } from './operator.js';
 
 const indexOf = ({ headers }: Reply): number => Number(headers['x-consul-index']);
@@ -11,19 +9,6 @@ const entry = (Name: string): string => JSON.stringify({ Kind: 'service-defaults
 const LIST = '/v1/config/service-defaults';
 const namesIn = ({ body }: Reply): string[] =>
   (JSON.parse(body) as { Name: string }[]).map(({ Name }) => Name);
-
-/** Changes the checksum of a table in a stopped node's state, as a wrong change would have. */
-async function corruptChecksum(dataDir: string, table: string): Promise<void> {
-  const db = new Level(join(dataDir, 'state'));
-  const present = JSON.parse((await db.get('!state'))!.slice(8)) as { generation: number };
-  const key = prefixOf(present.generation) + keys.machine;
-  const machine = JSON.parse((await db.get(key))!.slice(8));
-  machine.sums[table] = machine.sums[table].replace(/^./, (digit: string) =>
-    digit === '0' ? '1' : '0',
-  );
-  await db.put(key, storedValue(keys.machine, JSON.stringify(machine)), { sync: true });
-  await db.close();
-}
 
 describe('the cluster state', function () {
   this.timeout(60_000);

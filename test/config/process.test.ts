@@ -116,6 +116,14 @@ describe('a node as a process', function () {
     const held = ask('GET', `/v1/acl/roles?index=${headers.get('x-service-index')}&wait=60s`);
     const restored = await run(MAIN, ['snapshot', 'restore', file, ...url], { env });
     expect(restored).to.include({ code: 0, err: '' });
+    const { objects, index } = JSON.parse(
+      (await run(MAIN, ['snapshot', 'inspect', file, '-o', 'json'])).out,
+    );
+    expect(objects).to.include({ policy: 2, role: 1 });
+    const counts = Object.entries(objects).map(([type, count]) => `${type}: ${count}`);
+    expect(restored.out).to.equal(
+      `restored ${file}, saved at index ${index}\n${counts.join(', ')}\n`,
+    );
     const names = (text: string) => JSON.parse(text).map((role: { Name: string }) => role.Name);
     expect(names((await held).text)).to.deep.equal(['kept']);
     expect((await ask('GET', '/v1/acl/role/name/later')).status).to.equal(404);
@@ -125,6 +133,14 @@ describe('a node as a process', function () {
     expect(JSON.parse(after.text).ModifyIndex).to.be.greaterThan(
       Number(headers.get('x-service-index')),
     );
+  });
+
+  it('says as JSON what was restored', async () => {
+    const file = join(dir, 'a.snap');
+    const args = ['snapshot', 'restore', file, '--url', cluster.urls[0]!, '-o', 'json'];
+    const { out } = await run(MAIN, args, { env: { CONCLAVE_TOKEN: cluster.token } });
+    const inspected = await run(MAIN, ['snapshot', 'inspect', file, '-o', 'json']);
+    expect(JSON.parse(out)).to.deep.equal({ file, ...JSON.parse(inspected.out) });
   });
 
   it('reports that the archive is missing, not the node', async () => {

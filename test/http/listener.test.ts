@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as tlsConnect } from 'node:tls';
 import { expect } from 'chai';
+import type { Observation } from '../../src/http/options.js';
 import type { ApiRequest, Route } from '../../src/http/types.js';
 import { ended, fakeService, LIMITS, startFront } from './harness.js';
 
@@ -190,6 +191,7 @@ describe('http: the listener', () => {
   it('disconnects a client that stops reading a long streamed response', async () => {
     const limits = { ...LIMITS, heldPerClient: 2, held: 2, stalledMs: 50 };
     let over = false;
+    const observed: Observation[] = [];
     const front = await startFront(
       [
         {
@@ -200,7 +202,7 @@ describe('http: the listener', () => {
           },
         },
       ],
-      { limits },
+      { limits, observe: (one) => observed.push(one) },
     );
     const client = connect(front.listener.port, '127.0.0.1');
     client.pause();
@@ -208,6 +210,7 @@ describe('http: the listener', () => {
     client.write('GET /v1/long HTTP/1.1\r\nHost: x\r\n\r\n');
     await until(() => over);
     await until(() => front.listener.connections() === 0);
+    expect(observed.map(({ isCut }) => isCut)).to.deep.equal([true]);
     client.destroy();
     await front.close();
   });

@@ -160,6 +160,20 @@ describe('metrics', () => {
     ]);
   });
 
+  it('show when the last whole archive was sent, 0 while there is none', async () => {
+    const route: Route = { path: '/v1/snapshot' };
+    const save = { route, method: 'GET', status: 200, ms: 1, heldMs: 0 } as const;
+    const name = 'conclave_snapshot_last_save_timestamp_seconds';
+    metrics.observe({ ...save, isCut: true });
+    metrics.observe({ ...save, method: 'PUT' });
+    metrics.observe({ ...save, status: 403 });
+    expect(await lines(name)).to.deep.equal([`${name} 0`]);
+    const before = Date.now() / 1000;
+    metrics.observe(save);
+    const [line] = await lines(name);
+    expect(Number(line!.split(' ')[1])).to.be.within(before, Date.now() / 1000);
+  });
+
   it('show the disk and the process', async () => {
     await metrics.start();
     metrics.close();
