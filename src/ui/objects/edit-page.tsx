@@ -1,7 +1,8 @@
 /** The page of one object, or of a new one. */
 import { type ComponentChildren, Fragment } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { Finding } from '../api/types.js';
+import { loadEditor } from '../parts/code-field.js';
 import type { Caret } from '../parts/field.js';
 import { Findings, useLint } from '../parts/findings.js';
 import { Empty, ProblemNotice, Status } from '../parts/notice.js';
@@ -29,6 +30,10 @@ export function EditPage({ type, at, beside }: { type: ObjectType; at: Place; be
   const ns = at.query.get('ns') ?? '';
   const key = [ns, ...at.parts, isNew ? 'new' : ''].join('/');
   const editing = useEdit(type, id, key);
+  // The editor comes while the object is read.
+  useLayoutEffect(() => {
+    if (type.fields.some(({ control }) => /^(rules|json)$/.test(control.type))) void loadEditor();
+  }, [type]);
   const { edit, problem, isMissing } = editing;
   const may = useMay(type.right);
   const named = edit?.before && type.nameOf(edit.before.object);

@@ -5,6 +5,9 @@ import type { Finding } from '../api/types.js';
 import type { Editor, EditorOptions, Language } from './editor.js';
 import type { FieldProps } from './field.js';
 
+/** Loads the editor, which is a file of its own. */
+export const loadEditor = () => import('./editor.js');
+
 /** Opens an editor in an element while it is shown. Returns it once it is loaded. */
 function useEditor(
   host: RefObject<HTMLDivElement | null>,
@@ -18,7 +21,7 @@ function useEditor(
   useEffect(() => {
     let opened: Editor | undefined;
     let isGone = false;
-    void import('./editor.js').then(({ openEditor }) => {
+    void loadEditor().then(({ openEditor }) => {
       if (isGone || host.current === null) return;
       const root = host.current.shadowRoot ?? host.current.attachShadow({ mode: 'open' });
       opened = openEditor(root, {
