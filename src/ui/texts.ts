@@ -160,15 +160,21 @@ export const TEXT = {
     pages: 'Pages of the list',
     previous: 'Previous',
     next: 'Next',
-    noMatch: 'Nothing matches the filter.',
+    page: 'Page',
+    go: 'Go',
+    noMatch: 'Nothing matches the filter. Shorten the word, or clear the filter.',
+    ended: 'The list has fewer pages. Go back to one that it has.',
+    reading: 'Reading the list',
+    passed: (count: number, of: number) =>
+      `${count.toLocaleString('en')} of ${of.toLocaleString('en')} before this page`,
     create: (noun: string) => `New ${noun}`,
     table: (title: string) => `${title} (scrolls sideways)`,
-    shown: (from: number, count: number, hasMore: boolean) =>
-      count === 0
-        ? ''
-        : hasMore || from > 0
-          ? `${from + 1} to ${from + count}${hasMore ? ', and more' : ''}`
-          : `${count} in all`,
+    shown: (from: number, count: number, hasMore: boolean) => {
+      const [first, last] = [from + 1, from + count].map((each) => each.toLocaleString('en'));
+      if (hasMore) return `${first} to ${last}, and more`;
+      if (from === 0) return count === 0 ? '' : `${last} in all`;
+      return count === 0 ? `${last} in all` : `${first} to ${last} of ${last}`;
+    },
   },
   form: {
     save: 'Save',

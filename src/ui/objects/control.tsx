@@ -1,7 +1,6 @@
 /** The field of a form by the kind of its control. */
-import { respond } from '../api/client.js';
 import type { Finding } from '../api/types.js';
-import { readPage } from '../lists/array-reader.js';
+import { readItems } from '../lists/read-items.js';
 import { CodeField } from '../parts/code-field.js';
 import { AreaField, CheckField, type FieldProps, SelectField, TextField } from '../parts/field.js';
 import { LinksField } from '../parts/links-field.js';
@@ -45,8 +44,8 @@ export function Control({
 export function NameField({ list, ...field }: FieldProps & { list: string }) {
   const { value } = useLoad(
     async (signal) => {
-      const { body } = await respond(list, { signal, once: true });
-      const { items } = await readPage<{ readonly Name: string }>(body!, 0, OFFERED);
+      const how = { signal, once: true, size: OFFERED };
+      const { items } = await readItems<{ readonly Name: string }>(list, how);
       return items.map(({ Name }) => Name).join(', ');
     },
     [list],
