@@ -221,6 +221,14 @@ export const TEXT = {
     count: (count: number) => (count === 0 ? 'No findings' : plural(count, 'finding')),
     fix: 'Instead:',
   },
+  schema: {
+    keys: 'Ctrl and Space lists what may stand at the caret.',
+    form: (examples: readonly unknown[]) =>
+      examples.length === 0
+        ? 'This does not have the form that is expected'
+        : `Expected a value such as ${examples.join(' or ')}`,
+    longest: (count: number) => `This has more than ${plural(count, 'character')}`,
+  },
   beside: {
     roles: 'Roles that link it',
     tokens: 'Tokens that link it',

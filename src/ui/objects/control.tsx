@@ -5,20 +5,24 @@ import { CodeField } from '../parts/code-field.js';
 import { AreaField, CheckField, type FieldProps, SelectField, TextField } from '../parts/field.js';
 import { LinksField } from '../parts/links-field.js';
 import { useLoad } from '../parts/load.js';
+import type { Known } from '../schema/editor-help.js';
+import { JsonField } from '../schema/json-field.js';
 import { TEXT } from '../texts.js';
 import type { Control as ControlOf } from './fields.js';
 
 /** Names that are offered for a field. */
 const OFFERED = 20;
 
-/** A field. */
+/** A field. What is known about it helps who types JSON. */
 export function Control({
   control,
   findings,
+  known,
   ...field
 }: FieldProps & {
   control: ControlOf;
   findings: readonly Finding[];
+  known: Known;
 }) {
   switch (control.type) {
     case 'area':
@@ -33,8 +37,9 @@ export function Control({
     case 'name':
       return <NameField {...field} list={control.list} />;
     case 'rules':
+      return <CodeField {...field} language="rules" findings={findings} />;
     case 'json':
-      return <CodeField {...field} language={control.type} findings={findings} />;
+      return <JsonField {...field} known={known} />;
     default:
       return <TextField {...field} />;
   }

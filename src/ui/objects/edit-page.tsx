@@ -16,6 +16,7 @@ import { leaveNote, Note } from './note.js';
 import { ConflictNotice, DeleteDialog, FormDiff, ReviewDialog } from './review.js';
 import { findingsOf, formOf, type ObjectType, type Version } from './type.js';
 import { type Editing, useEdit } from './use-edit.js';
+import { useKnown } from './use-known.js';
 
 /** What a type shows beside its form. */
 export type Beside = (shown: {
@@ -209,18 +210,20 @@ function Fields({
   const findings = useLint(type.lint?.path, lintBody(type, form, before));
   const choose = ({ Field: key = 'Rules', Line = 1, Column = 1 }: Finding): void =>
     setCaret({ key, place: { line: Line, column: Column } });
+  const known = useKnown(type, editing);
   const fields = type.fields.filter(({ isOfNew }) => !(isOfNew && before !== undefined));
   return fields.map((field) => (
     <Fragment key={field.key}>
       <Control
         label={field.label}
-        help={field.help}
-        error={editing.fault?.field === field.key ? editing.fault.message : undefined}
+        help={field.help ?? known(field).sentence}
+        error={editing.fault?.field === field.key ? editing.fault.message : known(field).mistake}
         value={form[field.key] ?? ''}
         onInput={(value) => editing.set(field.key, value)}
         isDisabled={!mayWrite || (field.isFixed === true && before !== undefined)}
         control={field.control}
         findings={findingsOf(field, findings)}
+        known={known(field)}
         caret={caret?.key === field.key ? caret.place : undefined}
       />
       {type.lint?.below === field.key && <Findings findings={findings} onChoose={choose} />}
