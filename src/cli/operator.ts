@@ -26,7 +26,7 @@ interface Joining {
 }
 
 /** What the servers of both lists have. */
-type Named = Pick<Peer, 'ID' | 'Node' | 'Address'>;
+export type Server = Pick<Peer, 'ID' | 'Node' | 'Address'>;
 
 const roleOf = ({ Leader, Voter }: Peer): string =>
   Leader ? 'leader' : Voter ? 'voter' : 'learner';
@@ -144,13 +144,15 @@ function addRaft(operator: Command, cli: Cli): void {
     );
 }
 
-const peersOf = async ({ api }: Call<object>): Promise<readonly Peer[]> =>
+/** Reads the members in the configuration of Raft. */
+export const peersOf = async ({ api }: Call<object>): Promise<readonly Peer[]> =>
   (await api.get(`${RAFT}/configuration`)).json<{ readonly Servers: readonly Peer[] }>().Servers;
-const joiningOf = async ({ api }: Call<object>): Promise<readonly Joining[]> =>
+/** Reads the servers that ask to join. */
+export const joiningOf = async ({ api }: Call<object>): Promise<readonly Joining[]> =>
   (await api.get(`${RAFT}/joining`)).json<readonly Joining[]>();
 
 /** Returns the server of a name, an ID or an address. Faults unless there is exactly one. */
-function chosen<T extends Named>(servers: readonly T[], which: string): T {
+function chosen<T extends Server>(servers: readonly T[], which: string): T {
   const found = servers.filter(({ ID, Node, Address }) => [ID, Node, Address].includes(which));
   const [one] = found;
   if (one !== undefined && found.length === 1) return one;

@@ -109,7 +109,7 @@ export const TEXT = {
     bindingRules:
       'There are no binding rules here yet. They say what the tokens of a login are linked to.',
     config: 'There are no config entries here yet. Begin with service-defaults of a service.',
-    namespaces: 'There are no namespaces that you may see.',
+    namespaces: 'There are no namespaces that you may see. Log in with a token that may.',
     chains: 'Name a service to see how its requests are routed, split and resolved.',
   },
   problem: {
@@ -119,7 +119,7 @@ export const TEXT = {
   trouble: {
     noLeader: 'No cluster leader: trying again',
     waiting: 'The node does not answer: trying again',
-    unreachable: 'The node cannot be reached',
+    unreachable: 'The node cannot be reached. Is it running, and the network up?',
     unknown:
       'The node did not answer. The write may have happened: ' +
       'read the object before you send it again',
@@ -188,6 +188,7 @@ export const TEXT = {
     chosen: (label: string) => `Chosen: ${label}`,
     newTitle: (noun: string) => `New ${noun}`,
     missing: (noun: string) => `This ${noun} does not exist. It may have been deleted.`,
+    others: 'See those that exist.',
     readOnlyAbout: (right: string) => `You may not change this: it needs ${right}.`,
     restored: 'This is what you had typed and not saved.',
     discard: 'Discard draft',

@@ -5,6 +5,7 @@ import type { Finding } from '../api/types.js';
 import { loadEditor } from '../parts/code-field.js';
 import type { Caret } from '../parts/field.js';
 import { Findings, useLint } from '../parts/findings.js';
+import { Link } from '../parts/link.js';
 import { Empty, ProblemNotice, Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
 import { useMay } from '../parts/rights.js';
@@ -43,7 +44,11 @@ export function EditPage({ type, at, beside }: { type: ObjectType; at: Place; be
       <Note />
       {may === false && <Status>{TEXT.form.readOnlyAbout(type.right ?? '')}</Status>}
       {edit === undefined && <ProblemNotice problem={problem} />}
-      {isMissing && <Empty>{TEXT.form.missing(type.noun)}</Empty>}
+      {isMissing && (
+        <Empty>
+          {TEXT.form.missing(type.noun)} <Link to={[type.slug]}>{TEXT.form.others}</Link>
+        </Empty>
+      )}
       {edit !== undefined && (
         <ObjectForm
           key={key}
