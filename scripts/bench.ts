@@ -14,6 +14,7 @@ import { measureFailover, measureRolling, measureTransfers } from './bench/failo
 import { measureGrowth } from './bench/growth.js';
 import { measureGuard } from './bench/guard.js';
 import { measureLoginFlood } from './bench/login-flood.js';
+import { measureLists, measurePages } from './bench/pages.js';
 import { measureRates } from './bench/rates.js';
 import { measureReaders } from './bench/readers.js';
 import { measureRejoin } from './bench/rejoin.js';
@@ -31,19 +32,20 @@ const program = new Command('bench')
     '[parts...]',
     'guard: the main rows as ratios to bare Node servers, compared with kept ones (the default); ' +
       'rates, tokens, logins, entries, watch, failover, transfer, rolling, restart, rejoin, ' +
-      'snapshot, restore, disk, sizing, growth, tails, attack, readers, login-flood; ' +
-      'compare: see --other',
+      'snapshot, restore, disk, sizing, growth, tails, attack, readers, login-flood, ' +
+      'pages, lists; compare: see --other',
   )
   .option('--keep', 'parts guard and growth: keep these results')
   .option('--seconds <number>', 'seconds for each row of load', '3')
   .option('--entries <number>', 'config entries of parts entries, rejoin, snapshot', '100000')
   .option('--roles <number>', 'roles of part tokens', '10000')
-  .option('--tokens <number>', 'tokens of part tokens', '50000')
+  .option('--tokens <number>', 'tokens of parts tokens, lists', '50000')
   .option('--rules <number>', 'binding rules of part logins', '1000')
   .option('--watchers <numbers>', 'watchers of part watch', '1000,10000')
   .option(
     '--repeat <number>',
-    'kills, transfers or restarts of each node in parts failover, transfer, rolling, restart',
+    'kills, transfers or restarts of each node in parts failover, transfer, rolling, restart; ' +
+      'visits of each page in parts pages, lists',
     '5',
   )
   .option('--stored <number>', 'config entries of part restart', '10000')
@@ -104,6 +106,8 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
       entries: number('entries'),
     }),
   attack: measureAttack,
+  pages: () => measurePages(number('repeat')),
+  lists: () => measureLists({ tokens: number('tokens'), rounds: number('repeat') }),
   readers: measureReaders,
   'login-flood': measureLoginFlood,
   compare: () =>

@@ -14,8 +14,9 @@ if (findChromium() === undefined) {
   process.exit(1);
 }
 mkdirSync(folder, { recursive: true });
-const stage = await Stage.open();
+const stage = new Stage();
 try {
+  await stage.open(3);
   const { policy, token } = await makeSample(stage);
   const pages: readonly (readonly [name: string, path: string])[] = [
     ['overview', '/'],
@@ -25,7 +26,7 @@ try {
     ['chain', '/chains/web'],
   ];
   for (const [name, path] of pages) {
-    const { page } = await stage.open(path, { height: 860 });
+    const { page } = await stage.visit(path, { height: 860 });
     await page.getByRole('heading', { level: 1 }).waitFor();
     if (name === 'login') {
       await page.getByRole('textbox', { name: 'Auth method' }).fill('builds');
@@ -35,7 +36,7 @@ try {
     await page.waitForLoadState('networkidle');
     await page.screenshot({ path: join(folder, `${name}.png`) });
   }
-  const { page } = await stage.open('/', { colorScheme: 'dark', height: 860 });
+  const { page } = await stage.visit('/', { colorScheme: 'dark', height: 860 });
   await page.getByRole('table', { name: 'Members' }).waitFor();
   await page.screenshot({ path: join(folder, 'dark.png') });
 } finally {

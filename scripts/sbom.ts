@@ -13,6 +13,7 @@ import { pathToFileURL } from 'node:url';
  */
 const BUNDLED = [
   'preact',
+  '@codemirror/autocomplete',
   '@codemirror/commands',
   '@codemirror/lang-json',
   '@codemirror/language',

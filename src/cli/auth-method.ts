@@ -104,21 +104,16 @@ function withFields(command: Command): Command {
 export function addAuthMethod(acl: Command, cli: Cli): void {
   const method = acl.command('auth-method').description('who vouches for those that log in');
   const create = method.command('create').description('create an auth method');
-  withFields(withOne(create, METHODS))
-    .addHelpText(
-      'after',
-      '\nExample: conclave acl auth-method create ci --type jwt --config @ci.json',
-    )
-    .action(
-      cli.action<MethodOptions>(async (call, argument) => {
-        const body = {
-          Name: wanted(METHODS, argument, call.options),
-          ...(await bodyOf(cli, call.options)),
-        };
-        const made = (await call.api.ask('PUT', METHODS.path, { body })).json<AuthMethod>();
-        await call.print.item(made, METHODS.shape);
-      }),
-    );
+  withFields(withOne(create, METHODS)).action(
+    cli.action<MethodOptions>(async (call, argument) => {
+      const body = {
+        Name: wanted(METHODS, argument, call.options),
+        ...(await bodyOf(cli, call.options)),
+      };
+      const made = (await call.api.ask('PUT', METHODS.path, { body })).json<AuthMethod>();
+      await call.print.item(made, METHODS.shape);
+    }),
+  );
   addRead(method, cli, METHODS);
   const change = method.command('update').description('change what is given of an auth method');
   withUpdate(withFields(withOne(change, METHODS))).action(

@@ -95,19 +95,13 @@ export function ruleBody(options: RuleOptions): object {
 /** Adds `acl binding-rule`. Returns it, so that `lint` can be added to it. */
 export function addBindingRule(acl: Command, cli: Cli): Command {
   const rule = acl.command('binding-rule').description('what those get who log in by a method');
-  withRuleFields(rule.command('create').description('create a binding rule'))
-    .addHelpText(
-      'after',
-      '\nExample: conclave acl binding-rule create --method ci --bind-type role \\\n' +
-        "           --bind-name 'team-${value.team}' --selector '\"team\" in value'",
-    )
-    .action(
-      cli.action<RuleOptions>(async (call) => {
-        const body = ruleBody(call.options);
-        const made = (await call.api.ask('PUT', RULES.path, { body })).json<BindingRule>();
-        await call.print.item(made, RULES.shape);
-      }),
-    );
+  withRuleFields(rule.command('create').description('create a binding rule')).action(
+    cli.action<RuleOptions>(async (call) => {
+      const body = ruleBody(call.options);
+      const made = (await call.api.ask('PUT', RULES.path, { body })).json<BindingRule>();
+      await call.print.item(made, RULES.shape);
+    }),
+  );
   addRead(rule, cli, RULES);
   const change = rule.command('update').description('change what is given of a binding rule');
   withUpdate(withRuleFields(withOne(change, RULES))).action(

@@ -131,11 +131,6 @@ const withCas = (command: Command): Command =>
 function addWrite(config: Command, cli: Cli): void {
   withCas(config.command('write').description('create or replace an entry'))
     .argument('<file>', 'JSON or YAML, or - for the standard input')
-    .addHelpText(
-      'after',
-      '\nExample: echo \'{"Kind":"service-defaults","Name":"web","Protocol":"http"}\' |\n' +
-        '           conclave config write -',
-    )
     .action(
       cli.action<WriteOptions>(async (call, file) => {
         const query = casOf(call.options);

@@ -59,11 +59,7 @@ function addQuestions(acl: Command, cli: Cli): void {
     .description('say whether a token may do something, and which rule decides')
     .argument('<question...>', 'RESOURCE:ACCESS or RESOURCE:ACCESS:SEGMENT')
     .option('--accessor <id>', 'the token; the one of this command without')
-    .addHelpText(
-      'after',
-      '\nExits with 1 if any answer is no.\n' +
-        'Example: conclave acl explain service:write:web acl:read',
-    )
+    .addHelpText('after', '\nExits with 1 if any answer is no.')
     .action(
       cli.action<{ accessor?: string }>(async (call, given) => {
         // Commander gives a list for an argument with dots.
@@ -127,7 +123,6 @@ function addWhoCan(acl: Command, cli: Cli): void {
     .command('who-can')
     .description('find the tokens that may do something')
     .argument('<question>', 'RESOURCE:ACCESS or RESOURCE:ACCESS:SEGMENT')
-    .addHelpText('after', '\nExample: conclave acl who-can service:write:web')
     .action(
       cli.action(async ({ api, print }, question) => {
         const body = parseQuestion(question!);
@@ -164,11 +159,7 @@ function addLoginExplain(acl: Command, cli: Cli): void {
     .option('--claims <claims>', 'claims as JSON, @FILE (JSON or YAML), or -');
   refusedSecret(explain, '--bearer-token <jwt>', 'name a --bearer-token-file');
   explain
-    .addHelpText(
-      'after',
-      '\nLogs nobody in. Exits with 1 if the login would be refused.\n' +
-        'Example: conclave acl login explain --method ci --claims \'{"team":"blue"}\'',
-    )
+    .addHelpText('after', '\nLogs nobody in. Exits with 1 if the login would be refused.')
     .action(cli.action<LoginExplainOptions>(explainLogin));
 }
 

@@ -29,9 +29,7 @@ export function addLogin(program: Command, cli: Cli): void {
     .option('--token-sink-file <file>', 'where the token is put, instead of the user’s own file')
     .option('--meta <pair>', 'NAME=VALUE about the login; several times', several);
   refusedSecret(login, '--bearer-token <jwt>', 'name a --bearer-token-file');
-  login
-    .addHelpText('after', '\nExample: conclave login --method ci --bearer-token-file ci.jwt')
-    .action(cli.action<LoginOptions>(logIn));
+  login.action(cli.action<LoginOptions>(logIn));
   program.command('logout').description('destroy the token of a login').action(cli.action(logOut));
 }
 

@@ -7,6 +7,7 @@ import type { Candidate } from './completion.js';
 import { type Entry, KINDS } from './entries.js';
 import { NAMESPACES } from './namespace.js';
 import type { ObjectType } from './objects.js';
+import { joiningOf, peersOf, type Server } from './operator.js';
 import { readProfiles } from './profiles.js';
 import { WATCHABLE } from './watch-command.js';
 
@@ -66,6 +67,14 @@ const templates: Source = async ({ api }, args) => {
 const watchable: Source = async (_call, args) =>
   args.length > 0 ? [] : [...KINDS, ...WATCHABLE].map((value) => ({ value, what: '' }));
 
+/** Returns the source of the servers that a list has, by name. */
+const serversOf =
+  (list: (call: Call<object>) => Promise<readonly Server[]>): Source =>
+  async (call, args) =>
+    args.length > 0
+      ? []
+      : (await list(call)).map(({ Node, Address }) => ({ value: Node, what: Address }));
+
 /** Sources by option, or by the beginning of the path of a command. */
 const SOURCES: readonly (readonly [place: string, source: Source])[] = [
   ['acl policy', of(POLICIES)],
@@ -80,6 +89,9 @@ const SOURCES: readonly (readonly [place: string, source: Source])[] = [
   ['config chain', services],
   ['config', entries],
   ['watch', watchable],
+  ['operator raft transfer-leader', serversOf(peersOf)],
+  ['operator raft remove-peer', serversOf(peersOf)],
+  ['operator raft admit', serversOf(joiningOf)],
   ['profile', profiles],
   ['completion', async () => ['bash', 'zsh', 'fish'].map((value) => ({ value, what: '' }))],
   ['--policy-name', of(POLICIES)],

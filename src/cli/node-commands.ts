@@ -38,21 +38,27 @@ export const NODE_COMMANDS: readonly NodeCommand[] = [
     path: ['agent'],
     what: 'run a node until it is stopped',
     options: [['--help-all', 'show all settings, with their reasons']],
-    after: 'Example: conclave agent --data-dir ./node --http-port 8500',
+    after: 'Examples:\n  conclave agent --data-dir ./node --http-port 8500',
   },
   {
     path: ['dev'],
     what: 'run a cluster on this machine until it is stopped, to try it',
     options: Object.values(DEV_OPTIONS),
-    after: 'One node in conclave-dev/ unless other is said. The data is kept.',
+    after:
+      'One node in conclave-dev/ unless other is said. The data is kept.\n\n' +
+      'Examples:\n  conclave dev --nodes 3',
   },
-  { path: ['config', 'check'], what: 'check the settings of a node and print them' },
+  {
+    path: ['config', 'check'],
+    what: 'check the settings of a node and print them',
+    after: 'Examples:\n  conclave config check --config node.json',
+  },
   {
     path: ['inspect'],
     what: 'show what the data folder of a stopped node holds; compare several',
     argument: ['[folder...]', 'data folders; that of the settings without'],
     options: [OUTPUT],
-    after: 'Example: conclave inspect n1/data n2/data n3/data',
+    after: 'Examples:\n  conclave inspect n1/data n2/data n3/data',
   },
   {
     path: ['recover'],
@@ -69,20 +75,23 @@ export const NODE_COMMANDS: readonly NodeCommand[] = [
       ['--dry-run', 'change nothing; say what would be done'],
       OUTPUT,
     ],
-    after: 'Example: conclave recover --config node.json --dry-run',
+    after: 'Examples:\n  conclave recover --config node.json --dry-run',
   },
   {
     path: ['snapshot', 'inspect'],
     what: 'show what a snapshot file holds; asks no server',
     argument: ['<file>', 'a file of snapshot save'],
     options: [OUTPUT],
+    after: 'Examples:\n  conclave snapshot inspect backup.snap',
   },
   {
     path: ['snapshot', 'verify'],
     what: 'check a whole snapshot file as a restore does; asks no server',
     argument: ['<file>', 'a file of snapshot save'],
     options: [OUTPUT],
-    after: 'Exits with 1 if it could not be restored.',
+    after:
+      'Exits with 1 if it could not be restored.\n\n' +
+      'Examples:\n  conclave snapshot verify backup.snap',
   },
 ];
 

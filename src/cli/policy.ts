@@ -31,15 +31,13 @@ export function addPolicy(acl: Command, cli: Cli): Command {
       .option('--description <text>', 'what it is for')
       .option('--rules <rules>', 'the rules: text, @FILE, or - for the standard input')
       .option('--valid-datacenter <name>', 'datacenter where it holds; several times', several);
-  withFields(policy.command('create').description('create a policy'))
-    .addHelpText('after', '\nExample: conclave acl policy create --name ops --rules @ops.hcl')
-    .action(
-      cli.action<PolicyOptions>(async (call) => {
-        const body = await bodyOf(cli, call.options);
-        const made = (await call.api.ask('PUT', POLICIES.path, { body })).json<Policy>();
-        await call.print.item(made, POLICIES.shape);
-      }),
-    );
+  withFields(policy.command('create').description('create a policy')).action(
+    cli.action<PolicyOptions>(async (call) => {
+      const body = await bodyOf(cli, call.options);
+      const made = (await call.api.ask('PUT', POLICIES.path, { body })).json<Policy>();
+      await call.print.item(made, POLICIES.shape);
+    }),
+  );
   addRead(policy, cli, POLICIES);
   const change = policy.command('update').description('change what is given of a policy');
   withUpdate(withFields(withOne(change, POLICIES, true))).action(

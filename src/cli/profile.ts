@@ -54,10 +54,6 @@ export function addProfile(program: Command, cli: Cli): void {
     .command('set')
     .description('create or change a profile by the options of this command')
     .argument('<name>', 'its name')
-    .addHelpText(
-      'after',
-      '\nExample: conclave profile set live --http-addr https://a:8501 --ca-file ca.pem',
-    )
     .action(cli.action((call, name) => setProfile(call, profileName(name!))));
   profile
     .command('use')

@@ -7,12 +7,14 @@ import { type Cli, withCommonOptions } from './cli.js';
 import { addCompletion } from './completion.js';
 import { addConfig } from './config.js';
 import { addDoctor } from './doctor.js';
+import { addExamples } from './examples.js';
 import { addExplain } from './explain.js';
 import { addLint } from './lint.js';
 import { addLogin } from './login.js';
 import { addNamespace } from './namespace.js';
 import { addNodeCommands } from './node-commands.js';
 import { addOperations } from './operations.js';
+import { addOperator } from './operator.js';
 import { addPolicy } from './policy.js';
 import { addProfile } from './profile.js';
 import { addRole } from './role.js';
@@ -27,6 +29,8 @@ export function programOf(cli: Cli): Command {
   const program = new Command('conclave');
   program
     .exitOverride()
+    // Narrow terminals wrap, too.
+    .configureHelp({ minWidthToWrap: 20 })
     .configureOutput({
       writeOut: (text) => io.out.write(text),
       writeErr: (text) => io.err.write(text),
@@ -67,15 +71,21 @@ export function programOf(cli: Cli): Command {
   addConfig(program, cli);
   program.commandsGroup('Operating it:');
   addOperations(program, cli);
+  addOperator(program, cli);
   program.commandsGroup('Who and where you are:');
   addLogin(program, cli);
   addProfile(program, cli);
   addCompletion(program, cli);
+  addVersion(program, cli);
+  program.commandsGroup('Nodes on this machine:');
+  addNodeCommands(program);
+  addExamples(program);
+  return program;
+}
+
+function addVersion(program: Command, { io }: Cli): void {
   program
     .command('version')
     .description('print the version of this program')
     .action(() => io.out.write(`${io.version}\n`));
-  program.commandsGroup('Nodes on this machine:');
-  addNodeCommands(program);
-  return program;
 }

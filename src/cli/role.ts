@@ -29,15 +29,13 @@ export function addRole(acl: Command, cli: Cli): void {
       command.option('--name <name>', 'its name').option('--description <text>', 'what it is for'),
       false,
     );
-  withFields(role.command('create').description('create a role'))
-    .addHelpText('after', '\nExample: conclave acl role create --name ops --policy-name ops')
-    .action(
-      cli.action<RoleOptions>(async (call) => {
-        const body = { ...namesOf(call), ...(await linksOf(call)) };
-        const made = (await call.api.ask('PUT', ROLES.path, { body })).json<Role>();
-        await call.print.item(made, ROLES.shape);
-      }),
-    );
+  withFields(role.command('create').description('create a role')).action(
+    cli.action<RoleOptions>(async (call) => {
+      const body = { ...namesOf(call), ...(await linksOf(call)) };
+      const made = (await call.api.ask('PUT', ROLES.path, { body })).json<Role>();
+      await call.print.item(made, ROLES.shape);
+    }),
+  );
   addRead(role, cli, ROLES);
   const change = role
     .command('update')

@@ -42,7 +42,7 @@ export function addStatus(program: Command, cli: Cli): void {
     .option('--live', 'only whether the process answers')
     .option('--cluster', 'whether all members are healthy; needs operator:read')
     .option('--wait', 'wait until it is so, for as long as --timeout')
-    .addHelpText('after', '\nExits with 1 if not.\nExample: conclave health --wait --timeout 1m')
+    .addHelpText('after', '\nExits with 1 if not.')
     .action(cli.action<HealthOptions>(showHealth));
 }
 

@@ -69,25 +69,23 @@ function addCreate(token: Command, cli: Cli): void {
     .option('--accessor <id>', 'its AccessorID; random without')
     .option('--secret-file <file>', 'file with its SecretID, or -; random without');
   refusedSecret(create, '--secret <id>', 'name a --secret-file');
-  withLinks(create, true)
-    .addHelpText('after', '\nExample: conclave acl token create --role-name ops --expires-ttl 8h')
-    .action(
-      cli.action<TokenOptions>(async (call) => {
-        const { description, expiresTtl, local, accessor, secretFile } = call.options;
-        const body = {
-          ...(description !== undefined && { Description: description }),
-          ...(expiresTtl !== undefined && { ExpirationTTL: expiresTtl }),
-          ...(local === true && { Local: true }),
-          ...(accessor !== undefined && { AccessorID: accessor }),
-          ...(secretFile !== undefined && {
-            SecretID: (await readInput(cli.io, '--secret-file', secretFile)).trim(),
-          }),
-          ...(await linksOf(call)),
-        };
-        const made = (await call.api.ask('PUT', TOKENS.path, { body })).json<Token>();
-        await call.print.item(made, TOKENS.shape);
-      }),
-    );
+  withLinks(create, true).action(
+    cli.action<TokenOptions>(async (call) => {
+      const { description, expiresTtl, local, accessor, secretFile } = call.options;
+      const body = {
+        ...(description !== undefined && { Description: description }),
+        ...(expiresTtl !== undefined && { ExpirationTTL: expiresTtl }),
+        ...(local === true && { Local: true }),
+        ...(accessor !== undefined && { AccessorID: accessor }),
+        ...(secretFile !== undefined && {
+          SecretID: (await readInput(cli.io, '--secret-file', secretFile)).trim(),
+        }),
+        ...(await linksOf(call)),
+      };
+      const made = (await call.api.ask('PUT', TOKENS.path, { body })).json<Token>();
+      await call.print.item(made, TOKENS.shape);
+    }),
+  );
 }
 
 function addTokenRead(token: Command, cli: Cli): void {

@@ -48,8 +48,7 @@ export function addWatch(program: Command, cli: Cli): void {
       '\nEntries are KIND/NAME, all of a kind KIND. Objects are policy/NAME, role/NAME,\n' +
         'token/ID, auth-method/NAME, binding-rule/ID and namespace/NAME, lists policies,\n' +
         'roles, tokens, auth-methods, binding-rules and namespaces.\n' +
-        'What does not exist is waited for.\n' +
-        '\nExample: conclave watch service-defaults/web',
+        'What does not exist is waited for.',
     )
     .action(
       cli.action<WatchOptions>((call, what) => watchChanges(call, targetOf(what!), call.options)),

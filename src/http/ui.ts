@@ -38,6 +38,8 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 const METHODS = 'GET,HEAD';
 const PAGE = 'index.html';
+/** How the names of compressed files end. */
+const PACKED = '.gz';
 const ASSETS = '/ui/assets/';
 const unpack = promisify(gunzip);
 
@@ -49,10 +51,10 @@ interface PackedFile {
 
 /**
  * Answers `/ui/` and what is below it from a folder of files that end in `.gz`, and leads browsers
- * from `/` there. The files are read when the first of them is asked for.
+ * from `/` there. A file is read when it is first asked for.
  */
 export function uiPages(front: Front, folder: string): Middleware {
-  let files: Promise<ReadonlyMap<string, PackedFile>> | undefined;
+  const files = new PackedFiles(folder);
   return async (context, next) => {
     const { req, state } = context;
     const { path } = state;
@@ -61,12 +63,8 @@ export function uiPages(front: Front, folder: string): Middleware {
     const why = refusalOf(front, req.method!, path);
     if (why !== undefined) return refuseEarly(front, context, why, extraOf(why));
     if (target !== undefined) return redirect(front, context, target);
-    files ??= readFiles(folder).catch((error: unknown) => {
-      files = undefined;
-      throw error;
-    });
     const name = path.startsWith(ASSETS) ? path.slice('/ui/'.length) : PAGE;
-    const file = (await files).get(name);
+    const file = await files.read(name);
     if (file === undefined) {
       const message = `The web UI has no file ${JSON.stringify(path.slice(0, 200))}`;
       return refuseEarly(front, context, { code: 'not_found', message });
@@ -107,14 +105,42 @@ function answer({ names, options }: Front, { req, res }: Context, name: string, 
   send(req, res, new PreparedResponse(200, headers, file.body, file.packed));
 }
 
-/** Reads every packed file, by its path in the folder without `.gz`. */
-async function readFiles(folder: string): Promise<ReadonlyMap<string, PackedFile>> {
-  const files = new Map<string, PackedFile>();
-  for (const entry of await readdir(folder, { recursive: true })) {
-    if (!entry.endsWith('.gz')) continue;
-    const packed = await readFile(join(folder, entry));
-    const name = entry.slice(0, -'.gz'.length).replaceAll('\\', '/');
-    files.set(name, { body: await unpack(packed), packed });
+/** Compressed files of a folder, which are kept in memory once they were read. */
+class PackedFiles {
+  readonly #folder: string;
+  readonly #files = new Map<string, Promise<PackedFile>>();
+  #names: Promise<ReadonlySet<string>> | undefined;
+
+  constructor(folder: string) {
+    this.#folder = folder;
   }
-  return files;
+
+  /**
+   * Returns a file by its path in the folder without `.gz`; undefined if there is none. Rejects
+   * with the error of the disk. The next call tries again.
+   */
+  async read(name: string): Promise<PackedFile | undefined> {
+    this.#names ??= this.#list();
+    if (!(await kept(this.#names, () => (this.#names = undefined))).has(name)) return undefined;
+    const file = this.#files.get(name) ?? this.#unpack(name);
+    this.#files.set(name, file);
+    return kept(file, () => this.#files.delete(name));
+  }
+
+  async #list(): Promise<ReadonlySet<string>> {
+    const entries = await readdir(this.#folder, { recursive: true });
+    const packed = entries.filter((entry) => entry.endsWith(PACKED));
+    return new Set(packed.map((entry) => entry.slice(0, -PACKED.length).replaceAll('\\', '/')));
+  }
+
+  async #unpack(name: string): Promise<PackedFile> {
+    const packed = await readFile(join(this.#folder, `${name}${PACKED}`));
+    return { body: await unpack(packed), packed };
+  }
+}
+
+/** Calls `forget` if the promise is rejected. */
+function kept<T>(promise: Promise<T>, forget: () => unknown): Promise<T> {
+  promise.catch(forget);
+  return promise;
 }

@@ -1,5 +1,5 @@
 /** Values that components watch. */
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 
 /** A value with its watchers. */
 export interface Store<T> {
@@ -30,6 +30,6 @@ export function store<T>(initial: T): Store<T> {
 /** Returns the value of a store. The component is drawn again when it changes. */
 export function useStore<T>(of: Store<T>): T {
   const [, draw] = useState({});
-  useEffect(() => of.watch(() => draw({})), [of]);
+  useLayoutEffect(() => of.watch(() => draw({})), [of]);
   return of.get();
 }

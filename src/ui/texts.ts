@@ -109,7 +109,7 @@ export const TEXT = {
     bindingRules:
       'There are no binding rules here yet. They say what the tokens of a login are linked to.',
     config: 'There are no config entries here yet. Begin with service-defaults of a service.',
-    namespaces: 'There are no namespaces that you may see.',
+    namespaces: 'There are no namespaces that you may see. Log in with a token that may.',
     chains: 'Name a service to see how its requests are routed, split and resolved.',
   },
   problem: {
@@ -119,7 +119,7 @@ export const TEXT = {
   trouble: {
     noLeader: 'No cluster leader: trying again',
     waiting: 'The node does not answer: trying again',
-    unreachable: 'The node cannot be reached',
+    unreachable: 'The node cannot be reached. Is it running, and the network up?',
     unknown:
       'The node did not answer. The write may have happened: ' +
       'read the object before you send it again',
@@ -160,15 +160,21 @@ export const TEXT = {
     pages: 'Pages of the list',
     previous: 'Previous',
     next: 'Next',
-    noMatch: 'Nothing matches the filter.',
+    page: 'Page',
+    go: 'Go',
+    noMatch: 'Nothing matches the filter. Shorten the word, or clear the filter.',
+    ended: 'The list has fewer pages. Go back to one that it has.',
+    reading: 'Reading the list',
+    passed: (count: number, of: number) =>
+      `${count.toLocaleString('en')} of ${of.toLocaleString('en')} before this page`,
     create: (noun: string) => `New ${noun}`,
     table: (title: string) => `${title} (scrolls sideways)`,
-    shown: (from: number, count: number, hasMore: boolean) =>
-      count === 0
-        ? ''
-        : hasMore || from > 0
-          ? `${from + 1} to ${from + count}${hasMore ? ', and more' : ''}`
-          : `${count} in all`,
+    shown: (from: number, count: number, hasMore: boolean) => {
+      const [first, last] = [from + 1, from + count].map((each) => each.toLocaleString('en'));
+      if (hasMore) return `${first} to ${last}, and more`;
+      if (from === 0) return count === 0 ? '' : `${last} in all`;
+      return count === 0 ? `${last} in all` : `${first} to ${last} of ${last}`;
+    },
   },
   form: {
     save: 'Save',
@@ -182,6 +188,7 @@ export const TEXT = {
     chosen: (label: string) => `Chosen: ${label}`,
     newTitle: (noun: string) => `New ${noun}`,
     missing: (noun: string) => `This ${noun} does not exist. It may have been deleted.`,
+    others: 'See those that exist.',
     readOnlyAbout: (right: string) => `You may not change this: it needs ${right}.`,
     restored: 'This is what you had typed and not saved.',
     discard: 'Discard draft',
@@ -214,6 +221,14 @@ export const TEXT = {
     line: (line: number) => `line ${line}`,
     count: (count: number) => (count === 0 ? 'No findings' : plural(count, 'finding')),
     fix: 'Instead:',
+  },
+  schema: {
+    keys: 'Ctrl and Space lists what may stand at the caret.',
+    form: (examples: readonly unknown[]) =>
+      examples.length === 0
+        ? 'This does not have the form that is expected'
+        : `Expected a value such as ${examples.join(' or ')}`,
+    longest: (count: number) => `This has more than ${plural(count, 'character')}`,
   },
   beside: {
     roles: 'Roles that link it',

@@ -1,24 +1,16 @@
 /** The web UI of a cluster that loses its leader. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { Stage } from './stage.js';
+import { describePages } from './stage.js';
 
-describe('the web UI of three nodes', function () {
-  this.timeout(300_000);
-  let stage: Stage;
-  before(async () => {
-    stage = await Stage.open(3);
-  });
-  after(() => stage?.close());
-  afterEach(() => stage.closePages());
-
+describePages('the web UI of three nodes', 3, (stage) => {
   const leaderAt = async (url: string): Promise<string> => {
     const answer = await fetch(`${url}/v1/status/leader`, { headers: { connection: 'close' } });
     return (await answer.json()) as string;
   };
 
   it('shows the members, and hands leadership over once the name was typed', async () => {
-    const { page } = await stage.open('/');
+    const { page } = await stage.visit('/');
     const table = page.getByRole('table', { name: 'Members' });
     await table.getByRole('row', { name: /n1/ }).waitFor();
     expect(await table.getByRole('row').count()).to.equal(4);
@@ -42,7 +34,7 @@ describe('the web UI of three nodes', function () {
     const leader = stage.cluster.nodes.find(({ entry }) => entry.raft === raft)!;
     const others = stage.cluster.nodes.filter((node) => node !== leader);
     const [follower, last] = others as [typeof leader, typeof leader];
-    const { page } = await stage.open(`/roles/${role.ID}`, { url: follower.url });
+    const { page } = await stage.visit(`/roles/${role.ID}`, { url: follower.url });
     const description = page.getByRole('textbox', { name: 'Description' });
     await description.fill('typed before');
     await leader.kill('SIGKILL');

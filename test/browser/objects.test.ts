@@ -1,42 +1,17 @@
 /** Objects in lists and forms: made, changed, deleted, in conflict, filtered. */
 import { expect } from 'chai';
-import type { Page } from 'playwright-core';
+import { apply, button, saved, write } from './actions.js';
 import { makeSample, type Sample } from './sample.js';
-import { Stage } from './stage.js';
+import { describePages } from './stage.js';
 
-/** Fills an editor, which is no field of a form. */
-async function write(page: Page, name: string, text: string): Promise<void> {
-  const editor = page.getByRole('textbox', { name, exact: true });
-  await editor.click();
-  await page.keyboard.press('Control+a');
-  await page.keyboard.insertText(text);
-}
-const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
-const saved = (page: Page) =>
-  page
-    .getByRole('status')
-    .getByText(/^Saved/)
-    .waitFor();
-async function apply(page: Page): Promise<void> {
-  await button(page, 'Save').click();
-  const dialog = page.getByRole('dialog', { name: 'Review changes' });
-  await dialog.getByRole('button', { name: 'Apply' }).click();
-  await dialog.waitFor({ state: 'detached' });
-}
-
-describe('objects in the web UI', function () {
-  this.timeout(300_000);
-  let stage: Stage;
+describePages('objects in the web UI', 1, (stage) => {
   let sample: Sample;
   before(async () => {
-    stage = await Stage.open(1);
     sample = await makeSample(stage);
   });
-  after(() => stage?.close());
-  afterEach(() => stage.closePages());
 
   it('are made with findings while typing, reviewed, changed and deleted', async () => {
-    const { page, faults } = await stage.open('/policies');
+    const { page, faults } = await stage.visit('/policies');
     await page.getByRole('link', { name: 'New policy' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('broad');
     await write(page, 'Rules', '# all\nservice_prefix "" { policy = "write" }');
@@ -67,7 +42,7 @@ describe('objects in the web UI', function () {
   });
 
   it('try rules that are not stored', async () => {
-    const { page } = await stage.open('/policies?new');
+    const { page } = await stage.visit('/policies?new');
     await write(page, 'Rules', 'service "api" { policy = "write" }');
     await page.getByRole('textbox', { name: 'Segment' }).fill('api');
     await button(page, 'Explain').click();
@@ -75,7 +50,7 @@ describe('objects in the web UI', function () {
   });
 
   it('link others by name; a new token shows its secret once', async () => {
-    const { page } = await stage.open('/tokens?new');
+    const { page } = await stage.visit('/tokens?new');
     await page.getByRole('textbox', { name: 'Description' }).fill('fresh');
     const roles = page.getByRole('combobox', { name: 'Roles' });
     await roles.fill('blue');
@@ -100,7 +75,7 @@ describe('objects in the web UI', function () {
 
   it('in conflict show what changed, and lose nothing that was typed', async () => {
     const role = await stage.api<{ ID: string }>('PUT', '/v1/acl/role', { Name: 'shared' });
-    const { page } = await stage.open(`/roles/${role.ID}`);
+    const { page } = await stage.visit(`/roles/${role.ID}`);
     const description = page.getByRole('textbox', { name: 'Description' });
     await description.fill('mine');
     const theirs = { Name: 'shared', Description: 'theirs' };
@@ -124,7 +99,7 @@ describe('objects in the web UI', function () {
   });
 
   it('of the mesh are written under the index that was read', async () => {
-    const { page } = await stage.open('/config/service-defaults?new');
+    const { page } = await stage.visit('/config/service-defaults?new');
     await page.getByRole('textbox', { name: 'Name' }).fill('api');
     await write(page, 'Entry', '{ "Protocol": "http" }');
     await apply(page);
@@ -148,7 +123,7 @@ describe('objects in the web UI', function () {
   });
 
   it('keep what was typed over a reload, until it is discarded', async () => {
-    const { page } = await stage.open(`/policies/${sample.policy.ID}`);
+    const { page } = await stage.visit(`/policies/${sample.policy.ID}`);
     const description = page.getByRole('textbox', { name: 'Description' });
     const before = await description.inputValue();
     await description.fill('not saved');
@@ -160,33 +135,8 @@ describe('objects in the web UI', function () {
     expect(await description.inputValue()).to.equal(before);
   });
 
-  it('are filtered and shown in pages by the server', async () => {
-    const role = { Roles: [{ Name: 'blue' }] };
-    for (let from = 0; from < 250; from += 25)
-      await Promise.all(
-        Array.from({ length: 25 }, (_, at) =>
-          stage.api('PUT', '/v1/acl/token', Object.assign({ Description: `t-${from + at}` }, role)),
-        ),
-      );
-    const { page } = await stage.open('/tokens');
-    const table = page.getByRole('table', { name: 'Tokens' });
-    await page.getByText('1 to 100, and more').waitFor();
-    expect(await table.getByRole('row').count()).to.equal(101);
-    await button(page, 'Next').click();
-    await page.getByText('101 to 200, and more').waitFor();
-    await button(page, 'Previous').click();
-    await page.getByText('1 to 100, and more').waitFor();
-    await page.getByRole('searchbox', { name: 'Filter' }).fill('t-24');
-    await page.getByText('11 in all').waitFor();
-    expect(page.url()).to.include('filter=t-24');
-    await page.getByRole('searchbox', { name: 'Filter' }).fill('Description == "t-7"');
-    await page.getByText('1 in all').waitFor();
-    await page.getByRole('searchbox', { name: 'Filter' }).fill('Descriptio == "t-7"');
-    await page.getByRole('alert').getByText('Description').waitFor();
-  });
-
   it('of another namespace are chosen in the header', async () => {
-    const { page } = await stage.open('/policies');
+    const { page } = await stage.visit('/policies');
     await page.getByLabel('Namespace').selectOption('team-a');
     await page.getByRole('link', { name: 'namespace-management' }).click();
     await page.getByRole('heading', { level: 1, name: 'namespace-management' }).waitFor();

@@ -1,41 +1,17 @@
 /** Pages that answer why, and what a user does with the keyboard alone. */
 import { expect } from 'chai';
-import type { Page } from 'playwright-core';
+import { button, field, tabTo } from './actions.js';
 import { makeSample, type Sample } from './sample.js';
-import { Stage } from './stage.js';
+import { describePages } from './stage.js';
 
-const field = (page: Page, name: string) => page.getByRole('textbox', { name, exact: true });
-const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
-
-/** Presses Tab until an element with this name has the focus. */
-async function tabTo(page: Page, name: RegExp | string): Promise<void> {
-  const focused = `(() => {
-    let at = document.activeElement;
-    while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
-    const label = at?.labels?.[0]?.textContent;
-    return at?.getAttribute('aria-label') ?? label ?? at?.textContent ?? '';
-  })()`;
-  for (let pressed = 0; pressed < 80; pressed += 1) {
-    await page.keyboard.press('Tab');
-    const text = String(await page.evaluate(focused)).trim();
-    if (typeof name === 'string' ? text === name : name.test(text)) return;
-  }
-  throw new Error(`no Tab leads to ${name}`);
-}
-
-describe('reasons in the web UI', function () {
-  this.timeout(300_000);
-  let stage: Stage;
+describePages('reasons in the web UI', 1, (stage) => {
   let sample: Sample;
   before(async () => {
-    stage = await Stage.open(1);
     sample = await makeSample(stage);
   });
-  after(() => stage?.close());
-  afterEach(() => stage.closePages());
 
   it('of a right lead to the role and the policy that give it', async () => {
-    const { page } = await stage.open('/explain');
+    const { page } = await stage.visit('/explain');
     await field(page, 'Resource').fill('service');
     await field(page, 'Access').fill('write');
     await field(page, 'Segment').fill('web');
@@ -55,7 +31,7 @@ describe('reasons in the web UI', function () {
       headers: { 'X-Consul-Token': sample.token.SecretID, connection: 'close' },
       body: '{"Name":"x"}',
     });
-    const { page } = await stage.open('/explain');
+    const { page } = await stage.visit('/explain');
     await field(page, 'Decision id').fill(answer.headers.get('x-consul-decision')!);
     await button(page, 'Explain').click();
     await page.getByRole('heading', { name: 'Decision', exact: true }).waitFor();
@@ -63,7 +39,7 @@ describe('reasons in the web UI', function () {
   });
 
   it('of a login are shown clause by clause', async () => {
-    const { page, faults } = await stage.open('/login-explain');
+    const { page, faults } = await stage.visit('/login-explain');
     await field(page, 'Auth method').fill('builds');
     await button(page, 'Explain').click();
     const result = page.getByRole('region', { name: 'Result' });
@@ -74,7 +50,7 @@ describe('reasons in the web UI', function () {
   });
 
   it('of everybody who can are a table, whose cells explain', async () => {
-    const { page } = await stage.open('/who-can');
+    const { page } = await stage.visit('/who-can');
     await field(page, 'Segment').fill('web');
     await button(page, 'Who can?').click();
     const table = page.getByRole('table', { name: 'Who can' });
@@ -90,7 +66,7 @@ describe('reasons in the web UI', function () {
   });
 
   it('of a chain are a picture and a list', async () => {
-    const { page } = await stage.open('/chains');
+    const { page } = await stage.visit('/chains');
     await field(page, 'Service').fill('web');
     await button(page, 'Show').click();
     await page.getByRole('img', { name: 'Discovery chain of web' }).waitFor();
@@ -102,7 +78,7 @@ describe('reasons in the web UI', function () {
   });
 
   it('five tasks are done with the keyboard alone', async () => {
-    const { page } = await stage.open('/', { token: '' });
+    const { page } = await stage.visit('/', { token: '' });
     await page.getByRole('textbox', { name: 'Token' }).waitFor();
     // 1: log in
     await tabTo(page, 'Token');

@@ -28,28 +28,26 @@ export interface PageOptions {
 
 /** A cluster and a browser. */
 export class Stage {
-  readonly cluster: LocalCluster;
-  readonly browser: Browser;
-  readonly #folder: string;
   readonly #contexts: BrowserContext[] = [];
+  #parts: { readonly cluster: LocalCluster; readonly browser: Browser } | undefined;
+  #folder = '';
 
-  constructor(cluster: LocalCluster, browser: Browser, folder: string) {
-    this.cluster = cluster;
-    this.browser = browser;
-    this.#folder = folder;
+  /** The nodes, once it is open. */
+  get cluster(): LocalCluster {
+    return this.#parts!.cluster;
   }
 
   /** Starts both. */
-  static async open(nodes = 3): Promise<Stage> {
-    const folder = mkdtempSync(join(tmpdir(), 'conclave-browser-'));
+  async open(nodes: number): Promise<void> {
+    this.#folder = mkdtempSync(join(tmpdir(), 'conclave-browser-'));
     const [cluster, browser] = await Promise.all([
-      startCluster({ nodes, dir: folder }),
+      startCluster({ nodes, dir: this.#folder }),
       chromium.launch({
         executablePath: findChromium()!,
         args: ['--no-sandbox', '--disable-gpu', '--force-color-profile=srgb'],
       }),
     ]);
-    return new Stage(cluster, browser, folder);
+    this.#parts = { cluster, browser };
   }
 
   /** Sends a request to the API of the first node with the management token. */
@@ -69,16 +67,16 @@ export class Stage {
     return JSON.parse(text) as T;
   }
 
-  /** Opens a page with a token in its session, without the login. */
-  async open(path: string, options: PageOptions = {}): Promise<Watched> {
-    const {
-      token = this.cluster.token,
-      colorScheme = 'light',
-      width = 1280,
-      height = 900,
-    } = options;
-    const url = options.url ?? this.cluster.urls[0]!;
-    const context = await this.browser.newContext({
+  /** Returns the address of a page of the first node. */
+  hrefOf(path: string, url = this.cluster.urls[0]!): string {
+    return `${url}/ui${path}`;
+  }
+
+  /** Returns an empty page with a token in its session, without the login. */
+  async blank(options: PageOptions = {}): Promise<Page> {
+    const { token = this.cluster.token, colorScheme = 'light' } = options;
+    const { width = 1280, height = 900 } = options;
+    const context = await this.#parts!.browser.newContext({
       colorScheme,
       viewport: { width, height },
       reducedMotion: 'reduce',
@@ -88,8 +86,19 @@ export class Stage {
     });
     this.#contexts.push(context);
     context.setDefaultTimeout(STEP_MS);
-    const faults: string[] = [];
     const page = await context.newPage();
+    if (token !== '')
+      await page.addInitScript(
+        `sessionStorage.getItem('conclave.token') ??
+          sessionStorage.setItem('conclave.token', ${JSON.stringify(token)})`,
+      );
+    return page;
+  }
+
+  /** Opens a page, and watches it for what it must never do. */
+  async visit(path: string, options: PageOptions = {}): Promise<Watched> {
+    const page = await this.blank(options);
+    const faults: string[] = [];
     page.on('request', (request) => {
       if (!this.cluster.urls.includes(new URL(request.url()).origin)) faults.push(request.url());
     });
@@ -97,12 +106,7 @@ export class Stage {
     page.on('console', (message) => {
       if (message.text().includes('Content Security Policy')) faults.push(message.text());
     });
-    if (token !== '')
-      await page.addInitScript(
-        `sessionStorage.getItem('conclave.token') ??
-          sessionStorage.setItem('conclave.token', ${JSON.stringify(token)})`,
-      );
-    await page.goto(`${url}/ui${path}`);
+    await page.goto(this.hrefOf(path, options.url));
     return { page, faults };
   }
 
@@ -113,8 +117,20 @@ export class Stage {
 
   /** Stops both. */
   async close(): Promise<void> {
-    await this.browser.close();
-    await this.cluster.stop();
-    rmSync(this.#folder, { recursive: true, force: true });
+    await this.#parts?.browser.close();
+    await this.#parts?.cluster.stop();
+    if (this.#folder !== '') rmSync(this.#folder, { recursive: true, force: true });
   }
+}
+
+/** Describes pages of a cluster. The tests run on a stage that is open, each without old pages. */
+export function describePages(title: string, nodes: number, tests: (stage: Stage) => void): void {
+  describe(title, function () {
+    this.timeout(300_000);
+    const stage = new Stage();
+    before(() => stage.open(nodes));
+    after(() => stage.close());
+    afterEach(() => stage.closePages());
+    tests(stage);
+  });
 }

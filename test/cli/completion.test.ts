@@ -50,6 +50,13 @@ describe('completion', () => {
     ]);
   });
 
+  it('asks the server for members', async () => {
+    const peer = { ID: 'a-1', Node: 'n4', Address: '127.0.0.1:1', Leader: false, Voter: true };
+    user.env = { CONCLAVE_HTTP_ADDR: await fake.serve(json({ Servers: [peer], Index: 7 })) };
+    expect(await complete('operator', 'raft', 'remove-peer', '')).to.deep.equal(['n4', ':4', '']);
+    expect(await complete('operator', 'raft', 'remove-peer', 'n4', '')).to.deep.equal([':4', '']);
+  });
+
   it('asks the server for names', async () => {
     const address = await fake.serve(json(policies));
     user.env = { CONCLAVE_HTTP_ADDR: address };

@@ -1,4 +1,9 @@
 import { expect } from 'chai';
+import type { Command } from 'commander';
+import { Cli } from '../../src/cli/cli.js';
+import type { Io } from '../../src/cli/io.js';
+import { NODE_COMMANDS } from '../../src/cli/node-commands.js';
+import { programOf } from '../../src/cli/program.js';
 import { User } from './harness.js';
 
 describe('the program of the client', () => {
@@ -16,8 +21,40 @@ describe('the program of the client', () => {
     expect(await user.done(['--help'])).to.match(/^ {2}agent /m);
     const help = await user.done(['help', 'acl', 'policy', 'create']);
     expect(help).to.match(/^Usage: conclave acl policy create /);
-    expect(help).to.include('Example: ').and.include('Options of all commands: conclave --help');
+    expect(help)
+      .to.include('Examples:\n  conclave acl policy create ')
+      .and.include('Options of all commands: conclave --help');
     expect(await user.done(['acl', 'policy', 'create', '-help'])).to.equal(help);
+  });
+
+  it('shows examples of every command, which are lines that it takes', async () => {
+    // Nothing runs, so nothing is touched.
+    const io = { out: {}, err: {}, env: {}, home: '', version: '' } as unknown as Io;
+    const leaves = (command: Command): Command[] => {
+      const below = command.createHelp().visibleCommands(command);
+      const own = below.filter((one) => one.name() !== 'help');
+      return own.length === 0 ? [command] : own.flatMap(leaves);
+    };
+    for (const leaf of leaves(programOf(new Cli(io)))) {
+      let path = leaf.name();
+      for (let at = leaf.parent; at?.parent; at = at.parent) path = `${at.name()} ${path}`;
+      let help = '';
+      leaf.configureOutput({
+        writeOut: (text) => {
+          help += text;
+        },
+      });
+      leaf.outputHelp();
+      const [, examples = ''] = help.split('Examples:\n');
+      expect(examples, path).to.match(new RegExp(`^  conclave ${path}`));
+      const options = [...examples.matchAll(/ (--[\w-]+)/g)].map(([, name]) => name!);
+      for (const line of examples.split('\n')) expect(line.length, line).to.be.at.most(100);
+      if (NODE_COMMANDS.some((one) => one.path.join(' ') === path)) continue;
+      const names = ['--help'];
+      for (let at: Command | null = leaf; at !== null; at = at.parent)
+        names.push(...at.options.map(({ long }) => long!));
+      expect(names, path).to.include.members(options);
+    }
   });
 
   it('prints its version', async () => {

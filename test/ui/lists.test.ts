@@ -41,7 +41,7 @@ describe('ui: the reader of long lists', () => {
   it('skips to a page, and ends the request once it knows that there is more', async () => {
     const all = Array.from({ length: 5000 }, (_, at) => ({ Name: `é${at}` }));
     const { body, seen } = streamOf(JSON.stringify(all), 100);
-    const page = await readPage<{ readonly Name: string }>(body, 100, 50);
+    const page = await readPage<{ readonly Name: string }>(body, { from: 100, size: 50 });
     expect(page.items.map(({ Name }) => Name)).to.deep.equal(
       all.slice(100, 150).map(({ Name }) => Name),
     );
@@ -52,11 +52,34 @@ describe('ui: the reader of long lists', () => {
 
   it('reads to the end of a list that is shorter', async () => {
     const { body } = streamOf('[{"a":1},{"a":"]}"}]', 3);
-    expect(await readPage(body, 1, 50)).to.deep.equal({ items: [{ a: ']}' }], hasMore: false });
-    expect(await readPage(streamOf('[]', 1).body, 0, 50)).to.deep.equal({
-      items: [],
+    expect(await readPage(body, { from: 1, size: 50 })).to.deep.equal({
+      items: [{ a: ']}' }],
+      skipped: 1,
       hasMore: false,
     });
+    expect(await readPage(streamOf('[{},{}]', 1).body, { from: 9, size: 50 })).to.deep.equal({
+      items: [],
+      skipped: 2,
+      hasMore: false,
+    });
+  });
+
+  it('lets the page do other things meanwhile, and says how far it has come', async () => {
+    const text = JSON.stringify(Array.from({ length: 200_000 }, (_, at) => ({ at })));
+    const told: number[] = [];
+    let isRead = false;
+    let turns = 0;
+    const other = (): void => {
+      turns += 1;
+      if (!isRead) setImmediate(other);
+    };
+    setImmediate(other);
+    const onSkipped = (count: number): unknown => told.push(count);
+    await readPage(streamOf(text, 10_000).body, { from: 199_990, size: 50, onSkipped });
+    isRead = true;
+    expect(told).to.deep.equal([...told].sort((a, b) => a - b));
+    expect(told.length).to.be.above(1);
+    expect(turns).to.be.above(1);
   });
 });
 

@@ -19,6 +19,7 @@ const entry: Field = {
   help: TEXT.help.entry,
   control: { type: 'json' },
   initial: '{\n  \n}',
+  apart: APART,
   read: (object) =>
     JSON.stringify(
       Object.fromEntries(Object.entries(object).filter(([member]) => !APART.has(member))),
@@ -51,6 +52,7 @@ export const configType = (kind: string | undefined): ObjectType => ({
     { title: TEXT.field.index, cell: ({ ModifyIndex }) => String(ModifyIndex) },
   ],
   searched: ['Name'],
+  schema: ({ Kind = '' }) => `/v1/schema/config/${encodeURIComponent(Kind)}`,
   list: ([listed = '']) => `/v1/config/${encodeURIComponent(listed)}`,
   idOf: ({ Kind, Name }) => [String(Kind), String(Name)],
   nameOf: ({ Name }) => String(Name),

@@ -6,11 +6,17 @@ export class ArrayReader {
   #depth = 0;
   #inText = false;
   #escapes = false;
-  #toSkip: number;
+  readonly #toSkip: number;
+  #skipped = 0;
 
-  /** The first `skipped` items are passed over. */
-  constructor(skipped = 0) {
-    this.#toSkip = skipped;
+  /** The first `toSkip` items are passed over. */
+  constructor(toSkip = 0) {
+    this.#toSkip = toSkip;
+  }
+
+  /** How many items were passed over so far. */
+  get skipped(): number {
+    return this.#skipped;
   }
 
   /** Takes the next part. Returns the items that it completes, without those to skip. */
@@ -21,7 +27,7 @@ export class ArrayReader {
       const change = this.#step(part.charCodeAt(at));
       if (change > 0 && this.#depth === 1) from = at;
       if (change < 0 && this.#depth === 0) {
-        if (this.#toSkip > 0) this.#toSkip -= 1;
+        if (this.#skipped < this.#toSkip) this.#skipped += 1;
         else items.push(JSON.parse(this.#item + part.slice(from, at + 1)));
         this.#item = '';
         from = -1;
@@ -46,32 +52,54 @@ export class ArrayReader {
   }
 }
 
+/** Which part of a list is read. */
+export interface Part {
+  readonly from?: number;
+  readonly size: number;
+  readonly onSkipped?: (count: number) => void;
+}
+
 /** Part of a list. */
 export interface ListPage<T> {
   readonly items: readonly T[];
+  /** How many items were passed over: fewer than was asked for if the list is shorter. */
+  readonly skipped: number;
   /** Whether the list goes on. */
   readonly hasMore: boolean;
 }
 
-/** Reads `size` items from item `from` on, and no more of the stream than it must. */
+/** Milliseconds after which the page gets a turn: a key that was typed waits no longer. */
+const SLICE_MS = 12;
+
+/** Lets the page do what waits, such as keys that were typed. */
+const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
+
+/**
+ * Reads `size` items from item `from` on, and no more of the stream than it must. Tells `onSkipped`
+ * how many it has passed over, now and then.
+ */
 export async function readPage<T>(
   body: ReadableStream<Uint8Array>,
-  from: number,
-  size: number,
+  { from = 0, size, onSkipped }: Part,
 ): Promise<ListPage<T>> {
   const stream = body.getReader();
   const decoder = new TextDecoder();
   const array = new ArrayReader(from);
   const items: T[] = [];
+  let begun = performance.now();
   for (;;) {
     const { done, value } = await stream.read();
-    if (done) return { items, hasMore: false };
+    if (done) return { items, skipped: array.skipped, hasMore: false };
     for (const item of array.push(decoder.decode(value, { stream: true }))) {
       if (items.length < size) items.push(item as T);
       else {
         await stream.cancel();
-        return { items, hasMore: true };
+        return { items, skipped: array.skipped, hasMore: true };
       }
     }
+    if (performance.now() - begun < SLICE_MS) continue;
+    onSkipped?.(array.skipped);
+    await turn();
+    begun = performance.now();
   }
 }

@@ -8,7 +8,7 @@ import type { ObjectType, Version, Written } from './type.js';
 
 /** What differs between the types. */
 export interface AclType
-  extends Omit<ObjectType, 'list' | 'idOf' | 'nameOf' | 'find' | 'write' | 'remove'> {
+  extends Omit<ObjectType, 'list' | 'schema' | 'idOf' | 'nameOf' | 'find' | 'write' | 'remove'> {
   /** The endpoint of the list. */
   readonly plural: string;
   /** The endpoint of one object. */
@@ -36,6 +36,7 @@ export function aclType({ plural, singular, identity, onWritten, ...given }: Acl
   return {
     ...given,
     list: () => plural,
+    schema: () => singular.replace(/^.*\//, '/v1/schema/'),
     idOf: (object) => [keyOf(object)],
     nameOf: given.nameOf ?? ((object) => String(object['Name'] ?? keyOf(object))),
     find: read,

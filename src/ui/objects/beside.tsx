@@ -1,7 +1,6 @@
 /** What the pages of single objects show beside the form. */
-import { respond } from '../api/client.js';
 import type { Stored } from '../api/types.js';
-import { readPage } from '../lists/array-reader.js';
+import { readItems } from '../lists/read-items.js';
 import { Link } from '../parts/link.js';
 import { useLoad } from '../parts/load.js';
 import { ProblemNotice } from '../parts/notice.js';
@@ -9,30 +8,52 @@ import { TEXT } from '../texts.js';
 import type { Beside } from './edit-page.js';
 import { TokenParts } from './token-parts.js';
 import { TryRules } from './try-rules.js';
+import type { Version } from './type.js';
 
 /** Objects of a list that are shown beside another one. */
 const SHOWN = 10;
 
-/** One list of what links an object. */
-function Linked({
-  title,
-  list,
-  query,
-  slug,
-  nameOf,
-}: {
-  title: string;
-  list: string;
-  query: Readonly<Record<string, string>>;
-  slug: string;
-  nameOf: (object: Stored) => string;
-}) {
+/** A list of objects that link another one. */
+interface Linking {
+  readonly title: string;
+  readonly list: string;
+  /** The first segment of the pages of these objects. */
+  readonly slug: string;
+  /** The parameter of the list that chooses by the linked object, and its member that is sent. */
+  readonly by: readonly [parameter: string, member: string];
+  nameOf(object: Stored): string;
+}
+
+const tokensBy = (parameter: string): Linking => ({
+  title: TEXT.beside.tokens,
+  list: '/v1/acl/tokens',
+  slug: 'tokens',
+  by: [parameter, 'ID'],
+  nameOf: (token) => String(token['Description'] || token['AccessorID']),
+});
+const ROLES: Linking = {
+  title: TEXT.beside.roles,
+  list: '/v1/acl/roles',
+  slug: 'roles',
+  by: ['policy', 'ID'],
+  nameOf: (role) => String(role['Name']),
+};
+const RULES: Linking = {
+  title: TEXT.page.bindingRules,
+  list: '/v1/acl/binding-rules',
+  slug: 'binding-rules',
+  by: ['authmethod', 'Name'],
+  nameOf: (rule) => `${rule['BindType']} ${rule['BindName']}`,
+};
+
+/** The first of the objects that link another one. */
+function Linked({ by: linking, of: { object } }: { by: Linking; of: Version }) {
+  const { title, list, slug, by, nameOf } = linking;
+  const [parameter, member] = by;
+  const linked = String(object[member]);
   const { value, problem } = useLoad(
-    async (signal) => {
-      const { body } = await respond(list, { query, signal });
-      return readPage<Stored>(body!, 0, SHOWN);
-    },
-    [list, JSON.stringify(query)],
+    (signal) => readItems<Stored>(list, { query: { [parameter]: linked }, signal, size: SHOWN }),
+    [list, linked],
   );
   const { items = [], hasMore = false } = value ?? {};
   return (
@@ -41,11 +62,11 @@ function Linked({
       <ProblemNotice problem={problem} />
       {value !== undefined && items.length === 0 && <p>{TEXT.beside.none}</p>}
       <ul>
-        {items.map((object) => {
-          const id = String(object['ID'] ?? object['AccessorID']);
+        {items.map((each) => {
+          const id = String(each['ID'] ?? each['AccessorID']);
           return (
             <li key={id}>
-              <Link to={[slug, id]}>{nameOf(object)}</Link>
+              <Link to={[slug, id]}>{nameOf(each)}</Link>
             </li>
           );
         })}
@@ -55,58 +76,27 @@ function Linked({
   );
 }
 
-const named = (object: Stored): string => String(object['Name']);
-const described = (token: Stored): string => String(token['Description'] || token['AccessorID']);
-const bound = (rule: Stored): string => `${rule['BindType']} ${rule['BindName']}`;
+/** Shows lists of what links an object that is stored. */
+const linkedBy =
+  (...lists: readonly Linking[]): Beside =>
+  ({ version }) =>
+    version && lists.map((each) => <Linked key={each.list} by={each} of={version} />);
+
+const linkPolicy = linkedBy(ROLES, tokensBy('policy'));
 
 /** Who links a policy, and questions against its draft. */
-export const besidePolicy: Beside = ({ version, form }) => (
+export const besidePolicy: Beside = (shown) => (
   <>
-    <TryRules rules={form['Rules'] ?? ''} />
-    {version !== undefined && (
-      <>
-        <Linked
-          title={TEXT.beside.roles}
-          list="/v1/acl/roles"
-          query={{ policy: String(version.object['ID']) }}
-          slug="roles"
-          nameOf={named}
-        />
-        <Linked
-          title={TEXT.beside.tokens}
-          list="/v1/acl/tokens"
-          query={{ policy: String(version.object['ID']) }}
-          slug="tokens"
-          nameOf={described}
-        />
-      </>
-    )}
+    <TryRules rules={shown.form['Rules'] ?? ''} />
+    {linkPolicy(shown)}
   </>
 );
 
 /** The tokens that link a role. */
-export const besideRole: Beside = ({ version }) =>
-  version && (
-    <Linked
-      title={TEXT.beside.tokens}
-      list="/v1/acl/tokens"
-      query={{ role: String(version.object['ID']) }}
-      slug="tokens"
-      nameOf={described}
-    />
-  );
+export const besideRole: Beside = linkedBy(tokensBy('role'));
 
 /** The binding rules of an auth method. */
-export const besideMethod: Beside = ({ version }) =>
-  version && (
-    <Linked
-      title={TEXT.page.bindingRules}
-      list="/v1/acl/binding-rules"
-      query={{ authmethod: String(version.object['Name']) }}
-      slug="binding-rules"
-      nameOf={bound}
-    />
-  );
+export const besideMethod: Beside = linkedBy(RULES);
 
 /** The secret of a new token, what is known of a token, and its rights. */
 export const besideToken: Beside = ({ version }) =>

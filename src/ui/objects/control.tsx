@@ -1,25 +1,28 @@
 /** The field of a form by the kind of its control. */
-import { respond } from '../api/client.js';
 import type { Finding } from '../api/types.js';
-import { readPage } from '../lists/array-reader.js';
+import { readItems } from '../lists/read-items.js';
 import { CodeField } from '../parts/code-field.js';
 import { AreaField, CheckField, type FieldProps, SelectField, TextField } from '../parts/field.js';
 import { LinksField } from '../parts/links-field.js';
 import { useLoad } from '../parts/load.js';
+import type { Known } from '../schema/editor-help.js';
+import { JsonField } from '../schema/json-field.js';
 import { TEXT } from '../texts.js';
 import type { Control as ControlOf } from './fields.js';
 
 /** Names that are offered for a field. */
 const OFFERED = 20;
 
-/** A field. */
+/** A field. What is known about it helps who types JSON. */
 export function Control({
   control,
   findings,
+  known,
   ...field
 }: FieldProps & {
   control: ControlOf;
   findings: readonly Finding[];
+  known: Known;
 }) {
   switch (control.type) {
     case 'area':
@@ -34,8 +37,9 @@ export function Control({
     case 'name':
       return <NameField {...field} list={control.list} />;
     case 'rules':
+      return <CodeField {...field} language="rules" findings={findings} />;
     case 'json':
-      return <CodeField {...field} language={control.type} findings={findings} />;
+      return <JsonField {...field} known={known} />;
     default:
       return <TextField {...field} />;
   }
@@ -45,8 +49,8 @@ export function Control({
 export function NameField({ list, ...field }: FieldProps & { list: string }) {
   const { value } = useLoad(
     async (signal) => {
-      const { body } = await respond(list, { signal, once: true });
-      const { items } = await readPage<{ readonly Name: string }>(body!, 0, OFFERED);
+      const how = { signal, once: true, size: OFFERED };
+      const { items } = await readItems<{ readonly Name: string }>(list, how);
       return items.map(({ Name }) => Name).join(', ');
     },
     [list],

@@ -1,9 +1,11 @@
 /** The page of one object, or of a new one. */
 import { type ComponentChildren, Fragment } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { Finding } from '../api/types.js';
+import { loadEditor } from '../parts/code-field.js';
 import type { Caret } from '../parts/field.js';
 import { Findings, useLint } from '../parts/findings.js';
+import { Link } from '../parts/link.js';
 import { Empty, ProblemNotice, Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
 import { useMay } from '../parts/rights.js';
@@ -15,6 +17,7 @@ import { leaveNote, Note } from './note.js';
 import { ConflictNotice, DeleteDialog, FormDiff, ReviewDialog } from './review.js';
 import { findingsOf, formOf, type ObjectType, type Version } from './type.js';
 import { type Editing, useEdit } from './use-edit.js';
+import { useKnown } from './use-known.js';
 
 /** What a type shows beside its form. */
 export type Beside = (shown: {
@@ -29,6 +32,10 @@ export function EditPage({ type, at, beside }: { type: ObjectType; at: Place; be
   const ns = at.query.get('ns') ?? '';
   const key = [ns, ...at.parts, isNew ? 'new' : ''].join('/');
   const editing = useEdit(type, id, key);
+  // The editor comes while the object is read.
+  useLayoutEffect(() => {
+    if (type.fields.some(({ control }) => /^(rules|json)$/.test(control.type))) void loadEditor();
+  }, [type]);
   const { edit, problem, isMissing } = editing;
   const may = useMay(type.right);
   const named = edit?.before && type.nameOf(edit.before.object);
@@ -37,7 +44,11 @@ export function EditPage({ type, at, beside }: { type: ObjectType; at: Place; be
       <Note />
       {may === false && <Status>{TEXT.form.readOnlyAbout(type.right ?? '')}</Status>}
       {edit === undefined && <ProblemNotice problem={problem} />}
-      {isMissing && <Empty>{TEXT.form.missing(type.noun)}</Empty>}
+      {isMissing && (
+        <Empty>
+          {TEXT.form.missing(type.noun)} <Link to={[type.slug]}>{TEXT.form.others}</Link>
+        </Empty>
+      )}
       {edit !== undefined && (
         <ObjectForm
           key={key}
@@ -204,18 +215,20 @@ function Fields({
   const findings = useLint(type.lint?.path, lintBody(type, form, before));
   const choose = ({ Field: key = 'Rules', Line = 1, Column = 1 }: Finding): void =>
     setCaret({ key, place: { line: Line, column: Column } });
+  const known = useKnown(type, editing);
   const fields = type.fields.filter(({ isOfNew }) => !(isOfNew && before !== undefined));
   return fields.map((field) => (
     <Fragment key={field.key}>
       <Control
         label={field.label}
-        help={field.help}
-        error={editing.fault?.field === field.key ? editing.fault.message : undefined}
+        help={field.help ?? known(field).sentence}
+        error={editing.fault?.field === field.key ? editing.fault.message : known(field).mistake}
         value={form[field.key] ?? ''}
         onInput={(value) => editing.set(field.key, value)}
         isDisabled={!mayWrite || (field.isFixed === true && before !== undefined)}
         control={field.control}
         findings={findingsOf(field, findings)}
+        known={known(field)}
         caret={caret?.key === field.key ? caret.place : undefined}
       />
       {type.lint?.below === field.key && <Findings findings={findings} onChoose={choose} />}

@@ -29,6 +29,8 @@ export interface Field {
   readonly isFixed?: true;
   /** Set if only a new object has it. */
   readonly isOfNew?: true;
+  /** Set if it is the whole body but for these members. */
+  readonly apart?: ReadonlySet<string>;
   read(object: Stored): string;
   /** Writes the field into a body. Throws `FieldFault`. */
   write(body: Body, text: string): void;

@@ -33,7 +33,7 @@ export function ListPage({
   const ns = at.query.get('ns') ?? '';
   const path = type.list(parts);
   const list = useList(path, { typed, members: type.searched, page }, ns);
-  const { items = [], hasMore = false } = list.value ?? {};
+  const { items = [], hasMore = false, skipped = 0 } = list.value ?? {};
   const hrefOfPage = (to: number, filter = typed): string =>
     hrefOf(at.parts, {
       filter: filter === '' ? undefined : filter,
@@ -51,23 +51,83 @@ export function ListPage({
       </div>
       <ProblemNotice problem={list.problem} />
       <Status>
-        {list.value !== undefined && TEXT.list.shown(page * PAGE_SIZE, items.length, hasMore)}
+        {list.isSlow
+          ? TEXT.list.reading
+          : list.value !== undefined && TEXT.list.shown(skipped, items.length, hasMore)}
       </Status>
+      {list.isSlow && <Progress skipped={list.skipped} from={page * PAGE_SIZE} />}
       {list.value !== undefined && items.length === 0 && (
-        <Empty>{typed === '' ? type.empty : TEXT.list.noMatch}</Empty>
+        <Empty>
+          {skipped > 0 ? TEXT.list.ended : typed === '' ? type.empty : TEXT.list.noMatch}
+        </Empty>
       )}
-      {items.length > 0 && <ListTable type={type} title={title} items={items} />}
+      {items.length > 0 && (
+        <ListTable type={type} title={title} items={items} isOld={list.isSlow} />
+      )}
       {(page > 0 || hasMore) && (
-        <nav class="pager" aria-label={TEXT.list.pages}>
-          <button type="button" disabled={page === 0} onClick={() => go(hrefOfPage(page - 1))}>
-            {TEXT.list.previous}
-          </button>
-          <button type="button" disabled={!hasMore} onClick={() => go(hrefOfPage(page + 1))}>
-            {TEXT.list.next}
-          </button>
-        </nav>
+        <Pager
+          key={page}
+          page={page}
+          end={hasMore ? undefined : skipped + items.length}
+          onGo={(to) => go(hrefOfPage(to))}
+        />
       )}
     </Page>
+  );
+}
+
+/** How far the reading has come. How long a filter takes is not known. */
+function Progress({ skipped, from }: { skipped: number; from: number }) {
+  return (
+    <p class="reading">
+      <progress aria-label={TEXT.list.reading} max={from || 1} value={skipped || undefined} />{' '}
+      {skipped > 0 && TEXT.list.passed(skipped, from)}
+    </p>
+  );
+}
+
+/** The ways to other pages, counted from 0. `end` is the length of the list once it is known. */
+function Pager({
+  page,
+  end,
+  onGo,
+}: {
+  page: number;
+  end: number | undefined;
+  onGo: (page: number) => void;
+}) {
+  const last = end === undefined ? page : Math.max(0, Math.ceil(end / PAGE_SIZE) - 1);
+  const [typed, setTyped] = useState(String(page + 1));
+  const wanted = Number(typed) - 1;
+  const mayGo = Number.isInteger(wanted) && wanted >= 0 && wanted !== page;
+  return (
+    <nav class="pager" aria-label={TEXT.list.pages}>
+      <button type="button" disabled={page === 0} onClick={() => onGo(Math.min(page - 1, last))}>
+        {TEXT.list.previous}
+      </button>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (mayGo) onGo(wanted);
+        }}
+      >
+        <label>
+          <span>{TEXT.list.page}</span>
+          <input
+            inputmode="numeric"
+            value={typed}
+            autocomplete="off"
+            onInput={(event) => setTyped(event.currentTarget.value)}
+          />
+        </label>
+        <button type="submit" disabled={!mayGo}>
+          {TEXT.list.go}
+        </button>
+      </form>
+      <button type="button" disabled={end !== undefined} onClick={() => onGo(page + 1)}>
+        {TEXT.list.next}
+      </button>
+    </nav>
   );
 }
 
@@ -76,14 +136,17 @@ function ListTable({
   type,
   title,
   items,
+  isOld,
 }: {
   type: ObjectType;
   title: string;
   items: readonly Stored[];
+  /** Whether another page is being read. */
+  isOld: boolean;
 }) {
   return (
     <Scroll label={TEXT.list.table(title)}>
-      <table>
+      <table aria-busy={isOld}>
         <caption>{title}</caption>
         <thead>
           <tr>

@@ -42,6 +42,8 @@ export interface ObjectType {
   idOf(object: Stored): readonly string[];
   nameOf(object: Stored): string;
   readonly fields: readonly Field[];
+  /** The endpoint of the schema of a body. */
+  schema(form: Form): string;
   /** The endpoint of lint, if there is one, and the field under which its findings are listed. */
   readonly lint?: { readonly path: string; readonly below: string };
   /** Reads an object; undefined if there is none. */

@@ -1,5 +1,5 @@
 /** An object while it is edited. What is typed is kept in the tab until it is written. */
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { asProblem, type Problem } from '../api/problem.js';
 import { keep, kept } from '../session.js';
 import { type Body, FieldFault, type Form } from './fields.js';
@@ -72,7 +72,7 @@ export function useEdit(type: ObjectType, id: readonly string[] | undefined, key
   const [fault, setFault] = useState<FieldFault>();
   const [isBusy, setBusy] = useState(false);
   const [turn, setTurn] = useState(0);
-  useEffect(() => {
+  useLayoutEffect(() => {
     let isGone = false;
     void begin(type, id, key).then((begun) => !isGone && setBegun(begun));
     return () => {

@@ -38,7 +38,7 @@ export function OverviewPage() {
       {successor !== undefined && (
         <HandOver server={successor} onClose={() => setSuccessor(undefined)} />
       )}
-      <Warnings />
+      {(value ?? problem) !== undefined && <Warnings />}
     </Page>
   );
 }

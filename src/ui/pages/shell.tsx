@@ -1,9 +1,9 @@
 /** What is around every page: header, navigation, and what keeps requests waiting. */
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { ask, read, respond, trouble } from '../api/client.js';
+import { ask, read, trouble } from '../api/client.js';
 import type { Stored } from '../api/types.js';
-import { readPage } from '../lists/array-reader.js';
+import { readItems } from '../lists/read-items.js';
 import logo from '../logo.svg';
 import { newSecret } from '../objects/types.js';
 import { Link } from '../parts/link.js';
@@ -77,8 +77,8 @@ export function Shell({ at, children }: { at: Place; children: ComponentChildren
 function NamespaceSelect({ at }: { at: Place }) {
   const { value = [] } = useLoad(
     async (signal) => {
-      const { body } = await respond('/v1/namespaces', { signal, once: true });
-      const { items } = await readPage<{ readonly Name: string }>(body!, 0, NAMESPACES_MAX);
+      const how = { signal, once: true, size: NAMESPACES_MAX };
+      const { items } = await readItems<{ readonly Name: string }>('/v1/namespaces', how);
       return items.map(({ Name }) => Name);
     },
     [session.get().token],

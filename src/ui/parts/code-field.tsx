@@ -1,24 +1,26 @@
 /** A field for rules or JSON: a label, and an editor that is loaded when it is shown. */
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { Finding } from '../api/types.js';
+import type { Checked, Found, Known } from '../schema/editor-help.js';
 import type { Editor, EditorOptions, Language } from './editor.js';
 import type { FieldProps } from './field.js';
+
+/** Loads the editor, which is a file of its own. */
+export const loadEditor = () => import('./editor.js');
 
 /** Opens an editor in an element while it is shown. Returns it once it is loaded. */
 function useEditor(
   host: RefObject<HTMLDivElement | null>,
-  given: Omit<EditorOptions, 'onChange'>,
-  onChange: (text: string) => void,
+  given: EditorOptions,
 ): Editor | undefined {
-  const { label, language, text, isReadOnly } = given;
+  const { label, language, isReadOnly } = given;
   const [editor, setEditor] = useState<Editor>();
-  const latest = useRef({ text, onChange });
-  latest.current = { text, onChange };
+  const latest = useRef(given);
+  latest.current = given;
   useEffect(() => {
     let opened: Editor | undefined;
     let isGone = false;
-    void import('./editor.js').then(({ openEditor }) => {
+    void loadEditor().then(({ openEditor }) => {
       if (isGone || host.current === null) return;
       const root = host.current.shadowRoot ?? host.current.attachShadow({ mode: 'open' });
       opened = openEditor(root, {
@@ -27,6 +29,8 @@ function useEditor(
         text: latest.current.text,
         isReadOnly,
         onChange: (typed) => latest.current.onChange(typed),
+        known: () => latest.current.known(),
+        onChecked: (checked) => latest.current.onChecked(checked),
       });
       setEditor(opened);
     });
@@ -38,7 +42,7 @@ function useEditor(
   return editor;
 }
 
-/** An editor with line numbers. The lines of findings are marked. */
+/** An editor with line numbers. The places of findings are marked. */
 export function CodeField({
   label,
   help,
@@ -49,17 +53,32 @@ export function CodeField({
   language,
   findings = [],
   caret,
+  known = {},
+  onChecked = () => {},
 }: FieldProps & {
   language: Language;
-  findings?: readonly Finding[];
+  findings?: readonly Found[];
+  /** What is known about a JSON text. */
+  known?: Known;
+  onChecked?: (checked: Checked) => void;
 }) {
   const host = useRef<HTMLDivElement>(null);
-  const given = { label, language, text: value, isReadOnly: isDisabled };
-  const editor = useEditor(host, given, onInput);
+  const editor = useEditor(host, {
+    label,
+    language,
+    text: value,
+    isReadOnly: isDisabled,
+    onChange: onInput,
+    known: () => known,
+    onChecked,
+  });
   // Before the next key: a later effect would put back a text that was typed over meanwhile.
   useLayoutEffect(() => editor?.setText(value), [editor, value]);
-  const lines = findings.flatMap(({ Line }) => Line ?? []);
-  useEffect(() => editor?.mark(lines), [editor, lines.join()]);
+  const places = findings.flatMap(({ Line: line, Column: column = 1, Length: length = 0 }) =>
+    line === undefined ? [] : { line, column, length },
+  );
+  useEffect(() => editor?.mark(places), [editor, JSON.stringify(places)]);
+  useEffect(() => editor?.look(), [editor, known.body, known.refusal]);
   useEffect(() => {
     if (caret !== undefined) editor?.goTo(caret.line, caret.column);
   }, [editor, caret]);

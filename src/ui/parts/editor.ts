@@ -17,16 +17,27 @@ import {
   lineNumbers,
 } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
+import { type Checked, jsonHelp, type Known } from '../schema/editor-help.js';
 
 /** The languages of the editor. */
 export type Language = 'rules' | 'json';
+
+/** A place that is marked, counted from 1. */
+export interface MarkedPlace {
+  readonly line: number;
+  readonly column: number;
+  /** How many characters are meant; 0 for the line alone. */
+  readonly length: number;
+}
 
 /** An editor on the page. */
 export interface Editor {
   /** Replaces the text, unless it is the same. */
   setText(text: string): void;
-  /** Marks lines, counted from 1. */
-  mark(lines: readonly number[]): void;
+  /** Marks lines, and in them the characters that are meant. */
+  mark(places: readonly MarkedPlace[]): void;
+  /** Looks again at a JSON text, because what is known about it has changed. */
+  look(): void;
   /** Puts the caret to a place, counted from 1. */
   goTo(line: number, column: number): void;
   close(): void;
@@ -64,20 +75,30 @@ const LOOKS = EditorView.theme({
   '.cm-activeLine': { backgroundColor: 'transparent' },
   '&.cm-focused .cm-activeLine': { backgroundColor: 'var(--mark)' },
   '.marked': { backgroundColor: 'var(--warn-back)' },
+  '.meant': { textDecoration: 'underline wavy var(--bad)', textDecorationSkipInk: 'none' },
   '&.cm-focused .cm-matchingBracket': { backgroundColor: 'var(--mark)' },
 });
 
-const setMarks = StateEffect.define<readonly number[]>();
-const MARK = Decoration.line({ class: 'marked' });
+const setMarks = StateEffect.define<readonly MarkedPlace[]>();
+const LINE = Decoration.line({ class: 'marked' });
+const MEANT = Decoration.mark({ class: 'meant' });
 const MARKS = StateField.define<DecorationSet>({
   create: () => Decoration.none,
   update(marks, { effects, changes, newDoc }) {
     let after = marks.map(changes);
     for (const effect of effects) {
       if (!effect.is(setMarks)) continue;
-      const lines = [...new Set(effect.value)].filter((line) => line >= 1 && line <= newDoc.lines);
-      const sorted = lines.sort((a, b) => a - b);
-      after = Decoration.set(sorted.map((line) => MARK.range(newDoc.line(line).from)));
+      after = Decoration.set(
+        effect.value
+          .filter(({ line }) => line >= 1 && line <= newDoc.lines)
+          .flatMap((place) => {
+            const { from, to } = newDoc.line(place.line);
+            const begin = Math.min(from + place.column - 1, to);
+            const end = Math.min(begin + place.length, to);
+            return [LINE.range(from), ...(end > begin ? [MEANT.range(begin, end)] : [])];
+          }),
+        true,
+      );
     }
     return after;
   },
@@ -91,6 +112,10 @@ export interface EditorOptions {
   readonly text: string;
   readonly isReadOnly: boolean;
   readonly onChange: (text: string) => void;
+  /** What is known about a JSON text. */
+  readonly known: () => Known;
+  /** Called with what is said about a JSON text. */
+  readonly onChecked: (checked: Checked) => void;
 }
 
 /**
@@ -99,13 +124,14 @@ export interface EditorOptions {
  */
 export function openEditor(root: ShadowRoot, given: EditorOptions): Editor {
   const { label, language, text, isReadOnly, onChange } = given;
+  const help = language === 'json' ? jsonHelp(given.known, given.onChecked) : undefined;
   const extensions: Extension[] = [
     lineNumbers(),
     history(),
     keymap.of([...defaultKeymap, ...historyKeymap]),
     bracketMatching(),
     highlightActiveLine(),
-    language === 'json' ? json() : RULES,
+    help === undefined ? RULES : [json(), help.extension],
     syntaxHighlighting(COLOURS),
     LOOKS,
     MARKS,
@@ -127,7 +153,8 @@ export function openEditor(root: ShadowRoot, given: EditorOptions): Editor {
       if (doc.toString() === next) return;
       view.dispatch({ changes: { from: 0, to: doc.length, insert: next } });
     },
-    mark: (lines) => view.dispatch({ effects: setMarks.of(lines) }),
+    mark: (places) => view.dispatch({ effects: setMarks.of(places) }),
+    look: () => help?.look(view),
     goTo(line, column) {
       const { doc } = view.state;
       const { from, to } = doc.line(Math.min(Math.max(1, line), doc.lines));

@@ -1,9 +1,8 @@
 /** A field for links to policies or roles, by name. */
 import { useId, useRef, useState } from 'preact/hooks';
-import { respond } from '../api/client.js';
 import type { Link as LinkOf } from '../api/types.js';
-import { readPage } from '../lists/array-reader.js';
 import { filterOf } from '../lists/filter.js';
+import { readItems } from '../lists/read-items.js';
 import { linesOf } from '../objects/lines.js';
 import { TEXT } from '../texts.js';
 import { type FieldProps, Labelled } from './field.js';
@@ -19,8 +18,8 @@ function useOffered(list: string, typed: string, ns: string | undefined): readon
   const { value = [] } = useLoad(
     async (signal) => {
       const query = { filter: filterOf(looked, ['Name']) };
-      const { body } = await respond(list, { query, signal, ns, once: true });
-      const { items } = await readPage<LinkOf>(body!, 0, OFFERED);
+      const how = { query, signal, ns, once: true, size: OFFERED };
+      const { items } = await readItems<LinkOf>(list, how);
       return items.map(({ Name = '' }) => Name);
     },
     [looked, list],

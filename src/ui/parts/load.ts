@@ -1,5 +1,5 @@
 /** What a component reads from the server. */
-import { type Inputs, useCallback, useEffect, useState } from 'preact/hooks';
+import { type Inputs, useCallback, useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { asProblem, type Problem } from '../api/problem.js';
 
 /** A value that comes later. While it is read again, the one before stays. */
@@ -20,9 +20,10 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, inputs: In
   });
   const [turn, setTurn] = useState(0);
   const reload = useCallback(() => setTurn((before) => before + 1), []);
-  useEffect(() => {
+  // Before the page is drawn: other effects run after the next frame.
+  useLayoutEffect(() => {
     const end = new AbortController();
-    setState((before) => ({ ...before, isLoading: true }));
+    setState((before) => (before.isLoading ? before : { ...before, isLoading: true }));
     load(end.signal).then(
       (value) => {
         if (!end.signal.aborted) setState({ value, problem: undefined, isLoading: false });

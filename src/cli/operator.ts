@@ -1,0 +1,256 @@
+/** `operator`: the members of the cluster, what autopilot goes by, and limits of logins. */
+import { type Command, InvalidArgumentError } from 'commander';
+import { type Call, type Cli, whole } from './cli.js';
+import { Fault, misused } from './fault.js';
+import type { Ask } from './http.js';
+import type { Shape } from './output.js';
+
+const RAFT = '/v1/operator/raft';
+
+/** A member as Raft knows it. */
+interface Peer {
+  readonly ID: string;
+  readonly Node: string;
+  readonly Address: string;
+  readonly Leader: boolean;
+  readonly Voter: boolean;
+  readonly LastIndex: number;
+}
+
+/** A server that asks to join. */
+interface Joining {
+  readonly ID: string;
+  readonly Node: string;
+  readonly Address: string;
+  readonly CertificateSubject?: string;
+}
+
+/** What the servers of both lists have. */
+export type Server = Pick<Peer, 'ID' | 'Node' | 'Address'>;
+
+const roleOf = ({ Leader, Voter }: Peer): string =>
+  Leader ? 'leader' : Voter ? 'voter' : 'learner';
+
+const PEERS: Shape<Peer> = {
+  columns: [
+    { head: 'NAME', cell: ({ Node }) => Node },
+    { head: 'ADDRESS', cell: ({ Address }) => Address },
+    {
+      head: 'ROLE',
+      cell: (peer) => (peer.Leader ? { text: 'leader', paint: 'bold' } : roleOf(peer)),
+    },
+    { head: 'INDEX', cell: ({ LastIndex }) => String(LastIndex) },
+    { head: 'ID', cell: ({ ID }) => ({ text: ID, paint: 'dim' }) },
+  ],
+  fields: ({ Node, ID, Address }) => [
+    ['Name', Node],
+    ['ID', ID],
+    ['Address', Address],
+  ],
+  ref: ({ Node }) => `member/${Node}`,
+};
+
+const JOINING: Shape<Joining> = {
+  columns: [
+    { head: 'NAME', cell: ({ Node }) => Node },
+    { head: 'ADDRESS', cell: ({ Address }) => Address },
+    { head: 'CERTIFICATE', cell: ({ CertificateSubject = '' }) => CertificateSubject },
+    { head: 'ID', cell: ({ ID }) => ID },
+  ],
+  fields: ({ Node, ID, Address }) => [
+    ['Name', Node],
+    ['ID', ID],
+    ['Address', Address],
+  ],
+  ref: ({ ID }) => `joining/${ID}`,
+};
+
+/** Adds the commands. */
+export function addOperator(program: Command, cli: Cli): void {
+  const operator = program.command('operator').description('the members, and what they go by');
+  addRaft(operator, cli);
+  const autopilot = operator
+    .command('autopilot')
+    .description('when a member is healthy, and what becomes of dead ones');
+  autopilot
+    .command('state')
+    .description('show the health of the members as the leader sees it, as JSON')
+    .action(cli.action((call) => showJson(call, '/v1/operator/autopilot/state')));
+  addConfiguration(autopilot, cli, AUTOPILOT);
+  const acl = operator.command('acl').description('how long tokens of logins last, and how many');
+  addConfiguration(acl, cli, ACL);
+  operator
+    .command('level')
+    .description('show the level in force, and what each member supports, as JSON')
+    .action(cli.action((call) => showJson(call, '/v1/operator/level')));
+}
+
+async function showJson({ api, print }: Call<object>, path: string): Promise<void> {
+  await print.value((await api.get(path)).json());
+}
+
+function addRaft(operator: Command, cli: Cli): void {
+  const raft = operator.command('raft').description('the members of the cluster');
+  raft
+    .command('list-peers')
+    .description('list the members in the configuration of Raft')
+    .action(
+      cli.action(async (call) => {
+        const peers = await peersOf(call);
+        await call.print.list(peers, PEERS);
+      }),
+    );
+  raft
+    .command('transfer-leader')
+    .description('hand leadership over to a voter; without one to the most advanced')
+    .argument('[member]', 'its name, ID or address')
+    .action(
+      cli.action(async (call, which) => {
+        const to = which === undefined ? undefined : chosen(await peersOf(call), which);
+        await call.api.ask('POST', `${RAFT}/transfer-leader`, { query: { id: to?.ID } });
+        const leader = (await peersOf(call)).find(({ Leader }) => Leader);
+        call.print.text([`${leader?.Node ?? to?.Node ?? 'another member'} leads\n`]);
+      }),
+    );
+  raft
+    .command('remove-peer')
+    .description('remove a member that will not come back')
+    .argument('<member>', 'its name, ID or address')
+    .option('--yes', 'remove without asking')
+    .action(
+      cli.action<{ yes?: boolean }>(async (call, which) => {
+        const { ID, Node, Address } = chosen(await peersOf(call), which!);
+        await sure(call, `remove ${Node} at ${Address} from the cluster?`);
+        await call.api.ask('DELETE', `${RAFT}/peer`, { query: { id: ID } });
+        call.print.text([`${Node} is no longer a member\n`]);
+      }),
+    );
+  raft
+    .command('joining')
+    .description('list the servers that ask to join and wait for an operator')
+    .action(cli.action(async (call) => call.print.list(await joiningOf(call), JOINING)));
+  raft
+    .command('admit')
+    .description('let a server join that waits')
+    .argument('<server>', 'its name, ID or address')
+    .option('--yes', 'admit without asking')
+    .action(
+      cli.action<{ yes?: boolean }>(async (call, which) => {
+        const { ID, Node, Address } = chosen(await joiningOf(call), which!);
+        await sure(call, `let ${Node} at ${Address} (${ID}) join the cluster?`);
+        await call.api.ask('PUT', `${RAFT}/joining/${encodeURIComponent(ID)}`);
+        call.print.text([`${Node} joins\n`]);
+      }),
+    );
+}
+
+/** Reads the members in the configuration of Raft. */
+export const peersOf = async ({ api }: Call<object>): Promise<readonly Peer[]> =>
+  (await api.get(`${RAFT}/configuration`)).json<{ readonly Servers: readonly Peer[] }>().Servers;
+/** Reads the servers that ask to join. */
+export const joiningOf = async ({ api }: Call<object>): Promise<readonly Joining[]> =>
+  (await api.get(`${RAFT}/joining`)).json<readonly Joining[]>();
+
+/** Returns the server of a name, an ID or an address. Faults unless there is exactly one. */
+function chosen<T extends Server>(servers: readonly T[], which: string): T {
+  const found = servers.filter(({ ID, Node, Address }) => [ID, Node, Address].includes(which));
+  const [one] = found;
+  if (one !== undefined && found.length === 1) return one;
+  const names = servers.map(({ Node }) => Node).join(', ');
+  const hint = names === '' ? 'there is none' : `there are ${names}`;
+  const how = found.length > 1 ? 'several servers are called' : 'there is no server';
+  throw new Fault(`${how} ${JSON.stringify(which)}: ${hint}`);
+}
+
+/** Asks a person, unless `--yes` was given. Ends the command if the answer is no. */
+async function sure({ io, options }: Call<{ yes?: boolean }>, question: string): Promise<void> {
+  if (options.yes === true) return;
+  if (!io.canAsk) misused('without a terminal, --yes is needed');
+  const answer = (await io.ask(`${question} [y/N] `)).trim();
+  if (!/^y(?:es)?$/i.test(answer)) throw new Fault('nothing was changed');
+}
+
+/** A configuration of the cluster that is read and written as a whole. */
+interface Configuration {
+  readonly path: string;
+  readonly what: string;
+  /** Its fields: the member, the option without dashes, and what it means. */
+  readonly fields: readonly (readonly [member: string, option: string, says: string])[];
+  /** How a write says which version it replaces. */
+  condition(index: string): Pick<Ask, 'query' | 'headers'>;
+}
+
+/** Members of an answer that a body does not have. */
+const ANSWERED: ReadonlySet<string> = new Set(['CreateIndex', 'ModifyIndex']);
+
+const AUTOPILOT: Configuration = {
+  path: '/v1/operator/autopilot/configuration',
+  what: 'autopilot',
+  fields: [
+    ['CleanupDeadServers', 'cleanup-dead-servers <boolean>', 'whether dead members are removed'],
+    ['LastContactThreshold', 'last-contact-threshold <duration>', 'how long without contact'],
+    ['MaxTrailingLogs', 'max-trailing-logs <count>', 'how many entries behind'],
+    ['MinQuorum', 'min-quorum <count>', 'how many voters must remain'],
+    ['ServerStabilizationTime', 'server-stabilization-time <duration>', 'how long before it votes'],
+  ],
+  condition: (index) => ({ query: { cas: index } }),
+};
+
+const ACL: Configuration = {
+  path: '/v1/operator/acl/configuration',
+  what: 'logins',
+  fields: [
+    ['LoginTokenTTL', 'login-token-ttl <duration>', 'of methods without a MaxTokenTTL'],
+    ['LoginTokenTTLMax', 'login-token-ttl-max <duration>', 'the longest of any method'],
+    ['TokensPerIdentity', 'tokens-per-identity <count>', 'tokens that one identity may have'],
+    ['OnTokenLimit', 'on-token-limit <what>', 'what becomes of a login beyond that'],
+  ],
+  condition: (index) => ({ headers: { 'If-Match': `"${index}"` } }),
+};
+
+function addConfiguration(
+  parent: Command,
+  cli: Cli,
+  { path, what, fields, condition }: Configuration,
+) {
+  parent
+    .command('get-config')
+    .description(`show the configuration of ${what} as JSON`)
+    .action(cli.action((call) => showJson(call, path)));
+  const change = parent
+    .command('set-config')
+    .description(`change what is given of the configuration of ${what}`);
+  for (const [, option, says] of fields) change.option(`--${option}`, says, parserOf(option));
+  change.action(
+    cli.action<Readonly<Record<string, unknown>>>(async ({ api, options, print }) => {
+      const given = fields.flatMap(([member, option]) => {
+        const value = options[nameOf(option)];
+        return value === undefined ? [] : [[member, value] as const];
+      });
+      if (given.length === 0) misused('name at least one option: see --help');
+      const answer = await api.get(path);
+      const held = answer.json<Readonly<Record<string, unknown>>>();
+      const kept = Object.entries(held).filter(([member]) => !ANSWERED.has(member));
+      const body = Object.fromEntries([...kept, ...given]);
+      const index = String(held['ModifyIndex'] ?? 0);
+      const done = await api.ask('PUT', path, { ...condition(index), body });
+      if (done.json() === false)
+        throw new Fault('somebody has changed it meanwhile: nothing was written');
+      print.text([`wrote the configuration of ${what}\n`]);
+    }),
+  );
+}
+
+/** Returns what reads the value of an option. */
+function parserOf(option: string): (text: string) => unknown {
+  if (option.endsWith('<count>')) return whole;
+  if (!option.endsWith('<boolean>')) return (text) => text;
+  return (text) => {
+    if (text === 'true' || text === 'false') return text === 'true';
+    throw new InvalidArgumentError('expected true or false');
+  };
+}
+
+/** Returns the name under which commander keeps an option. */
+const nameOf = (option: string): string =>
+  option.replace(/ .*/, '').replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
