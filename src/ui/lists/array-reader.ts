@@ -76,17 +76,18 @@ const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
 
 /**
  * Reads `size` items from item `from` on, and no more of the stream than it must. Tells `onSkipped`
- * how many it has passed over, now and then.
+ * how many it has passed over, now and then. `now` is a clock in milliseconds.
  */
 export async function readPage<T>(
   body: ReadableStream<Uint8Array>,
   { from = 0, size, onSkipped }: Part,
+  now = (): number => performance.now(),
 ): Promise<ListPage<T>> {
   const stream = body.getReader();
   const decoder = new TextDecoder();
   const array = new ArrayReader(from);
   const items: T[] = [];
-  let begun = performance.now();
+  let begun = now();
   for (;;) {
     const { done, value } = await stream.read();
     if (done) return { items, skipped: array.skipped, hasMore: false };
@@ -97,9 +98,9 @@ export async function readPage<T>(
         return { items, skipped: array.skipped, hasMore: true };
       }
     }
-    if (performance.now() - begun < SLICE_MS) continue;
+    if (now() - begun < SLICE_MS) continue;
     onSkipped?.(array.skipped);
     await turn();
-    begun = performance.now();
+    begun = now();
   }
 }
