@@ -179,6 +179,8 @@ export function jsonHelp(known: () => Known, onChecked: (checked: Checked) => vo
       autocompletion({
         override: [(context) => complete(context, known)],
         icons: false,
+        // Enter takes an offer as soon as it is shown. Nobody ends a line inside a name.
+        interactionDelay: 0,
       }),
       closeBrackets(),
       keymap.of(closeBracketsKeymap),
