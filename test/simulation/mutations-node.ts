@@ -95,12 +95,15 @@ const disks: readonly Mutation[] = [
     'loop.elections.votingSuspended = log.bar?.() !== undefined;',
     'loop.elections.votingSuspended = false;',
   ),
-  one(
-    'a bar lifted before what was lost is here again',
-    'replica/log/voting-suspension.js',
-    'settledIndex >= bar.index || ',
-    'settledIndex > 0 || ',
-  ),
+  {
+    ...one(
+      'a bar lifted before what was lost is here again',
+      'replica/log/voting-suspension.js',
+      'settledIndex >= bar.index || ',
+      'settledIndex > 0 || ',
+    ),
+    fault: 'damage',
+  },
   one(
     'a loss that the leader does not see',
     'raft/replication.js',

@@ -85,7 +85,7 @@ const writes: readonly Mutation[] = [
       'an identity that is renamed before it is written',
       'storage/sealed-file.js',
       'await settled((done) => writeAll(file, bytes, 0, done));',
-      'void settled((done) => writeAll(file, bytes, 0, done));',
+      'settled((done) => writeAll(file, bytes, 0, done)).catch(() => {});',
     ),
     'power',
   ),
