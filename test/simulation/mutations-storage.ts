@@ -151,13 +151,23 @@ const damage: readonly Mutation[] = [
     ),
     'damage',
   ),
+  // Either check alone finds what has an effect.
   real(
-    one(
-      'a batch of the state that is lost and not missed',
-      'storage/state-load.js',
-      'else if (ring.gap !== undefined)',
-      'else if (ring.gap === -1)',
-    ),
+    {
+      name: 'a batch of the state that is lost and not missed',
+      changes: [
+        {
+          file: 'storage/state-load.js',
+          find: 'else if (ring.gap !== undefined)',
+          replace: 'else if (ring.gap === -1)',
+        },
+        {
+          file: 'storage/state-load.js',
+          find: 'else if (count === undefined || !keys.tally.equals(count))',
+          replace: 'else if (count === undefined)',
+        },
+      ],
+    },
     'stateDamage',
   ),
 ];
