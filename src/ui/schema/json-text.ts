@@ -88,18 +88,31 @@ class Reader {
   }
 
   #object(depth: number): ObjectNode {
-    const from = this.#at++;
     const members: Member[] = [];
+    const range = this.#bracketed('}', () => {
+      const member = this.#member(depth);
+      if (members.some(({ name }) => name === member.name))
+        this.#fault('twice', member.key.from, member.key.to);
+      members.push(member);
+    });
+    return { is: 'object', ...range, members };
+  }
+
+  /** Reads items with commas between them, up to the closing bracket. */
+  #bracketed(close: '}' | ']', item: () => void): { readonly from: number; readonly to: number } {
+    const other = close === '}' ? ']' : '}';
+    const from = this.#at++;
+    let isEmpty = true;
     let isDue = false;
     for (;;) {
       const next = this.#peek();
-      if (next === '' || next === ']') {
+      if (next === '' || next === other) {
         this.#fault('unclosed', from, from + 1);
-        return { is: 'object', from, to: this.#at, members };
+        return { from, to: this.#at };
       }
-      if (next === '}') {
-        if (members.length > 0 && !isDue) this.#fault('comma', this.#at, this.#at + 1);
-        return { is: 'object', from, to: ++this.#at, members };
+      if (next === close) {
+        if (!isEmpty && !isDue) this.#fault('comma', this.#at, this.#at + 1);
+        return { from, to: ++this.#at };
       }
       if (next === ',') {
         if (!isDue) this.#fault('comma', this.#at, this.#at + 1);
@@ -108,10 +121,8 @@ class Reader {
         continue;
       }
       if (isDue) this.#fault('comma', this.#at, this.#at + 1);
-      const member = this.#member(depth);
-      if (members.some(({ name }) => name === member.name))
-        this.#fault('twice', member.key.from, member.key.to);
-      members.push(member);
+      item();
+      isEmpty = false;
       isDue = true;
     }
   }
@@ -133,29 +144,11 @@ class Reader {
   }
 
   #array(depth: number): ArrayNode {
-    const from = this.#at++;
     const items: JsonNode[] = [];
-    let isDue = false;
-    for (;;) {
-      const next = this.#peek();
-      if (next === '' || next === '}') {
-        this.#fault('unclosed', from, from + 1);
-        return { is: 'array', from, to: this.#at, items };
-      }
-      if (next === ']') {
-        if (items.length > 0 && !isDue) this.#fault('comma', this.#at, this.#at + 1);
-        return { is: 'array', from, to: ++this.#at, items };
-      }
-      if (next === ',') {
-        if (!isDue) this.#fault('comma', this.#at, this.#at + 1);
-        this.#at += 1;
-        isDue = false;
-        continue;
-      }
-      if (isDue) this.#fault('comma', this.#at, this.#at + 1);
+    const range = this.#bracketed(']', () => {
       items.push(this.value(depth + 1) ?? this.#skip());
-      isDue = true;
-    }
+    });
+    return { is: 'array', ...range, items };
   }
 
   #string(): ScalarNode {
