@@ -114,12 +114,15 @@ export class LogWriter {
     this.#pump();
   }
 
-  /** Drops the segments that hold no entry after an index. */
+  /**
+   * Drops the segments that hold no entry after an index. The newest one with a record stays: it
+   * says what the log is. After it there may be a segment whose first batch is not durable yet, or
+   * was torn by a crash.
+   */
   drop(index: Index): void {
     const { segments } = this;
-    const kept = segments.findIndex(({ lastIndex }, i) => {
-      return i === segments.length - 1 || lastIndex > index;
-    });
+    const newest = segments.findLastIndex(({ end }) => end > 0);
+    const kept = segments.findIndex(({ lastIndex }, i) => i >= newest || lastIndex > index);
     if (kept > 0) this.#parts.pool.recycle(segments.splice(0, kept));
   }
 
