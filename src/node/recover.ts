@@ -13,7 +13,7 @@ import type { Identity } from '../replica/members/identity.js';
 import type { Sums } from '../replica/rpc.js';
 import { FatalError } from '../state/fatal.js';
 import { DIVERGED_KEY, isLocal } from '../state/keys.js';
-import { type Handlers, Machine } from '../state/machine.js';
+import { type Handlers, Machine, type MachineLimits } from '../state/machine.js';
 import { recordOf } from '../state/machine-record.js';
 import type { Command, Handler, View } from '../state/types.js';
 import type { Disk } from '../storage/disk.js';
@@ -25,7 +25,7 @@ import { openLog } from '../storage/open-log.js';
 import { type LevelState, openState } from '../storage/state.js';
 import type { StateRecord } from '../storage/types.js';
 import { derived, type InitialMember, readIdentity, writeIdentity } from './identity.js';
-import { applyUpTo, rebuildableTo, rebuildState } from './rebuild.js';
+import { applyUpTo, type RebuildOptions, rebuildableTo, rebuildState } from './rebuild.js';
 
 /**
  * What a data folder contains. Of several surviving folders, the one with the highest lastTerm,
@@ -65,6 +65,8 @@ export interface RecoverOptions {
   readonly handlers: Handlers;
   /** Whether to continue although something is damaged, and lose it. */
   readonly acceptLoss?: boolean;
+  /** See Machine. Only simulations set it. */
+  readonly machineLimits?: MachineLimits | undefined;
   /** Absent: the real disk. Only simulations set it. */
   readonly disk?: Disk;
 }
@@ -85,7 +87,8 @@ export function inspectFolder(dataDir: string, disk = LEVEL_DISK): Promise<Folde
  * make a cluster.
  */
 export function recoverFolder(dataDir: string, options: RecoverOptions): Promise<RecoveredFacts> {
-  const { name, members, handlers, acceptLoss = false, disk = LEVEL_DISK } = options;
+  const { name, members, handlers, acceptLoss = false } = options;
+  const { machineLimits, disk = LEVEL_DISK } = options;
   if (!members.some((member) => member.name === name)) {
     throw new Error(`the members do not name this server (${name})`);
   }
@@ -98,14 +101,16 @@ export function recoverFolder(dataDir: string, options: RecoverOptions): Promise
     }
     if (damage.length > 0 && !acceptLoss) throw new Error(damage.join('; '));
     if (log.damaged !== undefined) await new Promise<void>((done) => log.repair(done));
-    if (store.damaged !== undefined) await replaceDamaged(log, store, { handlers, disk });
+    if (store.damaged !== undefined)
+      await replaceDamaged(log, store, { handlers, machineLimits, disk });
     mustReachLog(store, log);
     // From here on the state contains entries that may not have been committed. A server must not
     // serve it before the recovery is complete.
     store.commit([[DIVERGED_KEY, UNFINISHED]]);
     await store.flush();
     const skipping = new SkippingHandlers(handlers);
-    const machine = new Machine(store, acceptLoss ? skipping.handlers : handlers);
+    const applying = acceptLoss ? skipping.handlers : handlers;
+    const machine = new Machine(store, applying, undefined, machineLimits);
     await applyUpTo(log.lastIndex(), log, machine);
     machine.recount();
     // The log is about to drop what the state now holds.
@@ -172,7 +177,7 @@ async function unmark(store: LevelState): Promise<void> {
 async function replaceDamaged(
   log: SegmentLog,
   store: LevelState,
-  options: { readonly handlers: Handlers; readonly disk: Disk },
+  options: Omit<RebuildOptions, 'upTo'>,
 ): Promise<void> {
   const upTo = rebuildableTo(log, store);
   if (upTo !== undefined) {
