@@ -169,22 +169,22 @@ export class RaftInvariants {
   }
 
   #checkTruncation(id: NodeId, log: LogSight, entries: readonly Entry[], term: Term): void {
-    const server = this.#server(id);
+    const { commit, promised } = this.#server(id);
     const first = entries[0]!.index;
     const last = entries.at(-1)!.index;
-    if (first > log.last()) return;
     const lost = (index: Index): boolean =>
       index <= log.last() && (index > last || entries[index - first]?.term !== log.term(index));
-    const { promised } = server;
-    for (let index = first; index <= Math.max(server.commit, promised.index); index++) {
+    for (let index = first; index <= Math.max(commit, promised.index); index++) {
       if (!lost(index)) continue;
       // The commit index may have risen in the same step, over entries that this write brings.
       const isCommitted = log.term(index) === this.#committed[index - 1]?.entry.term;
-      if (index <= server.commit && isCommitted)
+      if (index <= commit && isCommitted)
         throw new Violation(
           'committed is final',
           `${id} cuts its log (${log.first()}..${log.last()}) at committed index ${index} for entries ${first}..${last} in term ${term}`,
         );
+      // a damaged log may hold older entries in place of those that it acknowledged
+      if (index <= Math.min(last, log.bar?.index ?? 0)) continue;
       if (index <= promised.index && term <= promised.term)
         throw new Violation(
           'promises are kept',

@@ -68,7 +68,8 @@ export class SimCluster {
   violation: unknown;
   readonly #trace: ((line: string) => void) | undefined;
   #limits: ReplicaLimits;
-  readonly #machineLimits: MachineLimits;
+  /** What the state machine of every server remembers. */
+  readonly machineLimits: MachineLimits;
   readonly storage: StorageKind;
   /** Whether clients wait for changes at every server. */
   readonly #watched: boolean;
@@ -88,7 +89,7 @@ export class SimCluster {
     this.#drift = this.random.pick([0, 0.001, 0.03]);
     this.network = beside?.network ?? this.#createNetwork(options);
     const { machineLimits, waitingWrites, isWatched, storage } = sizesOf(options);
-    this.#machineLimits = machineLimits;
+    this.machineLimits = machineLimits;
     if (waitingWrites !== undefined) this.#limits = { ...this.#limits, waitingWrites };
     this.#watched = isWatched;
     this.storage = storage;
@@ -145,7 +146,7 @@ export class SimCluster {
       invariants,
       raft: RAFT,
       limits: () => this.#limits,
-      machineLimits: this.#machineLimits,
+      machineLimits: this.machineLimits,
       storage: this.storage,
       on,
       readersOf: this.#watched ? ['k0', 'k1'] : [],
@@ -210,7 +211,9 @@ export class SimCluster {
     const server = this.servers.find((each) => each.id === id);
     // a server that is no member yet may be added, as one of very few, while it lacks something
     if (!server || server.lacking || !this.#configurations().some(holds(id))) return false;
-    return this.#stands((each) => each === server || each.lacking, this.doomed);
+    const isLacking = (each: SimServer): boolean =>
+      each === server || each.lacking || each.isSuspect;
+    return this.#stands(isLacking, this.doomed);
   }
 
   /** Whether this server may be removed while others lack something. */

@@ -125,6 +125,12 @@ export class SimDisk implements ServerDisk {
     durable.entries.length = this.#random.int(durable.entries.length);
   }
 
+  /** A damaged log in memory never holds older entries. */
+  hasReplaced(): boolean {
+    return false;
+  }
+  loseReplacement(): void {}
+
   damageState(): void {
     this.stateDamaged = true;
   }

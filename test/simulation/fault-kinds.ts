@@ -78,9 +78,14 @@ export const LEADER_FAULTS = [
 
 /** The majority of a cluster loses its disks for good, and an operator recovers what is left. */
 export const RECOVER = 'recover';
+/**
+ * A server loses the write by which its log replaced older entries, once its state has applied an
+ * entry in their place. Only deliberate faults ask for it: by chance it hardly ever happens.
+ */
+export const LOST_REPLACEMENT = 'lostReplacement';
 
 export type MachineFault = (typeof MACHINE_FAULTS)[number];
-export type StorageFault = (typeof STORAGE_FAULTS)[number];
+export type StorageFault = (typeof STORAGE_FAULTS)[number] | typeof LOST_REPLACEMENT;
 export type LeaderFault = (typeof LEADER_FAULTS)[number];
 export type Fault =
   | (typeof FAULTS)[number]
@@ -100,5 +105,6 @@ export const ALL_FAULTS: readonly Fault[] = [
     ...STORAGE_FAULTS,
     ...LEADER_FAULTS,
     RECOVER,
+    LOST_REPLACEMENT,
   ]),
 ];

@@ -10,6 +10,7 @@ import {
   DISK_FAULTS,
   FAULTS,
   type Fault,
+  LOST_REPLACEMENT,
   MACHINE_FAULTS,
   type MachineFault,
   SOCKET_FAULTS,
@@ -40,6 +41,10 @@ export interface Victim extends MachineVictim {
   breakNextInstall(): void;
   /** The machine loses its power and a part of its log. */
   damage(): void;
+  /** Calls `strike` when `loseReplacement` may come, unless the process ends before. */
+  whenReplaced(strike: () => void): void;
+  /** Kills the process. Its log loses the write that replaced entries. */
+  loseReplacement(): void;
   /** Fills the disk for a while. With `atReserve`, only the reserve is left, and no write fails. */
   fillDisk(atReserve: boolean, forMs: number): void;
   /** Ends all faults and starts the server. What it has lost stays lost. */
@@ -164,11 +169,10 @@ export class Faults {
         break;
       }
       case 'partition':
-        this.#partition();
-        break;
       case 'oneWay':
       case 'matrix':
-        this.#cut(fault);
+        if (fault === 'partition') this.#partition();
+        else this.#cut(fault);
         break;
       case 'slowDisk':
         this.#on(fault, (victim) =>
@@ -207,11 +211,16 @@ export class Faults {
       case 'rot':
       case 'cutInstall':
       case 'locked':
+      case LOST_REPLACEMENT:
         this.#strikeStorage(fault);
     }
   }
 
   #strikeStorage(fault: StorageFault): void {
+    if (fault === LOST_REPLACEMENT) {
+      this.#awaitReplacement();
+      return;
+    }
     const { scheduler, storageRandom: random } = this.#parts;
     const victims = fault === 'rot' ? this.#expendable() : this.#victims();
     if (random === undefined || victims.length === 0) return;
@@ -297,6 +306,18 @@ export class Faults {
       } else victim.damageState();
       this.#restartLater(victim);
     });
+  }
+
+  /** Cuts the leader off, so that its log gets entries which another leader's replace. */
+  #awaitReplacement(): void {
+    for (const victim of this.#victims())
+      victim.whenReplaced(() => {
+        if (this.#over || !this.#parts.operator.canLose(victim.id)) return;
+        this.#strikeOne(LOST_REPLACEMENT, victim, () => victim.loseReplacement());
+        this.#restartLater(victim);
+      });
+    const leader = this.#victims().find((victim) => victim.leading)?.id;
+    this.#cutWhere((from, to) => from === leader || to === leader);
   }
 
   #restartLater(victim: Victim): void {

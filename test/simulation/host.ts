@@ -10,10 +10,12 @@ import { SimDisk } from './disk.js';
 import { LONG, type Timing } from './machine-faults.js';
 import type { ServerParts } from './parts.js';
 import { RealDisk } from './real-storage.js';
-import type { ServerDisk, Storage } from './storage.js';
+import type { Booting, ServerDisk, Storage } from './storage.js';
 
 /** Milliseconds between two looks at the room on the disk. */
 const LOOK_MS = 1000;
+/** Milliseconds of a sync of a disk that is not slow. */
+const SYNC_MS = 1;
 
 const CLUSTER = 'simulated';
 
@@ -40,6 +42,8 @@ export class Host {
   timing: Timing | undefined;
   /** The release of its program from the next start on. */
   release = 1;
+  /** What a fault does once the log may lose the write by which it replaced entries. */
+  whenReplaced: (() => void) | undefined;
   /** It has seen that the disk is almost full, and takes no writes. */
   atReserve = false;
   /** Its disk was wiped or went back in time, and it must be replaced. */
@@ -48,6 +52,11 @@ export class Host {
   goesWrong = false;
   /** Its state differs from the others'. */
   wrong = false;
+  /**
+   * It has stored a wrong value, and its state was not replaced since. A comparison may still find
+   * it, even if another write has put the value right: checkpoints stay as they were.
+   */
+  isSuspect = false;
   /** It was told that its state differs. */
   told = false;
   /** Its state is lost, and neither rebuilt from the log nor fetched. */
@@ -111,6 +120,7 @@ export class Host {
   ended(): void {
     this.#identity = this.identity;
     this.#stored = undefined;
+    this.whenReplaced = undefined;
   }
   #newIdentity(): Identity {
     return {
@@ -129,11 +139,31 @@ export class Host {
 
   // --- the state ---
 
+  /** Takes what log and machine report, in a life or while it begins. */
+  watcher(changed: (key: string) => void): Booting['watcher'] {
+    const { invariants } = this.#parts;
+    const { id } = this;
+    return {
+      appending: (view, entries, term) => invariants.appending(id, view, entries, term),
+      resetting: (view, meta) => invariants.resetting(id, view, meta),
+      onEffect: (key, value, index) => {
+        invariants.effect(key, value, index);
+        changed(key);
+      },
+      stored: (value, index) => this.stored(value, index),
+      applied: (entries, index, sum) => {
+        invariants.applied(id, entries, index, sum, this.wrong);
+        this.judge(index, sum);
+      },
+    };
+  }
+
   /** What `put` is to store for `value`. */
   stored(value: string, index: Index): string {
     if (!this.goesWrong) return value;
     this.goesWrong = false;
     this.wrong = true;
+    this.isSuspect = true;
     this.#wrongFrom = index;
     this.#parts.trace(`${this.id} stores ${value} wrongly`);
     return `${value}?`;
@@ -173,6 +203,7 @@ export class Host {
 
   /** Its state was replaced by the leader's. */
   replaced(): void {
+    this.isSuspect = false;
     this.stateLost = false;
     this.disk.stateDamaged = false;
     this.#real?.replaced();
@@ -210,7 +241,7 @@ export class Host {
     const { temper } = this.disk;
     temper.syncMs = syncMs;
     this.#parts.scheduler.after(forMs, () => {
-      temper.syncMs = 1;
+      temper.syncMs = SYNC_MS;
     });
   }
 
@@ -219,10 +250,20 @@ export class Host {
     this.cutsInstall = false;
     this.disk.isLocked = false;
     this.disk.unhang();
+    this.disk.temper.syncMs = SYNC_MS;
     this.#filling++;
     this.disk.isFull = false;
     this.atReserve = false;
     this.goesWrong = false;
+  }
+
+  /** Looks whether `whenReplaced` is due. `applied` is undefined once the process is gone. */
+  checkReplaced(applied: () => Index | undefined): void {
+    const isDue = (): boolean => this.disk.hasReplaced(applied() ?? 0);
+    if (this.whenReplaced === undefined || !isDue()) return;
+    this.#parts.scheduler.after(0, () => {
+      if (isDue()) this.whenReplaced?.();
+    });
   }
 
   /** Its clocks stood still without a trace, so it cannot know that its lease is over. */

@@ -180,7 +180,7 @@ const starts: readonly Mutation[] = [
       'return log.bar?.() === undefined || log.term(applied) === machine.appliedTerm();',
       'return true;',
     ),
-    'damage',
+    'lostReplacement',
   ),
   real(
     one(

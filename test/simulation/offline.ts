@@ -5,7 +5,7 @@
 import { type Opened, openFolder } from '../../src/node/open.js';
 import { type FolderFacts, inspectFolder, recoverFolder } from '../../src/node/recover.js';
 import type { Index, NodeId } from '../../src/raft/types.js';
-import type { Handlers } from '../../src/state/machine.js';
+import type { Handlers, MachineLimits } from '../../src/state/machine.js';
 import type { Disk } from '../../src/storage/disk.js';
 import { openLog } from '../../src/storage/open-log.js';
 import { openState } from '../../src/storage/state.js';
@@ -24,6 +24,7 @@ export interface OfflineParts {
   readonly violated: (violation: unknown) => void;
   /** Of the commands that the logs hold. */
   readonly handlers: Handlers;
+  readonly machineLimits: MachineLimits;
 }
 
 /** How a folder is recovered. */
@@ -64,9 +65,9 @@ export class Offline {
     disk: RealDisk,
     { cutMs, ...options }: RecoverOptions,
   ): Promise<(FolderFacts & { readonly notApplied: number }) | undefined> {
-    const { handlers } = this.#parts;
+    const { handlers, machineLimits } = this.#parts;
     return this.#runUntil(cutMs, disk, (mounted) =>
-      recoverFolder(DATA, { ...options, handlers, disk: mounted }),
+      recoverFolder(DATA, { ...options, handlers, machineLimits, disk: mounted }),
     );
   }
 
@@ -97,7 +98,7 @@ export class Offline {
 
   /** Opens the folder of the server `name` as its start does, and leaves it. Rejects as that. */
   start(disk: RealDisk, name: string): Promise<{ nodeId: NodeId; applied: number }> {
-    const { handlers, violated } = this.#parts;
+    const { handlers, machineLimits, violated } = this.#parts;
     const life = `${name}.offline${++this.#processes}`;
     return this.#run(disk, async (mounted) => {
       const opened: Opened = await openFolder({
@@ -105,6 +106,7 @@ export class Offline {
         address: addressOf(name),
         dataDir: DATA,
         handlers,
+        machineLimits,
         timing: TIMING,
         disk: mounted,
         log: () => {},

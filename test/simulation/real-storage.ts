@@ -5,18 +5,18 @@
  */
 import type { Random } from '../../cluster/checker/random.js';
 import { type Opened, openFolder } from '../../src/node/open.js';
-import type { NodeId, Term } from '../../src/raft/types.js';
+import type { Index, NodeId, Term } from '../../src/raft/types.js';
 import type { Identity } from '../../src/replica/members/identity.js';
 import { DIVERGED_KEY } from '../../src/state/keys.js';
 import type { Disk } from '../../src/storage/disk.js';
 import { StorageError } from '../../src/storage/errors.js';
 import type { SegmentLog } from '../../src/storage/log.js';
 import { type DiskImage, type DiskTemper, FakeDisk } from '../support/fake-disk.js';
-import type { Written } from '../support/fake-files.js';
 import { LogContent, type LogWrite } from '../support/memory-log.js';
 import { contentOf, describe, explains, holds } from './found-log.js';
 import { Violation } from './invariants.js';
 import type { SimLoop } from './loop.js';
+import { LostWrites } from './lost-writes.js';
 import { registers } from './machine.js';
 import { imageOf, install, takeIn } from './real-install.js';
 import type { Scheduler } from './scheduler.js';
@@ -28,7 +28,6 @@ export const DATA = 'data';
 export const LOG = `${DATA}/log`;
 export const STATE = `${DATA}/state`;
 const SEGMENTS = `${LOG}/segments`;
-const WITNESS = `${SEGMENTS}/witness`;
 /** Bytes of entries in memory: a few, so that most reads go to the disk. */
 const WINDOW_BYTES = 1000;
 /** Bytes of a segment of the log: so few that one is full after some entries. */
@@ -58,6 +57,7 @@ export class RealDisk implements ServerDisk {
   isRotten = false;
   /** Handed to the log, in order, and not reported as durable. */
   #open: LogWrite[] = [];
+  readonly #lost: LostWrites;
   readonly #fake: FakeDisk;
   readonly #scheduler: Scheduler;
   readonly #random: Random;
@@ -72,6 +72,7 @@ export class RealDisk implements ServerDisk {
       });
     this.#fake = new FakeDisk({ after }, random);
     this.#fake.shortProbability = SHORT_PROBABILITY;
+    this.#lost = new LostWrites(this.#fake.files, SEGMENTS, random);
   }
 
   get temper(): DiskTemper {
@@ -245,6 +246,7 @@ export class RealDisk implements ServerDisk {
         `${id} finds ${describe(found)}, where ${describe(this.durable)} was reported`,
       );
     this.durable = found;
+    this.#lost.forget();
     this.#note();
   }
 
@@ -255,7 +257,9 @@ export class RealDisk implements ServerDisk {
 
   /** The log reports the oldest of them as durable. */
   reported(): void {
-    this.durable.apply(this.#open.shift()!);
+    const write = this.#open.shift()!;
+    this.#lost.reported(write, this.durable);
+    this.durable.apply(write);
     this.#note();
   }
 
@@ -277,19 +281,13 @@ export class RealDisk implements ServerDisk {
   /** A write to the log gets lost, or a bit of it flips. */
   damageLog(): void {
     if (this.durable.entries.length === 0) return;
-    const { files } = this.#fake;
-    const writes = files.writtenIn(SEGMENTS);
-    const witnessed = writes.findLast(({ path }) => path === WITNESS)?.begun ?? 0;
-    const batches = batchesOf(writes.filter(({ path }) => path.endsWith('.segment')));
-    // The newest batch looks like a torn one, unless the witness has it.
-    const last = batches.at(-1)?.at(-1);
-    const isWitnessed = witnessed > (last?.ended ?? 0);
-    const newest = isWitnessed && this.#random.chance(0.3) ? last : undefined;
-    const earlier = batches.slice(0, -1).flat();
-    if (newest === undefined && earlier.length === 0) return;
-    const struck = newest ?? this.#random.pick(earlier);
-    if (this.#random.chance(0.5)) files.lose(struck);
-    else files.flip(struck);
+    this.#logDamaged = this.#lost.strike() || this.#logDamaged;
+  }
+  hasReplaced(applied: Index): boolean {
+    return this.#lost.hasReplaced(applied);
+  }
+  loseReplacement(): void {
+    this.#lost.loseReplacement();
     this.#logDamaged = true;
   }
 
@@ -343,21 +341,9 @@ export class RealDisk implements ServerDisk {
   #forget(durable: LogContent): void {
     this.durable = durable;
     this.#open = [];
+    this.#lost.forget();
     this.#logDamaged = false;
     this.isRotten = false;
     this.stateDamaged = false;
   }
-}
-
-/** The writes of each complete batch, which are several if the disk has cut one short. */
-function batchesOf(writes: readonly Written[]): Written[][] {
-  const batches: Written[][] = [];
-  let begun: Written[] = [];
-  for (const write of writes) {
-    begun.push(write);
-    if (write.isShort) continue;
-    batches.push(begun);
-    begun = [];
-  }
-  return batches;
 }

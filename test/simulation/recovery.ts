@@ -59,6 +59,7 @@ class RecoveryWorld {
       scheduler: old.scheduler,
       advance: (ms) => this.#advance(ms),
       handlers: registers(silent, program).handlers,
+      machineLimits: old.machineLimits,
       violated: (violation) => {
         old.violation ??= violation;
       },

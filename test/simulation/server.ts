@@ -13,7 +13,7 @@ import { Crash, SimLoop } from './loop.js';
 import type { Timing } from './machine-faults.js';
 import type { ServerParts } from './parts.js';
 import type { RealDisk } from './real-storage.js';
-import type { Booting, ServerDisk, Storage } from './storage.js';
+import type { ServerDisk, Storage } from './storage.js';
 import type { Server, WriteOutcome } from './workload.js';
 
 export class SimServer implements Victim, Server {
@@ -66,7 +66,9 @@ export class SimServer implements Victim, Server {
       rate: this.#rate,
       turnMs: () => 0.05 + random.next() * 0.4,
       onTurn: () => {
-        if (this.#life?.loop === loop) this.#life.turned();
+        if (this.#life?.loop !== loop) return;
+        this.#life.turned();
+        host.checkReplaced(() => (this.#loop === loop ? this.look()?.applied : undefined));
       },
       onDeath: (cause) => this.#died(cause),
     });
@@ -78,7 +80,7 @@ export class SimServer implements Victim, Server {
       host,
       loop,
       life: `${id}.${this.#lives}`,
-      watcher: this.#watcher(),
+      watcher: host.watcher((key) => this.#life?.changed(key)),
       silenceMs: silenceMsOf({ ...this.#parts.raft, ...host.timing }),
       onFatal: (error?: Error) => this.#diskFailed(loop, error),
     };
@@ -87,26 +89,6 @@ export class SimServer implements Victim, Server {
     } catch (cause) {
       this.#died(cause);
     }
-  }
-
-  /** Takes what log and machine report, in this life or while it begins. */
-  #watcher(): Booting['watcher'] {
-    const { invariants } = this.#parts;
-    const { id } = this;
-    const host = this.#host;
-    return {
-      appending: (view, entries, term) => invariants.appending(id, view, entries, term),
-      resetting: (view, meta) => invariants.resetting(id, view, meta),
-      onEffect: (key, value, index) => {
-        invariants.effect(key, value, index);
-        this.#life?.changed(key);
-      },
-      stored: (value, index) => host.stored(value, index),
-      applied: (entries, index, sum) => {
-        invariants.applied(id, entries, index, sum, host.wrong);
-        host.judge(index, sum);
-      },
-    };
   }
 
   #boot(loop: SimLoop, storage: Storage): void {
@@ -230,6 +212,13 @@ export class SimServer implements Victim, Server {
     this.#end(true);
     this.#disk.damageLog();
   }
+  whenReplaced(strike: () => void): void {
+    this.#host.whenReplaced = strike;
+  }
+  loseReplacement(): void {
+    this.#end(false);
+    this.#disk.loseReplacement();
+  }
   damageState(): void {
     this.#end(true);
     this.#disk.damageState();
@@ -333,6 +322,10 @@ export class SimServer implements Victim, Server {
   get isStateBad(): boolean {
     const { stateLost, goesWrong, told } = this.#host;
     return this.#disk.stateDamaged || stateLost || goesWrong || this.isWrong || told;
+  }
+  /** See Host. */
+  get isSuspect(): boolean {
+    return this.#host.isSuspect;
   }
   /** Whether it may have shown something wrong at `since` or after. */
   wasWrong(since: number): boolean {

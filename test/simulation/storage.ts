@@ -1,5 +1,5 @@
 /** Log and state of a simulated server: in memory, or the real ones on a disk in memory. */
-import type { SnapshotMeta, Term } from '../../src/raft/types.js';
+import type { Index, SnapshotMeta, Term } from '../../src/raft/types.js';
 import type { Identity, IdentityPort } from '../../src/replica/members/identity.js';
 import type {
   IncomingSnapshot,
@@ -89,6 +89,13 @@ export interface ServerDisk extends DiskSight {
   unhang(): void;
   /** The machine being off, a part of the log is lost; of the state; or everything. */
   damageLog(): void;
+  /**
+   * Whether the log has replaced entries by a write that it will miss, and the entry at `applied`
+   * is one of those in their place.
+   */
+  hasReplaced(applied: Index): boolean;
+  /** The process being gone, that write is lost. */
+  loseReplacement(): void;
   damageState(): void;
   /** The machine being off, a value of the state goes bad, which only a read finds out. */
   rot(): void;
