@@ -1,7 +1,9 @@
 /**
  * Makes each alert of `cluster/deploy/alerts.yaml` fire on a real Prometheus, which scrapes nodes
  * on loopback: `npm run alerts -- --prometheus PROGRAM`. The times of the rules are shortened;
- * their expressions and thresholds are not. Exits with 1 if an alert did not fire.
+ * their expressions and thresholds are not. Exits with 1 if an alert did not fire. With `--healthy
+ * MINUTES` it loads a healthy cluster instead, and exits with 1 if an alert fired or a request
+ * failed.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -9,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
+import { wrongUnderLoad } from './alerts/healthy.js';
 import { Lab } from './alerts/lab.js';
 import { alertNames, Prometheus } from './alerts/prometheus.js';
 import { PROVOCATIONS, type Provocation } from './alerts/provocations.js';
@@ -31,32 +34,42 @@ const options = new Command('alerts')
   .description('makes each alert fire on a real Prometheus')
   .option('--prometheus <program>', 'the program', 'prometheus')
   .option('--only <names>', 'alerts by name, with commas')
+  .option('--healthy <minutes>', 'provoke nothing: no alert may fire under load for so long')
   .parse()
-  .opts<{ prometheus: string; only?: string }>();
+  .opts<{ prometheus: string; only?: string; healthy?: string }>();
 
 const dir = mkdtempSync(join(tmpdir(), 'conclave-alerts-'));
-const wanted = options.only?.split(',') ?? alertNames();
 const token = randomUUID();
-const prometheus = await Prometheus.start(options.prometheus, dir, token);
+const keepsRanges = options.healthy !== undefined;
+const prometheus = await Prometheus.start(options.prometheus, dir, { token, keepsRanges });
 const lab = new Lab(dir, prometheus, token);
-const outcomes: Outcome[] = [];
+let wrong: readonly string[];
 try {
-  await lab.start();
-  for (const provocation of PROVOCATIONS)
-    if (provocation.alerts.some((name) => wanted.includes(name)))
-      outcomes.push(...(await provoke(provocation)));
+  wrong =
+    options.healthy === undefined
+      ? await provokeAll(options.only?.split(',') ?? alertNames())
+      : await wrongUnderLoad({ lab, prometheus, token }, Number(options.healthy));
 } finally {
   await lab.end();
   await prometheus.stop();
 }
-console.log('\n| alert | cause | fired after | of |\n| --- | --- | --- | --- |');
-for (const { alert, cause, seconds, labels } of outcomes)
-  console.log(`| ${alert} | ${cause} | ${seconds ?? 'not'} s | ${labels} |`);
-const fired = outcomes.flatMap(({ alert, seconds }) => (seconds === undefined ? [] : alert));
-const missing = wanted.filter((name) => !fired.includes(name));
-console.log(missing.length === 0 ? 'PASSED' : `FAILED: ${missing.join(', ')}; see ${dir}`);
-if (missing.length === 0) rmSync(dir, { recursive: true, force: true });
-process.exit(missing.length === 0 ? 0 : 1);
+console.log(wrong.length === 0 ? 'PASSED' : `FAILED: ${wrong.join(', ')}; see ${dir}`);
+if (wrong.length === 0) rmSync(dir, { recursive: true, force: true });
+process.exit(wrong.length === 0 ? 0 : 1);
+
+/** Returns the names of the alerts that did not fire. */
+async function provokeAll(wanted: readonly string[]): Promise<readonly string[]> {
+  const outcomes: Outcome[] = [];
+  await lab.start();
+  for (const provocation of PROVOCATIONS)
+    if (provocation.alerts.some((name) => wanted.includes(name)))
+      outcomes.push(...(await provoke(provocation)));
+  console.log('\n| alert | cause | fired after | of |\n| --- | --- | --- | --- |');
+  for (const { alert, cause, seconds, labels } of outcomes)
+    console.log(`| ${alert} | ${cause} | ${seconds ?? 'not'} s | ${labels} |`);
+  const fired = outcomes.flatMap(({ alert, seconds }) => (seconds === undefined ? [] : alert));
+  return wanted.filter((name) => !fired.includes(name));
+}
 
 /** Brings a cause about until its alerts fire, or the time is over. */
 async function provoke({ alerts, cause, run }: Provocation): Promise<readonly Outcome[]> {

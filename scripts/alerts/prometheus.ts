@@ -1,4 +1,4 @@
-/** A Prometheus with the alerts of the repository, made so short that they fire within seconds. */
+/** A Prometheus with the alerts of the repository, which fire within seconds. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
@@ -25,9 +25,11 @@ export interface Firing {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Returns the rules with other times. Expressions and thresholds stay as they are. */
-const shortened = (rules: string): string =>
-  rules.replace(/for: \w+/g, `for: ${FOR}`).replace(/\[\d+[mh]\]/g, `[${RANGE}]`);
+/** Returns the rules with other times. Thresholds stay as they are. */
+function shortened(rules: string, keepsRanges: boolean): string {
+  const soon = rules.replace(/for: \w+/g, `for: ${FOR}`);
+  return keepsRanges ? soon : soon.replace(/\[\d+[mh]\]/g, `[${RANGE}]`);
+}
 
 /** Returns the names of the alerts of the repository. */
 export const alertNames = (): readonly string[] =>
@@ -46,11 +48,18 @@ export class Prometheus {
     this.#targetsFile = targetsFile;
   }
 
-  /** Starts `program` with its data in `dir`. `token` is sent to all nodes. */
-  static async start(program: string, dir: string, token: string): Promise<Prometheus> {
+  /**
+   * Starts `program` with its data in `dir`. `token` is sent to all nodes. With `keepsRanges`,
+   * rates are taken over the times of the rules.
+   */
+  static async start(
+    program: string,
+    dir: string,
+    { token, keepsRanges = false }: { token: string; keepsRanges?: boolean },
+  ): Promise<Prometheus> {
     const [port] = await freePorts(1);
     const file = (name: string): string => join(dir, name);
-    writeFileSync(file('alerts.yaml'), shortened(readFileSync(RULES, 'utf8')));
+    writeFileSync(file('alerts.yaml'), shortened(readFileSync(RULES, 'utf8'), keepsRanges));
     writeFileSync(file('token'), token, { mode: 0o600 });
     writeFileSync(file('targets.json'), '[]');
     const configuration = `
