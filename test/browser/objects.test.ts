@@ -109,6 +109,8 @@ describePages('objects in the web UI', 1, (stage) => {
     await write(page, 'Entry', '{ "Protocol": "grpc" }');
     await apply(page);
     const alert = page.getByRole('alert').filter({ hasText: /changed meanwhile/i });
+    await alert.waitFor();
+    expect(await page.getByText(/^Saved/).count(), 'notes of the first write').to.equal(0);
     await alert.getByRole('button', { name: 'Keep mine and review' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
     await saved(page);

@@ -41,7 +41,7 @@ export function EditPage({ type, at, beside }: { type: ObjectType; at: Place; be
   const named = edit?.before && type.nameOf(edit.before.object);
   return (
     <Page title={isNew ? TEXT.form.newTitle(type.noun) : (named ?? type.title)}>
-      <Note />
+      <Note isWriting={editing.isBusy} />
       {may === false && <Status>{TEXT.form.readOnlyAbout(type.right ?? '')}</Status>}
       {edit === undefined && <ProblemNotice problem={problem} />}
       {isMissing && (

@@ -1,5 +1,5 @@
 /** What became of the last write, told on the page that it leads to. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { Status } from '../parts/notice.js';
 
 let pending: string | undefined;
@@ -9,12 +9,15 @@ export function leaveNote(text: string): void {
   pending = text;
 }
 
-/** Shows the note that was left for this page. */
-export function Note() {
+/** Shows the note that was left for this page, until its next write begins. */
+export function Note({ isWriting = false }: { isWriting?: boolean }) {
   const [text, setText] = useState<string>();
   useEffect(() => {
     setText(pending);
     pending = undefined;
   }, []);
+  useLayoutEffect(() => {
+    if (isWriting) setText(undefined);
+  }, [isWriting]);
   return <Status>{text}</Status>;
 }
