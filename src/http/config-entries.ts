@@ -8,6 +8,7 @@ import {
   deleteConfig,
   kindOf,
   mayApplySomething,
+  mustApply,
   nearestEntry,
   readConfig,
 } from '../service/config-entries.js';
@@ -49,7 +50,9 @@ export function configRoutes({
     {
       path: '/v1/config',
       PUT: async (request) => {
-        await admit(request, FAILURE, mayApplySomething(service, request));
+        await admit(request, FAILURE, mayApplySomething(service, request), async (body) => {
+          await mustApply(service, writeOf(request), body);
+        });
         const body = await request.bodyValue(FAILURE);
         request.answerJson(await applyConfig(service, writeOf(request), body));
       },

@@ -61,6 +61,34 @@ export const mayApplySomething = (
           ),
   );
 
+/**
+ * Throws ApiError 403 if the caller may not apply the entry of a body (parsed JSON). It names what
+ * that entry needs. A body that is no entry passes.
+ */
+export async function mustApply(
+  service: Service,
+  { caller, ns: namespace }: Pick<Write, 'caller' | 'ns'>,
+  body: unknown,
+): Promise<void> {
+  const decoded = await inSlices(decodeInSteps(body, { namespace }));
+  if (!decoded.ok) return;
+  const why = changeDenial(
+    service.authorize(caller),
+    service.view,
+    applying(decoded.entry, namespace),
+  );
+  if (why !== undefined) reject('permission_denied', why);
+}
+
+/** Returns what is asked of the rights to apply an entry. */
+const applying = (entry: ConfigEntry, ns: string): Change => ({
+  operation: 'apply',
+  ns: homeOf(entry.Kind, ns),
+  kind: entry.Kind,
+  name: entry.Name,
+  entry,
+});
+
 /** Returns what a write answers. Throws ApiError 412 if the client wants to know the version. */
 function conditional(
   { view }: Service,
@@ -87,10 +115,10 @@ export async function applyConfig(
   const decoded = await inSlices(decodeInSteps(body, { namespace: write.ns }));
   if (!decoded.ok) throw new ApiError(decoded.refusal);
   const { entry } = decoded;
-  const { Kind: kind, Name: name } = entry;
-  const ns = homeOf(kind, write.ns);
+  const change = applying(entry, write.ns);
+  const { ns, kind, name } = change;
   await service.permit(caller, timeoutMs, (authorizer) =>
-    changeDenial(authorizer, service.view, { operation: 'apply', ns, kind, name, entry }),
+    changeDenial(authorizer, service.view, change),
   );
   const command: ConfigSet = {
     type: 'config.set',
@@ -223,6 +251,13 @@ export function listRight(
   return () => all;
 }
 
+/** What is to be done to an entry. An entry is applied with what it holds. */
+type Change = EntryId & {
+  readonly operation: 'apply' | 'delete';
+  readonly ns: string;
+  readonly entry?: ConfigEntry;
+};
+
 /** Authorises a command of config entries. The leader's gate calls it before the proposal. */
 export function configCheck(
   authorizer: Authorizer,
@@ -245,11 +280,7 @@ export function configCheck(
  * case but rules name services exactly, so the caller also needs the right to the stored spelling
  * of the entry that would be replaced.
  */
-function changeDenial(
-  authorizer: Authorizer,
-  view: View,
-  change: EntryId & { operation: 'apply' | 'delete'; ns: string; entry?: ConfigEntry },
-): string | undefined {
+function changeDenial(authorizer: Authorizer, view: View, change: Change): string | undefined {
   const { operation, kind, name, ns, entry } = change;
   const own = denialOf(authorizer, operation, change, ns);
   if (own !== undefined) return own;

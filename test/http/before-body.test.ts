@@ -76,7 +76,7 @@ describe('http: before the body of a write is read', () => {
 
     it(`${call} validates the body of permitted callers`, async () => {
       expect(await ask(call, MANAGEMENT_SECRET, '{')).to.include({ status: 400 });
-      expect(await ask(call, '', `{${' '.repeat(2000)}`)).to.include({ status: 403 });
+      expect(await ask(call, '', `{${' '.repeat(5000)}`)).to.include({ status: 403 });
       expect(await ask(call, '', '{"Kind":1,"Name":{},"Stranger":[]}')).to.include({ status: 403 });
     });
   }

@@ -105,6 +105,28 @@ describe('decision ids', () => {
     expect(decision.Now).to.include({ Reason: 'default_policy' });
   });
 
+  it('of entries are about the entry, even if the token may write none', async () => {
+    const secret = await client.secretWith('service_prefix "web" { policy = "read" }');
+    const entry = { Kind: 'service-defaults', Name: 'web-1' };
+    const reply = await refused('PUT /config', entry, secret);
+    expect(reply.text).to.match(/lacks permission 'service:write' on "web-1"$/);
+    const { Segment, Then } = await decisionOf(reply);
+    expect([Segment, Then]).to.deep.equal([
+      'web-1',
+      { Reason: 'rule', Level: 'read', Rule: 'service_prefix "web"' },
+    ]);
+    const none = /of which an entry needs one$/;
+    const wrong = [
+      { ...entry, Protocol: 7 },
+      { Kind: 'nothing', Name: 'x' },
+      { ...entry, Meta: { long: 'x'.repeat(4096) } },
+    ];
+    for (const body of wrong)
+      expect((await refused('PUT /config', body, secret)).text).to.match(none);
+    for (const query of ['?cas=x', '?ns=!'])
+      expect((await refused(`PUT /config${query}`, entry, secret)).text).to.match(none);
+  });
+
   it('of written intention levels have the reason that explanations have', async () => {
     const secret = await client.secretWith(
       `service "a" { policy = "read" intentions = "read" } ${OTHERS} ` +
