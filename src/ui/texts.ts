@@ -235,6 +235,10 @@ export const TEXT = {
     tokens: 'Tokens that link it',
     none: 'None.',
     andMore: 'and more',
+    logIn: 'Log in',
+    logInAbout:
+      'On a terminal, with a JWT in a file. The SecretID of the token comes to a file too:',
+    tryLogin: 'See what a login would come to, without a token',
   },
   token: {
     about: 'About this token',

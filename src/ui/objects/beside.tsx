@@ -95,8 +95,29 @@ export const besidePolicy: Beside = (shown) => (
 /** The tokens that link a role. */
 export const besideRole: Beside = linkedBy(tokensBy('role'));
 
-/** The binding rules of an auth method. */
-export const besideMethod: Beside = linkedBy(RULES);
+const linkMethod = linkedBy(RULES);
+
+/** How to log in by an auth method, and its binding rules. */
+export const besideMethod: Beside = (shown) =>
+  shown.version && (
+    <>
+      <section class="panel">
+        <h2>{TEXT.beside.logIn}</h2>
+        <p>{TEXT.beside.logInAbout}</p>
+        <pre>{loginCommand(shown.version.object)}</pre>
+        <Link to={['login-explain']}>{TEXT.beside.tryLogin}</Link>
+      </section>
+      {linkMethod(shown)}
+    </>
+  );
+
+/** The command that logs in by a method. Its name is of letters that no shell interprets. */
+function loginCommand({ Name, Type, Namespace = 'default' }: Stored): string {
+  const ns = Namespace === 'default' ? '' : ` --namespace ${Namespace}`;
+  const type = Type === 'jwt' ? '' : ` --type ${Type}`;
+  const files = `--bearer-token-file ${Name}.jwt --token-sink-file ${Name}.token`;
+  return `conclave login --method ${Name}${type}${ns} \\\n  ${files}`;
+}
 
 /** The secret of a new token, what is known of a token, and its rights. */
 export const besideToken: Beside = ({ version }) =>

@@ -236,10 +236,18 @@ function Fields({
   ));
 }
 
-/** The body for lint: the texts of the form, and the ID of the object that they replace. */
-function lintBody({ slug }: ObjectType, form: Form, before: Version | undefined): object {
+/**
+ * The body for lint: the texts of the form, and the ID of the object that they replace. There is
+ * none for a new binding rule before anything is typed.
+ */
+function lintBody(
+  { slug }: ObjectType,
+  form: Form,
+  before: Version | undefined,
+): object | undefined {
   if (slug === 'policies') return { Rules: form['Rules'] };
   const { AuthMethod, Selector, BindType, BindName } = form;
+  if (!AuthMethod && !Selector && !BindName) return undefined;
   const ID = before?.object['ID'];
   return { ...(ID !== undefined && { ID }), AuthMethod, Selector, BindType, BindName };
 }

@@ -8,13 +8,13 @@ import { useLoad, useSettled } from './load.js';
 /** Milliseconds after the last key. */
 const TYPING_MS = 300;
 
-/** Asks lint for the findings in a body, once it has not changed for a while. */
-export function useLint(path: string | undefined, body: unknown): readonly Finding[] {
-  const settled = useSettled(JSON.stringify(body), TYPING_MS);
+/** Asks lint for the findings in a body, if there is one, once it has not changed for a while. */
+export function useLint(path: string | undefined, body: object | undefined): readonly Finding[] {
+  const settled = useSettled(body && JSON.stringify(body), TYPING_MS);
   const [last, setLast] = useState<readonly Finding[]>([]);
   useLoad(
     async (signal) => {
-      if (path === undefined) return;
+      if (path === undefined || settled === undefined) return;
       const { Problems } = await question<Linted>(path, JSON.parse(settled), signal);
       setLast(Problems);
     },
