@@ -6,6 +6,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeSample } from '../test/browser/sample.js';
 import { Stage } from '../test/browser/stage.js';
+import { walk } from '../test/browser/walk.js';
 import { findChromium } from './chromium.js';
 
 const [folder = 'docs/ui'] = process.argv.slice(2);
@@ -17,6 +18,10 @@ mkdirSync(folder, { recursive: true });
 const stage = new Stage();
 try {
   await stage.open(3);
+  await walk(stage, async (seen, name) => {
+    await seen.screenshot({ path: join(folder, `${name}.png`) });
+  });
+  await stage.closePages();
   const { policy, token } = await makeSample(stage);
   const pages: readonly (readonly [name: string, path: string])[] = [
     ['overview', '/'],
