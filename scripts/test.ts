@@ -57,7 +57,10 @@ if (files.length < chosen.length) {
   }
   console.log(`${why}: the suites in test/browser/ are left out`);
 }
-for (const file of files) mocha.addFile(file);
+// The longest file comes first, so that no process works on it alone in the end.
+const LONGEST = 'dist/test/simulation/simulation.test.js';
+if (files.includes(LONGEST)) mocha.addFile(LONGEST);
+for (const file of files) if (file !== LONGEST) mocha.addFile(file);
 // A worker loads a file when it gets to it.
 mocha.parallelMode(true);
 const runner = mocha.run((failures) => {

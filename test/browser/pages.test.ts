@@ -4,6 +4,16 @@ import { violations } from './axe.js';
 import { HOSTILE, makeSample, type Sample } from './sample.js';
 import { describePages } from './stage.js';
 
+/** A page of each kind. */
+const pathsOf = ({ policy, role, token, rule }: Sample): readonly string[] => [
+  ...['/', '/policies', '/policies?new', `/policies/${policy.ID}`, '/roles', `/roles/${role.ID}`],
+  ...['/tokens', `/tokens/${token.AccessorID}`, '/auth-methods', '/auth-methods/builds'],
+  ...['/binding-rules', `/binding-rules/${rule.ID}`, '/login-explain', '/who-can', '/config'],
+  `/explain?resource=service&access=write&accessor=${token.AccessorID}`,
+  ...['/config/service-router/web', '/chains', '/chains/web', '/namespaces', '/namespaces/team-a'],
+  '/nowhere',
+];
+
 describePages('the pages of the web UI', 1, (stage) => {
   let sample: Sample;
   before(async () => {
@@ -32,15 +42,7 @@ describePages('the pages of the web UI', 1, (stage) => {
   for (const colorScheme of ['light', 'dark'] as const)
     it(`are accessible in ${colorScheme} colours, and keep to their policy`, async () => {
       const { page, faults } = await stage.visit('/', { colorScheme });
-      const paths = [
-        ...['/', '/policies', '/policies?new', `/policies/${sample.policy.ID}`, '/roles'],
-        ...[`/roles/${sample.role.ID}`, '/tokens', `/tokens/${sample.token.AccessorID}`],
-        ...['/auth-methods/builds', `/binding-rules/${sample.rule.ID}`, '/login-explain'],
-        ...[`/explain?resource=service&access=write&accessor=${sample.token.AccessorID}`],
-        ...['/who-can', '/config', '/config/service-router/web', '/chains/web', '/namespaces'],
-        ...['/namespaces/team-a', '/nowhere'],
-      ];
-      for (const path of paths) {
+      for (const path of pathsOf(sample)) {
         await page.goto(stage.hrefOf(path));
         await page.getByRole('heading', { level: 1 }).waitFor();
         await page.waitForLoadState('networkidle');
@@ -51,9 +53,9 @@ describePages('the pages of the web UI', 1, (stage) => {
 
   it('fit a screen of 320 pixels', async () => {
     const { page } = await stage.visit('/', { width: 320, height: 640 });
-    const paths = ['/', '/policies', `/policies/${sample.policy.ID}`, '/tokens', '/chains/web'];
-    for (const path of paths) {
+    for (const path of pathsOf(sample)) {
       await page.goto(stage.hrefOf(path));
+      await page.getByRole('heading', { level: 1 }).waitFor();
       await page.waitForLoadState('networkidle');
       const width = await page.evaluate('document.documentElement.scrollWidth');
       expect(width, path).to.be.at.most(320);
