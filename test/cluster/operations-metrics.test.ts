@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { parse } from 'yaml';
 import type { LocalCluster } from '../../cluster/local.js';
 import { promtool } from '../metrics/promtool.js';
-import { ask, Field } from './operator.js';
+import { ask, Field, until } from './operator.js';
 
 const DIR = join('cluster', 'deploy');
 const OPERATIONS = readFileSync(join('docs', 'operations.md'), 'utf8');
@@ -105,6 +105,8 @@ describe('the metrics of three nodes', function () {
     const path = '/v1/config/service-defaults/web';
     const read = await call(2, 'GET', path);
     const held = call(2, 'GET', `${path}?index=${read.headers['x-consul-index']}`);
+    const metrics = () => call(2, 'GET', '/v1/agent/metrics?format=prometheus');
+    await until(metrics, ({ body }) => /^conclave_http_held 1$/m.test(body));
     await call(0, 'PUT', '/v1/config', { ...entry, Protocol: 'http' });
     await held;
     await call(0, 'POST', '/v1/acl/login', { AuthMethod: 'none', BearerToken: 'x' });
