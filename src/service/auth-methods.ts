@@ -12,7 +12,6 @@ import { stored } from '../state/lists.js';
 import { loginLifeMs } from '../state/login-limits.js';
 import { type AuthMethod, type MethodSet, methods } from '../state/methods.js';
 import { DEFAULT_NAMESPACE } from '../state/object.js';
-import type { View } from '../state/types.js';
 import type { AuthMethodTypes } from './login/index.js';
 import { rulesOf } from './login/judge.js';
 import type { AuthMethodType } from './login/types.js';
@@ -20,7 +19,7 @@ import type { LoginParts } from './login.js';
 import { type ObjectUseCases, objectUseCases } from './objects.js';
 import { HIDDEN } from './reading.js';
 import type { Service } from './types.js';
-import { mayWrite, propose, settled, type Write } from './writing.js';
+import { mayWrite, propose, type Write } from './writing.js';
 
 type MethodBody = Sent<typeof methods.fields>;
 
@@ -68,9 +67,9 @@ async function writeMethod(
   const misnamed = methods.nameProblem?.(wanted);
   if (misnamed !== undefined) reject('invalid', misnamed, { pointer: '/Name' });
   const key = keys.method(write.ns, wanted);
-  const find = (view: View): AuthMethod | undefined => stored<AuthMethod>(view, key);
-  // Only a body without a type depends on what is stored. Apply decides the rest.
-  const before = body.Type ? find(service.view) : await settled(service, write, find);
+  // The checks must not miss a method or a rule that another node has just acknowledged.
+  await service.catchUp(write.timeoutMs);
+  const before = stored<AuthMethod>(service.view, key);
   const type = typeOf(types, body, before);
   const fields = commonFields(body);
   const problem = type.checkConfig(body.Config, write.ns);

@@ -327,6 +327,34 @@ describe('an auth method that stops mapping a claim', () => {
     await write(['name', 'team', 'more']);
   });
 
+  it('is judged by the methods and rules that other nodes have acknowledged', async () => {
+    const { setup } = await setUp();
+    const behind = setup.solo.store.pin();
+    await setup.rule('service', 'web', { Selector: 'value.team != intruders' });
+    await setup.method({ Name: 'New' });
+    const { service } = setup.solo;
+    const methodOf = (body: object) => {
+      let view: Service['view'] = behind;
+      const late = {
+        get view() {
+          return view;
+        },
+        async catchUp() {
+          view = service.view;
+        },
+        permit: (...asked: Parameters<Service['permit']>) => service.permit(...asked),
+        write: (...asked: Parameters<Service['write']>) => service.write(...asked),
+      } as unknown as Service;
+      const written = methodUseCases({ ...setup.parts, service: late });
+      return written.write(setup.write, undefined, body).catch((why: ApiError) => why.message);
+    };
+    const fewer = { Name: 'M', Type: 'mapping', Config: { names: ['name'] } };
+    expect(await methodOf(fewer)).to.include('"value.team"');
+    const other = { Name: 'New', Type: 'mapping', Config: { names: [] } };
+    expect(await methodOf(other)).to.equal('the Type field of an Auth Method is immutable');
+    behind.close();
+  });
+
   it('makes a rule that was added in between match nobody', async () => {
     const { setup, write } = await setUp();
     await write(['name']);
