@@ -19,7 +19,7 @@ import type { LoginParts } from './login.js';
 import { type ObjectUseCases, objectUseCases } from './objects.js';
 import { HIDDEN } from './reading.js';
 import type { Service } from './types.js';
-import { mayWrite, propose, type Write } from './writing.js';
+import { mayWrite, propose, settled, type Write } from './writing.js';
 
 type MethodBody = Sent<typeof methods.fields>;
 
@@ -67,9 +67,7 @@ async function writeMethod(
   const misnamed = methods.nameProblem?.(wanted);
   if (misnamed !== undefined) reject('invalid', misnamed, { pointer: '/Name' });
   const key = keys.method(write.ns, wanted);
-  // The checks must not miss a method or a rule that another node has just acknowledged.
-  await service.catchUp(write.timeoutMs);
-  const before = stored<AuthMethod>(service.view, key);
+  const before = await settled(service, write, (view) => stored<AuthMethod>(view, key));
   const type = typeOf(types, body, before);
   const fields = commonFields(body);
   const problem = type.checkConfig(body.Config, write.ns);

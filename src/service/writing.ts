@@ -43,16 +43,14 @@ export function mustMatchPath(sent = '', id: string | undefined, what: string): 
 }
 
 /**
- * Returns what `find` finds in this node's state, otherwise in the state after a barrier: a check
- * before a write must not miss what another node has just acknowledged.
+ * Returns what `find` finds in the state after a barrier: a check before a write must not miss what
+ * another node has just acknowledged.
  */
 export async function settled<T>(
   service: Service,
   { timeoutMs }: Write,
   find: (view: View) => T | undefined,
 ): Promise<T | undefined> {
-  const present = find(service.view);
-  if (present !== undefined) return present;
   await service.catchUp(timeoutMs);
   return find(service.view);
 }

@@ -237,7 +237,7 @@ export const TEXT = {
     andMore: 'and more',
     logIn: 'Log in',
     logInAbout:
-      'On a terminal, with a JWT in a file. The SecretID of the token comes to a file too:',
+      'On a terminal, with the JWT in a file. The SecretID of the new token is written to a file:',
     tryLogin: 'See what a login would come to, without a token',
   },
   token: {

@@ -327,32 +327,56 @@ describe('an auth method that stops mapping a claim', () => {
     await write(['name', 'team', 'more']);
   });
 
-  it('is judged by the methods and rules that other nodes have acknowledged', async () => {
+  /** A node that has not applied what others acknowledged since, until it catches up. */
+  const lateNode = ({ solo: { service, store } }: LoginSetup) => {
+    const behind = store.pin();
+    let view: Service['view'] = behind;
+    const late = {
+      get view() {
+        return view;
+      },
+      async catchUp() {
+        view = service.view;
+      },
+      permit: (...asked: Parameters<Service['permit']>) => service.permit(...asked),
+      write: (...asked: Parameters<Service['write']>) => service.write(...asked),
+    } as unknown as Service;
+    return { late, close: () => behind.close() };
+  };
+  const messageOf = (written: Promise<string>): Promise<string> =>
+    written.catch((why: ApiError) => why.message);
+
+  it('is judged by the rules that other nodes have acknowledged', async () => {
     const { setup } = await setUp();
-    const behind = setup.solo.store.pin();
+    const { late, close } = lateNode(setup);
     await setup.rule('service', 'web', { Selector: 'value.team != intruders' });
-    await setup.method({ Name: 'New' });
-    const { service } = setup.solo;
-    const methodOf = (body: object) => {
-      let view: Service['view'] = behind;
-      const late = {
-        get view() {
-          return view;
-        },
-        async catchUp() {
-          view = service.view;
-        },
-        permit: (...asked: Parameters<Service['permit']>) => service.permit(...asked),
-        write: (...asked: Parameters<Service['write']>) => service.write(...asked),
-      } as unknown as Service;
-      const written = methodUseCases({ ...setup.parts, service: late });
-      return written.write(setup.write, undefined, body).catch((why: ApiError) => why.message);
-    };
     const fewer = { Name: 'M', Type: 'mapping', Config: { names: ['name'] } };
-    expect(await methodOf(fewer)).to.include('"value.team"');
+    const written = methodUseCases({ ...setup.parts, service: late });
+    expect(await messageOf(written.write(setup.write, undefined, fewer))).to.include('value.team');
+    close();
+  });
+
+  it('and its type by the method that other nodes have acknowledged', async () => {
+    const { setup } = await setUp();
+    const { late, close } = lateNode(setup);
+    await setup.method({ Name: 'New' });
     const other = { Name: 'New', Type: 'mapping', Config: { names: [] } };
-    expect(await methodOf(other)).to.equal('the Type field of an Auth Method is immutable');
-    behind.close();
+    const written = methodUseCases({ ...setup.parts, service: late });
+    expect(await messageOf(written.write(setup.write, undefined, other))).to.equal(
+      'the Type field of an Auth Method is immutable',
+    );
+    close();
+  });
+
+  it('is what a new rule is judged by, even if another node has written it', async () => {
+    const { setup, write } = await setUp();
+    const { late, close } = lateNode(setup);
+    await write(['name']);
+    const rules = ruleUseCases({ ...setup.parts, lint: 'warn', service: late });
+    const body = { AuthMethod: 'M', BindType: 'service', BindName: 'web' };
+    const asked = { ...body, Selector: 'value.team != intruders' };
+    expect(await messageOf(rules.write(setup.write, undefined, asked))).to.include('value.team');
+    close();
   });
 
   it('makes a rule that was added in between match nobody', async () => {
