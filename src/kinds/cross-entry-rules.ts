@@ -328,6 +328,29 @@ class CrossEntryValidator {
   }
 }
 
+/** The text of a conflict up to its fault. A name is quoted, so it cannot end early. */
+const QUOTED = '"(?:[^"\\\\]|\\\\.)*"';
+const CONFLICT = new RegExp(
+  `^(cannot (?:delete|write) [a-z-]+ ${QUOTED}(?: like this)?, )([a-z-]+) (${QUOTED})` +
+    '( still needs it| needs it otherwise): ',
+);
+
+/**
+ * Returns the entry with which a change conflicts, and the same conflict without that entry and
+ * its services, for callers who may not read it: apply does not know who asks. Undefined if the
+ * refusal names no other entry.
+ */
+export function conflictWith(
+  why: Refusal,
+): { readonly entry: EntryId; readonly unnamed: Refusal } | undefined {
+  const [, lead, kind, name, end] = (why.code === 'conflict' && CONFLICT.exec(why.message)) || [];
+  if (lead === undefined || name === undefined) return undefined;
+  return {
+    entry: { kind: kind as Kind, name: JSON.parse(name) as string },
+    unnamed: refusal('conflict', `${lead}an entry that the token may not read${end}`),
+  };
+}
+
 /** Yields the services that an ingress-gateway names, without wildcards. */
 function* servicesOf(entry: ConfigEntry): Iterable<string> {
   const seen = new Set<string>();

@@ -1,6 +1,7 @@
 /** Use cases of config entries: apply, delete, get. Lists are in config-entry-lists.ts. */
 import type { Authorizer } from '../acl/types.js';
 import { ApiError, type refusal, reject } from '../errors.js';
+import { conflictWith } from '../kinds/cross-entry-rules.js';
 import { definitionOf, isClusterWide, isKind } from '../kinds/definitions.js';
 import { decodeInSteps, nameRefusal, unknownKind } from '../kinds/index.js';
 import { NEVER_ALLOWED, type Operation } from '../kinds/permissions.js';
@@ -132,7 +133,7 @@ export async function applyConfig(
     datacenter,
     ...(kind === 'jwt-provider' || providersNamed(entry).size > 0 ? { provider: true } : {}),
   };
-  const answer = await propose(service, write, command);
+  const answer = await proposeChange(service, write, command);
   return conditional(service, write, { kind, name }, answer);
 }
 
@@ -163,13 +164,30 @@ export async function deleteConfig(
     datacenter,
     ...(kind === 'jwt-provider' ? { provider: true } : {}),
   };
-  const answer = await propose(service, write, command).catch((error: unknown) => {
-    const isInUse = error instanceof ApiError && error.refusal.code === 'conflict';
-    if (kind !== 'jwt-provider' || !isInUse) throw error;
-    const by = readableIntention(service.view, service.authorize(caller), name);
-    throw new ApiError(providerInUse(name, by));
-  });
+  const answer = await proposeChange(service, write, command);
   return conditional(service, write, { kind, name }, answer);
+}
+
+/** Proposes a change. A conflict names another entry only to those who may read it. */
+async function proposeChange(
+  service: Service,
+  write: ConfigWrite,
+  command: ConfigSet | ConfigDelete,
+): Promise<string> {
+  try {
+    return await propose(service, write, command);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.refusal.code !== 'conflict') throw error;
+    const authorizer = service.authorize(write.caller);
+    const { kind, name, ns } = command;
+    if (kind === 'jwt-provider') {
+      throw new ApiError(providerInUse(name, readableIntention(service.view, authorizer, name)));
+    }
+    const conflict = conflictWith(error.refusal);
+    if (conflict === undefined) throw error;
+    if (denialOf(authorizer, 'get', conflict.entry, ns) === undefined) throw error;
+    throw new ApiError(conflict.unnamed);
+  }
 }
 
 /** Returns the first intention, by namespace and name, that names a provider and may be read. */
@@ -195,13 +213,12 @@ export const readConfig =
     if (why !== undefined) reject('permission_denied', why);
     const key = keys.config(ns, kind, name);
     const text = view.get(key);
-    if (text === undefined) {
-      return { value: undefined, index: deletedIndex(view, 'config', ns, kind), keys: [key] };
-    }
+    const deletedAt = (): number => deletedIndex(view, 'config', ns, kind);
+    if (text === undefined) return { value: undefined, index: deletedAt(), keys: [key] };
     const stored = nameIn(text);
     const own =
       stored === name ? undefined : denialOf(authorizer, 'get', { kind, name: stored }, ns);
-    if (own !== undefined) reject('permission_denied', own);
+    if (own !== undefined) return { value: undefined, index: deletedAt(), keys: [key] };
     const value = shownTo(authorizer, kind, ns)(text);
     return { value, index: modifyIndexOf(text), keys: [key] };
   };

@@ -265,7 +265,7 @@ describe('kinds: permissions outside the table', () => {
     const path = '/v1/config/service-resolver/SPELLED';
     expect((await client.call('PUT', '/v1/config', body, secret)).status).to.equal(403);
     expect((await client.call('DELETE', path, undefined, secret)).status).to.equal(403);
-    expect((await client.call('GET', path, undefined, secret)).status).to.equal(403);
+    expect((await client.call('GET', path, undefined, secret)).status).to.equal(404);
     expect((await client.call('GET', path)).json).to.include({ Name: 'spelled' });
   });
 
@@ -286,6 +286,46 @@ describe('kinds: permissions outside the table', () => {
       ]);
     };
     expect(await answers('there')).to.deep.equal(await answers('missing'));
+  });
+
+  it('a refused change names only entries that the caller may read', async () => {
+    for (const body of [
+      { Kind: 'service-defaults', Name: 'shared', Protocol: 'http' },
+      { Kind: 'service-defaults', Name: 'secret "edge', Protocol: 'http' },
+      { Kind: 'service-resolver', Name: 'shared', Subsets: { v1: {} } },
+      {
+        Kind: 'service-router',
+        Name: 'secret "edge',
+        Routes: [{ Destination: { Service: 'shared', ServiceSubset: 'v1' } }],
+      },
+    ]) {
+      await client.must('PUT', '/v1/config', body);
+    }
+    const changes = [
+      ['DELETE', '/v1/config/service-resolver/shared', undefined],
+      ['PUT', '/v1/config', { Kind: 'service-resolver', Name: 'shared' }],
+      ['PUT', '/v1/config', { Kind: 'service-defaults', Name: 'shared', Protocol: 'tcp' }],
+    ] as const;
+    const refusals = async (rules: string) => {
+      const secret = await tokenWith(`service "shared" { policy = "write" } ${rules}`);
+      const texts = [];
+      for (const [method, path, body] of changes) {
+        const { status, text } = await client.call(method, path, body, secret);
+        expect(status).to.equal(409);
+        texts.push(text);
+      }
+      return texts;
+    };
+    const [deleted, written, retyped] = await refusals('');
+    const who = 'an entry that the token may not read';
+    expect([deleted, written]).to.deep.equal([
+      `cannot delete service-resolver "shared", ${who} still needs it`,
+      `cannot write service-resolver "shared" like this, ${who} needs it otherwise`,
+    ]);
+    expect(retyped).to.contain('that the token may not read').and.not.contain('secret');
+    for (const text of await refusals('service_prefix "secret" { policy = "read" }')) {
+      expect(text).to.contain('service-router "secret \\"edge"').and.not.contain('may not read');
+    }
   });
 
   it('an unknown token is refused everywhere', async () => {
