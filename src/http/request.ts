@@ -69,7 +69,7 @@ export class HttpRequest extends Responder implements ApiRequest {
 
   /**
    * Checks what every endpoint takes: datacenter, partition. Looks up the namespace of the token
-   * where it may be needed, which may take a barrier. Throws 400.
+   * where it may be needed, which may take a barrier. Throws 400, and 503 without a leader.
    */
   prepare(): Promise<void> | void {
     const { options } = this.front;
@@ -86,12 +86,9 @@ export class HttpRequest extends Responder implements ApiRequest {
     this.#tokenNamespace = service.namespaceOf(tokenKey);
     if (this.#tokenNamespace !== undefined || this.flag('stale')) return;
     // Another node may have made the token a moment ago. If it stays unknown, the endpoint refuses.
-    return service
-      .catchUp(this.timeoutMs)
-      .catch(() => undefined)
-      .then(() => {
-        this.#tokenNamespace = service.namespaceOf(tokenKey);
-      });
+    return service.catchUp(this.timeoutMs).then(() => {
+      this.#tokenNamespace = service.namespaceOf(tokenKey);
+    });
   }
 
   #checkDatacenter(): void {

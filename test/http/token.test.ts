@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
-import { startFront } from './harness.js';
+import { ApiError, refusal } from '../../src/errors.js';
+import { fakeService, startFront } from './harness.js';
 
 describe('http: the tokens of one connection', () => {
   it('count each for its own request', async () => {
@@ -21,6 +22,29 @@ describe('http: the tokens of one connection', () => {
     const keyOf = (token: string | undefined): string | null =>
       token === undefined ? null : createHash('sha256').update(token).digest('hex');
     expect(seen).to.deep.equal([...tokens, 'b'].map(keyOf));
+    await front.close();
+  });
+
+  it('that is not known waits for a leader once, and no longer', async () => {
+    let waited = 0;
+    const service = fakeService({
+      namespaceOf: () => undefined,
+      catchUp: async () => {
+        waited += 1;
+        throw new ApiError(refusal('no_leader', 'No cluster leader'));
+      },
+    });
+    const path = '/v1/whoami';
+    const front = await startFront(
+      [{ path, GET: (request) => service.catchUp(0).then(() => request.answerValue({})) }],
+      { service },
+    );
+    const { status, text } = await front.ask(path, { headers: { 'X-Service-Token': 'a' } });
+    expect({ status, text, waited }).to.deep.equal({
+      status: 503,
+      text: 'No cluster leader\n',
+      waited: 1,
+    });
     await front.close();
   });
 });
