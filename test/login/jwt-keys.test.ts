@@ -198,9 +198,10 @@ describe('login by JWT: keys of a URL', () => {
       expect(await verdict(oidc(), forged)).to.match(/failed to verify/);
       expect(await verdict(oidc(), new UnsecuredJWT(good).encode())).to.match(/failed to verify/);
     });
-    it('audiences are checked as without discovery', async () => {
+    it('audiences are checked if the method binds any', async () => {
       const jwt = await first.sign({ iss: server.url, exp: NOW + 60, aud: 'a' });
-      expect(await verdict(oidc(), jwt)).to.match(/no audiences are bound/);
+      expect(await verdict(oidc(), jwt)).to.deep.equal(ACCEPTED);
+      expect(await verdict(oidc({ BoundAudiences: ['b'] }), jwt)).to.match(/does not match any/);
       expect(await verdict(oidc({ BoundAudiences: ['a'] }), jwt)).to.deep.equal(ACCEPTED);
     });
     it('a failure is not cached', async () => {
@@ -219,6 +220,17 @@ describe('login by JWT: keys of a URL', () => {
       (await jwt().checkIssuer(Config, 'default'))?.reason ?? 'accepted';
     const refusal = (Config: unknown): string =>
       jwt().checkConfig(Config, 'default')?.message ?? 'accepted';
+
+    it('logins use what was fetched', async () => {
+      const method = jwt();
+      const verified = async (by: Signer): Promise<boolean> =>
+        (await method.validate(jwks(), await by.sign(times), AT)).ok;
+      expect(await verified(first)).to.equal(true);
+      const renewed = await signer('ES256', 'k1');
+      server.answers.set('/keys', { keys: [renewed.jwk] });
+      expect(await method.checkIssuer(jwks(), 'default')).to.equal(undefined);
+      expect([await verified(first), await verified(renewed)]).to.deep.equal([false, true]);
+    });
 
     it('they are fetched every time', async () => {
       expect(await reason(jwks())).to.equal('accepted');

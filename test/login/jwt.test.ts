@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { CompactSign, generateKeyPair, UnsecuredJWT } from 'jose';
@@ -310,6 +311,15 @@ describe('auth methods of type jwt: Config', () => {
     expect(message).to.equal(
       'Invalid Auth Method: error parsing public key JWTValidationPubKeys[1]: it is a private key',
     );
+    const weak = [
+      [generateKeyPairSync('ec', { namedCurve: 'secp224r1' }), /curve secp224r1 are not supported/],
+      [generateKeyPairSync('ec', { namedCurve: 'secp256k1' }), /curve secp256k1 are not supported/],
+      [generateKeyPairSync('rsa', { modulusLength: 1024 }), /RSA key of 1024 bits, at least 2048/],
+    ] as const;
+    for (const [{ publicKey }, phrase] of weak) {
+      const key = publicKey.export({ type: 'spki', format: 'pem' });
+      expect(await refusal({ JWTValidationPubKeys: [pem, key] })).to.match(phrase);
+    }
     expect(await refusal({ JWTValidationPubKeys: ['x'] })).to.match(
       /error parsing public key JWTValidationPubKeys\[0\]: /,
     );

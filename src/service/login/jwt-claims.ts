@@ -66,7 +66,7 @@ export function judgeClaims(
   const found = [
     ...types,
     ...(isWrong(...TIMES) ? [] : timesAndIssuer(claims, config, nowMs)),
-    ...(isWrong('aud') ? [] : audience(claims, config.boundAudiences)),
+    ...(isWrong('aud') ? [] : audience(claims, config)),
     ...(mapped.ok ? [] : [{ check: 'claims', code: 'claims', reason: mapped.reason } as const]),
   ];
   const identity = mapped.ok ? mapped.identity : undefined;
@@ -148,11 +148,18 @@ function discovered(
   return faults;
 }
 
-function audience(claims: Claims, bound: readonly string[]): readonly ClaimFault[] {
+/**
+ * Checks the audience. With discovery a method may bind none: its issuer is known, and the tokens
+ * of OpenID Connect always have one.
+ */
+function audience(
+  claims: Claims,
+  { boundAudiences: bound, source }: JwtConfig,
+): readonly ClaimFault[] {
   const audiences = Object.hasOwn(claims, 'aud') ? [claims['aud']].flat() : [];
   const fault = (why: string): ClaimFault[] => [invalid('audience', 'audience', why)];
   if (bound.length === 0) {
-    return audiences.length > 0
+    return audiences.length > 0 && source.kind !== 'oidc'
       ? fault('audience claim found in JWT but no audiences are bound')
       : [];
   }

@@ -176,8 +176,20 @@ function readKey(pem: string, i: number): KeyObject {
   if (!['rsa', 'ec', 'ed25519'].includes(found.asymmetricKeyType ?? '')) {
     return fail(`keys of type ${found.asymmetricKeyType} are not supported`);
   }
+  const { namedCurve: curve, modulusLength: bits } = found.asymmetricKeyDetails ?? {};
+  if (curve !== undefined && !CURVES.includes(curve)) {
+    return fail(`keys on the curve ${curve} are not supported, only P-256, P-384 and P-521`);
+  }
+  if (bits !== undefined && bits < RSA_BITS_MIN) {
+    return fail(`an RSA key of ${bits} bits, at least ${RSA_BITS_MIN} are needed`);
+  }
   return found;
 }
+
+/** The curves of the algorithms ES256, ES384 and ES512. */
+const CURVES = ['prime256v1', 'secp384r1', 'secp521r1'];
+/** RFC 7518, section 3.3. */
+const RSA_BITS_MIN = 2048;
 
 function readMappings(
   reader: Reader,

@@ -35,6 +35,10 @@ export interface KeyCacheOptions {
 /** Issuers in the cache: far more than a cluster has methods in use. */
 const ENTRIES_MAX = 256;
 
+/** The namespace is part of it, because not every namespace may fetch from every source. */
+const idOf = ({ kind, text, ca }: Remote, namespace: string): string =>
+  JSON.stringify([namespace, kind, text, ca]);
+
 /** Caches the keys of issuers. */
 export class KeyCache {
   readonly #options: KeyCacheOptions;
@@ -46,8 +50,7 @@ export class KeyCache {
 
   /** Returns the keys of a source, from the cache if they are fresh. Rejects with FetchFault. */
   async of(source: Remote, namespace: string, nowMs: number): Promise<IssuerKeys> {
-    // The namespace is part of the id, because not every namespace may fetch from this source.
-    const id = JSON.stringify([namespace, source.kind, source.text, source.ca]);
+    const id = idOf(source, namespace);
     const cached = this.#entries.get(id);
     if (cached !== undefined && nowMs < cached.untilMs) return cached.keys;
     const keys = this.#open(source, namespace);
@@ -65,12 +68,13 @@ export class KeyCache {
   }
 
   /**
-   * Fetches everything that a login with this source needs, bypassing the cache. Rejects with
-   * FetchFault.
+   * Fetches everything that a login with this source needs, which replaces what is cached. Rejects
+   * with FetchFault, and leaves the cache then.
    */
   async check(source: Remote, namespace: string): Promise<void> {
     const { jwks } = await this.#open(source, namespace);
     await jwks.reload();
+    this.#entries.delete(idOf(source, namespace));
   }
 
   /** Returns why a method of a namespace may not use a source; undefined if it may. */
