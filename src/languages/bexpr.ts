@@ -23,8 +23,8 @@ type IntegerKind =
   | 'uint64';
 
 /**
- * The declared type of data. An absent member of a struct counts as the zero value of its type. A
- * null pointer has no value.
+ * The declared type of data. An absent member of a struct counts as the zero value of its type. No
+ * test holds of a null pointer, nor of what is behind it.
  */
 export type Shape =
   | { readonly kind: 'string' | 'bool' | 'float32' | 'float64' | IntegerKind }
@@ -140,7 +140,7 @@ function descend(match: Match, shape: Shape, depth: number): Node {
   const missing = ifMissing(match);
   if (shape.kind === 'pointer') {
     const inner = descend(match, shape.to, depth);
-    return (data, budget) => (data === null || data === undefined ? missing : inner(data, budget));
+    return (data, budget) => data !== null && data !== undefined && inner(data, budget);
   }
   const part = match.path[depth];
   if (part === undefined) return leaf(match, shape);
@@ -160,9 +160,12 @@ function descend(match: Match, shape: Shape, depth: number): Node {
     }
   }
   const wrong = match.path.slice(0, depth + 1).join('.');
-  const known = shape.kind === 'struct' ? Object.keys(shape.fields) : [];
+  const known = shape.kind === 'struct' ? selectable(shape.fields) : [];
   throw new CheckError(`Selector ${shown(wrong)} is not valid${didYouMean(part, known)}`, match.at);
 }
+
+const selectable = (fields: Readonly<Record<string, Shape>>): string[] =>
+  Object.keys(fields).filter((name) => fields[name]!.kind !== 'any (not filterable)');
 
 const isRecord = (shape: Shape): boolean =>
   shape.kind === 'struct' || (shape.kind === 'pointer' && shape.to.kind === 'struct');

@@ -32,6 +32,10 @@ export function parseDuration(text: string): ParsedDuration {
     ok: false,
     message: `${why} ${JSON.stringify(text)}: use a number with a unit, such as "10s" or "1h30m"`,
   });
+  const refuse = (why: string): ParsedDuration => ({
+    ok: false,
+    message: `invalid duration ${JSON.stringify(text)}: ${why}`,
+  });
   if (text.length > DURATION_LENGTH_MAX)
     return { ok: false, message: 'invalid duration: it is too long' };
   const negative = text.startsWith('-');
@@ -53,8 +57,11 @@ export function parseDuration(text: string): ParsedDuration {
     total += BigInt(whole === '' ? '0' : whole) * scale;
     if (fraction !== '') total += (BigInt(fraction) * scale) / 10n ** BigInt(fraction.length);
   }
-  if (total > NANOSECONDS_MAX) return fail('invalid duration');
-  return { ok: true, nanoseconds: (negative ? -1 : 1) * Number(total) + 0 };
+  if (total > NANOSECONDS_MAX) return refuse('the longest duration is "2562047h"');
+  const nanoseconds = (negative ? -1 : 1) * Number(total) + 0;
+  // Answers contain the number in decimal, which must be exact.
+  if (BigInt(String(Math.abs(nanoseconds))) === total) return { ok: true, nanoseconds };
+  return refuse('it has too many digits, use whole seconds');
 }
 
 /** Formats nanoseconds as Go does: `1m30s`, `1.5s`, `36h0m0s`, `1µs`, `0s`. */

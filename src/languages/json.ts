@@ -33,7 +33,7 @@ const BACKSLASH = 0x5c;
 /** Describes the character at an offset for a message. */
 function found(text: string, at: number): string {
   const point = text.codePointAt(at);
-  if (point === undefined) return 'the end of the body';
+  if (point === undefined) return 'EOF';
   if (point === 0x2f) return '"/" (JSON has no comments)';
   if (point === 0x27) return '"\'" (JSON strings take double quotes)';
   if (point === 0xfeff) return 'a byte-order mark (send UTF-8 without one)';

@@ -39,6 +39,33 @@ describe('kinds: selectors of filters', () => {
     });
   }
 
+  it('match nothing in an object that an entry lacks', () => {
+    const tests = [
+      'UpstreamConfig.Defaults.Protocol matches zzz',
+      'UpstreamConfig.Defaults.Protocol not matches zzz',
+      'UpstreamConfig.Overrides is empty',
+      'Destination.Port != 1',
+      'Destination.Port == 0',
+      'Destination.Addresses is empty',
+      'RateLimits.InstanceLevel.RequestsPerSecond != 0',
+    ];
+    for (const expression of tests) {
+      const compiled = compileExpression(expression, shape);
+      const entry = { Kind: 'service-defaults', Name: 'x' };
+      expect(compiled.ok && compiled.evaluate(entry), expression).to.equal(false);
+    }
+  });
+
+  it('suggest no field that cannot be selected', () => {
+    for (const [kind, path] of [
+      ['service-defaults', 'EnvoyExtensions.Arguments'],
+      ['proxy-defaults', 'Config'],
+    ] as const) {
+      const compiled = compileExpression(`${path} is empty`, shapeOf(kind));
+      expect(compiled.ok ? '' : compiled.problem.message).to.match(/is not valid$/);
+    }
+  });
+
   it('accept Kind and Name in every kind', () => {
     for (const kind of KINDS) {
       const compiled = compileExpression(`Kind == "${kind}" and Name == x`, shapeOf(kind));

@@ -15,6 +15,7 @@ describe('kinds: durations', () => {
     ['1\u03bcs', 1000],
     ['+2ms', 2e6],
     ['1m0.2s', 60.2e9],
+    ['2562047h', 9_223_369_200e9],
   ];
   for (const [text, nanoseconds] of read) {
     it(`reads ${text}`, () => expect(parseDuration(text)).to.deep.equal({ ok: true, nanoseconds }));
@@ -28,7 +29,10 @@ describe('kinds: durations', () => {
     ['.s', 'invalid duration ".s"'],
     ['-', 'invalid duration "-"'],
     ['1s ', 'unknown unit "s " in duration'],
-    ['9999999h', 'invalid duration'],
+    ['9999999h', 'invalid duration "9999999h": the longest duration is "2562047h"'],
+    // A number of JSON cannot hold these.
+    ['2562047h47m16.854775807s', 'it has too many digits'],
+    ['2502h0m0.000000001s', 'it has too many digits'],
     ['1'.repeat(100), 'it is too long'],
   ];
   for (const [text, message] of refused) {
