@@ -57,7 +57,8 @@ export const inlineCertificate = defineKind(
 
 /** Returns the first problem of a certificate and its key. */
 function pairProblem(certificatePem: string, keyPem: string): Problem | undefined {
-  const keyBlock = firstBlock(keyPem);
+  // OpenSSL puts the parameters of an EC key in front of it.
+  const keyBlock = firstBlock(keyPem.replace(PARAMETERS, ''));
   const key = keyBlock === undefined ? undefined : parsedKey(keyBlock.pem);
   if (keyBlock === undefined || key === undefined) {
     return problem('failed to parse private key PEM', 'PrivateKey');
@@ -83,6 +84,8 @@ function pairProblem(certificatePem: string, keyPem: string): Problem | undefine
     ? undefined
     : problem(`host ${JSON.stringify(host)} must be a valid DNS hostname`, 'Certificate');
 }
+
+const PARAMETERS = /^\s*-----BEGIN EC PARAMETERS-----[^-]*-----END EC PARAMETERS-----/;
 
 /** Returns the first PEM block of a text with its label, such as `CERTIFICATE`. */
 function firstBlock(pem: string): { label: string; pem: string } | undefined {

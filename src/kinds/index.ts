@@ -15,7 +15,7 @@ export function unknownKind(text: string, prefix = ''): Refusal {
     (a, b) => a.steps - b.steps,
   )[0];
   const hint =
-    near !== undefined && near.steps <= 4
+    near !== undefined && near.steps <= Math.min(4, text.length / 2)
       ? `Did you mean "${near.kind}"?`
       : `Known kinds: ${KINDS.join(', ')}.`;
   const why = ELSEWHERE.includes(text) ? ', a feature that this server does not have' : '';
@@ -64,7 +64,8 @@ export function* decodeInSteps(body: unknown, context: EntryContext): Generator<
   }
   if (problems.length === 0) problems.push(...targetProblems(entry));
   const [worst, ...rest] = problems;
-  return worst === undefined ? { ok: true, entry } : fail(refusalOf([worst, ...rest]));
+  if (worst === undefined) return { ok: true, entry };
+  return fail(refusalOf([{ ...worst, pointer: spelledAs(worst.pointer, body) }, ...rest]));
 }
 
 /**
@@ -93,6 +94,19 @@ function isSpelledAs(normal: unknown, stored: unknown): boolean {
   );
 }
 
+/** Returns a pointer to a normalised member with the spellings of the body. */
+function spelledAs(pointer: string, body: unknown): string {
+  let at = body;
+  return pointer.replaceAll(/[^/]+/g, (part) => {
+    const members = isObject(at) ? at : {};
+    const own = Object.hasOwn(members, part)
+      ? part
+      : Object.keys(members).find((key) => key.replaceAll('_', '') === part.toLowerCase());
+    at = Array.isArray(at) ? at[Number(part)] : members[own ?? part];
+    return own ?? part;
+  });
+}
+
 /** Returns the kind that a body names, or the refusal. */
 function kindOf(body: unknown): Kind | Refusal {
   const decoding = (what: string, pointer = ''): Refusal =>
@@ -109,7 +123,7 @@ function kindOf(body: unknown): Kind | Refusal {
   if (typeof kind !== 'string') {
     return decoding('Kind value in payload is not a string', `/${key}`);
   }
-  return isKind(kind) ? kind : unknownKind(kind, DECODING);
+  return isKind(kind) ? kind : { ...unknownKind(kind, DECODING), pointer: `/${key}` };
 }
 
 /** Returns the members that belong to the entry, without those that only answers have. */
@@ -120,7 +134,8 @@ function ownFields(
 ): Record<string, unknown> {
   const fields: Record<string, unknown> = Object.create(null);
   for (const key of Object.keys(body)) {
-    if (RESPONSE_ONLY.includes(key)) continue;
+    // "Kind" counts where both spellings are given.
+    if (RESPONSE_ONLY.includes(key) || (key === 'kind' && Object.hasOwn(body, 'Kind'))) continue;
     if (key !== 'Namespace') {
       fields[key] = body[key];
     } else if (![null, '', context.namespace, context.home].includes(body[key] as string | null)) {

@@ -230,12 +230,12 @@ function* listenerProblems(one: Listener, gateway: GatewayTls, ...path: Path): I
       yield say(`Service ${value.Name} cannot be added multiple times`, 'Services', j, 'Name');
     }
     names.add(value.Name);
-    yield* sdsProblems(value, one, gateway, ...path);
+    yield* sdsProblems(value, one, gateway, j, ...path);
     for (const [k, host] of (value.Hosts ?? []).entries()) {
       const where: Path = ['Services', j, 'Hosts', k];
       if (hosts.has(host)) yield say('Hosts must be unique within a specific listener', ...where);
       hosts.add(host);
-      yield* hostProblems(host, gateway.Enabled || one.TLS?.Enabled === true, ...path, ...where);
+      yield* hostProblems(host, gateway.Enabled, ...path, ...where);
     }
   }
 }
@@ -279,6 +279,7 @@ function* sdsProblems(
   value: Service,
   one: Listener,
   gateway: GatewayTls,
+  j: number,
   ...path: Path
 ): Iterable<Problem> {
   const outer = gateway.SDS ?? {};
@@ -286,6 +287,7 @@ function* sdsProblems(
   const own: Infer<typeof sds.fields> = value.TLS?.SDS ?? {};
   const on = `(listener on port ${one.Port})`;
   const place: Path = [...path, 'TLS', 'SDS'];
+  const ownPlace: Path = [...path, 'Services', j, 'TLS', 'SDS'];
   const clusterNeeded = 'TLS.SDS.ClusterName is required if CertResource is set';
   const resourceNeeded = 'TLS.SDS.CertResource is required if ClusterName is set';
   if (!clusterOfResource.holds(outer)) {
@@ -310,11 +312,11 @@ function* sdsProblems(
   if (!hostsOfCertificate.holds(value)) {
     yield problem(
       `A service specifying TLS.SDS.CertResource must have at least one item in Hosts ${who}`,
-      ...place,
+      ...ownPlace,
     );
   }
   if ((own.ClusterName ?? listenerCluster) === undefined) {
-    yield problem(`${clusterNeeded} ${who}`, ...place);
+    yield problem(`${clusterNeeded} ${who}`, ...ownPlace);
   }
 }
 

@@ -63,13 +63,16 @@ export const serviceSplitter = defineKind(
 /** A normalised `service-splitter` entry. */
 export type ServiceSplitter = Normal<typeof serviceSplitter.type>;
 
-/** Refuses equal destinations. Splits that change headers are never equal to another. */
+/**
+ * Refuses equal destinations. Splits that change headers are never equal to another. All lie in the
+ * namespace of the entry, and in the only partition.
+ */
 function* repeats(splits: readonly Split[], name: string): Iterable<Problem> {
   const seen = new Set<string>();
   for (const [i, one] of splits.entries()) {
     if (changesHeaders(one.RequestHeaders) || changesHeaders(one.ResponseHeaders)) continue;
     const { Service = name, ServiceSubset = '', Namespace = '', Partition = '' } = one;
-    const key = JSON.stringify([Service, ServiceSubset, Namespace, Partition]);
+    const key = JSON.stringify([Service.toLowerCase(), ServiceSubset]);
     if (seen.has(key)) {
       const quoted = (text: string): string => JSON.stringify(text);
       yield problem(

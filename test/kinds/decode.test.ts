@@ -1,4 +1,5 @@
 /** How a body becomes an entry, beyond the recorded table. */
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { definitionOf, KINDS, type Kind } from '../../src/kinds/definitions.js';
@@ -6,6 +7,10 @@ import { Report } from '../../src/kinds/problems.js';
 import { objectSchema } from '../../src/openapi/json-schema.js';
 import { decodeEntry } from './decode-entry.js';
 
+const rows = JSON.parse(readFileSync('test/tables/config-decode.json', 'utf8')) as {
+  readonly name: string;
+  readonly input: unknown;
+}[];
 const context = { namespace: 'default' };
 const decode = (body: unknown) => decodeEntry(body, context);
 const defaults = (more: object) => ({ Kind: 'service-defaults', Name: 'web', ...more });
@@ -96,6 +101,68 @@ describe('kinds: names of fields', () => {
     const why = refused(defaults({ UpstreamConfig: { Overrides: [{ Name: 'a', 'x/y': 1 }] } }));
     expect(why.message).to.contain('invalid config key "UpstreamConfig.Overrides[0].x/y"');
     expect(why.pointer).to.equal('/UpstreamConfig/Overrides/0/x~1y');
+  });
+
+  it('points at the member that is wrong, in the spelling of the body', () => {
+    const service = { Name: 'b', TLS: { SDS: { ClusterName: 'c', CertResource: 'r' } } };
+    const pointers: [object, string][] = [
+      [
+        { kind: 'service-resolver', name: 'x', load_balancer: { policy: 'zz' } },
+        '/load_balancer/policy',
+      ],
+      [
+        { Kind: 'service-resolver', Name: 'x', LoadBalancer: { Policy: 'zz' } },
+        '/LoadBalancer/Policy',
+      ],
+      [{ Kind: 'nothing', Name: 'x' }, '/Kind'],
+      [{ kind: 'nothing', name: 'x' }, '/kind'],
+      [
+        {
+          Kind: 'ingress-gateway',
+          Name: 'x',
+          Listeners: [{ Port: 1, Protocol: 'http', Services: [{ Name: 'a' }, service] }],
+        },
+        '/Listeners/0/Services/1/TLS/SDS',
+      ],
+    ];
+    for (const [body, pointer] of pointers) expect(refused(body).pointer).to.equal(pointer);
+  });
+
+  it('suggests a kind only for a text that is much like one', () => {
+    for (const Kind of ['', 'x', 'zz']) {
+      expect(refused({ Kind, Name: 'x' }).hint).to.contain('Known kinds');
+    }
+    expect(refused({ Kind: 'mash', Name: 'x' }).hint).to.equal('Did you mean "mesh"?');
+  });
+
+  it('takes any host for a listener with TLS of its own', () => {
+    const Services = [{ Name: 'a', Hosts: ['*'] }];
+    const gateway = (own: object, more: object = {}) => ({
+      Kind: 'ingress-gateway',
+      Name: 'x',
+      ...more,
+      Listeners: [{ Port: 1, Protocol: 'http', Services, ...own }],
+    });
+    expect(accepted(gateway({ TLS: { Enabled: true } }))).to.contain('"*"');
+    expect(refused(gateway({}, { TLS: { Enabled: true } })).message).to.contain(
+      "Host '*' is not allowed when TLS is enabled",
+    );
+  });
+
+  it('takes the key of a certificate with the parameters of its curve before it', () => {
+    const name = 'inline-certificate: minimal entry #1';
+    const input = rows.find((row) => row.name === name)?.input as { PrivateKey: string };
+    const parameters =
+      '-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n';
+    const PrivateKey = parameters + input.PrivateKey;
+    expect(accepted({ ...input, PrivateKey })).to.contain('EC PARAMETERS');
+    expect(refused({ ...input, PrivateKey: parameters }).message).to.equal(
+      'failed to parse private key PEM',
+    );
+  });
+
+  it('takes Kind, and ignores kind beside it', () => {
+    expect(accepted({ kind: 'x', Kind: 'mesh' })).to.equal(accepted({ Kind: 'mesh' }));
   });
 
   it('counts many errors without listing them all', () => {

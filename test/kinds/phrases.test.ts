@@ -210,6 +210,10 @@ const CASES: readonly (readonly [object, string])[] = [
     splitter({ Weight: 50 }, { Weight: 50, Service: 'n' }),
     'split destination occurs more than once: service="n"',
   ],
+  [
+    splitter({ Weight: 50 }, { Weight: 50, Service: 'N', Partition: 'default' }),
+    'split destination occurs more than once: service="N"',
+  ],
   [splitter({ Weight: 100, Namespace: 'other' }), 'stays within the namespace'],
   // ingress-gateway
   [{ Kind: 'ingress-gateway' }, 'object missing primary index'],
