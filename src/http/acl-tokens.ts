@@ -3,7 +3,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { reject } from '../errors.js';
 import { BOOTSTRAP, bootstrap } from '../service/bootstrap.js';
 import { decodeBody } from '../service/decode.js';
-import { readOwnToken } from '../service/token-reads.js';
+import { readOwnToken, refuseOwnToken } from '../service/token-reads.js';
 import { cloneToken, TOKEN_BODY } from '../service/tokens.js';
 import { mayWriteSomewhere } from '../service/writing.js';
 import { type AclParts, mustHave, writeOf } from './acl-common.js';
@@ -22,7 +22,8 @@ export function tokenRoutes(parts: AclParts): readonly DeclaredRoute[] {
       path: '/v1/acl/token/self',
       GET: async (request) => {
         const useCase = readOwnToken(request.caller.tokenKey);
-        request.answerRead(await service.read(request.caller, request.readOptions(), useCase));
+        const outcome = service.read(request.caller, request.readOptions(), useCase);
+        request.answerRead(await outcome.catch(refuseOwnToken));
       },
     },
     {

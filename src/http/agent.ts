@@ -45,7 +45,8 @@ export const agentRoutes = (parts: ClusterParts): readonly DeclaredRoute[] => [
     path: '/v1/agent/members',
     GET: async (request) => {
       const filter = filterOf(request.query('filter'));
-      request.answerValue(await agentMembers(parts, request, filter));
+      const { members, isFiltered } = await agentMembers(parts, request, filter);
+      request.answerFiltered(members, isFiltered);
     },
   },
   {

@@ -78,7 +78,10 @@ const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
 export function namespaceName(name: string, where: string): string {
   if (NAMESPACE.test(name)) return name.toLowerCase();
   if (name === '*')
-    reject('invalid', `Invalid ${where}: "*" names all namespaces, which only lists can show`);
+    reject(
+      'invalid',
+      `Invalid ${where}: "*" names all namespaces, which only lists of ACL objects can show`,
+    );
   const shown = JSON.stringify(name.slice(0, 80));
   const rule = 'whose name is a DNS label of at most 63 letters, digits and "-"';
   reject('invalid', `Invalid ${where}: ${shown} cannot be a namespace, ${rule}`);

@@ -109,6 +109,12 @@ export abstract class Responder {
     this.answerJson(JSON.stringify(value), status);
   }
 
+  answerFiltered(value: unknown, isFiltered: boolean): void {
+    const headers = this.#headersOf(contentTypes.json);
+    if (isFiltered) for (const name of this.front.names.filtered) headers.push(name, 'true');
+    this.#finish(200, headers, this.#rendered(JSON.stringify(value)));
+  }
+
   answerDocument({ text, etag }: Document): void {
     const { names } = this.front;
     const headers = ['ETag', etag, ...names.base, ...names.asked];

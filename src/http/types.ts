@@ -145,6 +145,8 @@ export interface ApiRequest {
   answerDocument(document: Document): void;
   /** Answers any value as JSON, without index headers. */
   answerValue(value: unknown, status?: number): void;
+  /** The same for a list, with a header if the caller may not read some of it. */
+  answerFiltered(value: unknown, isFiltered: boolean): void;
   /** Answers in pieces, with backpressure. `outcome` adds the index headers. */
   answerStream(
     pieces: Pieces,

@@ -69,7 +69,7 @@ function versionParts(version: string): readonly [string, string, string] {
   return [main, pre, metadata];
 }
 
-/** Returns the members that the caller may read and the filter keeps. */
+/** Returns the members that the caller may read and the filter keeps, and if there are others. */
 export async function agentMembers(
   parts: ClusterParts,
   { caller, timeoutMs }: Requester,
@@ -82,7 +82,10 @@ export async function agentMembers(
   // The leader knows which members respond. Without a leader, this node shows what it knows.
   const status = await node.leaderStatus(MEMBERS_MS).catch(() => node.status());
   const shown = status.peers.filter((peer) => authorizer.allowed('node', 'read', peer.name));
-  return shown.map((peer) => memberOf(parts, status, peer)).filter(matches);
+  return {
+    members: shown.map((peer) => memberOf(parts, status, peer)).filter(matches),
+    isFiltered: shown.length < status.peers.length,
+  };
 }
 
 /** Returns the metrics of this node in the text format of Prometheus. */

@@ -83,9 +83,12 @@ class BodyReport implements Report {
       sameLetters === undefined
         ? didYouMean(name, known)
         : `; did you mean ${JSON.stringify(sameLetters)}?`;
-    const what = `json: unknown field ${JSON.stringify(cut(name))}${hint}`;
+    const pointer = this.place;
+    const parent = pointer.slice(0, pointer.lastIndexOf('/'));
+    const where = parent === '' ? '' : ` at ${parent}`;
+    const what = `json: unknown field ${JSON.stringify(cut(name))}${where}${hint}`;
     return reject('invalid', `${this.#failure}: ${what}`, {
-      pointer: this.place,
+      pointer,
       hint: `known fields here: ${known.join(', ')}`,
     });
   }
@@ -100,8 +103,12 @@ function sentenceOf(fault: Fault): string {
       return `the ${what} has ${fault.count} ${fault.of}, at most ${fault.max} are allowed`;
     }
     case 'type': {
-      if (fault.expected.is === 'time') return `expected ${EXPECTED.time}`;
-      return `expected ${EXPECTED[fault.expected.is]}, not ${kindOf(fault.input)}`;
+      const { expected, input } = fault;
+      if (expected.is === 'time') return `expected ${EXPECTED.time}`;
+      if (expected.is === 'whole' && typeof input === 'number') {
+        return `expected a whole number from ${expected.min} to ${expected.max}`;
+      }
+      return `expected ${EXPECTED[expected.is]}, not ${kindOf(input)}`;
     }
   }
 }

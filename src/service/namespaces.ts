@@ -86,7 +86,7 @@ const mayManageSome = (service: Service, write: Omit<Write, 'ns'>, name: string 
     ? service.permit(write.caller, write.timeoutMs, (authorizer) =>
         authorizer.anywhere('namespace', 'write')
           ? undefined
-          : authorizer.denial('namespace', 'write', ''),
+          : authorizer.denial('namespace', 'write'),
       )
     : mayManage(service, write, name);
 

@@ -92,7 +92,8 @@ export function objectUseCases<F extends Fields>(
   hooks: ObjectHooks<F> = {},
 ): ObjectUseCases<Sent<F>> {
   const { idLabel, identity, nameKey, table } = definition;
-  const idOf = (id: string): string => (identity === 'Name' ? id : mustBeUuid(id, idLabel));
+  const idOf = (id: string): string =>
+    identity === 'Name' ? id : mustBeUuid(id, `${idLabel}: index error`);
 
   const readById = (view: View, ns: string, id: string, isWriter: () => boolean) => {
     const key = definition.key(ns, id);

@@ -15,9 +15,11 @@ export function mustRead(authorizer: Authorizer, ns: string): void {
 }
 
 /** Returns the UUID of a path or parameter in lower case. Throws ApiError 400. */
-export function mustBeUuid(id: string, what: string, words = 'UUID must be 36 characters'): string {
+export function mustBeUuid(id: string, what: string): string {
   if (isUuid(id)) return id.toLowerCase();
-  return reject('invalid', `${what}: ${words}, not ${JSON.stringify(id.slice(0, 64))}`);
+  const why = `${what}: UUID must be 36 characters`;
+  const shown = JSON.stringify(id.slice(0, 64));
+  return reject('invalid', `${why}, in hexadecimal with four hyphens, not ${shown}`);
 }
 
 /** Replaces a secret that the caller may not see. */

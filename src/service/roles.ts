@@ -17,7 +17,7 @@ export const roleUseCases = (service: Service) =>
     }),
     narrow({ policy }) {
       if (policy === undefined) return undefined;
-      const id = mustBeUuid(policy, 'policy');
+      const id = mustBeUuid(policy, 'policy: index error');
       return (view, ns) => {
         const linked = [...view.keys(keyOf('role-by-policy', id, ns, ''))].map(lastPart);
         const nameOf = (role: string): string => stored<Role>(view, keys.role(ns, role))!.Name;

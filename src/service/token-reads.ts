@@ -1,6 +1,6 @@
 /** Use cases that read tokens. Only callers who may write them see their secrets. */
 import { isUuid } from '../acl/names.js';
-import { reject } from '../errors.js';
+import { ApiError, reject } from '../errors.js';
 import { keys } from '../state/keys.js';
 import { keysBelow, lastPart, stored } from '../state/lists.js';
 import { isAlive, type Token, tokenBySecret } from '../state/tokens.js';
@@ -53,6 +53,12 @@ export const readOwnToken =
     const token = tokenKey === null ? undefined : tokenBySecret(view, tokenKey);
     return token === undefined ? notFound() : answerOf(view, token, true);
   };
+
+/** Throws why the own token cannot be read, in the words that clients look for. */
+export function refuseOwnToken(error: unknown): never {
+  if (error instanceof ApiError && error.refusal.code === 'acl_not_found') return notFound();
+  throw error;
+}
 
 function answerOf(view: View, token: Token, withSecret: boolean) {
   const links = new Links(view);
@@ -107,8 +113,9 @@ function candidateKeys(view: View, ns: string, selection: ListQuery): string[] {
   const { policy, role, authmethod, authmethodNs } = selection;
   const linked = (...prefix: string[]): string[] =>
     [...view.keys(keyOf(...prefix, ns, ''))].map((key) => keys.token(ns, lastPart(key)));
-  if (policy !== undefined) return linked('token-by-policy', mustBeUuid(policy, 'policy'));
-  if (role !== undefined) return linked('token-by-role', mustBeUuid(role, 'role'));
+  if (policy !== undefined)
+    return linked('token-by-policy', mustBeUuid(policy, 'policy: index error'));
+  if (role !== undefined) return linked('token-by-role', mustBeUuid(role, 'role: index error'));
   if (authmethod !== undefined) {
     return linked('token-by-method', authmethodNs ?? ns, authmethod.toLowerCase());
   }

@@ -45,7 +45,7 @@ const nodeIdentity = object({
   Datacenter: keep('The datacenter in which the rights hold.', text()),
 });
 const templatedPolicy = object({
-  TemplateID: keep('The ID of the template, if its name is not given.', text()),
+  TemplateID: keep('The ID of the template. It is checked, and not stored.', text()),
   TemplateName: keep('The name of the template, such as builtin/service.', text()),
   TemplateVariables: given(
     'The variables with which the template is filled in.',

@@ -331,8 +331,16 @@ describe('http: the cluster endpoints', () => {
     });
     expect(self.Member).to.include({ Name: 'n1', Addr: '127.0.0.1', Port: 831, Status: 1 });
     rights = new Set(['node:read:n2']);
-    const members = (await get('/v1/agent/members')).json;
-    expect(members.map((member: { Name: string }) => member.Name)).to.deep.equal(['n2']);
+    const filtered = 'x-service-results-filtered-by-acls';
+    const some = await get('/v1/agent/members');
+    const names = some.json.map((member: { Name: string }) => member.Name);
+    expect([names, some.headers[filtered]]).to.deep.equal([['n2'], 'true']);
+    rights = new Set(status.peers.map(({ name }) => `node:read:${name}`));
+    const all = await get('/v1/agent/members');
+    expect([all.json.length, all.headers[filtered]]).to.deep.equal([
+      status.peers.length,
+      undefined,
+    ]);
   });
 
   it('filters its members by the fields that they show', async () => {

@@ -108,11 +108,22 @@ describe('ACL endpoints', function () {
       ['PUT /acl/policy', { Name: 'x', Rules: 'servise "a" {}' }, 400, /did you mean/],
       ['PUT /namespace', { Name: 'A b' }, 400, /Invalid Namespace/],
       ['DELETE /namespace/default', undefined, 400, /not permitted/],
+      ['GET /acl/role/x', undefined, 400, /: index error: UUID must be 36 characters, .* not "x"/],
+      ['GET /acl/roles?policy=x', undefined, 400, /^policy: index error: UUID must be 36 char/],
+      ['GET /config/mesh?ns=*', undefined, 400, /which only lists of ACL objects can show/],
     ];
     for (const [call, body, status, message] of cases) {
       const reply = await ask(call, body);
       expect(reply, call).to.include({ status });
       expect(reply.text).to.match(message);
+    }
+  });
+
+  it('refuse the own token in the words that clients look for', async () => {
+    for (const secret of ['unknown', '']) {
+      const { status, text } = await ask('GET /acl/token/self', undefined, secret);
+      expect(status).to.equal(403);
+      expect(text).to.match(/^token does not exist: ACL not found/);
     }
   });
 

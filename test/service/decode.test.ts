@@ -62,7 +62,7 @@ describe('bodies', () => {
     });
     const nested = refusalOf({ Links: [{ ID: 'a' }, { Id: 'b' }] });
     expect(nested).to.deep.include({ pointer: '/Links/1/Id' });
-    expect(nested.message).to.match(/unknown field "Id"; did you mean "ID"/);
+    expect(nested.message).to.match(/unknown field "Id" at \/Links\/1; did you mean "ID"/);
     expect(refusalOf({ 'a/b~': 1 }).pointer).to.equal('/a~1b~0');
   });
 
