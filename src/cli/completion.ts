@@ -35,6 +35,22 @@ export interface Position {
   readonly options: Readonly<Record<string, string>>;
 }
 
+/**
+ * The scripts give candidates to the shell unquoted, and bash expands them at once: a name such as
+ * `$(reboot)`, which anybody with the right to write entries may choose, would run.
+ */
+const HARMLESS = /^[\p{L}\p{M}\p{N}_.,:@%+=/-]+$/u;
+
+/** Without the package bash-completion, bash lacks the function that splits the command line. */
+const BASH_SPLIT = `
+if ! declare -F _get_comp_words_by_ref >/dev/null; then
+    _get_comp_words_by_ref() {
+        words=("\${COMP_WORDS[@]}") cword=$COMP_CWORD
+        cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD - 1]}
+    }
+fi
+`;
+
 /** How long a server may take: a shell waits for it. */
 const ANSWER_MS = 500;
 
@@ -63,7 +79,9 @@ export function addCompletion(program: Command, cli: Cli): void {
     .action(async (words: readonly string[]) => {
       const position = positionOf(program, words);
       const found = await candidatesAt(cli, position);
-      const shown = (found ?? []).filter(({ value }) => value.startsWith(position.word));
+      const shown = (found ?? []).filter(
+        ({ value }) => value.startsWith(position.word) && HARMLESS.test(value),
+      );
       const lines = shown.map(({ value, what }) => `${oneLine(value)}\t${oneLine(what)}\n`);
       const directive = found === undefined ? DIRECTIVE.files : DIRECTIVE.none;
       cli.io.out.write(`${lines.join('')}:${directive}\n`);
@@ -83,7 +101,8 @@ async function scriptOf(shell: (typeof SHELLS)[number]): Promise<string> {
   } finally {
     console.log = log;
   }
-  return text;
+  // A shell that reads the script again must not stumble over its own constants.
+  return shell === 'bash' ? text.replaceAll(/^readonly /gm, '') + BASH_SPLIT : text;
 }
 
 /** Returns what the last of the words is. */

@@ -76,6 +76,14 @@ describe('completion', () => {
     ]);
   });
 
+  it('offers no name that a shell would run or split', async () => {
+    const hostile = ['$(reboot)', '`reboot`', '${IFS}', 'a;b', 'a b', "a'b", 'a\\b', '*', '~', ''];
+    const harmless = ['web-1.v2_b', 'team/ops', 'caf\u00e9', 'a:b@c'];
+    const names = [...hostile, ...harmless].map((Name) => ({ ID: Name, Name }));
+    user.env = { CONCLAVE_HTTP_ADDR: await fake.serve(json(names)) };
+    expect(await complete('config', 'read', 'mesh', '')).to.deep.equal([...harmless, ':4', '']);
+  });
+
   it('says nothing when no server answers', async () => {
     const silent = await fake.serve(() => {});
     for (const address of ['127.0.0.1:1', silent]) {
@@ -120,5 +128,20 @@ describe('completion', () => {
       if (error === undefined) expect(status, String(stderr)).to.equal(0);
     }
     expect(await user.run(['completion', 'tcsh'])).to.include({ code: 2 });
+  });
+
+  it('completes in a bash without helpers, which reads the script twice', async () => {
+    const file = join(user.home, 'twice.bash');
+    writeFileSync(file, await user.done(['completion', 'bash']));
+    const lines = [
+      `source ${file}; source ${file}`,
+      'compopt() { :; }',
+      'conclave() { printf "%s\\n" "$*" >&2; printf "policy\\tp\\nrole\\tr\\n:4\\n"; }',
+      'COMP_WORDS=(conclave acl ro) COMP_CWORD=2',
+      '__conclave_complete; echo "${COMPREPLY[*]}"',
+    ];
+    const bash = spawnSync('bash', ['--norc', '-c', lines.join('\n')], { encoding: 'utf8' });
+    if (bash.error !== undefined) return;
+    expect([bash.stdout, bash.stderr]).to.deep.equal(['role\n', '']);
   });
 });
