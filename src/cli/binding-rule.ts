@@ -1,6 +1,6 @@
 /** `acl binding-rule`. */
 import type { Command } from 'commander';
-import { type Cli, several } from './cli.js';
+import { type Call, type Cli, several } from './cli.js';
 import { pairsOf } from './links.js';
 import {
   addDelete,
@@ -115,10 +115,9 @@ export function addBindingRule(acl: Command, cli: Cli): Command {
     }),
   );
   addDelete(rule, cli, RULES);
-  addList(rule, cli, RULES, ({ method }: RuleOptions) => ({ authmethod: method })).option(
-    '--method <name>',
-    'list only those of this auth method',
-  );
+  addList(rule, cli, RULES, async ({ options }: Call<RuleOptions>) => ({
+    authmethod: options.method,
+  })).option('--method <name>', 'list only those of this auth method');
   return rule;
 }
 

@@ -207,14 +207,8 @@ function addValidate(config: Command, cli: Cli): void {
         // Commander gives a list for an argument with dots.
         for (const file of [files].flat() as string[])
           for (const entry of await documentsOf(file, await readInput(call.io, 'a file', file))) {
-            const found = await schemas.problemsOf(file, entry);
-            const ref = refOf(call.api.namespace, entry.value);
-            if (found === undefined)
-              call.print.note(
-                `${file}: ${ref}: there is no schema of its kind, so it is not judged`,
-              );
-            else judged += 1;
-            problems.push(...(found ?? []));
+            problems.push(...(await schemas.problemsOf(file, entry)));
+            judged += 1;
           }
         await report(call, problems, judged);
       }),

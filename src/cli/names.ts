@@ -98,6 +98,7 @@ const SOURCES: readonly (readonly [place: string, source: Source])[] = [
   ['--append-policy-name', of(POLICIES)],
   ['--default-policy-name', of(POLICIES)],
   ['--policy', of(POLICIES)],
+  ['--role', of(ROLES)],
   ['--role-name', of(ROLES)],
   ['--append-role-name', of(ROLES)],
   ['--default-role-name', of(ROLES)],

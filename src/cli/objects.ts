@@ -134,12 +134,20 @@ function columnsFor<T>({ options, api }: Call<{ meta?: boolean }>, shape: Shape<
 export const withWatch = (command: Command): Command =>
   command.option('--watch', 'go on, and print again after each change');
 
+/** Returns the ID of what an option names; undefined without the option. */
+export const idOf = async <T>(
+  call: Call<object>,
+  type: ObjectType<T>,
+  text: string | undefined,
+): Promise<string | undefined> =>
+  text === undefined || UUID.test(text) ? text : type.id(await find(call, type, text));
+
 /** Adds `list`. `query` returns the parameters of the request. */
 export function addList<T, O>(
   parent: Command,
   cli: Cli,
   type: ObjectType<T>,
-  query: (options: O) => Record<string, string | undefined> = () => ({}),
+  query: (call: Call<O>) => Promise<Record<string, string | undefined>> = async () => ({}),
 ): Command {
   const command = parent
     .command('list')
@@ -151,7 +159,7 @@ export function addList<T, O>(
     cli.action<O & WatchOptions & { filter?: string; meta?: boolean }>(async (call) => {
       const { filter, watch: goesOn } = call.options;
       const shape = columnsFor(call, type.shape);
-      const all = { path: type.listPath, query: { filter, ...query(call.options) } };
+      const all = { path: type.listPath, query: { filter, ...(await query(call)) } };
       // What the API answers at the path of a type is of this type.
       const show = async (items: unknown): Promise<void> =>
         call.print.list((items as T[]).map(type.hidden ?? ((item) => item)), shape);
@@ -200,7 +208,7 @@ export function addDelete<T>(parent: Command, cli: Cli, type: ObjectType<T>): Co
     .action(
       cli.action<OneOptions & { ifMatch?: number }>(async (call, argument) => {
         const item = await find(call, type, wanted(type, argument, call.options));
-        const headers = ifMatch(call.options.ifMatch);
+        const headers = matching(type, item, call.options.ifMatch);
         const answer = await call.api.ask('DELETE', pathOf(type, type.id(item)), { headers });
         if (answer.text.trim() === 'false')
           throw new Fault(`there is no ${type.noun} "${type.id(item)}"`, { code: 'not_found' });
@@ -209,9 +217,24 @@ export function addDelete<T>(parent: Command, cli: Cli, type: ObjectType<T>): Co
     );
 }
 
-/** Returns the header that makes a write depend on a version. */
-const ifMatch = (index: number | undefined): Record<string, string> =>
-  index === undefined ? {} : { 'If-Match': `"${index}"` };
+/**
+ * Returns the header that makes a write depend on a version. Servers may not know it for these
+ * objects, so the version that was just read is compared here too.
+ */
+function matching<T>(
+  type: ObjectType<T>,
+  held: T,
+  index: number | undefined,
+): Record<string, string> {
+  if (index === undefined) return {};
+  const { ModifyIndex: own } = held as { readonly ModifyIndex?: number };
+  if (own !== index) {
+    const what = `${type.noun} "${(type.name ?? type.id)(held)}"`;
+    const why = `the ${what} has ModifyIndex ${own}, not ${index}`;
+    throw new Fault(why, { code: 'precondition_failed' });
+  }
+  return { 'If-Match': `"${index}"` };
+}
 
 /** How often an update is done again if the object changes meanwhile. */
 const TRIES = 5;
@@ -228,7 +251,7 @@ export async function update<T extends { readonly ModifyIndex?: number }>(
 ): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     const held = await find(call, type, text);
-    const headers = ifMatch(call.options.ifMatch ?? held.ModifyIndex);
+    const headers = matching(type, held, call.options.ifMatch ?? held.ModifyIndex);
     const body = await changed(held);
     try {
       return (await call.api.ask('PUT', pathOf(type, type.id(held)), { body, headers })).json<T>();

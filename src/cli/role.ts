@@ -1,6 +1,6 @@
 /** `acl role`. */
 import type { Command } from 'commander';
-import { ROLES, type Role } from './acl-objects.js';
+import { POLICIES, ROLES, type Role } from './acl-objects.js';
 import type { Call, Cli } from './cli.js';
 import { type LinkOptions, linksOf, withLinks } from './holders.js';
 import { addedLinks } from './links.js';
@@ -8,6 +8,7 @@ import {
   addDelete,
   addList,
   addRead,
+  idOf,
   type OneOptions,
   update,
   wanted,
@@ -56,10 +57,9 @@ export function addRole(acl: Command, cli: Cli): void {
     }),
   );
   addDelete(role, cli, ROLES);
-  addList(role, cli, ROLES, ({ policy }: { policy?: string }) => ({ policy })).option(
-    '--policy <id>',
-    'list only roles that are linked to the policy of this ID',
-  );
+  addList(role, cli, ROLES, async (call: Call<{ policy?: string }>) => ({
+    policy: await idOf(call, POLICIES, call.options.policy),
+  })).option('--policy <policy>', 'list only roles that are linked to this policy');
 }
 
 const namesOf = ({ options: { name, description } }: Call<RoleOptions>): object => ({

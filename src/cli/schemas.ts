@@ -1,7 +1,9 @@
 /** Entries judged by the schemas of their kinds: those of the server, or of this program. */
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { closest, distance } from 'fastest-levenshtein';
+import { didYouMean } from '../languages/suggest.js';
 import type { Written } from './documents.js';
+import { KINDS } from './entries.js';
 import { Fault } from './fault.js';
 import type { Api } from './http.js';
 
@@ -28,7 +30,7 @@ export interface SchemaSource {
   readonly api: Api;
   /** Whether the server is not asked at all. */
   readonly offline?: boolean | undefined;
-  /** Called with each kind for which the server gives no schema. */
+  /** Called with each kind for which the server gives no schema, but this program has one. */
   readonly onMissing?: (kind: string) => void;
 }
 
@@ -42,15 +44,19 @@ export class Schemas {
   }
 
   /**
-   * Returns what is wrong with an entry; undefined if there is no schema for its kind.
+   * Returns what is wrong with an entry.
    */
-  async problemsOf(file: string, entry: Written): Promise<readonly Problem[] | undefined> {
-    const kind = entry.value['Kind'] ?? entry.value['kind'];
+  async problemsOf(file: string, entry: Written): Promise<readonly Problem[]> {
+    const key = Object.hasOwn(entry.value, 'Kind') ? 'Kind' : 'kind';
+    const kind = entry.value[key];
     if (typeof kind !== 'string')
       return [{ file, ...entry.placeOf([]), pointer: '/Kind', message: 'Kind is missing' }];
     if (!this.#known.has(kind)) this.#known.set(kind, this.#compile(kind));
     const validate = await this.#known.get(kind);
-    if (validate === undefined) return undefined;
+    if (validate === undefined) {
+      const message = `unknown kind "${kind}"${didYouMean(kind, KINDS)}`;
+      return [{ file, ...entry.placeOf([key]), pointer: `/${key}`, message }];
+    }
     if (validate(entry.value)) return [];
     const rules = new Map(ruleParts(validate.schema));
     const problems = (validate.errors ?? []).flatMap((error) => {
@@ -64,8 +70,12 @@ export class Schemas {
   }
 
   async #compile(kind: string): Promise<ValidateFunction | undefined> {
-    const schema = (await this.#asked(kind)) ?? (await ownSchema(kind));
-    if (schema === undefined) return undefined;
+    let schema = await this.#asked(kind);
+    if (schema === undefined) {
+      schema = await ownSchema(kind);
+      if (schema === undefined) return undefined;
+      if (this.#source.offline !== true) this.#source.onMissing?.(kind);
+    }
     const { Ajv2020 } = await import('ajv/dist/2020.js');
     return new Ajv2020({
       strict: false,
@@ -77,7 +87,7 @@ export class Schemas {
 
   /** Asks the server for a schema; undefined if it gives none. */
   async #asked(kind: string): Promise<object | undefined> {
-    const { api, offline, onMissing } = this.#source;
+    const { api, offline } = this.#source;
     if (offline === true) return undefined;
     try {
       return (await api.get(schemaPath(kind))).json<object>();
@@ -85,7 +95,6 @@ export class Schemas {
       const isUnknown =
         error instanceof Fault && /no_endpoint|not_found/.test(error.details.code ?? '');
       if (!isUnknown) throw error;
-      onMissing?.(kind);
       return undefined;
     }
   }

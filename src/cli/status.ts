@@ -40,7 +40,7 @@ export function addStatus(program: Command, cli: Cli): void {
     .command('health')
     .description('say whether a node would serve a request, for probes; needs no token')
     .option('--live', 'only whether the process answers')
-    .option('--cluster', 'whether all members are healthy; needs operator:read')
+    .option('--cluster', 'whether all members are healthy; needs operator:read and agent:read')
     .option('--wait', 'wait until it is so, for as long as --timeout')
     .addHelpText('after', '\nExits with 1 if not.')
     .action(cli.action<HealthOptions>(showHealth));

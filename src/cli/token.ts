@@ -1,6 +1,6 @@
 /** `acl token`. */
 import type { Command } from 'commander';
-import { TOKENS, type Token } from './acl-objects.js';
+import { POLICIES, ROLES, TOKENS, type Token } from './acl-objects.js';
 import { type Call, type Cli, refusedSecret, several } from './cli.js';
 import { misused } from './fault.js';
 import { readInput } from './files.js';
@@ -11,6 +11,7 @@ import {
   addList,
   addRead,
   find,
+  idOf,
   type OneOptions,
   pathOf,
   update,
@@ -41,13 +42,13 @@ export function addToken(acl: Command, cli: Cli): void {
   addUpdate(token, cli);
   addClone(token, cli);
   withAccessor(addDelete(token, cli, TOKENS));
-  addList(token, cli, TOKENS, ({ policy, role, authMethod }: Record<string, string>) => ({
-    policy,
-    role,
-    authmethod: authMethod,
+  addList(token, cli, TOKENS, async (call: Call<Record<string, string>>) => ({
+    policy: await idOf(call, POLICIES, call.options['policy']),
+    role: await idOf(call, ROLES, call.options['role']),
+    authmethod: call.options['authMethod'],
   }))
-    .option('--policy <id>', 'list only tokens that are linked to the policy of this ID')
-    .option('--role <id>', 'list only tokens that are linked to the role of this ID')
+    .option('--policy <policy>', 'list only tokens that are linked to this policy')
+    .option('--role <role>', 'list only tokens that are linked to this role')
     .option('--auth-method <name>', 'list only tokens of logins by this method');
 }
 

@@ -63,6 +63,18 @@ describe('policies, roles and tokens by the command line', function () {
       Description: 'for ops',
       Rules: 'acl = "read"',
     });
+    const stale = ['--if-match', '1'];
+    for (const args of [
+      ['update', 'operators', '--description', 'y', ...stale],
+      ['delete', 'operators', ...stale],
+    ]) {
+      const { code, err } = await user.run(['acl', 'policy', ...args]);
+      expect([code, err]).to.satisfy(
+        ([, text]: [number, string]) =>
+          code === 1 &&
+          /^conclave: the policy "operators" has ModifyIndex \d+, not 1 \(pre/.test(text),
+      );
+    }
     await user.done(['acl', 'policy', 'update', 'operators', '--no-merge', '--description', 'x']);
     expect(await user.json(['acl', 'policy', 'read', 'operators'])).to.include({ Rules: '' });
     expect(await user.done(['acl', 'policy', 'list', '-o', 'name'])).to.include(
@@ -122,6 +134,8 @@ describe('policies, roles and tokens by the command line', function () {
     const changed = await user.json<{ Policies: unknown[] }>(['acl', 'token', 'read', accessor]);
     expect(changed).to.include({ Description: 'ci', SecretID: '<hidden>' });
     expect(changed.Policies).to.have.length(1);
+    const linked = ['acl', 'token', 'list', '-o', 'name', '--role', 'r1'];
+    expect(await user.done(linked)).to.equal(`token/${accessor}\n`);
     const clone = await user.json<{ SecretID: string; AccessorID: string }>([
       ...['acl', 'token', 'clone', '-accessor-id', accessor, '-description', 'copy'],
     ]);

@@ -290,9 +290,12 @@ describe('config validate', () => {
       `${path}:7:36: ${http}/Methods: GET is there at most once`,
       '',
     ]);
-    writeFileSync(path, 'Kind: nothing\n');
+    writeFileSync(path, 'Name: web\nkind: service-default\n');
     const unknown = await user.run(offline);
-    expect(unknown.err).to.include('there is no schema of its kind, so it is not judged');
+    expect([unknown.code, unknown.out]).to.deep.equal([
+      1,
+      `${path}:2:7: /kind: unknown kind "service-default"; did you mean "service-defaults"?\n`,
+    ]);
     expect(fake.seen).to.deep.equal([]);
   });
 });
