@@ -31,12 +31,14 @@ const writes: readonly Mutation[] = [
     ),
     'power',
   ),
+  // The position is written with the next state. If it is written right after the drop, a power cut
+  // must strike within that write: the property of storage/log-crash finds it, some worlds do not.
   real(
     one(
       'segments dropped before the position of the snapshot is durable',
       'storage/log.js',
       'this.#add([stateDraft(this.#log, this.#last())], drop, {});',
-      'this.#writer.drop(meta.index); this.#add([stateDraft(this.#log, this.#last())], drop, {});',
+      'drop();',
     ),
     'power',
   ),
