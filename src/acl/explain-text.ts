@@ -56,7 +56,11 @@ function placeText(path: Path, line: number | null): string {
   return ` in ${what}, line ${line}${byRole}${byDefault}`;
 }
 
-function withoutRule({ resource, access }: Asked, { reason }: Why, anonymous: boolean): string {
+function withoutRule(
+  { resource, access }: Asked,
+  { allow, reason }: Why,
+  anonymous: boolean,
+): string {
   if (reason === 'never_by_default') {
     if (!anonymous || resource === 'acl')
       return ': no rule speaks about it, and acl is never given by default';
@@ -65,6 +69,7 @@ function withoutRule({ resource, access }: Asked, { reason }: Why, anonymous: bo
       : ': no rule speaks about it, and the anonymous token gets no operator by default';
   }
   if (reason !== 'operator_or_any') return ' by the default policy: no rule speaks about it';
+  if (allow) return ' by the default policy: no rule speaks about the namespace';
   const any = access === 'read' ? ' and any right in it' : '';
   return `: no rule speaks about the namespace, and the token lacks operator:${access}${any}`;
 }

@@ -18,6 +18,7 @@ import type { ApiRequest, DeclaredRoute } from './types.js';
 export const operatorRoutes = (parts: ClusterParts): readonly DeclaredRoute[] => [
   {
     path: '/v1/operator/level',
+    isNew: true,
     GET: async (request) => request.answerValue(await clusterLevel(parts, clusterRead(request))),
   },
   {

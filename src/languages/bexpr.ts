@@ -7,7 +7,7 @@ import { RE2JS, RE2JSSyntaxException } from 're2js';
 import { parse } from './bexpr.peggy.js';
 import { booleanOf, durationNs, floatOf, integerOf } from './numbers.js';
 import { searcher } from './search.js';
-import { didYouMean } from './suggest.js';
+import { nearestOf } from './suggest.js';
 import { type Problem, positionAt, runGrammar } from './syntax.js';
 
 type IntegerKind =
@@ -159,9 +159,11 @@ function descend(match: Match, shape: Shape, depth: number): Node {
       return (data, budget) => inner(hasOwn(data, part) ? data[part] : undefined, budget);
     }
   }
-  const wrong = match.path.slice(0, depth + 1).join('.');
-  const known = shape.kind === 'struct' ? selectable(shape.fields) : [];
-  throw new CheckError(`Selector ${shown(wrong)} is not valid${didYouMean(part, known)}`, match.at);
+  const before = match.path.slice(0, depth);
+  const selector = (name: string): string => [...before, name].join('.');
+  const near = shape.kind === 'struct' ? nearestOf(part, selectable(shape.fields)) : undefined;
+  const hint = near === undefined ? '' : `; did you mean "${selector(near)}"?`;
+  throw new CheckError(`Selector ${shown(selector(part))} is not valid${hint}`, match.at);
 }
 
 const selectable = (fields: Readonly<Record<string, Shape>>): string[] =>

@@ -124,6 +124,7 @@ export const OPERATOR_OPERATIONS = {
           content: { schema: { type: 'boolean' } },
         },
       },
+      refuses: [412],
       rights: ['operator:write'],
     },
   },

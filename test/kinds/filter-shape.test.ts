@@ -56,6 +56,13 @@ describe('kinds: selectors of filters', () => {
     }
   });
 
+  it('suggest a field with the selector that leads to it', () => {
+    const compiled = compileExpression('Destination.Prt == 1', shape);
+    expect(compiled.ok ? '' : compiled.problem.message).to.equal(
+      'Selector "Destination.Prt" is not valid; did you mean "Destination.Port"?',
+    );
+  });
+
   it('suggest no field that cannot be selected', () => {
     for (const [kind, path] of [
       ['service-defaults', 'EnvoyExtensions.Arguments'],

@@ -211,6 +211,14 @@ describe('POST /v1/acl/authorize/explain', () => {
       [false, 'never_by_default', undefined],
       [false, 'never_by_default', undefined],
     ]);
+    const namespace = { Draft: { Rules: '' }, Requests: questions(['namespace', 'write', 'x']) };
+    const [given] = (await other.must(EXPLAIN, namespace)).Results as Explanation[];
+    expect(given).to.include({
+      Allow: true,
+      Text:
+        'namespace:write on "x" is allowed by the default policy: ' +
+        'no rule speaks about the namespace',
+    });
     await other.close();
   });
 
