@@ -178,15 +178,25 @@ async function proposeChange(
     return await propose(service, write, command);
   } catch (error) {
     if (!(error instanceof ApiError) || error.refusal.code !== 'conflict') throw error;
+    const { view } = service;
     const authorizer = service.authorize(write.caller);
     const { kind, name, ns } = command;
-    if (kind === 'jwt-provider') {
-      throw new ApiError(providerInUse(name, readableIntention(service.view, authorizer, name)));
+    if (kind === 'jwt-provider' && command.type === 'config.delete') {
+      throw new ApiError(providerInUse(name, readableIntention(view, authorizer, name)));
     }
     const conflict = conflictWith(error.refusal);
     if (conflict === undefined) throw error;
-    if (denialOf(authorizer, 'get', conflict.entry, ns) === undefined) throw error;
-    throw new ApiError(conflict.unnamed);
+    const { entry, unnamed } = conflict;
+    // An entry of the cluster can conflict with one of any namespace.
+    const places = isClusterWide(kind)
+      ? [...allNamespaces(view)].filter(
+          (each) => view.get(keys.config(each, entry.kind, entry.name)) !== undefined,
+        )
+      : [ns];
+    const isHidden =
+      places.length === 0 ||
+      places.some((each) => denialOf(authorizer, 'get', entry, each) !== undefined);
+    throw isHidden ? new ApiError(unnamed) : error;
   }
 }
 

@@ -328,6 +328,26 @@ describe('kinds: permissions outside the table', () => {
     }
   });
 
+  it('a change of the whole cluster names no entry of a namespace that is closed', async () => {
+    await client.must('PUT', '/v1/namespace', { Name: 'closed' });
+    const proxies = (protocol: string) => ({ Kind: 'proxy-defaults', Config: { protocol } });
+    await client.must('PUT', '/v1/config', proxies('http'));
+    const hidden = { Kind: 'service-router', Name: 'hidden' };
+    await client.must('PUT', '/v1/config?ns=closed', hidden);
+    const open = 'mesh = "write" service_prefix "" { policy = "read" }';
+    const conflictFor = async (rules: string): Promise<string> => {
+      const secret = await tokenWith(rules);
+      const reply = await client.call('PUT', '/v1/config', proxies('tcp'), secret);
+      expect(reply.status).to.equal(409);
+      return reply.text;
+    };
+    expect(await conflictFor(open))
+      .to.contain('may not read')
+      .and.not.contain('hidden');
+    const both = `${open} namespace "closed" { service "hidden" { policy = "read" } }`;
+    expect(await conflictFor(both)).to.contain('service-router "hidden"');
+  });
+
   it('an unknown token is refused everywhere', async () => {
     for (const operation of ['apply', 'get', 'list', 'delete'] as const) {
       const { status, text } = await attempt(own.client, operation, 'mesh', 'no-such-secret');
