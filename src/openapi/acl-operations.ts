@@ -1,6 +1,6 @@
 /** The operations on tokens besides those of all ACL objects, logins, explanations and lint. */
 
-import { bodyOf, given, text } from '../languages/fields.js';
+import { given, text } from '../languages/fields.js';
 import { AUTHORIZE } from '../service/authorize.js';
 import { LOGIN_EXPLAIN } from '../service/explain/login.js';
 import { EXPLAIN } from '../service/explain/questions.js';
@@ -24,10 +24,10 @@ import { BLOCKING } from './common.js';
 import type { Operations } from './types.js';
 
 /** Lint also judges a rule whose BindType is missing or unknown. */
-const LINTED_RULE = bodyOf({
+const LINTED_RULE = {
   ...RULE_LINT.fields,
   BindType: given(RULE_LINT.fields.BindType.says, text()),
-});
+};
 
 const TOKEN = { says: 'The token.', content: { ref: 'Token' } } as const;
 
@@ -135,7 +135,7 @@ export const EXPLAIN_OPERATIONS = {
       tag: 'explain',
       says: 'Lints rules, or a stored policy.',
       does: 'read',
-      body: { content: { type: POLICY_LINT } },
+      body: { content: { members: POLICY_LINT.fields } },
       answers: { 200: { says: 'What lint finds.', content: { type: LINT }, headers: index } },
       refuses: [404, 413],
       rights: ['acl:read'],
@@ -147,7 +147,7 @@ export const EXPLAIN_OPERATIONS = {
       tag: 'explain',
       says: 'Lints a binding rule, or a stored one.',
       does: 'read',
-      body: { content: { type: LINTED_RULE } },
+      body: { content: { members: LINTED_RULE } },
       answers: { 200: { says: 'What lint finds.', content: { type: LINT }, headers: index } },
       refuses: [404, 413],
       rights: ['acl:read'],
@@ -206,7 +206,7 @@ export const EXPLAIN_OPERATIONS = {
       tag: 'explain',
       says: 'Explains what a token, or a draft of one, may do.',
       does: 'read',
-      body: { content: { type: EXPLAIN } },
+      body: { content: { members: EXPLAIN.fields } },
       answers: { 200: { says: 'The reasons.', content: { type: EXPLAINED }, headers: index } },
       refuses: [404, 413],
       rights: ['acl:read'],
@@ -218,7 +218,7 @@ export const EXPLAIN_OPERATIONS = {
       tag: 'explain',
       says: 'Finds the tokens that are allowed something.',
       does: 'read',
-      body: { content: { type: WHO_CAN } },
+      body: { content: { members: WHO_CAN.fields } },
       answers: { 200: { says: 'The tokens by groups.', content: { type: WHO }, headers: index } },
       refuses: [413],
       rights: ['acl:read'],
@@ -230,7 +230,7 @@ export const EXPLAIN_OPERATIONS = {
       tag: 'explain',
       says: 'Explains what a login comes to. Nothing is written.',
       does: 'read',
-      body: { content: { type: LOGIN_EXPLAIN } },
+      body: { content: { members: LOGIN_EXPLAIN.fields } },
       answers: { 200: { says: 'The login.', content: { type: LOGIN_EXPLAINED }, headers: index } },
       refuses: [404, 413],
       rights: ['acl:read'],

@@ -1,6 +1,13 @@
 /** The OpenAPI document (3.1), made from the operations and the declarations of fields. */
 import { components } from './components.js';
-import { below, type Form, type JsonSchema, schemaOf } from './json-schema.js';
+import {
+  below,
+  type Form,
+  type JsonSchema,
+  objectSchema,
+  PARTITION,
+  schemaOf,
+} from './json-schema.js';
 import { allOperations } from './operations.js';
 import { COMMON, CONSISTENCY, PATH, QUERY } from './parameters.js';
 import { type Answer, type Body, type Content, type Operation, TAGS } from './types.js';
@@ -170,7 +177,9 @@ function bodyOf({ content, media = 'application/json', optional }: Body, operati
 
 function contentSchema(content: Content, form: Form): JsonSchema {
   if ('ref' in content) return { $ref: `#/components/schemas/${content.ref}` };
-  return 'schema' in content ? content.schema : schemaOf(content.type, form);
+  if ('schema' in content) return content.schema;
+  if ('type' in content) return schemaOf(content.type, form);
+  return objectSchema({ fields: content.members }, form, { Partition: PARTITION });
 }
 
 function responsesOf({ answers, body, does, refuses = [] }: Operation): Tree {

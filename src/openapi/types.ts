@@ -1,5 +1,5 @@
 /** What is declared about an endpoint: see operations.ts. */
-import type { Type } from '../languages/fields.js';
+import type { Fields, Type } from '../languages/fields.js';
 import type { JsonSchema } from './json-schema.js';
 import type { QueryName } from './parameters.js';
 
@@ -21,10 +21,14 @@ export const TAGS = {
 export interface Named {
   readonly ref: string;
 }
-/** What a body or an answer holds: a component, a declaration, or a schema. */
+/**
+ * What a body or an answer holds: a component, a declaration, the members of a body that may name a
+ * partition beside them, or a schema.
+ */
 export type Content =
   | Named
   | { readonly type: Type<unknown, unknown> }
+  | { readonly members: Fields }
   | { readonly schema: JsonSchema };
 
 /** The headers of an answer beside those of all answers. */

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { Explanation } from '../../src/acl/explain.js';
+import { signer } from '../login/signers.js';
 import { Client } from './client.js';
 import { MANAGEMENT_SECRET, Solo } from './solo.js';
 
@@ -38,6 +39,24 @@ describe('POST /v1/acl/authorize/explain', () => {
   }
   /** A draft with these rules. */
   const draft = (Rules: string) => ({ Draft: { Rules } });
+
+  it('takes the partition default, as all bodies do, and no other', async () => {
+    const Config = { JWTValidationPubKeys: [(await signer('EdDSA')).pem] };
+    await client.must('PUT /acl/auth-method', { Name: 'm', Type: 'jwt', Config });
+    const bodies: [string, object][] = [
+      [EXPLAIN, { Requests: questions(['service', 'read', 'web']) }],
+      ['POST /acl/who-can', { Resource: 'service', Access: 'read', Segment: 'web' }],
+      ['POST /acl/login/explain', { AuthMethod: 'm', Claims: { name: 'web' } }],
+      ['POST /acl/policy/lint', { Rules: '' }],
+      ['POST /acl/binding-rule/lint', { AuthMethod: 'm', BindType: 'role', BindName: 'x' }],
+    ];
+    for (const [call, body] of bodies) {
+      await client.must(call, { ...body, Partition: 'default' });
+      const other = await client.ask(call, { ...body, Partition: 'other' });
+      expect(other.status, call).to.equal(400);
+      expect(other.text).to.include('/Partition');
+    }
+  });
 
   it('shows the rule that decides, who says it, and the rules that do not', async () => {
     await policy('all', 'service_prefix "" { policy = "write" }');
