@@ -173,6 +173,7 @@ describe('POST /v1/acl/login/explain', () => {
     const odd = await explain(await withToken({ name: { a: 1 } }));
     expect([odd.ReasonCode, odd.TokenNamespace]).to.deep.equal(['claims', null]);
     expect(results(odd)).to.include('claims failed');
+    expect(odd.Missing).to.deep.equal({ Values: ['mail'], Lists: ['teams'] });
   });
 
   it('judges claims that nobody signed as far as they go', async () => {

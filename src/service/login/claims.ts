@@ -80,6 +80,10 @@ export function mapClaims(claims: Claims, { values, lists }: ClaimMappings): Map
   return { ok: true, identity: { selectable, variables } };
 }
 
+/** Whether the claims hold a value, other than null, where a key of a mapping leads. */
+export const hasClaim = (claims: Claims, key: string): boolean =>
+  (claimAt(claims, key) ?? null) !== null;
+
 function claimAt(claims: Claims, key: string): unknown {
   if (!key.startsWith('/')) return Object.hasOwn(claims, key) ? claims[key] : undefined;
   let found: unknown = claims;

@@ -1,5 +1,5 @@
 /** What the checks of a JWT find, for explanations. */
-import type { ClaimMappings, Claims } from './claims.js';
+import { type ClaimMappings, type Claims, hasClaim } from './claims.js';
 import { type ClaimFault, type JudgedClaims, judgeClaims } from './jwt-claims.js';
 import type { JwtConfig } from './jwt-config.js';
 import { CHECKS, type Check, type CheckName, type Examined, type LoginFault } from './types.js';
@@ -50,7 +50,7 @@ export function examined(claims: Claims, config: JwtConfig, found: Found): Exami
     known: identity && { identity, subject },
     values: value,
     lists: list,
-    missing: missingOf(config.mappings, value, list),
+    missing: missingOf(config.mappings, claims),
     unmapped: unmappedOf(config.mappings, claims),
   };
 }
@@ -75,15 +75,14 @@ function checkOf(
     : { Name, Result: 'failed', Detail: fault.reason };
 }
 
-function missingOf(
-  { values, lists }: ClaimMappings,
-  value: object,
-  list: object,
-): Examined['missing'] {
-  return {
-    Values: [...values.values()].filter((name) => !Object.hasOwn(value, name)),
-    Lists: [...lists.values()].filter((name) => !Object.hasOwn(list, name)),
+function missingOf({ values, lists }: ClaimMappings, claims: Claims): Examined['missing'] {
+  const of = (mapping: ReadonlyMap<string, string>): readonly string[] => {
+    const found = new Set(
+      [...mapping].flatMap(([key, name]) => (hasClaim(claims, key) ? name : [])),
+    );
+    return [...mapping.values()].filter((name) => !found.has(name));
   };
+  return { Values: of(values), Lists: of(lists) };
 }
 
 function unmappedOf({ values, lists }: ClaimMappings, claims: Claims): readonly string[] {
