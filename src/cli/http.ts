@@ -71,6 +71,13 @@ class NoAnswer extends Error {
   }
 }
 
+/** Why a request ends that takes longer than it may. */
+class NoAnswerInTime extends Error {
+  constructor(timeoutMs: number) {
+    super(`no answer within ${timeoutMs / 1000} s`);
+  }
+}
+
 interface Sent {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -224,9 +231,7 @@ export class Api {
         else wasSent = true;
       });
       if (timeoutMs !== undefined)
-        asked.setTimeout(timeoutMs, () =>
-          asked.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)),
-        );
+        asked.setTimeout(timeoutMs, () => asked.destroy(new NoAnswerInTime(timeoutMs)));
       if (typeof body === 'object') pipeline(body, asked).catch(fail);
       else asked.end(body);
     });
@@ -325,9 +330,11 @@ const CERTIFICATE_HINT =
 /** Returns what to do about a connection that could not be made. */
 function connectionHint(
   url: URL,
-  { code, message }: NodeJS.ErrnoException,
+  reason: NodeJS.ErrnoException,
   wasSent: boolean,
 ): string | undefined {
+  if (reason instanceof NoAnswerInTime) return '--timeout gives the server more time';
+  const { code, message } = reason;
   if (code === 'ECONNREFUSED')
     return 'is a node running there? --http-addr or CONCLAVE_HTTP_ADDR names another address';
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')

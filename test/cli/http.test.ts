@@ -185,6 +185,15 @@ describe('requests of the client', () => {
     expect((await list(address)).err).to.include(`it may speak https: try https://${address}`);
   });
 
+  it('hints at the timeout where a server is silent', async () => {
+    const address = await serve(() => {});
+    const { code, err } = await list(address, {}, ['--timeout', '1s']);
+    expect({ code, err }).to.deep.equal({
+      code: 1,
+      err: `conclave: http://${address} does not answer: no answer within 1 s (unreachable)\n  --timeout gives the server more time\n`,
+    });
+  });
+
   it('ends with 130 when it is interrupted', async () => {
     const controller = new AbortController();
     const address = await serve(() => controller.abort());
