@@ -37,7 +37,7 @@ describePages('many tokens in the web UI', 1, (stage) => {
     await number.fill('1000');
     await button(page, 'Go').click();
     await page.getByText('The list has fewer pages').waitFor();
-    await page.getByText('10,002 in all').waitFor();
+    await page.getByText('10,002 in total').waitFor();
     await button(page, 'Previous').click();
     await page.getByText('10,001 to 10,002 of 10,002').waitFor();
     expect(faults).to.deep.equal([]);
@@ -47,10 +47,10 @@ describePages('many tokens in the web UI', 1, (stage) => {
     const { page } = await stage.visit('/tokens');
     const filter = page.getByRole('searchbox', { name: 'Filter' });
     await filter.fill('t-777');
-    await page.getByText('11 in all').waitFor();
+    await page.getByText('11 in total').waitFor();
     expect(page.url()).to.include('filter=t-777');
     await filter.fill('Description == "t-7"');
-    await page.getByText('1 in all').waitFor();
+    await page.getByText('1 in total').waitFor();
     await filter.fill('Descriptio == "t-7"');
     await page.getByRole('alert').getByText('Description').waitFor();
   });
@@ -67,8 +67,8 @@ describePages('many tokens in the web UI', 1, (stage) => {
       await route.continue();
     });
     await button(page, 'Next').click();
-    await page.getByRole('progressbar', { name: 'Reading the list' }).waitFor();
-    await page.getByRole('status').getByText('Reading the list').waitFor();
+    await page.getByRole('progressbar', { name: 'Loading the list' }).waitFor();
+    await page.getByRole('status').getByText('Loading the list').waitFor();
     expect(await violations(page)).to.deep.equal([]);
     const filter = page.getByRole('searchbox', { name: 'Filter' });
     await filter.pressSequentially('t-12');

@@ -86,7 +86,7 @@ describePages('objects in the web UI', 1, (stage) => {
     expect(await description.inputValue()).to.equal('mine');
     await alert.getByRole('button', { name: 'Go on from theirs' }).click();
     expect(await description.inputValue()).to.equal('theirs');
-    await page.getByText('What you had typed').waitFor();
+    await page.getByText('Your text, to compare').waitFor();
     await page.getByText('mine').waitFor();
     await description.fill('mine');
     await stage.api('PUT', `/v1/acl/role/${role.ID}`, theirs);
@@ -130,7 +130,7 @@ describePages('objects in the web UI', 1, (stage) => {
     const before = await description.inputValue();
     await description.fill('not saved');
     await page.reload();
-    await page.getByText('what you had typed and not saved').waitFor();
+    await page.getByText('unsaved changes have been restored').waitFor();
     expect(await description.inputValue()).to.equal('not saved');
     await button(page, 'Discard draft').click();
     await page.waitForFunction(`!document.body.textContent.includes('and not saved')`);

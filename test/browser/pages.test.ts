@@ -108,7 +108,7 @@ describePages('the pages of the web UI', 1, (stage) => {
     await page.getByRole('table', { name: 'Roles' }).waitFor();
     await stage.api('DELETE', `/v1/acl/token/${made.AccessorID}`);
     await page.getByRole('link', { name: 'Policies', exact: true }).click();
-    await page.getByRole('alert').getByText('does not exist any more').waitFor();
+    await page.getByRole('alert').getByText('no longer exists').waitFor();
     await page.getByRole('textbox', { name: 'Token' }).fill(stage.cluster.token);
     await page.getByRole('button', { name: 'Log in' }).click();
     await page.getByRole('heading', { level: 1, name: 'Policies' }).waitFor();

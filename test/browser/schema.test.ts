@@ -58,13 +58,13 @@ describePages('help while typing in the web UI', 1, (stage) => {
     await field(page, 'Name').fill('mistaken');
     await write(page, 'Entry', '{\n  "Protocl": "http",\n  "MaxInboundConnections": "many"\n}');
     const unknown = finding(page, /^error unknown_field line 2: .* did you mean "Protocol"\?$/);
-    await finding(page, /^error type line 3: expected a whole number, found a text$/).waitFor();
+    await finding(page, /^error type line 3: expected a whole number, found a string$/).waitFor();
     expect(await page.locator('.meant').allTextContents()).to.include.members(['"many"']);
     expect(await violations(page)).to.deep.equal([]);
     await unknown.click();
     await page.locator('.cm-focused .cm-activeLine', { hasText: 'Protocl' }).waitFor();
     await write(page, 'Entry', '{ "Protocol": "http", }');
-    await finding(page, /^error syntax line 1: no comma belongs before }$/).waitFor();
+    await finding(page, /^error syntax line 1: there must be no comma before }$/).waitFor();
     await write(page, 'Entry', '{ "Protocol": "http" }');
     await page.getByText('No findings').waitFor();
   });

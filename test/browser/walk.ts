@@ -147,7 +147,7 @@ async function mend(page: Page, keep: Keep): Promise<void> {
 /** What was typed is still there. */
 async function tryAgain(page: Page, keep: Keep): Promise<void> {
   await page.goBack();
-  await page.getByText('what you had typed and not saved').waitFor();
+  await page.getByText('unsaved changes have been restored').waitFor();
   await apply(page);
   await saved(page);
   await page.getByRole('heading', { level: 1, name: 'web' }).waitFor();

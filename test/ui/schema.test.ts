@@ -127,11 +127,11 @@ describe('ui: help for JSON by a schema', () => {
       '"Wieght" there is no field "Wieght" here; did you mean "Weight"?',
     ]);
     expect(of('{"Splits": [{"Weight": "all"}]}')).to.deep.equal([
-      '"all" expected a number, found a text',
+      '"all" expected a number, found a string',
     ]);
     expect(of('{}')).to.deep.equal(['{ the field "Splits" is missing']);
-    expect(of('{"Splits": []}')).to.deep.equal(['[ needs 1 item at least']);
-    expect(of('{"Splits": [{}],}')).to.deep.equal(['} no comma belongs before }']);
+    expect(of('{"Splits": []}')).to.deep.equal(['[ needs at least 1 item']);
+    expect(of('{"Splits": [{}],}')).to.deep.equal(['} there must be no comma before }']);
     expect(of('{"Splits": [{"Weight": 1 "Service": "a"}]}')).to.deep.equal(['" expected a comma']);
     const mode = mistakes(entry('service-defaults'), '{"MutualTLSMode":"far","Protocol":"HTTP"}');
     expect(mode).to.deep.equal(['"far" one of "strict", "permissive"']);

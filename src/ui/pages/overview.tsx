@@ -105,7 +105,8 @@ function Members({ state, levels, onHandOver }: Cluster & { onHandOver: (to: Ser
               <td>{TEXT.overview.roles[server.Status]}</td>
               <td>{server.Healthy ? TEXT.overview.well : TEXT.overview.failed}</td>
               <td>{server.LastContact}</td>
-              <td>{newest - server.LastIndex}</td>
+              <td>{server.LastIndex.toLocaleString('en')}</td>
+              <td>{(newest - server.LastIndex).toLocaleString('en')}</td>
               <td>{levelOf(server) ?? ''}</td>
               <td>{server.Version}</td>
               <td>{server.Address}</td>

@@ -47,7 +47,8 @@ export function Findings({
               class={finding.Severity}
             >
               <button type="button" onClick={() => onChoose(finding)}>
-                {finding.Severity} {finding.Code} {placeOf(finding)}: {finding.Message}
+                <span class="severity">{finding.Severity}</span> <code>{finding.Code}</code>{' '}
+                {placeOf(finding)}: <span class="message">{finding.Message}</span>
               </button>
               {finding.Hint !== undefined && <p class="help">{finding.Hint}</p>}
               {finding.Fix !== undefined && (

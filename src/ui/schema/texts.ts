@@ -4,7 +4,7 @@ const plural = (count: number, one: string): string =>
   `${count.toLocaleString('en')} ${one}${count === 1 ? '' : 's'}`;
 
 const TYPES: Readonly<Record<string, string>> = {
-  string: 'a text',
+  string: 'a string',
   boolean: 'true or false',
   number: 'a number',
   integer: 'a whole number',
@@ -30,31 +30,31 @@ export const SCHEMA_TEXT = {
     values.length === 1 ? `must be ${listed(values)}` : `one of ${listed(values)}`,
   form: (examples: readonly unknown[]) =>
     examples.length === 0
-      ? 'does not have the form that is expected'
+      ? 'does not have the expected form'
       : `expected a value such as ${listed(examples)}`,
   takes: (types: readonly string[]) => `Takes ${either(types)}`,
   between: (least: number, most: number) =>
     `From ${least.toLocaleString('en')} to ${most.toLocaleString('en')}`,
-  absent: (value: string) => `Without it: ${value}`,
+  absent: (value: string) => `Default: ${value}`,
   empty: 'must not be empty',
-  longest: (count: number) => `has more than ${plural(count, 'character')}`,
-  least: (count: number) => `needs ${plural(count, 'item')} at least`,
-  most: (count: number) => `takes ${plural(count, 'item')} at most`,
+  longest: (count: number) => `is longer than ${plural(count, 'character')}`,
+  least: (count: number) => `needs at least ${plural(count, 'item')}`,
+  most: (count: number) => `takes at most ${plural(count, 'item')}`,
   atLeast: (value: string) => `must be ${value} or more`,
   atMost: (value: string) => `must be ${value} or less`,
   syntax: {
     comma: (word: string) =>
-      /[\]},]/.test(word) ? `no comma belongs before ${word}` : 'expected a comma',
+      /[\]},]/.test(word) ? `there must be no comma before ${word}` : 'expected a comma',
     colon: (word: string) => `expected a colon after ${word}`,
     value: () => 'expected a value after the colon',
     unclosed: (word: string) => `${word} is not closed`,
     word: (word: string) =>
-      `${word} is no value: texts stand in quotes, others are numbers, true, false and null`,
+      `${word} is not a value: strings are in quotes, other values are numbers, true, false and null`,
     text: (word: string) =>
       word.startsWith('"')
-        ? `${word} is no text: it is not closed, or escapes what it must not`
-        : `${word} is no name: names stand in quotes`,
+        ? `${word} is not a string: it is not closed, or has an invalid escape`
+        : `${word} is not a name: names are in quotes`,
     rest: (word: string) => `expected nothing after the value, found ${word}`,
-    twice: (word: string) => `${word} is there twice`,
+    twice: (word: string) => `${word} occurs twice`,
   },
 } as const;
