@@ -14,9 +14,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { RAFT_OFFSET } from '../../cluster/dev-folder.js';
 import { type ClusterFile, planCluster } from '../../cluster/local.js';
 import { freePorts } from '../../cluster/ports.js';
 import { until } from './operator.js';
+
+/** Returns the first of `count` free ports in a row. */
+async function firstOfFree(count: number): Promise<number> {
+  for (;;) {
+    const ports = await freePorts(count);
+    if (ports.at(-1)! - ports[0]! === count - 1) return ports[0]!;
+  }
+}
 
 const START = fileURLToPath(new URL('../../cluster/start.js', import.meta.url));
 
@@ -89,7 +98,7 @@ describe('npm start', function () {
   }
 
   it('prints lines that can be pasted in one piece, again and again', async () => {
-    const [port] = await freePorts(1);
+    const port = await firstOfFree(RAFT_OFFSET + 3);
     running = start('--port', String(port));
     await running.prints('leader n');
     const lines = linesOf(running.out);
@@ -103,7 +112,7 @@ describe('npm start', function () {
 
     running.child.kill('SIGINT');
     expect(await running.ended).to.equal(0);
-    expect(running.out).to.include('the data is kept in data/, and npm start goes on with it\n');
+    expect(running.out).to.include('the data is kept in data/, and npm start continues with it\n');
     running = start();
     await running.prints('leader n');
     expect(linesOf(running.out)).to.equal(lines);
@@ -116,7 +125,7 @@ describe('npm start', function () {
     process.kill(pidOf(1), 'SIGKILL');
     await running.prints('down: n2');
     running.child.stdin!.write('r');
-    await running.prints('n2 runs again');
+    await running.prints('n2 is running again');
 
     const dead = pidOf(2);
     process.kill(dead, 'SIGKILL');
@@ -130,7 +139,9 @@ describe('npm start', function () {
     // It still runs what somebody started, and says so instead of starting.
     const second = start();
     expect(await second.ended).to.equal(1);
-    expect(second.err).to.match(/^n1, n2, n3 of this folder still run; .* kill \d+ \d+ \d+\n$/);
+    expect(second.err).to.match(
+      /^nodes of this folder are still running: n1, n2, n3; .* kill \d+ \d+ \d+\n$/,
+    );
     running.child.kill('SIGINT');
     expect(await running.ended).to.equal(0);
     expect(await byHand.ended).to.equal(0);
@@ -139,7 +150,7 @@ describe('npm start', function () {
 
   const refusals: readonly (readonly [args: string[], code: number, text: RegExp])[] = [
     [['--port', '70000'], 2, /expected a port from 1 to 65535/],
-    [['--port', '65500', '--dir', 'high'], 2, /^--port: with 3 nodes at most 65433; .*\n$/],
+    [['--port', '65500', '--dir', 'high'], 2, /^--port: at most 65433 with 3 nodes; .*\n$/],
     [['--nodes', '4'], 2, /expected 1, 3 or 5/],
     [['--nodes', '1'], 1, /^data\/ contains a cluster of 3 nodes; .*--dir NAME.*\n$/],
     [['--port', '9'], 1, /^data\/ contains a cluster on port \d+; .*--dir NAME.*\n$/],
@@ -181,7 +192,7 @@ describe('npm start', function () {
     const kept = start();
     expect(await kept.ended).to.equal(1);
     expect(kept.err).to.equal(
-      `port ${port} is in use by another program; stop it to go on with data/, ` +
+      `port ${port} is in use by another program; stop it to continue with data/, ` +
         'or start another cluster beside it: npm start -- --dir NAME --port PORT\n',
     );
     const fresh = start('--dir', 'new', '--port', port);
