@@ -69,7 +69,7 @@ export async function prepare(options: DevOptions): Promise<LocalCluster> {
       const why = await whyTaken(port);
       if (why === undefined) continue;
       // The members know each other by their addresses, so the ports cannot change.
-      if (kept) throw new UsageError(`${why}; stop it to go on with ${dir}/, or ${beside}`);
+      if (kept) throw new UsageError(`${why}; stop it to continue with ${dir}/, or ${beside}`);
       throw new UsageError(`${why}; choose another with --port`);
     }
   if (!kept) rmSync(dir, { recursive: true, force: true });
@@ -110,7 +110,7 @@ function portsOf(
   const highest = PORT_MAX - RAFT_OFFSET - count + 1;
   if (first > highest)
     throw new UsageError(
-      `--port: with ${count} nodes at most ${highest}; Raft uses ports ${RAFT_OFFSET} higher`,
+      `--port: at most ${highest} with ${count} nodes; Raft uses ports ${RAFT_OFFSET} higher`,
       2,
     );
   return Array.from({ length: count }, (_, at) => ({
@@ -129,7 +129,8 @@ function refuseRunning(cluster: LocalCluster): void {
   const names = running.map(({ name }) => name).join(', ');
   const pids = running.map(({ pid }) => pid).join(' ');
   throw new UsageError(
-    `${names} of this folder still run; press Ctrl-C where they were started, or: kill ${pids}`,
+    `nodes of this folder are still running: ${names}; press Ctrl-C where they were ` +
+      `started, or run: kill ${pids}`,
   );
 }
 
@@ -159,7 +160,7 @@ function whyTaken(port: number): Promise<string | undefined> {
       settle(
         code === 'EADDRINUSE'
           ? `port ${port} is in use by another program`
-          : `port ${port} cannot be listened on (${code})`,
+          : `cannot listen on port ${port} (${code})`,
       ),
     );
     probe.listen(port, HOST, () => probe.close(() => settle(undefined)));

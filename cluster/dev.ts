@@ -73,12 +73,12 @@ function refuseSwallowed({ command }: DevProgram, args: readonly string[]): void
 function parse(args: readonly string[], { command, dir, nodes }: DevProgram): Flags {
   const program = new Command(command === 'npm start' ? `${command} --` : command)
     .exitOverride()
-    .description('Runs a cluster on this machine and shows it until Ctrl-C. The data is kept.')
-    .option(NODES[0], `${NODES[1]} (default: ${nodes}, or those of the data)`, count)
+    .description('Run a cluster on this machine and show its state until Ctrl-C. The data is kept.')
+    .option(NODES[0], `${NODES[1]} (default: ${nodes}, or as many as the data has)`, count)
     .option(...PORT, port)
     .option(...DIR, dir)
     .option(...FRESH)
-    .addHelpText('after', `\nRaft uses ports ${RAFT_OFFSET} above those of HTTP.`);
+    .addHelpText('after', `\nThe Raft ports are ${RAFT_OFFSET} above the HTTP ports.`);
   program.parse(args, { from: 'user' });
   return program.opts<Flags>();
 }
@@ -86,7 +86,7 @@ function parse(args: readonly string[], { command, dir, nodes }: DevProgram): Fl
 function count(text: string): number {
   if (/^[135]$/.test(text)) return Number(text);
   throw new InvalidArgumentError(
-    'expected 1, 3 or 5; an even number of nodes survives no more failures',
+    'expected 1, 3 or 5; an even number survives no more failures than one node fewer',
   );
 }
 
@@ -125,9 +125,9 @@ async function run(flags: Flags, { command, dir: usual, nodes }: DevProgram): Pr
   });
   await watch(cluster, stop.signal);
   release();
-  console.log('stopping the nodes; a second Ctrl-C does not wait for them');
+  console.log('stopping the nodes; press Ctrl-C again to exit without waiting');
   await stopAll(cluster);
-  console.log(`stopped; the data is kept in ${dir}/, and ${again} goes on with it`);
+  console.log(`stopped; the data is kept in ${dir}/, and ${again} continues with it`);
 }
 
 /** Passes on the keys that are pressed. Returns a function that gives the terminal back. */
@@ -152,7 +152,7 @@ function startDead({ nodes }: LocalCluster): void {
   for (const node of nodes.filter((one) => !isUp(one))) {
     node.start();
     node.ready().then(
-      () => note(`${node.name} runs again`),
+      () => note(`${node.name} is running again`),
       (error: Error) => note(error.message),
     );
   }
@@ -208,12 +208,12 @@ async function describe({ cluster, dir }: Shown): Promise<void> {
   });
   const file = (name: string): string => quote(join(dir, name));
   const last = new URL(nodes.at(-1)!.url).host;
-  const keys = process.stdin.isTTY && process.stdout.isTTY ? 'r starts dead nodes again; ' : '';
+  const keys = process.stdin.isTTY && process.stdout.isTTY ? 'r restarts dead nodes; ' : '';
   console.log(`
   node  API                     members          role
 ${rows.join('')}
 Paste this into another terminal, in the same folder, as often as you like:
-it writes an entry, and watches on ${nodes.at(-1)!.name} how it changes two seconds later.
+it writes an entry, changes it two seconds later, and watches the change on ${nodes.at(-1)!.name}.
 
 . ${dotted(file('env'))}
 conclave config write ${file('web.yaml')}
@@ -260,6 +260,6 @@ function summaryOf({ nodes }: LocalCluster, states: readonly RaftState[]): strin
     leader < 0 ? 'no leader' : `leader ${nodes[leader]!.name}, term ${states[leader]!.term}`;
   if (down.length === 0) return who;
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
-  const how = isTerminal ? ' (r starts again)' : '';
+  const how = isTerminal ? ' (r restarts)' : '';
   return `${who}, down: ${down.join(' ')}${how}`;
 }

@@ -233,8 +233,8 @@ function localNode(
       for (;;) {
         if (await isReady(url)) return;
         if (child === undefined || performance.now() > until) {
-          const why = child === undefined ? 'ended' : `is not ready after ${timeoutMs} ms`;
-          throw new Error(`node ${name} ${why}; its log ends in:\n${endOf(logFile)}`);
+          const why = child === undefined ? 'exited' : `is not ready after ${timeoutMs} ms`;
+          throw new Error(`node ${name} ${why}; its log ends with:\n${endOf(logFile)}`);
         }
         await sleep(POLL_MS);
       }

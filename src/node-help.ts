@@ -33,7 +33,7 @@ const MAIN: ReadonlySet<string> = new Set([
 
 const GROUPS: Readonly<Record<string, string>> = {
   http: 'API:',
-  raft: 'Traffic of the members:',
+  raft: 'Traffic between members:',
   cluster: 'Cluster:',
   acl: 'Access control:',
   login: 'Logins:',
@@ -57,11 +57,11 @@ export function withSettings(command: Command, shown: ShownSettings): Command {
     // A secret is parsed as a flag only to report what to use instead.
     command.addOption(setting.secret || !isShown ? option.hideHelp() : option);
   }
-  const rest = shown === 'main' ? '\nAll of them: conclave agent --help-all.' : '';
+  const rest = shown === 'main' ? '\nFor all settings: conclave agent --help-all.' : '';
   const note =
     shown === 'all' || shown === 'main'
-      ? `Each is a key of the file too (http.port), and a variable (CONCLAVE_HTTP_PORT).${rest}`
-      : 'The settings of the node are taken too: conclave agent --help-all.';
+      ? `Each is also a key in the file (http.port) and a variable (CONCLAVE_HTTP_PORT).${rest}`
+      : 'The settings of the node are accepted too: conclave agent --help-all.';
   return command.addHelpText('after', `\n${note}`);
 }
 

@@ -82,27 +82,30 @@ interface MethodOptions extends OneOptions {
 
 function withFields(command: Command): Command {
   command
-    .option('--type <type>', 'jwt, or kubernetes')
-    .option('--display-name <text>', 'its name for people')
+    .option('--type <type>', 'jwt or kubernetes')
+    .option('--display-name <text>', 'human-readable name')
     .option('--description <text>', 'what it is for')
-    .option('--max-token-ttl <duration>', 'how long tokens of its logins are valid')
+    .option('--max-token-ttl <duration>', 'lifetime of the tokens that its logins create')
     .option('--token-locality <which>', 'local or global')
-    .option('--config <config>', 'its Config: JSON, @FILE (JSON or YAML), or -')
-    .option('--namespace-rule-selector <selector>', 'whose tokens belong to another namespace')
-    .option('--namespace-rule-bind-namespace <name>', 'that namespace')
-    .option('--kubernetes-host <url>', 'the API of the Kubernetes cluster')
-    .option('--kubernetes-ca-cert <pem>', 'its authority: PEM, or @FILE')
-    .option('--kubernetes-service-account-jwt-file <file>', 'file with the JWT to ask it with');
+    .option('--config <config>', 'its Config: JSON, @FILE (JSON or YAML), or - for standard input')
+    .option('--namespace-rule-selector <selector>', 'which logins get a token in another namespace')
+    .option('--namespace-rule-bind-namespace <name>', 'the namespace of those tokens')
+    .option('--kubernetes-host <url>', 'URL of the Kubernetes API')
+    .option('--kubernetes-ca-cert <pem>', 'CA certificate of that API: PEM, or @FILE')
+    .option(
+      '--kubernetes-service-account-jwt-file <file>',
+      'file with the JWT for requests to that API',
+    );
   return refusedSecret(
     command,
     '--kubernetes-service-account-jwt <jwt>',
-    'name a --kubernetes-service-account-jwt-file',
+    'use --kubernetes-service-account-jwt-file instead',
   );
 }
 
 /** Adds `acl auth-method`. */
 export function addAuthMethod(acl: Command, cli: Cli): void {
-  const method = acl.command('auth-method').description('who vouches for those that log in');
+  const method = acl.command('auth-method').description('ways to log in with an external identity');
   const create = method.command('create').description('create an auth method');
   withFields(withOne(create, METHODS)).action(
     cli.action<MethodOptions>(async (call, argument) => {
@@ -115,7 +118,7 @@ export function addAuthMethod(acl: Command, cli: Cli): void {
     }),
   );
   addRead(method, cli, METHODS);
-  const change = method.command('update').description('change what is given of an auth method');
+  const change = method.command('update').description('change the given fields of an auth method');
   withUpdate(withFields(withOne(change, METHODS))).action(
     cli.action<MethodOptions>(async (call, argument) => {
       const { merge } = call.options;

@@ -72,12 +72,16 @@ export interface RuleOptions extends OneOptions {
 /** Adds the options for the fields of a rule. */
 export const withRuleFields = (command: Command): Command =>
   command
-    .option('--method <name>', 'the auth method that it belongs to')
+    .option('--method <name>', 'the auth method it belongs to')
     .option('--description <text>', 'what it is for')
-    .option('--selector <selector>', 'who it is for; everyone without')
+    .option('--selector <selector>', 'which logins it applies to (default: all)')
     .option('--bind-type <type>', 'role, policy, service, node, or templated-policy')
-    .option('--bind-name <name>', 'what is given, such as team-${value.team}')
-    .option('--bind-vars <pair>', 'NAME=VALUE of a templated policy; several times', several);
+    .option('--bind-name <name>', 'name of what it binds, such as team-${value.team}')
+    .option(
+      '--bind-vars <pair>',
+      'NAME=VALUE, a variable of the templated policy; repeatable',
+      several,
+    );
 
 /** Returns the fields that the options give. */
 export function ruleBody(options: RuleOptions): object {
@@ -94,7 +98,9 @@ export function ruleBody(options: RuleOptions): object {
 
 /** Adds `acl binding-rule`. Returns it, so that `lint` can be added to it. */
 export function addBindingRule(acl: Command, cli: Cli): Command {
-  const rule = acl.command('binding-rule').description('what those get who log in by a method');
+  const rule = acl
+    .command('binding-rule')
+    .description('what logins through an auth method are granted');
   withRuleFields(rule.command('create').description('create a binding rule')).action(
     cli.action<RuleOptions>(async (call) => {
       const body = ruleBody(call.options);
@@ -103,7 +109,7 @@ export function addBindingRule(acl: Command, cli: Cli): Command {
     }),
   );
   addRead(rule, cli, RULES);
-  const change = rule.command('update').description('change what is given of a binding rule');
+  const change = rule.command('update').description('change the given fields of a binding rule');
   withUpdate(withRuleFields(withOne(change, RULES))).action(
     cli.action<RuleOptions>(async (call, argument) => {
       const which = wanted(RULES, argument, call.options);
@@ -117,7 +123,7 @@ export function addBindingRule(acl: Command, cli: Cli): Command {
   addDelete(rule, cli, RULES);
   addList(rule, cli, RULES, async ({ options }: Call<RuleOptions>) => ({
     authmethod: options.method,
-  })).option('--method <name>', 'list only those of this auth method');
+  })).option('--method <name>', 'list only the rules of this auth method');
   return rule;
 }
 

@@ -19,19 +19,19 @@ const RESET_INDEX = /reset index: (\d+)/;
 export function addBootstrap(acl: Command, cli: Cli): void {
   acl
     .command('bootstrap')
-    .description('create the first token, which may do everything')
-    .argument('[secret-file]', 'file with the SecretID that it is to have, or -')
+    .description('create the first token, which has full access')
+    .argument('[secret-file]', 'file with the SecretID to use, or - for standard input')
     .option('--token-sink-file <file>', 'write its SecretID to a file instead of showing it')
     .option(
       '--reset [folder]',
-      'where it was done before: allow it again by the data folder of the node that is asked',
+      'bootstrap again if it was done before; takes the data folder of the contacted node',
     )
     .action(
       cli.action<BootstrapOptions>(async (call, secretFile) => {
         const secret =
           secretFile === undefined
             ? undefined
-            : (await readInput(call.io, 'the secret file', secretFile)).trim();
+            : (await readInput(call.io, 'cannot read the secret file', secretFile)).trim();
         const made = await bootstrapped(call, secret);
         const { tokenSinkFile } = call.options;
         if (tokenSinkFile === undefined) return call.print.item(made, TOKENS.shape);
@@ -58,7 +58,7 @@ async function bootstrapped(call: Call<BootstrapOptions>, secret?: string): Prom
       throw new Fault((error as Fault).message, {
         ...(error as Fault).details,
         hint:
-          'to allow it again, give the data folder of the node to --reset, ' +
+          'to bootstrap again, pass the data folder of the node to --reset, ' +
           `or write ${index} to ${RESET_FILE} there`,
       });
     oneNode(call, '--reset');

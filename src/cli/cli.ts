@@ -55,7 +55,7 @@ export class Cli {
     const surroundings = surroundingsOf(options, io, readProfiles(io));
     const { addresses, tls, token, namespace, output } = surroundings;
     if (options.stale === true && options.consistent === true)
-      misused('--stale and --consistent exclude each other');
+      misused('--stale and --consistent cannot be used together');
     const timeoutMs = milliseconds(options.timeout ?? TIMEOUT_DEFAULT);
     const api = new Api(
       {
@@ -83,7 +83,7 @@ export class Cli {
 /** Faults unless exactly one node is named, for commands that are about a node. */
 export function oneNode({ surroundings }: Call<object>, what: string): void {
   if (surroundings.addresses.length > 1)
-    misused(`${what} is about one node: name it by --http-addr`);
+    misused(`${what} works on one node: name it with --http-addr`);
 }
 
 /** Whether results are coloured: on a terminal, unless the user does not want it. */
@@ -132,33 +132,39 @@ export function refusedSecret(command: Command, flags: string, instead: string):
 /** Adds the options that all commands of the client have. */
 export function withCommonOptions(program: Command): Command {
   program
-    .optionsGroup('Where and as whom:')
-    .option('--http-addr <list>', 'host:port or URL of a node; several by comma: the next is tried')
+    .optionsGroup('Connection:')
+    .option(
+      '--http-addr <list>',
+      'host:port or URL of a node, or a comma-separated list to try in order',
+    )
     .addOption(new Option('--url <list>', 'the same').hideHelp())
-    .option('--profile <name>', 'the profile to use (conclave profile)')
-    .option('--token-file <file>', 'file with the token; else CONCLAVE_HTTP_TOKEN, or the login')
-    .option('--namespace <name>', 'the namespace; * for all, in lists of ACL objects')
-    .option('--ca-file <file>', 'authority of the certificates of the nodes')
-    .option('--client-cert <file>', 'certificate of this client')
-    .option('--client-key <file>', 'its key')
-    .option('--tls-server-name <name>', 'name in the certificate of the nodes');
-  refusedSecret(program, '--token <token>', 'set CONCLAVE_HTTP_TOKEN, or name a --token-file');
+    .option('--profile <name>', 'the profile to use (see conclave profile)')
+    .option(
+      '--token-file <file>',
+      'file with the token (default: CONCLAVE_HTTP_TOKEN, or the token of the login)',
+    )
+    .option('--namespace <name>', 'the namespace; * for all, when listing ACL objects')
+    .option('--ca-file <file>', 'CA certificate to verify the nodes with')
+    .option('--client-cert <file>', 'client certificate')
+    .option('--client-key <file>', 'private key of the client certificate')
+    .option('--tls-server-name <name>', 'name to expect in the certificates of the nodes');
+  refusedSecret(program, '--token <token>', 'use CONCLAVE_HTTP_TOKEN or --token-file instead');
   return program
-    .optionsGroup('How:')
+    .optionsGroup('Requests and output:')
     .option('-o, --output <form>', `${FORMATS.join(', ')} (default: table)`)
     .addOption(new Option('--format <form>').hideHelp())
-    .option('--stale', 'read what this node has')
-    .option('--consistent', 'read after asking a majority')
+    .option('--stale', 'read what the contacted node has, even if it is behind')
+    .option('--consistent', 'confirm reads with a majority')
     .addOption(
       new Option(
         '--timeout <duration>',
-        'how long to wait for an answer, and to repeat while there is no leader',
+        'how long to wait for an answer, and to retry while there is no leader',
       )
         .default(TIMEOUT_DEFAULT)
         .argParser(duration),
     )
-    .option('--reason <text>', 'why a write is made, for the history')
-    .option('--no-color', 'no colours; so does NO_COLOR')
+    .option('--reason <text>', 'reason for a write, kept in the history')
+    .option('--no-color', 'disable colours (or set NO_COLOR)')
     .option('--quiet', 'print results and errors only')
     .option('--debug', 'print each request, without secrets');
 }

@@ -19,7 +19,7 @@ const ANSWERED = new Set(['CreateIndex', 'ModifyIndex', 'Hash', 'Namespace', 'St
  */
 export async function editEntry(call: Call<{ yes?: boolean }>, which: Which): Promise<void> {
   const { api, io, options, print } = call;
-  if (!io.canAsk && options.yes !== true) misused('without a terminal, --yes is needed');
+  if (!io.canAsk && options.yes !== true) misused('--yes is required without a terminal');
   const held = (await api.get(entryPath(which))).json<Record<string, unknown>>();
   const { stringify } = await import('yaml');
   const shown = Object.entries(held).filter(([member]) => !ANSWERED.has(member));
@@ -40,7 +40,7 @@ export async function editEntry(call: Call<{ yes?: boolean }>, which: Which): Pr
       if (!/^(?:y|yes)?$/i.test((await io.ask('edit it again? [Y/n] ')).trim())) throw fault;
     }
   } catch (error) {
-    print.note(`the text is kept in ${file}`);
+    print.note(`your edits are kept in ${file}`);
     throw error;
   }
   await rm(folder, { recursive: true, force: true });
@@ -51,7 +51,8 @@ export async function editEntry(call: Call<{ yes?: boolean }>, which: Which): Pr
 async function openEditor({ io }: Call<object>, file: string): Promise<void> {
   const editor = io.env['VISUAL'] || io.env['EDITOR'] || 'vi';
   const code = await io.run('sh', ['-c', `${editor} "$1"`, 'sh', file]);
-  if (code !== 0) throw new Fault(`the editor "${editor}" ended with ${code}: nothing was written`);
+  if (code !== 0)
+    throw new Fault(`the editor "${editor}" exited with ${code}: nothing was written`);
 }
 
 async function diffOf({ print }: Call<object>, before: string, after: string): Promise<string> {
@@ -93,6 +94,6 @@ async function written(
   }
   return new Fault('the entry has changed since it was read', {
     code: 'conflict',
-    hint: 'edit it again: the new one is shown then',
+    hint: 'edit it again to start from the new version',
   });
 }

@@ -35,7 +35,7 @@ export function addConfig(program: Command, cli: Cli): void {
   addReads(config, cli);
   addDelete(config, cli);
   addValidate(config, cli);
-  withEntry(config.command('edit').description('change an entry in $EDITOR'))
+  withEntry(config.command('edit').description('edit an entry in $EDITOR'))
     .option('--yes', 'write without asking')
     .addHelpText('after', '\nThe editor is $VISUAL or $EDITOR. The entry is shown as YAML.')
     .action(
@@ -83,14 +83,19 @@ function addReads(config: Command, cli: Cli): void {
       return show((await call.api.get(path)).json());
     }),
   );
-  const list = config.command('list').alias('ls').description('list the entries of a kind, or all');
-  list.argument('[kind]', 'their kind; all without').option('--kind <kind>', 'the same');
+  const list = config
+    .command('list')
+    .alias('ls')
+    .description('list the entries of a kind, or all entries');
+  list
+    .argument('[kind]', 'the kind (default: all)')
+    .option('--kind <kind>', 'same as the argument');
   list.option('--filter <expression>', 'list only what matches, such as \'Protocol == "http"\'');
   withWatch(list).action(
     cli.action<EntryOptions & { watch?: boolean; filter?: string }>(async (call, argument) => {
       const { kind = argument, filter, watch: goesOn } = call.options;
       const show = (value: unknown): Promise<void> => call.print.list(value as Entry[], ENTRIES);
-      if (goesOn && kind === undefined) misused('--watch: name a kind');
+      if (goesOn && kind === undefined) misused('--watch needs a kind');
       if (kind === undefined) return show(await allEntries(call));
       const path = `/v1/config/${encodeURIComponent(kind)}`;
       if (goesOn) return watch(call, { path, query: { filter } }, show);
@@ -119,24 +124,31 @@ interface WriteOptions {
 /** Returns the parameters of a write that depends on a version, in Consul's form. */
 function casOf({ cas, modifyIndex }: WriteOptions): Record<string, string> {
   if (cas !== true && modifyIndex === undefined) return {};
-  if (modifyIndex === undefined) misused('--cas: needs --modify-index');
+  if (modifyIndex === undefined) misused('--cas needs --modify-index');
   return { cas: String(modifyIndex) };
 }
 
 const withCas = (command: Command): Command =>
   command
-    .option('--cas', 'only if --modify-index is its ModifyIndex')
-    .option('--modify-index <index>', 'the ModifyIndex; 0: only if there is none', whole);
+    .option('--cas', 'only if its ModifyIndex equals --modify-index')
+    .option(
+      '--modify-index <index>',
+      'the expected ModifyIndex; 0: only if there is no such entry',
+      whole,
+    );
 
 function addWrite(config: Command, cli: Cli): void {
   withCas(config.command('write').description('create or replace an entry'))
-    .argument('<file>', 'JSON or YAML, or - for the standard input')
+    .argument('<file>', 'JSON or YAML file, or - for standard input')
     .action(
       cli.action<WriteOptions>(async (call, file) => {
         const query = casOf(call.options);
-        const entries = await documentsOf(file!, await readInput(call.io, 'the file', file!));
+        const entries = await documentsOf(
+          file!,
+          await readInput(call.io, 'cannot read the file', file!),
+        );
         if (entries.length > 1 && query['cas'] !== undefined)
-          misused('--cas: the file may hold one entry only');
+          misused('--cas: the file may contain only one entry');
         for (const entry of entries) await writeEntry(call, entry, query);
       }),
     );
@@ -151,7 +163,7 @@ async function writeEntry(
   const answer = await api.ask('PUT', '/v1/config', { ...body, query });
   const ref = refOf(api.namespace, value);
   if (answer.text.trim() === 'false')
-    throw new Fault(`${ref} was not written: it has another ModifyIndex than ${query['cas']}`, {
+    throw new Fault(`${ref} was not written: its ModifyIndex is not ${query['cas']}`, {
       code: 'conflict',
     });
   await print.done('wrote', ref, true);
@@ -160,7 +172,7 @@ async function writeEntry(
 function addDelete(config: Command, cli: Cli): void {
   const command = config.command('delete').alias('rm').description('delete an entry');
   withCas(withEntry(command))
-    .option('--filename <file>', 'a file with the entry, or -')
+    .option('--filename <file>', 'file with the entry, or - for standard input')
     .action(
       cli.action<EntryOptions & WriteOptions & { filename?: string }>(
         async (call, first, second) => {
@@ -173,7 +185,7 @@ function addDelete(config: Command, cli: Cli): void {
           const answer = await call.api.ask('DELETE', entryPath(which), { query });
           const ref = `config/${call.api.namespace ?? 'default'}/${which.kind}/${which.name}`;
           if (answer.text.trim() === 'false')
-            throw new Fault(`${ref} was not deleted: it does not have this ModifyIndex`, {
+            throw new Fault(`${ref} was not deleted: its ModifyIndex does not match`, {
               code: 'conflict',
             });
           await call.print.done('deleted', ref, true);
@@ -191,22 +203,25 @@ async function entryIn(call: Call<object>, file: string): Promise<Which> {
 function addValidate(config: Command, cli: Cli): void {
   config
     .command('validate')
-    .description('judge entries in files by the schemas of their kinds; writes nothing')
-    .argument('<file...>', 'JSON or YAML, or -')
-    .option('--offline', 'take the schemas of this program, and ask no server')
+    .description('check entries in files against the schemas of their kinds; writes nothing')
+    .argument('<file...>', 'JSON or YAML files, or - for standard input')
+    .option('--offline', 'use the schemas built into this program; contact no server')
     .action(
       cli.action<{ offline?: boolean }>(async (call, files) => {
         const schemas = new Schemas({
           api: call.api,
           offline: call.options.offline,
           onMissing: (kind) =>
-            call.print.note(`no schema of ${kind} from the server: that of this program is taken`),
+            call.print.note(`the server has no schema for ${kind}: using the one of this program`),
         });
         const problems: Problem[] = [];
         let judged = 0;
         // Commander gives a list for an argument with dots.
         for (const file of [files].flat() as string[])
-          for (const entry of await documentsOf(file, await readInput(call.io, 'a file', file))) {
+          for (const entry of await documentsOf(
+            file,
+            await readInput(call.io, 'cannot read the file', file),
+          )) {
             problems.push(...(await schemas.problemsOf(file, entry)));
             judged += 1;
           }

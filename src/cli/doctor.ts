@@ -6,6 +6,7 @@ import { type ClusterView, clusterOf, serversOf } from './cluster.js';
 import { Fault } from './fault.js';
 import type { Shape } from './output.js';
 import { sizeText } from './progress.js';
+import { counted } from './text.js';
 
 /** What was looked at, and what was found. */
 export interface Finding {
@@ -46,13 +47,13 @@ export function addDoctor(program: Command, cli: Cli): void {
   program
     .command('doctor')
     .description(
-      'look for what should be mended: members, level, disks, certificates, backups, policies',
+      'check the cluster for problems: members, level, disks, certificates, backups, policies',
     )
     .addHelpText(
       'after',
-      '\nName all nodes by --http-addr to have each of them looked at.\n' +
-        'A node knows of the backups that it has sent since its start.\n' +
-        'Exits with 1 if there is anything to mend. It needs operator:read and agent:read.',
+      '\nList all nodes in --http-addr to have each of them checked.\n' +
+        'A node knows only the backups that it has sent since it started.\n' +
+        'Exits with 1 if it finds a problem. Needs operator:read and agent:read.',
     )
     .action(
       cli.action(async (call) => {
@@ -221,11 +222,11 @@ export function backupFinding(nodes: readonly Saves[], nowMs: number): readonly 
   const { savedMs, place } = nodes.reduce((one, other) =>
     (other.savedMs ?? 0) > (one.savedMs ?? 0) ? other : one,
   );
-  const how = 'conclave snapshot save';
+  const how = 'run conclave snapshot save';
   if (savedMs !== undefined) {
     const what = `saved ${ageText(nowMs - savedMs)} ago through ${place}`;
     if (nowMs - savedMs <= BACKUP_MS) return [ok('backup', what)];
-    return [warning('backup', `the last one known was ${what}: ${how}`)];
+    return [warning('backup', `the last known one was ${what}: ${how}`)];
   }
   const knownMs = nowMs - Math.min(...nodes.map(({ startedMs }) => startedMs));
   const places = nodes.map((node) => node.place).join(', ');
@@ -234,7 +235,7 @@ export function backupFinding(nodes: readonly Saves[], nowMs: number): readonly 
       warning('backup', `none was saved through ${places} in the last ${ageText(knownMs)}: ${how}`),
     ];
   const since = `since the nodes started ${ageText(knownMs)} ago`;
-  return [ok('backup', `none was saved ${since}; what was before is not known`)];
+  return [ok('backup', `none was saved ${since}; earlier ones are not known`)];
 }
 
 /** Returns an age as a whole number of its largest unit. */
@@ -251,7 +252,9 @@ function clock(place: string, date: string | undefined): readonly Finding[] {
   const seconds = Math.round(Math.abs(aheadMs) / 1000);
   if (Number.isNaN(seconds) || seconds <= CLOCK_SECONDS) return [];
   const way = aheadMs > 0 ? 'ahead of' : 'behind';
-  return [warning('clock', `${place} is ${seconds} s ${way} this machine: tokens expire by it`)];
+  return [
+    warning('clock', `${place} is ${seconds} s ${way} this machine: tokens expire by its clock`),
+  ];
 }
 
 async function certificate(call: Call<object>, address: URL): Promise<readonly Finding[]> {
@@ -266,9 +269,12 @@ async function certificate(call: Call<object>, address: URL): Promise<readonly F
   return end === undefined ? [] : [ending(`${host}: the certificate`, end)];
 }
 
-function ending(what: string, end: Date): Finding {
-  const days = Math.floor((end.getTime() - Date.now()) / DAY_MS);
-  const text = `${what} ends on ${end.toISOString().slice(0, 10)}, in ${days} days`;
+/** Returns what is found about a certificate that expires at `end`. */
+export function ending(what: string, end: Date, nowMs = Date.now()): Finding {
+  const days = Math.floor((end.getTime() - nowMs) / DAY_MS);
+  const day = end.toISOString().slice(0, 10);
+  if (days < 0) return error('certificate', `${what} expired on ${day}`);
+  const text = `${what} expires on ${day}, in ${counted(days, 'day')}`;
   return days < CERTIFICATE_DAYS ? warning('certificate', text) : ok('certificate', text);
 }
 
@@ -278,7 +284,7 @@ export function clusterFindings(view: ClusterView): readonly Finding[] {
   const servers = serversOf(view);
   const leader = servers.find(({ Status }) => Status === 'leader');
   if (view.isStale || leader === undefined)
-    return [error('leader', 'there is none: too few voters are connected with each other')];
+    return [error('leader', 'there is none: too few voters can reach each other')];
   const ill = servers.filter(({ Healthy }) => !Healthy).map(({ Name }) => Name);
   const voters = autopilot.Voters?.length ?? 0;
   const learners = servers.filter(({ Status }) => Status === 'non-voter').map(({ Name }) => Name);
@@ -289,16 +295,16 @@ export function clusterFindings(view: ClusterView): readonly Finding[] {
       ? error('members', `not healthy: ${ill.join(', ')}`)
       : ok('members', `${servers.length} healthy`),
     autopilot.FailureTolerance === 0 && voters > 1
-      ? error('tolerance', 'without one voter more nothing can be written')
+      ? error('tolerance', 'losing one more voter stops all writes')
       : ok('tolerance', `${autopilot.FailureTolerance} of ${voters} voters can be lost`),
     ...(voters % 2 === 0
-      ? [warning('voters', `${voters} voters bear no more losses than ${voters - 1}`)]
+      ? [warning('voters', `${voters} voters survive no more failures than ${voters - 1}`)]
       : []),
     ...(learners.length > 0
       ? [warning('learners', `do not vote yet: ${learners.join(', ')}`)]
       : []),
     Level < Supported
-      ? warning('level', `${Level}, of ${Supported}: waiting for ${Waiting.join(', ')}`)
+      ? warning('level', `${Level} of ${Supported}: waiting for ${Waiting.join(', ')}`)
       : ok('level', String(Level)),
   ];
 }
@@ -308,11 +314,14 @@ async function lint({ api }: Call<object>): Promise<Finding> {
     const answer = await api.get('/v1/acl/lint', { isPlain: true, isOnce: true });
     const { Findings: all } = answer.json<{ Findings: { readonly Severity: string }[] }>();
     const bad = all.filter(({ Severity }) => Severity !== 'info');
-    if (bad.length === 0) return ok('policies', 'nothing is doubtful');
-    return warning('policies', `${bad.length} findings: conclave acl lint shows them`);
+    if (bad.length === 0) return ok('policies', 'no findings');
+    return warning(
+      'policies',
+      `${counted(bad.length, 'finding')}: run conclave acl lint to see them`,
+    );
   } catch (problem) {
     const isOld = problem instanceof Fault && problem.details.code === 'no_endpoint';
-    if (isOld) return ok('policies', 'not looked at: the server has no lint');
+    if (isOld) return ok('policies', 'not checked: the server has no lint');
     throw problem;
   }
 }

@@ -14,12 +14,12 @@ export interface Written {
 
 /** Reads the values of a file: one JSON text, or YAML documents. `name` is for faults. */
 export async function documentsOf(name: string, text: string): Promise<readonly Written[]> {
-  if (extname(name) === '.hcl') misused(`${name}: HCL is not read; write JSON or YAML`);
+  if (extname(name) === '.hcl') misused(`${name}: HCL is not supported; use JSON or YAML`);
   const yaml = await import('yaml');
   const lineCounter = new yaml.LineCounter();
   // JSON is YAML; a key that stands twice is a fault in both.
   const documents = yaml.parseAllDocuments(text, { lineCounter });
-  if (!Array.isArray(documents) || documents.length === 0) misused(`${name}: is empty`);
+  if (!Array.isArray(documents) || documents.length === 0) misused(`${name} is empty`);
   const json = isJson(text) ? text : undefined;
   return documents.map((one) => written(name, one, lineCounter, json));
 }
@@ -43,12 +43,12 @@ function written(
   if (error !== undefined) {
     const { line, col } = lineCounter.linePos(error.pos[0]);
     throw new Fault(`${name}:${line}:${col}: ${error.message.split('\n')[0]}`, {
-      hint: 'JSON or YAML is expected',
+      hint: 'expected JSON or YAML',
     });
   }
   const value: unknown = document.toJS();
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    misused(`${name}: an object is expected`);
+    misused(`${name}: expected an object`);
   return {
     value: { ...value },
     json,

@@ -76,7 +76,7 @@ export function surroundingsOf(
   const { env } = io;
   const named = options.profile ?? variable(env, VARIABLES.profile);
   if (named !== undefined && profiles[named] === undefined)
-    misused(`there is no profile "${named}"`, 'conclave profile list shows those that there are');
+    misused(`there is no profile "${named}"`, 'run conclave profile list to see the profiles');
   const first: Profile = named === undefined ? {} : profiles[named]!;
   const last: Profile =
     named === undefined && current !== undefined ? (profiles[current] ?? {}) : {};
@@ -144,7 +144,9 @@ export function readToken(source: TokenSource, env: Env): string | undefined {
   const text = source.type === 'variable' ? env[source.name]! : readNamed(source.from, source.path);
   const token = text.trim();
   if (/[^!-~]/.test(token))
-    misused(`the token of ${source.type === 'variable' ? source.name : source.path} is not one`);
+    misused(
+      `${source.type === 'variable' ? source.name : source.path} does not contain a valid token`,
+    );
   return token === '' ? undefined : token;
 }
 
@@ -152,11 +154,11 @@ export function readToken(source: TokenSource, env: Env): string | undefined {
 export function addressesOf(text: string, { isSecure }: { isSecure: boolean }): readonly URL[] {
   const parts = text.split(',').map((part) => part.trim());
   const urls = parts.filter((part) => part !== '').map((part) => urlOf(part, isSecure));
-  return urls.length > 0 ? urls : misused('--http-addr: names no address');
+  return urls.length > 0 ? urls : misused('--http-addr contains no address');
 }
 
 function urlOf(part: string, isSecure: boolean): URL {
-  const what = `--http-addr: "${part}" is no address`;
+  const what = `--http-addr: "${part}" is not an address`;
   const expected = 'expected host:port, http://host:port or https://host:port';
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(part)?.[1]?.toLowerCase();
   if (scheme !== undefined && scheme !== 'http' && scheme !== 'https') misused(what, expected);
@@ -165,7 +167,7 @@ function urlOf(part: string, isSecure: boolean): URL {
   if (!URL.canParse(full)) misused(what, expected);
   const url = new URL(full);
   if (url.username !== '' || url.password !== '')
-    misused('--http-addr: an address may not hold a password', 'use a token');
+    misused('--http-addr: an address must not contain a password', 'use a token');
   if (scheme === undefined && !/:\d+$/.test(part)) url.port = PORT_DEFAULT;
   return url;
 }

@@ -29,7 +29,7 @@ interface Question {
 export function parseQuestion(text: string): Question {
   const [, Resource, Access, Segment] = /^([a-z_]+):([a-z-]+)(?::(.*))?$/s.exec(text) ?? [];
   if (Resource === undefined || Access === undefined)
-    misused(`"${text}" is no question: RESOURCE:ACCESS or RESOURCE:ACCESS:SEGMENT`);
+    misused(`"${text}" is not a question: expected RESOURCE:ACCESS or RESOURCE:ACCESS:SEGMENT`);
   return { Resource, Access, ...(Segment !== undefined && { Segment }) };
 }
 
@@ -40,8 +40,8 @@ export function addExplain(acl: Command, cli: Cli): void {
   addWhoCan(acl, cli);
   acl
     .command('decision')
-    .description('say why a request was refused, by the id in its error')
-    .argument('<id>', 'kept for ten minutes')
+    .description('show why a request was refused, by the id in its error')
+    .argument('<id>', 'the id in the error; kept for ten minutes')
     .action(
       cli.action(async ({ api, print }, id) => {
         const path = `/v1/acl/decision/${encodeURIComponent(id!)}`;
@@ -56,9 +56,9 @@ export function addExplain(acl: Command, cli: Cli): void {
 function addQuestions(acl: Command, cli: Cli): void {
   acl
     .command('explain')
-    .description('say whether a token may do something, and which rule decides')
+    .description('show whether a token may do something, and which rule decides')
     .argument('<question...>', 'RESOURCE:ACCESS or RESOURCE:ACCESS:SEGMENT')
-    .option('--accessor <id>', 'the token; the one of this command without')
+    .option('--accessor <id>', 'AccessorID of the token (default: your own token)')
     .addHelpText('after', '\nExits with 1 if any answer is no.')
     .action(
       cli.action<{ accessor?: string }>(async (call, given) => {
@@ -82,8 +82,8 @@ async function accessorOf(call: Call<{ accessor?: string }>): Promise<string | u
 }
 
 function addWhoAmI(acl: Command, cli: Cli): void {
-  const who = acl.command('whoami').description('show the token and everything that it may do');
-  who.option('--accessor <id>', 'another token');
+  const who = acl.command('whoami').description('show your token and everything it may do');
+  who.option('--accessor <id>', 'AccessorID of another token');
   withWatch(who).action(
     cli.action<{ accessor?: string; watch?: boolean }>(async (call) => {
       const accessor = await accessorOf(call);
@@ -96,7 +96,7 @@ function addWhoAmI(acl: Command, cli: Cli): void {
       } catch (error) {
         if (!(error instanceof Fault && isWithoutRights(error))) throw error;
         // Other servers of the API tell the token, not what follows from it.
-        call.print.note('the server does not tell what follows from it: this is the token alone');
+        call.print.note('the server cannot list the rights of a token: this is only the token');
         const found = (await call.api.get(token)).json<Token>();
         await call.print.item(TOKENS.hidden!(found), TOKENS.shape);
       }
@@ -113,9 +113,9 @@ async function showRights({ print }: Call<object>, rights: Effective): Promise<v
   if (print.format !== 'table') return print.value(rights);
   print.fields(effectiveFields(rights));
   print.text(['\n']);
-  if (rights.Rights.length === 0) print.note('no rule gives it any right');
+  if (rights.Rights.length === 0) print.note('no rule grants it any rights');
   else print.table(RIGHT_COLUMNS, rights.Rights);
-  if (rights.Truncated) print.note('there are more rights than are shown');
+  if (rights.Truncated) print.note('some rights are not shown');
 }
 
 function addWhoCan(acl: Command, cli: Cli): void {
@@ -152,14 +152,14 @@ function addLoginExplain(acl: Command, cli: Cli): void {
     .command('login')
     .description('explain logins')
     .command('explain')
-    .description('say what a login with a JWT or with claims would give, and why');
+    .description('show what a login with a JWT or claims would grant, and why');
   explain
     .option('--method <name>', 'the auth method')
-    .option('--bearer-token-file <file>', 'file with the JWT, or -')
-    .option('--claims <claims>', 'claims as JSON, @FILE (JSON or YAML), or -');
-  refusedSecret(explain, '--bearer-token <jwt>', 'name a --bearer-token-file');
+    .option('--bearer-token-file <file>', 'file with the JWT, or - for standard input')
+    .option('--claims <claims>', 'claims as JSON, @FILE (JSON or YAML), or - for standard input');
+  refusedSecret(explain, '--bearer-token <jwt>', 'use --bearer-token-file instead');
   explain
-    .addHelpText('after', '\nLogs nobody in. Exits with 1 if the login would be refused.')
+    .addHelpText('after', '\nDoes not log in. Exits with 1 if the login would be refused.')
     .action(cli.action<LoginExplainOptions>(explainLogin));
 }
 
@@ -179,7 +179,7 @@ async function explainLogin(call: Call<LoginExplainOptions>): Promise<void> {
 
 async function loginBody({ io, options }: Call<LoginExplainOptions>): Promise<object> {
   const { method, bearerTokenFile, claims } = options;
-  if (method === undefined) misused('--method names the auth method');
+  if (method === undefined) misused('--method is required: it names the auth method');
   if ((bearerTokenFile === undefined) === (claims === undefined))
     misused('give either --bearer-token-file or --claims');
   if (bearerTokenFile !== undefined) {

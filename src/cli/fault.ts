@@ -61,9 +61,9 @@ export function refusedBy(answer: Refused): Fault {
   const problem = problemOf(answer);
   const detail = String(problem['detail'] ?? '') || `status ${answer.status} without a reason`;
   if (NO_ENDPOINT.test(detail))
-    return new Fault(`the server does not have ${answer.method} ${answer.path}`, {
+    return new Fault(`the server does not support ${answer.method} ${answer.path}`, {
       code: 'no_endpoint',
-      hint: 'it runs an older release, or it is another server of this API',
+      hint: 'it runs an older release, or is another server with this API',
       problem,
     });
   const code = (problem['code'] ?? KNOWN.find(([text]) => text.test(detail))?.[1]) as
@@ -94,14 +94,13 @@ function ownHint(detail: string): string | undefined {
   if (/anonymous token lacks/.test(detail))
     return 'no token was sent: log in, or set --token-file or CONCLAVE_HTTP_TOKEN';
   if (/^ACL not found(?: \(|$)/.test(detail))
-    return 'the token that was sent is not known to this cluster';
+    return 'this cluster does not know the token that was sent';
   return undefined;
 }
 
 function hintOf(code: FaultCode | undefined, decision: string | undefined): string | undefined {
   if (decision !== undefined) return `conclave acl decision ${decision} says why`;
-  if (code === 'outcome_unknown')
-    return 'the write may have happened: read before you write it again';
+  if (code === 'outcome_unknown') return 'the write may have happened: read before you write again';
   return undefined;
 }
 

@@ -19,7 +19,7 @@ function reasonOf(error: unknown, path: string): string {
   const { code, message } = error as NodeJS.ErrnoException;
   const known: Record<string, string> = {
     ENOENT: 'does not exist',
-    EACCES: 'may not be read',
+    EACCES: 'cannot be read: permission denied',
     EISDIR: 'is a folder',
   };
   return `${path} ${known[code ?? ''] ?? message}`;

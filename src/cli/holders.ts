@@ -30,18 +30,22 @@ export interface LinkOptions {
 /** Adds the options; `isToken` adds those of roles. */
 export function withLinks(command: Command, isToken: boolean): Command {
   command
-    .option('--policy-name <name>', 'policy to link; several times', several)
-    .option('--policy-id <id>', 'the same by ID, or the beginning of it', several);
+    .option('--policy-name <name>', 'policy to link; repeatable', several)
+    .option('--policy-id <id>', 'the same, by ID or a unique prefix of it; repeatable', several);
   if (isToken)
     command
-      .option('--role-name <name>', 'role to link; several times', several)
-      .option('--role-id <id>', 'the same by ID, or the beginning of it', several);
+      .option('--role-name <name>', 'role to link; repeatable', several)
+      .option('--role-id <id>', 'the same, by ID or a unique prefix of it; repeatable', several);
   return command
-    .option('--service-identity <name>', 'NAME or NAME:DATACENTER,…; several times', several)
-    .option('--node-identity <name>', 'NAME:DATACENTER; several times', several)
+    .option('--service-identity <name>', 'NAME or NAME:DATACENTER,…; repeatable', several)
+    .option('--node-identity <name>', 'NAME:DATACENTER; repeatable', several)
     .option('--templated-policy <name>', 'templated policy, such as builtin/service')
     .option('--var <pair>', 'variable of the templated policy, such as name:web', several)
-    .option('--templated-policy-file <file>', 'templated policies as JSON or YAML', several);
+    .option(
+      '--templated-policy-file <file>',
+      'file with templated policies as JSON or YAML',
+      several,
+    );
 }
 
 /** Returns the links that the options give; lists that no option names are left out. */
@@ -75,7 +79,7 @@ async function linkedTo<T>(
 async function templatesOf(options: LinkOptions): Promise<TemplatedPolicy[]> {
   const { templatedPolicy, templatedPolicyFile = [], var: variables = [] } = options;
   if (templatedPolicy === undefined && variables.length > 0)
-    misused('--var: needs --templated-policy');
+    misused('--var needs --templated-policy');
   const templates: TemplatedPolicy[] = [];
   if (templatedPolicy !== undefined)
     templates.push({

@@ -274,7 +274,7 @@ async function answerOf(message: IncomingMessage): Promise<Answer> {
   try {
     for await (const chunk of message) chunks.push(chunk as Buffer);
   } catch (error) {
-    throw new Fault(`the answer broke off: ${(error as Error).message}`, { code: 'unreachable' });
+    throw new Fault(`the answer was cut off: ${(error as Error).message}`, { code: 'unreachable' });
   }
   const text = Buffer.concat(chunks).toString('utf8');
   const header = (name: string): string | undefined => {
@@ -291,7 +291,7 @@ async function answerOf(message: IncomingMessage): Promise<Answer> {
         // The caller names the form of its endpoint's answer.
         return JSON.parse(text) as T;
       } catch {
-        throw new Fault('the answer is no JSON: this is no server of this API', {
+        throw new Fault('the answer is not JSON: this is not a server of this API', {
           hint: `it begins with ${JSON.stringify(text.slice(0, 60))}`,
         });
       }
@@ -319,13 +319,12 @@ function interrupted(): never {
 }
 
 const unknownOutcome = (url: URL, { message }: NoAnswer): Fault =>
-  new Fault(`the connection to ${url.origin} broke before the answer came: ${message}`, {
+  new Fault(`the connection to ${url.origin} was lost before the answer arrived: ${message}`, {
     code: 'outcome_unknown',
-    hint: 'the write may have happened: read before you write it again',
+    hint: 'the write may have happened: read before you write again',
   });
 
-const CERTIFICATE_HINT =
-  'it may ask for a certificate of the client: --client-cert and --client-key';
+const CERTIFICATE_HINT = 'it may require a client certificate: use --client-cert and --client-key';
 
 /** Returns what to do about a connection that could not be made. */
 function connectionHint(
@@ -333,15 +332,15 @@ function connectionHint(
   reason: NodeJS.ErrnoException,
   wasSent: boolean,
 ): string | undefined {
-  if (reason instanceof NoAnswerInTime) return '--timeout gives the server more time';
+  if (reason instanceof NoAnswerInTime) return 'use --timeout to give the server more time';
   const { code, message } = reason;
   if (code === 'ECONNREFUSED')
-    return 'is a node running there? --http-addr or CONCLAVE_HTTP_ADDR names another address';
+    return 'is a node running there? use --http-addr or CONCLAVE_HTTP_ADDR for another address';
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
-    return '--tls-server-name names the server that the certificate is for';
+    return 'use --tls-server-name to set the name to expect in the certificate';
   if (url.protocol === 'https:' && /\balert\b/.test(message)) return CERTIFICATE_HINT;
   if (/CERT|SIGNATURE/.test(code ?? ''))
-    return '--ca-file or CONCLAVE_CACERT names the file of the authority of its certificate';
+    return 'use --ca-file or CONCLAVE_CACERT to name the CA that issued its certificate';
   if (/wrong version number|packet length/i.test(message))
     return `it seems to speak http: try http://${url.host}`;
   if (wasSent && url.protocol === 'http:') return `it may speak https: try https://${url.host}`;

@@ -45,13 +45,13 @@ const withStrict = (command: Command): Command =>
 
 /** Adds the commands to those of policies, of rules, and of access control. */
 export function addLint(acl: Command, policy: Command, rule: Command, cli: Cli): void {
-  withStrict(policy.command('lint').description('judge the rules of files, or of a stored policy'))
-    .argument('[file...]', 'files with rules, or -; no server is asked about them')
+  withStrict(policy.command('lint').description('check the rules in files or in a stored policy'))
+    .argument('[file...]', 'files with rules, or - for standard input; checked without a server')
     .option('--policy <name>', 'a stored policy, by name or ID')
     .addHelpText(
       'after',
-      '\nRules are judged for the namespace of --namespace, otherwise for default.' +
-        '\nExits with 1 if rules would be refused.',
+      '\nRules are checked for the namespace in --namespace, or for default.' +
+        '\nExits with 1 if the server would refuse the rules.',
     )
     .action(
       cli.action<LintOptions & { policy?: string }>(async (call, files) => {
@@ -59,8 +59,8 @@ export function addLint(acl: Command, policy: Command, rule: Command, cli: Cli):
         await tell(call, await judgedPolicies(call, [files ?? []].flat() as string[]));
       }),
     );
-  withStrict(withRuleFields(rule.command('lint').description('judge a binding rule')))
-    .argument('[binding-rule]', 'the ID of a stored one; the options describe a new one')
+  withStrict(withRuleFields(rule.command('lint').description('check a binding rule')))
+    .argument('[binding-rule]', 'ID of a stored rule; without it, the options describe a new rule')
     .action(
       cli.action<LintOptions & RuleOptions>(async (call, id) => {
         const stored = id === undefined ? undefined : RULES.id(await find(call, RULES, id));
@@ -69,8 +69,11 @@ export function addLint(acl: Command, policy: Command, rule: Command, cli: Cli):
         await tell(call, [await judgedByServer(call, path, stored ?? 'binding rule', body)]);
       }),
     );
-  withStrict(acl.command('lint').description('find what is doubtful in everything that is stored'))
-    .option('--severity <least>', 'error, warning or info (default: warning)')
+  withStrict(acl.command('lint').description('check all stored objects for likely mistakes'))
+    .option(
+      '--severity <least>',
+      'lowest severity to show: error, warning or info (default: warning)',
+    )
     .action(cli.action<LintOptions & { severity?: string }>(lintStored));
 }
 
@@ -82,12 +85,13 @@ async function judgedPolicies(
 ): Promise<readonly Judged[]> {
   const { io, options, surroundings } = call;
   const { policy } = options;
-  if (files.length === 0 && policy === undefined) misused('name files, or a --policy');
+  if (files.length === 0 && policy === undefined) misused('give files or --policy');
   const { namespace = 'default' } = surroundings;
-  if (namespace === '*' && files.length > 0) misused('--namespace: files are judged for one');
+  if (namespace === '*' && files.length > 0)
+    misused('--namespace: files are checked for one namespace');
   const judged: Judged[] = [];
   for (const file of files) {
-    const rules = await readInput(io, 'a file', file);
+    const rules = await readInput(io, 'cannot read the file', file);
     judged.push({ File: file, ...(await lintRules(rules, namespace)) });
   }
   if (policy === undefined) return judged;
@@ -127,7 +131,7 @@ async function tell(call: Call<LintOptions>, judged: readonly Judged[]): Promise
   }
   for (const { File, Problems } of judged)
     print.text(Problems.map((one) => problemLines(File, one)));
-  if (problems.length === 0) print.note('nothing to say against it');
+  if (problems.length === 0) print.note('no problems found');
 }
 
 const isStrictly = (
@@ -143,7 +147,7 @@ async function lintStored(call: Call<LintOptions & { severity?: string }>): Prom
   if (hasErrors || isStrictly(call, found.Findings)) call.fails();
   if (print.format === 'name') return print.text(found.Findings.map(({ Ref }) => `${Ref}\n`));
   if (print.format !== 'table') return print.value(found);
-  if (found.Findings.length === 0) return print.note('nothing is doubtful');
+  if (found.Findings.length === 0) return print.note('no findings');
   print.table(COLUMNS, found.Findings);
   if (found.More) print.note(`${found.More} more findings are not shown`);
 }

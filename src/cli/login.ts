@@ -21,14 +21,16 @@ const POD_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 
 /** Adds `login` and `logout`. */
 export function addLogin(program: Command, cli: Cli): void {
-  const login = program.command('login').description('get a token for a JWT, by an auth method');
+  const login = program
+    .command('login')
+    .description('log in through an auth method: exchange a JWT for a token');
   login
     .option('--method <name>', 'the auth method')
     .option('--type <type>', 'jwt or kubernetes; kubernetes reads the token of the pod')
-    .option('--bearer-token-file <file>', 'file with the JWT, or -')
-    .option('--token-sink-file <file>', 'where the token is put, instead of the user’s own file')
-    .option('--meta <pair>', 'NAME=VALUE about the login; several times', several);
-  refusedSecret(login, '--bearer-token <jwt>', 'name a --bearer-token-file');
+    .option('--bearer-token-file <file>', 'file with the JWT, or - for standard input')
+    .option('--token-sink-file <file>', 'file to write the token to, instead of your login file')
+    .option('--meta <pair>', 'NAME=VALUE metadata of the login; repeatable', several);
+  refusedSecret(login, '--bearer-token <jwt>', 'use --bearer-token-file instead');
   login.action(cli.action<LoginOptions>(logIn));
   program.command('logout').description('destroy the token of a login').action(cli.action(logOut));
 }
@@ -36,11 +38,12 @@ export function addLogin(program: Command, cli: Cli): void {
 async function logIn(call: Call<LoginOptions>): Promise<void> {
   const { api, io, options, print, surroundings } = call;
   const { method, type, meta } = options;
-  if (method === undefined) misused('--method names the auth method');
+  if (method === undefined) misused('--method is required: it names the auth method');
   if (type !== undefined && !/^(jwt|kubernetes)$/.test(type))
     misused(`--type: "${type}" is not jwt or kubernetes`);
   const file = options.bearerTokenFile ?? (type === 'kubernetes' ? POD_TOKEN : undefined);
-  if (file === undefined) misused('--bearer-token-file names the file with the JWT; - reads it');
+  if (file === undefined)
+    misused('--bearer-token-file is required: the file with the JWT, or - for standard input');
   const bearer = (await readInput(io, '--bearer-token-file', file)).trim();
   const body = {
     AuthMethod: method,
@@ -54,7 +57,7 @@ async function logIn(call: Call<LoginOptions>): Promise<void> {
   print.note(`the token is in ${sink}`);
   const { type: source } = surroundings.token;
   if (options.tokenSinkFile === undefined && source === 'variable')
-    print.note(`${surroundings.token.name} is set, and counts before it`);
+    print.note(`${surroundings.token.name} is set and takes precedence over it`);
   await print.item(TOKENS.hidden!(token), TOKENS.shape);
 }
 
@@ -64,5 +67,5 @@ async function logOut({ api, io, print, surroundings }: Call<object>): Promise<v
   await api.ask('POST', '/v1/acl/logout');
   const isOwn = token.type === 'file' && token.path === loginFile;
   if (isOwn) await rm(loginFile, { force: true });
-  print.note(isOwn ? `logged out; ${loginFile} is gone` : 'logged out');
+  print.note(isOwn ? `logged out; removed ${loginFile}` : 'logged out');
 }

@@ -80,11 +80,15 @@ export function addNamespace(program: Command, cli: Cli): void {
   const withFields = (command: Command): Command =>
     command
       .option('--description <text>', 'what it is for')
-      .option('--default-policy-name <name>', 'policy that every token of it has', several)
-      .option('--default-policy-id <id>', 'the same by ID', several)
-      .option('--default-role-name <name>', 'role that every token of it has', several)
-      .option('--default-role-id <id>', 'the same by ID', several)
-      .option('--meta <pair>', 'NAME=VALUE; several times', several);
+      .option(
+        '--default-policy-name <name>',
+        'policy that every token in it has; repeatable',
+        several,
+      )
+      .option('--default-policy-id <id>', 'the same, by ID; repeatable', several)
+      .option('--default-role-name <name>', 'role that every token in it has; repeatable', several)
+      .option('--default-role-id <id>', 'the same, by ID; repeatable', several)
+      .option('--meta <pair>', 'NAME=VALUE; repeatable', several);
   const create = namespace.command('create').description('create a namespace');
   withFields(withOne(create, NAMESPACES)).action(
     cli.action<NamespaceOptions>(async (call, argument) => {
@@ -95,7 +99,7 @@ export function addNamespace(program: Command, cli: Cli): void {
     }),
   );
   addRead(namespace, cli, NAMESPACES);
-  const change = namespace.command('update').description('change what is given of a namespace');
+  const change = namespace.command('update').description('change the given fields of a namespace');
   withUpdate(withFields(withOne(change, NAMESPACES))).action(
     cli.action<NamespaceOptions>(async (call, argument) => {
       const which = wanted(NAMESPACES, argument, call.options);
@@ -108,11 +112,14 @@ export function addNamespace(program: Command, cli: Cli): void {
   );
   namespace
     .command('write')
-    .description('create or replace a namespace by a file')
-    .argument('<file>', 'JSON or YAML, or -')
+    .description('create or replace a namespace from a file')
+    .argument('<file>', 'JSON or YAML file, or - for standard input')
     .action(
       cli.action(async (call, file) => {
-        const [one] = await documentsOf(file!, await readInput(call.io, 'the file', file!));
+        const [one] = await documentsOf(
+          file!,
+          await readInput(call.io, 'cannot read the file', file!),
+        );
         const name = one!.value['Name'];
         if (typeof name !== 'string') misused(`${file}: Name is missing`);
         const path = `${NAMESPACES.path}/${encodeURIComponent(name)}`;

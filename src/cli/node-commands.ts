@@ -26,10 +26,10 @@ const OUTPUT: Described = [
 
 /** The options of `dev`. */
 export const DEV_OPTIONS = {
-  nodes: ['--nodes <count>', '1, 3 or 5 nodes'],
+  nodes: ['--nodes <count>', 'number of nodes: 1, 3 or 5'],
   port: ['--port <port>', 'HTTP port of the first node (default: 8501)'],
-  dir: ['--dir <folder>', 'folder of data, logs and settings'],
-  fresh: ['--fresh', 'delete the data that is there, and begin anew'],
+  dir: ['--dir <folder>', 'folder for data, logs and settings'],
+  fresh: ['--fresh', 'delete existing data and start over'],
 } as const satisfies Readonly<Record<string, Described>>;
 
 /** All of them. */
@@ -37,15 +37,15 @@ export const NODE_COMMANDS: readonly NodeCommand[] = [
   {
     path: ['agent'],
     what: 'run a node until it is stopped',
-    options: [['--help-all', 'show all settings, with their reasons']],
+    options: [['--help-all', 'show all settings, with the reason for each']],
     after: 'Examples:\n  conclave agent --data-dir ./node --http-port 8500',
   },
   {
     path: ['dev'],
-    what: 'run a cluster on this machine until it is stopped, to try it',
+    what: 'run a cluster on this machine to try it out, until it is stopped',
     options: Object.values(DEV_OPTIONS),
     after:
-      'One node in conclave-dev/ unless other is said. The data is kept.\n\n' +
+      'Runs one node in conclave-dev/ by default. The data is kept.\n\n' +
       'Examples:\n  conclave dev --nodes 3',
   },
   {
@@ -55,8 +55,8 @@ export const NODE_COMMANDS: readonly NodeCommand[] = [
   },
   {
     path: ['inspect'],
-    what: 'show what the data folder of a stopped node holds; compare several',
-    argument: ['[folder...]', 'data folders; that of the settings without'],
+    what: 'show what the data folder of a stopped node contains, or compare several',
+    argument: ['[folder...]', 'data folders (default: the one in the settings)'],
     options: [OUTPUT],
     after: 'Examples:\n  conclave inspect n1/data n2/data n3/data',
   },
@@ -64,30 +64,30 @@ export const NODE_COMMANDS: readonly NodeCommand[] = [
     path: ['recover'],
     what:
       'create a new cluster from the data folder of a stopped node whose cluster has lost its ' +
-      'majority for good; this node is its only member, others join it',
+      'majority for good; this node is its only member, and others join it',
     options: [
       [
         '--members <list>',
         'name=host:port of each member instead; each gets a copy of this folder and recovers it ' +
           'with the same list',
       ],
-      ['--accept-loss', 'continue although something in the folder is damaged'],
-      ['--dry-run', 'change nothing; say what would be done'],
+      ['--accept-loss', 'continue even if something in the folder is damaged'],
+      ['--dry-run', 'change nothing; show what would be done'],
       OUTPUT,
     ],
     after: 'Examples:\n  conclave recover --config node.json --dry-run',
   },
   {
     path: ['snapshot', 'inspect'],
-    what: 'show what a snapshot file holds; asks no server',
-    argument: ['<file>', 'a file of snapshot save'],
+    what: 'show what a snapshot file contains; contacts no server',
+    argument: ['<file>', 'a file written by snapshot save'],
     options: [OUTPUT],
     after: 'Examples:\n  conclave snapshot inspect backup.snap',
   },
   {
     path: ['snapshot', 'verify'],
-    what: 'check a whole snapshot file as a restore does; asks no server',
-    argument: ['<file>', 'a file of snapshot save'],
+    what: 'check a whole snapshot file the way a restore does; contacts no server',
+    argument: ['<file>', 'a file written by snapshot save'],
     options: [OUTPUT],
     after:
       'Exits with 1 if it could not be restored.\n\n' +

@@ -56,9 +56,11 @@ export function wanted<T>(
 ): string {
   const given = [argument, id, named].filter((one) => one !== undefined);
   if (given.length === 1) return given[0]!;
-  const forms =
-    isNamed || name === undefined ? 'one' : 'one, by name or by the beginning of its ID';
-  return misused(`${given.length === 0 ? 'name the' : 'give one name of the'} ${noun}: ${forms}`);
+  const byId = 'its ID or a unique prefix of it';
+  const how = isNamed ? 'its name' : name === undefined ? byId : `its name, ${byId}`;
+  return misused(
+    given.length === 0 ? `no ${noun} given: use ${how}` : `more than one ${noun} given`,
+  );
 }
 
 /**
@@ -88,7 +90,9 @@ export async function find<T>(call: Call<object>, type: ObjectType<T>, text: str
     ? all.filter((one) => type.id(one).startsWith(text.toLowerCase()))
     : [];
   if (begins.length > 1)
-    throw new Fault(`the IDs of ${begins.length} ${type.noun} objects begin with ${text}`);
+    throw new Fault(
+      `"${text}" is ambiguous: the IDs of ${begins.length} ${plural(type.noun)} begin with it`,
+    );
   if (begins.length === 0) return missing(type, text, all);
   // A list leaves out some members.
   return (await read(pathOf(type, type.id(begins[0]!)))) ?? missing(type, text, all);
@@ -132,7 +136,7 @@ function columnsFor<T>({ options, api }: Call<{ meta?: boolean }>, shape: Shape<
 
 /** Adds the option that keeps reading. */
 export const withWatch = (command: Command): Command =>
-  command.option('--watch', 'go on, and print again after each change');
+  command.option('--watch', 'keep running, and print again after each change');
 
 /** Returns the ID of what an option names; undefined without the option. */
 export const idOf = async <T>(
@@ -169,13 +173,18 @@ export function addList<T, O>(
   );
 }
 
+const withArticle = (noun: string): string => `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`;
+
 const plural = (noun: string): string =>
   noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`;
 
 /** Adds the argument and the options that say which object is meant. */
 export function withOne<T>(command: Command, type: ObjectType<T>, isUpdate = false): Command {
-  command.argument(`[${type.noun.replaceAll(' ', '-')}]`, type.name ? 'its name or ID' : 'which');
-  if (!type.isNamed) command.option('--id <id>', 'its ID, or the beginning of it');
+  command.argument(
+    `[${type.noun.replaceAll(' ', '-')}]`,
+    type.name ? 'its name or ID' : type.isNamed ? 'its name' : 'its ID',
+  );
+  if (!type.isNamed) command.option('--id <id>', 'its ID, or a unique prefix of it');
   // An update takes --name for the new name of what has an ID.
   if (type.isNamed || (type.name !== undefined && !isUpdate))
     command.option('--name <name>', 'its name');
@@ -184,8 +193,11 @@ export function withOne<T>(command: Command, type: ObjectType<T>, isUpdate = fal
 
 /** Adds `read`. */
 export function addRead<T>(parent: Command, cli: Cli, type: ObjectType<T>): Command {
-  const command = parent.command('read').description(`show a ${type.noun}`);
-  withOne(command, type).option('--meta', 'taken as in Consul; indexes are always shown');
+  const command = parent.command('read').description(`show ${withArticle(type.noun)}`);
+  withOne(command, type).option(
+    '--meta',
+    'accepted for Consul compatibility; indexes are always shown',
+  );
   if (type.hidden !== undefined) command.option('--show-secret', 'show the SecretID');
   return withWatch(command).action(
     cli.action<OneOptions & WatchOptions & { showSecret?: boolean }>(async (call, argument) => {
@@ -202,9 +214,12 @@ export function addRead<T>(parent: Command, cli: Cli, type: ObjectType<T>): Comm
 
 /** Adds `delete`. */
 export function addDelete<T>(parent: Command, cli: Cli, type: ObjectType<T>): Command {
-  const command = parent.command('delete').alias('rm').description(`delete a ${type.noun}`);
+  const command = parent
+    .command('delete')
+    .alias('rm')
+    .description(`delete ${withArticle(type.noun)}`);
   return withOne(command, type)
-    .option('--if-match <index>', 'only if this is its ModifyIndex', whole)
+    .option('--if-match <index>', 'only if its ModifyIndex equals this', whole)
     .action(
       cli.action<OneOptions & { ifMatch?: number }>(async (call, argument) => {
         const item = await find(call, type, wanted(type, argument, call.options));
@@ -265,5 +280,5 @@ export async function update<T extends { readonly ModifyIndex?: number }>(
 /** Adds the options of updates. */
 export const withUpdate = (command: Command): Command =>
   command
-    .option('--no-merge', 'replace the whole: what is not given becomes empty')
-    .option('--if-match <index>', 'only if this is its ModifyIndex', whole);
+    .option('--no-merge', 'replace the whole object: fields that are not given become empty')
+    .option('--if-match <index>', 'only if its ModifyIndex equals this', whole);

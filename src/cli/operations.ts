@@ -21,13 +21,13 @@ export function addOperations(program: Command, cli: Cli): void {
       cli.action(async (call, file) => {
         const { index, bytes } = await saveSnapshot(call, file!);
         const what = `saved index ${index} to ${file} (${sizeText(bytes)})`;
-        call.print.text([`${what}; it holds the secrets of all tokens\n`]);
+        call.print.text([`${what}; it contains the secrets of all tokens\n`]);
       }),
     );
   snapshot
     .command('restore')
-    .description('replace the whole state by that of a file')
-    .argument('<file>', 'a file of snapshot save')
+    .description('replace the whole state with that in a file')
+    .argument('<file>', 'a file written by snapshot save')
     .action(
       cli.action(async (call, file) => {
         await restoreSnapshot(call, file!);
@@ -36,7 +36,7 @@ export function addOperations(program: Command, cli: Cli): void {
     );
   program
     .command('leave')
-    .description('remove the node that is asked from its cluster')
+    .description('remove the contacted node from its cluster')
     .action(
       cli.action(async (call) => {
         oneNode(call, 'leave');
@@ -45,14 +45,14 @@ export function addOperations(program: Command, cli: Cli): void {
     );
   program
     .command('join-token')
-    .description('create a token with which one server may join the cluster')
+    .description('create a token that lets one server join the cluster')
     .option('--ttl <duration>', 'how long it is valid, up to 24h (default: 15m)')
     .action(
       cli.action<{ ttl?: string }>(async (call) => {
         const query = { ttl: call.options.ttl };
         const answer = await call.api.ask('POST', '/v1/operator/raft/join-token', { query });
         const made = answer.json<{ JoinToken: string; ExpirationTime: string }>();
-        call.print.note(`for one server, until ${made.ExpirationTime}`);
+        call.print.note(`valid for one server, until ${made.ExpirationTime}`);
         if (call.print.format === 'table') call.print.text([`${made.JoinToken}\n`]);
         else await call.print.value(made);
       }),

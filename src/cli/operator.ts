@@ -67,17 +67,19 @@ const JOINING: Shape<Joining> = {
 
 /** Adds the commands. */
 export function addOperator(program: Command, cli: Cli): void {
-  const operator = program.command('operator').description('the members, and what they go by');
+  const operator = program.command('operator').description('cluster members and configuration');
   addRaft(operator, cli);
   const autopilot = operator
     .command('autopilot')
-    .description('when a member is healthy, and what becomes of dead ones');
+    .description('when a member counts as healthy, and what happens to dead ones');
   autopilot
     .command('state')
     .description('show the health of the members as the leader sees it, as JSON')
     .action(cli.action((call) => showJson(call, '/v1/operator/autopilot/state')));
   addConfiguration(autopilot, cli, AUTOPILOT);
-  const acl = operator.command('acl').description('how long tokens of logins last, and how many');
+  const acl = operator
+    .command('acl')
+    .description('limits on the lifetime and number of login tokens');
   addConfiguration(acl, cli, ACL);
   operator
     .command('level')
@@ -93,7 +95,7 @@ function addRaft(operator: Command, cli: Cli): void {
   const raft = operator.command('raft').description('the members of the cluster');
   raft
     .command('list-peers')
-    .description('list the members in the configuration of Raft')
+    .description('list the members in the Raft configuration')
     .action(
       cli.action(async (call) => {
         const peers = await peersOf(call);
@@ -102,14 +104,14 @@ function addRaft(operator: Command, cli: Cli): void {
     );
   raft
     .command('transfer-leader')
-    .description('hand leadership over to a voter; without one to the most advanced')
+    .description('hand leadership over to a voter (default: the most advanced one)')
     .argument('[member]', 'its name, ID or address')
     .action(
       cli.action(async (call, which) => {
         const to = which === undefined ? undefined : chosen(await peersOf(call), which);
         await call.api.ask('POST', `${RAFT}/transfer-leader`, { query: { id: to?.ID } });
         const leader = (await peersOf(call)).find(({ Leader }) => Leader);
-        call.print.text([`${leader?.Node ?? to?.Node ?? 'another member'} leads\n`]);
+        call.print.text([`${leader?.Node ?? to?.Node ?? 'another member'} is the leader now\n`]);
       }),
     );
   raft
@@ -127,11 +129,11 @@ function addRaft(operator: Command, cli: Cli): void {
     );
   raft
     .command('joining')
-    .description('list the servers that ask to join and wait for an operator')
+    .description('list the servers that wait for an operator to admit them')
     .action(cli.action(async (call) => call.print.list(await joiningOf(call), JOINING)));
   raft
     .command('admit')
-    .description('let a server join that waits')
+    .description('let a waiting server join')
     .argument('<server>', 'its name, ID or address')
     .option('--yes', 'admit without asking')
     .action(
@@ -139,7 +141,7 @@ function addRaft(operator: Command, cli: Cli): void {
         const { ID, Node, Address } = chosen(await joiningOf(call), which!);
         await sure(call, `let ${Node} at ${Address} (${ID}) join the cluster?`);
         await call.api.ask('PUT', `${RAFT}/joining/${encodeURIComponent(ID)}`);
-        call.print.text([`${Node} joins\n`]);
+        call.print.text([`${Node} is joining\n`]);
       }),
     );
 }
@@ -157,7 +159,7 @@ function chosen<T extends Server>(servers: readonly T[], which: string): T {
   const [one] = found;
   if (one !== undefined && found.length === 1) return one;
   const names = servers.map(({ Node }) => Node).join(', ');
-  const hint = names === '' ? 'there is none' : `there are ${names}`;
+  const hint = names === '' ? 'the list is empty' : `there are ${names}`;
   const how = found.length > 1 ? 'several servers are called' : 'there is no server';
   throw new Fault(`${how} ${JSON.stringify(which)}: ${hint}`);
 }
@@ -165,7 +167,7 @@ function chosen<T extends Server>(servers: readonly T[], which: string): T {
 /** Asks a person, unless `--yes` was given. Ends the command if the answer is no. */
 async function sure({ io, options }: Call<{ yes?: boolean }>, question: string): Promise<void> {
   if (options.yes === true) return;
-  if (!io.canAsk) misused('without a terminal, --yes is needed');
+  if (!io.canAsk) misused('--yes is required without a terminal');
   const answer = (await io.ask(`${question} [y/N] `)).trim();
   if (!/^y(?:es)?$/i.test(answer)) throw new Fault('nothing was changed');
 }
@@ -187,23 +189,39 @@ const AUTOPILOT: Configuration = {
   path: '/v1/operator/autopilot/configuration',
   what: 'autopilot',
   fields: [
-    ['CleanupDeadServers', 'cleanup-dead-servers <boolean>', 'whether dead members are removed'],
-    ['LastContactThreshold', 'last-contact-threshold <duration>', 'how long without contact'],
-    ['MaxTrailingLogs', 'max-trailing-logs <count>', 'how many entries behind'],
-    ['MinQuorum', 'min-quorum <count>', 'how many voters must remain'],
-    ['ServerStabilizationTime', 'server-stabilization-time <duration>', 'how long before it votes'],
+    ['CleanupDeadServers', 'cleanup-dead-servers <boolean>', 'whether to remove dead members'],
+    [
+      'LastContactThreshold',
+      'last-contact-threshold <duration>',
+      'how long a healthy member may be out of contact',
+    ],
+    [
+      'MaxTrailingLogs',
+      'max-trailing-logs <count>',
+      'how many entries a healthy member may be behind',
+    ],
+    ['MinQuorum', 'min-quorum <count>', 'how many voters must remain after a removal'],
+    [
+      'ServerStabilizationTime',
+      'server-stabilization-time <duration>',
+      'how long a new member must be healthy before it votes',
+    ],
   ],
   condition: (index) => ({ query: { cas: index } }),
 };
 
 const ACL: Configuration = {
   path: '/v1/operator/acl/configuration',
-  what: 'logins',
+  what: 'login',
   fields: [
-    ['LoginTokenTTL', 'login-token-ttl <duration>', 'of methods without a MaxTokenTTL'],
-    ['LoginTokenTTLMax', 'login-token-ttl-max <duration>', 'the longest of any method'],
-    ['TokensPerIdentity', 'tokens-per-identity <count>', 'tokens that one identity may have'],
-    ['OnTokenLimit', 'on-token-limit <what>', 'what becomes of a login beyond that'],
+    [
+      'LoginTokenTTL',
+      'login-token-ttl <duration>',
+      'token lifetime for methods without a MaxTokenTTL',
+    ],
+    ['LoginTokenTTLMax', 'login-token-ttl-max <duration>', 'longest token lifetime of any method'],
+    ['TokensPerIdentity', 'tokens-per-identity <count>', 'how many tokens one identity may have'],
+    ['OnTokenLimit', 'on-token-limit <what>', 'what happens to a login beyond that limit'],
   ],
   condition: (index) => ({ headers: { 'If-Match': `"${index}"` } }),
 };
@@ -215,11 +233,11 @@ function addConfiguration(
 ) {
   parent
     .command('get-config')
-    .description(`show the configuration of ${what} as JSON`)
+    .description(`show the ${what} configuration as JSON`)
     .action(cli.action((call) => showJson(call, path)));
   const change = parent
     .command('set-config')
-    .description(`change what is given of the configuration of ${what}`);
+    .description(`change the given fields of the ${what} configuration`);
   for (const [, option, says] of fields) change.option(`--${option}`, says, parserOf(option));
   change.action(
     cli.action<Readonly<Record<string, unknown>>>(async ({ api, options, print }) => {
@@ -227,7 +245,7 @@ function addConfiguration(
         const value = options[nameOf(option)];
         return value === undefined ? [] : [[member, value] as const];
       });
-      if (given.length === 0) misused('name at least one option: see --help');
+      if (given.length === 0) misused('give at least one option; see --help');
       const answer = await api.get(path);
       const held = answer.json<Readonly<Record<string, unknown>>>();
       const kept = Object.entries(held).filter(([member]) => !ANSWERED.has(member));
@@ -235,8 +253,8 @@ function addConfiguration(
       const index = String(held['ModifyIndex'] ?? 0);
       const done = await api.ask('PUT', path, { ...condition(index), body });
       if (done.json() === false)
-        throw new Fault('somebody has changed it meanwhile: nothing was written');
-      print.text([`wrote the configuration of ${what}\n`]);
+        throw new Fault('it was changed in the meantime: nothing was written');
+      print.text([`wrote the ${what} configuration\n`]);
     }),
   );
 }

@@ -63,7 +63,7 @@ export class Printer {
   async list<T>(items: readonly T[], shape: Shape<T>, raw: unknown = items): Promise<void> {
     if (this.format === 'name') return this.text(items.map((item) => `${shape.ref(item)}\n`));
     if (this.format !== 'table') return this.value(raw);
-    if (items.length === 0) return this.note('there is none');
+    if (items.length === 0) return this.note('none found');
     this.table(shape.columns, items);
   }
 

@@ -24,13 +24,13 @@ interface PolicyOptions extends OneOptions {
 
 /** Adds `acl policy`. Returns it, so that `lint` can be added to it. */
 export function addPolicy(acl: Command, cli: Cli): Command {
-  const policy = acl.command('policy').description('rules that tokens and roles are linked to');
+  const policy = acl.command('policy').description('rules that tokens and roles link to');
   const withFields = (command: Command): Command =>
     command
       .option('--name <name>', 'its name')
       .option('--description <text>', 'what it is for')
-      .option('--rules <rules>', 'the rules: text, @FILE, or - for the standard input')
-      .option('--valid-datacenter <name>', 'datacenter where it holds; several times', several);
+      .option('--rules <rules>', 'the rules: text, @FILE, or - for standard input')
+      .option('--valid-datacenter <name>', 'datacenter where it applies; repeatable', several);
   withFields(policy.command('create').description('create a policy')).action(
     cli.action<PolicyOptions>(async (call) => {
       const body = await bodyOf(cli, call.options);
@@ -39,7 +39,7 @@ export function addPolicy(acl: Command, cli: Cli): Command {
     }),
   );
   addRead(policy, cli, POLICIES);
-  const change = policy.command('update').description('change what is given of a policy');
+  const change = policy.command('update').description('change the given fields of a policy');
   withUpdate(withFields(withOne(change, POLICIES, true))).action(
     cli.action<PolicyOptions>(async (call, argument) => {
       const { options } = call;

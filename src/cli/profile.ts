@@ -52,7 +52,7 @@ export function addProfile(program: Command, cli: Cli): void {
     .action(cli.action((call) => call.print.list(listed(readProfiles(call.io)), shape)));
   profile
     .command('set')
-    .description('create or change a profile by the options of this command')
+    .description('create or change a profile from the options of this command')
     .argument('<name>', 'its name')
     .action(cli.action((call, name) => setProfile(call, profileName(name!))));
   profile
@@ -95,7 +95,10 @@ async function setProfile({ io, options, print }: Call<object>, name: string): P
     return value === undefined ? [] : [[setting, value] as const];
   });
   if (given.length === 0)
-    misused('give what the profile is to hold', 'such as --http-addr, --ca-file or --namespace');
+    misused(
+      'give at least one setting of the profile',
+      'such as --http-addr, --ca-file or --namespace',
+    );
   const changed = { ...profiles[name], ...Object.fromEntries(given) };
   await writeProfiles(io, {
     // The first one is the one that is wanted.

@@ -37,7 +37,7 @@ const NAME = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/;
 /** Returns the name of a profile if it is one. Faults otherwise. */
 export function profileName(name: string): string {
   if (NAME.test(name)) return name;
-  return misused(`"${name}" is no name of a profile: letters, digits, ".", "_" and "-"`);
+  return misused(`"${name}" is not a valid profile name: use letters, digits, ".", "_" and "-"`);
 }
 
 /** Returns the folder of the user's configuration of this program. */

@@ -46,18 +46,18 @@ export function programOf(cli: Cli): Command {
     .version(io.version)
     .addHelpText('afterAll', ({ command }) =>
       command === program
-        ? '\nconclave alone tells five things to begin with.'
+        ? '\nRun conclave without arguments for the first steps.'
         : '\nOptions of all commands: conclave --help',
     );
   withCommonOptions(program);
-  program.commandsGroup('What a cluster is and does:');
+  program.commandsGroup('Cluster state:');
   addStatus(program, cli);
   addDoctor(program, cli);
   addWatch(program, cli);
-  program.commandsGroup('What it stores:');
+  program.commandsGroup('Stored objects:');
   const acl = program
     .command('acl')
-    .description('tokens, policies, roles, logins and their reasons');
+    .description('tokens, policies, roles and logins, and why access is allowed or denied');
   addBootstrap(acl, cli);
   addToken(acl, cli);
   const policy = addPolicy(acl, cli);
@@ -69,10 +69,10 @@ export function programOf(cli: Cli): Command {
   addLint(acl, policy, rule, cli);
   addNamespace(program, cli);
   addConfig(program, cli);
-  program.commandsGroup('Operating it:');
+  program.commandsGroup('Operations:');
   addOperations(program, cli);
   addOperator(program, cli);
-  program.commandsGroup('Who and where you are:');
+  program.commandsGroup('Your environment:');
   addLogin(program, cli);
   addProfile(program, cli);
   addCompletion(program, cli);

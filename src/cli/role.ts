@@ -40,7 +40,7 @@ export function addRole(acl: Command, cli: Cli): void {
   addRead(role, cli, ROLES);
   const change = role
     .command('update')
-    .description('change what is given of a role, and add links');
+    .description('change the given fields of a role, and add links');
   withUpdate(withFields(withOne(change, ROLES, true))).action(
     cli.action<RoleOptions>(async (call, argument) => {
       const { options } = call;

@@ -6,6 +6,7 @@ import { type Autopilot, type ClusterView, clusterOf, type Server, serversOf } f
 import { Fault } from './fault.js';
 import type { Column, Shape } from './output.js';
 import type { Field } from './table.js';
+import { counted } from './text.js';
 
 /** The pause before a node is asked again whether it is well, in milliseconds. */
 const AGAIN_MS = 200;
@@ -20,7 +21,7 @@ export function addStatus(program: Command, cli: Cli): void {
   program
     .command('status')
     .description('show the leader, the members, their health, indexes and level')
-    .addHelpText('after', '\nWithout a leader it shows what the node knows that is asked.')
+    .addHelpText('after', '\nWithout a leader, it shows what the contacted node knows.')
     .action(cli.action(showStatus));
   program
     .command('members')
@@ -38,11 +39,14 @@ export function addStatus(program: Command, cli: Cli): void {
     );
   program
     .command('health')
-    .description('say whether a node would serve a request, for probes; needs no token')
-    .option('--live', 'only whether the process answers')
-    .option('--cluster', 'whether all members are healthy; needs operator:read and agent:read')
-    .option('--wait', 'wait until it is so, for as long as --timeout')
-    .addHelpText('after', '\nExits with 1 if not.')
+    .description('check whether a node can serve requests, for probes; needs no token')
+    .option('--live', 'check only whether the process answers')
+    .option(
+      '--cluster',
+      'check whether all members are healthy; needs operator:read and agent:read',
+    )
+    .option('--wait', 'wait until the check succeeds, for at most --timeout')
+    .addHelpText('after', '\nExits with 1 if the check fails.')
     .action(cli.action<HealthOptions>(showHealth));
 }
 
@@ -134,9 +138,6 @@ function statusFields(view: ClusterView): readonly Field[] {
 
 const toleranceOf = ({ FailureTolerance }: Autopilot, voters: number): string =>
   `can lose ${FailureTolerance === 0 ? 'none' : FailureTolerance} of ${counted(voters, 'voter')}`;
-
-const counted = (count: number, noun: string): string =>
-  `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 interface HealthOptions {
   readonly live?: boolean;

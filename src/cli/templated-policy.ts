@@ -41,7 +41,7 @@ const shape: Shape<Template> = {
 
 /** Adds `acl templated-policy`. */
 export function addTemplatedPolicy(acl: Command, cli: Cli): void {
-  const template = acl.command('templated-policy').description('policies with variables, built in');
+  const template = acl.command('templated-policy').description('built-in policies with variables');
   template
     .command('list')
     .alias('ls')
@@ -61,7 +61,7 @@ export function addTemplatedPolicy(acl: Command, cli: Cli): void {
     .command('read')
     .description('show a templated policy')
     .argument('[name]', 'such as builtin/service')
-    .option('--name <name>', 'the same')
+    .option('--name <name>', 'same as the argument')
     .action(
       cli.action<{ name?: string }>(async ({ api, options, print }, argument) => {
         const answer = await api.get(pathOf('name', argument, options.name));
@@ -70,11 +70,11 @@ export function addTemplatedPolicy(acl: Command, cli: Cli): void {
     );
   template
     .command('preview')
-    .description('show the policy that a template makes of its variables')
+    .description('show the policy that a template produces from its variables')
     .argument('[name]', 'such as builtin/service')
-    .option('--name <name>', 'the same')
-    .option('--var <pair>', 'a variable, such as name:web; several times', several)
-    .option('--file <file>', 'the variables as JSON or YAML')
+    .option('--name <name>', 'same as the argument')
+    .option('--var <pair>', 'a variable, such as name:web; repeatable', several)
+    .option('--file <file>', 'file with the variables as JSON or YAML')
     .action(
       cli.action<{ name?: string; var?: readonly string[]; file?: string }>(
         async ({ api, options, print }, argument) => {

@@ -14,6 +14,10 @@ export const oneLine = (text: string): string =>
 export const lines = (text: string): string =>
   text.replace(CONTROL, (character) => (/[\n\t]/.test(character) ? character : escaped(character)));
 
+/** Returns a count with its noun, such as `1 day` or `2 days`. */
+export const counted = (count: number, noun: string): string =>
+  `${count} ${noun}${count === 1 ? '' : 's'}`;
+
 const two = (value: number): string => String(Math.trunc(Math.abs(value))).padStart(2, '0');
 
 /**

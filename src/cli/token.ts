@@ -49,12 +49,12 @@ export function addToken(acl: Command, cli: Cli): void {
   }))
     .option('--policy <policy>', 'list only tokens that are linked to this policy')
     .option('--role <role>', 'list only tokens that are linked to this role')
-    .option('--auth-method <name>', 'list only tokens of logins by this method');
+    .option('--auth-method <name>', 'list only tokens from logins through this method');
 }
 
 /** The peer's name of `--id`. */
 const withAccessor = (command: Command): Command =>
-  command.option('--accessor-id <id>', 'the same as --id');
+  command.option('--accessor-id <id>', 'same as --id');
 
 function which(argument: string | undefined, { id, accessorId }: TokenOptions): string {
   const named = id ?? accessorId;
@@ -66,10 +66,13 @@ function addCreate(token: Command, cli: Cli): void {
   create
     .option('--description <text>', 'what it is for')
     .option('--expires-ttl <duration>', 'how long it is valid, such as 8h')
-    .option('--local', 'valid in this datacenter alone')
-    .option('--accessor <id>', 'its AccessorID; random without')
-    .option('--secret-file <file>', 'file with its SecretID, or -; random without');
-  refusedSecret(create, '--secret <id>', 'name a --secret-file');
+    .option('--local', 'valid in this datacenter only')
+    .option('--accessor <id>', 'its AccessorID (default: random)')
+    .option(
+      '--secret-file <file>',
+      'file with its SecretID, or - for standard input (default: random)',
+    );
+  refusedSecret(create, '--secret <id>', 'use --secret-file instead');
   withLinks(create, true).action(
     cli.action<TokenOptions>(async (call) => {
       const { description, expiresTtl, local, accessor, secretFile } = call.options;
@@ -91,8 +94,8 @@ function addCreate(token: Command, cli: Cli): void {
 
 function addTokenRead(token: Command, cli: Cli): void {
   const read = withAccessor(addRead(token, cli, TOKENS))
-    .option('--self', 'the token of this command')
-    .option('--expanded', 'with the policies, roles and rules that it has in the end');
+    .option('--self', 'show your own token')
+    .option('--expanded', 'include the policies, roles and rules that apply to it');
   read.action(
     cli.action<TokenOptions & Record<'self' | 'expanded' | 'watch' | 'showSecret', boolean>>(
       async (call, argument) => {
@@ -117,12 +120,12 @@ function addTokenRead(token: Command, cli: Cli): void {
 function addUpdate(token: Command, cli: Cli): void {
   const change = token
     .command('update')
-    .description('change what is given of a token; links replace those of their list');
+    .description('change the given fields of a token; a given list of links replaces the old one');
   withAccessor(withOne(change, TOKENS)).option('--description <text>', 'what it is for');
   for (const list of ['policy-name', 'policy-id', 'role-name', 'role-id'])
-    change.option(`--append-${list} <which>`, `adds to those that it has`, several);
+    change.option(`--append-${list} <which>`, 'add to the existing ones', several);
   for (const list of ['service-identity', 'node-identity', 'templated-policy'])
-    change.option(`--append-${list} <name>`, `adds to those that it has`, several);
+    change.option(`--append-${list} <name>`, 'add to the existing ones', several);
   withUpdate(withLinks(change, true)).action(
     cli.action<TokenOptions & Record<string, unknown>>(async (call, argument) => {
       const { description, merge } = call.options;
@@ -147,14 +150,16 @@ function appended(call: Call<TokenOptions & Record<string, unknown>>): Call<Link
   const options = Object.fromEntries(links);
   const templates = options['templatedPolicy'] as readonly string[] | undefined;
   if (templates !== undefined && templates.length > 1)
-    misused('--append-templated-policy: once; use --templated-policy-file for several');
+    misused(
+      '--append-templated-policy can be given only once; use --templated-policy-file for several',
+    );
   return { ...call, options: { ...options, ...(templates && { templatedPolicy: templates[0]! }) } };
 }
 
 function addClone(token: Command, cli: Cli): void {
   const clone = token.command('clone').description('create a token with the rights of another');
   withAccessor(withOne(clone, TOKENS))
-    .option('--description <text>', 'what the new one is for')
+    .option('--description <text>', 'what the new token is for')
     .action(
       cli.action<TokenOptions>(async (call, argument) => {
         const { description } = call.options;

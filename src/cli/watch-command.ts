@@ -40,15 +40,16 @@ const PAINTS: Readonly<Record<Change['what'], Paint>> = {
 export function addWatch(program: Command, cli: Cli): void {
   program
     .command('watch')
-    .description('print an entry, an object or a list, and each change of it')
+    .description('print an entry, an object or a list, and each change to it')
     .argument('<what>', 'KIND/NAME, role/NAME, policies, …')
-    .option('--changes <count>', 'end after so many changes', whole)
+    .option('--changes <count>', 'exit after this many changes', whole)
     .addHelpText(
       'after',
-      '\nEntries are KIND/NAME, all of a kind KIND. Objects are policy/NAME, role/NAME,\n' +
-        'token/ID, auth-method/NAME, binding-rule/ID and namespace/NAME, lists policies,\n' +
-        'roles, tokens, auth-methods, binding-rules and namespaces.\n' +
-        'What does not exist is waited for.',
+      '\nEntries: KIND/NAME, or KIND for all entries of a kind\n' +
+        'Objects: policy/NAME, role/NAME, token/ID, auth-method/NAME, binding-rule/ID,\n' +
+        '         namespace/NAME\n' +
+        'Lists:   policies, roles, tokens, auth-methods, binding-rules, namespaces\n' +
+        'If it does not exist yet, the command waits for it.',
     )
     .action(
       cli.action<WatchOptions>((call, what) => watchChanges(call, targetOf(what!), call.options)),
@@ -85,7 +86,7 @@ export function targetOf(text: string): Target {
   if (type === undefined && name !== '' && (isKind || name !== undefined)) return entry(head, name);
   return misused(
     `"${text}" cannot be watched`,
-    'conclave watch --help lists what can: KIND/NAME, KIND, role/NAME, roles, …',
+    'run conclave watch --help to see what can: KIND/NAME, KIND, role/NAME, roles, …',
   );
 }
 
@@ -161,7 +162,7 @@ async function first(
     for (const item of items)
       await print.event({ Index: index, Change: 'present', Ref: target.refOf(item), Value: item });
   else if (items.length > 0) await target.show(call, target.isList ? items : items[0]);
-  if (items.length === 0) print.note(`${target.name}: there is none yet`);
+  if (items.length === 0) print.note(`${target.name}: none yet, waiting for changes`);
   else print.note(`${target.name}: index ${index}, waiting for changes`);
 }
 

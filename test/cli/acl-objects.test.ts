@@ -31,7 +31,7 @@ describe('policies, roles and tokens by the command line', function () {
     const again = await user.run(['acl', 'bootstrap']);
     expect(again.code).to.equal(1);
     expect(again.err).to.match(
-      /give the data folder of the node to --reset, or write \d+ to acl-boot/,
+      /pass the data folder of the node to --reset, or write \d+ to acl-boot/,
     );
     const reset = await user.json<{ SecretID: string }>([
       ...['acl', 'bootstrap', '--reset', cluster.nodes[0]!.entry.dataDir],
@@ -98,7 +98,7 @@ describe('policies, roles and tokens by the command line', function () {
     const both = await user.run(['acl', 'policy', 'read', 'a', '-id', 'b']);
     expect(both).to.include({ code: 2 });
     const prefix = await user.run(['acl', 'policy', 'read', '-id', '0000']);
-    expect(prefix.err).to.include('the IDs of 2 policy objects begin with 0000');
+    expect(prefix.err).to.include('"0000" is ambiguous: the IDs of 2 policies begin with it');
   });
 
   it('adds links to a role, and replaces them with --no-merge', async () => {
@@ -165,7 +165,7 @@ describe('policies, roles and tokens by the command line', function () {
     expect(made.SecretID).to.equal(input.trim());
     const refused = await user.run(['acl', 'token', 'create', '-secret', input.trim()]);
     expect(refused.code).to.equal(2);
-    expect(refused.err).to.include('name a --secret-file').and.not.include(input.trim());
+    expect(refused.err).to.include('use --secret-file instead').and.not.include(input.trim());
   });
 
   it('tells what the server refuses with its code', async () => {

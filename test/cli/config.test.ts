@@ -100,7 +100,7 @@ describe('config entries by the command line', function () {
     expect(broken.err).to.match(/^conclave: .*b\.yaml:2:1: Map keys must be unique/);
     const hcl = await user.run(['config', 'write', file('c.hcl', 'Kind = "mesh"')]);
     expect(hcl).to.include({ code: 2 });
-    expect(hcl.err).to.include('HCL is not read');
+    expect(hcl.err).to.include('HCL is not supported');
     const unknown = { input: '{"Kind":"service-defaults","Name":"x","Protocl":"http"}' };
     const refused = await user.run(['config', 'write', '-'], unknown);
     expect(refused.err).to.include('(invalid)\n  did you mean "Protocol"?');
@@ -112,7 +112,7 @@ describe('config entries by the command line', function () {
     const asked = await user.run(args, { env, answers: ['no'] });
     expect(asked.code).to.equal(1);
     expect(asked.out).to.include('-Protocol: http\n+Protocol: http2\n');
-    const kept = /the text is kept in (\S+)/.exec(asked.err)![1]!;
+    const kept = /your edits are kept in (\S+)/.exec(asked.err)![1]!;
     expect(readFileSync(kept, 'utf8')).to.include('Protocol: http2');
     expect(await protocolOf('web')).to.equal('http');
     const edited = await user.run([...args, '--yes'], { env });
@@ -152,7 +152,7 @@ describe('config entries by the command line', function () {
     const { code, err } = await user.run(args, { env });
     expect(code).to.equal(1);
     expect(err).to.include('the entry has changed since it was read (conflict)');
-    const kept = /the text is kept in (\S+)/.exec(err)![1]!;
+    const kept = /your edits are kept in (\S+)/.exec(err)![1]!;
     expect(existsSync(kept)).to.equal(true);
     expect(await protocolOf('web')).to.equal('tcp');
   });
@@ -266,7 +266,7 @@ describe('config validate', () => {
     writeFileSync(path, 'Kind: mesh\n');
     const { code, err } = await user.run(['config', 'validate', path, '--http-addr', address]);
     expect(code).to.equal(0);
-    expect(err).to.include('no schema of mesh from the server: that of this program is taken');
+    expect(err).to.include('the server has no schema for mesh: using the one of this program');
     fake.forget();
     writeFileSync(path, 'kind: service-defaults\nProtocol: htp\nMutualTLSMode: stict\n');
     const offline = ['config', 'validate', path, '--offline', '--http-addr', address];

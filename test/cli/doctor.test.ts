@@ -1,6 +1,12 @@
 import { expect } from 'chai';
 import type { ClusterView } from '../../src/cli/cluster.js';
-import { backupFinding, clusterFindings, diskFinding, samplesIn } from '../../src/cli/doctor.js';
+import {
+  backupFinding,
+  clusterFindings,
+  diskFinding,
+  ending,
+  samplesIn,
+} from '../../src/cli/doctor.js';
 import { sizeText } from '../../src/cli/progress.js';
 import { compare } from '../../src/offline.js';
 
@@ -56,6 +62,17 @@ describe('what the doctor finds', () => {
     expect(badOf({ ...view(three), isStale: true })).to.deep.equal(['error leader']);
   });
 
+  it('is a certificate that ends soon, or has ended', () => {
+    const nowMs = Date.parse('2026-03-01T12:00:00Z');
+    const found = (end: string) => {
+      const { Result, Text } = ending('a:1', new Date(end), nowMs);
+      return `${Result} ${Text}`;
+    };
+    expect(found('2027-03-01T12:00:00Z')).to.equal('ok a:1 expires on 2027-03-01, in 365 days');
+    expect(found('2026-03-02T13:00:00Z')).to.equal('warning a:1 expires on 2026-03-02, in 1 day');
+    expect(found('2026-03-01T11:59:59Z')).to.equal('error a:1 expired on 2026-03-01');
+  });
+
   it('reads samples with labels and without', () => {
     const text = '# HELP a x\na_b 3\na 1\nb{node="n1"} 2\nb{node="n2"} 1.7e9\n';
     const values = (name: string) => samplesIn(text, name).map(({ value }) => value);
@@ -98,19 +115,19 @@ describe('the age of the last backup', () => {
       'is found after two days',
       [node('a:1', hours(200), hours(49)), node('b:1', hours(1))],
       'warning',
-      'the last one known was saved 2 days ago through a:1: conclave snapshot save',
+      'the last known one was saved 2 days ago through a:1: run conclave snapshot save',
     ],
     [
       'is found where there is none, a day after the first start of the nodes',
       [node('a:1', hours(72)), node('b:1', hours(25))],
       'warning',
-      'none was saved through a:1, b:1 in the last 3 days: conclave snapshot save',
+      'none was saved through a:1, b:1 in the last 3 days: run conclave snapshot save',
     ],
     [
       'is not known of nodes that have just started',
       [node('a:1', hours(0.5)), node('b:1', hours(23))],
       'ok',
-      'none was saved since the nodes started 23 h ago; what was before is not known',
+      'none was saved since the nodes started 23 h ago; earlier ones are not known',
     ],
   ] as const)
     it(what, () =>

@@ -19,7 +19,7 @@ describe('questions about rights', () => {
     it(`reads ${given}`, () => expect(parseQuestion(given)).to.deep.equal(question));
 
   it('refuses half of a question', () => {
-    expect(() => parseQuestion('service')).to.throw('"service" is no question');
+    expect(() => parseQuestion('service')).to.throw('"service" is not a question');
   });
 
   it('writes the way to a rule without the token', () => {
@@ -207,7 +207,7 @@ describe('explanations by the command line', () => {
       expect(code).to.equal(0);
       expect(out).to.match(/Policies +ops\n/);
       expect(out).not.to.include('secret-7');
-      expect(err).to.include('this is the token alone');
+      expect(err).to.include('this is only the token');
     }
   });
 

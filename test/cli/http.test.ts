@@ -91,7 +91,7 @@ describe('requests of the client', () => {
     expect(code).to.equal(1);
     expect(err).to.equal(
       `conclave: ${detail} (outcome_unknown)\n` +
-        '  the write may have happened: read before you write it again\n',
+        '  the write may have happened: read before you write again\n',
     );
     expect(fake.seen).to.have.length(1);
   });
@@ -126,7 +126,9 @@ describe('requests of the client', () => {
       problem(403, { code: 'permission_denied', detail: anonymous, hint }),
     );
     for (let n = 0; n < 2; n += 1)
-      expect((await list(address)).err).to.match(/\n {2}the token that was sent is not known/);
+      expect((await list(address)).err).to.match(
+        /\n {2}this cluster does not know the token that was sent/,
+      );
     expect((await list(address)).err)
       .to.include('--token-file')
       .and.not.to.include(hint);
@@ -136,20 +138,20 @@ describe('requests of the client', () => {
     const address = await serve(text(405, 'method PUT not allowed (this path takes GET)\n'));
     const args = ['acl', 'policy', 'create', '--name', 'x', '--http-addr', address];
     expect((await user.run(args)).err).to.include(
-      'the server does not have PUT /v1/acl/policy (no_endpoint)',
+      'the server does not support PUT /v1/acl/policy (no_endpoint)',
     );
   });
 
   it('says when the server does not have an endpoint', async () => {
     const address = await serve(text(404, 'Invalid URL path: not a recognized HTTP API endpoint'));
     expect((await list(address)).err).to.include(
-      'the server does not have GET /v1/acl/policies (no_endpoint)',
+      'the server does not support GET /v1/acl/policies (no_endpoint)',
     );
   });
 
   it('says when the answer is not of this API', async () => {
     const address = await serve(text(200, '<html>'));
-    expect((await list(address, {}, ['-o', 'json'])).err).to.include('no server of this API');
+    expect((await list(address, {}, ['-o', 'json'])).err).to.include('not a server of this API');
   });
 
   it('never shows a token, whatever fails', async () => {
@@ -164,7 +166,7 @@ describe('requests of the client', () => {
     shown.push(await list(address, {}, [`--tokn=${secret}`]));
     expect(shown.map(({ code }) => code)).to.deep.equal([1, 1, 0, 2, 2, 2]);
     expect(shown[2]!.err).to.match(/^GET http:\/\/127.0.0.1:\d+\/v1\/acl\/policies 200 \d+ ms\n$/);
-    expect(shown[3]!.err).to.include('set CONCLAVE_HTTP_TOKEN');
+    expect(shown[3]!.err).to.include('use CONCLAVE_HTTP_TOKEN');
     for (const { out, err } of shown) expect(out + err).not.to.include(secret);
   });
 
@@ -176,7 +178,7 @@ describe('requests of the client', () => {
     const bad = await list('127.0.0.1:1', { env: { CONSUL_HTTP_TOKEN: 'a b' } });
     expect(bad).to.include({
       code: 2,
-      err: 'conclave: the token of CONSUL_HTTP_TOKEN is not one\n',
+      err: 'conclave: CONSUL_HTTP_TOKEN does not contain a valid token\n',
     });
   });
 
@@ -190,7 +192,9 @@ describe('requests of the client', () => {
     const { code, err } = await list(address, {}, ['--timeout', '1s']);
     expect({ code, err }).to.deep.equal({
       code: 1,
-      err: `conclave: http://${address} does not answer: no answer within 1 s (unreachable)\n  --timeout gives the server more time\n`,
+      err:
+        `conclave: http://${address} does not answer: no answer within 1 s (unreachable)\n ` +
+        ` use --timeout to give the server more time\n`,
     });
   });
 
@@ -258,7 +262,7 @@ describe('requests of the client over TLS', () => {
   it('names the option for another name in the certificate, and a missing file', async () => {
     const address = `https://${await serve(false)}`;
     const other = await list(address, [...ca, '-tls-server-name', 'other']);
-    expect(other.err).to.include('--tls-server-name names the server');
+    expect(other.err).to.include('use --tls-server-name to set the name');
     expect(await list(address, [...ca, '-tls-server-name', 'localhost'])).to.include({ code: 0 });
     const none = await list(address, ['-ca-file', join(dir, 'none')]);
     expect(none.code).to.equal(2);

@@ -54,7 +54,7 @@ describe('lint by the command line', () => {
     expect(wrong.code).to.equal(1);
     expect(wrong.out).to.match(/^-:1:1: error unknown_resource: .*did you mean "service"\?/);
     expect(wrong.out).to.match(/^-:2:\d+: error bad_level: /m);
-    const nothing = { code: 0, err: 'conclave: nothing to say against it\n' };
+    const nothing = { code: 0, err: 'conclave: no problems found\n' };
     expect(await lint('acl = "read"')).to.include(nothing);
     const { Valid, File } = JSON.parse((await lint(broad, '-o', 'json')).out);
     expect([Valid, File]).to.deep.equal([true, '-']);

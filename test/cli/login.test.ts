@@ -98,7 +98,7 @@ describe('auth methods, binding rules and logins by the command line', function 
   it('keeps the JWT out of arguments, and says what a login needs', async () => {
     const given = await user.run(['login', '-method', 'ci', '-bearer-token', 'eyJ.secret']);
     expect(given.code).to.equal(2);
-    expect(given.err).to.include('name a --bearer-token-file').and.not.include('eyJ.secret');
+    expect(given.err).to.include('use --bearer-token-file instead').and.not.include('eyJ.secret');
     for (const args of [
       ['-method', 'ci'],
       ['-bearer-token-file', jwtFile],

@@ -60,7 +60,7 @@ describe('operators by the command line', function () {
       ...['operator', 'autopilot', 'set-config', '--min-quorum', '3', '--http-addr', address],
     ]);
     expect(code).to.equal(1);
-    expect(err).to.include('somebody has changed it meanwhile');
+    expect(err).to.include('it was changed in the meantime');
     expect(servers.seen.at(-1)?.url).to.equal('/v1/operator/autopilot/configuration?cas=7');
     const refused = await servers.serve(
       json(held),
@@ -81,7 +81,7 @@ describe('operators by the command line', function () {
       const address = await servers.serve(peers, json({ Success: true }), peers);
       servers.forget();
       const args = ['operator', 'raft', 'transfer-leader', which, '--http-addr', address];
-      expect(await user.done(args)).to.equal('n4 leads\n');
+      expect(await user.done(args)).to.equal('n4 is the leader now\n');
       expect(servers.seen[1]?.url).to.equal('/v1/operator/raft/transfer-leader?id=a-1');
     }
   });

@@ -85,7 +85,7 @@ describe('reads that go on', () => {
       { Index: 5, Change: 'created', Ref: 'role/default/ops', Value: { ID: 'x', Name: 'ops' } },
       { Index: 6, Change: 'deleted', Ref: 'role/default/ops', Value: { ID: 'x', Name: 'ops' } },
     ]);
-    expect(err).to.include('role/ops: there is none yet');
+    expect(err).to.include('role/ops: none yet, waiting for changes');
   });
 
   it('show no secret of tokens', async () => {

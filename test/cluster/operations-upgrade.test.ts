@@ -163,7 +163,7 @@ describe('a rolling upgrade', function () {
     programs.set(n3.name, release);
     n3.start();
     const failure = await n3.ready().catch((error: Error) => error.message);
-    expect(failure).to.match(/n3 ended.*THE LOG IS IN SEGMENTS SINCE RELEASE 0.3.0/s);
+    expect(failure).to.match(/n3 exited.*THE LOG IS IN SEGMENTS SINCE RELEASE 0.3.0/s);
     programs.set(n3.name, THIS_MAIN);
     n3.start();
     await n3.ready();

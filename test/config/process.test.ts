@@ -306,7 +306,7 @@ describe('help about nodes', () => {
     const help = await helpOf('agent', '--help');
     expect(help)
       .to.include('\nAPI:\n  --http-host')
-      .and.match(/0 for a free\s+one/);
+      .and.match(/0 selects\s+a\s+free\s+port/);
     expect(help)
       .to.match(/\(default:\s+8500\)/)
       .and.match(/allow,\s+deny;\s+default:\s+deny/);
@@ -320,7 +320,7 @@ describe('help about nodes', () => {
     expect(help).to.include('--accept-loss').and.include('--dry-run').and.include('--data-dir');
     expect(help).not.to.include('--http-port');
     expect(await helpOf('snapshot', 'verify', '--help')).to.include('Exits with 1');
-    expect(await helpOf('dev', '--help')).to.include('default: 1, or those of the data');
+    expect(await helpOf('dev', '--help')).to.include('default: 1, or as many as the');
     expect(await helpOf('help', 'config', 'check')).to.include('--help-all');
   });
 });
