@@ -36,13 +36,15 @@ export const LIMITS = [
     key: 'limits.connections',
     ...COUNT,
     default: 32_768,
-    why: 'open HTTP connections, about 10 kB each; needs a higher limit of open files',
+    why: 'open HTTP connections, about 10 kB each; needs a higher limit on open files',
   },
   {
     key: 'limits.connectionsPerAddress',
     ...COUNT,
     default: 24_576,
-    why: 'of these, from one address (for IPv6 one /64): enough for a proxy, which is one address, and for others beside it',
+    why:
+      'open HTTP connections from one address (for IPv6, one /64): enough for a proxy, ' +
+      'which is one address, and for other clients',
   },
   {
     key: 'limits.probeConnections',
@@ -62,19 +64,23 @@ export const LIMITS = [
     key: 'limits.heldPerClient',
     ...COUNT,
     default: 16_384,
-    why: 'of these, from one address: enough for a gateway, not for a runaway client',
+    why:
+      'blocking queries waiting at one time from one address: enough for a gateway, not ' +
+      'for a runaway client',
   },
   {
     key: 'limits.heldPerToken',
     ...COUNT,
     default: 16_384,
-    why: 'of these, with one token: agents of many hosts may share one',
+    why: 'blocking queries waiting at one time with one token: agents on many hosts may share one',
   },
   {
     key: 'limits.heldAnonymous',
     ...COUNT,
     default: 1_024,
-    why: 'of these, without a token from one address: anonymous clients rarely need any',
+    why:
+      'blocking queries waiting at one time without a token from one address: anonymous ' +
+      'clients rarely need any',
   },
   {
     key: 'limits.streamsPerToken',
@@ -88,22 +94,37 @@ export const LIMITS = [
     min: 1,
     max: 1_073_741_824,
     default: 32_768,
-    why: 'bytes per second at which such an answer must be read on average, after limits.stalledMs: slower than any network that could carry the API',
+    why:
+      'minimum average rate in bytes per second at which a long list or snapshot must be ' +
+      'read, after limits.stalledMs: slower than any network that could carry the API',
   },
   {
     key: 'limits.requestsPerAddress',
     ...RATE,
     default: 50_000,
-    why: 'requests per second from one address (for IPv6 one /64), in bursts of five seconds’ worth; 0 for no limit. More than a node answers on common hardware, because a proxy is one address: set it lower if clients have addresses of their own',
+    why:
+      'requests per second from one address (for IPv6, one /64), in bursts of five ' +
+      'seconds’ worth; 0 for no limit. More than a node answers on common hardware, ' +
+      'because a proxy is one address: set it lower if clients have addresses of their own',
   },
-  { key: 'limits.requestsPerToken', ...RATE, default: 50_000, why: 'the same with one token' },
+  {
+    key: 'limits.requestsPerToken',
+    ...RATE,
+    default: 50_000,
+    why: 'requests per second with one token',
+  },
   {
     key: 'limits.writesPerAddress',
     ...RATE,
     default: 10_000,
     why: 'writes per second from one address: more than a cluster commits',
   },
-  { key: 'limits.writesPerToken', ...RATE, default: 10_000, why: 'the same with one token' },
+  {
+    key: 'limits.writesPerToken',
+    ...RATE,
+    default: 10_000,
+    why: 'writes per second with one token',
+  },
   {
     key: 'limits.loginsPerAddress',
     ...RATE,
@@ -126,7 +147,11 @@ export const LIMITS = [
     key: 'limits.refusalsPerAddress',
     ...RATE,
     default: 10,
-    why: 'refusals per second (401, 403, 413, 429; unknown paths and methods) that one address gets without delay, in bursts of five seconds’ worth; further ones are delayed, and their bodies stay unread, so that the client waits and not the cluster. 0 for no limit',
+    why:
+      'refusals per second (401, 403, 413, 429; unknown paths and methods) that one ' +
+      'address gets without delay, in bursts of five seconds’ worth; further refusals are ' +
+      'delayed, and the request bodies stay unread, so that the client waits and not the ' +
+      'cluster. 0 for no limit',
   },
   {
     key: 'limits.refusalDelayMs',
@@ -156,7 +181,9 @@ export const LIMITS = [
     key: 'limits.stalledMs',
     ...MS,
     default: 60_000,
-    why: 'how long a client may read nothing of a long answer, whose view of the state is kept meanwhile',
+    why:
+      'how long a client may stop reading a long response, whose view of the state is kept ' +
+      'in the meantime',
   },
   {
     key: 'limits.keepAliveMs',
@@ -174,7 +201,9 @@ export const LIMITS = [
     key: 'limits.lingerMs',
     ...MS,
     default: 1_000,
-    why: 'how long, of these, an idle connection stays open: longer than clients pause between requests',
+    why:
+      'how long an idle connection stays open during an orderly stop, as part of ' +
+      'limits.stopMs: longer than clients pause between requests',
   },
   {
     key: 'limits.snapshotBytes',
@@ -182,7 +211,9 @@ export const LIMITS = [
     min: 1_048_576,
     max: 4_294_967_296,
     default: 536_870_912,
-    why: 'bytes of a snapshot after decompression when it is restored: it is in memory while the state is replaced',
+    why:
+      'largest snapshot that can be restored, after decompression: it is in memory while ' +
+      'the state is replaced',
   },
   {
     key: 'limits.pendingWrites',
@@ -200,7 +231,10 @@ export const LIMITS = [
     key: 'limits.issuerRequests',
     ...COUNT,
     default: 32,
-    why: 'concurrent requests to issuers and Kubernetes clusters, half of them for one namespace; logins that need one more are refused with 429. A server that does not answer occupies each for 5 s',
+    why:
+      'concurrent requests to issuers and Kubernetes clusters, at most half of them for ' +
+      'one namespace; logins that need another are refused with 429. A server that does ' +
+      'not answer occupies each request for 5 s',
   },
   {
     key: 'limits.rightsBytes',

@@ -34,48 +34,58 @@ const LIST = [
   { key: 'pidFile', ...TEXT, why: 'file that contains the process id while the node runs' },
 
   { key: 'http.host', ...TEXT, default: '127.0.0.1', why: 'address the API listens on' },
-  { key: 'http.port', ...PORT, default: 8500, why: 'port the API listens on; 0 for a free one' },
+  {
+    key: 'http.port',
+    ...PORT,
+    default: 8500,
+    why: 'port the API listens on; 0 selects a free port',
+  },
   {
     key: 'http.tls.cert',
     ...TEXT,
     needed: true,
-    why: 'PEM file of the API’s certificate; serves HTTPS',
+    why: 'PEM file of the API’s certificate; enables HTTPS',
   },
   { key: 'http.tls.key', ...TEXT, needed: true, why: 'PEM file of its private key' },
   {
     key: 'http.tls.ca',
     ...TEXT,
-    why: 'PEM file of the authority that must have signed clients’ certificates',
+    why: 'PEM file of the authority that must have signed client certificates',
   },
   {
     key: 'http.headerPrefix',
     ...TEXT,
     default: 'X-Service',
     pattern: '^[A-Za-z][A-Za-z0-9-]{0,40}$',
-    why: 'prefix of the API’s own headers; X-Consul works beside it',
+    why: 'prefix of the API’s own headers; X-Consul works as well',
   },
   {
     key: 'http.tokenInQuery',
     type: 'boolean',
     default: false,
-    why: 'accept ?token=; off, because URLs end up in logs',
+    why: 'accept ?token=; off by default, because URLs end up in logs',
   },
   {
     key: 'http.allowedHosts',
     type: 'list',
-    why: 'host names and addresses this node answers to, without port, * for any; by default those of loopback if it listens there (a web page could make another name resolve to it), otherwise any',
+    why:
+      'host names and addresses this node answers to, without a port; * for any. By ' +
+      'default, those of loopback if it listens there (a web page could make another name ' +
+      'resolve to it), otherwise any',
   },
   {
     key: 'http.responseHeaders',
     type: 'map',
     default: {},
-    why: 'headers set on every answer; Cache-Control: no-store (on answers with an index Expires: 0) and X-Content-Type-Options: nosniff are sent unless they are set here',
+    why:
+      'headers set on every response; Cache-Control: no-store (on responses with an index, ' +
+      'Expires: 0) and X-Content-Type-Options: nosniff are sent unless they are set here',
   },
   {
     key: 'http.blockedPaths',
     type: 'list',
     default: [],
-    why: 'paths answered with 403 on this node',
+    why: 'paths for which this node responds with 403',
   },
 
   { key: 'ui.enabled', type: 'boolean', default: true, why: 'serve the web UI under /ui/' },
@@ -84,9 +94,14 @@ const LIST = [
     key: 'raft.host',
     ...TEXT,
     default: '127.0.0.1',
-    why: 'address the members’ traffic listens on',
+    why: 'address this node listens on for traffic between members',
   },
-  { key: 'raft.port', ...PORT, default: 8300, why: 'port the members’ traffic listens on' },
+  {
+    key: 'raft.port',
+    ...PORT,
+    default: 8300,
+    why: 'port this node listens on for traffic between members',
+  },
   {
     key: 'raft.advertise',
     ...TEXT,
@@ -152,14 +167,19 @@ const LIST = [
     ...MS,
     min: 0,
     default: DEFAULT_TIMING.leaseMs,
-    why: 'how long a leader answers default reads without contacting the others; followers refuse votes for electionMs in whole ticks less two, of which a tenth is reserved for clock drift. 0: every default read contacts a majority',
+    why:
+      'how long a leader answers default reads without contacting the others; followers ' +
+      'refuse votes for electionMs in whole ticks less two, of which a tenth is reserved ' +
+      'for clock drift. With 0, every default read contacts a majority',
   },
 
   {
     key: 'cluster.initial',
     type: 'members',
     default: [],
-    why: 'members of a new cluster, as name=host:port; used only while the data folder is empty. Without this and cluster.join the node forms a cluster of its own',
+    why:
+      'members of a new cluster, as name=host:port; used only while the data folder is ' +
+      'empty. Without this and cluster.join, the node forms its own cluster',
   },
   {
     key: 'cluster.join',
@@ -170,7 +190,9 @@ const LIST = [
   {
     key: 'cluster.joinTokenFile',
     ...TEXT,
-    why: 'file with the join token (conclave join-token) that this node presents to the members; without it an operator must admit the node',
+    why:
+      'file with the join token (conclave join-token) that this node presents to the ' +
+      'members; without it, an operator must admit the node',
   },
 
   {
@@ -185,7 +207,9 @@ const LIST = [
     ...TEXT,
     default: 'warn',
     choices: ['off', 'warn', 'strict'],
-    why: 'warnings about written policies and binding rules: told in a header, or refused',
+    why:
+      'lint warnings when policies and binding rules are written: ignored (off), reported ' +
+      'in a header (warn), or a reason to refuse the write (strict)',
   },
   {
     key: 'acl.initialManagement',
@@ -203,7 +227,9 @@ const LIST = [
     ...TEXT,
     pattern: '^[!-+\\--~]{16,256}$',
     secret: true,
-    why: 'secret that a bootstrap must present as its token, at least 16 printable characters without comma; without it, the first client that asks gets the first token',
+    why:
+      'secret that a bootstrap must present as its token, at least 16 printable characters ' +
+      'without commas; without it, the first client that asks gets the first token',
   },
   { key: 'acl.bootstrapSecretFile', ...TEXT, why: 'file that contains acl.bootstrapSecret' },
 
@@ -217,13 +243,18 @@ const LIST = [
     key: 'login.privateAddresses',
     type: 'boolean',
     default: false,
-    why: 'let auth methods of all namespaces reach loopback, link-local and private addresses; off, because the manager of a namespace does not operate the network. Those of the namespace default always may',
+    why:
+      'let auth methods of all namespaces reach loopback, link-local and private ' +
+      'addresses; off by default, because the manager of a namespace does not operate the ' +
+      'network. Methods of the namespace default always may',
   },
   {
     key: 'login.plainHttp',
     type: 'boolean',
     default: false,
-    why: 'fetch the keys of issuers over http too; off, because keys can be replaced in transit. Always allowed on loopback for methods of the namespace default',
+    why:
+      'also fetch the keys of issuers over http; off by default, because keys can be ' +
+      'replaced in transit. Always allowed on loopback for methods of the namespace default',
   },
 
   ...LIMITS,
@@ -233,14 +264,16 @@ const LIST = [
     ...TEXT,
     default: 'info',
     choices: ['debug', 'info', 'warn', 'error', 'silent'],
-    why: 'minimum severity of logged lines; debug adds requests, and why Raft decided',
+    why:
+      'minimum severity of logged lines; debug adds requests and the reasons for Raft’s ' +
+      'decisions',
   },
   {
     key: 'log.format',
     ...TEXT,
     default: 'auto',
     choices: ['auto', 'text', 'json'],
-    why: 'form of logged lines; auto is text on a terminal and json elsewhere',
+    why: 'format of logged lines; auto is text on a terminal and json elsewhere',
   },
 ] as const satisfies readonly Setting[];
 

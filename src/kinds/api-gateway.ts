@@ -66,15 +66,15 @@ const listener = object({
           'The certificates that the listener presents.',
           list(certificateReference),
         ),
-        MaxVersion: keep('The highest version of TLS.', tlsVersion),
-        MinVersion: keep('The lowest version of TLS.', tlsVersion),
-        CipherSuites: keep('The cipher suites, for TLS 1.2 and older.', list(text())),
+        MaxVersion: keep('The maximum TLS version.', tlsVersion),
+        MinVersion: keep('The minimum TLS version.', tlsVersion),
+        CipherSuites: keep('The cipher suites for TLS 1.2 and earlier.', list(text())),
       }),
       ...gatewayTlsRules,
     ),
   ),
-  Override: given('What requests must fulfil whatever their routes demand.', policy),
-  Default: given('What requests must fulfil where their routes demand nothing.', policy),
+  Override: given('Requirements that requests must meet, whatever their routes require.', policy),
+  Default: given('Requirements that requests must meet if their routes have none.', policy),
 });
 type Listener = Normal<typeof listener>;
 
@@ -83,18 +83,21 @@ export const apiGateway = defineKind(
   'api-gateway',
   {
     TLS: drop(
-      'TLS settings of the gateway, a feature of later releases that this server lacks.',
+      'TLS settings of the gateway, a feature of later releases that is not supported.',
       later,
     ),
     Listeners: keep(
-      'The ports of the gateway.',
+      'The listeners of the gateway.',
       neededList(ruled(listener, noHostOfTcp), { unique: true }),
     ),
-    Status: drop('What the server reports about the gateway. It is accepted and not kept.', free()),
+    Status: drop(
+      'The status that the server reports for the gateway. It is accepted but not stored.',
+      free(),
+    ),
     Meta: metaField,
   },
   {
-    says: 'A gateway with listeners, to which routes bind.',
+    says: 'A gateway with listeners to which routes bind.',
     permissions: OF_GATEWAY,
     hasStatus: true,
     *names(entry): Iterable<string> {

@@ -19,7 +19,7 @@ export const boundApiGateway = defineKind(
   'bound-api-gateway',
   {
     Listeners: keep(
-      'The listeners of the gateway, with what is bound to them.',
+      'The listeners of the gateway, with the routes and certificates bound to them.',
       list(
         object({
           Name: keep('The name of the listener.', text()),
@@ -28,10 +28,15 @@ export const boundApiGateway = defineKind(
         }),
       ),
     ),
-    Services: keep('The routes by the services to which they lead.', map(list(routeReference))),
+    Services: keep(
+      'The routes, keyed by the service to which they lead.',
+      map(list(routeReference)),
+    ),
   },
   {
-    says: 'What is bound to an api-gateway. Only the server writes it.',
+    says:
+      'The routes and certificates that are bound to an api-gateway. Only the server ' +
+      'writes this entry.',
     permissions: BY_SERVER_ONLY,
     *validate() {},
   },

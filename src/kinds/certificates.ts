@@ -25,7 +25,7 @@ export const fileSystemCertificate = defineKind(
     Meta: metaField,
   },
   {
-    says: 'A certificate and its key in files on the disks of the gateways.',
+    says: 'A certificate and its key, in files on the gateways.',
     permissions: OF_MESH,
     *validate(entry) {
       if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');
@@ -38,12 +38,12 @@ export const fileSystemCertificate = defineKind(
 export const inlineCertificate = defineKind(
   'inline-certificate',
   {
-    Certificate: keep('The certificate as PEM.', pem),
-    PrivateKey: keep('The private key as PEM.', pem),
+    Certificate: keep('The certificate in PEM format.', pem),
+    PrivateKey: keep('The private key in PEM format.', pem),
     Meta: metaField,
   },
   {
-    says: 'A certificate and its key. Only those who may write the entry see the key.',
+    says: 'A certificate and its key. The key is visible only to callers that may write the entry.',
     permissions: OF_MESH,
     secrets: ['PrivateKey'],
     *validate(entry) {

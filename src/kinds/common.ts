@@ -41,7 +41,7 @@ const META_LIMITS = { count: 64, key: 128, value: 512 };
 /** `Meta`: free metadata. metaProblems checks its limits. */
 const meta = map(text(), META_LIMITS);
 /** The member `Meta` of an entry. */
-export const metaField = omit('Labels, for users alone.', meta);
+export const metaField = omit('User-defined labels. They have no effect.', meta);
 
 const encoder = new TextEncoder();
 /** Whether a text is longer than `max` bytes of UTF-8. */
@@ -86,7 +86,7 @@ export function* nameProblems(name: string): Iterable<Problem> {
 /** How a proxy uses mesh gateways. */
 export const meshGateway = object({
   Mode: omit(
-    'Whether connections go through a mesh gateway: that of their own side, or that of the other.',
+    'Whether connections go through a mesh gateway, and whether it is the local or the remote one.',
     text({ examples: ['none', 'local', 'remote'] }),
   ),
 });
@@ -98,7 +98,7 @@ export const transparentProxy = object({
     'outbound_listener_port',
   ),
   DialedDirectly: omit(
-    'Whether instances are reached by their own addresses too.',
+    'Whether instances can also be reached at their own addresses.',
     boolean,
     'dialed_directly',
   ),
@@ -149,9 +149,9 @@ export function* mutualTlsProblems(mode = ''): Iterable<Problem> {
 
 /** Header changes: the headers to add, set and remove. */
 export const headerChanges = object({
-  Add: omit('Headers that are added, with their values.', map(text())),
-  Set: omit('Headers that are set in place of those that are there.', map(text())),
-  Remove: omit('Headers that are removed.', list(text())),
+  Add: omit('Headers to add, with their values.', map(text())),
+  Set: omit('Headers to set, replacing any existing values.', map(text())),
+  Remove: omit('Headers to remove.', list(text())),
 });
 type HeaderChanges = Normal<typeof headerChanges>;
 /** Whether any header is changed. */
@@ -160,24 +160,24 @@ export const changesHeaders = (changes: HeaderChanges | undefined): boolean =>
 
 /** Outlier detection of an upstream. */
 export const passiveHealthCheck = object({
-  Interval: omit('How often instances are judged.', positiveDuration),
+  Interval: omit('How often instances are evaluated.', positiveDuration),
   MaxFailures: omit(
-    'After how many failures in a row an instance is left out.',
+    'The number of consecutive failures after which an instance is ejected.',
     uint32,
     'max_failures',
   ),
   EnforcingConsecutive5xx: given(
-    'The chance in percent that an instance is left out after answers of 5xx in a row.',
+    'The probability, in percent, that an instance is ejected after consecutive 5xx responses.',
     percentage,
     'enforcing_consecutive_5xx',
   ),
   MaxEjectionPercent: given(
-    'How many percent of the instances may be left out at one time.',
+    'The maximum percentage of instances that may be ejected at the same time.',
     percentage,
     'max_ejection_percent',
   ),
   BaseEjectionTime: given(
-    'How long an instance is left out, times how often it was.',
+    'How long an instance is ejected, multiplied by the number of times it has been ejected.',
     positiveDuration,
     'base_ejection_time',
   ),
@@ -235,8 +235,8 @@ export function* methodProblems(
 const path = textLike('^(/|$)');
 /** The three ways to match the path of a request. */
 export const pathMatch = {
-  PathExact: omit('The whole path of a request.', path, 'path_exact'),
-  PathPrefix: omit('The beginning of the path of a request.', path, 'path_prefix'),
+  PathExact: omit('The exact path of a request.', path, 'path_exact'),
+  PathPrefix: omit('The prefix of the path of a request.', path, 'path_prefix'),
   PathRegex: omit('A regular expression for the path of a request.', text(), 'path_regex'),
 };
 /** At most one of the three is set. */
@@ -272,14 +272,14 @@ export function* pathMatchProblems(
 
 /** Connection and request limits of an upstream. */
 export const upstreamLimits = object({
-  MaxConnections: given('How many connections are open at one time.', count, 'max_connections'),
+  MaxConnections: given('The maximum number of open connections.', count, 'max_connections'),
   MaxPendingRequests: given(
-    'How many requests wait for a connection.',
+    'The maximum number of requests that wait for a connection.',
     count,
     'max_pending_requests',
   ),
   MaxConcurrentRequests: given(
-    'How many requests are in progress at one time.',
+    'The maximum number of concurrent requests.',
     count,
     'max_concurrent_requests',
   ),

@@ -85,7 +85,7 @@ export function defineKind<K extends string, F extends Fields>(
   const head: Head = {
     Kind: keep('The kind of the entry.', text({ values: [kind], limits: { needed: true } })),
     Name: keep(
-      'The name of the entry. For most kinds it is that of a service or gateway.',
+      'The name of the entry. For most kinds, it is the name of a service or gateway.',
       text({ change: (given) => given || onlyName, limits: { needed: onlyName === '' } }),
     ),
   };

@@ -21,16 +21,16 @@ const namedDefault = rule('The name is default.', among('Name', 'default'));
 const onePeer = rule('The peer is not a wildcard.', not(among('Peer', '*')));
 const consumer = object({
   Peer: omit('The peer that may use the service.', text(), 'peer', 'peer_name'),
-  Partition: omit('An admin partition. The only one is default.', partition),
+  Partition: omit('The admin partition. Only default is supported.', partition),
   SamenessGroup: omit(
-    'A sameness group. This server does not have them.',
+    'A sameness group. Sameness groups are not supported.',
     text(),
     'sameness_group',
   ),
 });
 const exported = object({
-  Name: keep('The service. `*` stands for all.', neededText),
-  Namespace: drop('The namespace of the service. It is accepted and not kept.', text()),
+  Name: keep('The name of the service, or `*` for all services.', neededText),
+  Namespace: drop('The namespace of the service. It is accepted but not stored.', text()),
   Consumers: keep('Who may use the service.', neededList(ruled(consumer, onePeer))),
 });
 

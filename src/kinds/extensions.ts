@@ -36,13 +36,13 @@ const extension = object({
   ),
   Arguments: keep('The arguments of the extension.', free()),
   ConsulVersion: keep(
-    'The versions of the server with which it is used, such as ">= 1.16".',
+    'The server versions with which the extension is used, such as ">= 1.16".',
     constraints,
     'consul_version',
     'consulversion',
   ),
   EnvoyVersion: keep(
-    'The versions of Envoy with which it is used.',
+    'The Envoy versions with which the extension is used.',
     constraints,
     'envoy_version',
     'envoyversion',

@@ -50,7 +50,7 @@ const PROTOCOLS = ['tcp', 'http', 'http2', 'grpc'];
 
 const sds = object({
   ClusterName: omit('The Envoy cluster that serves certificates over SDS.', text(), 'cluster_name'),
-  CertResource: omit('The name of the certificate at that cluster.', text(), 'cert_resource'),
+  CertResource: omit('The name of the certificate in that cluster.', text(), 'cert_resource'),
 });
 const clusterOfResource = needs('CertResource', 'ClusterName');
 const resourceOfCluster = needs('ClusterName', 'CertResource');
@@ -58,9 +58,9 @@ const resourceOfCluster = needs('ClusterName', 'CertResource');
 const tlsWith = (between: Rule) =>
   ruled(
     object({
-      Enabled: keep('Whether listeners take TLS.', boolean),
+      Enabled: keep('Whether listeners accept TLS.', boolean),
       SDS: given(
-        'Where the certificates come from, in place of the built-in CA.',
+        'The source of the certificates, instead of the built-in CA.',
         ruled(sds, between),
       ),
       ...tlsFields,
@@ -89,34 +89,37 @@ const hostsOfCertificate = rule(
   when(inside('TLS', inside('SDS', set('CertResource'))), set('Hosts')),
 );
 const service = object({
-  Name: keep('The service. `*` stands for all of the protocol of the listener.', neededText),
+  Name: keep(
+    'The name of the service, or `*` for all services that use the protocol of the listener.',
+    neededText,
+  ),
   Hosts: keep(
-    'The host names of requests for the service. By default they follow from its name.',
+    'The host names of requests for the service. By default, they are derived from its name.',
     list(textLike(HOST_NAME)),
   ),
   TLS: given(
     'TLS settings of this service.',
-    object({ SDS: given('Where the certificate of the hosts comes from.', sds) }),
+    object({ SDS: given('The source of the certificate for the hosts.', sds) }),
   ),
   RequestHeaders: given('Changes to the headers of requests.', headerChanges, 'request_headers'),
   ResponseHeaders: given('Changes to the headers of responses.', headerChanges, 'response_headers'),
   MaxConnections: omit(
-    'How many connections to the service are open at one time.',
+    'The maximum number of open connections to the service.',
     uint32,
     'max_connections',
   ),
   MaxPendingRequests: omit(
-    'How many requests wait for a connection.',
+    'The maximum number of requests that wait for a connection.',
     uint32,
     'max_pending_requests',
   ),
   MaxConcurrentRequests: omit(
-    'How many requests are in progress at one time.',
+    'The maximum number of concurrent requests.',
     uint32,
     'max_concurrent_requests',
   ),
   PassiveHealthCheck: given(
-    'When an instance that fails is left out for a while.',
+    'When a failing instance is temporarily ejected.',
     passiveHealthCheck,
     'passive_health_check',
   ),
@@ -136,16 +139,19 @@ const listener = object({
 });
 const defaults = object({
   MaxConnections: keep(
-    'How many connections to a service are open at one time; 0 means no limit.',
+    'The maximum number of open connections to a service. 0 means no limit.',
     uint32,
   ),
-  MaxPendingRequests: keep('How many requests wait for a connection; 0 means no limit.', uint32),
+  MaxPendingRequests: keep(
+    'The maximum number of requests that wait for a connection. 0 means no limit.',
+    uint32,
+  ),
   MaxConcurrentRequests: keep(
-    'How many requests are in progress at one time; 0 means no limit.',
+    'The maximum number of concurrent requests. 0 means no limit.',
     uint32,
   ),
   PassiveHealthCheck: given(
-    'When an instance that fails is left out for a while.',
+    'When a failing instance is temporarily ejected.',
     passiveHealthCheck,
     'passive_health_check',
   ),
@@ -160,14 +166,14 @@ export const ingressGateway = defineKind(
   {
     TLS: keep('TLS settings of all listeners.', gatewayTls),
     Listeners: keep(
-      'The ports of the gateway, and what is behind them.',
+      'The listeners of the gateway, with their ports and services.',
       list(ruled(listener, plainTcp), { unique: true }),
     ),
-    Defaults: given('Limits of all services of the gateway.', defaults),
+    Defaults: given('Limits for all services of the gateway.', defaults),
     Meta: metaField,
   },
   {
-    says: 'Services that are reached from outside the mesh.',
+    says: 'Services that can be reached from outside the mesh.',
     permissions: OF_GATEWAY,
     *names(entry): Iterable<string> {
       for (const { Services: services } of entry.Listeners ?? []) {

@@ -29,7 +29,7 @@ const CLOCK_SKEW_S = 30;
 
 const oneAuthority = exactlyOne('Filename', 'EnvironmentVariable', 'InlineString', 'InlineBytes');
 const trustedCa = object({
-  Filename: omit('The file of the certificates.', text()),
+  Filename: omit('The file that contains the certificates.', text()),
   EnvironmentVariable: omit(
     'The environment variable that holds the certificates.',
     text(),
@@ -42,7 +42,7 @@ const trustedCa = object({
 const oneCertificateSource = exactlyOne('CaCertificateProviderInstance', 'TrustedCA');
 const tlsCertificates = object({
   CaCertificateProviderInstance: given(
-    'A provider of certificates that Envoy knows.',
+    'A certificate provider known to Envoy.',
     object({
       InstanceName: omit('The name of the provider.', text(), 'instance_name'),
       CertificateName: omit(
@@ -60,9 +60,9 @@ const tlsCertificates = object({
   ),
 });
 const remoteKeys = object({
-  URI: omit('Where the key set is fetched.', neededText),
+  URI: omit('The URI from which the key set is fetched.', neededText),
   RequestTimeoutMs: omit(
-    'Milliseconds in which the key set must be fetched.',
+    'The time limit for fetching the key set, in milliseconds.',
     whole64,
     'request_timeout_ms',
   ),
@@ -74,11 +74,11 @@ const remoteKeys = object({
   ),
   UseSNI: omit('Whether the host of the URI is sent as the TLS server name.', boolean, 'use_sni'),
   RetryPolicy: given(
-    'How a failed fetch is tried again.',
+    'How a failed fetch is retried.',
     object({
-      NumRetries: omit('How many times a fetch is tried again.', whole64, 'num_retries'),
+      NumRetries: omit('How many times a fetch is retried.', whole64, 'num_retries'),
       RetryPolicyBackOff: given(
-        'The pauses between tries.',
+        'The pauses between attempts.',
         object({
           BaseInterval: omit('The first pause.', positiveDuration, 'base_interval'),
           MaxInterval: omit('The longest pause.', positiveDuration, 'max_interval'),
@@ -97,12 +97,12 @@ const remoteKeys = object({
         'discovery_type',
       ),
       TLSCertificates: given(
-        'The certificates that the server is checked with.',
+        'The certificates used to verify the server.',
         ruled(tlsCertificates, oneCertificateSource),
         'tls_certificates',
       ),
       ConnectTimeout: omit(
-        'How long a connection to the server may take.',
+        'The time limit for connecting to the server.',
         positiveDuration,
         'connect_timeout',
       ),
@@ -114,11 +114,11 @@ const oneLocation = exactlyOne('Local', 'Remote');
 const oneLocalSource = exactlyOne('JWKS', 'Filename');
 const keySet = object({
   Local: given(
-    'A key set that proxies have already.',
+    'A key set that proxies already have.',
     ruled(
       object({
         JWKS: omit('The key set in base64.', text()),
-        Filename: omit('The file of the key set on the disks of the proxies.', text()),
+        Filename: omit('The file on the proxies that contains the key set.', text()),
       }),
       oneLocalSource,
     ),
@@ -132,7 +132,7 @@ const location = object({
     object({
       Name: omit('The name of the header.', neededText),
       ValuePrefix: omit('Text before the token, such as "Bearer ".', text(), 'value_prefix'),
-      Forward: omit('Whether the header stays in requests to the service.', boolean),
+      Forward: omit('Whether the header is kept in requests to the service.', boolean),
     }),
   ),
   QueryParam: given(
@@ -151,14 +151,14 @@ export const jwtProvider = defineKind(
   'jwt-provider',
   {
     JSONWebKeySet: given(
-      'The keys that tokens are checked with.',
+      'The keys used to verify tokens.',
       ruled(keySet, oneLocation),
       'json_web_key_set',
     ),
     Issuer: omit('The issuer that tokens must name.', text()),
-    Audiences: omit('The audiences of which a token must name one.', list(text())),
+    Audiences: omit('The accepted audiences. A token must name one of them.', list(text())),
     Locations: omit(
-      'Where requests carry the token. By default the header Authorization.',
+      'Where requests carry the token. Defaults to the Authorization header.',
       list(ruled(location, oneCarrier)),
     ),
     Forwarding: given(
@@ -166,19 +166,19 @@ export const jwtProvider = defineKind(
       object({
         HeaderName: omit('The name of the header.', neededText, 'header_name'),
         PadForwardPayloadHeader: keep(
-          'Whether the base64 of the payload is padded.',
+          'Whether the base64 encoding of the payload is padded.',
           boolean,
           'pad_forward_payload_header',
         ),
       }),
     ),
     ClockSkewSeconds: keep(
-      'Seconds by which the clocks of issuer and proxy may differ.',
+      'The maximum difference between the clocks of the issuer and the proxy, in seconds.',
       whole({ min: 0, change: (seconds) => seconds || CLOCK_SKEW_S }),
       'clock_skew_seconds',
     ),
     CacheConfig: given(
-      'A cache of checked tokens.',
+      'A cache of verified tokens.',
       object({ Size: omit('The number of tokens in the cache.', whole64) }),
       'cache_config',
     ),

@@ -9,8 +9,8 @@ const provider = object({
     'The claims that the token must have.',
     list(
       object({
-        Path: omit('The names that lead to the claim.', list(text())),
-        Value: omit('The value of the claim, or one of its values.', text()),
+        Path: omit('The path to the claim, as a list of names.', list(text())),
+        Value: omit('The value of the claim, or one of its values if it is a list.', text()),
       }),
     ),
     'verify_claims',
@@ -19,7 +19,7 @@ const provider = object({
 
 /** A token of any of the providers, with all the claims named beside it. */
 export const jwtRequirement = object({
-  Providers: omit('The providers of which one must have issued the token.', list(provider)),
+  Providers: omit('The providers, one of which must have issued the token.', list(provider)),
 });
 /** A normalised requirement. */
 export type JwtRequirement = Normal<typeof jwtRequirement>;
@@ -27,7 +27,7 @@ export type JwtRequirement = Normal<typeof jwtRequirement>;
 /** The same for api-gateways and their routes, where a given list must not be empty. */
 export const gatewayJwt = object({
   Providers: given(
-    'The providers of which one must have issued the token.',
+    'The providers, one of which must have issued the token.',
     list(provider, { min: 1 }),
   ),
 });

@@ -48,10 +48,10 @@ const hashPolicy = object({
   Field: omit('What is hashed.', text({ values: ['', ...HASH_FIELDS] })),
   FieldValue: omit('The name of the header, cookie or query parameter.', text(), 'field_value'),
   CookieConfig: given(
-    'The cookie that is set where a request has none.',
+    'The cookie to set if a request has none.',
     ruled(
       object({
-        Session: omit('Whether the cookie ends with the session of the client.', boolean),
+        Session: omit('Whether the cookie expires with the session of the client.', boolean),
         TTL: omit('How long the cookie lasts.', duration),
         Path: omit('The path of the cookie.', text()),
       }),
@@ -60,7 +60,7 @@ const hashPolicy = object({
     'cookie_config',
   ),
   SourceIP: omit('Whether the address of the client is hashed.', boolean, 'source_ip'),
-  Terminal: omit('Whether policies that follow are left out once this one gives a hash.', boolean),
+  Terminal: omit('Whether later policies are skipped once this one yields a hash.', boolean),
 });
 
 const balancer = object({
@@ -69,12 +69,12 @@ const balancer = object({
     'Settings of ring_hash.',
     object({
       MinimumRingSize: omit(
-        'The smallest number of entries of the ring.',
+        'The minimum number of entries in the ring.',
         uint32,
         'minimum_ring_size',
       ),
       MaximumRingSize: omit(
-        'The largest number of entries of the ring.',
+        'The maximum number of entries in the ring.',
         uint32,
         'maximum_ring_size',
       ),

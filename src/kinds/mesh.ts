@@ -18,15 +18,11 @@ const UNDERSCORE_ACTIONS = ['ALLOW', 'REJECT_REQUEST', 'DROP_HEADER'];
 
 const requestNormalization = object({
   InsecureDisablePathNormalization: keep(
-    'Whether paths are compared as they were sent. Rules on paths can then be evaded.',
+    'Whether paths are compared as they were sent. Path-based rules can then be bypassed.',
     boolean,
     'insecure_disable_path_normalization',
   ),
-  MergeSlashes: keep(
-    'Whether slashes that follow each other count as one.',
-    boolean,
-    'merge_slashes',
-  ),
+  MergeSlashes: keep('Whether consecutive slashes count as one.', boolean, 'merge_slashes'),
   PathWithEscapedSlashesAction: keep(
     'What happens to a path with escaped slashes.',
     text({ values: ['', ...SLASH_ACTIONS] }),
@@ -44,7 +40,7 @@ export const mesh = defineKind(
   'mesh',
   {
     TransparentProxy: keep(
-      'Settings of the transparent mode.',
+      'Settings for transparent mode.',
       object({
         MeshDestinationsOnly: keep(
           'Whether proxies refuse connections to anything outside the mesh.',
@@ -55,7 +51,7 @@ export const mesh = defineKind(
       'transparent_proxy',
     ),
     AllowEnablingPermissiveMutualTLS: omit(
-      'Whether services may take connections without mutual TLS.',
+      'Whether services may accept connections without mutual TLS.',
       boolean,
       'allow_enabling_permissive_mutual_tls',
     ),
@@ -65,14 +61,14 @@ export const mesh = defineKind(
       'validate_clusters',
     ),
     TLS: given(
-      'TLS between proxies.',
+      'Settings for TLS between proxies.',
       object({
-        Incoming: given('TLS of connections to services.', tlsDirection),
-        Outgoing: given('TLS of connections from services.', tlsDirection),
+        Incoming: given('TLS settings for connections to services.', tlsDirection),
+        Outgoing: given('TLS settings for connections from services.', tlsDirection),
       }),
     ),
     HTTP: given(
-      'HTTP between proxies.',
+      'Settings for HTTP between proxies.',
       object({
         SanitizeXForwardedClientCert: keep(
           'Whether proxies drop the header x-forwarded-client-cert.',
@@ -80,10 +76,10 @@ export const mesh = defineKind(
           'sanitize_x_forwarded_client_cert',
         ),
         Incoming: given(
-          'Requests to services.',
+          'Settings for requests to services.',
           object({
             RequestNormalization: given(
-              'How requests are brought into one form before rules on them are judged.',
+              'How requests are normalised before rules are applied to them.',
               requestNormalization,
               'request_normalization',
             ),
@@ -92,10 +88,10 @@ export const mesh = defineKind(
       }),
     ),
     Peering: given(
-      'Connections between peers.',
+      'Settings for connections between peers.',
       object({
         PeerThroughMeshGateways: keep(
-          'Whether the traffic of peering itself goes through mesh gateways.',
+          'Whether the peering traffic itself goes through mesh gateways.',
           boolean,
           'peer_through_mesh_gateways',
         ),
@@ -104,7 +100,7 @@ export const mesh = defineKind(
     Meta: metaField,
   },
   {
-    says: 'Settings of the whole mesh.',
+    says: 'Settings for the whole mesh.',
     permissions: OPEN_TO_READ,
     scope: 'cluster',
     onlyName: 'mesh',

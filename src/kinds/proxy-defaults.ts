@@ -40,21 +40,18 @@ const oneLogFormat = atMostOne('JSONFormat', 'TextFormat');
 const accessLogs = object({
   Enabled: omit('Whether proxies log connections and requests.', boolean),
   DisableListenerLogs: omit(
-    'Whether connections that no listener takes are left out.',
+    'Whether connections that no listener accepts are omitted.',
     boolean,
     'disable_listener_logs',
   ),
-  Type: omit(
-    'Where the logs go. By default they go to the standard output.',
-    text({ values: LOG_TYPES }),
-  ),
-  Path: omit('The file of the logs. Only the type file has one.', text()),
-  JSONFormat: omit('The form of a line as a JSON object.', text(), 'json_format'),
-  TextFormat: omit('The form of a line as text.', text(), 'text_format'),
+  Type: omit('Where the logs go. Defaults to standard output.', text({ values: LOG_TYPES })),
+  Path: omit('The log file. Set only if the type is file.', text()),
+  JSONFormat: omit('The format of a line, as a JSON object.', text(), 'json_format'),
+  TextFormat: omit('The format of a line, as text.', text(), 'text_format'),
 });
 /** The field `PrioritizeByLocality`, which localityProblems refuses unless it is empty. */
 export const prioritizeByLocality = object({
-  Mode: omit('The preference. This server does not have any.', text()),
+  Mode: omit('The preference. It is not supported.', text()),
 });
 
 /**
@@ -74,14 +71,10 @@ const fields = {
     'Settings that proxies read by name, such as protocol.',
     free(withoutLonelyLists, { [SOCKET_DIRECTORY]: SOCKET_DIRECTORY_MAX }),
   ),
-  Mode: omit('How proxies take the outbound connections of their services.', proxyMode),
-  TransparentProxy: keep(
-    'Settings of the transparent mode.',
-    transparentProxy,
-    'transparent_proxy',
-  ),
+  Mode: omit('How proxies receive the outbound connections of their services.', proxyMode),
+  TransparentProxy: keep('Settings for transparent mode.', transparentProxy, 'transparent_proxy'),
   MutualTLSMode: omit(
-    'Whether services take connections without mutual TLS.',
+    'Whether services accept connections without mutual TLS.',
     mutualTlsMode,
     'mutual_tls_mode',
   ),
@@ -92,17 +85,21 @@ const fields = {
     ruled(accessLogs, fileNeedsPath, pathNeedsFile, oneLogFormat),
     'access_logs',
   ),
-  EnvoyExtensions: omit('Built-in extensions of all proxies.', envoyExtensions, 'envoy_extensions'),
+  EnvoyExtensions: omit(
+    'Built-in extensions for all proxies.',
+    envoyExtensions,
+    'envoy_extensions',
+  ),
   FailoverPolicy: given(
-    'In which order failover tries its targets.',
+    'The order in which failover tries its targets.',
     object({
       Mode: omit('The order of targets.', text({ values: FAILOVER_MODES })),
-      Regions: omit('The regions that are tried, in order.', list(text())),
+      Regions: omit('The regions to try, in order.', list(text())),
     }),
     'failover_policy',
   ),
   PrioritizeByLocality: given(
-    'Preference for near instances. This server does not have it.',
+    'A preference for nearby instances. It is not supported.',
     prioritizeByLocality,
     'prioritize_by_locality',
   ),
@@ -113,7 +110,7 @@ export type ProxyDefaults = EntryOf<typeof fields>;
 
 /** The kind `proxy-defaults`. Its only entry is `global`. */
 export const proxyDefaults = defineKind('proxy-defaults', fields, {
-  says: 'The defaults of every proxy.',
+  says: 'The default settings of all proxies.',
   permissions: OPEN_TO_READ,
   scope: 'cluster',
   onlyName: 'global',

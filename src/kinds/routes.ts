@@ -39,34 +39,35 @@ import type { ConfigEntry } from './types.js';
 const parent = object({
   Kind: keep('The kind of the gateway.', textOr('api-gateway', ['api-gateway'])),
   Name: keep('The name of the gateway.', text()),
-  SectionName: keep('The listener of the gateway. By default all that fit.', text()),
+  SectionName: keep('The listener of the gateway. Defaults to all listeners that fit.', text()),
 });
 type Parent = Normal<typeof parent>;
 
 const headerFilters = list(
   object({
-    Add: keep('Headers that are added, with their values.', map(text())),
-    Remove: keep('Headers that are removed.', list(text())),
-    Set: keep('Headers that are set in place of those that are there.', map(text())),
+    Add: keep('Headers to add, with their values.', map(text())),
+    Remove: keep('Headers to remove.', list(text())),
+    Set: keep('Headers to set, replacing any existing values.', map(text())),
   }),
 );
 const filters = object({
   Headers: keep('Changes to the headers of requests.', headerFilters),
   URLRewrite: keep(
-    'A change of the path of requests.',
-    nullable(
-      object({ Path: keep('The path that takes the place of the matched prefix.', text()) }),
-    ),
+    'A rewrite of the request path.',
+    nullable(object({ Path: keep('The path that replaces the matched prefix.', text()) })),
   ),
   RetryFilter: keep(
-    'When a failed request is sent again.',
+    'When a failed request is retried.',
     nullable(
       object({
-        NumRetries: keep('How many times a request is sent again.', uint32),
-        RetryOn: keep('The conditions on which a request is sent again.', list(text())),
-        RetryOnStatusCodes: keep('The statuses on which a request is sent again.', list(uint32)),
+        NumRetries: keep('How many times a request is retried.', uint32),
+        RetryOn: keep('The conditions under which a request is retried.', list(text())),
+        RetryOnStatusCodes: keep(
+          'The response status codes on which a request is retried.',
+          list(uint32),
+        ),
         RetryOnConnectFailure: keep(
-          'Whether a request is sent again when no connection could be made.',
+          'Whether a request is retried if no connection could be established.',
           boolean,
         ),
       }),
@@ -76,18 +77,15 @@ const filters = object({
     'How long requests may take.',
     nullable(
       object({
-        RequestTimeout: keep('How long an answer may take.', duration),
-        IdleTimeout: keep('How long nothing may be sent.', duration),
+        RequestTimeout: keep('How long a response may take.', duration),
+        IdleTimeout: keep('How long a request may remain idle, with nothing sent.', duration),
       }),
     ),
   ),
   JWT: keep('The JSON Web Token that a request must carry.', nullable(gatewayJwt)),
-  ExtProc: drop(
-    'External processing, a feature of later releases that this server does not have.',
-    later,
-  ),
+  ExtProc: drop('External processing, a feature of later releases that is not supported.', later),
   ExtAuthz: drop(
-    'External authorization, a feature of later releases that this server does not have.',
+    'External authorization, a feature of later releases that is not supported.',
     later,
   ),
 });
@@ -112,7 +110,7 @@ const match = object({
           text({ values: HEADER_MATCHES, limits: { needed: true } }),
         ),
         Name: keep('The name of the header.', neededText),
-        Value: keep('The value that is compared.', text()),
+        Value: keep('The value to compare with.', text()),
       }),
     ),
   ),
@@ -126,7 +124,7 @@ const match = object({
             'How the path is compared. Empty matches every path.',
             text({ values: ['', ...PATH_MATCHES] }),
           ),
-          Value: keep('The path that is compared.', text()),
+          Value: keep('The path to compare with.', text()),
         },
         // A path without a match type matches every path.
         (path) => (path.Match === '' ? { Match: 'prefix', Value: '/' } : path),
@@ -143,7 +141,7 @@ const match = object({
           text({ values: QUERY_MATCHES, limits: { needed: true } }),
         ),
         Name: keep('The name of the query parameter.', neededText),
-        Value: keep('The value that is compared.', text()),
+        Value: keep('The value to compare with.', text()),
       }),
     ),
   ),
@@ -154,14 +152,20 @@ const routedService = object({
     'The share of requests, relative to the other services of the rule.',
     whole({ change: (weight) => (weight <= 0 ? 1 : weight) }),
   ),
-  Filters: keep('What is changed in requests to the service.', filters),
-  ResponseFilters: keep('What is changed in responses of the service.', responseFilters),
+  Filters: keep('Filters applied to requests sent to the service.', filters),
+  ResponseFilters: keep('Filters applied to responses from the service.', responseFilters),
 });
 const routeRule = object({
-  Filters: keep('What is changed in requests of the rule.', filters),
-  ResponseFilters: keep('What is changed in responses of the rule.', responseFilters),
-  Matches: keep('The requests of the rule. One match suffices.', list(match)),
-  Services: keep('The services that take the requests.', list(routedService)),
+  Filters: keep('Filters applied to requests that match the rule.', filters),
+  ResponseFilters: keep(
+    'Filters applied to responses to requests that match the rule.',
+    responseFilters,
+  ),
+  Matches: keep(
+    'The requests to which the rule applies. A request needs to satisfy only one match.',
+    list(match),
+  ),
+  Services: keep('The services that receive the requests.', list(routedService)),
 });
 
 /** The kind `http-route`. */
@@ -169,16 +173,19 @@ export const httpRoute = defineKind(
   'http-route',
   {
     Parents: keep('The gateways to which the route binds.', list(parent, { unique: true })),
-    Rules: keep('Which requests go to which services.', list(routeRule)),
+    Rules: keep('The rules that route requests to services.', list(routeRule)),
     Hostnames: keep(
-      'The host names of the requests. By default all of the listener.',
+      'The host names of the requests. Defaults to all host names of the listener.',
       list(textLike(PLAIN_NAME)),
     ),
     Meta: metaField,
-    Status: drop('What the server reports about the route. It is accepted and not kept.', free()),
+    Status: drop(
+      'The status that the server reports for the route. It is accepted but not stored.',
+      free(),
+    ),
   },
   {
-    says: 'HTTP requests of an api-gateway, and the services that take them.',
+    says: 'A route for HTTP requests from an api-gateway to services.',
     permissions: OF_MESH,
     hasStatus: true,
     names: (entry): Iterable<string> => routeTargets(servicesOf(entry.Rules), entry.Parents),
@@ -218,14 +225,17 @@ export const tcpRoute = defineKind(
   {
     Parents: keep('The gateways to which the route binds.', list(parent, { unique: true })),
     Services: keep(
-      'The service that takes the connections.',
+      'The service that receives the connections.',
       list(object({ Name: keep('The name of the service.', text()) }), { max: 1 }),
     ),
     Meta: metaField,
-    Status: drop('What the server reports about the route. It is accepted and not kept.', free()),
+    Status: drop(
+      'The status that the server reports for the route. It is accepted but not stored.',
+      free(),
+    ),
   },
   {
-    says: 'Connections of an api-gateway, and the service that takes them.',
+    says: 'A route for connections from an api-gateway to a service.',
     permissions: OF_MESH,
     hasStatus: true,
     names: (entry): Iterable<string> => routeTargets(namesOf(entry.Services), entry.Parents),

@@ -46,30 +46,27 @@ const upstream = object({
   Name: omit('The upstream service. Only overrides have a name.', text()),
   Peer: keep('The peer from which the upstream is imported.', text()),
   EnvoyListenerJSON: omit(
-    'A whole Envoy listener as JSON, in place of the one that a proxy would make.',
+    'A complete Envoy listener as JSON, instead of the one that a proxy would generate.',
     text(),
     'envoy_listener_json',
   ),
   EnvoyClusterJSON: omit(
-    'A whole Envoy cluster as JSON, in place of the one that a proxy would make.',
+    'A complete Envoy cluster as JSON, instead of the one that a proxy would generate.',
     text(),
     'envoy_cluster_json',
   ),
   Protocol: omit(
-    'The protocol of the upstream, in place of the one in its own service-defaults.',
+    'The protocol of the upstream, instead of the one in its own service-defaults.',
     lowerText,
   ),
   ConnectTimeoutMs: omit(
-    'Milliseconds in which a connection must be made.',
+    'The time limit for establishing a connection, in milliseconds.',
     whole({ change: (ms) => Math.max(0, ms) }),
     'connect_timeout_ms',
   ),
-  Limits: given(
-    'How many connections and requests the upstream may have at one time.',
-    upstreamLimits,
-  ),
+  Limits: given('Limits on concurrent connections and requests to the upstream.', upstreamLimits),
   PassiveHealthCheck: given(
-    'When an instance that fails is left out for a while.',
+    'When a failing instance is temporarily ejected.',
     passiveHealthCheck,
     'passive_health_check',
   ),
@@ -79,7 +76,7 @@ const upstream = object({
     'mesh_gateway',
   ),
   BalanceOutboundConnections: omit(
-    'How connections are spread over the threads of the proxy.',
+    'How connections are distributed across the threads of the proxy.',
     text({ values: BALANCES }),
     'balance_outbound_connections',
   ),
@@ -95,15 +92,15 @@ const destination = object({
 });
 
 const rateRoute = object({
-  PathExact: omit('The whole path of the requests.', text(), 'path_exact'),
-  PathPrefix: omit('The beginning of the path of the requests.', text(), 'path_prefix'),
+  PathExact: omit('The exact path of the requests.', text(), 'path_exact'),
+  PathPrefix: omit('The prefix of the path of the requests.', text(), 'path_prefix'),
   PathRegex: omit('A regular expression for the path of the requests.', text(), 'path_regex'),
   RequestsPerSecond: omit(
-    'The average number of requests a second.',
+    'The average number of requests per second.',
     whole(),
     'requests_per_second',
   ),
-  RequestsMaxBurst: omit('How many requests may come at once.', whole(), 'requests_max_burst'),
+  RequestsMaxBurst: omit('How many requests may arrive at once.', whole(), 'requests_max_burst'),
 });
 /** Declared only so that the refusal can say that rate limiting is not supported. */
 const rateLimits = object({
@@ -111,12 +108,16 @@ const rateLimits = object({
     'Limits for each instance of the service.',
     object({
       RequestsPerSecond: omit(
-        'The average number of requests a second.',
+        'The average number of requests per second.',
         whole(),
         'requests_per_second',
       ),
-      RequestsMaxBurst: omit('How many requests may come at once.', whole(), 'requests_max_burst'),
-      Routes: omit('Limits of their own for some paths.', list(rateRoute)),
+      RequestsMaxBurst: omit(
+        'How many requests may arrive at once.',
+        whole(),
+        'requests_max_burst',
+      ),
+      Routes: omit('Separate limits for specific paths.', list(rateRoute)),
     }),
     'instance_level',
   ),
@@ -124,17 +125,13 @@ const rateLimits = object({
 
 const fields = {
   Protocol: keep(
-    'The protocol of the service. Routing by path or header needs one of HTTP.',
+    'The protocol of the service. Routing by path or header requires an HTTP-based protocol.',
     text({ change: (value) => value.toLowerCase(), values: PROTOCOLS }),
   ),
-  Mode: omit('How the proxies of the service take its outbound connections.', proxyMode),
-  TransparentProxy: keep(
-    'Settings of the transparent mode.',
-    transparentProxy,
-    'transparent_proxy',
-  ),
+  Mode: omit('How the proxies of the service receive its outbound connections.', proxyMode),
+  TransparentProxy: keep('Settings for transparent mode.', transparentProxy, 'transparent_proxy'),
   MutualTLSMode: omit(
-    'Whether the service takes connections without mutual TLS.',
+    'Whether the service accepts connections without mutual TLS.',
     mutualTlsMode,
     'mutual_tls_mode',
   ),
@@ -148,42 +145,45 @@ const fields = {
   UpstreamConfig: given(
     'Settings of the connections from this service to its upstreams.',
     object({
-      Overrides: omit('Settings of single upstreams.', list(ruled(upstream, named, noWildcard))),
-      Defaults: given('Settings of all other upstreams.', ruled(upstream, unnamed)),
+      Overrides: omit(
+        'Settings for individual upstreams.',
+        list(ruled(upstream, named, noWildcard)),
+      ),
+      Defaults: given('Settings for all other upstreams.', ruled(upstream, unnamed)),
     }),
     'upstream_config',
   ),
   Destination: given(
-    'Where a service outside the mesh is reached through a terminating gateway.',
+    'Where a service outside the mesh can be reached through a terminating gateway.',
     destination,
   ),
   MaxInboundConnections: omit(
-    'How many connections each instance takes at one time.',
+    'The maximum number of concurrent connections to each instance.',
     whole(),
     'max_inbound_connections',
   ),
   LocalConnectTimeoutMs: omit(
-    'Milliseconds in which a proxy must connect to its own instance.',
+    'The time limit for a proxy to connect to its own instance, in milliseconds.',
     whole(),
     'local_connect_timeout_ms',
   ),
   LocalRequestTimeoutMs: omit(
-    'Milliseconds in which an instance must answer a request.',
+    'The time limit for an instance to answer a request, in milliseconds.',
     whole(),
     'local_request_timeout_ms',
   ),
   BalanceInboundConnections: omit(
-    'How connections are spread over the threads of the proxy.',
+    'How connections are distributed across the threads of the proxy.',
     text({ values: BALANCES }),
     'balance_inbound_connections',
   ),
   RateLimits: given(
-    'Limits of request rates. This server does not have them and refuses any.',
+    'Request rate limits. They are not supported and are refused.',
     rateLimits,
     'rate_limits',
   ),
   EnvoyExtensions: omit(
-    'Built-in extensions of the proxies of the service.',
+    'Built-in extensions for the proxies of the service.',
     envoyExtensions,
     'envoy_extensions',
   ),
@@ -195,7 +195,7 @@ export type ServiceDefaults = EntryOf<typeof fields>;
 const upstreamsOrDestination = atMostOne('UpstreamConfig', 'Destination');
 /** The kind `service-defaults`. */
 export const serviceDefaults = defineKind('service-defaults', fields, {
-  says: 'Settings of a service that hold for all of its instances.',
+  says: 'Settings of a service that apply to all of its instances.',
   permissions: OF_SERVICE,
   rules: [noWildcard, upstreamsOrDestination],
   reportsAll: true,

@@ -47,11 +47,11 @@ const caseOfText = rule(
 );
 const header = object({
   Name: keep('The name of the header.', neededText),
-  Present: omit('Whether the header is there.', boolean),
-  Exact: omit('The whole value.', text()),
-  Prefix: omit('The beginning of the value.', text()),
-  Suffix: omit('The end of the value.', text()),
-  Contains: omit('A part of the value.', text()),
+  Present: omit('Whether the header is present.', boolean),
+  Exact: omit('The exact value.', text()),
+  Prefix: omit('The prefix of the value.', text()),
+  Suffix: omit('The suffix of the value.', text()),
+  Contains: omit('A substring of the value.', text()),
   Regex: omit('A regular expression for the value.', text()),
   Invert: omit('Whether the condition is negated.', boolean),
   IgnoreCase: omit('Whether letter case is ignored.', boolean, 'ignore_case'),
@@ -59,7 +59,7 @@ const header = object({
 const httpPermission = object({
   ...pathMatch,
   Header: omit(
-    'Conditions on headers. All must hold.',
+    'Conditions on headers. All must be met.',
     list(ruled(header, oneComparison, caseOfText)),
   ),
   Methods: omit(
@@ -75,7 +75,7 @@ const permission = object({
     text({ values: ACTIONS, limits: { needed: true } }),
   ),
   HTTP: given(
-    'Which requests the permission concerns.',
+    'The requests to which the permission applies.',
     ruled(httpPermission, onePath, someCondition),
   ),
   JWT: given('The JSON Web Token that a request must carry.', jwtRequirement),
@@ -83,41 +83,44 @@ const permission = object({
 const actionOrPermissions = exactlyOne('Action', 'Permissions');
 const peer = textLike('^[^*]*$');
 const source = object({
-  Name: keep('The service that connects. `*` stands for all.', neededText),
+  Name: keep('The name of the service that connects, or `*` for all services.', neededText),
   Action: omit(
-    'Whether connections are allowed or denied. Sources with permissions have none.',
+    'Whether connections are allowed or denied. Omitted for sources with permissions.',
     text({ values: ['', ...ACTIONS] }),
   ),
   Permissions: omit(
-    'What is allowed or denied by request. The first one that matches decides.',
+    'What is allowed or denied for individual requests. The first match decides.',
     list(ruled(permission, conditionGiven)),
   ),
   Precedence: keep('How specific the source is. The server computes it.', whole()),
   LegacyID: drop(
-    'The ID of an intention of older releases. It is accepted and not kept.',
+    'The ID of an intention in older releases. It is accepted but not stored.',
     text(),
     'legacy_id',
   ),
   Type: keep('The type of the source.', textOr('consul', ['consul'])),
-  Description: omit('A text for people.', text({ limits: { bytesMax: DESCRIPTION_MAX } })),
+  Description: omit(
+    'A human-readable description of the source.',
+    text({ limits: { bytesMax: DESCRIPTION_MAX } }),
+  ),
   LegacyMeta: omit(
-    'Labels of an intention of older releases. They are refused.',
+    'Labels of an intention in older releases. They are refused.',
     map(text(), { count: 0 }),
     'legacy_meta',
   ),
   LegacyCreateTime: drop(
-    'A time of older releases. It is accepted and not kept.',
+    'A time from older releases. It is accepted but not stored.',
     time,
     'legacy_create_time',
   ),
   LegacyUpdateTime: drop(
-    'A time of older releases. It is accepted and not kept.',
+    'A time from older releases. It is accepted but not stored.',
     time,
     'legacy_update_time',
   ),
   Peer: omit('The peer from which the source is imported.', peer),
   SamenessGroup: omit(
-    'A sameness group. This server does not have them.',
+    'A sameness group. Sameness groups are not supported.',
     text(),
     'sameness_group',
   ),

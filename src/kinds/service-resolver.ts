@@ -29,7 +29,7 @@ const isSubsetName = new RegExp(SUBSET_NAME);
 
 const subset = object({
   Filter: omit('Which instances are in the subset. Empty means all.', text()),
-  OnlyPassing: omit('Whether instances with a warning are left out too.', boolean, 'only_passing'),
+  OnlyPassing: omit('Whether instances with a warning are also excluded.', boolean, 'only_passing'),
 });
 const redirectOrFailover = atMostOne('Redirect', 'Failover');
 const peerOrSubset = excludes('Peer', 'ServiceSubset');
@@ -37,24 +37,30 @@ const peerOrDatacenter = excludes('Peer', 'Datacenter');
 const subsetOfService = needs('ServiceSubset', 'Service');
 const peerOfService = needs('Peer', 'Service');
 const redirect = object({
-  Service: omit('The other service. By default the one of the entry.', text()),
+  Service: omit('The other service. Defaults to the service of the entry.', text()),
   ServiceSubset: omit('A subset of the service.', text(), 'service_subset'),
-  Namespace: omit('A namespace. A resolver stays within its own, so none may be named.', text()),
-  Partition: omit('An admin partition. The only one is default.', partition),
+  Namespace: omit(
+    'A namespace. It must not be set, because a resolver stays within its own namespace.',
+    text(),
+  ),
+  Partition: omit('The admin partition. Only default is supported.', partition),
   Datacenter: omit('The datacenter of the service.', text()),
   Peer: omit('The peer from which the service is imported.', text()),
   SamenessGroup: omit(
-    'A sameness group. This server does not have them.',
+    'A sameness group. Sameness groups are not supported.',
     text(),
     'sameness_group',
   ),
 });
 const someRedirect = atLeastOne(...Object.keys(redirect.fields));
 const target = object({
-  Service: omit('The service that is tried. By default the one of the entry.', text()),
+  Service: omit('The service to try. Defaults to the service of the entry.', text()),
   ServiceSubset: omit('A subset of the service.', text(), 'service_subset'),
-  Partition: omit('An admin partition. The only one is default.', partition),
-  Namespace: omit('A namespace. A resolver stays within its own, so none may be named.', text()),
+  Partition: omit('The admin partition. Only default is supported.', partition),
+  Namespace: omit(
+    'A namespace. It must not be set, because a resolver stays within its own namespace.',
+    text(),
+  ),
   Datacenter: omit('The datacenter of the service.', text()),
   Peer: omit('The peer from which the service is imported.', text()),
 });
@@ -62,60 +68,61 @@ const someFailover = atLeastOne('Service', 'ServiceSubset', 'Datacenters', 'Targ
 const ALONE = ['Datacenters', 'ServiceSubset', 'Service'] as const;
 const targetsAlone = excludes('Targets', ...ALONE);
 const failover = object({
-  Service: omit('The service that is tried. By default the one of the entry.', text()),
+  Service: omit('The service to try. Defaults to the service of the entry.', text()),
   ServiceSubset: omit(
-    'A subset of the service. By default the one that failed.',
+    'A subset of the service. Defaults to the one that failed.',
     text(),
     'service_subset',
   ),
-  Namespace: omit('A namespace. A resolver stays within its own, so none may be named.', text()),
-  Datacenters: omit('The datacenters that are tried, in order.', list(neededText)),
+  Namespace: omit(
+    'A namespace. It must not be set, because a resolver stays within its own namespace.',
+    text(),
+  ),
+  Datacenters: omit('The datacenters to try, in order.', list(neededText)),
   Targets: omit(
-    'What is tried, in order, in place of the fields beside it.',
+    'The targets to try, in order, instead of the service and datacenters in the other fields.',
     list(ruled(target, peerOrSubset, peerOrDatacenter)),
   ),
   Policy: given(
-    'In which order targets are tried.',
+    'The order in which targets are tried.',
     object({
-      Mode: omit(
-        'The order of targets. This server does not have any other than the given one.',
-        text(),
-      ),
-      Regions: omit('The regions that are tried, in order.', list(text())),
+      Mode: omit('The order of targets. Only the given order is supported.', text()),
+      Regions: omit('The regions to try, in order.', list(text())),
     }),
   ),
   SamenessGroup: omit(
-    'A sameness group. This server does not have them.',
+    'A sameness group. Sameness groups are not supported.',
     text(),
     'sameness_group',
   ),
 });
 
 const fields = {
-  DefaultSubset: omit('The subset of requests that name none.', text(), 'default_subset'),
+  DefaultSubset: omit('The subset for requests that do not name one.', text(), 'default_subset'),
   Subsets: omit(
     'Subsets of the instances, by name.',
     map(subset, { key: SUBSET_LENGTH_MAX, pattern: SUBSET_NAME }),
   ),
   Redirect: given(
-    'Another service, or part of one, that takes all requests.',
+    'Another service, or part of one, that receives all requests.',
     ruled(redirect, someRedirect, peerOrSubset, peerOrDatacenter, subsetOfService, peerOfService),
   ),
   Failover: omit(
-    'What takes the requests of a subset without healthy instances, by subset; `*` stands for all.',
+    'What receives the requests to a subset without healthy instances, by subset. `*` ' +
+      'means all subsets.',
     map(ruled(failover, someFailover, targetsAlone)),
   ),
   PrioritizeByLocality: given(
-    'Preference for near instances. This server does not have it.',
+    'A preference for nearby instances. It is not supported.',
     prioritizeByLocality,
     'prioritize_by_locality',
   ),
   ConnectTimeout: omit(
-    'How long a connection to an instance may take.',
+    'The time limit for connecting to an instance.',
     positiveDurationText,
     'connect_timeout',
   ),
-  RequestTimeout: omit('How long an answer may take.', positiveDurationText, 'request_timeout'),
+  RequestTimeout: omit('How long a response may take.', positiveDurationText, 'request_timeout'),
   LoadBalancer: given('How an instance is chosen for a request.', loadBalancer, 'load_balancer'),
   Meta: metaField,
 };
@@ -124,7 +131,7 @@ export type ServiceResolver = EntryOf<typeof fields>;
 
 /** The kind `service-resolver`. */
 export const serviceResolver = defineKind('service-resolver', fields, {
-  says: 'Which instances take the requests of a service: subsets, redirects, failover.',
+  says: 'Which instances receive the requests to a service: subsets, redirects and failover.',
   permissions: OF_SERVICE,
   rules: [redirectOrFailover],
   *forwardsTo({ Redirect: redirect, Failover: failovers }): Iterable<string | undefined> {

@@ -50,18 +50,18 @@ const RETRY_CONDITIONS = [
 const oneHeaderComparison = exactlyOne('Present', 'Exact', 'Prefix', 'Suffix', 'Regex');
 const header = object({
   Name: keep('The name of the header.', neededText),
-  Present: omit('Whether the header is there.', boolean),
-  Exact: omit('The whole value.', text()),
-  Prefix: omit('The beginning of the value.', text()),
-  Suffix: omit('The end of the value.', text()),
+  Present: omit('Whether the header is present.', boolean),
+  Exact: omit('The exact value.', text()),
+  Prefix: omit('The prefix of the value.', text()),
+  Suffix: omit('The suffix of the value.', text()),
   Regex: omit('A regular expression for the value.', text()),
   Invert: omit('Whether the condition is negated.', boolean),
 });
 const oneParamComparison = exactlyOne('Present', 'Exact', 'Regex');
 const queryParam = object({
   Name: keep('The name of the query parameter.', neededText),
-  Present: omit('Whether the parameter is there.', boolean),
-  Exact: omit('The whole value.', text()),
+  Present: omit('Whether the parameter is present.', boolean),
+  Exact: omit('The exact value.', text()),
   Regex: omit('A regular expression for the value.', text()),
 });
 const httpMatch = object({
@@ -71,9 +71,9 @@ const httpMatch = object({
     boolean,
     'case_insensitive',
   ),
-  Header: omit('Conditions on headers. All must hold.', list(ruled(header, oneHeaderComparison))),
+  Header: omit('Conditions on headers. All must be met.', list(ruled(header, oneHeaderComparison))),
   QueryParam: omit(
-    'Conditions on query parameters. All must hold.',
+    'Conditions on query parameters. All must be met.',
     list(ruled(queryParam, oneParamComparison)),
     'query_param',
   ),
@@ -83,30 +83,34 @@ const httpMatch = object({
   ),
 });
 const destination = object({
-  Service: omit('The service. By default the one of the entry.', text()),
+  Service: omit('The service. Defaults to the service of the entry.', text()),
   ServiceSubset: omit('A subset of the service.', text(), 'service_subset'),
   Namespace: omit('The namespace of the entry. A chain stays within it.', text()),
-  Partition: omit('An admin partition. The only one is default.', text()),
+  Partition: omit('The admin partition. Only default is supported.', text()),
   PrefixRewrite: omit(
-    'What takes the place of the matched path or prefix.',
+    'The path that replaces the matched path or prefix.',
     text(),
     'prefix_rewrite',
   ),
-  RequestTimeout: omit('How long an answer may take.', durationText, 'request_timeout'),
-  IdleTimeout: omit('How long nothing may be sent.', durationText, 'idle_timeout'),
-  NumRetries: omit('How many times a failed request is sent again.', uint32, 'num_retries'),
+  RequestTimeout: omit('How long a response may take.', durationText, 'request_timeout'),
+  IdleTimeout: omit(
+    'How long a request may remain idle, with nothing sent.',
+    durationText,
+    'idle_timeout',
+  ),
+  NumRetries: omit('How many times a failed request is retried.', uint32, 'num_retries'),
   RetryOnConnectFailure: omit(
-    'Whether a request is sent again when no connection could be made.',
+    'Whether a request is retried if no connection could be established.',
     boolean,
     'retry_on_connect_failure',
   ),
   RetryOn: omit(
-    'The conditions on which a request is sent again.',
+    'The conditions under which a request is retried.',
     list(text({ values: RETRY_CONDITIONS })),
     'retry_on',
   ),
   RetryOnStatusCodes: omit(
-    'The statuses on which a request is sent again.',
+    'The response status codes on which a request is retried.',
     list(uint32),
     'retry_on_status_codes',
   ),
@@ -124,10 +128,10 @@ const route = object({
   Match: given(
     'Which requests take the route. Absent means all.',
     object({
-      HTTP: given('Conditions on HTTP requests. All must hold.', ruled(httpMatch, onePath)),
+      HTTP: given('Conditions on HTTP requests. All must be met.', ruled(httpMatch, onePath)),
     }),
   ),
-  Destination: given('Where the requests go. Absent means the service of the entry.', destination),
+  Destination: given('Where the requests go. Defaults to the service of the entry.', destination),
 });
 type Match = Normal<typeof httpMatch>;
 
@@ -136,13 +140,13 @@ export const serviceRouter = defineKind(
   'service-router',
   {
     Routes: keep(
-      'The routes. The first one that matches takes a request.',
+      'The routes. A request takes the first one that matches.',
       list(ruled(route, rewrittenPath)),
     ),
     Meta: metaField,
   },
   {
-    says: 'Routes of the requests to a service, by path, header, query and method.',
+    says: 'Routes for the requests to a service, by path, header, query and method.',
     permissions: OF_SERVICE,
     *forwardsTo(entry): Iterable<string | undefined> {
       for (const { Destination: to } of entry.Routes ?? []) yield to?.Service;

@@ -21,13 +21,13 @@ const hundredths = (weight: number): number => Math.round(Math.fround(weight) * 
 
 const split = object({
   Weight: keep(
-    'The share of requests in percent. All shares together are 100.',
+    'The share of requests, in percent. All shares must add up to 100.',
     fraction((weight) => hundredths(weight) / 100 + 0),
   ),
-  Service: omit('The service. By default the one of the entry.', text()),
+  Service: omit('The service. Defaults to the service of the entry.', text()),
   ServiceSubset: omit('A subset of the service.', text(), 'service_subset'),
   Namespace: omit('The namespace of the entry. A chain stays within it.', text()),
-  Partition: omit('An admin partition. The only one is default.', text()),
+  Partition: omit('The admin partition. Only default is supported.', text()),
   RequestHeaders: given('Changes to the headers of requests.', headerChanges, 'request_headers'),
   ResponseHeaders: given('Changes to the headers of responses.', headerChanges, 'response_headers'),
 });

@@ -12,12 +12,12 @@ const wholeOrigination = rule(
   when(any(set('CertFile'), set('KeyFile')), all(set('CAFile'), set('CertFile'), set('KeyFile'))),
 );
 const service = object({
-  Name: omit('The service. `*` stands for all.', neededText),
-  CAFile: omit('The file of the CA that the service is checked with.', text(), 'ca_file'),
+  Name: omit('The name of the service, or `*` for all services.', neededText),
+  CAFile: omit('The CA file used to verify the service.', text(), 'ca_file'),
   CertFile: omit('The file of the certificate that the gateway presents.', text(), 'cert_file'),
   KeyFile: omit('The file of the private key of that certificate.', text(), 'key_file'),
   SNI: omit('The TLS server name that the gateway sends.', text()),
-  DisableAutoHostRewrite: omit('Whether the host of requests stays as it is.', boolean),
+  DisableAutoHostRewrite: omit('Whether the host of requests is left unchanged.', boolean),
 });
 
 /** The kind `terminating-gateway`. */

@@ -26,10 +26,10 @@ const SUITES = new Set([
 export const tlsVersion = text({ values: ['', ...VERSIONS] });
 /** TLS versions and cipher suites in the spelling of most kinds. */
 export const tlsFields = {
-  TLSMinVersion: omit('The lowest version of TLS.', tlsVersion, 'tls_min_version'),
-  TLSMaxVersion: omit('The highest version of TLS.', tlsVersion, 'tls_max_version'),
+  TLSMinVersion: omit('The minimum TLS version.', tlsVersion, 'tls_min_version'),
+  TLSMaxVersion: omit('The maximum TLS version.', tlsVersion, 'tls_max_version'),
   CipherSuites: omit(
-    'The cipher suites, for TLS 1.2 and older.',
+    'The cipher suites for TLS 1.2 and earlier.',
     list(text({ values: [...SUITES] })),
     'cipher_suites',
   ),

@@ -48,7 +48,9 @@ export const rule = (says: string, condition: Condition): Rule => ({
 });
 
 const listed = (members: readonly string[], word: string): string =>
-  [members.slice(0, -1).join(', '), members.at(-1)].join(` ${word} `);
+  members.length < 2
+    ? members.join()
+    : `${members.slice(0, -1).join(', ')} ${word} ${members.at(-1)}`;
 
 /** Exactly one of the members is set. */
 export const exactlyOne = (...members: string[]): Rule =>

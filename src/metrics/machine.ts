@@ -52,14 +52,18 @@ export class MachineFigures {
       gauge('process_resident_memory_bytes', 'resident memory', rss),
       gauge('process_start_time_seconds', 'when the process started, in Unix time', since),
       gauge('process_open_fds', 'open file descriptors', optional(openFiles)),
-      gauge('process_max_fds', 'most file descriptors that may be open', optional(openFilesMax)),
+      gauge('process_max_fds', 'maximum number of open file descriptors', optional(openFilesMax)),
       gauge('nodejs_heap_size_used_bytes', 'JavaScript heap in use', heapUsed),
       gauge(
         'conclave_disk_free_bytes',
         'free space of the file system of the data folder',
         optional(disk?.freeBytes),
       ),
-      gauge('conclave_disk_size_bytes', 'its size', optional(disk?.sizeBytes)),
+      gauge(
+        'conclave_disk_size_bytes',
+        'size of the file system of the data folder',
+        optional(disk?.sizeBytes),
+      ),
       gauge(
         'conclave_disk_reserve_bytes',
         'free space below which only deletes are accepted (limits.diskReserveBytes)',

@@ -67,7 +67,7 @@ export class Metrics {
       ...this.#machine.families(),
       {
         name: 'conclave_event_loop_delay_seconds',
-        help: 'how late the event loop serves what arrives, sampled every 20 ms',
+        help: 'delay of the event loop, sampled every 20 ms',
         type: 'histogram',
         samples: [{ labels: {}, histogram: this.#eventLoop.histogram }],
       },

@@ -75,15 +75,15 @@ function aboutFamilies(status: NodeStatus, sources: Sources): readonly Family[] 
   return [
     gauge(
       'conclave_build_info',
-      'what runs here; always 1',
+      'release that this node runs; always 1',
       info({ version, revision: sha, node_version: process.version }),
     ),
     gauge(
       'conclave_node_info',
-      'which node this is; always 1',
+      'identity of this node; always 1',
       info({ node: status.name, node_id: status.id, datacenter: sources.datacenter }),
     ),
-    gauge('conclave_level', 'level of the cluster in force here', sources.level()),
+    gauge('conclave_level', 'cluster level in force on this node', sources.level()),
     gauge('conclave_faulted', '1 while this node has a fault', Number(status.fault !== undefined)),
     gauge(
       'conclave_tls_not_after_timestamp_seconds',
@@ -101,11 +101,15 @@ function httpFamilies({ held, connections, limits, refused }: Sources): readonly
     gauge('conclave_http_connections', 'open HTTP connections', connections()),
     gauge(
       'conclave_http_connections_limit',
-      'most of them (limits.connections)',
+      'maximum number of open HTTP connections (limits.connections)',
       limits.connections,
     ),
     gauge('conclave_http_held', 'blocking queries held', held()),
-    gauge('conclave_http_held_limit', 'most of them (limits.held)', limits.held),
+    gauge(
+      'conclave_http_held_limit',
+      'maximum number of blocking queries held (limits.held)',
+      limits.held,
+    ),
     counter(
       'conclave_http_refused_total',
       'requests and connections refused with 429',
@@ -129,7 +133,7 @@ function raftFamilies(status: NodeStatus): readonly Family[] {
     gauge('conclave_raft_last_log_index', 'last log index', status.lastLogIndex),
     gauge(
       'conclave_raft_last_contact_seconds',
-      'time since the leader was heard',
+      'time since the leader was last heard from',
       status.lastContactMs / 1000,
     ),
     gauge('conclave_raft_peers', 'members of the configuration', status.peers.length),
@@ -154,7 +158,7 @@ function peerFamilies({ id, role, lastLogIndex, peers }: NodeStatus): readonly F
     ),
     gauge(
       'conclave_raft_peer_last_contact_seconds',
-      'time since a peer was heard; on the leader',
+      'time since a peer was last heard from; on the leader',
       labelled(
         others.flatMap((peer) =>
           peer.lastContactMs === undefined ? [] : [[peer.id, peer.lastContactMs / 1000] as const],
@@ -168,18 +172,18 @@ function loopFamilies({ loop, disks, replication }: Sources): readonly Family[] 
   const { appends, entriesAppended, stalls, stallMsMax } = loop();
   const { logWaitMs, stateWaitMs } = disks();
   return [
-    counter('conclave_raft_appends_total', 'batches given to the log', appends),
-    counter('conclave_raft_entries_total', 'log entries in them', entriesAppended),
+    counter('conclave_raft_appends_total', 'batches appended to the log', appends),
+    counter('conclave_raft_entries_total', 'log entries appended in batches', entriesAppended),
     counter(
       'conclave_raft_leader_changes_total',
       'leaders that this node has followed or been',
       replication.leaderChanges,
     ),
     counter('conclave_raft_stalls_total', 'ticks that came late', stalls),
-    gauge('conclave_raft_stall_max_seconds', 'the latest of them', stallMsMax / 1000),
+    gauge('conclave_raft_stall_max_seconds', 'longest delay of a tick', stallMsMax / 1000),
     gauge(
       'conclave_raft_log_wait_seconds',
-      'time for which the disk of the log has finished no write, 0 while none is pending',
+      'time for which the disk of the log has completed no write; 0 while none is pending',
       logWaitMs / 1000,
     ),
     gauge(
@@ -201,10 +205,14 @@ function stateFamilies({ comparison, objects }: Sources): readonly Family[] {
     ),
     counter(
       'conclave_state_not_compared_total',
-      'members in them that could not be compared',
+      'members that a comparison led by this node could not include',
       incomparable,
     ),
-    counter('conclave_state_differing_total', 'members in them whose state differed', differing),
+    counter(
+      'conclave_state_differing_total',
+      'members whose state differed in a comparison led by this node',
+      differing,
+    ),
     gauge('conclave_objects', 'ACL objects and namespaces', byLabel('type', byType)),
     gauge('conclave_config_entries', 'config entries', byLabel('kind', byKind)),
   ];
@@ -214,7 +222,11 @@ function accessFamilies({ rights, refusedLogins }: Sources): readonly Family[] {
   const cached = rights();
   return [
     gauge('conclave_acl_tokens_cached', 'tokens whose rights are cached', cached.tokens),
-    gauge('conclave_acl_rights_cached', 'different rights of these tokens', cached.rights),
+    gauge(
+      'conclave_acl_rights_cached',
+      'distinct sets of rights of the cached tokens',
+      cached.rights,
+    ),
     gauge(
       'conclave_acl_rights_bytes',
       'approximate memory of compiled rights and parsed policies',

@@ -38,29 +38,29 @@ const LEVEL = orNone(oneOf('deny', 'read', 'list', 'write'));
 const nullableText = orNone(word);
 
 const step = object({
-  Type: keep('What the step is.', word),
+  Type: keep('The type of the step.', word),
   ID: keep('The ID of the object.', word),
   Name: keep('The name of the object.', word),
 });
 const source: Type<Source> = shape({
-  Path: keep('The way from the token to the text.', listOf(step)),
+  Path: keep('The path from the token to the text.', listOf(step)),
   Line: keep('The line in the text.', orNone(whole64)),
   Column: keep('The column in the line.', orNone(whole64)),
-  Level: keep('The level that the text says.', LEVEL),
-  Counts: keep('Whether no stronger level merged over it.', boolean),
+  Level: keep('The level that the text specifies.', LEVEL),
+  Counts: keep('Whether the level counts, because no stronger level overrides it.', boolean),
 });
 const place = shape({
   Match: keep('exact or prefix.', word),
-  Name: keep('The namespace, or the beginning of its name.', word),
+  Name: keep('The namespace, or the prefix of its name.', word),
 });
 const ruleFields = {
   Resource: keep('The resource of the rule.', nullableText),
   Match: keep('exact, prefix or scalar.', nullableText),
-  Name: omit('The name of the rule. Scalars have none.', word),
-  NamespaceBlock: omit('The block of namespaces in which the rule stands.', place),
+  Name: omit('The name of the rule. Omitted for scalar rules.', word),
+  NamespaceBlock: omit('The namespace block that contains the rule.', place),
   Level: keep('The merged level of the rule.', LEVEL),
-  Rule: keep('The rule as policies write it.', nullableText),
-  Sources: keep('Who says it.', listOf(source)),
+  Rule: keep('The rule as written in policies.', nullableText),
+  Sources: keep('The texts from which the level comes.', listOf(source)),
   MoreSources: keep('How many sources are left out.', whole64),
 };
 const explanation: Type<Result> = shape({
@@ -69,13 +69,13 @@ const explanation: Type<Result> = shape({
   Segment: keep('The name of the resource.', word),
   Namespace: keep('The namespace of the resource.', word),
   Allow: keep('Whether the access is allowed.', boolean),
-  Reason: keep('Why, in one word.', word),
-  Layer: omit('own, or namespace_default if defaults of the namespace decide.', word),
+  Reason: keep('The reason, in one word.', word),
+  Layer: omit('own, or namespace_default if the defaults of the namespace decide.', word),
   Level: keep('The level of the rule that decides.', LEVEL),
-  Text: keep('Why, in a sentence.', word),
+  Text: keep('The reason, in a sentence.', word),
   Winner: keep('The rule that decides.', orNone(shape(ruleFields))),
   Candidates: keep(
-    'Other rules that speak about the question.',
+    'Other rules that concern the question.',
     listOf(shape({ ...ruleFields, Why: keep('Why the rule does not decide.', word) })),
   ),
   MoreCandidates: keep('How many rules are left out.', whole64),
@@ -85,7 +85,7 @@ const whose = {
   AccessorID: keep('The token.', word),
   Namespace: keep('The namespace of the token.', word),
   Anonymous: keep('Whether it is the anonymous token.', boolean),
-  DefaultPolicy: keep('What holds where no rule decides.', word),
+  DefaultPolicy: keep('The decision if no rule applies.', word),
 };
 const INDEX = keep('The index of the state that was read.', whole64);
 
@@ -100,14 +100,14 @@ export const EXPLAINED: Type<Explained> = shape({
 const RIGHTS: Type<readonly Right[]> = listOf(
   shape({
     Layer: keep('own, or namespace_default.', word),
-    Namespace: keep('The namespaces in which the right holds.', place),
+    Namespace: keep('The namespaces in which the right applies.', place),
     Resource: keep('The resource.', word),
     Match: keep('exact, prefix or scalar.', word),
-    Name: omit('The name, or its beginning. Scalars have none.', word),
+    Name: omit('The name, or its prefix. Omitted for scalar rights.', word),
     Level: keep('The merged level.', word),
-    Intentions: omit('For services: the level on intentions.', word),
-    IntentionsExplicit: omit('Whether a text says that level.', boolean),
-    Sources: keep('Who says it.', listOf(source)),
+    Intentions: omit('For services: the level for intentions.', word),
+    IntentionsExplicit: omit('Whether a text specifies that level.', boolean),
+    Sources: keep('The texts from which the level comes.', listOf(source)),
     MoreSources: keep('How many sources are left out.', whole64),
   }),
 );
@@ -123,15 +123,15 @@ export const EFFECTIVE: Type<Effective> = shape({
 /** `POST /v1/acl/who-can`. */
 export const WHO: Type<WhoCan> = shape({
   Index: INDEX,
-  Scanned: keep('How many tokens were looked at.', whole64),
-  Allowed: keep('How many of them are allowed it.', whole64),
+  Scanned: keep('How many tokens were examined.', whole64),
+  Allowed: keep('How many of them are allowed the access.', whole64),
   Truncated: keep('Whether the search stopped before the last token.', boolean),
-  Filtered: keep('Whether namespaces were left out that the caller may not read.', boolean),
+  Filtered: keep('Whether namespaces that the caller may not read were left out.', boolean),
   Groups: keep(
-    'Tokens that grant alike, the largest groups first.',
+    'Groups of tokens with the same grants, the largest first.',
     listOf(
       shape({
-        Tokens: keep('How many tokens the group has.', whole64),
+        Tokens: keep('How many tokens are in the group.', whole64),
         AuthMethod: keep('The auth method of their logins, if any.', word),
         Namespace: keep('Their namespace.', word),
         Policies: keep('Their policies.', links('policy')),
@@ -140,7 +140,7 @@ export const WHO: Type<WhoCan> = shape({
         NodeIdentities: keep('Their node identities.', grants.NodeIdentities.type),
         TemplatedPolicies: keep('Their templated policies.', grants.TemplatedPolicies.type),
         Sample: keep(
-          'Some of them.',
+          'Some of the tokens.',
           listOf(
             shape({
               AccessorID: keep('The token.', word),
@@ -148,7 +148,7 @@ export const WHO: Type<WhoCan> = shape({
             }),
           ),
         ),
-        Result: keep('Why they are allowed it.', explanation),
+        Result: keep('Why they are allowed the access.', explanation),
       }),
     ),
   ),
@@ -169,28 +169,28 @@ export const DECISION: Type<Decision> = shape({
   Resource: keep('The resource that was asked for.', nullableText),
   Access: keep('The access that was asked for.', nullableText),
   Segment: keep('The name of the resource.', nullableText),
-  Message: keep('The refusal.', word),
-  AppliedIndex: keep('The index of the state by which it was decided.', whole64),
+  Message: keep('The message of the refusal.', word),
+  AppliedIndex: keep('The index of the state on which the decision was based.', whole64),
   Then: keep(
     'Why it was refused.',
     orNone(
       shape({
-        Reason: keep('Why, in one word.', word),
+        Reason: keep('The reason, in one word.', word),
         Level: keep('The level of the rule that decided.', LEVEL),
         Rule: keep('The rule that decided.', nullableText),
       }),
     ),
   ),
-  Now: keep('What the present state says.', orNone(explanation)),
-  Changed: keep('Whether that differs.', boolean),
+  Now: keep('The explanation according to the current state.', orNone(explanation)),
+  Changed: keep('Whether the decision or its reason differs now.', boolean),
   Login: keep(
     'The login that was refused.',
     orNone(
       shape({
         AuthMethod: keep('The auth method.', word),
         Namespace: keep('Its namespace.', word),
-        ReasonCode: keep('Why, in one word.', word),
-        Reason: keep('Why, in a sentence.', word),
+        ReasonCode: keep('The reason, in one word.', word),
+        Reason: keep('The reason, in a sentence.', word),
       }),
     ),
   ),
@@ -201,18 +201,18 @@ const judgedRule: Type<JudgedRule> = shape({
   ID: keep('The ID of the rule.', word),
   Description: keep('Its description.', word),
   BindType: keep('What it binds.', word),
-  BindName: keep('What it computes the name from.', word),
+  BindName: keep('The template from which it computes the name.', word),
   Selector: keep('Its selector.', word),
   Matches: keep('Whether it applies to the login.', boolean),
   Clause: keep(
-    'The selector in parts, each with its result. Null: it is empty or cannot be evaluated.',
+    'The selector in parts, each with its result. Null if it is empty or cannot be evaluated.',
     orNone(anyAs<Clause>({ Type: 'match', Text: '', Result: false })),
   ),
   Name: keep('The name that the rule computes.', nullableText),
   Vars: keep('The variables that the rule computes for a template.', orNone(anyObject)),
-  Target: keep('What the name leads to.', orNone(anyObject)),
+  Target: keep('What the name refers to.', orNone(anyObject)),
   Effect: keep('What the rule does for the login.', word),
-  Problem: keep('Why it cannot be judged.', word),
+  Problem: keep('Why the rule cannot be evaluated.', word),
 });
 const loginToken: Type<LoginToken> = shape({
   Description: keep('Its description.', word),
@@ -221,8 +221,8 @@ const loginToken: Type<LoginToken> = shape({
   ...grants,
   Local: keep('Whether it belongs to one datacenter.', boolean),
   AuthMethod: keep('The auth method.', word),
-  AuthMethodNamespace: omit('The namespace of the auth method, if it is another one.', word),
-  ExpirationTTL: omit('How long it lasts.', word),
+  AuthMethodNamespace: omit('The namespace of the auth method, if it differs.', word),
+  ExpirationTTL: omit('How long the token is valid.', word),
   Namespace: keep('Its namespace.', word),
 });
 
@@ -232,16 +232,16 @@ export const LOGIN_EXPLAINED: Type<LoginExplained> = shape({
   Type: keep('Its type.', word),
   Namespace: keep('Its namespace.', word),
   Index: INDEX,
-  Outcome: keep('What the login comes to.', oneOf('granted', 'refused')),
+  Outcome: keep('The outcome of the login.', oneOf('granted', 'refused')),
   ReasonCode: keep('Why it is refused, in one word.', word),
   Reason: keep('Why it is refused, in a sentence.', word),
-  Verified: keep('Whether someone vouches for the claims.', boolean),
+  Verified: keep('Whether the claims have been verified.', boolean),
   Checks: keep(
     'The checks of the bearer token.',
     listOf(
       shape({
         Name: keep('The name of the check.', word),
-        Result: keep('What it came to.', oneOf('passed', 'failed', 'skipped')),
+        Result: keep('The result of the check.', oneOf('passed', 'failed', 'skipped')),
         Detail: keep('Why it failed.', word),
       }),
     ),
@@ -250,28 +250,31 @@ export const LOGIN_EXPLAINED: Type<LoginExplained> = shape({
   Lists: keep('The mapped lists by name.', mapOf(names)),
   Missing: keep(
     'Mapped names without a value.',
-    shape({ Values: keep('Of values.', names), Lists: keep('Of lists.', names) }),
+    shape({
+      Values: keep('The names of values.', names),
+      Lists: keep('The names of lists.', names),
+    }),
   ),
-  Unmapped: keep('Claims that nothing maps.', names),
+  Unmapped: keep('Claims that are not mapped.', names),
   TokenNamespace: keep('The namespace of the token.', nullableText),
   NamespaceRule: keep(
     'The rule that chooses that namespace.',
     orNone(
       shape({
         Selector: keep('Its selector.', word),
-        BindNamespace: keep('What it computes the namespace from.', word),
+        BindNamespace: keep('The template from which it computes the namespace.', word),
         Namespace: keep('The namespace.', nullableText),
       }),
     ),
   ),
-  Rules: keep('The binding rules, those that match first.', listOf(judgedRule)),
+  Rules: keep('The binding rules, with matching ones first.', listOf(judgedRule)),
   MoreRules: keep('How many rules are left out.', whole64),
   Token: keep('The token, without its IDs and times.', orNone(loginToken)),
   Rights: keep('The rights of the token.', orNone(RIGHTS)),
   Truncated: keep('Whether rights are left out.', boolean),
 });
 
-const severity = keep('How bad it is.', oneOf('error', 'warning', 'info'));
+const severity = keep('The severity of the problem.', oneOf('error', 'warning', 'info'));
 
 /** Lint of a policy or of a binding rule. */
 export const LINT: Type<Linted> = shape({
@@ -281,14 +284,14 @@ export const LINT: Type<Linted> = shape({
     listOf(
       shape({
         Severity: severity,
-        Code: keep('What it is, in one word.', word),
-        Message: keep('What it is, in a sentence.', word),
+        Code: keep('The problem, in one word.', word),
+        Message: keep('The problem, in a sentence.', word),
         Field: omit('The field of the object.', word),
         Line: keep('The line in the text.', whole64),
         Column: keep('The column in the line.', whole64),
-        Claim: omit('The claim that it is about.', word),
-        Fix: omit('A text without the problem.', word),
-        Hint: omit('What may help.', word),
+        Claim: omit('The claim that the problem concerns.', word),
+        Fix: omit('A corrected text.', word),
+        Hint: omit('A suggestion that may help.', word),
       }),
     ),
   ),
@@ -304,8 +307,8 @@ export const FINDINGS: Type<Findings> = shape({
       shape({
         Ref: keep('The object: its type, namespace and name.', word),
         Severity: severity,
-        Code: keep('What it is, in one word.', word),
-        Message: keep('What it is, in a sentence.', word),
+        Code: keep('The problem, in one word.', word),
+        Message: keep('The problem, in a sentence.', word),
         Line: omit('The line in the rules of a policy.', whole64),
       }),
     ),
@@ -316,8 +319,8 @@ export const FINDINGS: Type<Findings> = shape({
 /** A templated policy. */
 export const TEMPLATE = shape({
   TemplateName: keep('The name of the template.', word),
-  Schema: keep('The JSON Schema of its variables, as text. Empty: it has none.', word),
-  Template: keep('The rules, with the variables in place.', word),
+  Schema: keep('The JSON Schema of its variables, as text. Empty if it has none.', word),
+  Template: keep('The rules, with placeholders for the variables.', word),
   Description: keep('What the template grants.', word),
 });
 /** All templates by name. */
@@ -328,7 +331,7 @@ const synthetic = {
   Name: keep('The name of the policy.', word),
   Description: keep('Where the policy comes from.', word),
   Rules: keep('The rules.', word),
-  Datacenters: omit('The datacenters in which it holds.', items(word)),
+  Datacenters: omit('The datacenters in which it applies.', items(word)),
   Hash: keep('A hash of the content.', word),
   CreateIndex: keep('Always 0.', whole64),
   ModifyIndex: keep('Always 0.', whole64),

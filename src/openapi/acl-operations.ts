@@ -59,7 +59,7 @@ export const TOKEN_OPERATIONS = {
     PUT: {
       id: 'cloneToken',
       tag: 'acl',
-      says: 'Copies a token under new IDs. Only the description of the body counts.',
+      says: 'Copies a token with new IDs. Only the description in the body is used.',
       does: 'write',
       body: { content: { ref: 'TokenBody' } },
       answers: { 200: TOKEN },
@@ -71,7 +71,7 @@ export const TOKEN_OPERATIONS = {
     POST: {
       id: 'login',
       tag: 'login',
-      says: 'Creates a token by a login with an auth method.',
+      says: 'Logs in with an auth method, which creates a token.',
       does: 'write',
       body: { content: { ref: 'LoginBody' } },
       answers: { 200: TOKEN },
@@ -82,10 +82,13 @@ export const TOKEN_OPERATIONS = {
     POST: {
       id: 'logout',
       tag: 'login',
-      says: 'Deletes the token of the request, which a login created.',
+      says: 'Deletes the token of the request, which must come from a login.',
       does: 'write',
       answers: {
-        200: { says: 'It is done.', content: { schema: { type: ['boolean', 'null'] } } },
+        200: {
+          says: 'The operation succeeded.',
+          content: { schema: { type: ['boolean', 'null'] } },
+        },
       },
       refuses: [401],
     },
@@ -115,7 +118,7 @@ export const TOKEN_OPERATIONS = {
     POST: {
       id: 'previewTemplatedPolicy',
       tag: 'acl',
-      says: 'Fills a template in.',
+      says: 'Fills in a template and returns the resulting policy.',
       does: 'read',
       body: { content: { type: PREVIEW_BODY } },
       answers: { 200: { says: 'The policy.', content: { type: PREVIEW } } },
@@ -145,7 +148,7 @@ export const EXPLAIN_OPERATIONS = {
     POST: {
       id: 'lintBindingRule',
       tag: 'explain',
-      says: 'Lints a binding rule, or a stored one.',
+      says: 'Lints a new or stored binding rule.',
       does: 'read',
       body: { content: { members: LINTED_RULE } },
       answers: { 200: { says: 'What lint finds.', content: { type: LINT }, headers: index } },
@@ -157,7 +160,7 @@ export const EXPLAIN_OPERATIONS = {
     GET: {
       id: 'lintCluster',
       tag: 'explain',
-      says: 'Lints what is stored, and what lies between objects.',
+      says: 'Lints everything that is stored, and the relationships between objects.',
       does: 'read',
       query: ['severity'],
       answers: { 200: { says: 'What lint finds.', content: { type: FINDINGS }, headers: index } },
@@ -193,7 +196,7 @@ export const EXPLAIN_OPERATIONS = {
     GET: {
       id: 'readDecision',
       tag: 'explain',
-      says: 'Reads why a request was refused, by the ID in the header of the refusal.',
+      says: 'Explains why a request was refused, by the decision ID in the header of the refusal.',
       does: 'read',
       answers: { 200: { says: 'The decision.', content: { type: DECISION }, headers: index } },
       refuses: [404],
@@ -216,10 +219,10 @@ export const EXPLAIN_OPERATIONS = {
     POST: {
       id: 'findWhoCan',
       tag: 'explain',
-      says: 'Finds the tokens that are allowed something.',
+      says: 'Finds the tokens that are allowed a given access.',
       does: 'read',
       body: { content: { members: WHO_CAN.fields } },
-      answers: { 200: { says: 'The tokens by groups.', content: { type: WHO }, headers: index } },
+      answers: { 200: { says: 'The tokens, in groups.', content: { type: WHO }, headers: index } },
       refuses: [413],
       rights: ['acl:read'],
     },
@@ -228,7 +231,7 @@ export const EXPLAIN_OPERATIONS = {
     POST: {
       id: 'explainLogin',
       tag: 'explain',
-      says: 'Explains what a login comes to. Nothing is written.',
+      says: 'Explains the outcome of a login. Nothing is written.',
       does: 'read',
       body: { content: { members: LOGIN_EXPLAIN.fields } },
       answers: { 200: { says: 'The login.', content: { type: LOGIN_EXPLAINED }, headers: index } },
@@ -240,7 +243,7 @@ export const EXPLAIN_OPERATIONS = {
     POST: {
       id: 'authorize',
       tag: 'explain',
-      says: 'Answers what the token of the request may do.',
+      says: 'Checks what the token of the request may do.',
       does: 'read',
       body: { content: { type: AUTHORIZE } },
       answers: { 200: { says: 'The decisions.', content: { type: AUTHORIZED } } },

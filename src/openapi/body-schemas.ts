@@ -32,8 +32,8 @@ const PROBLEM = object({
       values: Object.keys(ERROR_STATUS),
     }),
   ),
-  pointer: omit('The JSON pointer of the member that is wrong.', text()),
-  hint: omit('What may help.', text()),
+  pointer: omit('The JSON pointer to the invalid member.', text()),
+  hint: omit('A suggestion that may help.', text()),
   decision: omit('The ID of the decision that refused the request.', text()),
 });
 
@@ -61,11 +61,11 @@ export const BODIES: Readonly<Record<string, Body>> = {
   login: { says: 'A login with an auth method.', fields: LOGIN.fields },
   bootstrap: { says: 'The first token of a cluster.', fields: BOOTSTRAP.fields },
   'acl-configuration': {
-    says: 'How long the tokens of logins last, and how many one identity may have.',
+    says: 'How long login tokens are valid, and how many one identity may have.',
     fields: configurationFields,
   },
   'autopilot-configuration': {
-    says: 'When a server is healthy, and what becomes of dead ones.',
+    says: 'When a server is considered healthy, and what happens to dead servers.',
     fields: AUTOPILOT_CONFIGURATION.fields,
   },
 };
@@ -77,7 +77,7 @@ export function sentBody({ fields, configs }: Body, at = '#'): JsonSchema {
   if (configs === undefined) return schema;
   const allOf = Object.entries(configs).map(([type, config], i) => {
     const place = below(form, 'allOf', String(i), 'then', 'properties', 'Config');
-    const description = `Settings of the type ${type}. Their names are taken in any letter case.`;
+    const description = `Settings of the type ${type}. The case of their names does not matter.`;
     const Config = { description, ...schemaOf(config, { ...place, anyCase: true }) };
     return {
       if: { required: ['Type'], properties: { Type: { const: type } } },

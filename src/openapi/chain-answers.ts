@@ -13,16 +13,16 @@ const chain: Type<Chain> = shape({
   Protocol: keep('The protocol of the services of the chain.', word),
   StartNode: keep('The key of the first node.', word),
   Nodes: keep(
-    'The nodes by key: type, colon, name.',
+    'The nodes by key, in the form type:name.',
     mapOf(
       shape({
         Type: keep('What the node is.', oneOf('router', 'splitter', 'resolver')),
         Name: keep('The name of the node.', word),
         Routes: omit(
-          'The routes of a router, the first that matches counts.',
+          'The routes of a router. The first one that matches applies.',
           listOf(
             shape({
-              Definition: keep('The route as its entry has it.', anyAs<RouteDefinition>({})),
+              Definition: keep('The route as written in its entry.', anyAs<RouteDefinition>({})),
               NextNode: keep('The key of the next node.', word),
             }),
           ),
@@ -31,19 +31,19 @@ const chain: Type<Chain> = shape({
           'The parts of a splitter.',
           listOf(
             shape({
-              Weight: keep('The share of requests in percent.', percent),
+              Weight: keep('The share of requests, in percent.', percent),
               NextNode: keep('The key of the next node.', word),
             }),
           ),
         ),
         Resolver: omit(
-          'Where a resolver leads.',
+          'Where a resolver sends requests.',
           shape({
             Default: keep('Whether the service has no resolver of its own.', boolean),
-            ConnectTimeout: keep('How long a connection may take.', word),
+            ConnectTimeout: keep('The time limit for establishing a connection.', word),
             Target: keep('The ID of the target.', word),
             Failover: omit(
-              'What is tried without healthy instances.',
+              'What is tried if there are no healthy instances.',
               shape({ Targets: keep('The IDs of targets, in order.', listOf(word)) }),
             ),
           }),
@@ -65,7 +65,7 @@ const chain: Type<Chain> = shape({
           'Which instances are in the subset.',
           shape({
             Filter: omit('The filter of the subset.', word),
-            OnlyPassing: omit('Whether instances with a warning are left out too.', boolean),
+            OnlyPassing: omit('Whether instances with a warning are also excluded.', boolean),
           }),
         ),
         MeshGateway: keep('How connections use mesh gateways.', anyObject),

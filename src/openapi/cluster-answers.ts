@@ -18,19 +18,19 @@ const labelsOf = mapOf(text());
 
 /** `GET /v1/agent/version`. */
 export const VERSION = shape({
-  SHA: keep('The commit that runs.', text()),
+  SHA: keep('The commit of the running build.', text()),
   BuildDate: keep('When it was built.', utcTime),
   HumanVersion: keep('The version of the release.', text()),
   FIPS: keep('Always empty.', text()),
 });
 
-const gossip = keep('A version of the protocol of gossip, which clients expect.', whole64);
+const gossip = keep('A version of the gossip protocol, which clients expect.', whole64);
 /** A member, as `GET /v1/agent/members` lists them. */
 export const MEMBER = shape({
   Name: keep('The name of the node.', text()),
   Addr: keep('Its address.', text()),
-  Port: keep('The port on which members speak to each other.', whole64),
-  Tags: keep('What the node is and runs.', labelsOf),
+  Port: keep('The port on which members communicate with each other.', whole64),
+  Tags: keep('Labels such as the role and the release of the node.', labelsOf),
   Status: keep('1 if it is alive, 4 if it is not.', whole64),
   ProtocolMin: gossip,
   ProtocolMax: gossip,
@@ -44,26 +44,26 @@ export const MEMBER = shape({
 export const SELF = shape({
   Config: keep('The node and its datacenter.', anyObject),
   DebugConfig: keep('The settings in force, without secrets.', anyObject),
-  Coord: keep('Coordinates of the network, which this server does not measure.', anyObject),
+  Coord: keep('Network coordinates, which this server does not measure.', anyObject),
   Member: keep('The node as a member.', MEMBER),
-  Stats: keep('Statistics by area, as text by name.', mapOf(labelsOf)),
+  Stats: keep('Statistics by area and name, as text.', mapOf(labelsOf)),
   Meta: keep('Labels of the node.', labelsOf),
 });
 
 const figure = {
-  Name: keep('The name of the figure.', text()),
+  Name: keep('The name of the metric.', text()),
   Labels: keep('The labels.', anyObject),
 };
 /** `GET /v1/agent/metrics`. */
 export const METRICS = shape({
-  Timestamp: keep('When the figures were taken.', text()),
+  Timestamp: keep('When the metrics were collected.', text()),
   Gauges: keep(
-    'Figures by name and labels.',
+    'Gauges, by name and labels.',
     listOf(shape({ ...figure, Value: keep('The value.', number) })),
   ),
   Points: keep('Always empty.', listOf(number)),
   Counters: keep(
-    'Counters, which only grow.',
+    'Counters, which only increase.',
     listOf(
       shape({
         ...figure,
@@ -73,12 +73,12 @@ export const METRICS = shape({
     ),
   ),
   Samples: keep(
-    'How long things took.',
+    'Measured times.',
     listOf(
       shape({
         ...figure,
-        Count: keep('How many there were.', whole64),
-        Sum: keep('The sum of their times.', number),
+        Count: keep('The number of measurements.', whole64),
+        Sum: keep('The sum of the times.', number),
         Min: keep('The shortest time.', number),
         Max: keep('The longest time.', number),
         Mean: keep('The mean time.', number),
@@ -90,7 +90,7 @@ export const METRICS = shape({
 const alone = keep('Always false: there is one datacenter.', boolean);
 const empty = keep('Always empty.', text());
 const zero = keep('Always 0.', whole64);
-const longAgo = keep('A time long ago.', utcTime);
+const longAgo = keep('A time in the distant past.', utcTime);
 /** `GET /v1/acl/replication`. */
 export const REPLICATION = shape({
   Enabled: alone,
@@ -127,7 +127,7 @@ export const LEVEL: Type<Level> = shape({
       }),
     ),
   ),
-  Waiting: keep('The members without which the level cannot rise.', listOf(text())),
+  Waiting: keep('The members that keep the level from rising.', listOf(text())),
 });
 
 /** A server, by what every answer about servers has. */
@@ -138,16 +138,16 @@ const server = {
 /** A member as Raft sees it. */
 const member = {
   ...server,
-  Leader: keep('Whether it leads.', boolean),
-  Voter: keep('Whether it votes.', boolean),
-  LastIndex: keep('The last entry that it is known to have.', whole64),
+  Leader: keep('Whether it is the leader.', boolean),
+  Voter: keep('Whether it is a voter.', boolean),
+  LastIndex: keep('The index of the last entry that it is known to have.', whole64),
 };
 const name = keep('The name of the server.', text());
 
 /** `GET /v1/operator/raft/configuration`. */
 export const RAFT_CONFIGURATION = shape({
   Servers: keep(
-    'The members, voters and learners.',
+    'The members: voters and learners.',
     listOf(
       shape({
         ...member,
@@ -172,17 +172,17 @@ export const JOINING = shape({
 /** `POST /v1/operator/raft/join-token`. */
 export const JOIN_TOKEN = shape({
   JoinToken: keep('The token. It is shown once.', text()),
-  ExpirationTime: keep('Until when a server may join with it.', utcTime),
+  ExpirationTime: keep('When the token expires.', utcTime),
 });
 
 const health = {
   ...member,
   Name: name,
   Version: keep('The release of the node that answers.', text()),
-  LastContact: keep('How long the leader has not heard from it.', text()),
+  LastContact: keep('The time since the leader last heard from it.', text()),
   LastTerm: keep('The term of its last entry.', whole64),
   Healthy: keep('Whether it is healthy.', boolean),
-  StableSince: keep('Since when its health has not changed.', utcTime),
+  StableSince: keep('When its health last changed.', utcTime),
 };
 const aliveOrFailed = keep('alive or failed.', text());
 const tolerance = {
@@ -206,7 +206,7 @@ export const AUTOPILOT_STATE: Type<Autopilot> = shape({
       shape({
         ...health,
         NodeStatus: aliveOrFailed,
-        Status: keep('Its part.', oneOf('leader', 'voter', 'non-voter')),
+        Status: keep('Its role.', oneOf('leader', 'voter', 'non-voter')),
         NodeType: keep('Its type.', oneOf('voter', 'read-replica')),
         Meta: keep('Always empty.', labelsOf),
       }),
@@ -219,13 +219,19 @@ export const AUTOPILOT_STATE: Type<Autopilot> = shape({
 /** `GET /v1/operator/autopilot/configuration`. */
 export const AUTOPILOT = shape({
   CleanupDeadServers: keep('Whether dead servers are removed.', boolean),
-  LastContactThreshold: keep('How long a healthy server may be without contact.', text()),
-  MaxTrailingLogs: keep('How many entries a healthy server may be behind.', whole64),
+  LastContactThreshold: keep(
+    'How long a healthy server may go without contact with the leader.',
+    text(),
+  ),
+  MaxTrailingLogs: keep('How many log entries a healthy server may be behind.', whole64),
   MinQuorum: keep('How many voters must remain.', whole64),
   ServerStabilizationTime: keep('How long a server must be healthy before it votes.', text()),
   RedundancyZoneTag: keep('A setting of another edition.', text()),
   DisableUpgradeMigration: keep('A setting of another edition.', boolean),
   UpgradeVersionTag: keep('A setting of another edition.', text()),
-  CreateIndex: keep('The index at which the configuration was created; 0: never.', whole64),
-  ModifyIndex: keep('The index at which it was last changed; 0: never.', whole64),
+  CreateIndex: keep(
+    'The index at which the configuration was created, or 0 if it never was.',
+    whole64,
+  ),
+  ModifyIndex: keep('The index at which it was last changed, or 0 if it never was.', whole64),
 });

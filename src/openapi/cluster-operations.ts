@@ -20,7 +20,7 @@ import { DONE } from './common.js';
 import { listOf } from './shapes.js';
 import type { Operations } from './types.js';
 
-const TRUE = { says: 'It is done.', content: { schema: { const: true } } } as const;
+const TRUE = { says: 'The operation succeeded.', content: { schema: { const: true } } } as const;
 const ADDRESS = { schema: { type: 'string' } } as const;
 
 /** The operations of operators. */
@@ -39,7 +39,7 @@ export const OPERATOR_OPERATIONS = {
     GET: {
       id: 'readRaftConfiguration',
       tag: 'operator',
-      says: 'Lists the members, voters and learners.',
+      says: 'Lists the members: voters and learners.',
       does: 'read',
       answers: { 200: { says: 'The members.', content: { type: RAFT_CONFIGURATION } } },
       rights: ['operator:read'],
@@ -61,10 +61,12 @@ export const OPERATOR_OPERATIONS = {
     POST: {
       id: 'transferLeadership',
       tag: 'operator',
-      says: 'Hands leadership over to a voter: that of the ID, or the most advanced one.',
+      says:
+        'Transfers leadership to a voter: the one with the given ID, or the most ' +
+        'up-to-date one.',
       does: 'write',
       query: ['id'],
-      answers: { 200: { says: 'It is done.', content: { type: SUCCESS } } },
+      answers: { 200: { says: 'The operation succeeded.', content: { type: SUCCESS } } },
       refuses: [404, 409],
       rights: ['operator:write'],
     },
@@ -73,7 +75,7 @@ export const OPERATOR_OPERATIONS = {
     GET: {
       id: 'listJoiningServers',
       tag: 'operator',
-      says: 'Lists the servers that wait to be admitted.',
+      says: 'Lists the servers that are waiting to be admitted.',
       does: 'read',
       answers: { 200: { says: 'The servers.', content: { type: listOf(JOINING) } } },
       rights: ['operator:read'],
@@ -83,7 +85,7 @@ export const OPERATOR_OPERATIONS = {
     PUT: {
       id: 'admitServer',
       tag: 'operator',
-      says: 'Makes a waiting server a member.',
+      says: 'Admits a waiting server to the cluster.',
       does: 'write',
       answers: { 200: TRUE },
       refuses: [404, 409],
@@ -106,7 +108,7 @@ export const OPERATOR_OPERATIONS = {
     GET: {
       id: 'readAutopilotConfiguration',
       tag: 'operator',
-      says: 'Reads when a server is healthy, and what becomes of dead ones.',
+      says: 'Reads when a server is considered healthy, and what happens to dead servers.',
       does: 'read',
       answers: { 200: { says: 'The configuration.', content: { type: AUTOPILOT } } },
       rights: ['operator:read'],
@@ -114,13 +116,13 @@ export const OPERATOR_OPERATIONS = {
     PUT: {
       id: 'writeAutopilotConfiguration',
       tag: 'operator',
-      says: 'Replaces that configuration. Absent members take their defaults.',
+      says: 'Replaces the autopilot configuration. Absent members take their defaults.',
       does: 'write',
       query: ['cas'],
       body: { content: { ref: 'AutopilotConfigurationBody' } },
       answers: {
         200: {
-          says: 'Whether it was written: false if it has another index than cas.',
+          says: 'Whether it was written: false if its index differs from cas.',
           content: { schema: { type: 'boolean' } },
         },
       },
@@ -145,7 +147,7 @@ export const OPERATOR_OPERATIONS = {
     GET: {
       id: 'readAutopilotState',
       tag: 'operator',
-      says: 'Reads the same by server, with the leader and the voters.',
+      says: 'Reads the health of each member by server ID, with the leader and the voters.',
       does: 'read',
       answers: { 200: { says: 'The members.', content: { type: AUTOPILOT_STATE } } },
       rights: ['operator:read'],
@@ -155,7 +157,7 @@ export const OPERATOR_OPERATIONS = {
     GET: {
       id: 'readAclConfiguration',
       tag: 'operator',
-      says: 'Reads how long tokens of logins last, and how many one identity may have.',
+      says: 'Reads how long login tokens are valid, and how many one identity may have.',
       does: 'read',
       answers: {
         200: {
@@ -169,7 +171,7 @@ export const OPERATOR_OPERATIONS = {
     PUT: {
       id: 'writeAclConfiguration',
       tag: 'operator',
-      says: 'Replaces that configuration. Absent members take their defaults.',
+      says: 'Replaces the ACL configuration. Absent members take their defaults.',
       does: 'write',
       body: { content: { ref: 'AclConfigurationBody' } },
       answers: {
@@ -194,7 +196,9 @@ export const NODE_OPERATIONS = {
       tag: 'agent',
       says: 'Reads the address of the leader.',
       does: 'open',
-      answers: { 200: { says: 'The address; empty if none is known.', content: ADDRESS } },
+      answers: {
+        200: { says: 'The address, or an empty text if none is known.', content: ADDRESS },
+      },
     },
   },
   '/v1/status/peers': {
@@ -215,7 +219,7 @@ export const NODE_OPERATIONS = {
     GET: {
       id: 'readLiveness',
       tag: 'agent',
-      says: 'Answers while the process does.',
+      says: 'Responds as long as the process is alive.',
       does: 'open',
       answers: { 200: { says: 'The process is alive.', content: { type: LIVE } } },
     },
@@ -224,7 +228,7 @@ export const NODE_OPERATIONS = {
     GET: {
       id: 'readReadiness',
       tag: 'agent',
-      says: 'Says whether the node would serve a request.',
+      says: 'Reports whether the node is ready to serve requests.',
       does: 'read',
       answers: { 200: { says: 'The node is ready.', content: { type: READY } } },
     },
@@ -233,7 +237,7 @@ export const NODE_OPERATIONS = {
     GET: {
       id: 'readVersion',
       tag: 'agent',
-      says: 'Reads which release the node runs.',
+      says: 'Reads the release that the node runs.',
       does: 'open',
       answers: { 200: { says: 'The release.', content: { type: VERSION } } },
     },
@@ -242,7 +246,7 @@ export const NODE_OPERATIONS = {
     GET: {
       id: 'readAgent',
       tag: 'agent',
-      says: 'Reads settings and state of the node.',
+      says: 'Reads the settings and the state of the node.',
       does: 'read',
       answers: { 200: { says: 'The node.', content: { type: SELF } } },
       rights: ['agent:read'],
@@ -267,7 +271,7 @@ export const NODE_OPERATIONS = {
       does: 'read',
       query: ['format'],
       answers: {
-        200: { says: 'The figures.', content: { type: METRICS }, text: true },
+        200: { says: 'The metrics.', content: { type: METRICS }, text: true },
       },
       rights: ['agent:read'],
     },
@@ -276,9 +280,11 @@ export const NODE_OPERATIONS = {
     GET: {
       id: 'readReplication',
       tag: 'agent',
-      says: 'Reads the replication between datacenters, which this server does not have.',
+      says:
+        'Reads the status of replication between datacenters, which this server does not ' +
+        'support.',
       does: 'open',
-      answers: { 200: { says: 'Nothing.', content: { type: REPLICATION } } },
+      answers: { 200: { says: 'A status without replication.', content: { type: REPLICATION } } },
     },
   },
   '/v1/snapshot': {
@@ -295,7 +301,7 @@ export const NODE_OPERATIONS = {
     PUT: {
       id: 'restoreSnapshot',
       tag: 'operator',
-      says: 'Replaces the whole state by that of an archive.',
+      says: 'Replaces the whole state with that of an archive.',
       does: 'write',
       body: { content: { schema: {} }, media: 'application/x-gzip' },
       answers: DONE,
@@ -314,7 +320,7 @@ export const NODE_OPERATIONS = {
           content: { schema: { type: 'object' } },
           headers: ['etag'],
         },
-        304: { says: 'The client has it already.', headers: ['etag'] },
+        304: { says: 'The client already has this version.', headers: ['etag'] },
       },
     },
   },
@@ -326,7 +332,7 @@ export const NODE_OPERATIONS = {
       does: 'open',
       answers: {
         200: { says: 'The schema.', content: { schema: { type: 'object' } }, headers: ['etag'] },
-        304: { says: 'The client has it already.', headers: ['etag'] },
+        304: { says: 'The client already has this version.', headers: ['etag'] },
       },
       refuses: [404],
     },
@@ -339,7 +345,7 @@ export const NODE_OPERATIONS = {
       does: 'open',
       answers: {
         200: { says: 'The schema.', content: { schema: { type: 'object' } }, headers: ['etag'] },
-        304: { says: 'The client has it already.', headers: ['etag'] },
+        304: { says: 'The client already has this version.', headers: ['etag'] },
       },
       refuses: [404],
     },

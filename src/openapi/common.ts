@@ -14,5 +14,5 @@ export const DELETED = {
 
 /** An empty answer. */
 export const DONE = {
-  200: { says: 'It is done.', media: 'text/plain; charset=utf-8' },
+  200: { says: 'The operation succeeded.', media: 'text/plain; charset=utf-8' },
 } as const satisfies Record<number, Answer>;

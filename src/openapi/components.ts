@@ -28,7 +28,7 @@ const expanded = (role: Fields): Fields => ({
   ),
   NamespaceDefaultPolicyIDs: omit('With expanded: policies of the namespace.', IDS),
   NamespaceDefaultRoleIDs: omit('With expanded: roles of the namespace.', IDS),
-  AgentACLDefaultPolicy: omit('With expanded: what holds where no rule decides.', text()),
+  AgentACLDefaultPolicy: omit('With expanded: the decision if no rule applies.', text()),
   AgentACLDownPolicy: omit('With expanded: always extend-cache.', text()),
   ResolvedByAgent: omit('With expanded: the node that answers.', text()),
 });

@@ -17,7 +17,7 @@ export const CONFIG_OPERATIONS = {
       body: { content: { ref: 'ConfigEntryBody' } },
       answers: {
         200: {
-          says: 'Whether the entry was written: false if it has another index than cas.',
+          says: 'Whether the entry was written: false if its index differs from cas.',
           content: { schema: { type: 'boolean' } },
         },
       },
@@ -42,7 +42,7 @@ export const CONFIG_OPERATIONS = {
     DELETE: {
       id: 'deleteConfigEntry',
       tag: 'config',
-      says: 'Deletes a config entry, if there is one.',
+      says: 'Deletes a config entry, if it exists.',
       does: 'write',
       query: ['cas'],
       answers: {
@@ -61,7 +61,9 @@ export const CONFIG_OPERATIONS = {
     GET: {
       id: 'listConfigEntries',
       tag: 'config',
-      says: 'Lists the config entries of a kind that the caller may read; all without a kind.',
+      says:
+        'Lists the config entries of a kind that the caller may read, or of all kinds if ' +
+        'none is given.',
       does: 'read',
       query: [...BLOCKING, 'filter'],
       answers: {
@@ -79,7 +81,7 @@ export const CONFIG_OPERATIONS = {
     DELETE: {
       id: 'deleteConfigEntries',
       tag: 'config',
-      says: 'Is always refused: a deletion names an entry.',
+      says: 'Always refused, because a deletion must name an entry.',
       does: 'open',
       answers: {},
       refuses: [404],

@@ -20,16 +20,16 @@ const DIALECT = 'https://spec.openapis.org/oas/3.1/dialect/base';
 const ERRORS: Readonly<Record<number, readonly [name: string, says: string]>> = {
   400: ['Invalid', 'The request is not valid.'],
   401: ['Unauthenticated', 'The login, or the token of a logout, is refused.'],
-  403: ['Forbidden', 'The token is unknown, or lacks a right.'],
+  403: ['Forbidden', 'The token is unknown or lacks a required right.'],
   404: ['NotFound', 'There is no such object.'],
-  409: ['Conflict', 'The state does not allow it.'],
-  412: ['PreconditionFailed', 'The object has another version than If-Match names.'],
-  413: ['TooLarge', 'The body is larger than the node takes.'],
-  429: ['TooMany', 'The client asks for too much; it may try again in a second.'],
-  500: ['Internal', 'A fault of the server; its log says more.'],
+  409: ['Conflict', 'The request conflicts with the current state.'],
+  412: ['PreconditionFailed', 'The version of the object differs from the one in If-Match.'],
+  413: ['TooLarge', 'The body is larger than the node accepts.'],
+  429: ['TooMany', 'A limit is exceeded. The client may retry in a second.'],
+  500: ['Internal', 'An internal error. The log of the server has more details.'],
   503: ['Unavailable', 'There is no leader, or the node cannot serve. Nothing was written.'],
-  504: ['OutcomeUnknown', 'The write may happen or not.'],
-  507: ['NoSpace', 'The disk of the leader is full. Reads and deletions go on.'],
+  504: ['OutcomeUnknown', 'The outcome is unknown: the write may or may not happen.'],
+  507: ['NoSpace', 'The disk of the leader is full. Reads and deletions still work.'],
 };
 /** The statuses that every request can be refused with, and more by what the operation does. */
 const BASE = [400, 403, 429, 500];
@@ -53,13 +53,13 @@ const HEADERS: Readonly<Record<string, { says: string; schema: JsonSchema; requi
     required: true,
   },
   'X-Consul-Results-Filtered-By-ACLs': {
-    says: 'true if something was left out that the caller may not read.',
+    says: 'true if items that the caller may not read were left out.',
     schema: { type: 'string', enum: ['true'] },
   },
-  ETag: { says: 'The version of what is answered.', schema: text, required: true },
-  'X-Consul-Lint': { says: 'What lint finds in what was written.', schema: text },
+  ETag: { says: 'The version of the content.', schema: text, required: true },
+  'X-Consul-Lint': { says: 'What lint finds in the written object.', schema: text },
   'X-Consul-Decision': { says: 'The ID under which the refusal is explained.', schema: text },
-  'Retry-After': { says: 'Seconds after which to try again.', schema: text },
+  'Retry-After': { says: 'The number of seconds after which to retry.', schema: text },
 };
 const HEADER_GROUPS = {
   index: [
@@ -82,8 +82,8 @@ export function openApi(version: string): Tree {
       version,
       summary: 'Access control and central configuration, replicated.',
       description:
-        'The headers of requests and answers have a second name, with the prefix of the ' +
-        'server (X-Service) in place of X-Consul.',
+        'Request and response headers also have a second name, with the prefix of the server ' +
+        '(X-Service) instead of X-Consul.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     jsonSchemaDialect: DIALECT,

@@ -34,7 +34,7 @@ export interface Form {
 const NULL = { type: 'null' };
 /** The only admin partition, as a member of a body. */
 export const PARTITION: JsonSchema = {
-  description: 'The admin partition. The only one is default, and naming it has no effect.',
+  description: 'The admin partition. Only default is supported, and naming it has no effect.',
   enum: ['default', '', null],
 };
 /** A sum of numbers with units, as parseDuration takes it. */
@@ -289,7 +289,7 @@ const linkSchema = ({ of }: Form): JsonSchema => {
     ...(of === 'sent' ? {} : { required: ['ID', 'Name'] }),
     properties: {
       ID: { description: 'The ID of the object.', type },
-      Name: { description: 'The name of the object. A link with an ID needs none.', type },
+      Name: { description: 'The name of the object. Not needed in a link with an ID.', type },
     },
     additionalProperties: false,
   };

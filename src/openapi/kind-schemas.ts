@@ -41,10 +41,14 @@ const CONDITION: JsonSchema = {
   type: 'object',
   required: ['Type', 'Status', 'Reason', 'Message', 'Resource', 'LastTransitionTime'],
   properties: {
-    Type: { description: 'What the condition is about.', type: 'string' },
-    Status: { description: 'Whether it holds.', type: 'string', enum: ['True', 'False'] },
-    Reason: { description: 'Why, in one word.', type: 'string' },
-    Message: { description: 'Why, in a sentence.', type: 'string' },
+    Type: { description: 'The type of the condition.', type: 'string' },
+    Status: {
+      description: 'Whether the condition is met.',
+      type: 'string',
+      enum: ['True', 'False'],
+    },
+    Reason: { description: 'The reason, in one word.', type: 'string' },
+    Message: { description: 'The reason, in a sentence.', type: 'string' },
     Resource: {
       description: 'The listener or entry that it concerns; empty members mean the whole entry.',
       type: 'object',
@@ -56,7 +60,11 @@ const CONDITION: JsonSchema = {
       },
       additionalProperties: false,
     },
-    LastTransitionTime: { description: 'Since when.', type: 'string', format: 'date-time' },
+    LastTransitionTime: {
+      description: 'When the status last changed.',
+      type: 'string',
+      format: 'date-time',
+    },
   },
   additionalProperties: false,
 };
@@ -74,7 +82,7 @@ export function answeredEntry(kind: Kind, at = '#'): JsonSchema {
       Namespace: { description: 'The namespace of the entry.', type: 'string' },
       ...(hasStatus && {
         Status: {
-          description: 'What the server reports about the entry.',
+          description: 'The status that the server reports for the entry.',
           type: 'object',
           required: ['Conditions'],
           properties: {

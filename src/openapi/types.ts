@@ -8,12 +8,12 @@ export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
 
 /** The sections of the API. */
 export const TAGS = {
-  config: 'Config entries and the discovery chains that they make.',
+  config: 'Config entries and the discovery chains that they form.',
   acl: 'Tokens, policies, roles, auth methods, binding rules and namespaces.',
   explain: 'Why something is allowed or denied, and what lint finds.',
   login: 'Login, logout and bootstrap.',
-  operator: 'Members of the cluster, and settings that it shares.',
-  agent: 'What a node says about itself and the cluster.',
+  operator: 'Members of the cluster, and cluster-wide settings.',
+  agent: 'What a node reports about itself and the cluster.',
   documents: 'Descriptions of this API.',
 } as const;
 

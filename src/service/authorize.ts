@@ -6,6 +6,6 @@ export const AUTHORIZE = items(
   bodyOf({
     Resource: given('The resource, such as service or key.', text()),
     Access: given('The access, such as read or write.', text()),
-    Segment: given('The name of the resource. Resources without names have none.', text()),
+    Segment: given('The name of the resource. Omitted for resources without names.', text()),
   }),
 );

@@ -12,7 +12,7 @@ import { propose, type Write } from './writing.js';
 /** The body of a bootstrap. */
 export const BOOTSTRAP = bodyOf({
   BootstrapSecret: given(
-    'The SecretID of the first token, a UUID. By default the server makes one.',
+    'The SecretID of the first token, a UUID. By default, the server generates one.',
     text(),
   ),
 });

@@ -37,7 +37,7 @@ export interface LintRequest {
 /** The body of a lint of a policy: its rules, or the ID of a stored policy. */
 export const POLICY_LINT = bodyOf({
   Rules: given('The rules to lint.', text()),
-  ID: given('The ID of a stored policy, in place of rules.', text()),
+  ID: given('The ID of a stored policy, to use instead of rules.', text()),
   Namespace: given('The namespace of the policy.', text()),
 });
 

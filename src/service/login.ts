@@ -20,7 +20,7 @@ import { propose, type Write } from './writing.js';
 /** The body of a login. */
 export const LOGIN = bodyOf({
   AuthMethod: given('The name of the auth method.', text()),
-  BearerToken: given('The token that proves who logs in.', text()),
+  BearerToken: given('The token that proves the identity of the client.', text()),
   Meta: given('Labels that become part of the description of the token.', labels),
   Namespace: given('The namespace of the auth method.', text()),
 });

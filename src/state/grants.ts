@@ -14,13 +14,13 @@ import {
 
 const VARIABLES = bodyOf({
   Name: given('Another spelling of name.', text()),
-  name: given('The name for which the template is filled in.', text()),
+  name: given('The name that is inserted into the template.', text()),
 });
 
 /** The variables of a template. The only one is `name`, which may be spelled `Name`. */
 export const templateVariables: Type<{ readonly name?: string }> = {
   description: object({
-    name: omit('The name for which the template is filled in.', text(), 'Name'),
+    name: omit('The name that is inserted into the template.', text(), 'Name'),
   }).description,
   zero: () => ({}),
   isEmpty: () => false,
@@ -33,7 +33,7 @@ export const templateVariables: Type<{ readonly name?: string }> = {
 };
 
 const datacenters = omit(
-  'The datacenters in which it grants anything. Empty means all.',
+  'The datacenters in which the rights are granted. Empty means all.',
   items(text()),
 );
 const serviceIdentity = object({
@@ -42,22 +42,25 @@ const serviceIdentity = object({
 });
 const nodeIdentity = object({
   NodeName: keep('The node whose rights are granted.', text()),
-  Datacenter: keep('The datacenter in which the rights hold.', text()),
+  Datacenter: keep('The datacenter in which the rights are granted.', text()),
 });
 const templatedPolicy = object({
-  TemplateID: keep('The ID of the template. It is checked, and not stored.', text()),
+  TemplateID: keep('The ID of the template. It is checked but not stored.', text()),
   TemplateName: keep('The name of the template, such as builtin/service.', text()),
-  TemplateVariables: given(
-    'The variables with which the template is filled in.',
-    templateVariables,
-  ),
+  TemplateVariables: given('The values of the template variables.', templateVariables),
   Datacenters: datacenters,
 });
 
 /** The fields of what roles and tokens grant besides their links. */
 export const grants = {
-  ServiceIdentities: omit('Rights of services, by their names.', items(serviceIdentity)),
-  NodeIdentities: omit('Rights of nodes, by their names.', items(nodeIdentity)),
+  ServiceIdentities: omit(
+    'Identities that grant the rights of a service, by its name.',
+    items(serviceIdentity),
+  ),
+  NodeIdentities: omit(
+    'Identities that grant the rights of a node, by its name.',
+    items(nodeIdentity),
+  ),
   TemplatedPolicies: omit('Built-in templates with their variables.', items(templatedPolicy)),
 };
 /** What roles and tokens grant besides their links, as stored and answered. */

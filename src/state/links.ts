@@ -34,7 +34,7 @@ export type LinkTarget = 'policy' | 'role';
 const sentLinks = items(
   bodyOf({
     ID: given('The ID of the object.', text()),
-    Name: given('The name of the object. A link with an ID needs none.', text()),
+    Name: given('The name of the object. Not needed in a link with an ID.', text()),
   }),
 );
 /** Returns the type of a list of links, sent by ID or by name and stored by ID. */

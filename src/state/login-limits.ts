@@ -22,15 +22,17 @@ export const REPLACED_MAX = 1000;
 /** The fields of the configuration. */
 export const configurationFields = {
   LoginTokenTTL: keep(
-    'How long tokens of logins last where their method sets no MaxTokenTTL. Empty means for ever.',
+    'How long login tokens are valid if their auth method sets no MaxTokenTTL. Empty ' +
+      'means forever.',
     timeToLive,
   ),
   LoginTokenTTLMax: keep(
-    'The longest that a token of a login lasts, whatever its method sets. Empty means any time.',
+    'The longest that a login token may be valid, whatever its auth method sets. Empty ' +
+      'means no limit.',
     timeToLive,
   ),
   TokensPerIdentity: keep(
-    'How many live tokens one identity may have from one method. 0 means any number.',
+    'How many live tokens one identity may have from one auth method. 0 means no limit.',
     whole({ min: 0, limits: { max: REPLACED_MAX } }),
   ),
   OnTokenLimit: keep(

@@ -48,18 +48,21 @@ export type MethodType = (typeof METHOD_TYPES)[number];
 const fields = {
   Name: keep('The name of the auth method.', text()),
   Type: keep(
-    'Who proves the identity. It cannot be changed later.',
+    'How identities are verified. It cannot be changed later.',
     text({ values: ['', ...METHOD_TYPES] }),
   ),
-  DisplayName: omit('A name for people.', description),
-  Description: omit('A text for people.', description),
-  MaxTokenTTL: omit('How long the tokens of its logins last, from one minute on.', timeToLive),
+  DisplayName: omit('A human-readable name of the auth method.', description),
+  Description: omit('A human-readable description of the auth method.', description),
+  MaxTokenTTL: omit(
+    'How long the tokens of its logins are valid, at least one minute.',
+    timeToLive,
+  ),
   TokenLocality: omit(
-    'Whether tokens belong to one datacenter. It has no further effect.',
+    'Whether tokens belong to one datacenter. This has no other effect.',
     text({ values: ['', 'local', 'global'] }),
   ),
   NamespaceRules: omit(
-    'Namespaces of tokens by login, in place of that of the method.',
+    'Rules that choose the namespace of a token by its login, instead of that of the method.',
     items(namespaceRule),
   ),
   // Stored as it was sent.
@@ -89,7 +92,7 @@ export const CASCADE_MAX = 1000;
 /** Auth methods. */
 export const methods = defineObject<AuthMethod, typeof fields>({
   table: 'method',
-  says: 'A way to log in: who proves the identity, and how.',
+  says: 'A way to log in, and how it verifies identities.',
   noun: 'auth method',
   identity: 'Name',
   idLabel: 'auth method name',

@@ -29,16 +29,20 @@ import type { ApplyContext, Command, Handler, View } from './types.js';
 
 const fields = {
   Name: keep('The name of the namespace, a DNS label.', text()),
-  Description: omit('A text for people.', description),
+  Description: omit('A human-readable description of the namespace.', description),
   ACLs: omit(
-    'Links to objects of default that every token of the namespace has besides its own.',
+    'Links to objects in the namespace default that every token of this namespace has in ' +
+      'addition to its own.',
     object({
-      PolicyDefaults: omit('Policies of the namespace default.', links('policy')),
-      RoleDefaults: omit('Roles of the namespace default.', links('role')),
+      PolicyDefaults: omit('Policies in the namespace default.', links('policy')),
+      RoleDefaults: omit('Roles in the namespace default.', links('role')),
     }),
   ),
-  Meta: omit('Labels, for users alone.', labels),
-  DeletedAt: omit('Since when the namespace is being deleted. Absent otherwise.', text()),
+  Meta: omit('User-defined labels. They have no effect.', labels),
+  DeletedAt: omit(
+    'When the deletion of the namespace began. Absent if it is not being deleted.',
+    text(),
+  ),
   ...indexes,
 };
 
@@ -86,7 +90,7 @@ export const MANAGEMENT_RULES = [
 /** Namespaces. */
 export const namespaces = defineObject<Namespace, typeof fields>({
   table: 'namespace',
-  says: 'A part of the cluster with objects and entries of its own.',
+  says: 'A part of the cluster with its own objects and entries.',
   noun: 'namespace',
   identity: 'Name',
   resource: 'namespace',

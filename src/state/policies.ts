@@ -18,11 +18,11 @@ import type { ApplyContext } from './types.js';
 const fields = {
   ID: keep('The ID of the policy.', text()),
   Name: keep('The name of the policy.', text()),
-  Description: keep('A text for people.', description),
-  Rules: keep('The rules, in the language of policies or as JSON.', text()),
+  Description: keep('A human-readable description of the policy.', description),
+  Rules: keep('The rules, in the policy language or as JSON.', text()),
   // Stored as it was sent: lists show an empty one, other answers omit it.
   Datacenters: given(
-    'The datacenters in which the policy grants anything. Empty means all.',
+    'The datacenters in which the policy applies. Empty means all.',
     items(text()),
   ),
   Namespace: keep('The namespace of the policy.', text()),
@@ -48,7 +48,7 @@ export interface PolicySet extends ObjectSet {
 /** Policies. */
 export const policies = defineObject<Policy, typeof fields>({
   table: 'policy',
-  says: 'Rules that tokens and roles have by linking to them.',
+  says: 'Rules that apply to the tokens and roles that link to them.',
   noun: 'policy',
   plural: 'policies',
   identity: 'ID',

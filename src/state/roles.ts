@@ -11,7 +11,7 @@ const fields = {
   ID: keep('The ID of the role.', text()),
   Name: keep('The name of the role.', text()),
   // Limited only by the size of a body, unlike other descriptions: clients write 600 kB.
-  Description: keep('A text for people.', text()),
+  Description: keep('A human-readable description of the role.', text()),
   Policies: omit('The policies of the role.', links('policy')),
   ...grants,
   Namespace: keep('The namespace of the role.', text()),

@@ -19,7 +19,7 @@ import type { ApplyContext, Handler } from './types.js';
 
 const fields = {
   ID: keep('The ID of the rule.', text()),
-  Description: keep('A text for people.', description),
+  Description: keep('A human-readable description of the rule.', description),
   AuthMethod: keep(
     'The auth method to whose logins the rule applies. It cannot be changed later.',
     text(),
@@ -30,7 +30,7 @@ const fields = {
     text({ values: BIND_TYPES, limits: { needed: true } }),
   ),
   BindName: keep(
-    'What tokens are linked to. It may contain claims, such as ${value.name}.',
+    'The name of what tokens are linked to. It may contain claims, such as ${value.name}.',
     text(),
   ),
   BindVars: omit('The variables of a templated policy.', templateVariables),
@@ -54,7 +54,7 @@ interface RuleSet extends ObjectSet {
 /** Binding rules. */
 export const rules = defineObject<BindingRule, typeof fields>({
   table: 'rule',
-  says: 'What the tokens of an auth method are linked to.',
+  says: 'A rule that determines what the tokens of an auth method are linked to.',
   noun: 'binding rule',
   identity: 'ID',
   fields,

@@ -29,21 +29,24 @@ import {
 import type { ApplyContext, StateRecord, View } from './types.js';
 
 const fields = {
-  AccessorID: keep('The public ID of the token. Clients may choose it once.', text()),
+  AccessorID: keep('The public ID of the token. Clients may choose it on creation.', text()),
   SecretID: keep(
-    'The secret by which requests show the token. Clients may choose it once.',
+    'The secret with which requests present the token. Clients may choose it on creation.',
     text(),
   ),
-  Description: keep('A text for people.', description),
+  Description: keep('A human-readable description of the token.', description),
   Policies: omit('The policies of the token.', links('policy')),
   Roles: omit('The roles of the token.', links('role')),
   ...grants,
-  Local: keep('Whether the token belongs to one datacenter. It has no further effect.', boolean),
-  AuthMethod: omit('The auth method whose login created the token, as it is spelled.', text()),
+  Local: keep('Whether the token belongs to one datacenter. This has no other effect.', boolean),
+  AuthMethod: omit(
+    'The name of the auth method whose login created the token, in its original spelling.',
+    text(),
+  ),
   AuthMethodNamespace: omit('The namespace of that auth method.', computed(text())),
   ExpirationTime: omit('When the token expires. It cannot be changed later.', utcTime),
   ExpirationTTL: drop(
-    'How long the token lasts, from one minute on, in place of ExpirationTime.',
+    'How long the token is valid, at least one minute. Set this instead of ExpirationTime.',
     timeToLive,
   ),
   CreateTime: keep('When the token was created.', text()),
@@ -58,7 +61,7 @@ export type Token = Readonly<Infer<typeof fields>>;
 /** Tokens. */
 export const tokens = defineObject<Token, typeof fields>({
   table: 'token',
-  says: 'A secret that shows who asks, and what its holder may do.',
+  says: 'A secret that identifies its holder and determines what the holder may do.',
   noun: 'token',
   identity: 'AccessorID',
   fields,

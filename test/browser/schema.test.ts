@@ -31,10 +31,10 @@ describePages('help while typing in the web UI', 1, (stage) => {
     await page.keyboard.press('Enter');
     await page.keyboard.type('{"Wei');
     await option(page, /^Weight/).waitFor();
-    await page.getByText('The share of requests in percent', { exact: false }).first().waitFor();
+    await page.getByText('The share of requests, in percent', { exact: false }).first().waitFor();
     await page.keyboard.press('Enter');
     await page.keyboard.type('100');
-    await page.getByText('Splits › Weight: The share of requests in percent').waitFor();
+    await page.getByText('Splits › Weight: The share of requests, in percent').waitFor();
     expect(await violations(page)).to.deep.equal([]);
     expect(faults).to.deep.equal([]);
     await apply(page);
@@ -80,7 +80,7 @@ describePages('help while typing in the web UI', 1, (stage) => {
 
   it('says what a field of an ACL object is, and checks its form', async () => {
     const { page } = await stage.visit('/auth-methods?new');
-    await page.getByText('A name for people.').waitFor();
+    await page.getByText('A human-readable name of the auth method.').waitFor();
     const ttl = field(page, 'Max token TTL');
     await ttl.fill('24');
     await page.getByText('Expected a value such as 10s or 1h30m').waitFor();

@@ -96,7 +96,9 @@ describe('openapi: rules between members', () => {
     for (const [place, type, description] of ruledIn(definitionOf(kind).type, kind))
       for (const rule of description.rules!)
         it(`${place}: ${rule.says}`, () => {
-          expect(rule.says).to.match(/^[A-Z].{8,110}\.$/);
+          expect(rule.says)
+            .to.match(/^[A-Z].{8,110}\.$/)
+            .and.not.include('  ');
           agrees(type, description, rule);
         });
 

@@ -113,7 +113,7 @@ describe('ui: help for JSON by a schema', () => {
   });
 
   it('says what a field is, at its name and at its value', () => {
-    const says = /^Splits › Weight: The share of requests in percent\. .* Takes a number\.$/;
+    const says = /^Splits › Weight: The share of requests, in percent\. .* Takes a number\.$/;
     for (const marked of ['"We|ight": 1', '"Weight": 1|', '"Weight": |'])
       expect(sentence(entry('service-splitter'), `{"Splits": [{${marked}}]}`)).to.match(says);
     expect(sentence(entry('service-splitter'), '{"No|thing": 1}')).to.equal(undefined);

@@ -27,8 +27,11 @@ import { type ExplainParts, withOrigins } from './subject.js';
 /** The body of a request that explains a login. */
 export const LOGIN_EXPLAIN = bodyOf({
   AuthMethod: given('The name of the auth method.', text()),
-  BearerToken: given('The token of the login. It is judged, and nothing is written.', text()),
-  Claims: given('Claims in place of a bearer token.', anyObject),
+  BearerToken: given(
+    'The bearer token of the login. It is checked, but nothing is written.',
+    text(),
+  ),
+  Claims: given('Claims to use instead of a bearer token.', anyObject),
   Namespace: given('The namespace of the auth method.', text()),
 });
 /** The decoded body. */

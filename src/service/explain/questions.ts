@@ -32,7 +32,7 @@ const draftFields = {
   ServiceIdentities,
   NodeIdentities,
   TemplatedPolicies,
-  Rules: given('The rules of one more policy of the token.', text()),
+  Rules: given('The rules of an additional policy for the token.', text()),
 };
 /** A token that does not exist, as it is sent. */
 type Draft = Sent<typeof draftFields>;
@@ -41,8 +41,8 @@ type Draft = Sent<typeof draftFields>;
 export const QUESTION_FIELDS = {
   Resource: given('The resource, such as service, key or namespace.', text()),
   Access: given('The access, such as read or write.', text()),
-  Segment: given('The name of the resource. Resources without names have none.', text()),
-  Namespace: given('The namespace of the resource. By default that of the request.', text()),
+  Segment: given('The name of the resource. Omitted for resources without names.', text()),
+  Namespace: given('The namespace of the resource. Defaults to that of the request.', text()),
 };
 /** A question as it is sent. */
 type SentQuestion = Sent<typeof QUESTION_FIELDS>;
@@ -50,11 +50,11 @@ type SentQuestion = Sent<typeof QUESTION_FIELDS>;
 /** The body of a request for explanations. */
 export const EXPLAIN = bodyOf({
   AccessorID: given(
-    'The token whose rights are explained. By default that of the request.',
+    'The token whose rights are explained. Defaults to the token of the request.',
     text(),
   ),
-  Draft: given('A token that does not exist, in place of AccessorID.', bodyOf(draftFields)),
-  Requests: given('The questions, from 1 to 64.', items(bodyOf(QUESTION_FIELDS))),
+  Draft: given('A token that does not exist, to use instead of AccessorID.', bodyOf(draftFields)),
+  Requests: given('Between 1 and 64 questions.', items(bodyOf(QUESTION_FIELDS))),
   Namespace: given('The namespace of the request.', text()),
 });
 /** The decoded body. */

@@ -44,37 +44,39 @@ const KEYS_MAX = 32;
 
 const fields = {
   JWTValidationPubKeys: omit(
-    'Public keys or certificates as PEM, of which one must verify a token.',
+    'Public keys or certificates in PEM format, one of which must verify a token.',
     list(text(), { single: true, max: KEYS_MAX }),
   ),
-  JWKSURL: omit('Where the key set of the issuer is fetched.', text()),
-  JWKSCACert: omit('The certificate as PEM that the server of JWKSURL is checked with.', text()),
+  JWKSURL: omit('The URL from which the key set of the issuer is fetched.', text()),
+  JWKSCACert: omit('The certificate in PEM format used to verify the server of JWKSURL.', text()),
   OIDCDiscoveryURL: omit('The issuer, whose discovery document says where its keys are.', text()),
   OIDCDiscoveryCACert: omit(
-    'The certificate as PEM that the server of OIDCDiscoveryURL is checked with.',
+    'The certificate in PEM format used to verify the server of OIDCDiscoveryURL.',
     text(),
   ),
-  BoundAudiences: omit('The audiences of which a token must name one.', texts),
+  BoundAudiences: omit('The accepted audiences. A token must name one of them.', texts),
   BoundIssuer: omit('The issuer that a token must name.', text()),
   JWTSupportedAlgs: omit(
-    'The algorithms of signatures that are accepted. Empty means all.',
+    'The accepted signature algorithms. Empty means all.',
     list(text({ values: ALGORITHMS }), { single: true }),
   ),
   ClaimMappings: omit(
-    'Names of values by the claims, or the JSON pointers to claims, that they come from.',
+    'Maps claims, or JSON pointers to claims, to the names of values.',
     map(neededText),
   ),
-  ListClaimMappings: omit('Names of lists by the claims that they come from.', map(neededText)),
+  ListClaimMappings: omit('Maps claims to the names of lists.', map(neededText)),
   ExpirationLeeway: omit(
-    'Nanoseconds after its time for which a token is accepted. 0 means 150 seconds.',
+    'How long a token is still accepted after it expires, in nanoseconds. 0 means 150 seconds.',
     whole(),
   ),
   NotBeforeLeeway: omit(
-    'Nanoseconds before its time for which a token is accepted. 0 means 150 seconds.',
+    'How long a token is already accepted before it becomes valid, in nanoseconds. 0 ' +
+      'means 150 seconds.',
     whole(),
   ),
   ClockSkewLeeway: omit(
-    'Nanoseconds by which the clocks of issuer and node may differ. 0 means 60 seconds.',
+    'The maximum difference between the clocks of the issuer and the node, in ' +
+      'nanoseconds. 0 means 60 seconds.',
     whole(),
   ),
 };

@@ -36,8 +36,11 @@ type At = Parameters<AuthMethodType['validate']>[2];
 /** The Config of the type kubernetes. */
 export const KUBERNETES_CONFIG = object({
   Host: keep('The https URL of the API server of the cluster.', neededText),
-  CACert: keep('The certificate as PEM that the API server is checked with.', neededText),
-  ServiceAccountJWT: keep('The token with which the node asks the API server.', neededText),
+  CACert: keep('The certificate in PEM format used to verify the API server.', neededText),
+  ServiceAccountJWT: keep(
+    'The token with which the node authenticates to the API server.',
+    neededText,
+  ),
 });
 /** An annotation of a service account that overrides its name. */
 const NAME_ANNOTATION = 'consul.hashicorp.com/service-name';

@@ -49,7 +49,8 @@ export const SCHEMA_TEXT = {
     value: () => 'expected a value after the colon',
     unclosed: (word: string) => `${word} is not closed`,
     word: (word: string) =>
-      `${word} is not a value: strings are in quotes, other values are numbers, true, false and null`,
+      `${word} is not a value: strings are in quotes, other values are numbers, true, ` +
+      `false and null`,
     text: (word: string) =>
       word.startsWith('"')
         ? `${word} is not a string: it is not closed, or has an invalid escape`
