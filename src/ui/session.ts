@@ -3,6 +3,8 @@ import { type Store, store } from './store.js';
 
 const TOKEN = 'conclave.token';
 const ANONYMOUS = 'conclave.anonymous';
+/** Begins the keys of drafts. */
+const DRAFT = 'conclave.draft.';
 
 /** Who uses this tab. */
 export interface Session {
@@ -36,9 +38,16 @@ export function endSession(ended?: string): void {
   session.set({ token: undefined, isOpen: false, ...(ended !== undefined && { ended }) });
 }
 
+/** Forgets the token and all drafts: the user has logged out. */
+export function logOut(): void {
+  for (const name of Object.keys(sessionStorage))
+    if (name.startsWith(DRAFT)) sessionStorage.removeItem(name);
+  endSession();
+}
+
 /** Keeps a value in this tab; undefined removes it. A full store loses the value, not the page. */
 export function keep(key: string, value: unknown): void {
-  const name = `conclave.draft.${key}`;
+  const name = DRAFT + key;
   if (value === undefined) sessionStorage.removeItem(name);
   else
     try {
@@ -50,6 +59,6 @@ export function keep(key: string, value: unknown): void {
 
 /** Returns a kept value. */
 export function kept<T>(key: string): T | undefined {
-  const text = sessionStorage.getItem(`conclave.draft.${key}`);
+  const text = sessionStorage.getItem(DRAFT + key);
   return text === null ? undefined : (JSON.parse(text) as T);
 }

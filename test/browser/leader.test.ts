@@ -55,7 +55,8 @@ describePages('the web UI of three nodes', 3, (stage) => {
     while ((await leaderAt(follower.url)) !== '') await sleep(50);
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
-    await page.getByText('No cluster leader: trying again').waitFor({ timeout: 60_000 });
+    const waits = page.getByRole('dialog').getByText('No cluster leader: trying again');
+    await waits.waitFor({ timeout: 60_000 });
     expect(await description.inputValue()).to.equal('typed without a leader');
     last.start();
     await page

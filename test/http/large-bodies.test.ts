@@ -6,7 +6,7 @@ import { type LocalCluster, startCluster } from '../../cluster/local.js';
 import { SETTINGS } from '../../src/settings.js';
 
 describe('http: the largest bodies that can be configured, on three nodes', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const dir = mkdtempSync(join(tmpdir(), 'conclave-large-'));
   const { max: bodyBytes } = SETTINGS.find(({ key }) => key === 'limits.bodyBytes')!;
   let cluster: LocalCluster;
@@ -25,8 +25,10 @@ describe('http: the largest bodies that can be configured, on three nodes', func
   };
 
   before(async () => {
-    // Bodies this large delay heartbeats, so members on a busy machine need a longer timeout.
-    const settings = { limits: { bodyBytes }, raft: { electionMs: 1500 } };
+    // Bodies this large delay heartbeats, for seconds on a busy machine. A cluster that cannot
+    // replicate them loses its leader for good.
+    const limits = { bodyBytes, requestMs: 20_000 };
+    const settings = { limits, raft: { electionMs: 5000 } };
     cluster = await startCluster({ nodes: 3, dir, settings });
   });
   after(async () => {

@@ -9,6 +9,8 @@ import { Problem, problemOf } from './problem.js';
 export const trouble: Store<string | undefined> = store<string | undefined>(undefined);
 
 const RETRY_MS = 1000;
+/** The endpoint of the session's own token. */
+export const SELF = '/v1/acl/token/self';
 /** Refusals after which nothing has happened, so that any request may be sent again. */
 const PASSING = new Set(['no_leader', 'unavailable']);
 
@@ -17,6 +19,10 @@ export interface Ask {
   readonly method?: 'GET' | 'PUT' | 'POST' | 'DELETE';
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly body?: unknown;
+  /**
+   * Ends the request; for PUT and DELETE only the wait before it is sent again, since one that was
+   * sent may have an effect.
+   */
   readonly signal?: AbortSignal | undefined;
   /** The namespace; that of the place by default. */
   readonly ns?: string | undefined;
@@ -24,6 +30,23 @@ export interface Ask {
   readonly token?: string;
   /** Fails at once where others wait for a leader. */
   readonly once?: boolean;
+  /** Whether it changes nothing; by default only a GET does not. */
+  readonly isRead?: boolean;
+}
+
+/** A request with all that must not change while it waits. */
+interface Sent extends Ask {
+  readonly url: string;
+  readonly headers: Headers;
+  readonly isRead: boolean;
+  /** Ends the request once it is sent. */
+  readonly cut: AbortSignal | undefined;
+}
+
+function sentOf(path: string, ask: Ask): Sent {
+  const { method = 'GET', isRead = method === 'GET', signal } = ask;
+  const cut = method === 'PUT' || method === 'DELETE' ? undefined : signal;
+  return { ...ask, url: urlOf(path, ask), headers: headersOf(ask), isRead, cut };
 }
 
 /** Returns the address of an endpoint with its parameters. */
@@ -42,14 +65,22 @@ function headersOf({ token = session.get().token, body }: Ask): Headers {
   return headers;
 }
 
-const pause = (signal: AbortSignal | undefined): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, RETRY_MS);
-    signal?.addEventListener('abort', () => {
-      clearTimeout(timer);
-      reject(signal.reason);
+/** Waits before a request is sent again. Throws the reason of the signal when it is aborted. */
+async function pause(signal: AbortSignal | undefined): Promise<void> {
+  try {
+    await new Promise<void>((resolve, reject) => {
+      signal?.throwIfAborted();
+      const timer = setTimeout(resolve, RETRY_MS);
+      signal?.addEventListener('abort', () => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      });
     });
-  });
+  } catch (error) {
+    trouble.set(undefined);
+    throw error;
+  }
+}
 
 /** Whether a request may be sent again: nothing has happened, or it changes nothing. */
 function mayRepeat({ code, status }: Problem, { method = 'GET' }: Ask): boolean {
@@ -57,20 +88,30 @@ function mayRepeat({ code, status }: Problem, { method = 'GET' }: Ask): boolean 
   return method === 'GET' && (status === 0 || code === 'too_many');
 }
 
+/** Whether the token of the session is gone, rather than one that the path names. */
+function isOwnGone({ code, status, message }: Problem, path: string, { token }: Ask): boolean {
+  if (code !== 'acl_not_found' || status !== 403 || token !== undefined) return false;
+  return path === SELF || !message.startsWith('token does not exist');
+}
+
 /**
  * Sends a request. Waits while the cluster has no leader and, for reads, while the node does not
- * answer; `trouble` says so. Throws `Problem`. A token that is gone ends the session.
+ * answer; `trouble` says so. The namespace and the token are those of the moment of the call. Throws
+ * `Problem`, or the reason of the signal. A token that is gone ends the session.
  */
 export async function respond(path: string, ask: Ask = {}): Promise<Response> {
+  ask.signal?.throwIfAborted();
+  const sent = sentOf(path, ask);
+  const { token } = session.get();
   for (;;) {
-    const problem = await attempt(path, ask);
+    const problem = await attempt(sent);
     if (!(problem instanceof Problem)) {
       trouble.set(undefined);
       return problem;
     }
     if (ask.once === true || !mayRepeat(problem, ask)) {
       trouble.set(undefined);
-      if (problem.code === 'acl_not_found' && ask.token === undefined && problem.status === 403)
+      if (isOwnGone(problem, path, ask) && token === session.get().token)
         endSession(TEXT.login.gone);
       throw problem;
     }
@@ -79,21 +120,20 @@ export async function respond(path: string, ask: Ask = {}): Promise<Response> {
   }
 }
 
-async function attempt(path: string, ask: Ask): Promise<Response | Problem> {
+async function attempt({ url, headers, method, body, cut, isRead }: Sent) {
   let response: Response;
   try {
-    response = await fetch(urlOf(path, ask), {
-      method: ask.method ?? 'GET',
-      headers: headersOf(ask),
+    response = await fetch(url, {
+      method: method ?? 'GET',
+      headers,
       cache: 'no-store',
       credentials: 'omit',
       redirect: 'error',
-      ...(ask.body !== undefined && { body: JSON.stringify(ask.body) }),
-      ...(ask.signal && { signal: ask.signal }),
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(cut && { signal: cut }),
     });
   } catch (error) {
-    if (ask.signal?.aborted) throw error;
-    const isRead = (ask.method ?? 'GET') === 'GET';
+    if (cut?.aborted) throw error;
     const detail = isRead ? TEXT.trouble.unreachable : TEXT.trouble.unknown;
     return new Problem(0, { detail, code: 'unreachable' });
   }
@@ -128,11 +168,13 @@ export async function find<T>(path: string, how: Ask = {}): Promise<T | undefine
   try {
     return await read<T>(path, how);
   } catch (error) {
-    if (error instanceof Problem && error.status === 404) return undefined;
+    if (!(error instanceof Problem)) throw error;
+    // A token that does not exist is a 403.
+    if (error.status === 404 || error.message.startsWith('token does not exist')) return undefined;
     throw error;
   }
 }
 
 /** Asks a question with a body; it changes nothing. Throws `Problem`. */
 export const question = <T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> =>
-  read<T>(path, { method: 'POST', body, signal });
+  read<T>(path, { method: 'POST', body, signal, isRead: true });

@@ -27,12 +27,15 @@ export interface AclType
 export function aclType({ plural, singular, identity, onWritten, ...given }: AclType): ObjectType {
   const keyOf = (object: Stored): string => String(object[identity]);
   const pathOf = (key: string): string => `${singular}/${encodeURIComponent(key)}`;
-  const read = async ([key = '']: readonly string[]): Promise<Version | undefined> => {
-    const object = await find<Stored>(pathOf(key));
-    return object && { object, index: object.ModifyIndex };
+  const read: ObjectType['find'] = async ([key = ''], signal) => {
+    const found = await find<Stored & { readonly SecretID?: unknown }>(pathOf(key), { signal });
+    if (found === undefined) return undefined;
+    // No page needs the secret of a token, and drafts would keep it in the tab.
+    const { SecretID: _secret, ...object } = found;
+    return { object, index: object.ModifyIndex };
   };
-  const isChanged = async (before: Version): Promise<boolean> =>
-    (await read([keyOf(before.object)]))?.index !== before.index;
+  const isChanged = async (before: Version, signal: AbortSignal): Promise<boolean> =>
+    (await read([keyOf(before.object)], signal))?.index !== before.index;
   return {
     ...given,
     list: () => plural,
@@ -40,26 +43,30 @@ export function aclType({ plural, singular, identity, onWritten, ...given }: Acl
     idOf: (object) => [keyOf(object)],
     nameOf: given.nameOf ?? ((object) => String(object['Name'] ?? keyOf(object))),
     find: read,
-    async write(body: Body, before): Promise<Written | undefined> {
-      if (before !== undefined && (await isChanged(before))) return undefined;
+    async write(body: Body, before, signal): Promise<Written | undefined> {
+      if (before !== undefined && (await isChanged(before, signal))) return undefined;
       const path = before === undefined ? singular : pathOf(keyOf(before.object));
-      await mustBeNew(before, body);
-      const { value, lint } = await ask<Stored>(path, { method: 'PUT', body });
+      await mustBeNew(before, body, signal);
+      const { value, lint } = await ask<Stored>(path, { method: 'PUT', body, signal });
       onWritten?.(value);
       return { to: [given.slug, keyOf(value)], lint };
     },
-    async remove(before) {
-      if (await isChanged(before)) return false;
-      await ask(pathOf(keyOf(before.object)), { method: 'DELETE' });
+    async remove(before, signal) {
+      if (await isChanged(before, signal)) return false;
+      await ask(pathOf(keyOf(before.object)), { method: 'DELETE', signal });
       return true;
     },
   };
 
   /** A write under a name that exists would replace the object where the name identifies it. */
-  async function mustBeNew(before: Version | undefined, body: Body): Promise<void> {
+  async function mustBeNew(
+    before: Version | undefined,
+    body: Body,
+    signal: AbortSignal,
+  ): Promise<void> {
     if (before !== undefined || identity !== 'Name') return;
     const name = String(body['Name'] ?? '');
-    if (name === '' || (await read([name])) === undefined) return;
+    if (name === '' || (await read([name], signal)) === undefined) return;
     const detail = TEXT.form.exists(given.noun, name);
     throw new Problem(409, { detail, code: 'conflict', pointer: '/Name' });
   }

@@ -9,7 +9,7 @@ import { Link } from '../parts/link.js';
 import { Empty, ProblemNotice, Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
 import { useMay } from '../parts/rights.js';
-import { go, hrefOf, type Place } from '../router.js';
+import { go, hrefOf, type Place, place } from '../router.js';
 import { TEXT } from '../texts.js';
 import { Control } from './control.js';
 import type { Form } from './fields.js';
@@ -138,17 +138,20 @@ function FormDialog({
   onClose: () => void;
 }) {
   const { before, form } = editing.edit!;
+  const { visit } = place.get();
+  const isLeft = (): boolean => place.get().visit !== visit;
+  const leave = editing.isBusy ? editing.stop : onClose;
   const apply = async (): Promise<void> => {
     const written = await editing.write();
     onClose();
-    if (written === undefined) return;
+    if (written === undefined || isLeft()) return;
     leaveNote(written.lint ? TEXT.form.savedWith(written.lint) : TEXT.form.saved);
     go(hrefOf(written.to), { replace: true });
   };
   const remove = async ({ object }: Version): Promise<void> => {
     const isRemoved = await editing.remove();
     onClose();
-    if (!isRemoved) return;
+    if (!isRemoved || isLeft()) return;
     leaveNote(TEXT.form.deleted(type.nameOf(object)));
     go(hrefOf([type.slug, ...type.idOf(object).slice(0, -1)]));
   };
@@ -160,7 +163,7 @@ function FormDialog({
         after={form}
         isBusy={editing.isBusy}
         onApply={apply}
-        onBack={onClose}
+        onBack={leave}
       />
     );
   if (open === undefined || before === undefined) return null;
@@ -169,7 +172,7 @@ function FormDialog({
       name={type.nameOf(before.object)}
       isBusy={editing.isBusy}
       onDelete={() => remove(before)}
-      onCancel={onClose}
+      onCancel={leave}
     />
   );
 }

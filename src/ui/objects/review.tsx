@@ -2,6 +2,7 @@
 
 import { Dialog } from '../parts/dialog.js';
 import { Diff } from '../parts/diff.js';
+import { Trouble } from '../parts/notice.js';
 import { TEXT } from '../texts.js';
 import type { Field, Form } from './fields.js';
 
@@ -48,6 +49,7 @@ export function ReviewDialog({
   return (
     <Dialog title={TEXT.review.title} onClose={onBack}>
       <FormDiff fields={fields} before={before} after={after} />
+      <Trouble />
       <div class="buttons">
         <button type="button" class="main" disabled={isBusy} onClick={onApply}>
           {TEXT.review.apply}
@@ -75,6 +77,7 @@ export function DeleteDialog({
   return (
     <Dialog title={TEXT.remove.title(name)} onClose={onCancel}>
       <p>{TEXT.remove.about}</p>
+      <Trouble />
       <div class="buttons">
         <button type="button" class="danger" disabled={isBusy} onClick={onDelete}>
           {TEXT.remove.confirm}

@@ -7,6 +7,7 @@ import { RightsTable } from '../explain/rights-table.js';
 import { Link } from '../parts/link.js';
 import { useLoad } from '../parts/load.js';
 import { ProblemNotice, Status } from '../parts/notice.js';
+import { useMay } from '../parts/rights.js';
 import { Time } from '../parts/time.js';
 import { go, hrefOf } from '../router.js';
 import { useStore } from '../store.js';
@@ -93,7 +94,10 @@ function NewSecret({ accessor }: { accessor: string }) {
 
 function Clone({ accessor }: { accessor: string }) {
   const [problem, setProblem] = useState<Problem>();
+  const [isBusy, setBusy] = useState(false);
+  const may = useMay('acl:write');
   const clone = async (): Promise<void> => {
+    setBusy(true);
     try {
       const path = `/v1/acl/token/${accessor}/clone`;
       const { value } = await ask<Stored>(path, { method: 'PUT', body: {} });
@@ -101,11 +105,12 @@ function Clone({ accessor }: { accessor: string }) {
       go(hrefOf(['tokens', String(value['AccessorID'])]));
     } catch (error) {
       setProblem(asProblem(error));
+      setBusy(false);
     }
   };
   return (
     <>
-      <button type="button" onClick={clone}>
+      <button type="button" disabled={isBusy || may === false} onClick={clone}>
         {TEXT.token.clone}
       </button>
       <ProblemNotice problem={problem} />

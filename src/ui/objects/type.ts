@@ -47,11 +47,14 @@ export interface ObjectType {
   /** The endpoint of lint, if there is one, and the field under which its findings are listed. */
   readonly lint?: { readonly path: string; readonly below: string };
   /** Reads an object; undefined if there is none. */
-  find(id: readonly string[]): Promise<Version | undefined>;
-  /** Writes an object, `before` what it was; undefined if it changed meanwhile. */
-  write(body: Body, before: Version | undefined): Promise<Written | undefined>;
-  /** Deletes an object; false if it changed meanwhile. */
-  remove(before: Version): Promise<boolean>;
+  find(id: readonly string[], signal?: AbortSignal): Promise<Version | undefined>;
+  /**
+   * Writes an object, `before` what it was; undefined if it changed meanwhile. The signal ends the
+   * write while it waits to be sent.
+   */
+  write(body: Body, before: Version | undefined, signal: AbortSignal): Promise<Written | undefined>;
+  /** Deletes an object; false if it changed meanwhile. The signal is that of a write. */
+  remove(before: Version, signal: AbortSignal): Promise<boolean>;
 }
 
 /** Returns the form of an object, or of a new one. */

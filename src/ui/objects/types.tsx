@@ -2,6 +2,7 @@
 import type { Link as LinkOf, Stored } from '../api/types.js';
 import { Link } from '../parts/link.js';
 import { Time } from '../parts/time.js';
+import { session } from '../session.js';
 import { store } from '../store.js';
 import { TEXT } from '../texts.js';
 import { aclType } from './acl-type.js';
@@ -85,6 +86,10 @@ export const roleType: ObjectType = aclType({
 export const newSecret = store<{ readonly accessor: string; readonly secret: string } | undefined>(
   undefined,
 );
+
+session.watch(() => {
+  if (!session.get().isOpen) newSecret.set(undefined);
+});
 
 /** Notes the secret of a token that the server has made. */
 export function noteSecret(token: Stored): void {

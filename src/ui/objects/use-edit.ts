@@ -1,6 +1,6 @@
 /** An object while it is edited. What is typed is kept in the tab until it is written. */
-import { useLayoutEffect, useState } from 'preact/hooks';
-import { asProblem, type Problem } from '../api/problem.js';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { asProblem, Problem } from '../api/problem.js';
 import { keep, kept } from '../session.js';
 import { type Body, FieldFault, type Form } from './fields.js';
 import { bodyOf, formOf, type ObjectType, type Version, type Written } from './type.js';
@@ -33,6 +33,8 @@ export interface Editing {
   write(): Promise<Written | undefined>;
   /** Deletes the object. Returns whether it did. */
   remove(): Promise<boolean>;
+  /** Ends a write or delete that waits to be sent. One that was sent is awaited. */
+  stop(): void;
   /** Takes the version of the conflict, and keeps what was typed beside it. */
   takeTheirs(): void;
   /** Keeps what was typed, to be written over the version of the conflict. */
@@ -93,10 +95,15 @@ export function useEdit(type: ObjectType, id: readonly string[] | undefined, key
       return undefined;
     }
   };
-  const attempt = async <T>(run: () => Promise<T | undefined>): Promise<T | undefined> => {
+  const waiting = useRef<AbortController>(undefined);
+  const stop = (): void => waiting.current?.abort();
+  // Who leaves the page does not want the write any more.
+  useEffect(() => stop, [key]);
+  const attempt = async <T>(run: Attempt<T>): Promise<T | undefined> => {
+    waiting.current = new AbortController();
     setBusy(true);
     setBegun({ edit });
-    const { done, ...begun } = await outcomeOf(type, edit, run);
+    const { done, ...begun } = await outcomeOf(type, edit, run, waiting.current.signal);
     setBegun(begun);
     setBusy(false);
     if (done !== undefined) keep(key, undefined);
@@ -112,13 +119,16 @@ export function useEdit(type: ObjectType, id: readonly string[] | undefined, key
     ...changes(type, edit, change),
     async write() {
       const sent = body();
-      return sent && attempt(() => type.write(sent, edit?.before));
+      return sent && attempt((signal) => type.write(sent, edit?.before, signal));
     },
     async remove() {
       const before = edit?.before;
       if (before === undefined) return false;
-      return (await attempt(async () => (await type.remove(before)) || undefined)) ?? false;
+      const remove: Attempt<boolean> = async (signal) =>
+        (await type.remove(before, signal)) || undefined;
+      return (await attempt(remove)) ?? false;
     },
+    stop,
     discard() {
       keep(key, undefined);
       setTurn(turn + 1);
@@ -147,20 +157,25 @@ function changes(
   };
 }
 
+/** A write; undefined if the object was changed meanwhile. The signal ends its wait. */
+type Attempt<T> = (signal: AbortSignal) => Promise<T | undefined>;
+
 /** Runs a write. Returns its problem, or the version that it found instead of that of the edit. */
 async function outcomeOf<T>(
   type: ObjectType,
   edit: Edit | undefined,
-  run: () => Promise<T | undefined>,
+  run: Attempt<T>,
+  signal: AbortSignal,
 ): Promise<Begun & { readonly done?: T | undefined }> {
   try {
-    const done = await run();
+    const done = await run(signal);
     if (done !== undefined || edit === undefined) return { edit, done };
-    const theirs = edit.before && (await type.find(type.idOf(edit.before.object)));
+    const theirs = edit.before && (await type.find(type.idOf(edit.before.object), signal));
     return theirs === undefined
       ? { edit, isMissing: true }
       : { edit: { ...edit, conflict: theirs } };
   } catch (error) {
+    if (signal.aborted && !(error instanceof Problem)) return { edit };
     return { edit, problem: asProblem(error) };
   }
 }

@@ -1,8 +1,9 @@
 /** The login: the token of a user, checked with the server. */
 import { useState } from 'preact/hooks';
-import { read } from '../api/client.js';
+import { read, SELF } from '../api/client.js';
 import { asProblem, type Problem } from '../api/problem.js';
 import { TextField } from '../parts/field.js';
+import { Trouble } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
 import { openSession, session } from '../session.js';
 import { useStore } from '../store.js';
@@ -21,10 +22,12 @@ export function LoginPage() {
   const logIn = async (): Promise<void> => {
     const secret = token.trim();
     if (secret === '') return setError(TEXT.login.empty);
+    // No header can hold anything else.
+    if (!/^[!-~]+$/.test(secret)) return setError(TEXT.login.unknown);
     setBusy(true);
     setError(undefined);
     try {
-      await read('/v1/acl/token/self', { token: secret });
+      await read(SELF, { token: secret });
       openSession(secret);
     } catch (problem) {
       setError(messageOf(asProblem(problem)));
@@ -39,6 +42,7 @@ export function LoginPage() {
             {ended}
           </p>
         )}
+        <Trouble />
         <form
           class="panel"
           onSubmit={(event) => {

@@ -111,7 +111,7 @@ function Members({ state, levels, onHandOver }: Cluster & { onHandOver: (to: Ser
               <td>{server.Version}</td>
               <td>{server.Address}</td>
               <td>
-                {server.Status === 'voter' && (
+                {server.Status === 'voter' && server.Healthy && (
                   <button type="button" onClick={() => onHandOver(server)}>
                     {TEXT.overview.handOverTo(server.Name)}
                   </button>
@@ -129,13 +129,18 @@ function Members({ state, levels, onHandOver }: Cluster & { onHandOver: (to: Ser
 function HandOver({ server, onClose }: { server: Server; onClose: () => void }) {
   const [typed, setTyped] = useState('');
   const [problem, setProblem] = useState<Problem>();
+  const [isBusy, setBusy] = useState(false);
   const handOver = async (): Promise<void> => {
+    setBusy(true);
+    setProblem(undefined);
     try {
       const query = { id: server.ID };
-      await ask('/v1/operator/raft/transfer-leader', { method: 'POST', query });
+      // A failed attempt holds up writes, so only the user repeats it.
+      await ask('/v1/operator/raft/transfer-leader', { method: 'POST', query, once: true });
       onClose();
     } catch (error) {
       setProblem(asProblem(error));
+      setBusy(false);
     }
   };
   return (
@@ -149,7 +154,7 @@ function HandOver({ server, onClose }: { server: Server; onClose: () => void }) 
         <TextField label={TEXT.overview.typeName(server.Name)} value={typed} onInput={setTyped} />
         <ProblemNotice problem={problem} />
         <div class="buttons">
-          <button type="submit" class="main" disabled={typed !== server.Name}>
+          <button type="submit" class="main" disabled={isBusy || typed !== server.Name}>
             {TEXT.overview.handOver}
           </button>
           <button type="button" onClick={onClose}>

@@ -1,16 +1,16 @@
 /** What is around every page: header, navigation, and what keeps requests waiting. */
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { ask, read, trouble } from '../api/client.js';
+import { ask, read, SELF } from '../api/client.js';
 import type { Stored } from '../api/types.js';
 import { readItems } from '../lists/read-items.js';
 import logo from '../logo.svg';
 import { newSecret } from '../objects/types.js';
 import { Link } from '../parts/link.js';
 import { useLoad } from '../parts/load.js';
-import { Status } from '../parts/notice.js';
+import { Trouble } from '../parts/notice.js';
 import { go, hrefOf, namespace, type Place, place } from '../router.js';
-import { endSession, session } from '../session.js';
+import { endSession, logOut as logOutOfTab, session } from '../session.js';
 import { useStore } from '../store.js';
 import { TEXT } from '../texts.js';
 
@@ -35,7 +35,6 @@ const NAMESPACES_MAX = 500;
 /** The frame of a page. */
 export function Shell({ at, children }: { at: Place; children: ComponentChildren }) {
   const [slug = ''] = at.parts;
-  const waiting = useStore(trouble);
   useEffect(() => {
     const shown = newSecret.get()?.accessor;
     if (shown !== undefined && at.parts[1] !== shown) newSecret.set(undefined);
@@ -65,9 +64,7 @@ export function Shell({ at, children }: { at: Place; children: ComponentChildren
         </ul>
       </nav>
       <main id="content" tabIndex={-1}>
-        <div class={waiting === undefined ? undefined : 'notice warn'}>
-          <Status>{waiting}</Status>
-        </div>
+        <Trouble />
         {children}
       </main>
     </>
@@ -81,7 +78,8 @@ function NamespaceSelect({ at }: { at: Place }) {
       const { items } = await readItems<{ readonly Name: string }>('/v1/namespaces', how);
       return items.map(({ Name }) => Name);
     },
-    [session.get().token],
+    // Names may have changed on the pages of namespaces.
+    [session.get().token, at.parts[0] === 'namespaces'],
   );
   const chosen = namespace();
   const shown = chosen === '' ? 'default' : chosen;
@@ -107,20 +105,20 @@ function NamespaceSelect({ at }: { at: Place }) {
 function WhoAmI() {
   const { token } = useStore(session);
   const { value: self } = useLoad(
-    async (signal) =>
-      token === undefined ? undefined : read<Stored>('/v1/acl/token/self', { signal, ns: '' }),
+    async (signal) => (token === undefined ? undefined : read<Stored>(SELF, { signal, ns: '' })),
     [token],
   );
   useEffect(() => {
     const ns = self?.['Namespace'];
+    const { parts, query } = place.get();
     // What the server would choose by the token is shown, too.
     if (typeof ns === 'string' && ns !== 'default' && namespace() === '')
-      go(hrefOf(place.get().parts, { ns }), { replace: true });
+      go(hrefOf(parts, { ...Object.fromEntries(query), ns }), { replace: true });
   }, [self]);
   const logOut = async (): Promise<void> => {
     if (self?.['AuthMethod'] !== undefined)
       await ask('/v1/acl/logout', { method: 'POST', once: true }).catch(() => undefined);
-    endSession();
+    logOutOfTab();
   };
   if (token === undefined)
     return (
@@ -129,10 +127,14 @@ function WhoAmI() {
       </button>
     );
   const accessor = String(self?.['AccessorID'] ?? '');
+  const own = String(self?.['Namespace'] ?? 'default');
+  const query = own === (namespace() || 'default') ? {} : { ns: own };
   return (
     <div class="who">
       {self !== undefined && (
-        <Link to={['tokens', accessor]}>{String(self['Description'] || accessor)}</Link>
+        <Link to={['tokens', accessor]} query={query}>
+          {String(self['Description'] || accessor)}
+        </Link>
       )}
       <button type="button" class="plain" onClick={logOut}>
         {TEXT.login.logOut}

@@ -1,6 +1,8 @@
 /** What went wrong, and what to do. */
 import type { ComponentChildren } from 'preact';
+import { trouble } from '../api/client.js';
 import type { Problem } from '../api/problem.js';
+import { useStore } from '../store.js';
 import { TEXT } from '../texts.js';
 import { Link } from './link.js';
 
@@ -38,6 +40,16 @@ export function Status({ children }: { children?: ComponentChildren }) {
   return (
     <div role="status" class="status">
       {children}
+    </div>
+  );
+}
+
+/** What keeps requests waiting, such as a missing leader. */
+export function Trouble() {
+  const waiting = useStore(trouble);
+  return (
+    <div class={waiting === undefined ? undefined : 'notice warn'}>
+      <Status>{waiting}</Status>
     </div>
   );
 }
