@@ -47,19 +47,22 @@ const TYPES: readonly (readonly [type: ObjectType, beside?: Beside])[] = [
   [namespaceType],
 ];
 
+const namespaceOf = ({ query }: Place): string => query.get('ns') ?? '';
+
 /** Other pages by the first segment of their path. */
 const PAGES: Readonly<Record<string, (at: Place) => ComponentChildren>> = {
   '': () => <OverviewPage />,
   chains: (at) => <ChainPage at={at} key={at.parts.join('/')} />,
   config: (at) => configPage(at),
   explain: (at) => <ExplainPage at={at} key={at.visit} />,
-  'login-explain': () => <LoginExplainPage />,
-  'who-can': () => <WhoCanPage />,
+  'login-explain': (at) => <LoginExplainPage key={namespaceOf(at)} />,
+  'who-can': (at) => <WhoCanPage key={namespaceOf(at)} />,
 };
 
 function configPage(at: Place) {
   const [, kind, ...name] = at.parts;
-  if (!at.query.has('new') && name.length === 0) return <ConfigListPage at={at} key={kind} />;
+  if (!at.query.has('new') && name.length === 0)
+    return <ConfigListPage key={`${namespaceOf(at)}/${kind ?? ''}`} at={at} />;
   return <EditPage key={at.visit} type={configType(kind)} at={at} beside={besideEntry} />;
 }
 
@@ -69,7 +72,7 @@ function pageOf(at: Place): ComponentChildren {
   if (found !== undefined) {
     const [type, beside] = found;
     if (id === undefined && !at.query.has('new'))
-      return <ListPage key={slug} type={type} at={at} />;
+      return <ListPage key={`${namespaceOf(at)}/${slug}`} type={type} at={at} />;
     return <EditPage key={at.visit} type={type} at={at} {...(beside && { beside })} />;
   }
   return (Object.hasOwn(PAGES, slug) ? PAGES[slug]!(at) : undefined) ?? <UnknownPage />;

@@ -12,8 +12,6 @@ export interface Place {
   readonly visit: number;
 }
 
-let visits = 0;
-
 /** Returns a text as it was before it was percent-encoded, or as it is if it never was. */
 function decoded(text: string): string {
   try {
@@ -23,20 +21,21 @@ function decoded(text: string): string {
   }
 }
 
-function current(): Place {
+function current(visit: number): Place {
   const path = location.pathname.slice(ROOT.length);
   const parts = path.split('/').filter((part) => part !== '');
-  visits += 1;
   return {
     parts: parts.map(decoded),
     query: new URLSearchParams(location.search),
-    visit: visits,
+    visit,
   };
 }
 
 /** The present place. */
-export const place: Store<Place> = store(current());
-addEventListener('popstate', () => place.set(current()));
+export const place: Store<Place> = store(current(0));
+
+const visit = (): void => place.set(current(place.get().visit + 1));
+addEventListener('popstate', visit);
 
 /** The namespace of the present place; '' stands for that of the token. */
 export const namespace = (): string => place.get().query.get('ns') ?? '';
@@ -60,5 +59,11 @@ export function hrefOf(parts: readonly string[], query: Query = {}): string {
 export function go(href: string, { replace = false } = {}): void {
   if (replace) history.replaceState(null, '', href);
   else history.pushState(null, '', href);
-  place.set(current());
+  visit();
+}
+
+/** Gives the present page another address. It goes on, and keeps the focus. */
+export function readdress(href: string): void {
+  history.replaceState(null, '', href);
+  place.set(current(place.get().visit));
 }

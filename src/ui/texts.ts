@@ -184,6 +184,7 @@ export const TEXT = {
     deleted: (name: string) => `${name} was deleted`,
     add: 'Add',
     addTo: (label: string) => `Add to ${label}`,
+    notAdded: 'Add this name, or clear the field',
     remove: (name: string) => `Remove ${name}`,
     chosen: (label: string) => `Chosen: ${label}`,
     newTitle: (noun: string) => `New ${noun}`,
@@ -296,11 +297,14 @@ export const TEXT = {
     close: 'Close',
     yes: 'yes',
     no: 'no',
+    unknown: 'not known',
     nothing: 'no grants of their own',
     logins: (method: string) => `logins of ${method}`,
     count: (count: number) => `(${plural(count, 'token')})`,
     found: (question: string, allowed: number, scanned: number) =>
       `${question}: ${plural(allowed, 'token')} of ${scanned.toLocaleString('en')}.`,
+    more: (count: number) =>
+      count === 1 ? '1 more group is not shown.' : `${plural(count, 'more group')} are not shown.`,
     truncated: 'The search stopped before it had seen all tokens.',
     filtered: 'Namespaces that you may not read are left out.',
   },

@@ -14,7 +14,7 @@ describe('ui: grants as lines', () => {
     for (const item of [
       { TemplateName: 'builtin/dns' },
       { TemplateName: 'builtin/dns', Datacenters: ['dc1'] },
-      { TemplateName: 'builtin/service', TemplateVariables: { Name: 'web' } },
+      { TemplateName: 'builtin/service', TemplateVariables: { name: 'web' } },
     ])
       expect(TEMPLATE_LINE.read(TEMPLATE_LINE.write(item))).to.deep.equal(item);
   });

@@ -96,8 +96,8 @@ function isOwnGone({ code, status, message }: Problem, path: string, { token }: 
 
 /**
  * Sends a request. Waits while the cluster has no leader and, for reads, while the node does not
- * answer; `trouble` says so. The namespace and the token are those of the moment of the call. Throws
- * `Problem`, or the reason of the signal. A token that is gone ends the session.
+ * answer; `trouble` says so. The namespace and the token are those of the moment of the call.
+ * Throws `Problem`, or the reason of the signal. A token that is gone ends the session.
  */
 export async function respond(path: string, ask: Ask = {}): Promise<Response> {
   ask.signal?.throwIfAborted();

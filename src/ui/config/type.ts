@@ -13,6 +13,9 @@ const APART = new Set([
   ...['CreateIndex', 'ModifyIndex'],
 ]);
 
+/** The names of the only entries of kinds. */
+const ONLY_NAMES: Readonly<Record<string, string>> = { mesh: 'mesh', 'proxy-defaults': 'global' };
+
 const entry: Field = {
   key: 'Entry',
   label: TEXT.field.entry,
@@ -31,8 +34,9 @@ const entry: Field = {
     if (typeof members !== 'object' || members === null || Array.isArray(members))
       throw new FieldFault('Entry', TEXT.form.noObject);
     const { Kind, Name } = body;
+    const only = ONLY_NAMES[String(Kind)];
     for (const member of Object.keys(body)) delete body[member];
-    Object.assign(body, members, { Kind, ...(Name !== '' && { Name }) });
+    Object.assign(body, only && { Name: only }, members, { Kind, ...(Name !== '' && { Name }) });
   },
 };
 
@@ -66,13 +70,13 @@ export const configType = (kind: string | undefined): ObjectType => ({
     text('Name', TEXT.field.name, { type: 'text' }, { isFixed: true }),
     entry,
   ],
-  async find([of = '', ...names]) {
-    const object = await find<Stored>(pathOf(of, names.join('/')));
+  async find([of = '', ...names], signal) {
+    const object = await find<Stored>(pathOf(of, names.join('/')), { signal });
     return object && { object, index: object.ModifyIndex };
   },
-  async write(body, before) {
+  async write(body, before, signal) {
     const query = { cas: String(before?.index ?? 0) };
-    const { value } = await ask<boolean>('/v1/config', { method: 'PUT', query, body });
+    const { value } = await ask<boolean>('/v1/config', { method: 'PUT', query, body, signal });
     if (!value && before === undefined) {
       const detail = TEXT.config.exists(String(body['Kind']), String(body['Name']));
       throw new Problem(409, { detail, code: 'conflict', pointer: '/Name' });
@@ -80,9 +84,9 @@ export const configType = (kind: string | undefined): ObjectType => ({
     if (!value) return undefined;
     return { to: ['config', String(body['Kind']), String(body['Name'])] };
   },
-  async remove({ object, index }) {
+  async remove({ object, index }, signal) {
     const path = pathOf(String(object['Kind']), String(object['Name']));
     const query = { cas: String(index) };
-    return (await ask<boolean>(path, { method: 'DELETE', query })).value;
+    return (await ask<boolean>(path, { method: 'DELETE', query, signal })).value;
   },
 });

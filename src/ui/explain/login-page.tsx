@@ -1,5 +1,5 @@
 /** The login playground: what would a login with these claims come to? Nothing is written. */
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { question } from '../api/client.js';
 import { asProblem, Problem } from '../api/problem.js';
 import { NameField } from '../objects/control.js';
@@ -24,13 +24,19 @@ interface Typed {
 export function LoginExplainPage() {
   const [login, setLogin] = useState<LoginExplained>();
   const [problem, setProblem] = useState<Problem>();
+  const asking = useRef<AbortController>(undefined);
+  useEffect(() => () => asking.current?.abort(), []);
   const ask = async (typed: Typed, bearer: string): Promise<void> => {
+    asking.current?.abort();
+    asking.current = new AbortController();
+    const { signal } = asking.current;
     setProblem(undefined);
     try {
       const how = bearer === '' ? { Claims: claimsOf(typed) } : { BearerToken: bearer };
       const body = { AuthMethod: typed.method.trim(), ...how };
-      setLogin(await question<LoginExplained>('/v1/acl/login/explain', body));
+      setLogin(await question<LoginExplained>('/v1/acl/login/explain', body, signal));
     } catch (error) {
+      if (signal.aborted) return;
       setLogin(undefined);
       setProblem(asProblem(error));
     }

@@ -51,6 +51,7 @@ export function WhoCanPage() {
         {columns.map(({ asked, answer }) => (
           <p key={titleOf(asked)}>
             {TEXT.whoCan.found(titleOf(asked), answer.Allowed, answer.Scanned)}{' '}
+            {answer.MoreGroups > 0 && TEXT.whoCan.more(answer.MoreGroups)}{' '}
             {answer.Truncated && TEXT.whoCan.truncated} {answer.Filtered && TEXT.whoCan.filtered}
           </p>
         ))}
@@ -145,7 +146,7 @@ function Matrix({
                 return (
                   <td key={titleOf(asked)}>
                     {found === undefined ? (
-                      TEXT.whoCan.no
+                      absenceOf(answer)
                     ) : (
                       <button type="button" onClick={() => onOpen(found.Result)}>
                         {TEXT.whoCan.yes}
@@ -162,6 +163,10 @@ function Matrix({
   );
 }
 
+/** What it says of a group that an answer does not list it. */
+const absenceOf = ({ Truncated, MoreGroups }: WhoCan): string =>
+  Truncated || MoreGroups > 0 ? TEXT.whoCan.unknown : TEXT.whoCan.no;
+
 function GroupName({ group }: { group: Group }) {
   const [first] = group.Sample;
   return (
@@ -173,7 +178,9 @@ function GroupName({ group }: { group: Group }) {
         {first !== undefined && (
           <>
             {': '}
-            <Link to={['tokens', first.AccessorID]}>{first.Description || first.AccessorID}</Link>
+            <Link to={['tokens', first.AccessorID]} query={{ ns: group.Namespace }}>
+              {first.Description || first.AccessorID}
+            </Link>
           </>
         )}
       </span>

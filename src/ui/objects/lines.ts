@@ -28,7 +28,7 @@ interface NodeIdentity {
 }
 interface TemplatedPolicy {
   readonly TemplateName: string;
-  readonly TemplateVariables?: { readonly Name?: string };
+  readonly TemplateVariables?: { readonly name?: string };
   readonly Datacenters?: readonly string[];
 }
 
@@ -59,7 +59,7 @@ export const NODE_LINE: LineForm<NodeIdentity> = {
 /** `builtin/dns`, `builtin/service web`, or `builtin/service web: dc1`. */
 export const TEMPLATE_LINE: LineForm<TemplatedPolicy> = {
   write({ TemplateName, TemplateVariables, Datacenters }) {
-    const variable = TemplateVariables?.Name;
+    const variable = TemplateVariables?.name;
     return joined(variable ? `${TemplateName} ${variable}` : TemplateName, Datacenters);
   },
   read(line) {
@@ -68,7 +68,7 @@ export const TEMPLATE_LINE: LineForm<TemplatedPolicy> = {
     const variable = rest.join(' ');
     return {
       TemplateName: template,
-      ...(variable !== '' && { TemplateVariables: { Name: variable } }),
+      ...(variable !== '' && { TemplateVariables: { name: variable } }),
       ...(places.length > 0 && { Datacenters: places }),
     };
   },

@@ -7,7 +7,7 @@ import { useSettled } from '../parts/load.js';
 import { Empty, ProblemNotice, Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
 import { Scroll } from '../parts/scroll.js';
-import { go, hrefOf, type Place } from '../router.js';
+import { go, hrefOf, type Place, readdress } from '../router.js';
 import { TEXT } from '../texts.js';
 import { Note } from './note.js';
 import type { ObjectType } from './type.js';
@@ -44,7 +44,7 @@ export function ListPage({
       <Note />
       {children}
       <div class="toolbar">
-        <Filter value={typed} onChange={(next) => go(hrefOfPage(0, next), { replace: true })} />
+        <Filter key={at.visit} value={typed} onChange={(next) => readdress(hrefOfPage(0, next))} />
         <Link to={at.parts} query={{ new: '' }} kind="button">
           {TEXT.list.create(type.noun)}
         </Link>

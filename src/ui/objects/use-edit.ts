@@ -86,15 +86,7 @@ export function useEdit(type: ObjectType, id: readonly string[] | undefined, key
     setFault(undefined);
     keep(key, isSame(type, next) ? undefined : next);
   };
-  const body = (): Body | undefined => {
-    try {
-      return edit && bodyOf(type, edit.form, edit.before?.object);
-    } catch (error) {
-      if (!(error instanceof FieldFault)) throw error;
-      setFault(error);
-      return undefined;
-    }
-  };
+  const body = (): Body | undefined => sendable(type, edit, setFault);
   const waiting = useRef<AbortController>(undefined);
   const stop = (): void => waiting.current?.abort();
   // Who leaves the page does not want the write any more.
@@ -134,6 +126,21 @@ export function useEdit(type: ObjectType, id: readonly string[] | undefined, key
       setTurn(turn + 1);
     },
   };
+}
+
+/** Returns the body to send; undefined if a field cannot be sent. */
+function sendable(
+  type: ObjectType,
+  edit: Edit | undefined,
+  onFault: (fault: FieldFault) => void,
+): Body | undefined {
+  try {
+    return edit && bodyOf(type, edit.form, edit.before?.object);
+  } catch (error) {
+    if (!(error instanceof FieldFault)) throw error;
+    onFault(error);
+    return undefined;
+  }
 }
 
 /** Returns what changes an edit. */

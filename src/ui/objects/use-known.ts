@@ -41,7 +41,7 @@ export function useKnown(
       body,
       refusal: refusals.get(key),
       sentence: schema?.description,
-      mistake: text && schema && mistakeOf(schema, text),
+      mistake: text ? schema && mistakeOf(schema, text) : undefined,
     };
   };
 }

@@ -3,27 +3,28 @@ import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Checked, Found, Known } from '../schema/editor-help.js';
 import type { Editor, EditorOptions, Language } from './editor.js';
-import type { FieldProps } from './field.js';
+import { AreaField, type FieldProps } from './field.js';
 
-/** Loads the editor, which is a file of its own. */
-export const loadEditor = () => import('./editor.js');
+/** Loads the editor, which is a file of its own. Resolves to undefined if that fails. */
+export const loadEditor = () => import('./editor.js').catch(() => undefined);
 
-/** Opens an editor in an element while it is shown. Returns it once it is loaded. */
+/** Opens an editor in an element. Returns it once it is loaded; null if it cannot be. */
 function useEditor(
   host: RefObject<HTMLDivElement | null>,
   given: EditorOptions,
-): Editor | undefined {
+): Editor | null | undefined {
   const { label, language, isReadOnly } = given;
-  const [editor, setEditor] = useState<Editor>();
+  const [editor, setEditor] = useState<Editor | null>();
   const latest = useRef(given);
   latest.current = given;
   useEffect(() => {
     let opened: Editor | undefined;
     let isGone = false;
-    void loadEditor().then(({ openEditor }) => {
+    void loadEditor().then((module) => {
       if (isGone || host.current === null) return;
+      if (module === undefined) return setEditor(null);
       const root = host.current.shadowRoot ?? host.current.attachShadow({ mode: 'open' });
-      opened = openEditor(root, {
+      opened = module.openEditor(root, {
         label,
         language,
         text: latest.current.text,
@@ -42,7 +43,7 @@ function useEditor(
   return editor;
 }
 
-/** An editor with line numbers. The places of findings are marked. */
+/** An editor with line numbers. The places of findings are marked. Without it, plain text. */
 export function CodeField({
   label,
   help,
@@ -82,6 +83,10 @@ export function CodeField({
   useEffect(() => {
     if (caret !== undefined) editor?.goTo(caret.line, caret.column);
   }, [editor, caret]);
+  if (editor === null) {
+    const texts = { label, help, error, value, onInput, isDisabled, caret };
+    return <AreaField {...texts} rows={8} />;
+  }
   return (
     <div class="field">
       <span class="label">{label}</span>

@@ -1,5 +1,6 @@
 /** A field for links to policies or roles, by name. */
-import { useId, useRef, useState } from 'preact/hooks';
+import type { RefObject } from 'preact';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Link as LinkOf } from '../api/types.js';
 import { filterOf } from '../lists/filter.js';
 import { readItems } from '../lists/read-items.js';
@@ -27,6 +28,13 @@ function useOffered(list: string, typed: string, ns: string | undefined): readon
   return value;
 }
 
+/** Makes a field invalid that holds a name: its form would be sent without it. */
+function useComplete(input: RefObject<HTMLInputElement | null>, typed: string): void {
+  useLayoutEffect(() => {
+    input.current?.setCustomValidity(typed.trim() === '' ? '' : TEXT.form.notAdded);
+  }, [typed]);
+}
+
 /** Enter would send the form. */
 function onEnter(event: KeyboardEvent, run: () => void): void {
   if (event.key !== 'Enter') return;
@@ -48,6 +56,7 @@ export function LinksField({
   const offered = useOffered(list, typed, namespace);
   const offers = useId();
   const chosen = linesOf(value);
+  useComplete(input, typed);
   const add = (): void => {
     const name = typed.trim();
     if (name !== '' && !chosen.includes(name)) onInput([...chosen, name].join('\n'));

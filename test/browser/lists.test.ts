@@ -1,0 +1,116 @@
+/** Lists and answers: the filter, the namespace they are of, and what they do not know. */
+import { expect } from 'chai';
+import type { Page, Route } from 'playwright-core';
+import { fill } from '../../scripts/bench/load.js';
+import { button, field, write } from './actions.js';
+import { makeSample } from './sample.js';
+import { describePages } from './stage.js';
+
+/** Groups of tokens that an answer of Who can has at most. */
+const GROUPS = 200;
+
+const filterOf = (page: Page) => page.getByRole('searchbox', { name: 'Filter' });
+const switchTo = (page: Page, namespace: string): Promise<unknown> =>
+  page.getByLabel('Namespace').selectOption(namespace);
+
+describePages('lists and answers in the web UI', 1, (stage) => {
+  before(async () => {
+    await makeSample(stage);
+  });
+
+  it('leave the focus in the filter while it is typed, and move it after a visit', async () => {
+    const { page } = await stage.visit('/policies');
+    await filterOf(page).click();
+    await page.keyboard.type('team');
+    await page.waitForURL(/filter=team$/);
+    await page.getByText('1 in total').waitFor();
+    await page.keyboard.type('-blue');
+    await page.waitForURL(/filter=team-blue$/);
+    expect(await filterOf(page).inputValue()).to.equal('team-blue');
+    await page.getByRole('link', { name: 'Roles', exact: true }).click();
+    const heading = page.getByRole('heading', { level: 1, name: 'Roles' });
+    await heading.and(page.locator(':focus')).waitFor();
+  });
+
+  it('show the filter that is in force', async () => {
+    const { page } = await stage.visit('/policies?filter=team');
+    await page.getByText('1 in total').waitFor();
+    await page.getByRole('link', { name: 'Policies', exact: true }).click();
+    await page.getByRole('link', { name: 'global-management' }).waitFor();
+    expect(await filterOf(page).inputValue()).to.equal('');
+    await page.goBack();
+    await page.getByText('1 in total').waitFor();
+    expect(await filterOf(page).inputValue()).to.equal('team');
+  });
+
+  it('show nothing of another namespace', async () => {
+    const { page } = await stage.visit('/policies?filter=team');
+    const table = page.getByRole('table', { name: 'Policies' });
+    await table.waitFor();
+    const held: Route[] = [];
+    await page.route('**/v1/acl/policies?ns=team-a*', (route) => void held.push(route));
+    await switchTo(page, 'team-a');
+    await table.waitFor({ state: 'detached' });
+    expect(await filterOf(page).inputValue()).to.equal('');
+    await page.goto(stage.hrefOf('/who-can'));
+    await button(page, 'Who can?').click();
+    const answer = page.getByRole('table', { name: 'Who can' });
+    await answer.waitFor();
+    await switchTo(page, 'team-a');
+    await answer.waitFor({ state: 'detached' });
+    await page.goto(stage.hrefOf('/login-explain'));
+    await field(page, 'Auth method').fill('builds');
+    await button(page, 'Explain').click();
+    const granted = page.getByText('This login would be granted');
+    await granted.waitFor();
+    await switchTo(page, 'team-a');
+    await granted.waitFor({ state: 'detached' });
+  });
+
+  it('are those of the last question, even if the first is answered late', async () => {
+    const { page } = await stage.visit('/login-explain');
+    const first = page.waitForRequest('**/v1/acl/login/explain');
+    await page.route('**/v1/acl/login/explain', () => undefined, { times: 1 });
+    await field(page, 'Auth method').fill('builds');
+    await button(page, 'Explain').click();
+    await first;
+    const ended = page.waitForEvent('requestfailed');
+    await write(page, 'Claims', '{ "name": "web", "team": "red" }');
+    await button(page, 'Explain').click();
+    await page.getByText('does not match').first().waitFor();
+    expect(await ended).to.equal(await first);
+  });
+
+  it('do not say no where they do not know, and link across namespaces', async () => {
+    const target = { url: stage.cluster.urls[0]!, token: stage.cluster.token };
+    // the larger groups leave no room for that of one token
+    await fill([target], 32, 2 * GROUPS + 1, (n) => ({
+      method: 'PUT',
+      path: '/v1/acl/token',
+      body: JSON.stringify({ ServiceIdentities: [{ ServiceName: `s-${n >> 1}` }] }),
+    }));
+    const { page } = await stage.visit('/who-can?ns=team-a');
+    await switchTo(page, 'default');
+    const ask = async (access: string): Promise<void> => {
+      await field(page, 'Access').fill(access);
+      await field(page, 'Segment').fill(`s-${GROUPS}`);
+      await button(page, 'Who can?').click();
+      await page.getByRole('columnheader', { name: `service:${access} s-${GROUPS}` }).waitFor();
+    };
+    await ask('write');
+    await ask('read');
+    await page.getByText(/\d more groups are not shown/).waitFor();
+    const cellsOf = (name: string): Promise<string[]> => {
+      const row = page.getByRole('row').filter({ hasText: new RegExp(`service ${name} `) });
+      return row.getByRole('cell').allTextContents();
+    };
+    expect(await cellsOf(`s-${GROUPS}`)).to.deep.equal(['yes', 'not known']);
+    expect(await cellsOf('s-7')).to.deep.equal(['no', 'yes']);
+    await switchTo(page, 'team-a');
+    await button(page, 'Who can?').click();
+    const manager = page.getByRole('rowheader', { name: /global-management/ });
+    await manager.getByRole('link').click();
+    await button(page, 'Delete').waitFor();
+    expect(page.url()).to.include('ns=default');
+  });
+});
