@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmdirSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -18,6 +19,7 @@ import {
   PROGRAM,
   planCluster,
   quote,
+  removeCluster,
 } from './local.js';
 import { HOST } from './ports.js';
 
@@ -72,7 +74,7 @@ export async function prepare(options: DevOptions): Promise<LocalCluster> {
       if (kept) throw new UsageError(`${why}; stop it to continue with ${dir}/, or ${beside}`);
       throw new UsageError(`${why}; choose another with --port`);
     }
-  if (!kept) rmSync(dir, { recursive: true, force: true });
+  if (before && !kept) removeFiles(before);
   const cluster = await planCluster({
     nodes: ports.length,
     dir,
@@ -81,6 +83,15 @@ export async function prepare(options: DevOptions): Promise<LocalCluster> {
   });
   writeFiles(cluster);
   return cluster;
+}
+
+/** Removes a cluster, and keeps what else the folder holds. */
+function removeFiles(cluster: LocalCluster): void {
+  const bin = join(cluster.dir, 'bin');
+  for (const name of ['management.token', 'env', 'web.yaml', join('bin', 'conclave')])
+    rmSync(join(cluster.dir, name), { force: true });
+  if (existsSync(bin) && readdirSync(bin).length === 0) rmdirSync(bin);
+  removeCluster(cluster);
 }
 
 /** Throws for a folder that holds something else. */

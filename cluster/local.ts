@@ -1,7 +1,15 @@
 /** Real nodes as child processes on loopback, for `npm start`, tests and measurements. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -146,6 +154,19 @@ export function openCluster(dir: string): LocalCluster {
     return localNode(at, `n${index + 1}`, { http: port(entry.url), raft: port(entry.raft) });
   });
   return clusterOf(at, file, nodes);
+}
+
+/** Removes the files and folders of a cluster that does not run, and nothing else. */
+export function removeCluster({ dir, nodes }: LocalCluster): void {
+  const ofNodes = nodes.flatMap(({ name, entry, logFile }) => [
+    entry.dataDir,
+    entry.pidFile,
+    logFile,
+    join(dir, `${name}.json`),
+  ]);
+  // The last one says that there is a cluster, so that an interrupted removal can be repeated.
+  for (const path of [...ofNodes, join(dir, 'shared.key'), join(dir, 'cluster.json')])
+    rmSync(path, { recursive: true, force: true });
 }
 
 /** Plans a cluster, starts it and waits until every node is ready. */

@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -14,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { RAFT_OFFSET } from '../../cluster/dev-folder.js';
+import { prepare, RAFT_OFFSET } from '../../cluster/dev-folder.js';
 import { type ClusterFile, planCluster } from '../../cluster/local.js';
 import { freePorts } from '../../cluster/ports.js';
 import { until } from './operator.js';
@@ -201,6 +202,34 @@ describe('npm start', function () {
       `port ${port} is in use by another program; choose another with --port\n`,
     );
     taken.close();
+  });
+
+  it('starts over without the files of anybody else', async () => {
+    const own = join(dir, 'own');
+    const commandWith = (options: string): string => options;
+    const port = await firstOfFree(RAFT_OFFSET + 3);
+    const options = { dir: own, nodesDefault: 3, commandWith, port };
+    await prepare(options);
+    const made = readdirSync(own);
+    const token = readFileSync(join(own, 'management.token'), 'utf8');
+    for (const name of ['n1', 'n9', 'notes']) mkdirSync(join(own, name));
+    for (const name of ['n1/data', 'n1.log', 'n9/mine', 'notes/mine', 'bin/mine', 'n1.txt'])
+      writeFileSync(join(own, name), '');
+    const before = process.cwd();
+    process.chdir(own);
+    try {
+      await prepare({ ...options, dir: '.', fresh: true, nodesDefault: 1 });
+    } finally {
+      process.chdir(before);
+    }
+    expect(readFileSync(join(own, 'management.token'), 'utf8')).not.to.equal(token);
+    const gone = ['n2.json', 'n3.json'];
+    expect(readdirSync(own)).to.have.members([
+      ...made.filter((name) => !gone.includes(name)),
+      ...['n9', 'notes', 'n1.txt'],
+    ]);
+    expect(readdirSync(join(own, 'bin'))).to.have.members(['conclave', 'mine']);
+    expect(existsSync(join(own, 'notes', 'mine'))).to.equal(true);
   });
 
   it('writes a plan that only its owner can read', async () => {
