@@ -217,7 +217,7 @@ function crossFaults({ nodeName, http, raft, cluster, acl, login, limits }: Conf
   const leaseMax = Math.floor(leaseMsMax(times));
   const isProtected = raft.tls !== undefined || raft.sharedKeyFile !== undefined;
   const hasPeers = cluster.initial.length > 1 || cluster.join.length > 0;
-  const rules: readonly (readonly [broken: boolean, fault: string])[] = [
+  const rules: readonly Rule[] = [
     [
       raft.tickMs > raft.heartbeatMs,
       `raft.heartbeatMs: must be at least raft.tickMs (${raft.tickMs})`,
@@ -273,7 +273,8 @@ function crossFaults({ nodeName, http, raft, cluster, acl, login, limits }: Conf
       raft.tls !== undefined && raft.sharedKeyFile !== undefined,
       'raft.sharedKeyFile: members use either raft.tls or a shared key, not both',
     ],
-    ...addressFaults(raft.advertise, cluster),
+    ...addressRules('raft.advertise', raft.advertise),
+    ...cluster.join.flatMap((address) => addressRules('cluster.join', address)),
     ...login.allowedHosts.map((host) => {
       const fault = `login.allowedHosts: "${host}" is not a host: expected idp.example.com, *.example.com or idp.example.com:8443`;
       return [!HOST.test(host), fault] as const;
@@ -290,14 +291,7 @@ function crossFaults({ nodeName, http, raft, cluster, acl, login, limits }: Conf
       cluster.initial.length > 0 && !cluster.initial.some((member) => member.name === nodeName),
       `cluster.initial: does not name this node (${nodeName})`,
     ],
-    [
-      new Set(cluster.initial.map((member) => member.name)).size < cluster.initial.length,
-      'cluster.initial: names a member twice',
-    ],
-    [
-      new Set(cluster.initial.map((member) => member.address)).size < cluster.initial.length,
-      'cluster.initial: gives two members the same address',
-    ],
+    ...memberRules('cluster.initial', cluster.initial),
     [
       acl.initialManagement !== undefined && acl.initialManagementFile !== undefined,
       'acl.initialManagementFile: acl.initialManagement is set too; give one of them',
@@ -314,24 +308,31 @@ function crossFaults({ nodeName, http, raft, cluster, acl, login, limits }: Conf
   return rules.filter(([broken]) => broken).map(([, fault]) => fault);
 }
 
-/** Returns a fault for each address that cannot be dialled. */
-function addressFaults(advertise: string, { initial, join }: Config['cluster']) {
-  const given = [
-    ['raft.advertise', advertise],
-    ...initial.map(({ address }) => ['cluster.initial', address]),
-    ...join.map((address) => ['cluster.join', address]),
-  ] as const;
-  return given.flatMap(([key, address]) => [
-    [
-      !isAddress(address!),
-      `${key}: "${address}" is not an address: expected host:port or [ipv6]:port`,
-    ] as const,
-    [
-      address!.length > TEXT_MAX,
-      `${key}: "${address}" is longer than ${TEXT_MAX} characters`,
-    ] as const,
-  ]);
+/** A condition that must not hold, and what is wrong if it does. */
+type Rule = readonly [broken: boolean, fault: string];
+
+/** Returns the rules of the members of a new cluster, which a setting or an option gives. */
+function memberRules(key: string, members: readonly MemberSetting[]): readonly Rule[] {
+  const isTwice = (texts: readonly string[]): boolean => new Set(texts).size < texts.length;
+  return [
+    [isTwice(members.map(({ name }) => name)), `${key}: names a member twice`],
+    [isTwice(members.map(({ address }) => address)), `${key}: gives two members the same address`],
+    ...members.flatMap(({ address }) => addressRules(key, address)),
+  ];
 }
+
+/** Returns what is wrong with the members of a new cluster. */
+export const memberFaults = (key: string, members: readonly MemberSetting[]): string[] =>
+  memberRules(key, members).flatMap(([broken, fault]) => (broken ? [fault] : []));
+
+/** Returns the rules of an address that can be dialled. */
+const addressRules = (key: string, address: string): readonly Rule[] => [
+  [
+    !isAddress(address),
+    `${key}: "${address}" is not an address: expected host:port or [ipv6]:port`,
+  ],
+  [address.length > TEXT_MAX, `${key}: "${address}" is longer than ${TEXT_MAX} characters`],
+];
 
 function tlsWhole(tls: Partial<NonNullable<Config['http']['tls']>> | undefined): boolean {
   return tls === undefined || (tls.cert !== undefined && tls.key !== undefined);

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Field, renderFields, renderTable } from './cli/table.js';
-import { memberOf } from './config.js';
+import { memberFaults, memberOf } from './config.js';
 import type { FolderFacts, RecoverOptions } from './node/recover.js';
 import type { SnapshotContent } from './service/snapshot-file.js';
 
@@ -102,22 +102,31 @@ export interface RecoverFlags {
 
 /** Makes a new cluster of a folder, or says what would be done. */
 export async function recover(flags: RecoverFlags): Promise<Offline> {
-  const { inspectFolder, recoverFolder } = await import('./node/recover.js');
+  const { recoverFolder } = await import('./node/recover.js');
   const { HANDLERS } = await import('./state/handlers.js');
   const { nodeName: name, dataDir, acceptLoss, dryRun } = flags;
   const members = flags.members?.split(',').map(memberOf) ?? [{ name, address: flags.advertise }];
+  const faults = memberFaults('--members', members);
+  if (faults.length > 0) throw new Error(faults.join('; '));
   const options: RecoverOptions = { name, members, handlers: HANDLERS, acceptLoss };
   if (!dryRun) {
     const done = await stopped(dataDir, () => recoverFolder(dataDir, options));
     const lost: Field = ['Not applied', `${done.notApplied} commands`];
     return { value: done, text: fields([...factFields(done), lost]) };
   }
+  return planOf(dataDir, options);
+}
+
+/** Says what a recovery would do. */
+async function planOf(dataDir: string, options: RecoverOptions): Promise<Offline> {
+  const { inspectFolder, lossIn, UNFINISHED } = await import('./node/recover.js');
+  const { name, members, acceptLoss } = options;
   const facts = await stopped(dataDir, () => inspectFolder(dataDir));
   const { lastIndex, appliedIndex, damage } = facts;
-  const isRefused = damage.length > 0 && !acceptLoss;
+  const loss = lossIn(damage);
   if (!members.some((member) => member.name === name))
     throw new Error(`the members do not name this server (${name})`);
-  if (isRefused) throw new Error(`${damage.join('; ')}: needs --accept-loss`);
+  if (loss.length > 0 && !acceptLoss) throw new Error(`${loss.join('; ')}: needs --accept-loss`);
   const value = { dryRun: true, entriesToApply: lastIndex - appliedIndex, members, folder: facts };
   const shown = members.map((member) => `${member.name} at ${member.address}`);
   const entries = `${lastIndex - appliedIndex}, up to index ${lastIndex}`;
@@ -125,7 +134,10 @@ export async function recover(flags: RecoverFlags): Promise<Offline> {
     ['Would apply', entries],
     ['New members', shown],
   ];
-  const done = 'nothing was changed; without --dry-run the folder becomes a new cluster\n';
+  const what = damage.includes(UNFINISHED)
+    ? 'the recovery that was begun is completed'
+    : 'the folder becomes a new cluster';
+  const done = `nothing was changed; without --dry-run ${what}\n`;
   return { value, text: `${fields([...factFields(facts), ...plan])}\n${done}` };
 }
 

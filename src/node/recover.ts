@@ -74,6 +74,10 @@ export interface RecoverOptions {
 /** Why a state is not served after an interrupted recovery. It is stored, so it never changes. */
 export const UNFINISHED = 'its recovery was begun and did not end';
 
+/** Returns the damage that a recovery cannot mend: it completes one that did not end. */
+export const lossIn = (damage: readonly string[]): readonly string[] =>
+  damage.filter((each) => each !== UNFINISHED);
+
 /** Returns what a stopped server's folder contains. Rejects if a server has it open. */
 export function inspectFolder(dataDir: string, disk = LEVEL_DISK): Promise<FolderFacts> {
   return withFolder(dataDir, disk, async (folder) => factsOf(folder));
@@ -94,7 +98,7 @@ export function recoverFolder(dataDir: string, options: RecoverOptions): Promise
   }
   return withFolder(dataDir, disk, async (folder) => {
     const { identity, log, store } = folder;
-    const damage = damageOf(log, store).filter((each) => each !== UNFINISHED);
+    const damage = lossIn(damageOf(log, store));
     if (damage.length === 0 && isRecovered(folder, name, members)) {
       await unmark(store);
       return { ...factsOf(folder), notApplied: 0 };

@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { type LocalCluster, startCluster } from '../../cluster/local.js';
+import { UNFINISHED } from '../../src/node/recover.js';
+import { DIVERGED_KEY } from '../../src/state/keys.js';
+import { openState } from '../../src/storage/state.js';
 import { User } from '../cli/harness.js';
 import { until } from './operator.js';
 
@@ -125,5 +128,34 @@ describe('the commands of operators', function () {
     expect(offline('inspect', folder(0)).out).to.equal(before);
     const wrong = offline('recover', ...settings, '--dry-run', '--members', 'x=a:1');
     expect(wrong.err).to.equal('conclave: the members do not name this server (n1)\n');
+    for (const [members, why] of [
+      ['n1=a:1,n1=b:1', 'names a member twice'],
+      ['n1=a:1,n2=a:1', 'gives two members the same address'],
+      ['n1=a:99999', '"a:99999" is not an address: expected host:port or [ipv6]:port'],
+    ] as const)
+      for (const more of [['--dry-run'], []]) {
+        const refused = offline('recover', ...settings, '--members', members, ...more);
+        expect(refused.err)
+          .to.match(/^conclave: /)
+          .and.include(why);
+      }
+    expect(offline('inspect', folder(0)).out).to.equal(before);
+  });
+
+  it('complete a recovery that did not end, and say so before', async () => {
+    const state = await openState(join(folder(0), 'state'), {
+      onFatal: (error) => expect.fail(error.message),
+    });
+    state.commit([[DIVERGED_KEY, UNFINISHED]]);
+    await state.close();
+    const settings = ['--data-dir', folder(0), '--node-name', 'n1'];
+    const dry = offline('recover', ...settings, '--dry-run', '-o', 'table');
+    expect(dry.code, dry.err).to.equal(0);
+    expect(dry.out)
+      .to.include(UNFINISHED)
+      .and.include('without --dry-run the recovery that was begun is completed\n');
+    const done = offline('recover', ...settings);
+    expect(done.code, done.err).to.equal(0);
+    expect(JSON.parse(done.out)).to.deep.include({ damage: [] });
   });
 });
