@@ -38,6 +38,7 @@ async function run(
     home: dir,
     version: '0',
     signal: new AbortController().signal,
+    endWithReader: () => {},
     input: async () => input,
     ask: async () => '',
     archive: async () => ({ index: 0, objects: {} }),

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Saves the whole state of a cluster to a new archive in a folder, reads the archive back, and
-# deletes archives that are older than a number of days:
+# deletes archives that are older than a number of days, and what a killed run left:
 #   backup.sh FOLDER DAYS
 # The environment names node and token: CONCLAVE_HTTP_ADDR, CONCLAVE_CACERT and
 # CONCLAVE_HTTP_TOKEN_FILE. Reading a snapshot needs acl:write.
@@ -19,5 +19,5 @@ echo "$sums" | while read -r sum name; do
   fi
 done
 mv "$new" "$archive"
-find "$folder" -name 'conclave-*.tgz' -mtime "+$days" -delete
+find "$folder" \( -name 'conclave-*.tgz' -o -name 'new.tgz.*.part' \) -mtime "+$days" -delete
 echo "$archive"

@@ -110,7 +110,7 @@ export function addAuthMethod(acl: Command, cli: Cli): void {
   withFields(withOne(create, METHODS)).action(
     cli.action<MethodOptions>(async (call, argument) => {
       const body = {
-        Name: wanted(METHODS, argument, call.options),
+        Name: wanted(METHODS, argument, call.options).text,
         ...(await bodyOf(cli, call.options)),
       };
       const made = (await call.api.ask('PUT', METHODS.path, { body })).json<AuthMethod>();

@@ -32,16 +32,36 @@ export function addBootstrap(acl: Command, cli: Cli): void {
           secretFile === undefined
             ? undefined
             : (await readInput(call.io, 'cannot read the secret file', secretFile)).trim();
-        const made = await bootstrapped(call, secret);
         const { tokenSinkFile } = call.options;
-        if (tokenSinkFile === undefined) return call.print.item(made, TOKENS.shape);
-        await writePrivate(tokenSinkFile, `${made.SecretID}\n`);
-        call.print.note(`the SecretID is in ${tokenSinkFile}`);
-        // The API repeats the SecretID as ID.
-        const { ID: _, ...shown } = made as Token & { ID?: string };
-        return call.print.item(TOKENS.hidden!(shown), TOKENS.shape);
+        if (tokenSinkFile !== undefined) return intoFile(call, secret, tokenSinkFile);
+        return call.print.item(await bootstrapped(call, secret), TOKENS.shape);
       }),
     );
+}
+
+/** Bootstraps, and writes the SecretID to a file. Shows it if that fails: there is no other way. */
+async function intoFile(
+  call: Call<BootstrapOptions>,
+  secret: string | undefined,
+  sink: string,
+): Promise<void> {
+  const { print } = call;
+  const done: { made?: Token } = {};
+  try {
+    await writePrivate(sink, async () => {
+      done.made = await bootstrapped(call, secret);
+      return `${done.made.SecretID}\n`;
+    });
+  } catch (error) {
+    if (done.made === undefined) throw error;
+    print.note(`the SecretID could not be written to ${sink}, so it is shown here`);
+    await print.item(done.made, TOKENS.shape);
+    throw error;
+  }
+  print.note(`the SecretID is in ${sink}`);
+  // The API repeats the SecretID as ID.
+  const { ID: _, ...shown } = done.made as Token & { ID?: string };
+  await print.item(TOKENS.hidden!(shown), TOKENS.shape);
 }
 
 async function bootstrapped(call: Call<BootstrapOptions>, secret?: string): Promise<Token> {

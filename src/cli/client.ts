@@ -2,7 +2,7 @@
 import { CommanderError } from 'commander';
 import { withTwoDashes } from './arguments.js';
 import { Cli } from './cli.js';
-import { EXIT, Fault, faultJson, faultLines } from './fault.js';
+import { EXIT, Fault, faultJson, faultLines, interruption } from './fault.js';
 import { FIRST_STEPS } from './first-steps.js';
 import type { Io } from './io.js';
 import { programOf } from './program.js';
@@ -27,18 +27,23 @@ export async function runClient(given: readonly string[], io: Io): Promise<numbe
   } catch (error) {
     // Commander has printed what was wrong.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.misused;
-    const fault = faultOf(error);
+    const fault = faultOf(error, io);
     if (fault === undefined) throw error;
     io.err.write(wantsJson(args, io.env) ? faultJson(fault) : faultLines(fault));
     return fault.exit;
   }
 }
 
-/** A fault of the operating system, such as a file that cannot be written, is the user's. */
-function faultOf(error: unknown): Fault | undefined {
+/**
+ * A fault of the operating system, such as a file that cannot be written, is the user's. Whatever
+ * waits ends with an AbortError when the user interrupts it, and a stream with any error.
+ */
+function faultOf(error: unknown, { signal }: Io): Fault | undefined {
   if (error instanceof Fault) return error;
-  const { code, message } = error as NodeJS.ErrnoException;
-  return typeof code === 'string' && /^E[A-Z]+$/.test(code) ? new Fault(message) : undefined;
+  const { name, code, message } = error as NodeJS.ErrnoException;
+  if (name === 'AbortError') return interruption();
+  if (typeof code !== 'string' || !/^E[A-Z]+$/.test(code)) return undefined;
+  return signal.aborted ? interruption() : new Fault(message);
 }
 
 /** Whether the user wants JSON, as far as the arguments tell: the fault may be in the profile. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Call } from './cli.js';
 import { documentsOf } from './documents.js';
-import { entryPath, refOf, type Which } from './entries.js';
+import { entryPath, refOf, type Which, wasDone } from './entries.js';
 import { Fault, misused } from './fault.js';
 import { Schemas } from './schemas.js';
 import { painted } from './table.js';
@@ -15,7 +15,7 @@ const ANSWERED = new Set(['CreateIndex', 'ModifyIndex', 'Hash', 'Namespace', 'St
 
 /**
  * Opens an entry in the editor, shows what was changed, and writes it if nobody else has changed it
- * meanwhile. The text is kept in its file where it could not be written.
+ * meanwhile. The text is kept in its file if it was changed and could not be written.
  */
 export async function editEntry(call: Call<{ yes?: boolean }>, which: Which): Promise<void> {
   const { api, io, options, print } = call;
@@ -26,8 +26,9 @@ export async function editEntry(call: Call<{ yes?: boolean }>, which: Which): Pr
   const before = stringify(Object.fromEntries(shown), { lineWidth: 0 });
   const folder = await mkdtemp(join(tmpdir(), 'conclave-edit-'));
   const file = join(folder, `${which.kind}.yaml`);
-  await writeFile(file, before, { mode: 0o600 });
+  let isKept = false;
   try {
+    await writeFile(file, before, { mode: 0o600 });
     for (;;) {
       await openEditor(call, file);
       const after = await readFile(file, 'utf8');
@@ -40,10 +41,12 @@ export async function editEntry(call: Call<{ yes?: boolean }>, which: Which): Pr
       if (!/^(?:y|yes)?$/i.test((await io.ask('edit it again? [Y/n] ')).trim())) throw fault;
     }
   } catch (error) {
-    print.note(`your edits are kept in ${file}`);
+    isKept = (await readFile(file, 'utf8').catch(() => before)) !== before;
+    if (isKept) print.note(`your edits are kept in ${file}`);
     throw error;
+  } finally {
+    if (!isKept) await rm(folder, { recursive: true, force: true });
   }
-  await rm(folder, { recursive: true, force: true });
   await print.done('wrote', refOf(api.namespace, held), true);
 }
 
@@ -86,7 +89,7 @@ async function written(
       throw new Fault('not written');
     const query = { cas: String(index) };
     const answer = await api.ask('PUT', '/v1/config', { body: entry!.value, query });
-    if (answer.text.trim() !== 'false') return undefined;
+    if (wasDone(answer)) return undefined;
   } catch (error) {
     const isMendable = error instanceof Fault && error.message !== 'not written';
     if (isMendable) return error;

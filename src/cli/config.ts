@@ -11,9 +11,12 @@ import {
   type EntryOptions,
   entryPath,
   KINDS,
+  namespaceIn,
   refOf,
   type Which,
+  wasDone,
   whichEntry,
+  whichIn,
 } from './entries.js';
 import { Fault, misused } from './fault.js';
 import { readInput } from './files.js';
@@ -162,7 +165,7 @@ async function writeEntry(
   const body = json === undefined ? { body: value } : { json };
   const answer = await api.ask('PUT', '/v1/config', { ...body, query });
   const ref = refOf(api.namespace, value);
-  if (answer.text.trim() === 'false')
+  if (!wasDone(answer))
     throw new Fault(`${ref} was not written: its ModifyIndex is not ${query['cas']}`, {
       code: 'conflict',
     });
@@ -170,34 +173,64 @@ async function writeEntry(
 }
 
 function addDelete(config: Command, cli: Cli): void {
-  const command = config.command('delete').alias('rm').description('delete an entry');
+  const command = config
+    .command('delete')
+    .alias('rm')
+    .description('delete an entry, or all of a file');
   withCas(withEntry(command))
-    .option('--filename <file>', 'file with the entry, or - for standard input')
+    .option('--filename <file>', 'file with the entries, or - for standard input')
     .action(
       cli.action<EntryOptions & WriteOptions & { filename?: string }>(
         async (call, first, second) => {
           const query = casOf(call.options);
           const { filename } = call.options;
-          const which =
+          const entries =
             filename === undefined
-              ? whichEntry(first, second, call.options)
-              : await entryIn(call, filename);
-          const answer = await call.api.ask('DELETE', entryPath(which), { query });
-          const ref = `config/${call.api.namespace ?? 'default'}/${which.kind}/${which.name}`;
-          if (answer.text.trim() === 'false')
-            throw new Fault(`${ref} was not deleted: its ModifyIndex does not match`, {
-              code: 'conflict',
-            });
-          await call.print.done('deleted', ref, true);
+              ? [whichEntry(first, second, call.options)]
+              : await entriesIn(call, filename);
+          if (entries.length > 1 && query['cas'] !== undefined)
+            misused('--cas: the file may contain only one entry');
+          for (const entry of entries) await deleteEntry(call, entry, query);
         },
       ),
     );
 }
 
-async function entryIn(call: Call<object>, file: string): Promise<Which> {
-  const [entry] = await documentsOf(file, await readInput(call.io, '--filename', file));
-  const [, , kind = '', ...name] = refOf(undefined, entry!.value).split('/');
-  return { kind, name: name.join('/') };
+/** Which entry is to be deleted. */
+interface Doomed extends Which {
+  /** The namespace that its document names. */
+  readonly namespace?: string | undefined;
+}
+
+async function deleteEntry(
+  { api, print }: Call<object>,
+  { kind, name, namespace }: Doomed,
+  cas: Record<string, string>,
+): Promise<void> {
+  const query = namespace === undefined ? cas : { ...cas, ns: namespace };
+  const answer = await api.ask('DELETE', entryPath({ kind, name }), { query });
+  const ref = refOf(namespace ?? api.namespace, { Kind: kind, Name: name });
+  if (!wasDone(answer))
+    throw new Fault(`${ref} was not deleted: its ModifyIndex does not match`, {
+      code: 'conflict',
+    });
+  await print.done('deleted', ref, true);
+}
+
+/** Returns the entries of a file. Faults if one of them is in another namespace. */
+async function entriesIn({ api, io }: Call<object>, file: string): Promise<readonly Doomed[]> {
+  const documents = await documentsOf(file, await readInput(io, '--filename', file));
+  return documents.map(({ value }) => {
+    const which = whichIn(value);
+    const namespace = namespaceIn(value);
+    if (which.kind === '') misused(`${file}: an entry has no Kind`);
+    if (namespace !== undefined && namespace !== (api.namespace ?? 'default'))
+      misused(
+        `${file}: ${which.kind}/${which.name} is in the namespace "${namespace}"`,
+        `use --namespace ${namespace} to delete the entries of that namespace`,
+      );
+    return { ...which, namespace };
+  });
 }
 
 function addValidate(config: Command, cli: Cli): void {

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { certificateEnd } from './certificate.js';
 import type { Call, Cli } from './cli.js';
 import { type ClusterView, clusterOf, serversOf } from './cluster.js';
+import type { CommonOptions } from './environment.js';
 import { Fault } from './fault.js';
 import type { Shape } from './output.js';
 import { sizeText } from './progress.js';
@@ -91,7 +92,7 @@ async function diagnose(cli: Cli, call: Call<object>): Promise<readonly Finding[
   );
   const answering = nodes.find(({ version }) => version !== undefined);
   if (answering === undefined) return found;
-  const first = cli.callOf({ ...call.options, httpAddr: answering.address.href });
+  const first = cli.callOf<object>(asking(call, answering.address));
   try {
     const view = await clusterOf(first);
     return [...found, ...clusterFindings(view), ...(view.isStale ? [] : [await lint(first)])];
@@ -99,6 +100,12 @@ async function diagnose(cli: Cli, call: Call<object>): Promise<readonly Finding[
     await first.api.close();
   }
 }
+
+/** Returns the options with one address. `url` counts before all else that names addresses. */
+const asking = ({ options }: Call<object>, { href }: URL): CommonOptions => ({
+  ...options,
+  url: href,
+});
 
 const ok = (Check: string, Text: string): Finding => ({ Check, Result: 'ok', Text });
 const warning = (Check: string, Text: string): Finding => ({ Check, Result: 'warning', Text });
@@ -125,7 +132,7 @@ export interface Saves {
 
 /** Looks at one node. */
 async function look(cli: Cli, call: Call<object>, address: URL): Promise<Node> {
-  const one = cli.callOf({ ...call.options, httpAddr: address.href });
+  const one = cli.callOf<object>(asking(call, address));
   const { api } = one;
   const plain = { isPlain: true, isOnce: true };
   const place = address.host;

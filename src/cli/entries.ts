@@ -1,6 +1,7 @@
 /** Config entries: their kinds, what the API answers, and how they are named. */
 import type { Written } from './documents.js';
-import { misused } from './fault.js';
+import { Fault, misused } from './fault.js';
+import type { Answer } from './http.js';
 import type { Shape } from './output.js';
 
 /** The kinds that are listed where none is named, and completed. */
@@ -81,13 +82,39 @@ export function whichEntry(
 export const entryPath = ({ kind, name }: Which): string =>
   `/v1/config/${encodeURIComponent(kind)}/${encodeURIComponent(name)}`;
 
-/** Returns the Ref of an entry that is sent, with the members in one of their two spellings. */
+/** Returns a member of an entry that is sent, in one of its two spellings, if it is text. */
+function textIn(value: Written['value'], name: string): string | undefined {
+  const found = value[name] ?? value[name.toLowerCase()];
+  return typeof found === 'string' ? found : undefined;
+}
+
+/** Returns the namespace that an entry names. */
+export const namespaceIn = (value: Written['value']): string | undefined =>
+  textIn(value, 'Namespace');
+
+/** Returns which entry is sent. Its kind is empty if it has none. */
+export function whichIn(value: Written['value']): Which {
+  const kind = textIn(value, 'Kind') ?? '';
+  return { kind, name: textIn(value, 'Name') ?? kind };
+}
+
+/** Returns the Ref of an entry that is sent. It has a namespace only if one is given. */
 export function refOf(namespace: string | undefined, value: Written['value']): string {
-  const text = (name: string): string | undefined => {
-    const found = value[name] ?? value[name.toLowerCase()];
-    return typeof found === 'string' ? found : undefined;
-  };
-  const ns = text('Namespace') ?? namespace ?? 'default';
-  const kind = text('Kind') ?? '';
-  return `config/${ns}/${kind}/${text('Name') ?? kind}`;
+  const { kind, name } = whichIn(value);
+  const ns = namespaceIn(value) ?? namespace;
+  return ['config', ...(ns === undefined ? [] : [ns]), kind, name].join('/');
+}
+
+/**
+ * Returns whether an entry was written or deleted: false if it does not have the expected version.
+ * Faults if the answer says neither.
+ */
+export function wasDone(answer: Answer): boolean {
+  const said = JSON.stringify(answer.json());
+  if (said === 'false') return false;
+  // A delete without a version answers an empty object.
+  if (said === 'true' || said === '{}') return true;
+  throw new Fault('the answer does not say whether it was done: this is not a server of this API', {
+    hint: `it begins with ${JSON.stringify(answer.text.slice(0, 60))}`,
+  });
 }

@@ -78,7 +78,9 @@ function addQuestions(acl: Command, cli: Cli): void {
 
 async function accessorOf(call: Call<{ accessor?: string }>): Promise<string | undefined> {
   const { accessor } = call.options;
-  return accessor === undefined ? undefined : TOKENS.id(await find(call, TOKENS, accessor));
+  return accessor === undefined
+    ? undefined
+    : TOKENS.id(await find(call, TOKENS, { text: accessor }));
 }
 
 function addWhoAmI(acl: Command, cli: Cli): void {

@@ -32,6 +32,14 @@ export class Fault extends Error {
   }
 }
 
+/** Returns the fault of a command that the user interrupts. */
+export const interruption = (): Fault =>
+  new Fault('interrupted', { code: 'interrupted', exit: EXIT.interrupted });
+
+/** Returns the fault of a write that may have happened. */
+export const unknownOutcome = (message: string): Fault =>
+  new Fault(message, { code: 'outcome_unknown', hint: OUTCOME_HINT });
+
 /** Throws the fault of a command line that cannot be carried out as it is written. */
 export function misused(message: string, hint?: string): never {
   throw new Fault(message, { code: 'misused', hint, exit: EXIT.misused });
@@ -46,8 +54,11 @@ export interface Refused {
   readonly text: string;
   /** The value of the header with the decision's id. */
   readonly decision: string | undefined;
+  /** Where a redirect points. */
+  readonly location: string | undefined;
 }
 
+const OUTCOME_HINT = 'the write may have happened: read before you write again';
 const NO_ENDPOINT = /^Invalid URL path|^404 page not found|^method [A-Z]+ not allowed/;
 /** Answers of other servers of the API that mean what a code of this one means. */
 const KNOWN: readonly (readonly [RegExp, FaultCode])[] = [
@@ -56,8 +67,9 @@ const KNOWN: readonly (readonly [RegExp, FaultCode])[] = [
   [/^Permission denied/, 'permission_denied'],
 ];
 
-/** Returns the fault that an answer with a status from 400 on stands for. */
+/** Returns the fault that an answer with a status other than 2xx stands for. */
 export function refusedBy(answer: Refused): Fault {
+  if (answer.status < 400) return redirected(answer);
   const problem = problemOf(answer);
   const detail = String(problem['detail'] ?? '') || `status ${answer.status} without a reason`;
   if (NO_ENDPOINT.test(detail))
@@ -75,6 +87,14 @@ export function refusedBy(answer: Refused): Fault {
     hint: ownHint(detail) ?? (problem['hint'] as string | undefined) ?? hintOf(code, decision),
     decision,
     problem,
+  });
+}
+
+/** The API never redirects: a proxy or another server has answered. */
+function redirected({ method, path, status, location }: Refused): Fault {
+  const target = location === undefined ? '' : ` and redirects to ${location}`;
+  return new Fault(`the answer to ${method} ${path} has status ${status}${target}`, {
+    hint: 'this is not a server of this API: use --http-addr with the address of a node',
   });
 }
 
@@ -100,7 +120,7 @@ function ownHint(detail: string): string | undefined {
 
 function hintOf(code: FaultCode | undefined, decision: string | undefined): string | undefined {
   if (decision !== undefined) return `conclave acl decision ${decision} says why`;
-  if (code === 'outcome_unknown') return 'the write may have happened: read before you write again';
+  if (code === 'outcome_unknown') return OUTCOME_HINT;
   return undefined;
 }
 

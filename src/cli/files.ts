@@ -1,8 +1,9 @@
 /** Files that a command reads and writes. */
-import { readFileSync } from 'node:fs';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs';
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { misused } from './fault.js';
+import { Fault, misused } from './fault.js';
 import type { Io } from './io.js';
 
 /** Reads a file that an option or argument names. `what` names it in the fault. */
@@ -36,17 +37,44 @@ export async function textOption(io: Io, what: string, value: string): Promise<s
   return value.startsWith('@') ? readNamed(what, value.slice(1)) : value;
 }
 
-/** Replaces a file by text that only the user may read, completely or not at all. */
-export async function writePrivate(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const part = `${path}.part`;
-  await rm(part, { force: true });
+/**
+ * Replaces a file, or the one that a symbolic link leads to, by one that only the user may read,
+ * completely or not at all. `fill` writes a file beside it, whose name no other process uses; that
+ * file is removed if anything fails.
+ */
+export async function replaceFile(
+  path: string,
+  fill: (file: FileHandle, part: string) => Promise<void>,
+): Promise<void> {
+  const target = existsSync(path) ? realpathSync(path) : path;
+  if (lstatSync(target, { throwIfNoEntry: false })?.isFile() === false)
+    throw new Fault(`${path} exists and is not a regular file`);
+  const part = `${target}.${randomBytes(6).toString('hex')}.part`;
   const file = await open(part, 'wx', 0o600);
   try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
+    try {
+      await fill(file, part);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(part, target);
+  } catch (error) {
+    await rm(part, { force: true });
+    throw error;
   }
-  await rename(part, path);
+}
+
+/**
+ * Replaces a file by text that only the user may read, completely or not at all. Text that is made
+ * by a function is made only if the file can be written.
+ */
+export async function writePrivate(
+  path: string,
+  text: string | (() => Promise<string>),
+): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await replaceFile(path, async (file) =>
+    file.writeFile(typeof text === 'string' ? text : await text()),
+  );
 }

@@ -72,7 +72,9 @@ async function linkedTo<T>(
 ): Promise<Link[]> {
   const links: Link[] = names.map((Name) => ({ Name }));
   for (const id of ids)
-    links.push({ ID: id.length === WHOLE_ID ? id : type.id(await find(call, type, id)) });
+    links.push({
+      ID: id.length === WHOLE_ID ? id : type.id(await find(call, type, { text: id, by: 'id' })),
+    });
   return links;
 }
 

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent as HttpAgent, request as httpRequest } from '../node-http.js';
 import type { TlsSettings } from './environment.js';
-import { EXIT, Fault, misused, refusedBy } from './fault.js';
+import { Fault, interruption, misused, refusedBy, unknownOutcome } from './fault.js';
 import type { Io } from './io.js';
 
 /** What a client of the API is made of. */
@@ -48,7 +48,7 @@ export interface Ask {
   readonly heldMs?: number;
 }
 
-/** An answer below 400, or the 404 of a request that permits it. */
+/** An answer with status 2xx, or the 404 of a request that permits it. */
 export interface Answer {
   readonly status: number;
   /** Index to wait on; 0 if the answer has none. */
@@ -129,15 +129,15 @@ export class Api {
     };
     for (;;) {
       const message = await this.#sendAnywhere(this.#pathOf(path, ask), sent, ask.isRead === true);
-      const answer = await answerOf(message);
-      if (answer.status < 400) return answer;
+      const answer = await this.#answerOf(message, ask.isRead === true);
+      if (isSuccess(answer.status)) return answer;
       if (ask.mayBeMissing === true && answer.status === 404 && answer.index > 0) return answer;
       const fault = faultOf(method, path, answer);
       const waitMs = retryAfterMs(fault, answer);
       const isLast = ask.isOnce === true || waitMs === undefined;
       if (isLast || performance.now() + waitMs > deadline) throw fault;
       if (fault.details.code === 'unavailable') this.#first += 1;
-      await pause(waitMs, undefined, { signal: this.#io.signal }).catch(interrupted);
+      await pause(waitMs, undefined, { signal: this.#io.signal });
     }
   }
 
@@ -145,8 +145,19 @@ export class Api {
   async open(method: string, path: string, body?: Readable): Promise<IncomingMessage> {
     const sent: Sent = { method, headers: this.#headersOf({}), body, timeoutMs: undefined };
     const message = await this.#sendAnywhere(this.#pathOf(path, {}), sent, method === 'GET');
-    if ((message.statusCode ?? 0) < 400) return message;
-    throw faultOf(method, path, await answerOf(message));
+    if (isSuccess(message.statusCode ?? 0)) return message;
+    throw faultOf(method, path, await this.#answerOf(message, method === 'GET'));
+  }
+
+  /** Reads an answer to its end. */
+  async #answerOf(message: IncomingMessage, isRead: boolean): Promise<Answer> {
+    try {
+      return await answerOf(message);
+    } catch (error) {
+      if (this.#io.signal.aborted) throw interruption();
+      const what = `the answer was cut off: ${(error as Error).message}`;
+      throw isRead ? new Fault(what, { code: 'unreachable' }) : unknownOutcome(what);
+    }
   }
 
   #headersOf({ headers, withToken, token }: Ask): Record<string, string> {
@@ -188,8 +199,8 @@ export class Api {
         return message;
       } catch (error) {
         if (!(error instanceof NoAnswer)) throw error;
-        if (this.#io.signal.aborted) interrupted();
-        if (error.wasSent && !isRead) throw unknownOutcome(url, error);
+        if (this.#io.signal.aborted) throw interruption();
+        if (error.wasSent && !isRead) throw unknownOutcome(lossOf(url, error));
         failed.push(`${url.origin} does not answer: ${error.message || error.reason.code}`);
         hint ??= connectionHint(url, error.reason, error.wasSent);
       }
@@ -271,11 +282,7 @@ async function agentOf(url: URL, tls: TlsSettings) {
 
 async function answerOf(message: IncomingMessage): Promise<Answer> {
   const chunks: Buffer[] = [];
-  try {
-    for await (const chunk of message) chunks.push(chunk as Buffer);
-  } catch (error) {
-    throw new Fault(`the answer was cut off: ${(error as Error).message}`, { code: 'unreachable' });
-  }
+  for await (const chunk of message) chunks.push(chunk as Buffer);
   const text = Buffer.concat(chunks).toString('utf8');
   const header = (name: string): string | undefined => {
     const value = message.headers[name.toLowerCase()];
@@ -299,11 +306,14 @@ async function answerOf(message: IncomingMessage): Promise<Answer> {
   };
 }
 
+const isSuccess = (status: number): boolean => status >= 200 && status < 300;
+
 function faultOf(method: string, path: string, answer: Answer): Fault {
   const type = answer.header('Content-Type') ?? '';
   const decision = answer.header('X-Consul-Decision');
   const { status, text } = answer;
-  return refusedBy({ method, path, status, type, text, decision });
+  const location = answer.header('Location');
+  return refusedBy({ method, path, status, type, text, decision, location });
 }
 
 /** Returns after how long a refused request may be sent again; undefined if not at all. */
@@ -314,15 +324,8 @@ function retryAfterMs({ details: { code } }: Fault, answer: Answer): number | un
   return Number.isNaN(seconds) ? RETRY_MS : Math.max(RETRY_MS, seconds * 1000);
 }
 
-function interrupted(): never {
-  throw new Fault('interrupted', { code: 'interrupted', exit: EXIT.interrupted });
-}
-
-const unknownOutcome = (url: URL, { message }: NoAnswer): Fault =>
-  new Fault(`the connection to ${url.origin} was lost before the answer arrived: ${message}`, {
-    code: 'outcome_unknown',
-    hint: 'the write may have happened: read before you write again',
-  });
+const lossOf = (url: URL, { message }: NoAnswer): string =>
+  `the connection to ${url.origin} was lost before the answer arrived: ${message}`;
 
 const CERTIFICATE_HINT = 'it may require a client certificate: use --client-cert and --client-key';
 

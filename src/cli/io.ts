@@ -27,6 +27,8 @@ export interface Io {
   readonly version: string;
   /** Aborted when the user interrupts the command. */
   readonly signal: AbortSignal;
+  /** From now on the command prints until it is stopped: by the end of whoever reads it, too. */
+  endWithReader(): void;
   /** Reads the standard input to its end. */
   input(): Promise<string>;
   /** Asks for a line of text. */

@@ -63,7 +63,8 @@ export function addLint(acl: Command, policy: Command, rule: Command, cli: Cli):
     .argument('[binding-rule]', 'ID of a stored rule; without it, the options describe a new rule')
     .action(
       cli.action<LintOptions & RuleOptions>(async (call, id) => {
-        const stored = id === undefined ? undefined : RULES.id(await find(call, RULES, id));
+        const stored =
+          id === undefined ? undefined : RULES.id(await find(call, RULES, { text: id }));
         const body = stored === undefined ? ruleBody(call.options) : { ID: stored };
         const path = '/v1/acl/binding-rule/lint';
         await tell(call, [await judgedByServer(call, path, stored ?? 'binding rule', body)]);
@@ -95,7 +96,7 @@ async function judgedPolicies(
     judged.push({ File: file, ...(await lintRules(rules, namespace)) });
   }
   if (policy === undefined) return judged;
-  const found = await find(call, POLICIES, policy);
+  const found = await find(call, POLICIES, { text: policy });
   const body = { ID: found.ID };
   const ref = POLICIES.shape.ref(found);
   return [...judged, await judgedByServer(call, '/v1/acl/policy/lint', ref, body)];

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { TOKENS, type Token } from './acl-objects.js';
 import { type Call, type Cli, refusedSecret, several } from './cli.js';
 import { readToken } from './environment.js';
-import { misused } from './fault.js';
+import { Fault, misused } from './fault.js';
 import { readInput, writePrivate } from './files.js';
 import { pairsOf } from './links.js';
 
@@ -36,7 +36,7 @@ export function addLogin(program: Command, cli: Cli): void {
 }
 
 async function logIn(call: Call<LoginOptions>): Promise<void> {
-  const { api, io, options, print, surroundings } = call;
+  const { io, options, print, surroundings } = call;
   const { method, type, meta } = options;
   if (method === undefined) misused('--method is required: it names the auth method');
   if (type !== undefined && !/^(jwt|kubernetes)$/.test(type))
@@ -50,15 +50,36 @@ async function logIn(call: Call<LoginOptions>): Promise<void> {
     BearerToken: bearer,
     ...(meta !== undefined && { Meta: pairsOf('--meta', meta) }),
   };
-  const answer = await api.ask('POST', '/v1/acl/login', { body, withToken: false });
-  const token = answer.json<Token>();
   const sink = options.tokenSinkFile ?? surroundings.loginFile;
-  await writePrivate(sink, `${token.SecretID}\n`);
+  const token = await tokenInto(call, sink, body);
   print.note(`the token is in ${sink}`);
   const { type: source } = surroundings.token;
   if (options.tokenSinkFile === undefined && source === 'variable')
     print.note(`${surroundings.token.name} is set and takes precedence over it`);
   await print.item(TOKENS.hidden!(token), TOKENS.shape);
+}
+
+/** Logs in, and writes the SecretID to a file. Logs out again if that fails. */
+async function tokenInto({ api, print }: Call<object>, sink: string, body: object): Promise<Token> {
+  const done: { made?: Token } = {};
+  try {
+    await writePrivate(sink, async () => {
+      const answer = await api.ask('POST', '/v1/acl/login', { body, withToken: false });
+      done.made = answer.json<Token>();
+      return `${done.made.SecretID}\n`;
+    });
+    return done.made!;
+  } catch (error) {
+    const { made } = done;
+    if (made?.SecretID === undefined) throw error;
+    try {
+      await api.ask('POST', '/v1/acl/logout', { token: made.SecretID });
+    } catch (second) {
+      if (!(second instanceof Fault)) throw second;
+      print.note(`the token ${made.AccessorID} of this login is still valid: ${second.message}`);
+    }
+    throw error;
+  }
 }
 
 async function logOut({ api, io, print, surroundings }: Call<object>): Promise<void> {

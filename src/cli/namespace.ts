@@ -92,7 +92,7 @@ export function addNamespace(program: Command, cli: Cli): void {
   const create = namespace.command('create').description('create a namespace');
   withFields(withOne(create, NAMESPACES)).action(
     cli.action<NamespaceOptions>(async (call, argument) => {
-      const Name = wanted(NAMESPACES, argument, call.options);
+      const { text: Name } = wanted(NAMESPACES, argument, call.options);
       const body = { Name, ...bodyOf(undefined, call.options) };
       const made = (await call.api.ask('PUT', NAMESPACES.path, { body })).json<Namespace>();
       await call.print.item(made, NAMESPACES.shape);

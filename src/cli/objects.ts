@@ -32,6 +32,13 @@ export interface OneOptions {
   readonly name?: string;
 }
 
+/** What the user calls an object. */
+export interface Called {
+  readonly text: string;
+  /** Undefined if the text may be a name, an ID, or the beginning of an ID. */
+  readonly by?: 'id' | 'name';
+}
+
 /** Options of reads that can wait for changes. */
 export interface WatchOptions {
   readonly watch?: boolean;
@@ -53,8 +60,12 @@ export function wanted<T>(
   { noun, isNamed, name }: ObjectType<T>,
   argument: string | undefined,
   { id, name: named }: OneOptions,
-): string {
-  const given = [argument, id, named].filter((one) => one !== undefined);
+): Called {
+  const given: readonly Called[] = [
+    ...(argument === undefined ? [] : [{ text: argument }]),
+    ...(id === undefined ? [] : [{ text: id, by: 'id' as const }]),
+    ...(named === undefined ? [] : [{ text: named, by: 'name' as const }]),
+  ];
   if (given.length === 1) return given[0]!;
   const byId = 'its ID or a unique prefix of it';
   const how = isNamed ? 'its name' : name === undefined ? byId : `its name, ${byId}`;
@@ -63,12 +74,10 @@ export function wanted<T>(
   );
 }
 
-/**
- * Finds an object by its name, its ID, or the beginning of its ID. Faults if there is none, or
- * several begin alike.
- */
-export async function find<T>(call: Call<object>, type: ObjectType<T>, text: string): Promise<T> {
+/** Finds an object. Faults if there is none, or if the beginning of an ID fits several. */
+export async function find<T>(call: Call<object>, type: ObjectType<T>, called: Called): Promise<T> {
   const { api } = call;
+  const { text, by } = called;
   const read = async (path: string): Promise<T | undefined> => {
     try {
       return (await api.get(path)).json<T>();
@@ -77,41 +86,44 @@ export async function find<T>(call: Call<object>, type: ObjectType<T>, text: str
       throw error;
     }
   };
-  if (type.isNamed || UUID.test(text)) {
-    const found = await read(pathOf(type, text));
-    return found ?? missing(type, text, await listOrNone(call, type));
-  }
-  if (type.isReadByName) {
+  if (type.isNamed || (by !== 'name' && UUID.test(text)))
+    return (await read(pathOf(type, text))) ?? missing(call, type, called);
+  if (by !== 'id' && type.isReadByName) {
     const found = await read(`${type.path}/name/${encodeURIComponent(text)}`);
     if (found !== undefined) return found;
   }
-  const all = await listOrNone(call, type);
-  const begins = PREFIX.test(text)
-    ? all.filter((one) => type.id(one).startsWith(text.toLowerCase()))
-    : [];
+  if (by === 'name' || !PREFIX.test(text)) return missing(call, type, called);
+  const all = (await api.get(type.listPath)).json<T[]>();
+  const begins = all.filter((one) => type.id(one).startsWith(text.toLowerCase()));
   if (begins.length > 1)
     throw new Fault(
       `"${text}" is ambiguous: the IDs of ${begins.length} ${plural(type.noun)} begin with it`,
     );
-  if (begins.length === 0) return missing(type, text, all);
   // A list leaves out some members.
-  return (await read(pathOf(type, type.id(begins[0]!)))) ?? missing(type, text, all);
+  const found = begins.length === 0 ? undefined : await read(pathOf(type, type.id(begins[0]!)));
+  return found ?? missing(call, type, called);
 }
 
+/** `ACL not found` alone is about the token of the request. */
 const isMissing = ({ message, details }: Fault): boolean =>
-  details.code === 'not_found' || /does not exist|not found$/i.test(message);
+  details.code === 'not_found' ||
+  /does not exist/i.test(message) ||
+  (/not found$/i.test(message) && !/\bACL not found$/i.test(message));
 
-async function listOrNone<T>({ api }: Call<object>, type: ObjectType<T>): Promise<readonly T[]> {
+/** Throws the fault of an object that does not exist, with the nearest name as a suggestion. */
+async function missing<T>(
+  { api }: Call<object>,
+  type: ObjectType<T>,
+  { text, by }: Called,
+): Promise<never> {
+  let all: readonly T[] = [];
   try {
-    return (await api.get(type.listPath)).json<T[]>();
+    all = (await api.get(type.listPath)).json<T[]>();
   } catch (error) {
-    if (error instanceof Fault) return [];
-    throw error;
+    // What is missing can be told without a suggestion.
+    if (!(error instanceof Fault)) throw error;
   }
-}
-
-function missing<T>(type: ObjectType<T>, text: string, all: readonly T[]): never {
-  const names = all.map(type.isNamed ? type.id : (type.name ?? type.id));
+  const names = all.map(type.isNamed || by === 'id' ? type.id : (type.name ?? type.id));
   const near = names.length === 0 ? undefined : closest(text, names);
   const isNear = near !== undefined && distance(text, near) <= NEAR_MAX;
   throw new Fault(`there is no ${type.noun} "${text}"`, {
@@ -138,13 +150,13 @@ function columnsFor<T>({ options, api }: Call<{ meta?: boolean }>, shape: Shape<
 export const withWatch = (command: Command): Command =>
   command.option('--watch', 'keep running, and print again after each change');
 
-/** Returns the ID of what an option names; undefined without the option. */
+/** Returns the ID of what an option names, by name or ID; undefined without the option. */
 export const idOf = async <T>(
   call: Call<object>,
   type: ObjectType<T>,
   text: string | undefined,
 ): Promise<string | undefined> =>
-  text === undefined || UUID.test(text) ? text : type.id(await find(call, type, text));
+  text === undefined || UUID.test(text) ? text : type.id(await find(call, type, { text }));
 
 /** Adds `list`. `query` returns the parameters of the request. */
 export function addList<T, O>(
@@ -261,11 +273,11 @@ const TRIES = 5;
 export async function update<T extends { readonly ModifyIndex?: number }>(
   call: Call<{ ifMatch?: number }>,
   type: ObjectType<T>,
-  text: string,
+  called: Called,
   changed: (held: T) => object | Promise<object>,
 ): Promise<T> {
   for (let tries = 1; ; tries += 1) {
-    const held = await find(call, type, text);
+    const held = await find(call, type, called);
     const headers = matching(type, held, call.options.ifMatch ?? held.ModifyIndex);
     const body = await changed(held);
     try {

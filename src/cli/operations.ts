@@ -1,9 +1,12 @@
 /** `snapshot`, `leave` and `join-token`. */
-import { createWriteStream } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { open, writeFile } from 'node:fs/promises';
+import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { type Call, type Cli, oneNode } from './cli.js';
+import { Fault } from './fault.js';
+import { replaceFile } from './files.js';
 import type { Sink } from './io.js';
 import { Progress, sizeText } from './progress.js';
 
@@ -59,24 +62,34 @@ export function addOperations(program: Command, cli: Cli): void {
     );
 }
 
-/** Saves a snapshot, completely or not at all. Returns its index and its size. */
+/** Saves a snapshot, completely or not at all: it is read back first. Returns index and size. */
 async function saveSnapshot(
   { api, io, options }: Call<object>,
   file: string,
 ): Promise<{ readonly index: string; readonly bytes: number }> {
-  const answer = await api.open('GET', '/v1/snapshot');
-  const part = `${file}.part`;
   const progress = new Progress(options.quiet ? SILENT : io.err, 'saved');
+  let index = '';
+  await replaceFile(file, async (written, part) => {
+    const answer = await api.open('GET', '/v1/snapshot');
+    index = String(answer.headers['x-consul-index'] ?? '');
+    await pipeline(answer, progress, (chunks: AsyncIterable<Buffer>) => writeFile(written, chunks));
+    await mustBeArchive(part);
+  });
+  return { index, bytes: progress.bytes };
+}
+
+/**
+ * Checks that a file is a whole archive, by its compression: a newer release may have written what
+ * this one cannot read. Faults if it is none, or cut off.
+ */
+async function mustBeArchive(file: string): Promise<void> {
+  const { createGunzip } = await import('node:zlib');
   try {
-    await pipeline(answer, progress, createWriteStream(part, { mode: 0o600 }));
-    const written = await open(part, 'r');
-    await written.sync().finally(() => written.close());
-    await rename(part, file);
+    const drained = new Writable({ write: (_chunk, _encoding, done) => done() });
+    await pipeline(createReadStream(file), createGunzip(), drained);
   } catch (error) {
-    await rm(part, { force: true });
-    throw error;
+    throw new Fault(`the server did not send a complete archive: ${(error as Error).message}`);
   }
-  return { index: String(answer.headers['x-consul-index'] ?? ''), bytes: progress.bytes };
 }
 
 /** Replaces the cluster's whole state by a snapshot. */

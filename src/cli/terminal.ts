@@ -3,27 +3,30 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { homedir } from 'node:os';
 import { createInterface } from 'node:readline/promises';
+import { EXIT } from './fault.js';
 import type { Io, Sink } from './io.js';
 
 /** Returns the surroundings of this process. The client itself cannot read archives. */
 export function terminal(version: string, archive: Io['archive']): Io {
   const controller = new AbortController();
   process.once('SIGINT', () => controller.abort());
-  // Whoever read the results has stopped, as `head` does.
-  for (const stream of [process.stdout, process.stderr])
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EPIPE') process.exit(0);
-      throw error;
-    });
+  let endsWithReader = false;
+  // Whoever read the results has stopped, as `head` does. The command still does all its work.
+  const onClosed = (): void => {
+    if (endsWithReader) process.exit(EXIT.done);
+  };
   return {
     env: process.env,
-    out: sinkOf(process.stdout),
-    err: sinkOf(process.stderr),
+    out: sinkOf(process.stdout, onClosed),
+    err: sinkOf(process.stderr, onClosed),
     canAsk: process.stdin.isTTY === true && process.stderr.isTTY === true,
     home: homedir(),
     version,
     signal: controller.signal,
     archive,
+    endWithReader() {
+      endsWithReader = true;
+    },
     async input() {
       const chunks: Buffer[] = [];
       for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
@@ -45,8 +48,19 @@ export function terminal(version: string, archive: Io['archive']): Io {
   };
 }
 
-const sinkOf = (stream: NodeJS.WriteStream): Sink => ({
-  write: (text) => void stream.write(text),
-  isTerminal: stream.isTTY === true,
-  columns: stream.isTTY ? stream.columns : undefined,
-});
+/** Returns a stream as a sink that takes no more once nobody reads it. */
+function sinkOf(stream: NodeJS.WriteStream, onClosed: () => void): Sink {
+  let isClosed = false;
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    isClosed = true;
+    onClosed();
+  });
+  return {
+    write(text) {
+      if (!isClosed) stream.write(text);
+    },
+    isTerminal: stream.isTTY === true,
+    columns: stream.isTTY ? stream.columns : undefined,
+  };
+}

@@ -10,6 +10,7 @@ import {
   addDelete,
   addList,
   addRead,
+  type Called,
   find,
   idOf,
   type OneOptions,
@@ -56,7 +57,7 @@ export function addToken(acl: Command, cli: Cli): void {
 const withAccessor = (command: Command): Command =>
   command.option('--accessor-id <id>', 'same as --id');
 
-function which(argument: string | undefined, { id, accessorId }: TokenOptions): string {
+function which(argument: string | undefined, { id, accessorId }: TokenOptions): Called {
   const named = id ?? accessorId;
   return wanted(TOKENS, argument, named === undefined ? {} : { id: named });
 }

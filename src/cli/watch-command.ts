@@ -134,6 +134,7 @@ async function watchChanges(
 ): Promise<void> {
   const { print } = call;
   if (print.format !== 'table') print.startSeries();
+  call.io.endWithReader();
   let before: Map<string, unknown> | undefined;
   let seen = 0;
   for await (const { index, value } of readsOf(call.api, { ...target, mayBeMissing: true })) {

@@ -52,11 +52,12 @@ export async function* readsOf(
  * when the object is gone.
  */
 export async function watch(
-  { api, print }: Call<object>,
+  { api, print, io }: Call<object>,
   watched: Watched,
   show: (value: unknown) => Promise<void>,
 ): Promise<void> {
   print.startSeries();
+  io.endWithReader();
   let isFirst = true;
   for await (const { value } of readsOf(api, watched)) {
     if (!isFirst && print.format === 'table') print.text(['\n']);

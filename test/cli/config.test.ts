@@ -31,7 +31,7 @@ describe('which entry is meant', () => {
   });
 
   it('makes Refs of both spellings of members', () => {
-    expect(refOf(undefined, { Kind: 'mesh' })).to.equal('config/default/mesh/mesh');
+    expect(refOf(undefined, { Kind: 'mesh' })).to.equal('config/mesh/mesh');
     expect(refOf('team', { kind: 'service-router', name: 'web' })).to.equal(
       'config/team/service-router/web',
     );
@@ -63,7 +63,7 @@ describe('config entries by the command line', function () {
   it('writes JSON and YAML, several documents too, and lists them', async () => {
     const yaml = 'kind: service-defaults\nname: web\nprotocol: http\n---\nKind: mesh\n';
     expect(await user.done(['config', 'write', file('a.yaml', yaml)])).to.equal(
-      'wrote config/default/service-defaults/web\nwrote config/default/mesh/mesh\n',
+      'wrote config/service-defaults/web\nwrote config/mesh/mesh\n',
     );
     const input = '{"Kind": "service-defaults", "Name": "api", "Protocol": "grpc"}';
     await user.done(['config', 'write', '-'], { input });
@@ -85,12 +85,12 @@ describe('config entries by the command line', function () {
     await user.done([...write, '0', '-'], { input });
     const again = await user.run([...write, '0', '-'], { input });
     expect(again).to.include({ code: 1, out: '' });
-    expect(again.err).to.include('config/default/service-defaults/cas was not written');
+    expect(again.err).to.include('config/service-defaults/cas was not written');
     expect(await user.run(['config', 'write', '-cas', '-'], { input })).to.include({ code: 2 });
     const remove = ['config', 'delete', '-kind', 'service-defaults', '-name', 'cas'];
     expect(await user.run([...remove, '-cas', '-modify-index', '1'])).to.include({ code: 1 });
     expect(await user.done(['config', 'delete', '-filename', '-'], { input })).to.equal(
-      'deleted config/default/service-defaults/cas\n',
+      'deleted config/service-defaults/cas\n',
     );
   });
 

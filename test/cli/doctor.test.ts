@@ -9,6 +9,8 @@ import {
 } from '../../src/cli/doctor.js';
 import { sizeText } from '../../src/cli/progress.js';
 import { compare } from '../../src/offline.js';
+import { FakeServers, text } from './fake-server.js';
+import { User } from './harness.js';
 
 const server = (Name: string, Status: string, Healthy = true) => ({
   ID: Name,
@@ -88,6 +90,26 @@ describe('what the doctor finds', () => {
     const { Text } = diskFinding('conclave_disk_free_bytes 1500000\n', 'a:1');
     expect(Text).to.equal('a:1 has 1.5 MB free and makes progress');
   });
+});
+
+describe('the nodes that the doctor asks', () => {
+  const user = new User();
+  const fake = new FakeServers();
+  after(() => {
+    fake.close();
+    user.leave();
+  });
+
+  for (const option of ['--url', '--http-addr'])
+    it(`are all those of ${option}`, async () => {
+      const addresses = [];
+      for (let node = 1; node <= 3; node += 1)
+        addresses.push(await fake.serve(text(500, `${node} is ill`)));
+      const { code, out } = await user.run(['doctor', option, addresses.join(',')]);
+      expect(code).to.equal(1);
+      for (const node of [1, 2, 3])
+        expect(out).to.match(new RegExp(`^error +node .*${node} is ill$`, 'm'));
+    });
 });
 
 describe('the age of the last backup', () => {

@@ -25,6 +25,8 @@ export interface Given {
   readonly signal?: AbortSignal;
   /** Sees each part of the output. */
   readonly onOut?: (text: string) => void;
+  /** Sees each part of the error output. */
+  readonly onErr?: (text: string) => void;
 }
 
 /** A user: a home folder, and environment variables. */
@@ -49,6 +51,7 @@ export class User {
       err: {
         write: (text) => {
           parts.err += text;
+          given.onErr?.(text);
         },
         isTerminal: given.columns !== undefined,
         columns: given.columns,
@@ -57,6 +60,7 @@ export class User {
       home: this.home,
       version: '0.0.0',
       signal: given.signal ?? new AbortController().signal,
+      endWithReader: () => {},
       input: async () => given.input ?? '',
       ask: async (question) => {
         parts.err += question;

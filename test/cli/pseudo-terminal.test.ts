@@ -124,6 +124,19 @@ else
       });
     });
 
+    it('ends with 130 when it is interrupted at a question', async () => {
+      const Servers = [{ ID: 'a-1', Node: 'n4', Address: '127.0.0.1:1' }];
+      const address = await servers.serve(json({ Servers, Index: 7 }));
+      const remove = ['operator', 'raft', 'remove-peer', 'n4', '--http-addr', address];
+      servers.forget();
+      for (const key of ['\u0003', '\u0004']) {
+        const { code, text } = await run(remove, { columns: 80, typed: ['[y/N] ', key] });
+        expect(code, text).to.equal(130);
+        expect(text).to.include('interrupted').and.not.include('    at ');
+      }
+      expect(servers.seen.map(({ method }) => method)).to.deep.equal(['GET', 'GET']);
+    });
+
     it('ends with 130 when it is interrupted', async () => {
       let asked = (): void => {};
       const isAsked = new Promise<void>((done) => {

@@ -125,7 +125,7 @@ describe('the package that npm packs', function () {
         encoding: 'utf8',
       });
       expect(status, stderr).to.equal(0);
-      expect(stdout).to.include('config/default/service-defaults/web');
+      expect(stdout).to.include('config/service-defaults/web');
       const wrapper = readFileSync(join(empty, 'conclave-dev', 'bin', 'conclave'), 'utf8');
       expect(wrapper).to.include(join(installed, 'dist', 'program', 'main.js'));
     } finally {
