@@ -14,10 +14,13 @@
  *          the DNS name `name`, so that another certificate of that authority, such as a client's,
  *          does not make its owner a member.
  */
+
 import { createHash, hkdfSync } from 'node:crypto';
+import { lookup as dnsLookup } from 'node:dns';
 import net from 'node:net';
 import tls from 'node:tls';
 import { isLoopback } from '../address.js';
+import { patientLookup } from './lookup.js';
 import type { WireServer, WireSocket, WireSockets } from './sockets.js';
 
 /** The mode of protection, with its secrets. See the head of this file. */
@@ -100,6 +103,12 @@ export interface SocketMaker extends WireSockets {
   update(security: WireSecurity, server: WireServer | undefined): void;
 }
 
+/** One for all connections: their members are the same. */
+const lookup = patientLookup(dnsLookup, (ms, run) => {
+  const timer = setTimeout(run, ms);
+  return () => clearTimeout(timer);
+});
+
 /** Returns the sockets of a mode. */
 export function socketMaker(security: WireSecurity): SocketMaker {
   if (security.mode === 'plain' || security.mode === 'closed') return plainSockets;
@@ -130,7 +139,7 @@ export function socketMaker(security: WireSecurity): SocketMaker {
       });
     },
     dial: (address, onReady) =>
-      tls.connect({ ...address, ...current.both, ...current.client, ...VERIFIED }, onReady),
+      tls.connect({ ...address, lookup, ...current.both, ...current.client, ...VERIFIED }, onReady),
     update: (next, server) => {
       current = protect(next as Protected);
       (server as tls.Server | undefined)?.setSecureContext(current.both);
@@ -151,7 +160,7 @@ function handshakeProblem(error: NodeJS.ErrnoException, socket: tls.TLSSocket): 
 
 const plainSockets: SocketMaker = {
   listen: (onSocket) => net.createServer(onSocket),
-  dial: (address, onReady) => net.connect(address, onReady),
+  dial: (address, onReady) => net.connect({ ...address, lookup }, onReady),
   update: () => {},
 };
 
