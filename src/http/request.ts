@@ -5,6 +5,7 @@ import { CallEnd } from '../service/call-end.js';
 import type { Caller, ReadOptions } from '../service/types.js';
 import { clientOf } from './addresses.js';
 import type { Front } from './front.js';
+import { isGone, onceGone } from './gone.js';
 import { mustBeObject, parseJson } from './json.js';
 import {
   checkCacheControl,
@@ -160,14 +161,14 @@ export class HttpRequest extends Responder implements ApiRequest {
     const { held } = this.front;
     const end = new CallEnd();
     this.#end = end;
-    // If the client left during the look-up of the token, 'close' has fired and would not again.
-    if (this.res.destroyed) end.end();
+    // The client may have left during the look-up of the token.
+    if (isGone(this.incoming, this.res)) end.end();
     else {
       const client = this.client();
       held.enter(client, end);
       // Node reads the rest of a request after its response. This need not wait for the change.
       this.incoming.resume();
-      this.res.once('close', () => {
+      onceGone(this.incoming, this.res, () => {
         held.leave(client, end);
         end.end();
       });

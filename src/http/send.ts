@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createGzip } from 'node:zlib';
 import { Slice } from '../service/event-loop.js';
+import { isGone, onceGone } from './gone.js';
 import type { PreparedResponse } from './prepared-response.js';
 import type { Pieces } from './types.js';
 
@@ -116,11 +117,13 @@ export async function sendPieces(
   pieces: Pieces,
   { compress, pace }: { readonly compress: boolean; readonly pace: Pace },
 ): Promise<boolean> {
+  // a client may have left while its request was held: a response to it never drains
+  if (isGone(req, res)) return false;
   const packed = compress && acceptsGzip(req) ? createGzip({ level: 1 }) : undefined;
   if (packed) headers.push('Content-Encoding', 'gzip');
   res.writeHead(200, headers);
   const gone = new AbortController();
-  res.once('close', () => gone.abort());
+  onceGone(req, res, () => gone.abort());
   const out = packed ?? res;
   packed?.pipe(res);
   // a client on the same machine may read as fast as this writes: other work needs its turn
@@ -134,7 +137,10 @@ export async function sendPieces(
       if (out.write(part)) continue;
       // a client that reads a byte now and then would keep the source of the pieces open as well
       const leftMs = Math.min(Math.max(0, dueMs - performance.now()), TIMER_MAX_MS);
-      const cut = setTimeout(() => res.destroy(), leftMs);
+      const cut = setTimeout(() => {
+        gone.abort();
+        res.destroy();
+      }, leftMs);
       await once(out, 'drain', { signal: gone.signal }).catch(() => undefined);
       clearTimeout(cut);
     }

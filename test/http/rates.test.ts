@@ -223,4 +223,51 @@ describe('http: fair shares', () => {
     for (const reader of readers) reader.destroy();
     await front.close();
   });
+
+  /** Sends raw requests on one connection. */
+  const send = (front: Front, ...paths: readonly string[]) => {
+    const client = connect(front.listener.port, '127.0.0.1');
+    client.on('error', () => {});
+    for (const path of paths)
+      client.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nX-Service-Token: a\r\n\r\n`);
+    return client;
+  };
+
+  it('are given back when a connection closes, also of responses that wait for another', async () => {
+    const front = await startFront([held], { service: fakeService() });
+    const client = send(front, ...Array.from({ length: 20 }, () => '/v1/held?index=1'));
+    await until(() => front.app.held.count === 20);
+    client.destroy();
+    await until(() => front.app.held.count === 0);
+    await front.close();
+  });
+
+  it('are given back when a client leaves before its long response begins', async () => {
+    const pieces = ['x'.repeat(1_000_000), 'y'.repeat(1_000_000)];
+    const long: Route = {
+      path: '/v1/long',
+      GET: async (request) => {
+        await ended(request.readOptions().end);
+        await request.answerStream(pieces);
+      },
+    };
+    const now: Route = { path: '/v1/now', GET: (request) => request.answerStream(pieces) };
+    const limits = { ...LIMITS, streamsPerToken: 2 };
+    const front = await startFront([long, now], { limits, service: fakeService() });
+    const headers = { 'x-service-token': 'a' };
+    // Twice as many as the limit: the one leaves while it is held, the others wait for the first.
+    for (const paths of [['/v1/long?index=1'], ['/v1/now', '/v1/now']]) {
+      for (let times = 0; times < 2; times += 1) {
+        const before = front.observed.length;
+        const client = send(front, ...paths);
+        if (paths.length === 1) await until(() => front.app.held.count === 1);
+        else await once(client, 'readable');
+        client.destroy();
+        await until(() => front.observed.length === before + paths.length);
+        expect(front.observed.at(-1)!.isCut).to.equal(true);
+      }
+      expect((await front.ask('/v1/now', { headers })).status).to.equal(200);
+    }
+    await front.close();
+  });
 });
