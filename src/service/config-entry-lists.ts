@@ -71,13 +71,13 @@ export class ConfigLists {
     options: ReadOptions,
     query: ConfigListQuery,
   ): Promise<ReadOutcome<ConfigList>> {
-    const request = { caller, query, matches: compileFilter(query) };
+    const request = { caller, query, filter: compileFilter(query) };
     return readList(options, (how, withDigest) => this.#build(request, how, withDigest));
   }
 
   /** Builds one list. Only a list that may leave out entries gets a digest. */
   async #build(
-    { caller, query, matches }: ListRequest,
+    { caller, query, filter }: ListRequest,
     options: ReadOptions,
     withDigest: boolean,
   ): Promise<ListRead<ReadOutcome<ConfigList>>> {
@@ -89,6 +89,7 @@ export class ConfigLists {
     const { value: whole } = outcome;
     if (whole !== undefined) return { outcome: { ...outcome, value: { whole } } };
     const view = service.pin();
+    const matches = filter?.();
     try {
       const authorizer = service.authorize(caller);
       const builder = new ListBuilder(view, authorizer, matches, withDigest);
@@ -195,11 +196,14 @@ type Matches = (text: string) => boolean;
 interface ListRequest {
   readonly caller: Caller;
   readonly query: ConfigListQuery;
-  readonly matches: Matches | undefined;
+  readonly filter: (() => Matches) | undefined;
 }
 
-/** Compiles the filter of a list, if there is one. Throws ApiError `invalid`. */
-function compileFilter({ kind, filter }: ConfigListQuery): Matches | undefined {
+/**
+ * Compiles the filter of a list, if there is one. A blocking query builds its list again and again:
+ * each call of the result returns a filter with a budget of its own. Throws ApiError `invalid`.
+ */
+function compileFilter({ kind, filter }: ConfigListQuery): (() => Matches) | undefined {
   if (filter === undefined) return undefined;
   const shape = kind === undefined ? COMMON_SHAPE : shapeOf(kind);
   const compiled = compileExpression(filter, shape);
@@ -208,14 +212,16 @@ function compileFilter({ kind, filter }: ConfigListQuery): Matches | undefined {
     const why = /^(un)?expected /.test(message) ? `no match found, ${message}` : message;
     reject('invalid', `Failed to create boolean expression evaluator: ${line}:${column}: ${why}`);
   }
-  const budget = { left: EVALUATION_BUDGET };
-  return (text) => {
-    try {
-      return compiled.evaluate(JSON.parse(text), budget);
-    } catch (error) {
-      if (!(error instanceof BudgetError)) throw error;
-      return reject('invalid', `The filter cannot be evaluated: ${error.message}`);
-    }
+  return () => {
+    const budget = { left: EVALUATION_BUDGET };
+    return (text) => {
+      try {
+        return compiled.evaluate(JSON.parse(text), budget);
+      } catch (error) {
+        if (!(error instanceof BudgetError)) throw error;
+        return reject('invalid', `The filter cannot be evaluated: ${error.message}`);
+      }
+    };
   };
 }
 

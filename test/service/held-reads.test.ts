@@ -105,6 +105,22 @@ describe('blocking reads', function () {
     expect(held.woken?.text).to.include('renamed');
   });
 
+  it('of config entries may spend the whole budget of a filter each time they look', async () => {
+    const Meta = { long: 'x'.repeat(500) };
+    const entry = (Name: string) => ({ Kind: 'service-defaults', Name, Protocol: 'http', Meta });
+    for (let n = 0; n < 30; n++) await client.must('PUT /config', entry(`s${n}`));
+    // About three quarters of the budget for this list.
+    const term = 'Meta.long matches "^(a{1,100}|x+)$"';
+    const filter = encodeURIComponent([term, term, term, term, term].join(' and '));
+    const held = await client.across(`/config/service-defaults?filter=${filter}`, () =>
+      client.must('PUT /config', entry('more')),
+    );
+    expect(held.before.status, held.before.text.slice(0, 200)).to.equal(200);
+    expect(held.before.body).to.have.lengthOf(30);
+    expect(held.woken?.status, held.woken?.text.slice(0, 200)).to.equal(200);
+    expect(held.woken?.body).to.have.lengthOf(31);
+  });
+
   it('of part of a list wake only for these items', async () => {
     const { ID } = await client.must('PUT /acl/policy', { Name: 'p' });
     const one = await client.must('PUT /acl/role', { Name: 'one', Policies: [{ ID }] });
