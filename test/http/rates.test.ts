@@ -233,7 +233,7 @@ describe('http: fair shares', () => {
     return client;
   };
 
-  it('are given back when a connection closes, also of responses that wait for another', async () => {
+  it('are given back when a connection closes, also those of queued responses', async () => {
     const front = await startFront([held], { service: fakeService() });
     const client = send(front, ...Array.from({ length: 20 }, () => '/v1/held?index=1'));
     await until(() => front.app.held.count === 20);
