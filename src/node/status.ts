@@ -52,6 +52,7 @@ export function statusOf(facts: StatusFacts, stability: Stability): NodeStatus {
     leaderId: raft.leader,
     leaderAddress: leader?.address ?? '',
     commitIndex: raft.commit,
+    ...(raft.announced > raft.commit && { announcedIndex: raft.announced }),
     appliedIndex: facts.appliedIndex,
     lastLogIndex: raft.lastIndex,
     lastContactMs: Math.round(facts.leaderSilenceMs),

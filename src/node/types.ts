@@ -41,6 +41,8 @@ export interface NodeStatus {
   /** `host:port` of the leader's Raft listener; empty if no leader is known. */
   readonly leaderAddress: string;
   readonly commitIndex: number;
+  /** The commit index that a leader has announced. Absent unless it is above `commitIndex`. */
+  readonly announcedIndex?: number;
   readonly appliedIndex: number;
   readonly lastLogIndex: number;
   /** Milliseconds since this node heard from the leader; 0 on the leader. */

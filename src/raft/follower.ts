@@ -18,6 +18,7 @@ export function onAppend(raft: Raft, message: MessageOf<'append'>): void {
     raft.trace?.(appendRefusal(raft, message, 'malformed'));
     return;
   }
+  noteAnnounced(raft, message.commit);
   // Committed entries are the same in every leader's log (§3.6.3), so the consistency check of a
   // late message only matters after them.
   if (prevIndex >= raft.commit && raft.log.term(prevIndex) !== prevTerm) {
@@ -42,6 +43,7 @@ export function onAppend(raft: Raft, message: MessageOf<'append'>): void {
 export function onSnapshot(raft: Raft, message: MessageOf<'snapshot'>): void {
   const state = hearLeader(raft, message.from, message.round);
   const { index, term } = message.meta;
+  noteAnnounced(raft, index);
   if (raft.log.term(index) === term) commitTo(raft, index);
   state.matched = Math.max(state.matched, raft.commit);
   acknowledge(raft, message.from);
@@ -108,6 +110,11 @@ function hearLeader(raft: Raft, from: NodeId, round: number): FollowerState {
   raft.electionElapsed = raft.leaderElapsed;
   state.round = Math.max(state.round, round);
   return state;
+}
+
+/** Never goes down: what was committed in an earlier term stays committed. */
+function noteAnnounced(raft: Raft, index: Index): void {
+  raft.announced = Math.max(raft.announced, index);
 }
 
 /**

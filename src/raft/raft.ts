@@ -91,6 +91,7 @@ function restart(options: RaftOptions, view: LogView, hardState: HardState, now:
     votedFor,
     leader: null,
     commit: view.snapshot()?.index ?? 0,
+    announced: 0,
     state: { role, matched: 0, acked: 0, round: 0 },
     electionElapsed: 0,
     electionTimeout: 0,

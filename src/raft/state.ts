@@ -117,6 +117,11 @@ export interface Raft {
   votedFor: NodeId | null;
   leader: NodeId | null;
   commit: Index;
+  /**
+   * Highest commit index that a leader has announced. The log may not reach it yet. For the status
+   * alone: no rule reads it.
+   */
+  announced: Index;
   state: RoleState;
   /** Ticks since the election timer was reset, and its length. */
   electionElapsed: number;
@@ -181,7 +186,7 @@ export function storeHardState(raft: Raft): void {
 
 /** Returns a copy of the state, for status pages, tests and invariants. */
 export function statusOf(raft: Raft): RaftStatus {
-  const { id, term, leader, votedFor, commit, log, configurations, state } = raft;
+  const { id, term, leader, votedFor, commit, announced, log, configurations, state } = raft;
   const peers = state.role === 'leader' ? [...state.progress.values()] : [];
   return {
     id,
@@ -190,6 +195,7 @@ export function statusOf(raft: Raft): RaftStatus {
     leader,
     votedFor,
     commit,
+    announced,
     stored: log.stored,
     lastIndex: log.last,
     lastTerm: log.lastTerm,

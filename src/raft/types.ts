@@ -303,6 +303,11 @@ export interface RaftStatus {
   readonly leader: NodeId | null;
   readonly votedFor: NodeId | null;
   readonly commit: Index;
+  /**
+   * Highest commit index that a leader has announced to this server since its start. It exceeds
+   * `commit` while entries are missing here.
+   */
+  readonly announced: Index;
   readonly stored: Index;
   readonly lastIndex: Index;
   readonly lastTerm: Term;

@@ -3,7 +3,7 @@ import { reject } from '../errors.js';
 import { INIT_FACT } from '../state/system.js';
 import type { ClusterParts } from './cluster.js';
 
-/** Entries that a ready node may be behind its commit index: too few for a client to notice. */
+/** Committed entries that a ready node may lack: too few for a client to notice. */
 const BEHIND_MAX = 1000;
 
 /** Returns `host:port` of the leader's Raft listener; "" if no leader is known. */
@@ -19,7 +19,8 @@ export const voterAddresses = ({ node }: ClusterParts): readonly string[] =>
 /** Returns the leader that this node follows. Throws 503 with the reason if it is not ready. */
 export function readiness({ node, service, fault }: ClusterParts) {
   const status = node.status();
-  const behind = status.commitIndex - status.appliedIndex;
+  // The node's own commit index says nothing about entries that it has not received.
+  const behind = (status.announcedIndex ?? status.commitIndex) - status.appliedIndex;
   const why = fault();
   if (why !== undefined) reject('unavailable', `Not ready: ${why}`);
   if (status.leaderId === null) reject('unavailable', 'Not ready: No cluster leader');

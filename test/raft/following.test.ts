@@ -92,6 +92,24 @@ describe('raft: the follower appends (thesis §3.5)', () => {
     expect(server.commit).to.equal(3);
   });
 
+  it('a follower knows what the leader has committed, also while it lacks the entries', () => {
+    const server = follower(4);
+    server.hear(append(5, 900, 4, noops(901, 5), { commit: 900 }));
+    expect(server.sent('appendResponse')[0]).to.include({ success: false });
+    expect(server.status).to.include({ commit: 0, announced: 900 });
+    server.hear(append(5, 2, 4, noops(3, 5), { commit: 901 }));
+    expect(server.status).to.include({ commit: 3, announced: 901 });
+    server.hear(append(6, 3, 5, [], { commit: 3, from: 'c' }));
+    expect(server.status).to.include({ commit: 3, announced: 901 });
+  });
+
+  it('a follower that waits for a snapshot knows its index', () => {
+    const server = follower(4);
+    const meta = { index: 900, term: 4, configuration: server.status.configuration };
+    server.hear({ type: 'snapshot', term: 5, meta, round: 1 });
+    expect(server.status).to.include({ commit: 0, announced: 900 });
+  });
+
   // Figure 3.6: logs that a leader of term 8 may find, as the terms of the entries after the
   // configuration.
   const leader = [1, 1, 4, 4, 5, 5, 6, 6, 6];

@@ -204,6 +204,7 @@ export class ScriptedCore implements RaftCore {
     const none = { role: 'follower', term: 0, leader: null } satisfies RoleChange;
     return {
       ...{ id: 'a', ...none, votedFor: null, commit: 0, stored: 0, lastIndex: 0, lastTerm: 0 },
+      announced: 0,
       ...{ configuration: { members: [] }, configurationIndex: 0, progress: [] },
       ...this.facts,
     };
