@@ -14,6 +14,7 @@ const RANK: Record<string, number> = {
   'wire-limits': 0,
   'node-http': 0,
   'peer-record': 0,
+  'revocation-lists': 0,
   documents: 0,
   'query-names': 0,
   validators: 0,

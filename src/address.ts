@@ -26,9 +26,9 @@ export function isAddress(text: string): boolean {
   }
 }
 
-/** Splits `host:port` or `[v6]:port`. Throws Error for anything else. */
+/** Splits `host:port` or `[v6]:port`. Throws Error for anything else, such as white space. */
 export function parseAddress(address: string): { host: string; port: number } {
-  const match = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(address);
+  const match = /^(?:\[([^\]\s]+)\]|([^:\s]+)):(\d{1,5})$/.exec(address);
   const port = Number(match?.[3]);
   if (match === null || port > 65535) {
     throw new Error(`"${address}" is not an address: expected host:port or [ipv6]:port`);

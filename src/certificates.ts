@@ -3,10 +3,11 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Config } from './config.js';
 import type { Log } from './log.js';
+import { endOfLists, revocationLists } from './revocation-lists.js';
 
-/** The end of the certificates in one file. */
+/** The end of the certificates, or of the lists of revoked ones, in one file. */
 export interface CertificateEnd {
-  /** The label of the metric: `api`, `api_ca`, `raft` or `raft_ca`. */
+  /** The label of the metric: `api`, `api_ca`, `raft`, `raft_ca` or `raft_crl`. */
   readonly use: string;
   /** The setting that names the file. */
   readonly setting: string;
@@ -14,6 +15,8 @@ export interface CertificateEnd {
   readonly notAfterMs: number;
 }
 
+/** The use of the lists of revoked certificates. */
+const LIST_USE = 'raft_crl';
 /** How long before its end the log warns of a certificate. */
 const WARN_DAYS = 30;
 /** How often it does. */
@@ -21,8 +24,8 @@ const DAY_MS = 86_400_000;
 
 /**
  * Reads when the certificates expire. Of a certificate and its chain the first end counts, since
- * the chain breaks then; of authorities the last one, since a file may still hold an old one. Files
- * that cannot be read are left out.
+ * the chain breaks then; of authorities the last one, since a file may still hold an old one; of
+ * lists the first end of an authority's last list. Files that cannot be read are left out.
  */
 export function certificateEnds({ http, raft }: Pick<Config, 'http' | 'raft'>): CertificateEnd[] {
   const ends: CertificateEnd[] = [];
@@ -35,7 +38,20 @@ export function certificateEnds({ http, raft }: Pick<Config, 'http' | 'raft'>): 
     add(use, `${where}.cert`, tls?.cert, Math.min);
     add(`${use}_ca`, `${where}.ca`, tls?.ca, Math.max);
   }
+  const listEnd = endOfListsIn(raft.tls?.crl);
+  if (listEnd !== undefined)
+    ends.push({ use: LIST_USE, setting: 'raft.tls.crl', notAfterMs: listEnd });
   return ends;
+}
+
+/** Returns when the lists of revoked certificates in a file must be renewed, if ever. */
+function endOfListsIn(path: string | undefined): number | undefined {
+  try {
+    return path === undefined ? undefined : endOfLists(revocationLists(readFileSync(path, 'utf8')));
+  } catch {
+    // checkKeyFiles reports it.
+    return undefined;
+  }
 }
 
 /** Returns the ends of all certificates in a PEM file. */
@@ -53,7 +69,7 @@ function endsIn(path: string): number[] {
 /** Returns a warning for each certificate that has expired or is about to. */
 export function expiryWarnings(ends: readonly CertificateEnd[], nowMs: number): string[] {
   return ends.flatMap(({ use, setting, notAfterMs }) => {
-    const what = `${setting}: the ${use.endsWith('_ca') ? 'authority' : 'certificate'}`;
+    const what = `${setting}: the ${nounOf(use)}`;
     const at = new Date(notAfterMs).toISOString();
     const days = Math.floor((notAfterMs - nowMs) / DAY_MS);
     if (notAfterMs <= nowMs) return [`${what} expired at ${at}`];
@@ -61,6 +77,11 @@ export function expiryWarnings(ends: readonly CertificateEnd[], nowMs: number): 
     const left = days === 0 ? 'less than a day' : `${days} ${days === 1 ? 'day' : 'days'}`;
     return [`${what} expires at ${at}, in ${left}; renew it and send SIGHUP`];
   });
+}
+
+function nounOf(use: string): string {
+  if (use === LIST_USE) return 'list of revoked certificates';
+  return use.endsWith('_ca') ? 'authority' : 'certificate';
 }
 
 /** The certificates in use: when they expire, and warnings in the log before they do. */

@@ -139,7 +139,10 @@ function fromText(setting: Setting, text: string): unknown {
       return { true: true, '1': true, false: false, '0': false }[text];
     case 'list':
     case 'members':
-      return text.split(',').filter((part) => part !== '');
+      return text
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== '');
     case 'map':
       try {
         return JSON.parse(text);
@@ -201,7 +204,8 @@ function withDefaults(tree: Tree): Config {
   };
 }
 
-const addressOf = ({ host, port }: { host: string; port: number }): string =>
+/** Returns host and port as one address, with brackets around an IPv6 address. */
+export const addressOf = ({ host, port }: { host: string; port: number }): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 
 /** A bootstrap secret: printable characters that are valid in a header. */
@@ -275,10 +279,8 @@ function crossFaults({ nodeName, http, raft, cluster, acl, login, limits }: Conf
     ],
     ...addressRules('raft.advertise', raft.advertise),
     ...cluster.join.flatMap((address) => addressRules('cluster.join', address)),
-    ...login.allowedHosts.map((host) => {
-      const fault = `login.allowedHosts: "${host}" is not a host: expected idp.example.com, *.example.com or idp.example.com:8443`;
-      return [!HOST.test(host), fault] as const;
-    }),
+    ...http.blockedPaths.map(blockedPathRule),
+    ...login.allowedHosts.map(issuerHostRule),
     [
       cluster.join.length > 0 && cluster.join.every((address) => address === raft.advertise),
       'cluster.join: names this node alone; give the addresses of members',
@@ -310,6 +312,16 @@ function crossFaults({ nodeName, http, raft, cluster, acl, login, limits }: Conf
 
 /** A condition that must not hold, and what is wrong if it does. */
 type Rule = readonly [broken: boolean, fault: string];
+
+const blockedPathRule = (path: string): Rule => [
+  !/^\/\S*$/.test(path),
+  `http.blockedPaths: "${path}" is not a path: expected one such as /v1/snapshot`,
+];
+
+const issuerHostRule = (host: string): Rule => [
+  !HOST.test(host),
+  `login.allowedHosts: "${host}" is not a host: expected idp.example.com, *.example.com or idp.example.com:8443`,
+];
 
 /** Returns the rules of the members of a new cluster, which a setting or an option gives. */
 function memberRules(key: string, members: readonly MemberSetting[]): readonly Rule[] {

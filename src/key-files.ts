@@ -8,12 +8,18 @@ import { createSecureContext } from 'node:tls';
 import { certificateEnds, expiryWarnings } from './certificates.js';
 import { BOOTSTRAP_SECRET, type Config, UUID } from './config.js';
 import { IDENTITY_FILE } from './node/identity.js';
+import { endOfLists, issuerOf, listTexts, revocationLists } from './revocation-lists.js';
 import { checkSecurity } from './transport/security.js';
 
 /** What is wrong with the files. */
 export interface KeyFileReport {
   /** One line per fault, with its setting. With such a file nobody could connect. */
   readonly faults: readonly string[];
+  /**
+   * Faults of the list of revoked certificates. A node starts with them, since others may hold a
+   * good list and the operator needs it to run, but neither reloads such a list nor passes a check.
+   */
+  readonly listFaults: readonly string[];
   /** Problems with which the node starts, but is refused by others. */
   readonly warnings: readonly string[];
 }
@@ -22,6 +28,7 @@ export interface KeyFileReport {
 export function checkKeyFiles(config: Omit<Config, 'log'>): KeyFileReport {
   const { http, raft } = config;
   const faults: string[] = [];
+  const listFaults: string[] = [];
   if (http.tls !== undefined) checkTls('http.tls', http.tls, faults);
   if (raft.tls !== undefined) {
     const own = checkTls('raft.tls', raft.tls, faults);
@@ -31,7 +38,7 @@ export function checkKeyFiles(config: Omit<Config, 'log'>): KeyFileReport {
       );
     const { crl } = raft.tls;
     if (crl !== undefined)
-      attempt('raft.tls.crl', faults, () => createSecureContext({ crl: readFileSync(crl) }));
+      attempt('raft.tls.crl', faults, () => listFaults.push(...checkLists(crl, own)));
   }
   const { sharedKeyFile } = raft;
   if (sharedKeyFile !== undefined)
@@ -40,7 +47,7 @@ export function checkKeyFiles(config: Omit<Config, 'log'>): KeyFileReport {
     );
   attempt('acl.initialManagementFile', faults, () => initialManagement(config));
   attempt('acl.bootstrapSecretFile', faults, () => bootstrapSecret(config));
-  return { faults, warnings: expiryWarnings(certificateEnds(config), Date.now()) };
+  return { faults, listFaults, warnings: expiryWarnings(certificateEnds(config), Date.now()) };
 }
 
 /**
@@ -81,22 +88,72 @@ export function bootstrapSecret({ acl }: Pick<Config, 'acl'>): string | undefine
 export const sharedKeys = (text: string): string[] =>
   text.split(/\s+/).filter((line) => line !== '');
 
+/**
+ * Returns why no member could connect with the lists of revoked certificates in a file. Throws
+ * Error if they cannot be read.
+ */
+function checkLists(path: string, own: X509Certificate | undefined): string[] {
+  const text = readFileSync(path, 'utf8');
+  createSecureContext({ crl: listTexts(text) });
+  const lists = revocationLists(text);
+  const where = 'raft.tls.crl: the list of revoked certificates';
+  const faults: string[] = [];
+  const endMs = endOfLists(lists);
+  if (endMs !== undefined && endMs <= Date.now())
+    faults.push(
+      `${where} was to be renewed by ${new Date(endMs).toISOString()}, so nobody could connect`,
+    );
+  if (own !== undefined && !lists.some(({ issuer }) => issuer === issuerOf(own)))
+    faults.push(`${where} is not of the authority that issued the certificate in raft.tls.cert`);
+  return faults;
+}
+
 /** Checks certificate, key and authority. Returns the certificate if it can be read. */
 function checkTls(
   where: string,
   files: NonNullable<Config['http']['tls']>,
   faults: string[],
 ): X509Certificate | undefined {
-  const certificate = (path: string) => new X509Certificate(readFileSync(path));
-  const own = attempt(`${where}.cert`, faults, () => certificate(files.cert));
+  const before = faults.length;
+  const own = attempt(`${where}.cert`, faults, () => certificatesIn(files.cert))?.[0];
   const key = attempt<KeyObject>(`${where}.key`, faults, () =>
     createPrivateKey(readFileSync(files.key)),
   );
   const { ca } = files;
-  if (ca !== undefined) attempt(`${where}.ca`, faults, () => certificate(ca));
+  if (ca !== undefined) attempt(`${where}.ca`, faults, () => certificatesIn(ca));
   if (own !== undefined && key !== undefined && !own.checkPrivateKey(key))
     faults.push(`${where}.key: is not the key of the certificate in ${files.cert}`);
+  // OpenSSL refuses some files that can be read, as those in DER or with too short a key.
+  if (faults.length === before)
+    attempt(where, faults, () =>
+      createSecureContext({
+        cert: readFileSync(files.cert),
+        key: readFileSync(files.key),
+        ...(ca !== undefined && { ca: readFileSync(ca) }),
+      }),
+    );
   return own;
+}
+
+const CERTIFICATE = /^.*-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE(?! REQUEST)/;
+
+/**
+ * Reads all certificates of a PEM file. Throws Error if one cannot be parsed: OpenSSL would ignore
+ * it and all after it in a file of authorities.
+ */
+function certificatesIn(path: string): X509Certificate[] {
+  const bytes = readFileSync(path);
+  const blocks = bytes.toString().split(/^(?=.*-----BEGIN )/m);
+  const certificates = blocks.filter((block) => CERTIFICATE.test(block));
+  if (certificates.length === 0) return [new X509Certificate(bytes)];
+  return certificates.map((block, at) => {
+    try {
+      return new X509Certificate(block);
+    } catch (error) {
+      const why = (error as Error).message;
+      throw new Error(`certificate ${at + 1} in ${path} cannot be used (${why})`);
+    }
+  });
 }
 
 function attempt<T>(where: string, faults: string[], work: () => T): T | undefined {

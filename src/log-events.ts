@@ -13,7 +13,10 @@ export const LOG_EVENTS = {
   fatal: 'the node must stop at once; `err` says why',
   keys_reloaded: 'certificates and keys were reloaded (SIGHUP)',
   keys_not_reloaded: 'certificates or keys could not be reloaded; the old ones stay in use',
-  certificate_expires: 'a certificate in use expires within 30 days, or has expired',
+  certificate_expires:
+    'a certificate or list of revoked ones in use expires within 30 days, or has expired',
+  revocation_list_unusable:
+    'a list in `raft.tls.crl` is outdated or of another authority: members cannot connect',
   members_unprotected: '`raft.insecure` is set: every user of the machine can join',
   api_unprotected: 'the API is open to other machines without TLS',
   join_token_unreadable: 'the file of `cluster.joinTokenFile` cannot be read',

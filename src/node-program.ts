@@ -8,7 +8,7 @@ import { describedCommand, NODE_COMMANDS } from './cli/node-commands.js';
 import { keepCompiledCode, useCompiledCode } from './compile-cache.js';
 import { type Config, ConfigError, flagName, loadConfig } from './config.js';
 import { checkKeyFiles } from './key-files.js';
-import { createLog, withoutSecrets } from './log.js';
+import { createLog, type Log, withoutSecrets } from './log.js';
 import { type ShownSettings, withSettings } from './node-help.js';
 import type { Offline } from './offline.js';
 import type { Server } from './server.js';
@@ -85,14 +85,11 @@ async function agent(config: Config): Promise<void> {
   process.on('SIGINT', () => stop('SIGINT'));
   // The program that started this node is gone, so nothing would ever stop it.
   process.once('disconnect', () => stop('the program that started this node ended'));
+  // During the start the old files may have been read already.
+  let isReloadDue = false;
   process.on('SIGHUP', () => {
-    try {
-      server?.reloadTls();
-      log.info({ event: 'keys_reloaded' }, 'reloaded certificates and keys');
-    } catch (error) {
-      const what = 'could not read certificates or keys; the old ones stay in use';
-      log.error({ event: 'keys_not_reloaded', err: error }, what);
-    }
+    if (server === undefined) isReloadDue = true;
+    else reloadKeys(server, log);
   });
   try {
     // Loaded here, so that the other commands start faster.
@@ -101,12 +98,23 @@ async function agent(config: Config): Promise<void> {
     if (loading !== undefined) useCompiledCode(config.dataDir);
     const { startServer } = await import('./server.js');
     server = await startServer(config, log, fatal, loading);
+    if (isReloadDue) reloadKeys(server, log);
     writePidFile(config.pidFile);
     // Not earlier: a start would collect again and again what it keeps.
     setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH}`);
     setTimeout(keepCompiledCode, KEEP_CODE_MS).unref();
   } catch (error) {
     fatal(error);
+  }
+}
+
+function reloadKeys(server: Server, log: Log): void {
+  try {
+    server.reloadTls();
+    log.info({ event: 'keys_reloaded' }, 'reloaded certificates and keys');
+  } catch (error) {
+    const what = 'could not read certificates or keys; the old ones stay in use';
+    log.error({ event: 'keys_not_reloaded', err: error }, what);
   }
 }
 
@@ -219,6 +227,8 @@ const readSnapshot = (command: Command, file: unknown, isChecked: boolean): Prom
   });
 
 function check(config: Config): void {
-  for (const warning of checkKeyFiles(config).warnings) console.error(`conclave: ${warning}`);
+  const { listFaults, warnings } = checkKeyFiles(config);
+  if (listFaults.length > 0) misused(listFaults);
+  for (const warning of warnings) console.error(`conclave: ${warning}`);
   console.log(JSON.stringify(withoutSecrets(config), null, 2));
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isLoopback } from './address.js';
 import { CertificateWatch } from './certificates.js';
-import type { Config } from './config.js';
+import { addressOf, type Config } from './config.js';
 import type { AclParts } from './http/acl-common.js';
 import { createApp, type HttpApp } from './http/app.js';
 import { type Listener, type ListenerOptions, listen } from './http/listener.js';
@@ -105,9 +105,9 @@ export async function startServer(
     throw error;
   }
   const scheme = config.http.tls === undefined ? 'http' : 'https';
-  const url = `${scheme}://${config.http.host}:${listener.port}`;
+  const url = `${scheme}://${addressOf({ host: config.http.host, port: listener.port })}`;
   log.info({ event: 'serving', url, raft: config.raft.advertise }, 'serving');
-  warnOfDangers(config, log);
+  warnAtStart(config, log);
   certificates.start();
   void onNoToken(node, opened.service, config.limits.requestMs, () =>
     tellFirstStep(config, url, log),
@@ -126,6 +126,13 @@ export async function startServer(
   };
 }
 
+/** Logs what is dangerous in the configuration, and lists with which members cannot connect. */
+function warnAtStart(config: Config, log: Log): void {
+  warnOfDangers(config, log);
+  for (const fault of checkKeyFiles(config).listFaults)
+    log.warn({ event: 'revocation_list_unusable' }, fault);
+}
+
 /** Reads certificates and keys again. Throws Error and changes nothing if one is unusable. */
 function reloadKeys(
   config: Config,
@@ -133,10 +140,12 @@ function reloadKeys(
   node: Layers['node'],
   certificates: CertificateWatch,
 ): void {
-  const { faults } = checkKeyFiles(config);
-  if (faults.length > 0) throw new Error(faults.join('; '));
-  listener.reloadTls();
+  const { faults, listFaults } = checkKeyFiles(config);
+  const all = [...faults, ...listFaults];
+  if (all.length > 0) throw new Error(all.join('; '));
+  const applyTls = listener.prepareTls();
   node.reload(securityOf(config));
+  applyTls();
   certificates.reload();
 }
 

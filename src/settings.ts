@@ -71,7 +71,7 @@ const LIST = [
     why:
       'host names and addresses this node answers to, without a port; * for any. By ' +
       'default, those of loopback if it listens there (a web page could make another name ' +
-      'resolve to it), otherwise any',
+      'resolve to it), otherwise any. Probes (/v1/health/) are answered for every host',
   },
   {
     key: 'http.responseHeaders',
@@ -231,7 +231,13 @@ const LIST = [
       'secret that a bootstrap must present as its token, at least 16 printable characters ' +
       'without commas; without it, the first client that asks gets the first token',
   },
-  { key: 'acl.bootstrapSecretFile', ...TEXT, why: 'file that contains acl.bootstrapSecret' },
+  {
+    key: 'acl.bootstrapSecretFile',
+    ...TEXT,
+    why:
+      'file that contains acl.bootstrapSecret; read at each start, so it must stay as long as ' +
+      'this setting names it',
+  },
 
   {
     key: 'login.allowedHosts',

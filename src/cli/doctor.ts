@@ -196,7 +196,8 @@ function metricFindings(text: string, place: string): readonly Finding[] {
     ...(differs ? [error('state', `${place}: a member's state differs from the others'`)] : []),
     ...ends.map(({ labels, value }) => {
       const use = /use="([^"]*)"/.exec(labels)?.[1] ?? 'TLS';
-      return ending(`${place}: the certificate for ${use}`, new Date(value * 1000));
+      const what = use === 'raft_crl' ? 'list of revoked certificates' : `certificate for ${use}`;
+      return ending(`${place}: the ${what}`, new Date(value * 1000));
     }),
   ];
 }

@@ -17,6 +17,11 @@ interface BrowserOptions {
   readonly hasPages: boolean;
   /** The operator's own `Access-Control-Allow-Origin`, if any: pages of that origin are let in. */
   readonly allowedOrigin: string | undefined;
+  /**
+   * Paths that answer to any host: an orchestrator probes the address of a container, and a page
+   * that reaches them learns no more than that the server is there.
+   */
+  readonly probes: ReadonlySet<string>;
 }
 
 /** Spellings of Host that are allowed, cached so that each is checked once. */
@@ -24,11 +29,12 @@ const KNOWN_MAX = 64;
 
 /** Refuses requests for other hosts and from pages of other sites. */
 export function browserCheck(front: Front): Middleware {
-  const { allowedHosts, responseHeaders, ui } = front.options;
+  const { allowedHosts, responseHeaders, routes, ui } = front.options;
   const check = new BrowserCheck({
     allowedHosts,
     hasPages: ui !== undefined,
     allowedOrigin: headerOf(responseHeaders, 'access-control-allow-origin'),
+    probes: new Set(routes.filter(({ counts }) => counts === 'probe').map(({ path }) => path)),
   });
   return (context, next) => {
     const why = check.problem(context.req);
@@ -57,7 +63,7 @@ class BrowserCheck {
     }
     const { host } = headers;
     const strange = this.#isStrange(host) ? host : this.#strangeTarget(req.url);
-    if (strange !== undefined) {
+    if (strange !== undefined && !this.#isProbe(req.url)) {
       return {
         code: 'permission_denied',
         message: `Permission denied: this server does not answer to the host ${quoted(strange)}`,
@@ -84,6 +90,10 @@ class BrowserCheck {
       code: 'permission_denied',
       message: 'Permission denied: the request comes from a page of another site',
     };
+  }
+
+  #isProbe(url = '/'): boolean {
+    return this.#options.probes.has(url.split('?', 1)[0]!);
   }
 
   /** HTTP/1.0 does not require Host, and no browser uses it. */

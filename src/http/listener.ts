@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import { createSecureContext } from 'node:tls';
 import { createServer } from '../node-http.js';
 import type { HttpApp } from './app.js';
 import { type ConnectionLimits, Connections } from './connections.js';
@@ -39,10 +40,10 @@ export interface Listener {
   /** Number of connections open now. */
   connections(): number;
   /**
-   * Reads the TLS files again; later connections use them. Throws, changing nothing, if they are
-   * unusable.
+   * Reads the TLS files again. Throws Error if they are unusable. The returned function, which
+   * cannot fail, makes later connections use them.
    */
-  reloadTls(): void;
+  prepareTls(): () => void;
   /**
    * Accepts no more connections, waits for requests in flight, and closes what is left after
    * `graceMs`. Idle connections stay open for `lingerMs`: the next response on them closes them. If
@@ -112,8 +113,11 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
   return {
     port: (server.address() as AddressInfo).port,
     connections: () => connections.open.size,
-    reloadTls() {
-      if (tls !== undefined) secure?.setSecureContext(tlsFiles(tls));
+    prepareTls() {
+      if (tls === undefined) return () => {};
+      const files = tlsFiles(tls);
+      createSecureContext(files);
+      return () => secure?.setSecureContext(files);
     },
     close: (graceMs, lingerMs = 0) => close(server, app, connections, { graceMs, lingerMs }),
   };

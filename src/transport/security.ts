@@ -20,6 +20,7 @@ import { lookup as dnsLookup } from 'node:dns';
 import net from 'node:net';
 import tls from 'node:tls';
 import { isLoopback } from '../address.js';
+import { listTexts } from '../revocation-lists.js';
 import { patientLookup } from './lookup.js';
 import type { WireServer, WireSocket, WireSockets } from './sockets.js';
 
@@ -141,8 +142,10 @@ export function socketMaker(security: WireSecurity): SocketMaker {
     dial: (address, onReady) =>
       tls.connect({ ...address, lookup, ...current.both, ...current.client, ...VERIFIED }, onReady),
     update: (next, server) => {
-      current = protect(next as Protected);
-      (server as tls.Server | undefined)?.setSecureContext(current.both);
+      const protection = protect(next as Protected);
+      // Throws for unusable files.
+      (server as tls.Server | undefined)?.setSecureContext(protection.both);
+      current = protection;
     },
   };
 }
@@ -202,7 +205,13 @@ function protectByKey(keys: readonly string[]): Protection {
 function protectByCertificate(security: WireSecurity & { mode: 'tls' }): Protection {
   const { cert, key, ca, name, crl } = security;
   return {
-    both: { cert, key, ca, minVersion: 'TLSv1.3', ...(crl !== undefined && { crl }) },
+    both: {
+      cert,
+      key,
+      ca,
+      minVersion: 'TLSv1.3',
+      ...(crl !== undefined && { crl: listTexts(crl) }),
+    },
     client: {
       servername: name,
       checkServerIdentity: (_host, certificate) => tls.checkServerIdentity(name, certificate),

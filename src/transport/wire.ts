@@ -140,15 +140,16 @@ export class Wire {
   }
 
   /**
-   * Uses new certificates or keys for connections from now on. Throws Error if the mode changes.
+   * Uses new certificates or keys for connections from now on. Throws Error and changes nothing if
+   * they are unusable or the mode changes.
    */
   reload(security: WireSecurity): void {
     if (security.mode !== this.#security.mode)
       throw new Error('the mode of security cannot change');
     checkSecurity(security, []);
     const before = this.#security;
-    this.#security = security;
     this.#sockets.update(security, this.#server);
+    this.#security = security;
     if (before.mode !== 'tls' || security.mode !== 'tls' || before.crl === security.crl) return;
     // A revoked peer may be connected already. The others reconnect at once.
     const why = new Error('the list of revoked certificates has changed');

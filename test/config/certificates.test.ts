@@ -35,6 +35,21 @@ describe('certificates', () => {
     ]);
   });
 
+  it('of revoked certificates end with their list', () => {
+    const crl = fixture('revocation/outdated.crl');
+    const tls = { cert: crl, key: crl, ca: crl, name: 'members.conclave.test' };
+    const file = join(dir, 'node.json');
+    const endsWith = (listFile: string) => {
+      writeFileSync(file, JSON.stringify({ raft: { tls: { ...tls, crl: listFile } } }));
+      return certificateEnds(loadConfig({ file }));
+    };
+    expect(endsWith(crl)).to.deep.equal([
+      { use: 'raft_crl', setting: 'raft.tls.crl', notAfterMs: Date.UTC(2020, 1, 1, 12, 34, 56) },
+    ]);
+    for (const unread of [fixture('member.pem'), join(dir, 'none')])
+      expect(endsWith(unread)).to.deep.equal([]);
+  });
+
   it('that cannot be read have no end', () => {
     expect(ends(join(dir, 'none')).map(({ use }) => use)).to.deep.equal(['raft_ca']);
   });
@@ -53,5 +68,6 @@ describe('certificates', () => {
       'http.tls.cert: the certificate expired at 2030-01-31T00:00:00.000Z',
     ]);
     expect(warnings(1, 'api_ca')[0]).to.include('the authority expires');
+    expect(warnings(1, 'raft_crl')[0]).to.include('the list of revoked certificates expires');
   });
 });

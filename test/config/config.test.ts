@@ -79,6 +79,21 @@ describe('config', () => {
     expect(config.http.tokenInQuery).to.equal(true);
   });
 
+  it('ignores white space around the items of a list, and empty items', () => {
+    const config = loadConfig({
+      env: {
+        CONCLAVE_NODE_NAME: 'n1',
+        CONCLAVE_CLUSTER_INITIAL: ' n1=127.0.0.1:8300, n2=127.0.0.1:8301 ',
+        CONCLAVE_RAFT_INSECURE: '1',
+        CONCLAVE_HTTP_BLOCKED_PATHS: '/v1/snapshot, /v1/acl/bootstrap, ,',
+      },
+      flags: { 'http.allowedHosts': 'localhost, \tconclave.example.com\n' },
+    });
+    expect(config.http.blockedPaths).to.deep.equal(['/v1/snapshot', '/v1/acl/bootstrap']);
+    expect(config.http.allowedHosts).to.deep.equal(['localhost', 'conclave.example.com']);
+    expect(config.cluster.initial.map(({ name }) => name)).to.deep.equal(['n1', 'n2']);
+  });
+
   it('reads a secret from the file that a setting names', () => {
     const file = join(folder, 'secret');
     writeFileSync(file, 'a-secret-of-the-operator\n');
@@ -146,6 +161,16 @@ describe('config', () => {
         'an empty item of a list',
         { http: { blockedPaths: ['/v1', ''] } },
         /^http\.blockedPaths\.1: must NOT have fewer than 1 characters/,
+      ],
+      [
+        'a blocked path that no request could have',
+        { http: { blockedPaths: ['/v1/snapshot', ' /v1/acl/bootstrap'] } },
+        /^http\.blockedPaths: " \/v1\/acl\/bootstrap" is not a path/,
+      ],
+      [
+        'a blocked path without its first slash',
+        { http: { blockedPaths: ['v1/snapshot'] } },
+        /^http\.blockedPaths: "v1\/snapshot" is not a path: expected one such as \/v1\/snapshot$/,
       ],
       [
         'a number in a map',
@@ -250,6 +275,11 @@ describe('config', () => {
         'members to join with an invalid address',
         { cluster: { join: ['h:1', 'elsewhere'] } },
         /^cluster\.join: "elsewhere" is not an address: expected host:port/,
+      ],
+      [
+        'an address with white space',
+        { cluster: { join: ['h:1', ' g:1'] } },
+        /^cluster\.join: " g:1" is not an address/,
       ],
       [
         'an invalid advertised port',

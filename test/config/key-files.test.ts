@@ -1,12 +1,15 @@
 /** Errors in certificate and key files; a node keeps the old files if the new ones are invalid. */
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+
+import { spawnSync } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { connect } from 'node:tls';
 import { expect } from 'chai';
 import { loadConfig } from '../../src/config.js';
 import { checkKeyFiles } from '../../src/key-files.js';
-import { createLog } from '../../src/log.js';
+import { createLog, type Log } from '../../src/log.js';
 import { startServer } from '../../src/server.js';
 
 const fixture = (name: string): string => join('test/transport/fixtures', name);
@@ -16,7 +19,18 @@ describe('certificate and key files', function () {
   const dir = mkdtempSync(join(tmpdir(), 'conclave-key-files-'));
   after(() => rmSync(dir, { recursive: true, force: true }));
   const garbage = join(dir, 'garbage');
-  before(() => writeFileSync(garbage, 'garbage'));
+  const torn = join(dir, 'torn');
+  const glued = join(dir, 'glued');
+  const binary = join(dir, 'binary');
+  before(() => {
+    writeFileSync(garbage, 'garbage');
+    const [text, authority] = ['member.pem', 'authority.pem'].map((name) =>
+      readFileSync(fixture(name), 'utf8'),
+    ) as [string, string];
+    writeFileSync(torn, text + authority.slice(0, authority.length / 2));
+    writeFileSync(glued, text.trimEnd() + authority);
+    writeFileSync(binary, new X509Certificate(text).raw);
+  });
   const member = (change: object = {}) => ({
     cert: fixture('member.pem'),
     key: fixture('member.key'),
@@ -32,7 +46,11 @@ describe('certificate and key files', function () {
 
   it('that are valid cause no error', () => {
     const tls = { cert: fixture('client.pem'), key: fixture('client.key') };
-    expect(check({ tls: member() }, { tls })).to.deep.equal({ faults: [], warnings: [] });
+    expect(check({ tls: member() }, { tls })).to.deep.equal({
+      faults: [],
+      listFaults: [],
+      warnings: [],
+    });
   });
 
   const faulty: readonly [title: string, raft: object, fault: RegExp][] = [
@@ -40,6 +58,22 @@ describe('certificate and key files', function () {
     ['hold no certificate', { tls: member({ cert: garbage }) }, /^raft\.tls\.cert: cannot be used/],
     ['hold no key', { tls: member({ key: garbage }) }, /^raft\.tls\.key: cannot be used/],
     ['hold no authority', { tls: member({ ca: garbage }) }, /^raft\.tls\.ca: cannot be used/],
+    [
+      'hold a part of a chain',
+      { tls: member({ cert: torn }) },
+      /^raft\.tls\.cert: certificate 2 in .*torn cannot be used/,
+    ],
+    [
+      'hold a part of an authority',
+      { tls: member({ ca: torn }) },
+      /^raft\.tls\.ca: certificate 2 in .*torn cannot be used/,
+    ],
+    [
+      'were joined without a line break',
+      { tls: member({ ca: glued }) },
+      /^raft\.tls\.ca: certificate 1 in .*glued cannot be used/,
+    ],
+    ['are not PEM', { tls: member({ cert: binary }) }, /^raft\.tls: cannot be used \(.*PEM/],
     [
       'do not belong together',
       { tls: member({ key: fixture('client.key') }) },
@@ -59,19 +93,84 @@ describe('certificate and key files', function () {
       expect(faults[0]).to.match(fault);
     });
 
+  const listed = (...lists: string[]) => {
+    const crl = join(dir, 'listed.crl');
+    const texts = lists.map((name) => readFileSync(fixture(`revocation/${name}.crl`), 'utf8'));
+    writeFileSync(crl, texts.join(''));
+    return { cert: fixture('revocation/first.pem'), key: fixture('revocation/first.key'), crl };
+  };
+
+  it('that hold an outdated or foreign list of revoked certificates are reported', () => {
+    const faultsOf = (change: object) => {
+      const { faults, listFaults } = check({ tls: member(change) });
+      return [faults, listFaults];
+    };
+    expect(faultsOf(listed('none'))).to.deep.equal([[], []]);
+    expect(faultsOf(listed('outdated', 'none'))).to.deep.equal([[], []]);
+    const due = 'was to be renewed by 2020-02-01T12:34:56.000Z, so nobody could connect';
+    const what = 'raft.tls.crl: the list of revoked certificates';
+    expect(faultsOf(listed('outdated'))).to.deep.equal([[], [`${what} ${due}`]]);
+    expect(faultsOf({ crl: fixture('revocation/none.crl') })).to.deep.equal([
+      [],
+      [`${what} is not of the authority that issued the certificate in raft.tls.cert`],
+    ]);
+    const [[fault]] = faultsOf({ crl: garbage }) as [string[], string[]];
+    expect(fault).to.equal('raft.tls.crl: holds no list of revoked certificates');
+  });
+
+  it('with an outdated list of revoked certificates do not pass a check', () => {
+    const file = join(dir, 'node.json');
+    const results = ['outdated', 'none'].map((name) => {
+      const tls = { ...member(listed(name)), ca: fixture('revocation/authority.pem') };
+      writeFileSync(file, JSON.stringify({ raft: { tls } }));
+      const words = [resolve('dist/program/main.js'), 'config', 'check', '--config', file];
+      const { status, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8' });
+      return [status, stderr.slice(0, 24)];
+    });
+    expect(results).to.deep.equal([
+      [2, 'conclave: raft.tls.crl: '],
+      [0, ''],
+    ]);
+  });
+
+  it('with an outdated list of revoked certificates are taken at a start alone', async () => {
+    const file = join(dir, 'node.json');
+    const tls = { ...member(listed('outdated')), ca: fixture('revocation/authority.pem') };
+    writeFileSync(
+      file,
+      JSON.stringify({ dataDir: join(dir, 'listed'), http: { port: 0 }, raft: { port: 0, tls } }),
+    );
+    const events: string[] = [];
+    const ignore = () => {};
+    const warn: Log['warn'] = ({ event }) => events.push(event);
+    const log: Log = { debug: ignore, info: ignore, warn, error: ignore };
+    const server = await startServer(loadConfig({ file }), log, (error) => {
+      throw error;
+    });
+    try {
+      expect(events).to.include.members(['revocation_list_unusable', 'certificate_expires']);
+      expect(() => server.reloadTls()).to.throw(/^raft\.tls\.crl: .* was to be renewed by/);
+      listed('none');
+      server.reloadTls();
+    } finally {
+      await server.stop();
+    }
+  });
+
   it('that are invalid for members leave those of the API in use too', async () => {
     const own = { cert: join(dir, 'own.pem'), key: join(dir, 'own.key') };
     copyFileSync(fixture('member.pem'), own.cert);
     copyFileSync(fixture('member.key'), own.key);
-    const ca = join(dir, 'ca.pem');
+    const [ca, chain] = [join(dir, 'ca.pem'), join(dir, 'chain.pem')];
     copyFileSync(fixture('authority.pem'), ca);
+    copyFileSync(fixture('member.pem'), chain);
     const file = join(dir, 'node.json');
     writeFileSync(
       file,
       JSON.stringify({
         dataDir: join(dir, 'data'),
         http: { port: 0, tls: own },
-        raft: { port: 0, tls: member({ ca }) },
+        raft: { port: 0, tls: member({ cert: chain, ca }) },
       }),
     );
     const log = createLog({ level: 'silent', format: 'json' }, {});
@@ -86,6 +185,10 @@ describe('certificate and key files', function () {
       expect(() => server.reloadTls()).to.throw(/^raft\.tls\.ca: /);
       expect(await serialOf(server.url)).to.equal(before);
       copyFileSync(fixture('authority.pem'), ca);
+      copyFileSync(torn, chain);
+      expect(() => server.reloadTls()).to.throw(/^raft\.tls\.cert: certificate 2 in /);
+      expect(await serialOf(server.url)).to.equal(before);
+      copyFileSync(fixture('member.pem'), chain);
       server.reloadTls();
       expect(await serialOf(server.url)).not.to.equal(before);
     } finally {

@@ -8,6 +8,7 @@ import { type Front, startFront } from './harness.js';
 
 const routes: Route[] = [
   { path: '/v1/status/leader', GET: (request) => request.answerValue('leader') },
+  { path: '/v1/health/live', counts: 'probe', GET: (request) => request.answerValue('live') },
   {
     path: '/v1/query',
     GET: (request) =>
@@ -61,6 +62,18 @@ describe('http: the Host header', () => {
   it('may be anything if * is allowed', async () => {
     await open(['*']);
     expect((await withHost('anything.example')).status).to.equal(200);
+  });
+
+  it('may be anything for probes, which ask an address that nobody configured', async () => {
+    await open(['conclave.example']);
+    const probe = (path: string, headers: Record<string, string>) =>
+      front.ask(path, { headers: { host: '10.1.2.3:8500', ...headers } });
+    expect((await probe('/v1/health/live', {})).status).to.equal(200);
+    expect((await probe('/v1/health/live?pretty', {})).status).to.equal(200);
+    for (const path of ['/v1/health', '/v1/health/live/x', '/v1/status/leader?/v1/health/live'])
+      expect((await probe(path, {})).status, path).to.equal(403);
+    const page = { origin: 'http://evil.example' };
+    expect((await probe('/v1/health/live', page)).status).to.equal(403);
   });
 
   it('must occur only once, and a target in absolute form is checked too', async () => {

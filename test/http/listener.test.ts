@@ -382,12 +382,12 @@ describe('http: the listener', () => {
       const before = await look(front.listener.port);
       expect(before.reply).to.match(/^HTTP\/1\.1 200 OK/);
       use('renewed');
-      front.listener.reloadTls();
+      front.listener.prepareTls()();
       const after = await look(front.listener.port);
       expect(after.reply).to.match(/^HTTP\/1\.1 200 OK/);
       expect(after.serial).not.to.equal(before.serial);
       writeFileSync(tls.cert, 'no certificate');
-      expect(() => front.listener.reloadTls()).to.throw();
+      expect(() => front.listener.prepareTls()).to.throw();
       expect((await look(front.listener.port)).serial).to.equal(after.serial);
       await front.close();
     });

@@ -334,6 +334,13 @@ describe('wire security', function () {
       expect(a.messages.all).lengthOf(received);
     });
 
+    it('uses each list of revoked certificates that its file holds', async () => {
+      const crl = file('revocation/outdated.crl') + file('revocation/none.crl');
+      const a = await start('a', { ...issued('first'), crl });
+      const b = await start('b', issued('second'));
+      await talks(a, b);
+    });
+
     it('uses new certificates for later connections', async () => {
       const [a, b] = [await start('a', certified('forged')), await start('b', certified('member'))];
       introduce(a, b);
@@ -341,6 +348,13 @@ describe('wire security', function () {
       a.wire.reload(certified('renewed'));
       await Promise.all([a.reached.one(), b.reached.one()]);
       expect(() => a.wire.reload(keyed(KEY))).throw('mode');
+    });
+
+    it('keeps its certificates if new ones are unusable', async () => {
+      const [a, b] = [await start('a', certified('member')), await start('b', certified('member'))];
+      expect(() => a.wire.reload({ ...certified('renewed'), cert: 'none' })).throw();
+      introduce(a, b);
+      await Promise.all([a.reached.one(), b.reached.one()]);
     });
   });
 });
