@@ -19,5 +19,5 @@ echo "$sums" | while read -r sum name; do
   fi
 done
 mv "$new" "$archive"
-find "$folder" \( -name 'conclave-*.tgz' -o -name 'new.tgz.*.part' \) -mtime "+$days" -delete
+find "$folder" \( -name 'conclave-*.tgz' -o -name 'new.tgz.*.part' \) -mmin "+$((days * 1440))" -delete
 echo "$archive"

@@ -72,6 +72,14 @@ export class Lab {
     await Promise.all(cluster.nodes.map((node) => node.kill('SIGKILL')));
   }
 
+  /** Has a node of the main cluster not scraped until `over` is settled. */
+  async withoutTarget({ name }: LocalNode, over: Promise<void>): Promise<void> {
+    const others = this.#targets.filter((one) => one.cluster !== 'main' || one.name !== name);
+    this.#prometheus.scrape(others);
+    await over;
+    this.#prometheus.scrape(this.#targets);
+  }
+
   /** A node of the main cluster, from 1. */
   node(number: number): LocalNode {
     return this.#cluster!.nodes[number - 1]!;

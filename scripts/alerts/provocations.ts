@@ -34,6 +34,11 @@ export const PROVOCATIONS: readonly Provocation[] = [
     },
   },
   {
+    alerts: ['ConclaveMemberNotScraped'],
+    cause: 'n3 is no target any more',
+    run: (lab, over) => lab.withoutTarget(lab.node(3), over),
+  },
+  {
     alerts: ['ConclaveNoLeader', 'ConclaveServerErrors'],
     cause: 'n2 and n3 are killed, and n1 is read from',
     run: async (lab, over) => {

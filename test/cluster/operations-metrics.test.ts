@@ -28,9 +28,11 @@ interface Panel {
 }
 const DASHBOARD: {
   readonly panels: readonly Panel[];
+  readonly annotations: { readonly list: readonly { readonly expr: string }[] };
   readonly templating: { readonly list: readonly { name: string; definition?: string }[] };
 } = JSON.parse(readFileSync(join(DIR, 'dashboard.json'), 'utf8'));
 const SHOWN = DASHBOARD.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+const MARKED = DASHBOARD.annotations.list.map(({ expr }) => expr);
 
 /** Labels that Prometheus adds, by itself or by the scrape configuration of the docs. */
 const ADDED = ['cluster', 'instance', 'job'];
@@ -82,6 +84,10 @@ describe('the dashboard', () => {
     for (const { type, title, description } of DASHBOARD.panels)
       if (type !== 'row') expect(description, title).to.match(/\.$/);
     for (const expr of SHOWN) expect(expr).not.to.match(/rate\([^[]*\[(?!\$__rate_interval|1h)/);
+    // A counter changes at each restart, and between two windows that are as long as a step.
+    expect(MARKED).not.to.deep.equal([]);
+    for (const expr of MARKED)
+      expect(expr).not.to.match(/changes\(\w+_total|\[(?!\$__rate_interval)/);
     const variables = DASHBOARD.templating.list.map(({ name }) => name);
     expect(variables).to.deep.equal(['datasource', 'cluster', 'instance']);
   });
@@ -131,7 +137,8 @@ describe('the metrics of three nodes', function () {
       labels.set(name!, known);
     }
     const variables = DASHBOARD.templating.list.flatMap(({ definition }) => definition ?? []);
-    for (const expr of [...SHOWN, ...ALERTS.map((alert) => alert.expr), ...variables]) {
+    const alerts = ALERTS.map((alert) => alert.expr);
+    for (const expr of [...SHOWN, ...MARKED, ...alerts, ...variables]) {
       const names = expr.match(/\b(?:conclave|process|nodejs)_\w+|\bup\b/g)!;
       for (const name of names) expect(labels.has(name), `${name} in ${expr}`).to.equal(true);
       const known = [...ADDED, ...names.flatMap((name) => [...labels.get(name)!])];
