@@ -292,6 +292,7 @@ export interface ChainNode {
 export interface ChainTarget {
   readonly Service: string;
   readonly ServiceSubset?: string;
+  readonly Namespace: string;
   readonly Datacenter: string;
   readonly Peer?: string;
   readonly Subset: { readonly Filter?: string; readonly OnlyPassing?: boolean };

@@ -1,7 +1,12 @@
 import { expect } from 'chai';
 import { type Chain, graphOf } from '../../src/ui/chain/graph.js';
 
-const target = (Service: string) => ({ Service, Datacenter: 'dc1', Subset: {} });
+const target = (Service: string, Namespace = 'default') => ({
+  Service,
+  Namespace,
+  Datacenter: 'dc1',
+  Subset: {},
+});
 const CHAIN: Chain = {
   ServiceName: 'web',
   Namespace: 'default',
@@ -25,7 +30,8 @@ const CHAIN: Chain = {
       Name: 'web',
       Splits: [
         { Weight: 90, NextNode: 'resolver:v1.web.default.default.dc1' },
-        { Weight: 10, NextNode: 'resolver:web.default.default.dc2' },
+        { Weight: 5, NextNode: 'resolver:web.default.default.dc2' },
+        { Weight: 5, NextNode: 'resolver:web.team.default.dc1' },
       ],
     },
     'resolver:admin.default.default.dc1': {
@@ -47,11 +53,17 @@ const CHAIN: Chain = {
       Name: 'web.default.default.dc2',
       Resolver: { Default: false, Target: 'web.default.default.dc2' },
     },
+    'resolver:web.team.default.dc1': {
+      Type: 'resolver',
+      Name: 'web.team.default.dc1',
+      Resolver: { Default: true, Target: 'web.team.default.dc1' },
+    },
   },
   Targets: {
     'admin.default.default.dc1': target('admin'),
     'v1.web.default.default.dc1': target('web'),
     'web.default.default.dc2': target('web'),
+    'web.team.default.dc1': target('web', 'team'),
   },
 };
 
@@ -84,5 +96,12 @@ describe('ui: the picture of a chain', () => {
     expect(boxOf('resolver:v1.web.default.default.dc1').name).to.equal('v1.web');
     expect(boxOf('web.default.default.dc2').name).to.equal('web.default.default.dc2');
     expect(boxOf('web.default.default.dc2').service).to.equal('web');
+  });
+
+  it('knows the namespace of a step that is not in that of the chain', () => {
+    for (const id of ['resolver:web.team.default.dc1', 'web.team.default.dc1'])
+      expect(boxOf(id).namespace).to.equal('team');
+    for (const id of ['router:web', 'splitter:web', 'web.default.default.dc2'])
+      expect(boxOf(id).namespace).to.equal(undefined);
   });
 });

@@ -11,6 +11,8 @@ export interface Box {
   readonly name: string;
   /** The service whose entry the step comes from. */
   readonly service: string;
+  /** The namespace of that entry, if it is not the chain's own. */
+  readonly namespace: string | undefined;
   readonly column: number;
   readonly row: number;
 }
@@ -100,13 +102,15 @@ export function graphOf(chain: Chain): Graph {
 function namesOf(
   { Nodes, Targets, Namespace, Datacenter }: Chain,
   id: string,
-): Pick<Box, 'type' | 'name' | 'service'> {
+): Pick<Box, 'type' | 'name' | 'service' | 'namespace'> {
   const node = Nodes[id];
   const name = node?.Name ?? id;
+  const target = Targets[node?.Resolver?.Target ?? id];
   const here = `.${Namespace}.default.${Datacenter}`;
   return {
     type: node?.Type ?? 'target',
     name: name.endsWith(here) ? name.slice(0, -here.length) : name,
-    service: Targets[node?.Resolver?.Target ?? id]?.Service ?? name,
+    service: target?.Service ?? name,
+    namespace: target?.Namespace === Namespace ? undefined : target?.Namespace,
   };
 }

@@ -136,7 +136,9 @@ function StepView({
     <li>
       {label !== '' && <span>{label}: </span>}
       {TEXT.chain.types[box.type]}{' '}
-      <Link to={['config', KINDS[box.type], box.service]}>{box.name}</Link>
+      <Link to={['config', KINDS[box.type], box.service]} query={{ ns: box.namespace }}>
+        {box.name}
+      </Link>
       {next.length > 0 && (
         <ul>
           {next.map((edge) => (
