@@ -190,17 +190,20 @@ async function metricsOf({ api }: Call<object>): Promise<string> {
 
 function metricFindings(text: string, place: string): readonly Finding[] {
   const differs = (samplesIn(text, 'conclave_state_differing_total')[0]?.value ?? 0) > 0;
-  const ends = samplesIn(text, 'conclave_tls_not_after_timestamp_seconds');
   return [
     diskFinding(text, place),
     ...(differs ? [error('state', `${place}: a member's state differs from the others'`)] : []),
-    ...ends.map(({ labels, value }) => {
-      const use = /use="([^"]*)"/.exec(labels)?.[1] ?? 'TLS';
-      const what = use === 'raft_crl' ? 'list of revoked certificates' : `certificate for ${use}`;
-      return ending(`${place}: the ${what}`, new Date(value * 1000));
-    }),
+    ...endingFindings(text, place),
   ];
 }
+
+/** What the metrics of a node say about the end of its certificates and of its revocation lists. */
+export const endingFindings = (text: string, place: string, nowMs?: number): readonly Finding[] =>
+  samplesIn(text, 'conclave_tls_not_after_timestamp_seconds').map(({ labels, value }) => {
+    const use = /use="([^"]*)"/.exec(labels)?.[1] ?? 'TLS';
+    const what = use === 'raft_crl' ? 'list of revoked certificates' : `certificate for ${use}`;
+    return ending(`${place}: the ${what}`, new Date(value * 1000), nowMs);
+  });
 
 /** What the metrics of a node say about its disk. */
 export function diskFinding(text: string, place: string): Finding {
@@ -282,7 +285,8 @@ export function ending(what: string, end: Date, nowMs = Date.now()): Finding {
   const days = Math.floor((end.getTime() - nowMs) / DAY_MS);
   const day = end.toISOString().slice(0, 10);
   if (days < 0) return error('certificate', `${what} expired on ${day}`);
-  const text = `${what} expires on ${day}, in ${counted(days, 'day')}`;
+  const left = days === 0 ? 'less than a day' : counted(days, 'day');
+  const text = `${what} expires on ${day}, in ${left}`;
   return days < CERTIFICATE_DAYS ? warning('certificate', text) : ok('certificate', text);
 }
 

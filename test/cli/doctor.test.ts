@@ -5,6 +5,7 @@ import {
   clusterFindings,
   diskFinding,
   ending,
+  endingFindings,
   samplesIn,
 } from '../../src/cli/doctor.js';
 import { sizeText } from '../../src/cli/progress.js';
@@ -73,6 +74,16 @@ describe('what the doctor finds', () => {
     expect(found('2027-03-01T12:00:00Z')).to.equal('ok a:1 expires on 2027-03-01, in 365 days');
     expect(found('2026-03-02T13:00:00Z')).to.equal('warning a:1 expires on 2026-03-02, in 1 day');
     expect(found('2026-03-01T11:59:59Z')).to.equal('error a:1 expired on 2026-03-01');
+  });
+
+  it('names the certificates and the revocation list of the metrics', () => {
+    const name = 'conclave_tls_not_after_timestamp_seconds';
+    const metrics = `${name}{use="raft"} 1000000\n${name}{use="raft_crl"} 90000\n`;
+    const found = endingFindings(metrics, 'a:1', 86_400_000);
+    expect(found.map(({ Result, Text }) => `${Result} ${Text}`)).to.deep.equal([
+      'warning a:1: the certificate for raft expires on 1970-01-12, in 10 days',
+      'warning a:1: the list of revoked certificates expires on 1970-01-02, in less than a day',
+    ]);
   });
 
   it('reads samples with labels and without', () => {
