@@ -3,10 +3,13 @@
  * under `test/`. The last line is `N passed, N failed`. Arguments are path prefixes below `test/`:
  * `npm test -- raft simulation`. The properties use the same examples in every run; `--seed N`
  * chooses others. The suites in `test/browser/` run where there is a Chromium; with `--browser`
- * they must. Two processes share the files; `--jobs N` chooses another number.
+ * they must. Two processes share the files; `--jobs N` chooses another number. Temporary files go
+ * to one folder, which a green run removes.
  */
 import { spawnSync } from 'node:child_process';
-import { resolve } from 'node:path';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import Mocha from 'mocha';
 import { findChromium } from './chromium.js';
@@ -34,6 +37,9 @@ if (wanted.length === 0) {
   step('tidy', process.execPath, ['dist/scripts/tidy.js']);
   step('lint', process.execPath, ['node_modules/@biomejs/biome/bin/biome', 'ci', '.']);
 }
+
+const temporary = mkdtempSync(join(tmpdir(), 'conclave-test-'));
+process.env['TMPDIR'] = temporary;
 
 const mocha = new Mocha({
   reporter: 'spec',
@@ -65,6 +71,9 @@ for (const file of files) if (file !== LONGEST) mocha.addFile(file);
 mocha.parallelMode(true);
 const runner = mocha.run((failures) => {
   const passed = runner.stats?.passes ?? 0;
+  const isGreen = failures === 0 && passed > 0;
+  if (isGreen) rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });
+  else console.log(`temporary files are in ${temporary}`);
   console.log(`${passed} passed, ${failures} failed`);
-  process.exit(failures > 0 || passed === 0 ? 1 : 0);
+  process.exit(isGreen ? 0 : 1);
 });
