@@ -17,16 +17,8 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { prepare, RAFT_OFFSET } from '../../cluster/dev-folder.js';
 import { type ClusterFile, planCluster } from '../../cluster/local.js';
-import { freePorts } from '../../cluster/ports.js';
+import { freePortsInARow } from '../../cluster/ports.js';
 import { until } from './operator.js';
-
-/** Returns the first of `count` free ports in a row. */
-async function firstOfFree(count: number): Promise<number> {
-  for (;;) {
-    const ports = await freePorts(count);
-    if (ports.at(-1)! - ports[0]! === count - 1) return ports[0]!;
-  }
-}
 
 const START = fileURLToPath(new URL('../../cluster/start.js', import.meta.url));
 
@@ -99,7 +91,7 @@ describe('npm start', function () {
   }
 
   it('prints lines that can be pasted in one piece, again and again', async () => {
-    const port = await firstOfFree(RAFT_OFFSET + 3);
+    const port = await freePortsInARow(RAFT_OFFSET + 3);
     running = start('--port', String(port));
     await running.prints('leader n');
     const lines = linesOf(running.out);
@@ -207,7 +199,7 @@ describe('npm start', function () {
   it('starts over without the files of anybody else', async () => {
     const own = join(dir, 'own');
     const commandWith = (options: string): string => options;
-    const port = await firstOfFree(RAFT_OFFSET + 3);
+    const port = await freePortsInARow(RAFT_OFFSET + 3);
     const options = { dir: own, nodesDefault: 3, commandWith, port };
     await prepare(options);
     const made = readdirSync(own);

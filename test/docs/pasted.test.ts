@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
+import { freePortsInARow } from '../../cluster/ports.js';
 import { type Block, blocksOf, indentedBlocksOf, isAsPrinted } from './blocks.js';
 import { Terminal } from './terminal.js';
 
@@ -31,29 +31,17 @@ class Ports {
     return this.#prefix * 10 + 1;
   }
   toFree(text: string): string {
-    return text.replaceAll('850', `${this.#prefix}`).replaceAll('860', `${this.#prefix + 10}`);
+    return text.replaceAll(/8([56])0/g, (_, kind) => `${this.#prefix + (kind === '5' ? 0 : 10)}`);
   }
   toNamed(text: string): string {
     return text.replaceAll(`:${this.#prefix}`, ':850').replaceAll(`:${this.#prefix + 10}`, ':860');
   }
 }
 
-/** Returns free ports below the ephemeral ones, since nodes are stopped and started again. */
-async function freePorts(): Promise<Ports> {
-  for (;;) {
-    const prefix = 1100 + Math.floor(Math.random() * 2000);
-    const wanted = [1, 2, 3, 4, 5].flatMap((n) => [prefix * 10 + n, prefix * 10 + 100 + n]);
-    const free = await Promise.all(wanted.map(isFree));
-    if (!free.includes(false)) return new Ports(prefix);
-  }
-}
-
-function isFree(port: number): Promise<boolean> {
-  const server = createServer();
-  return new Promise((done) => {
-    server.once('error', () => done(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => done(true)));
-  });
+/** Returns ports that no other suite takes while nodes are stopped and started again. */
+async function ownPorts(): Promise<Ports> {
+  const first = await freePortsInARow(120);
+  return new Ports(Math.ceil(first / 10));
 }
 
 describe('the shell blocks of the documents, pasted into a fresh folder', function () {
@@ -62,7 +50,7 @@ describe('the shell blocks of the documents, pasted into a fresh folder', functi
   const ends: (() => Promise<unknown>)[] = [];
   let ports: Ports;
   before(async () => {
-    ports = await freePorts();
+    ports = await ownPorts();
   });
   afterEach(async () => {
     for (const end of ends.splice(0).reverse()) await end();
@@ -124,10 +112,11 @@ describe('the shell blocks of the documents, pasted into a fresh folder', functi
         continue;
       }
       const pasted = await shell.paste(ports.toFree(text));
-      const where = `${path}:${line}\n${text}\n--- printed:\n${pasted.output}`;
-      expect(pasted.failed.length > 0, `${pasted.failed.join('; ')} failed, ${where}`).to.equal(
-        fails,
-      );
+      const hasFailed = pasted.failed.length > 0;
+      const logs =
+        hasFailed && !fails ? (await shell.paste('tail -n 20 *.log 2>/dev/null')).output : '';
+      const where = `${path}:${line}\n${text}\n--- printed:\n${pasted.output}\n${logs}`;
+      expect(hasFailed, `${pasted.failed.join('; ')} failed, ${where}`).to.equal(fails);
       if (output !== undefined)
         expect(
           isAsPrinted(ports.toNamed(pasted.output), output),
