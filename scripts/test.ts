@@ -38,6 +38,9 @@ if (wanted.length === 0) {
   step('lint', process.execPath, ['node_modules/@biomejs/biome/bin/biome', 'ci', '.']);
 }
 
+// A shell that has read data/env names a cluster and its token, and commands would use them.
+for (const name of Object.keys(process.env))
+  if (/^(?:CONCLAVE|CONSUL)_/.test(name)) delete process.env[name];
 const temporary = mkdtempSync(join(tmpdir(), 'conclave-test-'));
 process.env['TMPDIR'] = temporary;
 
