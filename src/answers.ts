@@ -320,6 +320,8 @@ export interface Server {
   readonly LastTerm: number;
   readonly LastIndex: number;
   readonly Healthy: boolean;
+  /** `problem`: why the server is not healthy although it answers. */
+  readonly Meta: Readonly<Record<string, string>>;
   readonly Status: 'leader' | 'voter' | 'non-voter';
 }
 
@@ -336,6 +338,6 @@ export interface Autopilot {
 export interface Level {
   readonly Level: number;
   readonly Supported: number;
-  readonly Members: readonly { readonly ID: string; readonly Supported: number }[];
+  readonly Members: readonly { readonly ID: string; readonly Supported: number | null }[];
   readonly Waiting: readonly string[];
 }

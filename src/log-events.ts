@@ -23,6 +23,9 @@ export const LOG_EVENTS = {
 
   // The cluster.
   role_changed: 'this node now leads, follows or campaigns; alert if this happens often',
+  no_leader:
+    'no leader is known for five seconds, and again each minute; names the unreachable members',
+  leader_known: 'there is a leader again, after `no_leader`',
   members_changed: 'a member was added or removed, or became a voter',
   level_changed: 'all members support a new level, and it is in force',
   joined: 'this node was admitted to a cluster',

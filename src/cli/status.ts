@@ -5,7 +5,7 @@ import { type Call, type Cli, oneNode } from './cli.js';
 import { type Autopilot, type ClusterView, clusterOf, type Server, serversOf } from './cluster.js';
 import { Fault } from './fault.js';
 import type { Column, Shape } from './output.js';
-import type { Field } from './table.js';
+import type { Cell, Field } from './table.js';
 import { counted } from './text.js';
 
 /** The pause before a node is asked again whether it is well, in milliseconds. */
@@ -13,7 +13,7 @@ const AGAIN_MS = 200;
 
 /** A member with its level. */
 interface Member extends Server {
-  readonly Level: number | undefined;
+  readonly Level: number | null | undefined;
 }
 
 /** Adds the commands. */
@@ -21,7 +21,10 @@ export function addStatus(program: Command, cli: Cli): void {
   program
     .command('status')
     .description('show the leader, the members, their health, indexes and level')
-    .addHelpText('after', '\nWithout a leader, it shows what the contacted node knows.')
+    .addHelpText(
+      'after',
+      '\nWithout a leader, it shows what the contacted node knows, and exits with 1.',
+    )
     .action(cli.action(showStatus));
   program
     .command('members')
@@ -64,7 +67,8 @@ const shapeOf = ({ isStale }: ClusterView, withId = true): Shape<Member> => ({
       head: 'ROLE',
       cell: ({ Status }) => (Status === 'leader' ? { text: Status, paint: 'bold' } : Status),
     },
-    // Only the leader knows who answers and how far they are.
+    { head: 'HEALTH', cell: (server) => healthOf(server, isStale) },
+    // Only the leader knows how far they are.
     ...(isStale ? [] : LEADERS_COLUMNS),
     ...(withId ? [ID_COLUMN] : []),
   ],
@@ -78,15 +82,19 @@ const shapeOf = ({ isStale }: ClusterView, withId = true): Shape<Member> => ({
 
 const ID_COLUMN: Column<Member> = { head: 'ID', cell: ({ ID }) => ({ text: ID, paint: 'dim' }) };
 const LEADERS_COLUMNS: readonly Column<Member>[] = [
-  {
-    head: 'HEALTH',
-    cell: ({ Healthy, NodeStatus }) =>
-      Healthy ? { text: 'healthy', paint: 'green' } : { text: NodeStatus, paint: 'red' },
-  },
   { head: 'CONTACT', cell: ({ LastContact }) => LastContact },
   { head: 'INDEX', cell: ({ LastIndex }) => String(LastIndex) },
-  { head: 'LEVEL', cell: ({ Level }) => String(Level ?? '') },
+  { head: 'LEVEL', cell: ({ Level }) => String(Level ?? 'unknown') },
 ];
+
+/** The health of a member; without a leader, whether the contacted node is connected to it. */
+function healthOf({ Healthy, Meta, NodeStatus }: Member, isStale: boolean): Cell {
+  const { problem } = Meta;
+  if (problem !== undefined) return { text: problem, paint: 'red' };
+  if (!isStale && Healthy) return { text: 'healthy', paint: 'green' };
+  if (isStale && NodeStatus === 'alive') return 'connected';
+  return { text: isStale ? 'not connected' : NodeStatus, paint: 'red' };
+}
 
 const nameOfSelf = ({ self }: ClusterView): string => self.Config.NodeName;
 
@@ -97,6 +105,7 @@ function noteStale({ print }: Call<object>, view: ClusterView): void {
 async function showStatus(call: Call<object>): Promise<void> {
   const { print } = call;
   const view = await clusterOf(call);
+  if (view.autopilot.Leader === '') call.fails();
   if (print.format === 'json' || print.format === 'yaml') {
     const { self, autopilot, level, isStale } = view;
     return print.value({ Stale: isStale, Self: self, Autopilot: autopilot, Level: level });

@@ -78,6 +78,7 @@ export function measuredWire(wire: WirePort, { clock, measures, appends }: Measu
         done(ok);
       });
     },
+    ...(wire.reachable && { reachable: () => wire.reachable?.() ?? [] }),
     setMembers: (members) => wire.setMembers(members),
   };
 }

@@ -11,6 +11,7 @@ import { ApiError, type Refusal, reject } from '../errors.js';
 import { createRaft } from '../raft/raft.js';
 import type { NodeId, RoleChange } from '../raft/types.js';
 import { newestConfiguration } from '../replica/log/applied-log.js';
+import type { Problems } from '../replica/members/health.js';
 import { CHANGE_MS } from '../replica/members/join.js';
 import type { ClockPort } from '../replica/ports.js';
 import { Replica } from '../replica/replica.js';
@@ -209,7 +210,7 @@ class Node implements RunningNode {
     this.#opened.machine.onReset(listener);
   }
 
-  status(): NodeStatus {
+  status(problems: Problems = new Map()): NodeStatus {
     return statusOf(
       {
         raft: this.replica.loop.status(),
@@ -217,17 +218,14 @@ class Node implements RunningNode {
         name: this.name,
         address: this.#address,
         leaderSilenceMs: this.replica.loop.leaderSilenceMs,
-        fault: this.#fault,
+        fault: this.replica.availability.problem,
+        problems,
+        reachable: this.#wire.reachable(),
         nowMs: this.#clock.now(),
         contactMsMax: this.#timing.electionMs * 2,
       },
       this.#stability,
     );
-  }
-
-  get #fault(): string | undefined {
-    const { fault, hang } = this.replica.availability;
-    return fault ?? hang ?? (this.#disk.full ? 'its disk is at its reserve' : undefined);
   }
 
   contact(): { knownLeader: boolean; lastContactMs: number } {
@@ -240,7 +238,6 @@ class Node implements RunningNode {
   }
 
   async leaderStatus(timeoutMs: number): Promise<NodeStatus> {
-    if (this.replica.loop.role.role === 'leader') return this.status();
     return (await askLeader(this.replica.rpc, 'status', timeoutMs)) as NodeStatus;
   }
 
@@ -326,7 +323,7 @@ class Node implements RunningNode {
       onDiffers: (why) => store.commit([[DIVERGED_KEY, why]]),
       onRole: (change) => this.#roleChanged(change),
       erase: (done) => log.erase(() => store.erase(done)),
-      statusText: () => JSON.stringify(this.status()),
+      statusText: (problems) => JSON.stringify(this.status(problems)),
       decisionText: this.#options.decisionText,
     });
   }

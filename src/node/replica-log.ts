@@ -2,12 +2,16 @@
 import type { Trace } from '../raft/decisions.js';
 import type { Configuration, RoleChange } from '../raft/types.js';
 import { decisionText } from '../replica/decision-text.js';
+import type { Leaderless } from '../replica/leader-watch.js';
 import type { ReplicaParts } from '../replica/options.js';
 import type { NodeOptions } from './options.js';
 
 /** The callbacks of a replica that only feed the log. */
 type Reports = Required<
-  Pick<ReplicaParts, 'onFault' | 'onHang' | 'onUndecided' | 'onWhole' | 'onMembers' | 'onJoining'>
+  Pick<
+    ReplicaParts,
+    'onFault' | 'onHang' | 'onUndecided' | 'onWhole' | 'onMembers' | 'onJoining' | 'onLeaderless'
+  >
 >;
 
 /** Returns the callbacks of a replica that write to the log and do nothing else. */
@@ -25,7 +29,22 @@ export function loggedReports(log: NodeOptions['log']): Reports {
     onWhole: () => log('info', 'this node has all its entries again, and votes', 'log_whole'),
     onMembers: (what) => log('info', what, 'members_changed'),
     onJoining: log,
+    onLeaderless: (leaderless) => logLeaderless(log, leaderless),
   };
+}
+
+function logLeaderless(log: NodeOptions['log'], { ms, unreachable, isOver }: Leaderless): void {
+  if (isOver) {
+    log('info', `there is a leader again, after ${Math.round(ms / 1000)} s`, 'leader_known');
+    return;
+  }
+  const since = new Date(Date.now() - ms).toISOString().slice(0, 19);
+  const who =
+    unreachable.length === 0
+      ? 'all members are connected: their logs say why none is elected'
+      : `not connected to ${unreachable.join(', ')}`;
+  const what = `there has been no leader since ${since}Z: writes and default reads are refused`;
+  log('error', `${what}; ${who}`, 'no_leader');
 }
 
 /** Returns the line about a change of role, with the leader's name if the leader is a member. */

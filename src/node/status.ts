@@ -1,5 +1,6 @@
 /** The status of a node and its peers for the operator endpoints. */
 import type { NodeId, RaftStatus } from '../raft/types.js';
+import type { Problems } from '../replica/members/health.js';
 import type { NodeStatus, PeerStatus } from './types.js';
 
 /** What the status of a node is computed from. */
@@ -12,6 +13,10 @@ export interface StatusFacts {
   readonly leaderSilenceMs: number;
   /** Why this node does not serve; undefined if it does. */
   readonly fault: string | undefined;
+  /** The members to which this node is connected. */
+  readonly reachable: readonly NodeId[];
+  /** What is wrong with other members, as they said. */
+  readonly problems: Problems;
   /** The present time on the monotonic clock of `progress[].lastContact`. */
   readonly nowMs: number;
   /** Milliseconds without contact after which a peer is not healthy. */
@@ -66,22 +71,31 @@ export function statusOf(facts: StatusFacts, stability: Stability): NodeStatus {
   };
 }
 
-/** Returns what only the leader knows about a member; nothing on another node. */
+/**
+ * Returns what the leader knows about a member; on another node, whether it is connected to the
+ * member, and what is wrong with itself.
+ */
 function contactOf(
   id: NodeId,
-  { raft, nowMs, contactMsMax }: StatusFacts,
+  { raft, fault, reachable, problems, nowMs, contactMsMax }: StatusFacts,
   stability: Stability,
 ): Partial<PeerStatus> {
-  if (raft.role !== 'leader') return {};
-  const progress = raft.progress.find((each) => each.id === id);
   const isSelf = id === raft.id;
+  const problem = isSelf ? fault : problems.get(id);
+  const told = problem === undefined ? {} : { problem };
+  if (raft.role !== 'leader') return { alive: isSelf || reachable.includes(id), ...told };
+  const progress = raft.progress.find((each) => each.id === id);
   const lastContactMs = isSelf ? 0 : nowMs - (progress?.lastContact ?? Number.NEGATIVE_INFINITY);
-  const healthy = lastContactMs <= contactMsMax;
+  // One that has not answered this leader yet may have been dead for long.
+  const alive = isSelf || (progress?.hasAnswered === true && lastContactMs <= contactMsMax);
+  const healthy = alive && problem === undefined;
   return {
     matchIndex: isSelf ? raft.lastIndex : (progress?.match ?? 0),
     ...(Number.isFinite(lastContactMs) && { lastContactMs: Math.round(lastContactMs) }),
     lastTerm: raft.lastTerm,
+    alive,
     healthy,
+    ...told,
     stableSinceMs: stability.note(id, healthy),
   };
 }

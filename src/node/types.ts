@@ -19,12 +19,20 @@ export interface PeerStatus {
   readonly address: string;
   readonly voter: boolean;
   readonly leader: boolean;
+  /** Whether it has answered this leader lately; on another node, whether it is connected to it. */
+  readonly alive?: boolean;
+  /** What it says is wrong with it, such as a disk at its reserve; absent if nothing is. */
+  readonly problem?: string;
   /** Last index at which its log is known to match. This and the rest: only on the leader. */
   readonly matchIndex?: number;
-  /** Milliseconds since its last answer. Absent if it never answered. */
+  /**
+   * Milliseconds since its last answer to this leader, or since the leader was elected. Absent if
+   * the leader does not replicate to it.
+   */
   readonly lastContactMs?: number;
   /** Term of the leader's last entry. */
   readonly lastTerm?: number;
+  /** Whether it is alive and has no problem. */
   readonly healthy?: boolean;
   /** Since when its health has not changed, in Unix milliseconds. */
   readonly stableSinceMs?: number;
@@ -109,6 +117,6 @@ export interface ClusterNode {
    * if that member does not know it or does not answer within `timeoutMs`.
    */
   decision(member: string, id: string, timeoutMs: number): Promise<string | undefined>;
-  /** Asks every member for its level. One that does not answer in time counts as level 1. */
+  /** Asks every member for its level. That of one that does not answer in time is undefined. */
   levels(): Promise<LevelStatus>;
 }

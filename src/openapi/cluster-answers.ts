@@ -11,7 +11,7 @@ import {
   utcTime,
   whole64,
 } from '../languages/fields.js';
-import { listOf, mapOf, oneOf, shape } from './shapes.js';
+import { listOf, mapOf, oneOf, orNone, shape } from './shapes.js';
 
 const number = fraction((value) => value);
 const labelsOf = mapOf(text());
@@ -123,7 +123,7 @@ export const LEVEL: Type<Level> = shape({
       shape({
         ID: keep('The ID of the member.', text()),
         Name: keep('The name of the member.', text()),
-        Supported: keep('The level that it supports.', whole64),
+        Supported: keep('The level that it supports; null if it did not answer.', orNone(whole64)),
       }),
     ),
   ),
@@ -208,7 +208,7 @@ export const AUTOPILOT_STATE: Type<Autopilot> = shape({
         NodeStatus: aliveOrFailed,
         Status: keep('Its role.', oneOf('leader', 'voter', 'non-voter')),
         NodeType: keep('Its type.', oneOf('voter', 'read-replica')),
-        Meta: keep('Always empty.', labelsOf),
+        Meta: keep('`problem`: why the server is not healthy although it answers.', labelsOf),
       }),
     ),
   ),

@@ -70,8 +70,10 @@ export class Progress {
   silentUntil = Number.NEGATIVE_INFINITY;
   /** The leader's tick at the last response, or when tracking began; for check-quorum. */
   contactTick: number;
-  /** The `now` of the last response. */
+  /** The `now` of the last response, or of the beginning. */
   lastContact: number;
+  /** Whether it has ever answered this leader. */
+  hasAnswered = false;
   /**
    * Whether it has answered and is not known to be unreachable: only then worth a snapshot or
    * transfer.

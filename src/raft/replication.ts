@@ -19,6 +19,7 @@ export function onAppendResponse(raft: Raft, message: MessageOf<'appendResponse'
   if (message.success && message.index > raft.log.last) return;
   peer.contactTick = leader.ticks;
   peer.lastContact = raft.now;
+  peer.hasAnswered = true;
   peer.responsive = true;
   if (message.success) advance(raft, leader, peer, message.index);
   else backtrack(raft, peer, message);

@@ -207,6 +207,7 @@ export function statusOf(raft: Raft): RaftStatus {
       next: peer.next,
       state: peer.state,
       lastContact: peer.lastContact,
+      hasAnswered: peer.hasAnswered,
     })),
   };
 }

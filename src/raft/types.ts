@@ -313,13 +313,17 @@ export interface RaftStatus {
   readonly lastTerm: Term;
   readonly configuration: Configuration;
   readonly configurationIndex: Index;
-  /** Only on a leader. `lastContact`: the `now` of the last response. */
+  /**
+   * Only on a leader. `lastContact`: the `now` of the last response, or of the beginning of this
+   * leader's term while there is none (`hasAnswered` is false).
+   */
   readonly progress: readonly {
     readonly id: NodeId;
     readonly match: Index;
     readonly next: Index;
     readonly state: 'probe' | 'replicate' | 'snapshot';
     readonly lastContact: number;
+    readonly hasAnswered: boolean;
   }[];
 }
 

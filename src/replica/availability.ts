@@ -7,6 +7,8 @@ export interface AvailabilityParts {
   readonly isRemoved: () => boolean;
   /** Which disk hangs, in words; undefined while both make progress. */
   readonly hang: () => string | undefined;
+  /** False while the disk of this server is at its reserve. */
+  readonly hasRoom: () => boolean;
   /**
    * Ends what clients wait for and hands leadership over; called when this server stops serving.
    */
@@ -43,6 +45,12 @@ export class Availability {
   /** Why another member should lead although this one serves. */
   get hang(): string | undefined {
     return this.#parts.hang();
+  }
+
+  /** Why this server needs attention, although it may serve; undefined while it is healthy. */
+  get problem(): string | undefined {
+    if (this.isUnfit) return this.fault ?? this.hang;
+    return this.#parts.hasRoom() ? undefined : 'its disk is at its reserve';
   }
 
   /** Whether another member should lead. */

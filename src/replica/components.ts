@@ -6,6 +6,7 @@ import type { NodeId, SnapshotMeta } from '../raft/types.js';
 import { LEVELS } from '../state/levels.js';
 import { Availability } from './availability.js';
 import { Deadlines } from './deadlines.js';
+import { LeaderWatch } from './leader-watch.js';
 import { AppliedLog } from './log/applied-log.js';
 import { Compaction } from './log/compaction.js';
 import { Erasure } from './log/erasure.js';
@@ -13,6 +14,7 @@ import { VotingSuspension } from './log/voting-suspension.js';
 import { type LoopEvents, RaftLoop } from './loop.js';
 import { Admission } from './members/admission.js';
 import { Handover } from './members/handover.js';
+import { Health } from './members/health.js';
 import { Join } from './members/join.js';
 import { KnownServers } from './members/known-servers.js';
 import { Levels } from './members/levels.js';
@@ -62,6 +64,8 @@ export class Components {
   readonly erasure: Erasure | undefined;
   readonly peers: Peers;
   readonly levels: Levels;
+  readonly health: Health;
+  readonly leaderWatch: LeaderWatch;
   readonly membership: Membership;
   readonly admission: Admission;
   readonly handover: Handover;
@@ -91,6 +95,13 @@ export class Components {
     this.erasure = erase && new Erasure({ ...parts, erase, compaction: this.compaction });
     this.peers = this.#createPeers();
     this.levels = this.#createLevels();
+    this.health = new Health({ ...parts, loop, rpc });
+    this.leaderWatch = new LeaderWatch({
+      id: parts.id,
+      wire: parts.wire,
+      loop,
+      onLeaderless: (leaderless) => parts.onLeaderless?.(leaderless),
+    });
     this.handover = this.#createHandover();
     this.leaderWrites = this.#createLeaderWrites();
     this.clientWrites = this.#createClientWrites();
@@ -116,6 +127,7 @@ export class Components {
         availability: this.availability,
         membership: this.membership,
         levels: this.levels,
+        health: this.health,
         comparison: this.comparison,
         admission: this.admission,
         peers: this.peers,
@@ -130,6 +142,7 @@ export class Components {
     return new Availability({
       isRemoved: () => this.peers.isRemoved,
       hang: () => this.loop.disks.hang,
+      hasRoom: () => this.#parts.hasRoom?.() ?? true,
       stopServing: () => this.watches.wakeAll(),
       stepDown: () => this.handover.stepDown(),
       onFault: (why) => this.#parts.onFault?.(why),

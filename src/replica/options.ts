@@ -6,7 +6,9 @@ import type { Trace } from '../raft/decisions.js';
 import type { NodeId, RaftCore, RoleChange } from '../raft/types.js';
 import type { LevelTable } from '../state/levels.js';
 import type { Command, View } from '../state/types.js';
+import type { Leaderless } from './leader-watch.js';
 import type { CompactionLimits } from './log/applied-log.js';
+import type { Problems } from './members/health.js';
 import type { IdentityPort } from './members/identity.js';
 import type { Joiner } from './members/join.js';
 import type { ClockPort, LogPort, MachinePort, WirePort } from './ports.js';
@@ -89,6 +91,8 @@ export interface ReplicaParts {
    * again.
    */
   readonly onHang?: (why: string | undefined) => void;
+  /** See LeaderWatch. */
+  readonly onLeaderless?: (leaderless: Leaderless) => void;
   /** The entries that the disk had lost are back. */
   readonly onWhole?: () => void;
   /** See LoopParts. */
@@ -97,8 +101,8 @@ export interface ReplicaParts {
   readonly measure?: ((ms: number) => void) | undefined;
   /** See ErasureParts. Absent: nothing is erased. */
   readonly erase?: (done: () => void) => void;
-  /** NodeStatus of this server as JSON, for members that ask their leader. */
-  readonly statusText?: () => string;
+  /** NodeStatus of this leader as JSON, with what is wrong with other members. */
+  readonly statusText?: (problems: Problems) => string;
   /** A decision of this server as JSON, for members that are asked for it. */
   readonly decisionText?: ((id: string) => string | undefined) | undefined;
 }

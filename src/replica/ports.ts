@@ -73,6 +73,8 @@ export interface WirePort {
   ): void;
   /** Sends the state as of `message.meta` in chunks, at a lower priority than messages. */
   sendSnapshot(to: NodeId, message: Message, done: (ok: boolean) => void): void;
+  /** The members to which this server is connected. Absent: it is not known. */
+  reachable?(): readonly NodeId[];
   /** Sets the members to connect to, and their addresses. */
   setMembers(members: readonly { readonly id: NodeId; readonly address: string }[]): void;
 }

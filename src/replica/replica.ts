@@ -185,8 +185,15 @@ export class Replica {
   }
 
   #tick(now: number): void {
-    const { membership, leaderWrites, handover, votingSuspension, erasure, compaction } =
-      this.#components;
+    const {
+      membership,
+      leaderWrites,
+      handover,
+      votingSuspension,
+      erasure,
+      compaction,
+      leaderWatch,
+    } = this.#components;
     membership.tick(now);
     this.levels.tick(now);
     this.#ticks += 1;
@@ -195,6 +202,7 @@ export class Replica {
     if (compareTicks > 0 && this.#ticks % compareTicks === 0 && role === 'leader')
       this.comparison?.compare(term);
     this.availability.tick();
+    leaderWatch.tick(now);
     leaderWrites.tick();
     handover.tick(this.availability.isUnfit, leaderWrites.isLate);
     this.clientWrites.tick(now);

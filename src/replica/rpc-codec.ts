@@ -107,7 +107,12 @@ export function encodeResponse(response: RpcResponse): Uint8Array {
     case 'index':
       return packr.pack(['index', response.index]);
     case 'level':
-      return packr.pack(['level', response.level, response.applied ?? null]);
+      return packr.pack([
+        'level',
+        response.level,
+        response.applied ?? null,
+        response.problem ?? null,
+      ]);
     case 'sums':
       return packr.pack(['sums', response.index, Object.entries(response.sums)]);
     case 'joined':
@@ -141,7 +146,13 @@ export function decodeResponse(bytes: Uint8Array): RpcResponse | undefined {
     case 'index':
       return isCount(a) ? { type, index: a } : undefined;
     case 'level':
-      return isCount(a) ? { type, level: a, ...(isCount(b) && { applied: b }) } : undefined;
+      if (!isCount(a)) return undefined;
+      return {
+        type,
+        level: a,
+        ...(isCount(b) && { applied: b }),
+        ...(isText(c) && { problem: c }),
+      };
     case 'sums':
       if (!isCount(a) || !Array.isArray(b) || !b.every(isPair)) return undefined;
       return { type, index: a, sums: Object.fromEntries(b) };

@@ -4,12 +4,13 @@ import type { Availability } from './availability.js';
 import type { Compaction } from './log/compaction.js';
 import type { RaftLoop } from './loop.js';
 import type { Admission } from './members/admission.js';
+import type { Health } from './members/health.js';
 import type { Levels } from './members/levels.js';
 import type { Membership } from './members/membership.js';
 import type { Peers } from './members/peers.js';
 import type { ReplicaParts } from './options.js';
 import { READ_MODE } from './reads/read-index.js';
-import type { RpcHandlers } from './rpc.js';
+import type { RpcHandlers, RpcResponse } from './rpc.js';
 import type { StateComparison } from './state/comparison.js';
 import type { Divergence } from './state/divergence.js';
 import type { LeaderWrites } from './writes/leader-writes.js';
@@ -27,6 +28,7 @@ export interface RpcHandlerParts
   readonly membership: Membership;
   readonly peers: Peers;
   readonly levels: Levels;
+  readonly health: Health;
   readonly compaction: Compaction;
   readonly comparison: StateComparison | undefined;
   readonly divergence: Divergence;
@@ -34,9 +36,9 @@ export interface RpcHandlerParts
 
 /** The function for each request of `RpcRequest`. */
 export function rpcHandlers(parts: RpcHandlerParts): RpcHandlers {
-  const { id, availability, loop, leaderWrites, admission, membership, peers, levels } = parts;
+  const { id, availability, loop, leaderWrites, admission, membership, peers } = parts;
   const { compaction, comparison, divergence, hasRoom, statusText, decisionText } = parts;
-  const { machine, limits } = parts;
+  const { machine, limits, levels, health } = parts;
   const appliedIndex = (): Index => machine.appliedIndex();
   /** Much of what is known to be committed is not applied here. */
   const isLagging = (): boolean => loop.status().commit - appliedIndex() > limits.promoteLagMax;
@@ -65,8 +67,11 @@ export function rpcHandlers(parts: RpcHandlerParts): RpcHandlers {
       done({ type: couldLead ? 'done' : 'retry' });
     },
     status: (_request, done) => {
-      const text = leads() ? statusText?.() : undefined;
-      done(text === undefined ? { type: 'retry' } : { type: 'status', text });
+      // It may lose its leadership while it asks.
+      health.ask((problems) => {
+        const text = leads() ? statusText?.(problems) : undefined;
+        done(text === undefined ? { type: 'retry' } : { type: 'status', text });
+      });
     },
     joining: (_request, done) => {
       const text = JSON.stringify(admission.waiting);
@@ -78,7 +83,7 @@ export function rpcHandlers(parts: RpcHandlerParts): RpcHandlers {
     },
     member: ({ id: of }, done) => done({ type: peers.isMember(of) ? 'done' : 'retry' }),
     level: (_request, done) =>
-      done({ type: 'level', level: levels.supported, applied: appliedIndex() }),
+      done(aboutSelf({ level: levels.supported, applied: appliedIndex() }, availability)),
     // A state that is known to be wrong, or is about to be replaced, is not compared.
     sums: ({ index }, done) =>
       done((availability.fault === undefined && comparison?.answer(index)) || { type: 'retry' }),
@@ -88,3 +93,10 @@ export function rpcHandlers(parts: RpcHandlerParts): RpcHandlers {
     },
   };
 }
+
+/** Returns what a server says about itself. */
+const aboutSelf = (
+  facts: { readonly level: number; readonly applied: Index },
+  { problem }: Availability,
+): RpcResponse =>
+  problem === undefined ? { type: 'level', ...facts } : { type: 'level', ...facts, problem };

@@ -78,8 +78,8 @@ export type RpcRequest =
   /** Does your newest configuration hold this server? `done`, otherwise `retry`. */
   | { readonly type: 'member'; readonly id: NodeId }
   /**
-   * The highest level your release supports, and how far you have applied the log. A release that
-   * does not know the request supports level 1.
+   * The highest level your release supports, how far you have applied the log, and why you are not
+   * healthy. A release that does not know the request supports level 1.
    */
   | { readonly type: 'level' }
   /** From the leader: your checksums at an index, or at the newest checkpoint at or below it. */
@@ -123,8 +123,16 @@ export type RpcResponse =
   | { readonly type: 'unknown' }
   | { readonly type: 'index'; readonly index: Index }
   | { readonly type: 'sums'; readonly index: Index; readonly sums: Sums }
-  /** `applied`: the index. Releases before 0.3.0 do not send it. */
-  | { readonly type: 'level'; readonly level: number; readonly applied?: Index }
+  /**
+   * `applied`: the index. Releases before 0.3.0 do not send it. `problem`: why the member is not
+   * healthy; releases before 0.4.0 do not say.
+   */
+  | {
+      readonly type: 'level';
+      readonly level: number;
+      readonly applied?: Index;
+      readonly problem?: string;
+    }
   /** NodeStatus, JoiningServer[] or a decision, as JSON. */
   | { readonly type: 'status'; readonly text: string }
   | { readonly type: 'done' }

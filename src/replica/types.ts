@@ -48,6 +48,7 @@ export interface LevelStatus {
   readonly members: readonly {
     readonly id: string;
     readonly name: string;
-    readonly supported: number;
+    /** Undefined: the member did not answer. */
+    readonly supported: number | undefined;
   }[];
 }

@@ -125,13 +125,19 @@ export async function autopilotState(parts: ClusterParts, read: ClusterRead) {
           NodeStatus: SerfStatus,
           Status: server.Leader ? 'leader' : server.Voter ? 'voter' : 'non-voter',
           NodeType: server.Voter ? 'voter' : 'read-replica',
-          Meta: {},
+          Meta: metaOf(status, server.ID),
         },
       ]),
     ),
     Leader: status.leaderId ?? '',
     Voters: health.Servers.filter((server) => server.Voter).map((server) => server.ID),
   };
+}
+
+/** What is wrong with a server that says so itself. */
+function metaOf({ peers }: NodeStatus, id: string): Readonly<Record<string, string>> {
+  const problem = peers.find((peer) => peer.id === id)?.problem;
+  return problem === undefined ? {} : { problem };
 }
 
 function healthOf(status: NodeStatus, version: string) {
@@ -159,7 +165,7 @@ function serverOf(status: NodeStatus, peer: PeerStatus, version: string) {
     LastContact: formatDuration(Math.round(contactMs) * 1e6),
     LastTerm: peer.lastTerm ?? status.term,
     LastIndex: self ? status.lastLogIndex : (peer.matchIndex ?? 0),
-    Healthy: alive && status.leaderId !== null,
+    Healthy: alive && status.leaderId !== null && peer.problem === undefined,
     Voter: peer.voter,
     StableSince: new Date(peer.stableSinceMs ?? 0).toISOString(),
   };

@@ -88,5 +88,6 @@ export async function statusFor(
 export function isAlive(status: NodeStatus, peer: PeerStatus): boolean {
   if (peer.id === status.id) return true;
   if (peer.leader) return status.leaderId === peer.id;
-  return peer.healthy ?? true;
+  // Releases before 0.4.0 tell `healthy` alone.
+  return peer.alive ?? peer.healthy ?? true;
 }

@@ -82,8 +82,12 @@ export async function clusterLevel(parts: ClusterParts, read: ClusterRead) {
     Members: members.map(({ id, name, supported }) => ({
       ID: id,
       Name: name,
-      Supported: supported,
+      Supported: supported ?? null,
     })),
-    Waiting: members.filter(({ supported }) => supported < Supported).map(({ name }) => name),
+    // Once the level is in force, nobody keeps it from rising.
+    Waiting:
+      Level >= Supported
+        ? []
+        : members.filter(({ supported = 0 }) => supported < Supported).map(({ name }) => name),
   };
 }

@@ -336,6 +336,7 @@ export const TEXT = {
     noLeader: 'None',
     tolerance: 'Fault tolerance',
     losses: (count: number) => `Can lose ${plural(count, 'more voter')}`,
+    unknown: 'unknown',
     level: 'Level',
     waiting: (level: number, names: string) => `${level}, waiting for ${names}`,
     members: 'Members',

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { roleLine, traceTo } from '../../src/node/replica-log.js';
+import { loggedReports, roleLine, traceTo } from '../../src/node/replica-log.js';
 
 const id = 'ad563683-ba52-887e-a378-166117770eec';
 const configuration = { members: [{ id, name: 'n1', address: 'n1:1', voter: true }] };
@@ -30,5 +30,21 @@ describe('node/replica-log', () => {
     expect(roleLine(lost, configuration)).to.equal('follower in term 7, leader unknown');
     const leads = { ...follower, role: 'leader' } as const;
     expect(roleLine(leads, configuration)).to.equal('leader in term 7');
+  });
+
+  it('a time without a leader is an error that names who is not connected, and its end', () => {
+    const lines: string[] = [];
+    const { onLeaderless } = loggedReports((level, text, event) =>
+      lines.push(`${level} ${event} ${text.replace(/since \S+Z/, 'since TIME')}`),
+    );
+    onLeaderless({ ms: 5000, unreachable: ['n2', 'n3'], isOver: false });
+    onLeaderless({ ms: 5000, unreachable: [], isOver: false });
+    onLeaderless({ ms: 35_200, unreachable: [], isOver: true });
+    const refused = 'there has been no leader since TIME: writes and default reads are refused';
+    expect(lines).to.deep.equal([
+      `error no_leader ${refused}; not connected to n2, n3`,
+      `error no_leader ${refused}; all members are connected: their logs say why none is elected`,
+      'info leader_known there is a leader again, after 35 s',
+    ]);
   });
 });

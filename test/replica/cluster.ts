@@ -4,6 +4,7 @@ import { refusal } from '../../src/errors.js';
 import type { Gate } from '../../src/node/types.js';
 import { createRaft } from '../../src/raft/raft.js';
 import type { Configuration, Message, NodeId } from '../../src/raft/types.js';
+import type { Leaderless } from '../../src/replica/leader-watch.js';
 import type { Identity, IdentityPort } from '../../src/replica/members/identity.js';
 import type { ReplicaLimits } from '../../src/replica/options.js';
 import type { WirePort } from '../../src/replica/ports.js';
@@ -41,6 +42,8 @@ export interface Node {
   readonly faults: (string | null)[];
   /** The reported reasons for which a disk hangs; `null` when it responds again. */
   readonly hangs: (string | null)[];
+  /** The reported times without a leader. */
+  readonly leaderless: Leaderless[];
   alive: boolean;
 }
 
@@ -157,6 +160,7 @@ export class ReplicaCluster {
     );
     const faults: (string | null)[] = [];
     const hangs: (string | null)[] = [];
+    const leaderless: Leaderless[] = [];
     const replica = new Replica({
       ...{ id, core, log, machine, clock, wire: this.#wire(id) },
       ...{ name: id, address: `${id}:1`, identity: identityOf(id) },
@@ -172,8 +176,10 @@ export class ReplicaCluster {
       isBehind: () => !this.applies(id),
       onFault: (why) => faults.push(why ?? null),
       onHang: (why) => hangs.push(why ?? null),
+      onLeaderless: (time) => leaderless.push(time),
+      statusText: (problems) => JSON.stringify(Object.fromEntries(problems)),
     });
-    this.nodes.set(id, { id, log, machine, replica, faults, hangs, alive: true });
+    this.nodes.set(id, { id, log, machine, replica, faults, hangs, leaderless, alive: true });
     replica.start();
   }
 
@@ -211,6 +217,10 @@ export class ReplicaCluster {
       requestJoin: () => {},
       sendSnapshot: (_to, _message, done) => clock.after(1, () => done(false)),
       setMembers: () => {},
+      reachable: () =>
+        [...this.nodes.values()]
+          .filter(({ id, alive }) => alive && !this.#cut.has(from + id))
+          .map(({ id }) => id),
     };
   }
 }

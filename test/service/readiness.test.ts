@@ -11,7 +11,14 @@ import { ScriptedCore } from '../replica/fakes.js';
 function readinessOf(facts: Partial<RaftStatus>, appliedIndex: number): string {
   const core = new ScriptedCore();
   core.facts = { leader: 'b', ...facts };
-  const about = { name: 'a', address: 'h:1', leaderSilenceMs: 0, fault: undefined };
+  const about = {
+    name: 'a',
+    address: 'h:1',
+    leaderSilenceMs: 0,
+    fault: undefined,
+    problems: new Map<string, string>(),
+    reachable: [],
+  };
   const status = statusOf(
     { ...about, raft: core.status(), appliedIndex, nowMs: 0, contactMsMax: 1 },
     new Stability(),

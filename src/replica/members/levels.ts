@@ -33,7 +33,10 @@ export interface LevelsParts {
 /** Milliseconds between two rounds of requests, and after which a response is too old to count. */
 const LOOK_MS = 1000;
 const FRESH_MS = 2000;
-/** The level of a member that does not respond, or does not know the request. */
+/**
+ * The level of a member that does not know the request. One that does not respond keeps the level
+ * from rising in the same way.
+ */
 const UNKNOWN = 1;
 
 interface Heard {
@@ -138,7 +141,7 @@ export class Levels {
     const levels = new Map<NodeId, number>([[id, this.supported]]);
     const end = (): void => {
       const supporting = members.map(({ id: of, name }) => ({
-        ...{ id: of, name, supported: levels.get(of) ?? UNKNOWN },
+        ...{ id: of, name, supported: levels.get(of) },
       }));
       done({ level: levelOf(view), supported: this.supported, members: supporting });
     };
@@ -147,7 +150,7 @@ export class Levels {
     if (open === 0) end();
     for (const { id: of } of others) {
       this.#ask(of, (level) => {
-        levels.set(of, level ?? UNKNOWN);
+        if (level !== undefined) levels.set(of, level);
         open -= 1;
         if (open === 0) end();
       });

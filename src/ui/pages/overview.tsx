@@ -83,8 +83,8 @@ function Summary({ state, levels }: Cluster) {
 function Members({ state, levels, onHandOver }: Cluster & { onHandOver: (to: Server) => void }) {
   const servers = Object.values(state.Servers).sort((a, b) => (a.Name < b.Name ? -1 : 1));
   const newest = Math.max(...servers.map(({ LastIndex }) => LastIndex));
-  const levelOf = ({ ID }: Server): number | undefined =>
-    levels.Members.find((member) => member.ID === ID)?.Supported;
+  const levelOf = ({ ID }: Server): number | string =>
+    levels.Members.find((member) => member.ID === ID)?.Supported ?? TEXT.overview.unknown;
   return (
     <Scroll label={TEXT.overview.members}>
       <table>
@@ -103,11 +103,11 @@ function Members({ state, levels, onHandOver }: Cluster & { onHandOver: (to: Ser
             <tr key={server.ID}>
               <th scope="row">{server.Name}</th>
               <td>{TEXT.overview.roles[server.Status]}</td>
-              <td>{server.Healthy ? TEXT.overview.well : TEXT.overview.failed}</td>
+              <td>{healthOf(server)}</td>
               <td>{server.LastContact}</td>
               <td>{server.LastIndex.toLocaleString('en')}</td>
               <td>{(newest - server.LastIndex).toLocaleString('en')}</td>
-              <td>{levelOf(server) ?? ''}</td>
+              <td>{levelOf(server)}</td>
               <td>{server.Version}</td>
               <td>{server.Address}</td>
               <td>
@@ -124,6 +124,9 @@ function Members({ state, levels, onHandOver }: Cluster & { onHandOver: (to: Ser
     </Scroll>
   );
 }
+
+const healthOf = ({ Healthy, Meta }: Server): string =>
+  Healthy ? TEXT.overview.well : (Meta['problem'] ?? TEXT.overview.failed);
 
 /** Leadership is handed over once the name was typed. */
 function HandOver({ server, onClose }: { server: Server; onClose: () => void }) {
