@@ -72,7 +72,7 @@ export async function prepare(options: DevOptions): Promise<LocalCluster> {
       if (why === undefined) continue;
       // The members know each other by their addresses, so the ports cannot change.
       if (kept) throw new UsageError(`${why}; stop it to continue with ${dir}/, or ${beside}`);
-      throw new UsageError(`${why}; choose another with --port`);
+      throw new UsageError(`${why}; choose another: ${commandWith('--port PORT')}`);
     }
   if (before && !kept) removeFiles(before);
   const cluster = await planCluster({

@@ -140,7 +140,7 @@ function explain(error: unknown): string {
 
 /** Prints the result of a command without a node. Otherwise prints why it failed, and exits. */
 async function offline(command: Command, work: () => Promise<Offline>): Promise<void> {
-  const form = command.getOptionValue('output') ?? (process.stdout.isTTY ? 'table' : 'json');
+  const form = command.getOptionValue('output') ?? 'table';
   if (form !== 'table' && form !== 'json') misused([`--output: "${form}" is not table or json`]);
   try {
     const { value, text } = await work();

@@ -280,7 +280,10 @@ async function levelsDiffer(lab: Lab, over: Promise<void>): Promise<void> {
   await lab.ask(first!, 'DELETE', `/v1/operator/raft/peer?id=${ID}`);
   const levelOf = async (): Promise<string> =>
     (await lab.ask(first!, 'GET', '/v1/operator/level')).body;
-  await until(levelOf, (text) => (JSON.parse(text) as { Level: number }).Level > 1);
+  await until(levelOf, (text) => {
+    const { Level, Supported } = JSON.parse(text) as { Level: number; Supported: number };
+    return Level === Supported;
+  });
   const otherKey = join(lab.dir, 'other.key');
   writeFileSync(otherKey, randomBytes(32).toString('base64'), { mode: 0o600 });
   const raft = settingsOf(third!)['raft'] as object;

@@ -50,22 +50,40 @@ export function addDoctor(program: Command, cli: Cli): void {
     .description(
       'check the cluster for problems: members, level, disks, certificates, backups, policies',
     )
+    .option('--all', 'show every check, not only one line for several that are in order')
     .addHelpText(
       'after',
-      '\nList all nodes in --http-addr to have each of them checked.\n' +
+      '\nErrors come first, then warnings. ' +
+        'List all nodes in --http-addr to have each of them checked.\n' +
         'A node knows only the backups that it has sent since it started.\n' +
         'Exits with 1 if it finds a problem. Needs operator:read and agent:read.',
     )
     .action(
-      cli.action(async (call) => {
-        const found = await diagnose(cli, call);
+      cli.action<{ readonly all?: boolean }>(async (call) => {
+        const found = bySeverity(await diagnose(cli, call));
         const bad = found.filter(({ Result }) => Result !== 'ok');
+        const shown = call.options.all === true ? found : [...bad, ...summary(found)];
         // What is to be mended is read in full, so no line of it is cut.
-        if (call.print.format === 'table') call.print.text(found.map(lineOf));
+        if (call.print.format === 'table') call.print.text(shown.map(lineOf));
         else await call.print.list(found, SHAPE);
         if (bad.length > 0) call.fails();
       }),
     );
+}
+
+const SEVERITIES: readonly Finding['Result'][] = ['error', 'warning', 'ok'];
+
+/** Returns findings with the worst first. */
+export const bySeverity = (found: readonly Finding[]): readonly Finding[] =>
+  SEVERITIES.flatMap((severity) => found.filter(({ Result }) => Result === severity));
+
+/** Returns one line for each check that is in order, however often it was made. */
+export function summary(found: readonly Finding[]): readonly Finding[] {
+  const good = found.filter(({ Result }) => Result === 'ok');
+  return [...new Set(good.map(({ Check }) => Check))].map((check) => {
+    const same = good.filter(({ Check }) => Check === check);
+    return same.length === 1 ? same[0]! : ok(check, `${same.length} in order`);
+  });
 }
 
 const lineOf = ({ Check, Result, Text }: Finding): string =>

@@ -2,11 +2,13 @@ import { expect } from 'chai';
 import type { ClusterView } from '../../src/cli/cluster.js';
 import {
   backupFinding,
+  bySeverity,
   clusterFindings,
   diskFinding,
   ending,
   endingFindings,
   samplesIn,
+  summary,
 } from '../../src/cli/doctor.js';
 import { sizeText } from '../../src/cli/progress.js';
 import { compare } from '../../src/offline.js';
@@ -46,6 +48,22 @@ const badOf = (seen: ClusterView): string[] =>
 
 describe('what the doctor finds', () => {
   const three = [server('n1', 'leader'), server('n2', 'voter'), server('n3', 'voter')];
+  it('has the worst first, and one line for all checks of a kind that are in order', () => {
+    const of = (Check: string, Result: 'ok' | 'warning' | 'error', Text: string) => {
+      return { Check, Result, Text };
+    };
+    const found = [
+      of('disk', 'ok', 'a has room'),
+      of('voters', 'warning', 'two'),
+      of('node', 'error', 'down'),
+      of('disk', 'ok', 'b has room'),
+      of('level', 'ok', '3'),
+    ];
+    const checks = bySeverity(found).map(({ Check }) => Check);
+    expect(checks).to.deep.equal(['node', 'voters', 'disk', 'disk', 'level']);
+    expect(summary(found)).to.deep.equal([of('disk', 'ok', '2 in order'), of('level', 'ok', '3')]);
+  });
+
   it('is nothing in a healthy cluster', () => expect(badOf(view(three))).to.deep.equal([]));
 
   it('is a member that is away, and that no more may be lost', () => {

@@ -191,7 +191,7 @@ describe('npm start', function () {
     const fresh = start('--dir', 'new', '--port', port);
     expect(await fresh.ended).to.equal(1);
     expect(fresh.err).to.equal(
-      `port ${port} is in use by another program; choose another with --port\n`,
+      `port ${port} is in use by another program; choose another: npm start -- --port PORT\n`,
     );
     taken.close();
   });

@@ -196,9 +196,9 @@ describe('cluster members', function () {
     await Promise.all([n2.kill('SIGKILL'), n3.kill('SIGKILL')]);
     await n1.kill('SIGTERM');
     const config = ['--config', configOf(n1)];
-    const facts = JSON.parse((await conclave(['inspect', ...config])).output);
+    const facts = JSON.parse((await conclave(['inspect', ...config, '-o', 'json'])).output);
     expect(facts.configuration.members).to.have.lengthOf(3);
-    const recover = await conclave(['recover', ...config]);
+    const recover = await conclave(['recover', ...config, '-o', 'json']);
     const recovered = JSON.parse(recover.output);
     expect(recovered.lastIndex).to.equal(facts.lastIndex);
     expect(recovered.clusterId).not.to.equal(facts.clusterId);

@@ -8,7 +8,7 @@ import { promtool } from '../metrics/promtool.js';
 import { ask, Field, until } from './operator.js';
 
 const DIR = join('cluster', 'deploy');
-const OPERATIONS = readFileSync(join('docs', 'operations.md'), 'utf8');
+const RUNBOOK = readFileSync(join('docs', 'runbook.md'), 'utf8');
 
 interface Alert {
   readonly alert: string;
@@ -45,10 +45,10 @@ function faultsByPromtool(...command: string[]): string {
 }
 
 describe('alerts', () => {
-  it('have a severity, a summary, a description, and a section that says what to do', () => {
+  it('have a severity, a summary, a description, and an entry of the runbook', () => {
     expect(ALERTS).to.have.lengthOf.above(15);
     const sections = new Set(
-      [...OPERATIONS.matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
+      [...RUNBOOK.matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
         title!
           .toLowerCase()
           .replace(/[^\w -]/g, '')
@@ -59,9 +59,9 @@ describe('alerts', () => {
       expect(labels['severity'], alert).to.be.oneOf(['critical', 'warning']);
       expect(annotations, alert).to.include.keys('summary', 'description', 'runbook');
       const [file, section] = annotations['runbook']!.split('#');
-      expect([file, sections.has(section!)], alert).to.deep.equal(['docs/operations.md', true]);
+      expect([file, sections.has(section!)], alert).to.deep.equal(['docs/runbook.md', true]);
     }
-    const described = [...OPERATIONS.matchAll(/^#### (Conclave\w+)$/gm)].map(([, name]) => name!);
+    const described = [...RUNBOOK.matchAll(/^#### (Conclave\w+)$/gm)].map(([, name]) => name!);
     expect(ALERTS.map(({ alert }) => alert)).to.include.members(described);
   });
 
