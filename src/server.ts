@@ -278,7 +278,7 @@ function frontEnd(
     allowedHosts: http.allowedHosts ?? (isLoopback(http.host) ? undefined : ['*']),
     responseHeaders: http.responseHeaders,
     blockedPaths: http.blockedPaths,
-    ui: ui.enabled ? UI_FOLDER : undefined,
+    ui: ui.enabled ? { folder: UI_FOLDER, idleMs: ui.idleMs } : undefined,
     observe: (observation) => {
       metrics.observe(observation);
       if (isTraced) logRequest(log, observation);

@@ -89,6 +89,16 @@ const LIST = [
   },
 
   { key: 'ui.enabled', type: 'boolean', default: true, why: 'serve the web UI under /ui/' },
+  {
+    key: 'ui.idleMs',
+    type: 'integer',
+    min: 0,
+    max: 86_400_000,
+    default: 1_800_000,
+    why:
+      'time without a key or a click after which the web UI logs out and forgets what was ' +
+      'typed; 0 for never, as on a wall display',
+  },
 
   {
     key: 'raft.host',

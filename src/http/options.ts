@@ -39,6 +39,13 @@ export interface Observation {
   readonly isCut?: boolean;
 }
 
+/** What the pages are served from, and what they are told. */
+export interface UiOptions {
+  readonly folder: string;
+  /** Milliseconds without input after which the pages log out; 0 for never. */
+  readonly idleMs: number;
+}
+
 /** What the front end works with. */
 export interface HttpOptions {
   readonly service: Service;
@@ -56,7 +63,7 @@ export interface HttpOptions {
   /** Prefixes of paths that are answered with 403. */
   readonly blockedPaths: readonly string[];
   /** The folder of the web UI; undefined if it is not served. */
-  readonly ui?: string | undefined;
+  readonly ui?: UiOptions | undefined;
   readonly limits: HttpLimits;
   /** Notes a refused request. Returns the id of the decision; undefined if it is not noted. */
   readonly noteRefused?: (refused: RefusedRequest) => string | undefined;

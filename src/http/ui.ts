@@ -5,11 +5,12 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
+import { gunzip, gzip } from 'node:zlib';
 import type { Refusal } from '../errors.js';
 import type { Context, Middleware } from './context.js';
 import { refuseEarly } from './error-handling.js';
 import type { Front } from './front.js';
+import type { UiOptions } from './options.js';
 import { PreparedResponse } from './prepared-response.js';
 import { contentTypes, headerOf } from './response-headers.js';
 import { send } from './send.js';
@@ -42,6 +43,10 @@ const PAGE = 'index.html';
 const PACKED = '.gz';
 const ASSETS = '/ui/assets/';
 const unpack = promisify(gunzip);
+const pack = promisify(gzip);
+
+/** Where the page holds what it is told. */
+const APP = '<div id="app"';
 
 /** A file of the folder, and the same compressed. */
 interface PackedFile {
@@ -53,8 +58,10 @@ interface PackedFile {
  * Answers `/ui/` and what is below it from a folder of files that end in `.gz`, and leads browsers
  * from `/` there. A file is read when it is first asked for.
  */
-export function uiPages(front: Front, folder: string): Middleware {
-  const files = new PackedFiles(folder);
+export function uiPages(front: Front, { folder, idleMs }: UiOptions): Middleware {
+  const files = new PackedFiles(folder, (page) =>
+    page.replace(APP, `${APP} data-idle="${idleMs}"`),
+  );
   return async (context, next) => {
     const { req, state } = context;
     const { path } = state;
@@ -111,8 +118,12 @@ class PackedFiles {
   readonly #files = new Map<string, Promise<PackedFile>>();
   #names: Promise<ReadonlySet<string>> | undefined;
 
-  constructor(folder: string) {
+  readonly #told: (page: string) => string;
+
+  /** `told` changes the text of the page itself. */
+  constructor(folder: string, told: (page: string) => string) {
     this.#folder = folder;
+    this.#told = told;
   }
 
   /**
@@ -135,7 +146,9 @@ class PackedFiles {
 
   async #unpack(name: string): Promise<PackedFile> {
     const packed = await readFile(join(this.#folder, `${name}${PACKED}`));
-    return { body: await unpack(packed), packed };
+    if (name !== PAGE) return { body: await unpack(packed), packed };
+    const body = Buffer.from(this.#told((await unpack(packed)).toString()));
+    return { body, packed: await pack(body) };
   }
 }
 

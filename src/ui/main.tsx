@@ -30,7 +30,7 @@ import { Shell } from './pages/shell.js';
 import { Link } from './parts/link.js';
 import { Page } from './parts/page.js';
 import { type Place, place } from './router.js';
-import { session } from './session.js';
+import { session, watchIdle } from './session.js';
 import { useStore } from './store.js';
 import './style/base.css';
 import './style/parts.css';
@@ -92,4 +92,6 @@ function App() {
   return isOpen ? <Shell at={at}>{pageOf(at)}</Shell> : <LoginPage />;
 }
 
-render(<App />, document.getElementById('app')!);
+const app = document.getElementById('app')!;
+watchIdle(Number(app.dataset['idle']));
+render(<App />, app);

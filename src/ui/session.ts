@@ -1,10 +1,16 @@
 /** The token of this tab, and the texts that were typed in it. Nothing of it outlives the tab. */
 import { type Store, store } from './store.js';
+import { TEXT } from './texts.js';
 
 const TOKEN = 'conclave.token';
 const ANONYMOUS = 'conclave.anonymous';
+/** When the user last pressed a key or a button in this tab; a reload does not count. */
+const ACTIVE = 'conclave.active';
 /** Begins the keys of drafts. */
 const DRAFT = 'conclave.draft.';
+
+/** Milliseconds between two looks whether the tab is still used. */
+const LOOK_MS = 5000;
 
 /** Who uses this tab. */
 export interface Session {
@@ -38,11 +44,16 @@ export function endSession(ended?: string): void {
   session.set({ token: undefined, isOpen: false, ...(ended !== undefined && { ended }) });
 }
 
-/** Forgets the token and all drafts: the user has logged out. */
-export function logOut(): void {
+/** Forgets the token and all drafts: the user has logged out, or has left. */
+export function logOut(ended?: string): void {
+  forgetDrafts();
+  sessionStorage.removeItem(ACTIVE);
+  endSession(ended);
+}
+
+function forgetDrafts(): void {
   for (const name of Object.keys(sessionStorage))
     if (name.startsWith(DRAFT)) sessionStorage.removeItem(name);
-  endSession();
 }
 
 /** Keeps a value in this tab; undefined removes it. A full store loses the value, not the page. */
@@ -61,4 +72,18 @@ export function keep(key: string, value: unknown): void {
 export function kept<T>(key: string): T | undefined {
   const text = sessionStorage.getItem(DRAFT + key);
   return text === null ? undefined : (JSON.parse(text) as T);
+}
+
+/** Logs out, and forgets all drafts, after `idleMs` without input; 0: never. */
+export function watchIdle(idleMs: number): void {
+  if (!(idleMs > 0)) return;
+  const note = (): void => sessionStorage.setItem(ACTIVE, String(Date.now()));
+  const look = (): void => {
+    const activeMs = Number(sessionStorage.getItem(ACTIVE) ?? Date.now());
+    if (Date.now() - activeMs >= idleMs) logOut(session.get().isOpen ? TEXT.login.idle : undefined);
+  };
+  look();
+  if (session.get().isOpen) note();
+  for (const type of ['pointerdown', 'keydown']) addEventListener(type, note);
+  setInterval(look, Math.min(LOOK_MS, idleMs));
 }

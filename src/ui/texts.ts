@@ -132,6 +132,7 @@ export const TEXT = {
     anonymous: 'Continue without a token',
     empty: 'Enter the SecretID of a token',
     unknown: 'No token has this SecretID',
+    idle: 'You were logged out because this page was not used. What was typed is forgotten.',
     gone: 'Your token no longer exists. Log in to continue where you were.',
     about: 'See what a login would do. Nothing is written, and no token is created.',
     result: 'Result',
@@ -194,6 +195,7 @@ export const TEXT = {
     restored: 'Your unsaved changes have been restored.',
     discard: 'Discard draft',
     exists: (noun: string, name: string) => `The ${noun} ${JSON.stringify(name)} already exists`,
+    badLine: (line: string) => `“${line}” does not have the form of the examples below the field.`,
     noJson: (why: string) => `This is not valid JSON: ${why}`,
     noObject: 'Expected a JSON object',
   },
@@ -205,7 +207,22 @@ export const TEXT = {
   },
   remove: {
     title: (name: string) => `Delete ${name}`,
-    about: 'Objects that link to it lose the rights that it grants. This cannot be undone.',
+    final: 'This cannot be undone.',
+    about: {
+      policy: 'Who links to it loses the rights that it grants.',
+      role: 'Who links to it loses the rights that it grants.',
+      token: 'Who uses it is refused from now on.',
+      method: 'Nobody can log in with it any more. The tokens of its logins are deleted with it.',
+      bindingRule: 'Later logins get nothing from it. Tokens that exist keep what they have.',
+      namespace: 'Everything in it is deleted with it.',
+      entry: 'The server refuses it while another entry needs this one.',
+    },
+    linked: (count: number, isAll: boolean, what: string, names: readonly string[]) => {
+      const others = count - names.length;
+      const more = others === 0 ? '' : isAll ? ` and ${others.toLocaleString('en')} more` : ' …';
+      const many = isAll ? count.toLocaleString('en') : `more than ${count.toLocaleString('en')}`;
+      return `${what}: ${many} (${names.join(', ')}${more}).`;
+    },
     confirm: 'Delete',
     cancel: 'Cancel',
   },
@@ -247,6 +264,8 @@ export const TEXT = {
     never: 'never',
     secret: 'The new SecretID',
     once: 'It is shown only once. Keep it where only its user can find it.',
+    secretOf: 'The token',
+    haveIt: 'I have it',
     copy: 'Copy',
     copied: 'Copied',
     clone: 'Clone',
@@ -337,6 +356,14 @@ export const TEXT = {
     tolerance: 'Fault tolerance',
     losses: (count: number) => `Can lose ${plural(count, 'more voter')}`,
     unknown: 'unknown',
+    unknownHealth: 'Unknown without a leader',
+    own:
+      'No leader answers: writes and default reads are refused. ' +
+      'This is what the node that serves this page knows itself.',
+    late: (time: string) => `Nothing new since ${time}: what is shown below may be wrong.`,
+    asOf: (time: string) => `As of ${time}`,
+    connected: 'connected',
+    unconnected: 'not connected',
     level: 'Level',
     waiting: (level: number, names: string) => `${level}, waiting for ${names}`,
     members: 'Members',

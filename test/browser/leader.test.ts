@@ -48,9 +48,19 @@ describePages('the web UI of three nodes', 3, (stage) => {
     await page.getByText(`Unhealthy: ${leader.name}`).waitFor();
 
     // Without a majority nothing is lost, and the page stays as it is.
+    const { page: overview } = await stage.visit('/', { url: follower.url });
+    await overview.getByText(`Unhealthy: ${leader.name}`).waitFor();
+    await overview.getByText(/^As of \d/).waitFor();
     await page.goBack();
     await description.fill('typed without a leader');
     await last.kill('SIGKILL');
+    await overview.getByText('Unknown without a leader').waitFor({ timeout: 10_000 });
+    await overview.getByText(/^No leader answers: writes and default reads are refused/).waitFor();
+    const gone = overview.getByRole('row', { name: new RegExp(`^${last.name} .* not connected`) });
+    await gone.waitFor();
+    expect(await overview.getByRole('button', { name: /^Hand over/ }).count()).to.equal(0);
+    await overview.reload();
+    await overview.getByText('Unknown without a leader').waitFor({ timeout: 10_000 });
     // A leader that has not noticed yet would take the write, and could not say what became of it.
     while ((await leaderAt(follower.url)) !== '') await sleep(50);
     await page.getByRole('button', { name: 'Save' }).click();
@@ -63,7 +73,20 @@ describePages('the web UI of three nodes', 3, (stage) => {
       .getByRole('status')
       .getByText(/^Saved/)
       .waitFor({ timeout: 60_000 });
+    await overview.getByText(`Unhealthy: ${leader.name}`).waitFor({ timeout: 10_000 });
     leader.start();
     await leader.ready();
+    await overview.getByText('All members are healthy').waitFor({ timeout: 10_000 });
+  });
+
+  it('marks what it shows as old when the node does not answer', async () => {
+    const { page } = await stage.visit('/');
+    await page.getByText('All members are healthy').waitFor();
+    // The server is asked, and never answers.
+    await page.route('**/v1/**', () => {});
+    await page.getByText(/^Nothing new since \d/).waitFor({ timeout: 15_000 });
+    expect(await page.getByRole('button', { name: /^Hand over/ }).count()).to.equal(0);
+    await page.unroute('**/v1/**');
+    await page.getByText(/^As of \d/).waitFor({ timeout: 15_000 });
   });
 });

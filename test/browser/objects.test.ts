@@ -58,6 +58,10 @@ describePages('objects in the web UI', 1, (stage) => {
     await page.getByRole('list', { name: 'Chosen: Roles' }).getByText('blue').waitFor();
     await apply(page);
     const secret = page.getByRole('region', { name: 'The new SecretID' });
+    // In view without scrolling, and focused.
+    const box = await secret.boundingBox();
+    expect(box!.y + box!.height).to.be.below(page.viewportSize()!.height);
+    await page.waitForFunction("document.activeElement?.textContent === 'The new SecretID'");
     await secret.getByRole('button', { name: 'Copy' }).click();
     await secret.getByText('Copied').waitFor();
     const copied = (await page.evaluate('navigator.clipboard.readText()')) as string;
@@ -67,10 +71,37 @@ describePages('objects in the web UI', 1, (stage) => {
     expect(self.Description).to.equal('fresh');
     await page.getByRole('table', { name: 'Rights of the token' }).getByText('web').waitFor();
     await button(page, 'Clone').click();
-    await secret.waitFor();
-    await page.reload();
+    await secret.getByText(copied).waitFor({ state: 'detached' });
+    // It stays on every page until the user has it.
+    await page.getByRole('link', { name: 'Policies', exact: true }).click();
+    await page.getByRole('table', { name: 'Policies' }).waitFor();
+    await secret.getByRole('button', { name: 'I have it' }).click();
+    expect(await secret.count()).to.equal(0);
+    await page.goBack();
     await page.getByRole('heading', { name: 'Effective rights' }).waitFor();
     expect(await secret.count()).to.equal(0);
+  });
+
+  it('say before a deletion what it does, and who links to the object', async () => {
+    const { ID } = await stage.api<{ ID: string }>('PUT', '/v1/acl/policy', { Name: 'shared' });
+    const Policies = [{ ID }];
+    await stage.api('PUT', '/v1/acl/role', { Name: 'holder', Policies });
+    for (let count = 1; count <= 5; count += 1)
+      await stage.api('PUT', '/v1/acl/token', { Description: `job ${count}`, Policies });
+    const { page } = await stage.visit(`/policies/${ID}`);
+    await button(page, 'Delete').click();
+    const dialog = page.getByRole('dialog', { name: 'Delete shared' });
+    await dialog.getByText('Roles that link to it: 1 (holder).').waitFor();
+    await dialog
+      .getByText(/^Tokens that link to it: 5 \(job \d, job \d, job \d and 2 more\)/)
+      .waitFor();
+    await dialog.getByText('Who links to it loses the rights that it grants.').waitFor();
+    const entry = { Kind: 'service-defaults', Name: 'plain', Protocol: 'http' };
+    await stage.api('PUT', '/v1/config', entry);
+    await page.goto(stage.hrefOf('/config/service-defaults/plain'));
+    await button(page, 'Delete').click();
+    await page.getByText('The server refuses it while another entry needs this one.').waitFor();
+    expect(await page.getByText('loses the rights').count()).to.equal(0);
   });
 
   it('in conflict show what changed, and lose nothing that was typed', async () => {

@@ -162,6 +162,22 @@ describePages('the session of the web UI', 1, (stage) => {
     expect(await page.getByText(SecretID).count()).to.equal(0);
   });
 
+  it('ends, and forgets what was typed, when nobody uses the page', async () => {
+    const page = await stage.blank();
+    await page.clock.install();
+    await page.goto(stage.hrefOf(`/tokens/${sample.token.AccessorID}?ns=default`));
+    await page.goto(stage.hrefOf('/policies?new'));
+    await page.getByRole('textbox', { name: 'Description' }).fill('mine');
+    await page.keyboard.press('End');
+    await page.clock.runFor(29 * 60_000);
+    expect(await keptIn(page)).to.include('mine');
+    await page.clock.runFor(61_000 + 5000);
+    await page.getByText('You were logged out because this page was not used.').waitFor();
+    expect(await keptIn(page))
+      .not.to.include('mine')
+      .and.not.include(stage.cluster.token);
+  });
+
   it('says why a login waits, and refuses what cannot be a token', async () => {
     const { page } = await stage.visit('/roles', { token: '' });
     await page.route('**/v1/acl/token/self*', withoutLeader);

@@ -6,7 +6,8 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { type Front, startFront } from './harness.js';
 
-const PAGE = '<!doctype html><title>Conclave</title>';
+const STORED = '<!doctype html><title>Conclave</title><div id="app"></div>';
+const PAGE = STORED.replace('<div id="app"', '<div id="app" data-idle="5000"');
 const SCRIPT = `export const text = '${'x'.repeat(2000)}';`;
 const BROWSER = { accept: 'text/html,application/xhtml+xml' };
 
@@ -15,18 +16,18 @@ describe('http: the web UI', () => {
   let front: Front | undefined;
   before(() => {
     mkdirSync(join(folder, 'assets'));
-    writeFileSync(join(folder, 'index.html.gz'), gzipSync(PAGE));
+    writeFileSync(join(folder, 'index.html.gz'), gzipSync(STORED));
     writeFileSync(join(folder, 'assets/app.1A2B.js.gz'), gzipSync(SCRIPT));
     writeFileSync(join(folder, 'assets/logo.1A2B.svg.gz'), gzipSync('<svg/>'));
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
   afterEach(() => front?.close());
   const open = async (given: Parameters<typeof startFront>[1] = {}) => {
-    front = await startFront([], { ui: folder, ...given });
+    front = await startFront([], { ui: { folder, idleMs: 5000 }, ...given });
     return front;
   };
 
-  it('answers the page for every path below /ui/, and keeps no copy of it', async () => {
+  it('answers the page for every path, with the time-out, and keeps no copy of it', async () => {
     const { ask } = await open();
     for (const path of ['/ui/', '/ui/policies', '/ui/config/service-defaults/a%2Fb', '/ui/x.js']) {
       const { status, headers, text } = await ask(path);

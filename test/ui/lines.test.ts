@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import type { Stored } from '../../src/ui/api/types.js';
+import { FieldFault, GRANTS } from '../../src/ui/objects/fields.js';
 import { NODE_LINE, SERVICE_LINE, TEMPLATE_LINE } from '../../src/ui/objects/lines.js';
 
 describe('ui: grants as lines', () => {
@@ -17,5 +19,51 @@ describe('ui: grants as lines', () => {
       { TemplateName: 'builtin/service', TemplateVariables: { name: 'web' } },
     ])
       expect(TEMPLATE_LINE.read(TEMPLATE_LINE.write(item))).to.deep.equal(item);
+  });
+});
+
+describe('ui: the grants of a form', () => {
+  /** What the form of a stored object sends when it is saved as it is, or with another text. */
+  const sent = (key: string, stored: readonly object[], change = (text: string) => text) => {
+    const field = GRANTS.find((each) => each.key === key)!;
+    const body = { [key]: stored };
+    field.write(body, change(field.read(body as unknown as Stored)));
+    return body[key];
+  };
+
+  it('items that nobody touched are sent as they are stored', () => {
+    for (const [key, items] of [
+      [
+        'TemplatedPolicies',
+        [
+          { TemplateName: 'builtin/api-gateway', TemplateVariables: { name: 'edge:eu' } },
+          { TemplateName: 'builtin/workload-identity', TemplateVariables: { name: 'a  b' } },
+          { TemplateName: 'builtin/dns', TemplateVariables: {} },
+        ],
+      ],
+      [
+        'ServiceIdentities',
+        [
+          { ServiceName: 'web', Datacenters: ['dc:1'] },
+          { ServiceName: 'web', Datacenters: [''] },
+          { ServiceName: 'web', Datacenters: ['a,b'] },
+          { ServiceName: 'web', Datacenters: ['a', 'b'] },
+        ],
+      ],
+      ['NodeIdentities', [{ NodeName: 'n1', Datacenter: 'eu:dc1' }]],
+    ] as const) {
+      expect(sent(key, items)).to.deep.equal(items);
+      const added = sent(key, items, (text) => `${text}\nnew: dc1`) as unknown[];
+      expect(added.slice(0, -1)).to.deep.equal(items);
+    }
+  });
+
+  it('a line that says less than it seems is refused', () => {
+    for (const [key, line] of [
+      ['NodeIdentities', 'n1'],
+      ['ServiceIdentities', 'web: dc1,,dc2'],
+      ['ServiceIdentities', 'web:'],
+    ] as const)
+      expect(() => sent(key, [], () => line), line).to.throw(FieldFault);
   });
 });

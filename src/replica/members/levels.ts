@@ -10,7 +10,7 @@ import { encodeProposal } from '../../state/proposal.js';
 import type { Command, View } from '../../state/types.js';
 import type { RaftLoop } from '../loop.js';
 import type { ReplicaLimits } from '../options.js';
-import type { ClockPort } from '../ports.js';
+import type { ClockPort, WirePort } from '../ports.js';
 import type { AppliedIndex } from '../reads/applied-index.js';
 import type { Rpc, RpcDone, ServerFacts } from '../rpc.js';
 import type { LevelStatus } from '../types.js';
@@ -20,6 +20,7 @@ export interface LevelsParts {
   readonly id: NodeId;
   readonly loop: RaftLoop;
   readonly rpc: Rpc;
+  readonly wire: Pick<WirePort, 'reachable'>;
   readonly clock: Pick<ClockPort, 'now'>;
   readonly view: View;
   readonly applied: AppliedIndex;
@@ -136,7 +137,7 @@ export class Levels {
 
   /** Asks every member. `done` is called once, when all have responded or timed out. */
   report(done: (status: LevelStatus) => void): void {
-    const { id, loop, view } = this.#parts;
+    const { id, loop, view, wire } = this.#parts;
     const { members } = loop.status().configuration;
     const levels = new Map<NodeId, number>([[id, this.supported]]);
     const end = (): void => {
@@ -145,7 +146,9 @@ export class Levels {
       }));
       done({ level: levelOf(view), supported: this.supported, members: supporting });
     };
-    const others = members.filter((member) => member.id !== id);
+    // One that is not connected would be waited for in vain.
+    const reachable = wire.reachable?.() ?? members.map((member) => member.id);
+    const others = members.filter((member) => member.id !== id && reachable.includes(member.id));
     let open = others.length;
     if (open === 0) end();
     for (const { id: of } of others) {

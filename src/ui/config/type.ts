@@ -48,6 +48,7 @@ export const configType = (kind: string | undefined): ObjectType => ({
   slug: 'config',
   title: TEXT.page.config,
   noun: TEXT.noun.entry,
+  removal: { about: TEXT.remove.about.entry },
   empty: TEXT.empty.config,
   right: undefined,
   columns: [

@@ -1,11 +1,11 @@
 /** What the pages of single objects show beside the form. */
 import type { Stored } from '../api/types.js';
-import { readItems } from '../lists/read-items.js';
 import { Link } from '../parts/link.js';
 import { useLoad } from '../parts/load.js';
 import { ProblemNotice } from '../parts/notice.js';
 import { TEXT } from '../texts.js';
 import type { Beside } from './edit-page.js';
+import { type Linking, linkedTo, ROLES, RULES, tokensBy } from './linking.js';
 import { TokenParts } from './token-parts.js';
 import { TryRules } from './try-rules.js';
 import type { Version } from './type.js';
@@ -13,47 +13,12 @@ import type { Version } from './type.js';
 /** Objects of a list that are shown beside another one. */
 const SHOWN = 10;
 
-/** A list of objects that link another one. */
-interface Linking {
-  readonly title: string;
-  readonly list: string;
-  /** The first segment of the pages of these objects. */
-  readonly slug: string;
-  /** The parameter of the list that chooses by the linked object, and its member that is sent. */
-  readonly by: readonly [parameter: string, member: string];
-  nameOf(object: Stored): string;
-}
-
-const tokensBy = (parameter: string): Linking => ({
-  title: TEXT.beside.tokens,
-  list: '/v1/acl/tokens',
-  slug: 'tokens',
-  by: [parameter, 'ID'],
-  nameOf: (token) => String(token['Description'] || token['AccessorID']),
-});
-const ROLES: Linking = {
-  title: TEXT.beside.roles,
-  list: '/v1/acl/roles',
-  slug: 'roles',
-  by: ['policy', 'ID'],
-  nameOf: (role) => String(role['Name']),
-};
-const RULES: Linking = {
-  title: TEXT.page.bindingRules,
-  list: '/v1/acl/binding-rules',
-  slug: 'binding-rules',
-  by: ['authmethod', 'Name'],
-  nameOf: (rule) => `${rule['BindType']} ${rule['BindName']}`,
-};
-
 /** The first of the objects that link another one. */
 function Linked({ by: linking, of: { object } }: { by: Linking; of: Version }) {
   const { title, list, slug, by, nameOf } = linking;
-  const [parameter, member] = by;
-  const linked = String(object[member]);
   const { value, problem } = useLoad(
-    (signal) => readItems<Stored>(list, { query: { [parameter]: linked }, signal, size: SHOWN }),
-    [list, linked],
+    (signal) => linkedTo(linking, object, SHOWN, signal),
+    [list, object[by[1]]],
   );
   const { items = [], hasMore = false } = value ?? {};
   return (

@@ -169,7 +169,8 @@ function FormDialog({
   if (open === undefined || before === undefined) return null;
   return (
     <DeleteDialog
-      name={type.nameOf(before.object)}
+      type={type}
+      object={before.object}
       isBusy={editing.isBusy}
       onDelete={() => remove(before)}
       onCancel={leave}

@@ -121,9 +121,20 @@ const lines = <T>(key: string, label: string, help: string, form: LineForm<T>): 
   initial: '',
   read: (object) => ((object[key] ?? []) as readonly T[]).map(form.write).join('\n'),
   write(body, value) {
-    body[key] = linesOf(value).map(form.read);
+    // A line holds less than an item may: one that was not touched is sent as it is stored.
+    const stored = [...((body[key] ?? []) as readonly T[])];
+    body[key] = linesOf(value).map((line) => {
+      const at = stored.findIndex((item) => form.write(item).trim() === line);
+      if (at >= 0) return stored.splice(at, 1)[0]!;
+      const item = form.read(line);
+      const isWhole = withoutBlanks(form.write(item)) === withoutBlanks(line);
+      if (!isWhole) throw new FieldFault(key, TEXT.form.badLine(line));
+      return item;
+    });
   },
 });
+
+const withoutBlanks = (line: string): string => line.replaceAll(/\s/g, '');
 
 /** What roles and tokens grant by themselves. */
 export const GRANTS: readonly Field[] = [

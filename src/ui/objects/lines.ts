@@ -12,7 +12,10 @@ function partsOf(line: string): { readonly name: string; readonly places: string
   const at = line.lastIndexOf(':');
   if (at < 0) return { name: line, places: [] };
   const places = line.slice(at + 1).split(',');
-  return { name: line.slice(0, at).trim(), places: places.map((one) => one.trim()) };
+  return {
+    name: line.slice(0, at).trim(),
+    places: places.map((one) => one.trim()).filter((one) => one !== ''),
+  };
 }
 
 const joined = (name: string, places: readonly string[] | undefined): string =>

@@ -1,10 +1,13 @@
 /** The dialogs before a write, and the notice of a conflict. */
-
+import type { Stored } from '../api/types.js';
 import { Dialog } from '../parts/dialog.js';
 import { Diff } from '../parts/diff.js';
-import { Trouble } from '../parts/notice.js';
+import { useLoad } from '../parts/load.js';
+import { ProblemNotice, Trouble } from '../parts/notice.js';
 import { TEXT } from '../texts.js';
 import type { Field, Form } from './fields.js';
+import { type Linking, linkedTo } from './linking.js';
+import type { ObjectType } from './type.js';
 
 /** Every field that differs, with what differs in it. */
 export function FormDiff({
@@ -62,21 +65,33 @@ export function ReviewDialog({
   );
 }
 
-/** Asks before an object is deleted. */
+/** Linking objects that are counted before a deletion, and those that are named. */
+const COUNTED = 1000;
+const NAMED = 3;
+
+/** Asks before an object is deleted. Says what it does, and who links to the object. */
 export function DeleteDialog({
-  name,
+  type,
+  object,
   isBusy,
   onDelete,
   onCancel,
 }: {
-  name: string;
+  type: ObjectType;
+  object: Stored;
   isBusy: boolean;
   onDelete: () => void;
   onCancel: () => void;
 }) {
+  const { about, linked = [] } = type.removal;
   return (
-    <Dialog title={TEXT.remove.title(name)} onClose={onCancel}>
-      <p>{TEXT.remove.about}</p>
+    <Dialog title={TEXT.remove.title(type.nameOf(object))} onClose={onCancel}>
+      <p>
+        {about} {TEXT.remove.final}
+      </p>
+      {linked.map((linking) => (
+        <LinkedCount key={linking.list} linking={linking} object={object} />
+      ))}
       <Trouble />
       <div class="buttons">
         <button type="button" class="danger" disabled={isBusy} onClick={onDelete}>
@@ -88,6 +103,15 @@ export function DeleteDialog({
       </div>
     </Dialog>
   );
+}
+
+function LinkedCount({ linking, object }: { linking: Linking; object: Stored }) {
+  const { value, problem } = useLoad((signal) => linkedTo(linking, object, COUNTED, signal), []);
+  if (value === undefined) return <ProblemNotice problem={problem} />;
+  const { items, hasMore } = value;
+  if (items.length === 0) return null;
+  const names = items.slice(0, NAMED).map(linking.nameOf);
+  return <p>{TEXT.remove.linked(items.length, !hasMore, linking.title, names)}</p>;
 }
 
 /** Says that another version was written, and how it differs from the one that was read. */

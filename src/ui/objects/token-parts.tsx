@@ -1,4 +1,4 @@
-/** What belongs to a token: its new secret, how it came to be, its clones, its rights. */
+/** What belongs to a token: how it came to be, its clones, its rights. */
 import { useState } from 'preact/hooks';
 import { ask, read } from '../api/client.js';
 import { asProblem, type Problem } from '../api/problem.js';
@@ -6,13 +6,12 @@ import type { Effective, Stored } from '../api/types.js';
 import { RightsTable } from '../explain/rights-table.js';
 import { Link } from '../parts/link.js';
 import { useLoad } from '../parts/load.js';
-import { ProblemNotice, Status } from '../parts/notice.js';
+import { ProblemNotice } from '../parts/notice.js';
 import { useMay } from '../parts/rights.js';
 import { Time } from '../parts/time.js';
 import { go, hrefOf } from '../router.js';
-import { useStore } from '../store.js';
 import { TEXT } from '../texts.js';
-import { newSecret, noteSecret } from './types.js';
+import { noteSecret } from './types.js';
 
 /** All of it. */
 export function TokenParts({ token }: { token: Stored }) {
@@ -20,7 +19,6 @@ export function TokenParts({ token }: { token: Stored }) {
   const method = token['AuthMethod'];
   return (
     <>
-      <NewSecret accessor={accessor} />
       <section class="panel">
         <h2>{TEXT.token.about}</h2>
         <dl>
@@ -62,33 +60,6 @@ export function TokenParts({ token }: { token: Stored }) {
       </section>
       <Rights accessor={accessor} index={token.ModifyIndex} />
     </>
-  );
-}
-
-/** Shown once: the page forgets it with the next visit. */
-function NewSecret({ accessor }: { accessor: string }) {
-  const made = useStore(newSecret);
-  const [isCopied, setCopied] = useState(false);
-  if (made === undefined || made.accessor !== accessor) return null;
-  const { secret } = made;
-  return (
-    <section class="notice good" aria-labelledby="secret">
-      <h2 id="secret">{TEXT.token.secret}</h2>
-      <p>{TEXT.token.once}</p>
-      <div class="row">
-        <code>{secret}</code>
-        <button
-          type="button"
-          onClick={async () => {
-            await navigator.clipboard.writeText(secret);
-            setCopied(true);
-          }}
-        >
-          {TEXT.token.copy}
-        </button>
-      </div>
-      <Status>{isCopied && TEXT.token.copied}</Status>
-    </section>
   );
 }
 

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Finding, Stored } from '../api/types.js';
 import type { Body, Field, Form } from './fields.js';
+import type { Linking } from './linking.js';
 
 /** A column of a list. The first shows the link to the object. */
 export interface Column {
@@ -42,6 +43,8 @@ export interface ObjectType {
   idOf(object: Stored): readonly string[];
   nameOf(object: Stored): string;
   readonly fields: readonly Field[];
+  /** What a deletion does, and which objects feel it. */
+  readonly removal: { readonly about: string; readonly linked?: readonly Linking[] };
   /** The endpoint of the schema of a body. */
   schema(form: Form): string;
   /** The endpoint of lint, if there is one, and the field under which its findings are listed. */

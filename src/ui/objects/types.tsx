@@ -8,6 +8,7 @@ import { TEXT } from '../texts.js';
 import { aclType } from './acl-type.js';
 import { check, GRANTS, json, links, text } from './fields.js';
 import { linesOf } from './lines.js';
+import { ROLES as LINKING_ROLES, RULES, tokensBy } from './linking.js';
 import type { Column, ObjectType } from './type.js';
 
 const POLICIES = '/v1/acl/policies';
@@ -39,6 +40,7 @@ export const policyType: ObjectType = aclType({
   slug: 'policies',
   title: TEXT.page.policies,
   noun: TEXT.noun.policy,
+  removal: { about: TEXT.remove.about.policy, linked: [LINKING_ROLES, tokensBy('policy')] },
   empty: TEXT.empty.policies,
   right: 'acl:write',
   plural: POLICIES,
@@ -68,6 +70,7 @@ export const roleType: ObjectType = aclType({
   slug: 'roles',
   title: TEXT.page.roles,
   noun: TEXT.noun.role,
+  removal: { about: TEXT.remove.about.role, linked: [tokensBy('role')] },
   empty: TEXT.empty.roles,
   right: 'acl:write',
   plural: ROLES,
@@ -101,6 +104,7 @@ export const tokenType: ObjectType = aclType({
   slug: 'tokens',
   title: TEXT.page.tokens,
   noun: TEXT.noun.token,
+  removal: { about: TEXT.remove.about.token },
   empty: TEXT.empty.tokens,
   right: 'acl:write',
   plural: '/v1/acl/tokens',
@@ -142,6 +146,7 @@ export const methodType: ObjectType = aclType({
   slug: 'auth-methods',
   title: TEXT.page.methods,
   noun: TEXT.noun.method,
+  removal: { about: TEXT.remove.about.method, linked: [RULES, tokensBy('authmethod', 'Name')] },
   empty: TEXT.empty.methods,
   right: 'acl:write',
   plural: METHODS,
@@ -175,6 +180,7 @@ export const ruleType: ObjectType = aclType({
   slug: 'binding-rules',
   title: TEXT.page.bindingRules,
   noun: TEXT.noun.bindingRule,
+  removal: { about: TEXT.remove.about.bindingRule },
   empty: TEXT.empty.bindingRules,
   right: 'acl:write',
   plural: '/v1/acl/binding-rules',
@@ -220,6 +226,7 @@ export const namespaceType: ObjectType = aclType({
   slug: 'namespaces',
   title: TEXT.page.namespaces,
   noun: TEXT.noun.namespace,
+  removal: { about: TEXT.remove.about.namespace },
   empty: TEXT.empty.namespaces,
   right: undefined,
   plural: '/v1/namespaces',

@@ -1,10 +1,10 @@
 /** The overview: members, leader, what lags, and warnings. It reads again while it is visible. */
 import { useState } from 'preact/hooks';
 import { ask, read } from '../api/client.js';
-import { asProblem, type Problem } from '../api/problem.js';
+import { asProblem, Problem } from '../api/problem.js';
 import { Dialog } from '../parts/dialog.js';
 import { TextField } from '../parts/field.js';
-import { useInterval, useLoad } from '../parts/load.js';
+import { useLive } from '../parts/load.js';
 import { ProblemNotice, Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
 import { Scroll } from '../parts/scroll.js';
@@ -12,27 +12,63 @@ import { TEXT } from '../texts.js';
 import type { Autopilot, Levels, Server } from './overview-types.js';
 import { Warnings } from './warnings.js';
 
-const LIVE_MS = 2000;
+/** Together these let the page say within five seconds that the majority is lost. */
+const LIVE = { everyMs: 2000, lateMs: 5000 };
+/** How long the leader may take before the node is asked what it knows itself. */
+const LEADER_MS = 1500;
+/** How long the node may take for that: it asks the members, of which some may be gone. */
+const OWN_MS = 3000;
+
+interface Cluster {
+  readonly state: Autopilot;
+  readonly levels: Levels;
+  /** Whether this is what the node itself knows, and not what the leader says. */
+  readonly isOwn: boolean;
+}
+
+/** Reads what the leader says; if none answers, what the node itself knows. */
+async function look(signal: AbortSignal): Promise<Cluster> {
+  const end = new AbortController();
+  const within = (ms: number): AbortSignal =>
+    AbortSignal.any([signal, end.signal, AbortSignal.timeout(ms)]);
+  const view = async (ms: number, isOwn: boolean): Promise<Cluster> => {
+    const how = { signal: within(ms), once: true, query: isOwn ? { stale: 'true' } : {} };
+    const [state, levels] = await Promise.all([
+      read<Autopilot>('/v1/operator/autopilot/state', how),
+      read<Levels>('/v1/operator/level', how),
+    ]);
+    return { state, levels, isOwn };
+  };
+  const mustHaveLeader = async (): Promise<void> => {
+    const how = { signal: within(LEADER_MS), once: true };
+    if ((await read<string>('/v1/status/leader', how)) === '') throw new Error('no leader');
+  };
+  try {
+    const [leaders] = await Promise.all([view(LEADER_MS, false), mustHaveLeader()]);
+    return leaders;
+  } catch (error) {
+    if (error instanceof Problem && error.status === 403) throw error;
+    return await view(OWN_MS, true);
+  } finally {
+    end.abort();
+  }
+}
 
 /** The first page. */
 export function OverviewPage() {
-  const cluster = useLoad(async (signal) => {
-    const [state, levels] = await Promise.all([
-      read<Autopilot>('/v1/operator/autopilot/state', { signal }),
-      read<Levels>('/v1/operator/level', { signal }),
-    ]);
-    return { state, levels };
-  }, []);
-  useInterval(cluster.reload, LIVE_MS);
+  const { value, problem, atMs, isLate } = useLive(look, LIVE);
   const [successor, setSuccessor] = useState<Server>();
-  const { value, problem } = cluster;
+  const isCertain = value !== undefined && !isLate && !value.isOwn;
   return (
     <Page title={TEXT.page.overview}>
       <ProblemNotice problem={problem} />
       {value !== undefined && (
         <>
-          <Summary state={value.state} levels={value.levels} />
-          <Members state={value.state} levels={value.levels} onHandOver={setSuccessor} />
+          <Age atMs={atMs} isLate={isLate} isOwn={value.isOwn} />
+          <div class={isLate ? 'late' : undefined}>
+            <Summary {...value} isLate={isLate} />
+            <Members {...value} onHandOver={isCertain ? setSuccessor : undefined} />
+          </div>
         </>
       )}
       {successor !== undefined && (
@@ -43,21 +79,33 @@ export function OverviewPage() {
   );
 }
 
-interface Cluster {
-  readonly state: Autopilot;
-  readonly levels: Levels;
+/** When the figures were read, and whether they are to be believed. */
+function Age({ atMs, isLate, isOwn }: { atMs: number; isLate: boolean; isOwn: boolean }) {
+  const time = new Date(atMs).toLocaleTimeString();
+  return (
+    <>
+      <div role="alert" class={isLate || isOwn ? 'notice bad' : undefined}>
+        {isLate ? TEXT.overview.late(time) : isOwn && TEXT.overview.own}
+      </div>
+      {!isLate && <p class="quiet">{TEXT.overview.asOf(time)}</p>}
+    </>
+  );
 }
 
-function Summary({ state, levels }: Cluster) {
+function Summary({ state, levels, isOwn, isLate }: Cluster & { isLate: boolean }) {
   const servers = Object.values(state.Servers);
   const leader = servers.find(({ ID }) => ID === state.Leader);
   const down = servers.filter(({ Healthy }) => !Healthy).map(({ Name }) => Name);
   return (
     <div class="cards">
-      <div class={state.Healthy ? 'card good' : 'card bad'}>
+      <div class={isLate ? 'card' : state.Healthy && !isOwn ? 'card good' : 'card bad'}>
         <h2>{TEXT.overview.health}</h2>
         <Status>
-          {state.Healthy ? TEXT.overview.healthy : TEXT.overview.unhealthy(down.join(', '))}
+          {isOwn
+            ? TEXT.overview.unknownHealth
+            : state.Healthy
+              ? TEXT.overview.healthy
+              : TEXT.overview.unhealthy(down.join(', '))}
         </Status>
       </div>
       <div class="card">
@@ -66,7 +114,7 @@ function Summary({ state, levels }: Cluster) {
       </div>
       <div class="card">
         <h2>{TEXT.overview.tolerance}</h2>
-        <p>{TEXT.overview.losses(state.FailureTolerance)}</p>
+        <p>{isOwn ? TEXT.overview.unknown : TEXT.overview.losses(state.FailureTolerance)}</p>
       </div>
       <div class="card">
         <h2>{TEXT.overview.level}</h2>
@@ -80,7 +128,12 @@ function Summary({ state, levels }: Cluster) {
   );
 }
 
-function Members({ state, levels, onHandOver }: Cluster & { onHandOver: (to: Server) => void }) {
+function Members({
+  state,
+  levels,
+  isOwn,
+  onHandOver,
+}: Cluster & { onHandOver: ((to: Server) => void) | undefined }) {
   const servers = Object.values(state.Servers).sort((a, b) => (a.Name < b.Name ? -1 : 1));
   const newest = Math.max(...servers.map(({ LastIndex }) => LastIndex));
   const levelOf = ({ ID }: Server): number | string =>
@@ -103,15 +156,15 @@ function Members({ state, levels, onHandOver }: Cluster & { onHandOver: (to: Ser
             <tr key={server.ID}>
               <th scope="row">{server.Name}</th>
               <td>{TEXT.overview.roles[server.Status]}</td>
-              <td>{healthOf(server)}</td>
-              <td>{server.LastContact}</td>
-              <td>{server.LastIndex.toLocaleString('en')}</td>
-              <td>{(newest - server.LastIndex).toLocaleString('en')}</td>
+              <td>{healthOf(server, isOwn)}</td>
+              <td>{isOwn ? '' : server.LastContact}</td>
+              <td>{isOwn ? '' : server.LastIndex.toLocaleString('en')}</td>
+              <td>{isOwn ? '' : (newest - server.LastIndex).toLocaleString('en')}</td>
               <td>{levelOf(server)}</td>
               <td>{server.Version}</td>
               <td>{server.Address}</td>
               <td>
-                {server.Status === 'voter' && server.Healthy && (
+                {onHandOver && server.Status === 'voter' && server.Healthy && (
                   <button type="button" onClick={() => onHandOver(server)}>
                     {TEXT.overview.handOverTo(server.Name)}
                   </button>
@@ -125,8 +178,13 @@ function Members({ state, levels, onHandOver }: Cluster & { onHandOver: (to: Ser
   );
 }
 
-const healthOf = ({ Healthy, Meta }: Server): string =>
-  Healthy ? TEXT.overview.well : (Meta['problem'] ?? TEXT.overview.failed);
+/** The health of a member; where the node speaks for itself, whether it is connected to it. */
+function healthOf({ Healthy, Meta, NodeStatus }: Server, isOwn: boolean): string {
+  const { problem } = Meta;
+  if (problem !== undefined) return problem;
+  if (!isOwn) return Healthy ? TEXT.overview.well : TEXT.overview.failed;
+  return NodeStatus === 'alive' ? TEXT.overview.connected : TEXT.overview.unconnected;
+}
 
 /** Leadership is handed over once the name was typed. */
 function HandOver({ server, onClose }: { server: Server; onClose: () => void }) {

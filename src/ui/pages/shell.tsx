@@ -5,7 +5,6 @@ import { ask, read, SELF } from '../api/client.js';
 import type { Stored } from '../api/types.js';
 import { readItems } from '../lists/read-items.js';
 import logo from '../logo.svg';
-import { newSecret } from '../objects/types.js';
 import { Link } from '../parts/link.js';
 import { useLoad } from '../parts/load.js';
 import { Trouble } from '../parts/notice.js';
@@ -13,6 +12,7 @@ import { go, hrefOf, namespace, type Place, place } from '../router.js';
 import { endSession, logOut as logOutOfTab, session } from '../session.js';
 import { useStore } from '../store.js';
 import { TEXT } from '../texts.js';
+import { NewSecret } from './new-secret.js';
 
 /** The pages in the order of the navigation: the first segment of the path, and the name. */
 const PAGES: readonly (readonly [slug: string, name: string])[] = [
@@ -35,10 +35,6 @@ const NAMESPACES_MAX = 500;
 /** The frame of a page. */
 export function Shell({ at, children }: { at: Place; children: ComponentChildren }) {
   const [slug = ''] = at.parts;
-  useEffect(() => {
-    const shown = newSecret.get()?.accessor;
-    if (shown !== undefined && at.parts[1] !== shown) newSecret.set(undefined);
-  }, [at.visit]);
   return (
     <>
       <a class="skip" href="#content">
@@ -64,6 +60,7 @@ export function Shell({ at, children }: { at: Place; children: ComponentChildren
         </ul>
       </nav>
       <main id="content" tabIndex={-1}>
+        <NewSecret />
         <Trouble />
         {children}
       </main>

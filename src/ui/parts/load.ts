@@ -38,14 +38,60 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, inputs: In
   return { ...state, reload };
 }
 
-/** Calls a function again and again while the page is visible. */
-export function useInterval(run: () => void, ms: number): void {
-  useEffect(() => {
-    const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') run();
-    }, ms);
-    return () => clearInterval(timer);
-  }, [run, ms]);
+/** A value that is read again and again. The last one stays when a read fails. */
+export interface Live<T> {
+  readonly value: T | undefined;
+  /** Unix milliseconds at which the value was read. */
+  readonly atMs: number;
+  /** Why the last read failed. */
+  readonly problem: Problem | undefined;
+  /** Whether the value is too old to be believed, or the last read failed. */
+  readonly isLate: boolean;
+}
+
+/** Milliseconds between two reads, and after which a value is late. */
+export interface LiveTimes {
+  readonly everyMs: number;
+  readonly lateMs: number;
+}
+
+/**
+ * Reads a value while the page is visible: again `everyMs` after each read has ended. `load` must
+ * bound its own time.
+ */
+export function useLive<T>(
+  load: (signal: AbortSignal) => Promise<T>,
+  { everyMs, lateMs }: LiveTimes,
+): Live<T> {
+  const [state, setState] = useState<Omit<Live<T>, 'isLate'>>({
+    value: undefined,
+    atMs: 0,
+    problem: undefined,
+  });
+  const [nowMs, setNow] = useState(Date.now);
+  useLayoutEffect(() => {
+    const end = new AbortController();
+    const readAgain = async (): Promise<void> => {
+      while (!end.signal.aborted) {
+        if (document.visibilityState === 'visible') {
+          const change = await load(end.signal).then(
+            (value) => ({ value, atMs: Date.now(), problem: undefined }),
+            (error: unknown) => ({ problem: asProblem(error) }),
+          );
+          if (!end.signal.aborted) setState((before) => ({ ...before, ...change }));
+        }
+        await new Promise((resolve) => setTimeout(resolve, everyMs));
+      }
+    };
+    void readAgain();
+    const clock = setInterval(() => setNow(Date.now()), 1000);
+    return () => {
+      end.abort();
+      clearInterval(clock);
+    };
+  }, []);
+  const isLate = state.problem !== undefined || nowMs - state.atMs > lateMs;
+  return { ...state, isLate: state.value !== undefined && isLate };
 }
 
 /** Returns a value once it has not changed for a while. */
