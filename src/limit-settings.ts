@@ -228,6 +228,16 @@ export const LIMITS = [
     why: 'writes that wait on this node for a leader or for their outcome; more are refused with 429',
   },
   {
+    key: 'limits.waitingBytes',
+    type: 'integer',
+    min: 1_048_576,
+    max: 68_719_476_736,
+    default: DEFAULT_LIMITS.waitingBytes,
+    why:
+      'bytes of the writes that wait on this node, about half of the memory that they take; ' +
+      'more writes are refused with 429. As many as a leader may have uncommitted',
+  },
+  {
     key: 'limits.issuerRequests',
     ...COUNT,
     default: 32,
@@ -266,6 +276,6 @@ export const LIMITS = [
     min: 1000,
     max: 604_800_000,
     default: 600_000,
-    why: 'how long a deleted secret may stay in the files of the members; the log is then compacted, so a member that was down for half as long gets the whole state when it returns',
+    why: 'how long a deleted secret may stay in the files of the members; the log is then compacted, so a member that was down for a third as long gets the whole state when it returns',
   },
 ] as const satisfies readonly Setting[];

@@ -32,6 +32,8 @@ export function nodeOptions(
       logBytes: limits.logBytes,
       pendingWrites: limits.pendingWrites,
       waitingWrites: limits.waitingWrites,
+      waitingBytes: limits.waitingBytes,
+      eraseSpreadMs: limits.secretsGoneMs / 4,
     },
     log: nodeLog(log, members),
     ...(config.log.level === 'debug' && {

@@ -291,8 +291,7 @@ class Node implements RunningNode {
 
   #createReplica(): Replica {
     const { log, store, machine } = this.#opened;
-    const { tickMs, electionMs } = this.#timing;
-    const limits = { ...this.#limits, tickMs, electionMs };
+    const limits = { ...this.#limits, ...this.#timing };
     const raft = raftOptions(this.id, this.#timing, this.#limits, this.#opened.silenceMs);
     const trace = traceTo(this.#options.trace, () => core.status().configuration);
     const measures = this.#measuring?.measures;
@@ -317,6 +316,7 @@ class Node implements RunningNode {
       isBehind: () => store.backlogBytes > limits.stateBacklogBytes,
       gate: this.#options.gate,
       newId: randomUUID,
+      random: Math.random,
       closedFor: (command) => this.#disk.refuses(command),
       levels: this.#options.levels ?? LEVELS,
       hasRoom: () => !this.#disk.full,

@@ -148,10 +148,14 @@ export const DEFAULT_LIMITS: NodeLimits = {
   // Writes are in memory: at a few kilobytes each, these take tens of megabytes.
   pendingWrites: 10_000,
   waitingWrites: 20_000,
+  // What a leader takes before it is committed; see uncommittedBytes.
+  waitingBytes: 64 * 2 ** 20,
   retryMs: 100,
   askMs: 1000,
   compareTicks: 500,
   promoteLagMax: 100,
+  // A quarter of limits.secretsGoneMs.
+  eraseSpreadMs: 150_000,
   // A node that was down during ten seconds of heavy writes still finds the entries it missed.
   // Replaying a longer log would take a new node longer than the snapshot that it gets instead.
   cutEntries: 10_000,

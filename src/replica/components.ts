@@ -79,7 +79,7 @@ export class Components {
   readonly #events: ComponentEvents;
 
   constructor(parts: ReplicaParts, events: ComponentEvents) {
-    const { clock, machine, limits, erase } = parts;
+    const { clock, machine, limits } = parts;
     this.#parts = parts;
     this.#events = events;
     this.watches = new Watches(clock);
@@ -92,7 +92,7 @@ export class Components {
     const { loop, rpc, availability } = this;
     this.votingSuspension = this.#createVotingSuspension();
     this.compaction = this.#createCompaction();
-    this.erasure = erase && new Erasure({ ...parts, erase, compaction: this.compaction });
+    this.erasure = this.#createErasure();
     this.peers = this.#createPeers();
     this.levels = this.#createLevels();
     this.health = new Health({ ...parts, loop, rpc });
@@ -197,6 +197,20 @@ export class Components {
     });
   }
 
+  #createErasure(): Erasure | undefined {
+    const { erase, limits } = this.#parts;
+    return (
+      erase &&
+      new Erasure({
+        ...this.#parts,
+        erase,
+        compaction: this.compaction,
+        spreadMs: limits.eraseSpreadMs,
+        isLeader: () => this.loop.role.role === 'leader',
+      })
+    );
+  }
+
   #createPeers(): Peers {
     const { loop, rpc, appliedLog } = this;
     return new Peers({
@@ -251,8 +265,12 @@ export class Components {
       applied: this.applied,
       leaderWrites: this.leaderWrites,
       waitingWrites: limits.waitingWrites,
+      waitingBytes: limits.waitingBytes,
       lateMs: limits.electionMs,
-      appliedIndex: () => machine.appliedIndex(),
+      committedIndex: () => {
+        const { commit, announced } = this.loop.status();
+        return Math.max(commit, announced, machine.appliedIndex());
+      },
       role: () => this.loop.role,
       remembered: (request) => machine.remembered(request),
       retryLater: () => this.#events.retryLater(),

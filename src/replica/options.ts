@@ -25,6 +25,8 @@ export interface ReplicaLimits extends TickerLimits, ApplyLimits, CompactionLimi
    */
   readonly pendingWrites: number;
   readonly waitingWrites: number;
+  /** Bytes of the commands of writes that wait on one server; more writes are too_many as well. */
+  readonly waitingBytes: number;
   /** Milliseconds until a request that failed without a change of leader is retried. */
   readonly retryMs: number;
   /** Milliseconds without responses from a majority after which a leader steps down. */
@@ -35,6 +37,8 @@ export interface ReplicaLimits extends TickerLimits, ApplyLimits, CompactionLimi
   readonly compareTicks: number;
   /** A learner is promoted when it is at most this many entries behind. */
   readonly promoteLagMax: number;
+  /** Milliseconds within which the members begin to erase deleted secrets. See Erasure. */
+  readonly eraseSpreadMs: number;
 }
 
 /** The ports of a replica, and whom it tells of what. */
@@ -63,6 +67,8 @@ export interface ReplicaParts {
   readonly gate: Gate;
   /** Returns a new request id, unique in the cluster and for ever. */
   readonly newId: () => string;
+  /** Returns a random number in [0, 1). */
+  readonly random: () => number;
   readonly limits: ReplicaLimits;
   /**
    * Why this leader refuses a command at present, apart from its own faults: its disk is at its

@@ -207,7 +207,7 @@ export class Replica {
     handover.tick(this.availability.isUnfit, leaderWrites.isLate);
     this.clientWrites.tick(now);
     votingSuspension.tick();
-    erasure?.tick();
+    erasure?.tick(now);
     compaction.tick();
   }
 

@@ -15,7 +15,7 @@ import { FakeClock, FakeMachine } from './fakes.js';
 export const LIMITS: ReplicaLimits = {
   ...{ tickMs: 20, stallMs: 100, applyEntriesMax: 64, applyBytesMax: 1 << 20 },
   ...{ pendingWrites: 1000, waitingWrites: 1000, retryMs: 60, askMs: 500, electionMs: 300 },
-  ...{ compareTicks: 0, promoteLagMax: 4 },
+  ...{ compareTicks: 0, promoteLagMax: 4, waitingBytes: 1 << 20, eraseSpreadMs: 1000 },
   ...{ cutEntries: 1000, logBytes: 1 << 20, keepEntries: 100, keepBytes: 1 << 16 },
 };
 
@@ -169,6 +169,7 @@ export class ReplicaCluster {
       // The commands of the fakes need no level.
       levels: { supported: 1, commands: {} },
       newId: () => `request-${++this.#ids}`,
+      random: () => 0,
       limits: { ...LIMITS, ...this.#options.limits },
       closedFor: (command) =>
         this.full.has(id) && command.type !== 'delete' ? refusal('no_space', 'full') : undefined,

@@ -1,5 +1,6 @@
 /** Ports whose completions the test controls. */
 
+import { refusal } from '../../src/errors.js';
 import { newOutbox } from '../../src/raft/state.js';
 import type {
   Entry,
@@ -152,6 +153,9 @@ export class FakeMachine implements MachinePort {
   term = 1;
   readonly applied: Command[] = [];
   readonly results = new Map<string, Result>();
+  /** Results that are remembered. Requests sent before the last forgotten one are refused. */
+  resultsMax = Infinity;
+  #floor: Index = 0;
   readonly #listeners: ((keys: readonly string[]) => void)[] = [];
 
   appliedIndex(): Index {
@@ -165,15 +169,27 @@ export class FakeMachine implements MachinePort {
       if (entry.index !== this.index + 1) throw new Error(`${entry.index} after ${this.index}`);
       this.index = entry.index;
       if (entry.kind !== 'command') return undefined;
-      const { id, command } = decodeProposal(entry.data);
+      const { id, since, command } = decodeProposal(entry.data);
       const known = this.results.get(id);
       if (known !== undefined) return known;
+      if (since < this.#floor) {
+        const why = refusal('outcome_unknown', 'sent too long ago');
+        return { ok: false, index: entry.index, refusal: why };
+      }
       this.applied.push(command);
       const result: Result = { ok: true, index: entry.index, value: command.type };
       this.results.set(id, result);
+      this.#forget();
       for (const listener of this.#listeners) listener([command.type]);
       return result;
     });
+  }
+  #forget(): void {
+    for (const [id, { index }] of this.results) {
+      if (this.results.size <= this.resultsMax) return;
+      this.results.delete(id);
+      this.#floor = index;
+    }
   }
   flush(done: (index: Index, term: Term) => void): void {
     done(this.index, 0);

@@ -321,11 +321,13 @@ function limitsFor(random: Random): ReplicaLimits {
     markEntries: random.pick([1, 7]),
     pendingWrites: random.pick([3, 1000]),
     waitingWrites: 1000,
+    waitingBytes: 1_000_000_000,
     retryMs: 100,
     askMs: 500,
     electionMs: RAFT.tickMs * RAFT.electionTicks,
     compareTicks: random.pick([0, 20]),
     promoteLagMax: 10,
+    eraseSpreadMs: 2000,
   };
 }
 

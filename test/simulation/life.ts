@@ -79,8 +79,7 @@ export class Life {
     this.lost = lost;
     const timing = { ...raft, ...host.timing };
     const limits = world.limits();
-    const electionMs = timing.electionTicks * limits.tickMs;
-    this.#electionMs = electionMs;
+    this.#electionMs = timing.electionTicks * limits.tickMs;
     this.#machine = machine;
     const promisedTicks = ticksOfSilence(silenceMs.owed, timing.tickMs);
     const options = { ...timing, promisedTicks, id, random: random.next, trace: decided?.(id) };
@@ -92,12 +91,13 @@ export class Life {
       ...{ id, name: id, address: host.address, log, machine, clock: loop, view: store, identity },
       isBehind: storage.isBehind,
       newId: parts.newId,
+      random: random.next,
       isBelieved: (joiner) =>
         checkRecord(this.replica.knownServers, joiner, undefined) === undefined,
       onJoining: (_level, what) => trace(`${id}: ${what}`),
       core: this.#watched(core, timing),
       trace: options.trace,
-      limits: { ...limits, electionMs },
+      limits: { ...limits, electionMs: this.#electionMs },
       wire: this.#wire,
       gate: (_view, _token, command) =>
         command.type === 'newPut' && release < NEW_PUT_LEVEL

@@ -7,7 +7,7 @@
 import { type Refusal, refusal } from '../../errors.js';
 import type { Index, NodeId, RoleChange } from '../../raft/types.js';
 import { encodeProposal } from '../../state/proposal.js';
-import type { Proposal, Result } from '../../state/types.js';
+import type { Command, Proposal, Result } from '../../state/types.js';
 import type { Deadlines } from '../deadlines.js';
 import type { ClockPort } from '../ports.js';
 import type { AppliedIndex } from '../reads/applied-index.js';
@@ -28,28 +28,35 @@ export interface ClientWritesParts {
   readonly clock: ClockPort;
   readonly deadlines: Deadlines;
   readonly applied: AppliedIndex;
-  readonly appliedIndex: () => Index;
+  /** The highest index that is known to be committed. This server may not have applied it. */
+  readonly committedIndex: () => Index;
   readonly role: () => RoleChange;
   /** Returns a new request id, unique in the cluster and for ever. */
   readonly newId: () => string;
   /** Requests a call of `retry` after a while. */
   readonly retryLater: () => void;
-  /** Writes that may wait here. More are refused. */
+  /** Writes that may wait here, and bytes of their commands. More are refused. */
   readonly waitingWrites: number;
+  readonly waitingBytes: number;
   /** The result of a request that this server has applied; see MachinePort. */
   readonly remembered: (id: string) => Result | undefined;
   /** Milliseconds after which the response of a leader counts as late. */
   readonly lateMs: number;
 }
 
-interface Held {
-  /** The request id. */
+/** A command under a request id. */
+interface Request {
   readonly id: string;
-  readonly sinceMs: number;
-  readonly tokenKey: string | null;
   readonly proposal: Proposal;
   /** The proposal as it is sent and stored. */
   readonly data: Uint8Array;
+}
+
+interface Held {
+  request: Request;
+  readonly sinceMs: number;
+  readonly tokenKey: string | null;
+  readonly bytes: number;
   readonly deadlineMs: number;
   readonly done: WriteDone;
   cancelDeadline: () => void;
@@ -69,6 +76,7 @@ interface Held {
 export class ClientWrites {
   readonly #parts: ClientWritesParts;
   readonly #held = new Set<Held>();
+  #bytes = 0;
 
   constructor(parts: ClientWritesParts) {
     this.#parts = parts;
@@ -81,27 +89,25 @@ export class ClientWrites {
 
   /** Replicates a command. `done` is called once. */
   write(request: WriteRequest, done: WriteDone): void {
-    const { clock, deadlines, newId, appliedIndex, waitingWrites } = this.#parts;
+    const { clock, deadlines, waitingWrites, waitingBytes } = this.#parts;
     if (this.#held.size >= waitingWrites) {
-      const why = 'Too many writes are waiting on this server; try again later';
-      done({ refusal: refusal('too_many', why) });
+      done({ refusal: overloaded() });
       return;
     }
-    const { tokenKey, command } = request;
-    const id = newId();
-    const proposal: Proposal = { id, since: appliedIndex(), command };
-    const data = encodeProposal(proposal);
-    const tooLarge = sizeProblem(data);
-    if (tooLarge !== undefined) {
-      done({ refusal: tooLarge });
+    const { tokenKey, command, timeoutMs } = request;
+    const encoded = this.#request(command);
+    const bytes = encoded.data.length;
+    // A write alone may be of any size.
+    const isTooMuch = this.#held.size > 0 && this.#bytes + bytes > waitingBytes;
+    const refused = sizeProblem(encoded.data) ?? (isTooMuch ? overloaded() : undefined);
+    if (refused !== undefined) {
+      done({ refusal: refused });
       return;
     }
     const sinceMs = clock.now();
-    const deadlineMs = sinceMs + request.timeoutMs;
+    const deadlineMs = sinceMs + timeoutMs;
     const held: Held = {
-      ...{ id, sinceMs, tokenKey, proposal, data },
-      deadlineMs,
-      done,
+      ...{ request: encoded, sinceMs, tokenKey, bytes, deadlineMs, done },
       cancelDeadline: () => {},
       attempts: 0,
       target: undefined,
@@ -110,6 +116,7 @@ export class ClientWrites {
     };
     held.cancelDeadline = deadlines.at(deadlineMs, () => this.#expire(held));
     this.#held.add(held);
+    this.#bytes += bytes;
     this.#attempt(held);
   }
 
@@ -146,6 +153,12 @@ export class ClientWrites {
     }
   }
 
+  /** A command under a new request id, which is in no entry up to `since`. */
+  #request(command: Command, since = this.#parts.committedIndex()): Request {
+    const proposal: Proposal = { id: this.#parts.newId(), since, command };
+    return { id: proposal.id, proposal, data: encodeProposal(proposal) };
+  }
+
   #attempt(held: Held): void {
     const { leader, term } = this.#parts.role();
     if (leader === null || held.result !== undefined) return;
@@ -158,11 +171,13 @@ export class ClientWrites {
     held.target = { id: leader, term };
     const number = held.attempts;
     const { id, clock, rpc, leaderWrites } = this.#parts;
+    const { tokenKey } = held;
+    const { proposal, data } = held.request;
     if (leader === id) {
-      leaderWrites.accept(held.proposal, held, (attempt) => this.#answered(held, number, attempt));
+      const write = { tokenKey, data };
+      leaderWrites.accept(proposal, write, (attempt) => this.#answered(held, number, attempt));
       return;
     }
-    const { tokenKey, data } = held;
     const timeoutMs = Math.max(1, Math.ceil(held.deadlineMs - clock.now()));
     rpc.callLeader({ type: 'write', tokenKey, data, timeoutMs }, timeoutMs, (response) =>
       this.#answered(held, number, response),
@@ -172,7 +187,8 @@ export class ClientWrites {
   #answered(held: Held, number: number, answer: RpcResponse): void {
     if (!this.#held.has(held) || held.result !== undefined) return;
     if (answer.type === 'applied') {
-      this.#whenApplied(held, answer.result);
+      if (held.open === 1 && isTooOld(answer.result)) this.#renew(held, answer.result.index);
+      else this.#whenApplied(held, answer.result);
       return;
     }
     if (answer.type !== 'unknown') held.open -= 1;
@@ -180,6 +196,19 @@ export class ClientWrites {
     held.target = undefined;
     if (answer.type === 'refused') this.#refuse(held, answer.refusal);
     else this.#parts.retryLater();
+  }
+
+  /**
+   * This server was so far behind that the members remember no requests of that time any more, and
+   * cannot tell whether this one was applied before. But no other attempt can have been, so nothing
+   * has happened, and the command is sent under a new request id.
+   */
+  #renew(held: Held, committed: Index): void {
+    const since = Math.max(this.#parts.committedIndex(), committed);
+    held.request = this.#request(held.request.proposal.command, since);
+    held.open = 0;
+    held.target = undefined;
+    this.#attempt(held);
   }
 
   /**
@@ -205,7 +234,7 @@ export class ClientWrites {
 
   /** Ends a write that this server has applied. Returns false if it has not. */
   #settle(held: Held): boolean {
-    const applied = this.#parts.remembered(held.id);
+    const applied = this.#parts.remembered(held.request.id);
     if (applied !== undefined) this.#end(held, { result: applied });
     return applied !== undefined;
   }
@@ -220,9 +249,17 @@ export class ClientWrites {
   #end(held: Held, outcome: WriteOutcome): void {
     if (!this.#held.delete(held)) return;
     held.cancelDeadline();
+    this.#bytes -= held.bytes;
     held.done(outcome);
   }
 }
+
+/** Whether the state machine could not tell if a request was applied before, and ignored it. */
+const isTooOld = (result: Result): boolean =>
+  !result.ok && result.refusal.code === 'outcome_unknown';
+
+const overloaded = (): Refusal =>
+  refusal('too_many', 'Too many writes are waiting on this server; try again later');
 
 const outcomeUnknown = (): Refusal =>
   refusal('outcome_unknown', 'The outcome of the write is unknown: it may still take effect', {
