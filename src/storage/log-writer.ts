@@ -16,7 +16,7 @@ import {
   type Draft,
   encodeBatch,
   HEAD_BYTES,
-  isEntryDraft,
+  holdsEntry,
   type LogState,
   type Position,
   stateDraft,
@@ -41,8 +41,8 @@ export interface Job {
   readonly last: Position;
   /** The witness must record the state before the job is done. */
   readonly isUrgent?: boolean;
-  /** The job goes on from the last good batch, whatever lies behind it. */
-  readonly repairs?: boolean;
+  /** Written alone, and into a new segment, whatever lies behind the last batch. */
+  readonly opensSegment?: boolean;
   /** Done alone, after the records are durable; nothing else is written meanwhile. */
   readonly work?: () => Promise<void>;
   readonly done: () => void;
@@ -183,9 +183,9 @@ export class LogWriter {
     this.#place(this.#takeGroup());
   }
 
-  /** Takes what fits into one batch: at least one job; one that repairs or works is alone. */
+  /** Takes what fits into one batch: at least one job; some are alone. */
   #takeGroup(): Job[] {
-    const isAlone = (job: Job): boolean => job.repairs === true || job.work !== undefined;
+    const isAlone = (job: Job): boolean => job.opensSegment === true || job.work !== undefined;
     let bytes = 0;
     const end = this.#jobs.findIndex((job, i) => {
       bytes += batchBytes(job.drafts);
@@ -205,7 +205,7 @@ export class LogWriter {
     const segment = this.segments.at(-1);
     const end = segment?.end ?? 0;
     const fits = end === 0 || end + batchBytes(drafts) <= segmentBytes;
-    if (segment !== undefined && fits && group[0]!.repairs !== true) {
+    if (segment !== undefined && fits && group[0]!.opensSegment !== true) {
       if (end > segmentBytes / 2) pool.prepare();
       this.#write(group, drafts, segment);
       return;
@@ -243,7 +243,7 @@ export class LogWriter {
   /** Notes where the entries of a batch are. */
   #note(drafts: readonly Draft[], segment: Segment): void {
     for (const draft of drafts) {
-      const isEntry = isEntryDraft(draft);
+      const isEntry = holdsEntry(draft);
       const { index } = draft.position;
       const keeps = isEntry ? index - 1 : index;
       if (keeps < this.#placed) truncateSegments(this.segments, keeps + 1);

@@ -15,14 +15,14 @@
  * longer has those entries, `reset` to a snapshot has the same effect.
  */
 import type { Entry, HardState, Index, SnapshotMeta, Term } from '../raft/types.js';
-import { settled } from './calls.js';
+import { settled, writeAll } from './calls.js';
 import type { DiskFolder, StorageClock } from './disk.js';
 import { type EntryWindow, takeEntries } from './entry-window.js';
 import { rootMessage, StorageError } from './errors.js';
 import { type Loaded, loadLog } from './log-load.js';
 import { type Job, LogWriter } from './log-writer.js';
-import { segmentName, segmentOf } from './segment.js';
-import { eraseSegment } from './segment-erase.js';
+import { type Segment, segmentName, segmentOf } from './segment.js';
+import { type Block, cleanedBlocks } from './segment-erase.js';
 import { SEGMENT_BYTES, SegmentPool } from './segment-pool.js';
 import {
   type Draft,
@@ -73,6 +73,7 @@ export class SegmentLog {
   #unused: Loaded['unused'];
   #log: LogState;
   #state: 'open' | 'failed' | 'closed' = 'open';
+  #erasing: Promise<void> = Promise.resolve();
 
   constructor(loaded: Loaded, options: LogOptions) {
     const { segmentBytes = SEGMENT_BYTES, clock, onSynced } = options;
@@ -177,16 +178,19 @@ export class SegmentLog {
     this.#add([stateDraft(this.#log, this.#last())], drop, {});
   }
 
-  /** Calls `done` once no file holds anything of the entries that were compacted before. */
+  /**
+   * Calls `done` once no file holds anything of the entries that were compacted before. What is
+   * appended meanwhile waits for the write of one block at most.
+   */
   erase(done: () => void): void {
     this.#mustBeWhole();
     const first = this.firstIndex();
-    const work = async (): Promise<void> => {
-      for (const segment of [...this.#writer.segments]) await eraseSegment(segment, first);
-      await this.#pool.discard();
-    };
-    // The batch before the erased ones must not be the last one: it could look like a torn one.
-    this.#add([stateDraft(this.#log, this.#last())], done, { work });
+    this.#erasing = this.#erasing
+      .then(() => this.#erase(first))
+      .then((isDone) => {
+        if (isDone) done();
+      })
+      .catch((error) => void this.#fail(error));
   }
 
   reset(meta: SnapshotMeta, hardState: HardState, done: () => void): void {
@@ -200,7 +204,7 @@ export class SegmentLog {
       this.#writer.drop(meta.index);
       done();
     };
-    const job = { isUrgent: true, repairs: damaged !== undefined };
+    const job = { isUrgent: true, opensSegment: damaged !== undefined };
     this.#add([stateDraft(this.#log, this.#last())], drop, job);
     this.damaged = undefined;
   }
@@ -216,7 +220,7 @@ export class SegmentLog {
       this.#tidy();
       done();
     };
-    const options = { isUrgent: true, repairs: true };
+    const options = { isUrgent: true, opensSegment: true };
     this.#add([stateDraft(this.#log, this.#last())], tidy, options);
   }
 
@@ -256,6 +260,48 @@ export class SegmentLog {
     for (const { file } of [...this.#writer.segments, ...this.#unused]) file.close();
     if (this.#witness.isIdle) this.#witness.close();
     await this.#options.onClosed?.();
+  }
+
+  /**
+   * Erases what is before an index. Begins a segment in a file that holds nothing else, so that all
+   * that is to be erased is in segments that are no longer written to. The witness knows of it: the
+   * batch before it, of which entries may be erased, must not look like a torn one. Returns false
+   * if the log was closed first.
+   */
+  async #erase(first: Index): Promise<boolean> {
+    const { segments } = this.#writer;
+    const { clock, segmentBytes = SEGMENT_BYTES } = this.#options;
+    this.#pool.discard();
+    this.#pool.prepare();
+    await this.#pool.settled();
+    await new Promise<void>((resolve) => {
+      const opened = (): void => {
+        this.#writer.drop(first - 1);
+        resolve();
+      };
+      const job = { isUrgent: true, opensSegment: true };
+      this.#add([stateDraft(this.#log, this.#last())], opened, job);
+    });
+    for (const segment of segments.slice(0, -1)) {
+      for (const block of cleanedBlocks(segment, first, segmentBytes)) {
+        if (block !== undefined) await this.#overwrite(segment, block);
+        await new Promise<void>((resolve) => clock.soon(resolve));
+        if (this.#state !== 'open') return false;
+        // Compacted meanwhile: its file is closed, and will be removed.
+        if (!segments.includes(segment)) break;
+      }
+    }
+    await this.#pool.settled();
+    this.#pool.reuse();
+    return true;
+  }
+
+  #overwrite(segment: Segment, { at, bytes }: Block): Promise<void> {
+    const work = async (): Promise<void> => {
+      if (!this.#writer.segments.includes(segment)) return;
+      await settled((done) => writeAll(segment.file, bytes, at, done));
+    };
+    return new Promise((resolve) => this.#add([], resolve, { work }));
   }
 
   #withHardState(hardState: HardState): LogState {

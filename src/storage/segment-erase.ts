@@ -1,48 +1,71 @@
-/** Overwrites what must not stay on the disk: see docs/formats.md, "Erasing". */
+/** What must not stay in the files of a log: see docs/formats.md, "Erasing". */
 import type { Index } from '../raft/types.js';
-import { settled, writeAll } from './calls.js';
 import type { Segment } from './segment.js';
-import { decodeRecord, entryOf, HEAD_BYTES } from './segment-record.js';
+import { decodeHead, HEAD_BYTES, holdsEntry, type RecordHead } from './segment-record.js';
 
-/** Bytes written at once. Only those that hold something to erase are written. */
-const BLOCK_BYTES = 2 ** 18;
-const ZEROS = Buffer.alloc(BLOCK_BYTES);
+/** Blocks of a segment. One is read, and written if it must be, in a turn of the event loop. */
+const BLOCKS = 16;
+
+/** A part of a file as it is to be written. */
+export interface Block {
+  readonly at: number;
+  readonly bytes: Buffer;
+}
 
 /**
- * Overwrites with zeros what a segment holds besides records that count: the payloads of entries
- * before `first` and of entries that were replaced, and what an earlier use of the file left behind
- * the last record. Resolves when that is durable.
+ * Reads a segment that is no longer written to, a block at each step. Yields each block in which
+ * something must be overwritten, with zeros there, and undefined for the others. Overwritten are
+ * the payloads of entries before `first` and of entries that were replaced, and what an earlier use
+ * of the file left behind the last record.
  */
-export async function eraseSegment(segment: Segment, first: Index): Promise<void> {
-  const { file, salt, end } = segment;
-  const bytes = file.read(0, file.size());
-  const dirty = new Set<number>();
-  for (let at = 0; at < end; ) {
-    const record = decodeRecord(bytes, at, salt);
-    if (record === undefined) break;
-    const { index } = record.position;
-    const isDead = index < first || segment.offsetOf(index) !== at;
-    if (isDead && entryOf(record) !== undefined) wipe(bytes, at + HEAD_BYTES, record.end, dirty);
-    at = record.end;
-  }
-  wipe(bytes, end, bytes.length, dirty);
-  for (const block of dirty) {
-    const at = block * BLOCK_BYTES;
-    const part = bytes.subarray(at, at + BLOCK_BYTES);
-    await settled((done) => writeAll(file, part, at, done));
+export function* cleanedBlocks(
+  segment: Segment,
+  first: Index,
+  segmentBytes: number,
+): Generator<Block | undefined> {
+  const { file, end } = segment;
+  const size = file.size();
+  const blockBytes = Math.ceil(segmentBytes / BLOCKS);
+  const isDead = (head: RecordHead): boolean => {
+    const { index } = head.position;
+    return holdsEntry(head) && (index < first || segment.offsetOf(index) !== head.at);
+  };
+  let next = 0;
+  /** The last payload that is overwritten: it may go on in the next block. */
+  let dead = { from: 0, to: 0 };
+  for (let at = 0; at < size; at += blockBytes) {
+    const bytes = file.read(at, blockBytes);
+    const until = at + bytes.length;
+    const wipe = (from: number, to: number): boolean => cleared(bytes, from - at, to - at);
+    let isDirty = wipe(dead.from, dead.to);
+    while (next < Math.min(until, end)) {
+      const head = headAt(segment, next, { at, bytes });
+      next = head?.end ?? end;
+      if (head === undefined || !isDead(head)) continue;
+      dead = { from: head.at + HEAD_BYTES, to: next };
+      isDirty = wipe(dead.from, dead.to) || isDirty;
+    }
+    isDirty = wipe(end, until) || isDirty;
+    yield isDirty ? { at, bytes } : undefined;
   }
 }
 
-/** Zeroes the bytes from `from` to `to`, and notes the blocks that this changes. */
-function wipe(bytes: Buffer, from: number, to: number, dirty: Set<number>): void {
-  for (let at = from; at < to; ) {
-    const block = Math.floor(at / BLOCK_BYTES);
-    const until = Math.min(to, (block + 1) * BLOCK_BYTES);
-    const part = bytes.subarray(at, until);
-    if (!part.equals(ZEROS.subarray(0, part.length))) {
-      part.fill(0);
-      dirty.add(block);
-    }
-    at = until;
-  }
+/** The head at a position of a segment. It begins in the block, and may end after it. */
+function headAt({ file, salt }: Segment, at: number, block: Block): RecordHead | undefined {
+  const from = at - block.at;
+  const inBlock = block.bytes.subarray(from, from + HEAD_BYTES);
+  const head = decodeHead(
+    inBlock.length < HEAD_BYTES ? file.read(at, HEAD_BYTES) : inBlock,
+    0,
+    salt,
+  );
+  return head && { ...head, at, end: at + head.end };
+}
+
+/** Zeroes the part of a range that is within the bytes. Returns whether that changes them. */
+function cleared(bytes: Buffer, from: number, to: number): boolean {
+  const part = bytes.subarray(Math.max(0, from), Math.max(0, to));
+  const isClear = part.equals(Buffer.alloc(part.length));
+  if (!isClear) part.fill(0);
+  return !isClear;
 }

@@ -33,6 +33,7 @@ export class SegmentPool {
   #number: number;
   #next: Promise<Segment> | undefined;
   readonly #spares: { readonly name: string; readonly file: DiskFile }[] = [];
+  #discards = false;
   /** Renames and removals, one after another. */
   #tasks: Promise<void> = Promise.resolve();
 
@@ -64,7 +65,7 @@ export class SegmentPool {
     for (const { number, file } of segments) {
       this.#do(async () => {
         const name = segmentName(number);
-        if (this.#spares.length >= SPARES) return this.#remove(name, file);
+        if (this.#discards || this.#spares.length >= SPARES) return this.#remove(name, file);
         await settled((done) => this.#options.folder.rename(name, `spare-${name}`, done));
         this.#spares.push({ name: `spare-${name}`, file });
       });
@@ -76,8 +77,9 @@ export class SegmentPool {
     this.#do(() => this.#remove(name, file));
   }
 
-  /** Removes all files that hold nothing of the log. Resolves when they are gone. */
-  discard(): Promise<void> {
+  /** Removes all files that hold nothing of the log. Until `reuse`, none is kept. */
+  discard(): void {
+    this.#discards = true;
     const next = this.#next;
     this.#next = undefined;
     if (next !== undefined) {
@@ -89,7 +91,11 @@ export class SegmentPool {
     this.#do(async () => {
       for (const { name, file } of this.#spares.splice(0)) await this.#remove(name, file);
     });
-    return this.#tasks;
+  }
+
+  /** Keeps files for later use again. */
+  reuse(): void {
+    this.#discards = false;
   }
 
   /** Resolves once all that was asked for is done. */

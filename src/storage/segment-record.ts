@@ -56,8 +56,8 @@ export interface Draft {
   readonly payload: Uint8Array;
 }
 
-/** A record of a segment. `isSpoiled`: the payload is not as it was written. */
-export interface StoredRecord {
+/** The head of a record of a segment, which says where the record begins and ends. */
+export interface RecordHead {
   readonly at: number;
   readonly end: number;
   readonly crc: number;
@@ -67,6 +67,10 @@ export interface StoredRecord {
   readonly kind: number;
   readonly position: Position;
   readonly previousTerm: Term;
+}
+
+/** A record of a segment. `isSpoiled`: the payload is not as it was written. */
+export interface StoredRecord extends RecordHead {
   readonly payload: Buffer;
   readonly isSpoiled: boolean;
 }
@@ -98,8 +102,8 @@ export function stateDraft(state: LogState, last: Position): Draft {
   return { position: last, previousTerm: 0, kind: STATE_KIND, payload };
 }
 
-/** Whether a draft holds an entry. */
-export const isEntryDraft = ({ kind }: Draft): boolean => kind !== STATE_KIND;
+/** Whether a record holds an entry. */
+export const holdsEntry = ({ kind }: Pick<Draft, 'kind'>): boolean => kind !== STATE_KIND;
 
 /** Bytes of a batch. */
 export function batchBytes(drafts: readonly Draft[]): number {
@@ -143,18 +147,15 @@ export function encodeBatch(
   return { bytes, crc };
 }
 
-/** Decodes the record at a position of a segment; undefined if there is none. */
-export function decodeRecord(bytes: Buffer, at: number, salt: number): StoredRecord | undefined {
+/** Decodes the head of the record at a position; undefined if there is none. */
+export function decodeHead(bytes: Buffer, at: number, salt: number): RecordHead | undefined {
   if (at + HEAD_BYTES > bytes.length || bytes.readUInt32BE(at + 4) !== salt) return undefined;
   const crc = bytes.readUInt32BE(at);
   if (crc !== crc32(bytes.subarray(at + 4, at + HEAD_BYTES))) return undefined;
   if (bytes[at + 28] !== VERSION) return undefined;
-  const length = bytes.readUInt32BE(at + 12);
-  const end = at + HEAD_BYTES + length;
-  const payload = bytes.subarray(at + HEAD_BYTES, end);
   return {
     at,
-    end,
+    end: at + HEAD_BYTES + bytes.readUInt32BE(at + 12),
     crc,
     previous: bytes.readUInt32BE(at + 8),
     batch: readSafe(bytes, at + 20),
@@ -162,6 +163,17 @@ export function decodeRecord(bytes: Buffer, at: number, salt: number): StoredRec
     kind: bytes[at + 29]!,
     position: { index: readSafe(bytes, at + 32), term: readSafe(bytes, at + 40) },
     previousTerm: readSafe(bytes, at + 48),
+  };
+}
+
+/** Decodes the record at a position of a segment; undefined if there is none. */
+export function decodeRecord(bytes: Buffer, at: number, salt: number): StoredRecord | undefined {
+  const head = decodeHead(bytes, at, salt);
+  if (head === undefined) return undefined;
+  const length = head.end - at - HEAD_BYTES;
+  const payload = bytes.subarray(at + HEAD_BYTES, head.end);
+  return {
+    ...head,
     payload,
     isSpoiled: payload.length < length || bytes.readUInt32BE(at + 16) !== crc32(payload),
   };
