@@ -37,6 +37,9 @@ import type { Witness } from './witness.js';
 /** Bytes of recent entries kept in memory: what followers and apply usually read. */
 const WINDOW_BYTES = 4 * 2 ** 20;
 
+/** Milliseconds in a turn of the event loop after which erasing reads no further block. */
+const READING_MS = 2;
+
 /** Options of a log. */
 export interface LogOptions {
   /** Called once, when the disk has failed. The process must stop. */
@@ -282,15 +285,20 @@ export class SegmentLog {
       const job = { isUrgent: true, opensSegment: true };
       this.#add([stateDraft(this.#log, this.#last())], opened, job);
     });
+    let sinceMs = clock.now();
     for (const segment of segments.slice(0, -1)) {
-      for (const block of cleanedBlocks(segment, first, segmentBytes)) {
+      const blocks = cleanedBlocks(segment, first, segmentBytes);
+      // Once it is no longer part of the log, its file is closed, and will be removed.
+      while (this.#state === 'open' && segments.includes(segment)) {
+        const { done, value: block } = blocks.next();
+        if (done === true) break;
         if (block !== undefined) await this.#overwrite(segment, block);
-        await new Promise<void>((resolve) => clock.soon(resolve));
-        if (this.#state !== 'open') return false;
-        // Compacted meanwhile: its file is closed, and will be removed.
-        if (!segments.includes(segment)) break;
+        else if (clock.now() - sinceMs < READING_MS) continue;
+        else await new Promise<void>((resolve) => clock.soon(resolve));
+        sinceMs = clock.now();
       }
     }
+    if (this.#state !== 'open') return false;
     await this.#pool.settled();
     this.#pool.reuse();
     return true;

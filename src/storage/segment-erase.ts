@@ -3,7 +3,7 @@ import type { Index } from '../raft/types.js';
 import type { Segment } from './segment.js';
 import { decodeHead, HEAD_BYTES, holdsEntry, type RecordHead } from './segment-record.js';
 
-/** Blocks of a segment. One is read, and written if it must be, in a turn of the event loop. */
+/** Blocks of a segment. What is appended waits for the write of one. */
 const BLOCKS = 16;
 
 /** A part of a file as it is to be written. */

@@ -75,12 +75,16 @@ describe('erasing a log', function () {
     expect(together).to.deep.equal([]);
   });
 
-  it('reads a block of a segment in a turn of the event loop', async () => {
+  it('reads only a block of a segment in a turn of the event loop if that takes long', async () => {
     const machine = fakeMachine();
     let bytes = 0;
-    const disk = readsOf(machine.start(), (length) => {
+    let nowMs = 0;
+    const reading = readsOf(machine.start(), (length) => {
       bytes += length;
+      nowMs += 2;
     });
+    const clock = { ...reading.clock, now: () => nowMs };
+    const disk = withCalls(reading, { clock });
     const log = await usedLog(machine, disk);
     let isErased = false;
     void erased(log).then(() => {
@@ -110,19 +114,36 @@ describe('erasing a log', function () {
   });
 
   it('finishes while the log is compacted, replaced and erased again', async () => {
-    const machine = fakeMachine();
-    const log = await usedLog(machine);
-    const first = erased(log);
-    for (let i = 0; i < 10; i++) await turn();
-    await compact(log, 90);
-    const second = erased(log);
-    for (let i = 0; i < 3; i++) await turn();
-    const hardState = { term: 4, votedFor: null };
-    await done((resolve) => log.reset({ index: 120, term: 4, configuration }, hardState, resolve));
-    await append(log, 121, 4);
-    await Promise.all([first, second]);
-    await erased(log);
-    expect([...onDisk(machine)]).to.deep.equal(['121.4']);
+    for (let turns = 0; turns < 60; turns += 3) {
+      const machine = fakeMachine();
+      const log = await usedLog(machine, strict(machine.start()));
+      const first = erased(log);
+      for (let i = 0; i < turns; i++) await turn();
+      const compacted = compact(log, 90);
+      const second = erased(log);
+      for (let i = 0; i < turns / 3; i++) await turn();
+      const hardState = { term: 4, votedFor: null };
+      const meta = { index: 120, term: 4, configuration };
+      await done((resolve) => log.reset(meta, hardState, resolve));
+      await append(log, 121, 4);
+      await Promise.all([first, compacted, second, erased(log)]);
+      expect([...onDisk(machine)]).to.deep.equal(['121.4']);
+      await log.close();
+    }
+  });
+
+  it('ends when the log is closed, and reads no file after that', async () => {
+    for (let turns = 0; turns < 60; turns += 3) {
+      const machine = fakeMachine();
+      const log = await usedLog(machine, strict(machine.start()));
+      const before = entriesOf(log);
+      log.erase(() => {});
+      for (let i = 0; i < turns; i++) await turn();
+      await log.close();
+      for (let i = 0; i < 20; i++) await turn();
+      const again = await open(machine.start());
+      expect([again.damaged, entriesOf(again)]).to.deep.equal([undefined, before]);
+    }
   });
 
   it('may end at any moment with its process or its machine, and is done again', async () => {
@@ -210,17 +231,47 @@ function segmentOf(lengths: readonly number[], dead: number, tail: number) {
 }
 
 /** A disk that tells of each read of a file. */
-function readsOf(disk: Disk, note: (length: number) => void): Disk {
-  const watched = (file: DiskFile): DiskFile =>
-    withCalls(file, {
+const readsOf = (disk: Disk, note: (length: number) => void): Disk =>
+  withFiles(disk, (file) => ({
+    read: (at, length) => {
+      note(length);
+      return file.read(at, length);
+    },
+  }));
+
+/** A disk whose files throw when they are used after they were closed, as real ones do. */
+const strict = (disk: Disk): Disk =>
+  withFiles(disk, (file) => {
+    let isClosed = false;
+    const mustBeOpen = (): void => {
+      if (isClosed) throw new Error(`${file.path} is closed`);
+    };
+    return {
+      size: () => {
+        mustBeOpen();
+        return file.size();
+      },
       read: (at, length) => {
-        note(length);
+        mustBeOpen();
         return file.read(at, length);
       },
-    });
+      write: (bytes, at, then) => {
+        mustBeOpen();
+        file.write(bytes, at, then);
+      },
+      close: () => {
+        mustBeOpen();
+        isClosed = true;
+      },
+    };
+  });
+
+/** A disk whose files have some calls of their own. */
+function withFiles(disk: Disk, own: (file: DiskFile) => Partial<DiskFile>): Disk {
   const folderOf = (folder: DiskFolder): DiskFolder =>
     withCalls(folder, {
-      open: (name, then) => folder.open(name, (error, file) => then(error, file && watched(file))),
+      open: (name, then) =>
+        folder.open(name, (error, file) => then(error, file && withCalls(file, own(file)))),
     });
   return withCalls(disk, { folder: (dir) => folderOf(disk.folder(dir)) });
 }
