@@ -59,11 +59,13 @@ export interface InstallHost {
 
 /** An installation into LevelDB. See the head of this file. */
 export class LevelInstallation implements Installation {
+  readonly generation: number;
   readonly #host: InstallHost;
   readonly #keys = new StateKeys();
   #state: 'filling' | 'finishing' | 'ended' = 'filling';
 
   constructor(host: InstallHost) {
+    this.generation = host.generation;
     this.#host = host;
   }
 

@@ -250,8 +250,7 @@ export class LevelState implements DurableState {
 
   install(): Installation {
     this.#installation?.abort();
-    const generation = this.#nextGeneration;
-    this.#nextGeneration += 1;
+    const generation = this.#nextGeneration++;
     const installation = new LevelInstallation({
       db: this.db,
       generation,
@@ -419,7 +418,8 @@ export class LevelState implements DurableState {
     this.#recent.clear();
     this.#shared.clear();
     this.damaged = undefined;
-    this.#installation = undefined;
+    // While the switch was written, another installation may have begun.
+    if (this.#installation?.generation === generation) this.#installation = undefined;
     for (const { resolve } of this.#waiting.splice(0)) resolve();
     for (const each of old) this.remove(each);
   }
