@@ -1,7 +1,8 @@
 /**
- * Proves that the simulation detects faults: `npm run mutate -- [part of a name]`. It puts each
- * deliberate fault of `test/simulation/mutations.ts` into a copy of the build, and runs worlds
- * until one fails. Exits with 1 if no world fails, or if the text to change is not in the build.
+ * Proves that faults are detected: `npm run mutate -- [part of a name]`. It puts each deliberate
+ * fault of `test/simulation/mutations.ts` into a copy of the build, and runs worlds until one fails,
+ * or the suites that hold it. Exits with 1 if nothing fails, or if the text to change is not in the
+ * build.
  */
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -12,21 +13,38 @@ import type { Mutation } from '../test/simulation/mutation.js';
 import { mutations } from '../test/simulation/mutations.js';
 
 const build = join(dirname(fileURLToPath(import.meta.url)), '..');
-/** The options with which the worlds run. */
-const PARTS = ['src', 'scripts', 'test/raft', 'test/simulation', 'test/support', 'cluster/checker'];
+/** What worlds need of the build, and what suites need. */
+const WORLDS = [
+  'src',
+  'scripts',
+  'test/raft',
+  'test/simulation',
+  'test/support',
+  'cluster/checker',
+];
+const SUITES = ['src', 'scripts', 'test', 'cluster'];
 const SEEDS_MAX = 1500;
 const AT_ONCE = 2;
 
+/** What a world or a suite says of a fault. */
 interface Caught {
-  readonly seed: number;
+  /** Of the world that fails; undefined if the fault was not put to the test. */
+  readonly seed?: number;
   readonly invariant: string;
+}
+
+/** How a process ended, and what it printed. */
+interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly lines: readonly string[];
 }
 
 /** Returns a copy of the build with the fault. Throws unless the text occurs exactly once. */
 function mutant(mutation: Mutation): string {
   const folder = mkdtempSync(join(tmpdir(), 'conclave-mutant-'));
   try {
-    for (const part of PARTS)
+    for (const part of mutation.suites === undefined ? WORLDS : SUITES)
       cpSync(join(build, part), join(folder, 'dist', part), { recursive: true });
     symlinkSync(join(process.cwd(), 'node_modules'), join(folder, 'node_modules'));
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
@@ -48,16 +66,8 @@ function mutant(mutation: Mutation): string {
   }
 }
 
-/** Runs worlds with the fault until one fails. */
-function hunt(
-  folder: string,
-  { by = 'simulate', fault, network, storage, product }: Mutation,
-): Promise<Caught | undefined> {
-  const args = [`dist/scripts/${by}.js`, '--first', '--seeds', String(SEEDS_MAX)];
-  if (fault !== undefined) args.push('--fault', fault);
-  if (product) args.push('--product');
-  if (network !== undefined) args.push('--network', network);
-  if (storage !== undefined) args.push('--storage', storage);
+/** Runs a script of the mutant. */
+function run(folder: string, args: readonly string[]): Promise<Ended> {
   const child = spawn(process.execPath, args, {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -68,14 +78,39 @@ function hunt(
     output += text.toString();
   });
   return new Promise((resolve) =>
-    child.on('close', (code, signal) => {
-      const line = output.trim().split('\n').at(-1) ?? '';
-      if (signal) resolve({ seed: 0, invariant: 'the worlds do not end' });
-      else if (code === 0) resolve(undefined);
-      else if (line.startsWith('{')) resolve(JSON.parse(line) as Caught);
-      else resolve({ seed: 0, invariant: `does not even load (exit code ${code})` });
-    }),
+    child.on('close', (code, signal) =>
+      resolve({ code, signal, lines: output.trim().split('\n') }),
+    ),
   );
+}
+
+/** Runs worlds with the fault until one fails. */
+async function hunt(
+  folder: string,
+  { by = 'simulate', fault, network, storage, product }: Mutation,
+): Promise<Caught | undefined> {
+  const args = [`dist/scripts/${by}.js`, '--first', '--seeds', String(SEEDS_MAX)];
+  if (fault !== undefined) args.push('--fault', fault);
+  if (product) args.push('--product');
+  if (network !== undefined) args.push('--network', network);
+  if (storage !== undefined) args.push('--storage', storage);
+  const { code, signal, lines } = await run(folder, args);
+  if (signal) return { invariant: 'the worlds do not end' };
+  if (code === 0) return undefined;
+  const last = lines.at(-1) ?? '';
+  if (!last.startsWith('{')) return { invariant: `does not even load (exit code ${code})` };
+  const caught = JSON.parse(last) as Caught;
+  // An aborted search proves nothing.
+  return caught.invariant === 'checker' ? { invariant: caught.invariant } : caught;
+}
+
+/** Runs the suites that hold the fault: one of their tests must fail, and not all. */
+async function examine(folder: string, suites: string): Promise<Caught | undefined> {
+  const { code, lines } = await run(folder, ['dist/scripts/test.js', '--jobs', '1', suites]);
+  if (code === 0) return undefined;
+  const failed = lines.find((line) => /^ +1\) /.test(line))?.trim() ?? 'nothing is run';
+  const isReal = /^[1-9]\d* passed, [1-9]/.test(lines.at(-1) ?? '');
+  return { invariant: `${suites} ${failed}`, ...(isReal && { seed: 0 }) };
 }
 
 const wanted = mutations.filter((m) => m.name.includes(process.argv[2] ?? ''));
@@ -101,13 +136,12 @@ const survivors: string[] = [];
 async function work(): Promise<void> {
   for (let next = waiting.shift(); next; next = waiting.shift()) {
     const { mutation, folder } = next;
-    const caught = await hunt(folder, mutation);
+    const { suites } = mutation;
+    const caught = await (suites === undefined ? hunt(folder, mutation) : examine(folder, suites));
     rmSync(folder, { recursive: true, force: true });
-    // An aborted search proves nothing.
-    const isReal = caught !== undefined && caught.seed > 0 && caught.invariant !== 'checker';
-    if (!isReal) survivors.push(mutation.name);
-    const verdict = caught ? `seed ${caught.seed}: ${caught.invariant}` : 'SURVIVES';
-    console.log(`${mutation.name.padEnd(58)} ${verdict}`);
+    if (caught?.seed === undefined) survivors.push(mutation.name);
+    const by = caught?.seed ? `seed ${caught.seed}: ` : '';
+    console.log(`${mutation.name.padEnd(58)} ${caught ? `${by}${caught.invariant}` : 'SURVIVES'}`);
   }
 }
 await Promise.all(Array.from({ length: AT_ONCE }, work));

@@ -1,14 +1,18 @@
 /**
  * Simulates worlds from seeds. `npm run simulate -- --seed S [--trace]` replays one world; `--seeds
- * N [--from M]` runs many and prints the command that replays each failed one. Exits with 1 if any
- * failed.
+ * N [--from M]` runs many and prints the command that replays each failed one, and how often rare
+ * things happened. Exits with 1 if any failed, or if one of these never happened in a long run.
  */
 import { Command, Option } from 'commander';
 import { ALL_FAULTS, type Fault } from '../test/simulation/fault-kinds.js';
 import { NETWORKS, type NetworkKind } from '../test/simulation/network.js';
 import { STORAGES, type StorageKind } from '../test/simulation/parts.js';
-import { playSeed } from '../test/simulation/play.js';
 import type { Report } from '../test/simulation/world.js';
+import { startCounting } from './counting.js';
+import { startCoverage } from './coverage.js';
+
+/** Worlds of the usual mix after which everything that is counted has happened. */
+const LONG_RUN = 2000;
 
 const options = new Command('simulate')
   .description('plays whole clusters in virtual time, each from one seed')
@@ -18,10 +22,12 @@ const options = new Command('simulate')
   .option('--minutes <number>', 'stop after so many minutes of real time')
   .option('--first', 'stop at the first failure and print it as one line of JSON')
   .option('--trace', 'print everything that happens')
+  .option('--coverage', 'list the functions of the core that no world called')
   .option(
     '--plain',
     'without faults of machines, small memories, held readers, sockets, real storage',
   )
+  .option('--legacy', 'without deposed leaders, erasures, and commands that cascade')
   .option('--product', 'with commands and blocking queries of the product in all worlds')
   .addOption(new Option('--network <kind>', 'what all worlds have').choices([...NETWORKS]))
   .addOption(new Option('--storage <kind>', 'what all worlds have').choices([...STORAGES]))
@@ -34,8 +40,10 @@ const options = new Command('simulate')
     minutes?: string;
     first?: boolean;
     trace?: boolean;
+    coverage?: boolean;
     fault?: Fault;
     plain?: boolean;
+    legacy?: boolean;
     storage?: StorageKind;
     network?: NetworkKind;
     product?: boolean;
@@ -53,13 +61,21 @@ function show(report: Report): void {
   console.log(`FAILED ${violation.text}`);
   const fault = options.fault === undefined ? '' : ` --fault ${options.fault}`;
   const plain = options.plain ? ' --plain' : '';
+  const legacy = options.legacy ? ' --legacy' : '';
   const product = options.product ? ' --product' : '';
   const kind = options.network === undefined ? '' : ` --network ${options.network}`;
   const storage = options.storage === undefined ? '' : ` --storage ${options.storage}`;
-  const all = `${fault}${plain}${kind}${storage}${product}`;
+  const all = `${fault}${plain}${legacy}${kind}${storage}${product}`;
   console.log(`replay: npm run simulate -- --seed ${seed}${all} --trace`);
 }
 
+// With `--first` the build is a mutant, which may lack the text that counters need.
+const counts = options.first ? {} : startCounting();
+const uncalled = options.coverage ? startCoverage() : undefined;
+const { playSeed } = await import('../test/simulation/play.js');
+const { fault, plain, legacy, network, storage, product } = options;
+const kinds = { fault, plain, legacy, network, storage, product };
+const isUsual = Object.values(kinds).every((kind) => kind === undefined);
 const trace = options.trace ? (line: string): void => console.log(line) : undefined;
 const single = options.seed !== undefined;
 const from = Number(options.seed ?? options.from);
@@ -71,8 +87,7 @@ let committed = 0;
 let played = 0;
 const failed: number[] = [];
 for (let seed = from; seed < from + count && performance.now() < until; seed++) {
-  const { fault, plain, network, storage, product } = options;
-  const report = await playSeed(seed, { trace, fault, plain, network, storage, product });
+  const report = await playSeed(seed, { trace, ...kinds });
   played++;
   virtualMs += report.virtualMs;
   committed += report.committed;
@@ -91,4 +106,16 @@ if (!options.first) {
       `${failed.length} failed${failed.length > 0 ? `: ${failed.slice(0, 20).join(' ')}` : ''}`,
   );
 }
-process.exitCode = failed.length > 0 ? 1 : 0;
+for (const [file, names] of uncalled?.() ?? [])
+  console.log(`never called in ${file}: ${names.join(' ')}`);
+const missing = Object.keys(counts).filter((name) => counts[name] === 0);
+if (!options.first && !single) {
+  console.log(
+    Object.entries(counts)
+      .map(([name, count]) => `${count} ${name}`)
+      .join(', '),
+  );
+}
+const isLacking = isUsual && played >= LONG_RUN && missing.length > 0;
+if (isLacking) console.log(`FAILED never happened: ${missing.join(', ')}`);
+process.exitCode = failed.length > 0 || isLacking ? 1 : 0;

@@ -15,6 +15,7 @@ import type {
   SnapshotMeta,
   Term,
 } from '../../src/raft/types.js';
+import { Acknowledgements } from './acknowledgements.js';
 import { LeaseInvariants, type LeaseStep } from './lease-invariants.js';
 import { withTail } from './sights.js';
 import { Violation } from './violation.js';
@@ -74,6 +75,7 @@ export class RaftInvariants {
   readonly #chain = new Map<number, { entry: Entry; prevTerm: Term }>();
   /** Position i holds the committed entry of index i + 1. */
   readonly #committed: Committed[] = [];
+  readonly #acknowledgements = new Acknowledgements();
   readonly leases = new LeaseInvariants();
 
   addServer(id: NodeId, disk: DiskSight): void {
@@ -123,6 +125,7 @@ export class RaftInvariants {
     const { output, before, after, log } = step;
     const { role, commit } = output;
     this.leases.stepped(id, step, this.committedIndex);
+    this.#acknowledgements.stepped(step);
     for (const entry of before.role === 'leader' ? output.entries : [])
       if (entry.kind === 'configuration' && entry.term === before.term)
         this.#reconfigures(id, entry.configuration, before, commit ?? before.commit, log);
@@ -213,13 +216,7 @@ export class RaftInvariants {
       this.#vote(message.from, message.term, message.to);
     }
     if (message.type === 'appendResponse' && message.success) {
-      const covered = message.index <= durable.last() || message.index < durable.first();
-      // A response of an earlier term may be late, and the entries that it covers replaced.
-      if (durable.hard.term !== message.term ? durable.hard.term < message.term : !covered)
-        throw new Violation(
-          'acknowledged is durable',
-          `${message.from} acknowledges index ${message.index} in term ${message.term}; on disk is ${durable.last()} in term ${durable.hard.term}`,
-        );
+      this.#acknowledgements.check(message, durable);
       const { promised } = server;
       if (message.term > promised.term || message.index > promised.index)
         server.promised = { term: message.term, index: message.index };

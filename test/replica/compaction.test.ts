@@ -64,3 +64,75 @@ describe('replica: a state that is sent again before the first transfer ends', (
     expect(reported).to.deep.equal([['b', false]]);
   });
 });
+
+/** A log of entries 1..20 in term 1, whose state is applied and durable up to 10. */
+function setUpCut() {
+  const cuts: SnapshotMeta[] = [];
+  let flushed: (() => void) | undefined;
+  const log = { first: 1, last: 20, term: 1 };
+  const elections = { votingSuspended: false };
+  const meta = { ...META, term: 1 };
+  const parts = {
+    loop: { elections },
+    log: {
+      firstIndex: () => log.first,
+      term: (index: number) => (index >= log.first - 1 && index <= log.last ? log.term : undefined),
+      compact: (at: SnapshotMeta, done: () => void) => {
+        cuts.push(at);
+        done();
+      },
+    },
+    machine: {
+      flush: (done: (durable: number) => void) => {
+        flushed = () => done(10);
+      },
+    },
+    appliedLog: { cut: () => meta, forget: () => {} },
+    limits: {},
+  } as unknown as CompactionParts;
+  const flush = (): boolean => {
+    const run = flushed;
+    flushed = undefined;
+    run?.();
+    return run !== undefined;
+  };
+  return { compaction: new Compaction(parts), cuts, elections, flush, log, meta };
+}
+
+describe('replica: compaction', () => {
+  it('cuts the log once the state is durable', () => {
+    const { compaction, cuts, flush, meta } = setUpCut();
+    compaction.tick();
+    expect(cuts).to.deep.equal([]);
+    flush();
+    expect(cuts).to.deep.equal([meta]);
+  });
+
+  it('waits while voting is suspended: a lost entry may hold a configuration', () => {
+    const { compaction, cuts, elections, flush, meta } = setUpCut();
+    elections.votingSuspended = true;
+    compaction.tick();
+    expect(flush()).to.equal(false);
+    elections.votingSuspended = false;
+    compaction.tick();
+    flush();
+    expect(cuts).to.deep.equal([meta]);
+  });
+
+  for (const [what, first, term] of [
+    ['begins later', 16, 3],
+    ['begins at that index', 8, 3],
+    ['holds another term there', 1, 3],
+  ] as const)
+    it(`gives up a cut of a log that ${what} since it was decided`, () => {
+      const { compaction, cuts, flush, log, meta } = setUpCut();
+      compaction.tick();
+      Object.assign(log, { first, last: 20, term });
+      flush();
+      expect(cuts).to.deep.equal([]);
+      Object.assign(log, { first: 1, term: 1 });
+      compaction.tick();
+      flush();
+      expect(cuts).to.deep.equal([meta]);
+    });
+});

@@ -46,6 +46,8 @@ export interface ClusterOptions {
   readonly seed: number;
   /** Without what was added later: small memories, held readers, sockets. */
   readonly plain?: boolean | undefined;
+  /** Without what 0.4.0 added: leaders that are deposed, erasures, product commands that cascade. */
+  readonly legacy?: boolean | undefined;
   /** Absent: drawn from the seed. */
   readonly network?: NetworkKind | undefined;
   /** Whether the servers know the product's commands too. Absent: drawn from the seed. */

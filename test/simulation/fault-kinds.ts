@@ -55,6 +55,11 @@ export const STORAGE_FAULTS = [
   /** Another process has the databases open for a while. */
   'locked',
 ] as const;
+/** By which logs come apart. Drawn apart, too. */
+export const LOG_FAULTS = [
+  /** The leader is cut off from the other servers, keeps its clients, and another is elected. */
+  'deposed',
+] as const;
 /**
  * What worlds of sockets have in the place of lost and repeated messages, which TCP does not know.
  */
@@ -91,6 +96,7 @@ export type Fault =
   | (typeof FAULTS)[number]
   | (typeof DISK_FAULTS)[number]
   | (typeof SOCKET_FAULTS)[keyof typeof SOCKET_FAULTS]
+  | (typeof LOG_FAULTS)[number]
   | MachineFault
   | StorageFault
   | LeaderFault
@@ -103,6 +109,7 @@ export const ALL_FAULTS: readonly Fault[] = [
     ...Object.values(SOCKET_FAULTS),
     ...MACHINE_FAULTS,
     ...STORAGE_FAULTS,
+    ...LOG_FAULTS,
     ...LEADER_FAULTS,
     RECOVER,
     LOST_REPLACEMENT,

@@ -6,10 +6,12 @@
 
 import type { Random } from '../../cluster/checker/random.js';
 import type { NodeId } from '../../src/raft/types.js';
+import { depose } from './deposed.js';
 import {
   DISK_FAULTS,
   FAULTS,
   type Fault,
+  LOG_FAULTS,
   LOST_REPLACEMENT,
   MACHINE_FAULTS,
   type MachineFault,
@@ -17,8 +19,9 @@ import {
   STORAGE_FAULTS,
   type StorageFault,
 } from './fault-kinds.js';
+import { isDisturbance, LinkFaults } from './link-faults.js';
 import { type MachineVictim, strikeMachine } from './machine-faults.js';
-import { QUIET, type SimNetwork } from './network.js';
+import type { SimNetwork } from './network.js';
 import type { Scheduler } from './scheduler.js';
 
 /** A server as the faults see it. */
@@ -66,7 +69,10 @@ export interface Victim extends MachineVictim {
 /** What an operator does while faults strike. */
 export interface Operator {
   transfer(): void;
-  changeMembership(): void;
+  /** Writes something through a server. */
+  write(asked: NodeId): void;
+  /** Asks a server, or any. */
+  changeMembership(asked?: NodeId): void;
   /** Removes a server for good and adds a new one. */
   replace(id: NodeId): void;
   /** Whether the other servers can replace all that this one would lose. */
@@ -92,6 +98,8 @@ export interface FaultParts {
   readonly trace: (text: string) => void;
   /** A kind of fault that this world certainly has. */
   readonly certain?: Fault | undefined;
+  /** For the kinds of `LOG_FAULTS`. Absent: none of them. */
+  readonly logRandom?: Random | undefined;
   /** No faults of machines. */
   readonly plain?: boolean | undefined;
 }
@@ -100,11 +108,13 @@ export class Faults {
   /** The kinds that this world has. */
   readonly kinds: readonly Fault[];
   readonly #parts: FaultParts;
+  readonly #links: LinkFaults;
   readonly #everyMs: number;
   #over = false;
 
   constructor(parts: FaultParts) {
     this.#parts = parts;
+    this.#links = new LinkFaults(parts);
     const { random } = parts;
     const likely = random.pick([0.15, 0.4, 0.8]);
     const drawn: Fault[] = FAULTS.filter(() => random.chance(likely));
@@ -118,7 +128,9 @@ export class Faults {
     const { storageRandom, network } = parts;
     const bad = storageRandom?.pick([0, 0.3, 0.7]) ?? 0;
     const storage = STORAGE_FAULTS.filter(() => storageRandom?.chance(bad));
-    const all = [...first, ...more, ...machine, ...storage, ...(certain ? [certain] : [])];
+    const often = parts.logRandom?.pick([0, 0.4, 0.8]) ?? 0;
+    const logs = LOG_FAULTS.filter(() => parts.logRandom?.chance(often));
+    const all = [...first, ...more, ...machine, ...storage, ...logs, ...(certain ? [certain] : [])];
     this.kinds = [...new Set(network.kind === 'sockets' ? all.map(onSockets) : all)];
     this.#everyMs = random.pick([300, 1000, 3000]);
   }
@@ -146,7 +158,7 @@ export class Faults {
   #strike(fault: Fault): void {
     const { random, operator } = this.#parts;
     if (isDisturbance(fault)) {
-      this.#disturb(fault);
+      this.#links.disturb(fault);
       return;
     }
     switch (fault) {
@@ -171,8 +183,8 @@ export class Faults {
       case 'partition':
       case 'oneWay':
       case 'matrix':
-        if (fault === 'partition') this.#partition();
-        else this.#cut(fault);
+        if (fault === 'partition') this.#links.partition();
+        else this.#links.cut(fault);
         break;
       case 'slowDisk':
         this.#on(fault, (victim) =>
@@ -207,6 +219,9 @@ export class Faults {
       case 'rollback':
       case 'newRelease':
         this.#strikeMachine(fault);
+        break;
+      case 'deposed':
+        this.#depose();
         break;
       case 'rot':
       case 'cutInstall':
@@ -317,7 +332,25 @@ export class Faults {
         this.#restartLater(victim);
       });
     const leader = this.#victims().find((victim) => victim.leading)?.id;
-    this.#cutWhere((from, to) => from === leader || to === leader);
+    this.#links.cutWhere((from, to) => from === leader || to === leader);
+  }
+
+  /** The leader of a log that others will replace: see `deposed.ts`. */
+  #depose(): void {
+    const { operator } = this.#parts;
+    const leader = this.#victims().find((victim) => victim.leading);
+    if (leader === undefined) return;
+    const orders = this.kinds.includes('membership')
+      ? () => operator.changeMembership(leader.id)
+      : undefined;
+    this.#strikeOne('deposed', leader, () =>
+      depose(leader, {
+        ...this.#parts,
+        write: () => operator.write(leader.id),
+        orders,
+        isOver: () => this.#over,
+      }),
+    );
   }
 
   #restartLater(victim: Victim): void {
@@ -326,75 +359,7 @@ export class Faults {
       if (!victim.up) victim.restart();
     });
   }
-
-  /** Splits the servers into two groups for a while. */
-  #partition(): void {
-    const { random, trace } = this.#parts;
-    const mixed = random.shuffle(this.#parts.victims().map((victim) => victim.id));
-    const left = mixed.slice(0, 1 + random.int(Math.max(1, mixed.length - 1)));
-    trace(`fault partition [${left}] | rest`);
-    this.#cutWhere((from, to) => left.includes(from) !== left.includes(to));
-  }
-
-  /** Cuts one direction of one link, or a random set of directions. */
-  #cut(fault: 'oneWay' | 'matrix'): void {
-    const { random, trace } = this.#parts;
-    const ids = this.#parts.victims().map((victim) => victim.id);
-    if (ids.length < 2) return;
-    trace(`fault ${fault}`);
-    const [one, two] = random.shuffle(ids);
-    const share = random.next();
-    this.#cutWhere((from, to) =>
-      fault === 'oneWay' ? from === one && to === two : random.chance(share),
-    );
-  }
-
-  #cutWhere(cut: (from: NodeId, to: NodeId) => boolean): void {
-    const { scheduler, random, network } = this.#parts;
-    const ids = this.#parts.victims().map((victim) => victim.id);
-    const struck = ids.flatMap((from) =>
-      ids.filter((to) => from !== to && cut(from, to)).map((to) => network.link(from, to)),
-    );
-    for (const link of struck) link.cut = true;
-    scheduler.after(random.between(100, 6000), () => {
-      for (const link of struck) link.cut = false;
-    });
-  }
-
-  #disturb(fault: Disturbance): void {
-    const { scheduler, random, network, trace } = this.#parts;
-    const ids = this.#parts.victims().map((victim) => victim.id);
-    trace(`fault ${fault}`);
-    const all = random.chance(0.5);
-    const [one] = random.shuffle(ids);
-    const struck = ids.flatMap((from) =>
-      ids
-        .filter((to) => from !== to && (all || from === one || to === one))
-        .map((to) => network.link(from, to)),
-    );
-    const degree = random.next();
-    for (const link of struck) {
-      if (fault === 'drop') link.dropProbability = degree * 0.6;
-      else if (fault === 'repeat') link.repeatProbability = degree;
-      else if (fault === 'reset') link.resetProbability = degree * 0.1;
-      else if (fault === 'trickle') link.windowBytes = Math.ceil(10 + degree * 300);
-      else {
-        link.delayMs = 1 + degree * 150;
-        link.longMs = link.delayMs + random.between(0, 2000);
-        link.longProbability = random.next() * 0.2;
-      }
-    }
-    scheduler.after(random.between(500, 8000), () => {
-      for (const link of struck) Object.assign(link, QUIET);
-    });
-  }
 }
-
-/** Faults of links that still deliver something. */
-const DISTURBANCES = ['drop', 'repeat', 'slowLink', 'reset', 'trickle'] as const;
-type Disturbance = (typeof DISTURBANCES)[number];
-const isDisturbance = (fault: Fault): fault is Disturbance =>
-  DISTURBANCES.some((each) => each === fault);
 
 const onSockets = (fault: Fault): Fault =>
   fault === 'drop' || fault === 'repeat' ? SOCKET_FAULTS[fault] : fault;

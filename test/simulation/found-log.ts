@@ -32,10 +32,13 @@ export function explains(durable: LogContent, found: LogContent): boolean {
 
 /** Whether this log has all that one has, so that none of it is lost. */
 export function holds(found: LogContent, durable: LogContent): boolean {
-  if (found.hard.term < durable.hard.term) return false;
+  const { term, votedFor } = durable.hard;
+  if (found.hard.term < term) return false;
+  if (found.hard.term === term && votedFor !== null && found.hard.votedFor !== votedFor)
+    return false;
   for (let index = found.first(); index <= durable.last(); index++) {
-    const term = found.term(index);
-    if (term === undefined || term < (durable.term(index) ?? 0)) return false;
+    const held = found.term(index);
+    if (held === undefined || held < (durable.term(index) ?? 0)) return false;
   }
   return true;
 }

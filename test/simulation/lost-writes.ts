@@ -19,6 +19,8 @@ export class LostWrites {
   readonly #random: Random;
   /** The last one, while the log is open. */
   #replacement: Replacement | undefined;
+  /** When the last batch began that the witness must have, whether or not it has it. */
+  #dueBegun = 0;
 
   constructor(files: FakeFiles, segments: string, random: Random) {
     this.#files = files;
@@ -33,10 +35,12 @@ export class LostWrites {
     const writes = files.writtenIn(this.#segments);
     const witnessed = writes.findLast(({ path }) => path === witness)?.begun ?? 0;
     const batches = batchesOf(writes);
-    // The newest batch looks like a torn one, unless the witness has it.
+    // The newest batch looks like a torn one, unless the witness has it. It must have it if the
+    // batch changed the hard state and was reported, or if the last start found it.
     const last = batches.at(-1)?.at(-1);
-    const isWitnessed = witnessed > (last?.ended ?? 0);
-    const newest = isWitnessed && this.#random.chance(0.3) ? last : undefined;
+    const isDue = last !== undefined && last.begun <= this.#dueBegun;
+    const isMissed = isDue || witnessed > (last?.ended ?? 0);
+    const newest = isMissed && this.#random.chance(0.3) ? last : undefined;
     const earlier = batches.slice(0, -1).flat();
     if (newest === undefined && earlier.length === 0) return false;
     const struck = newest ?? this.#random.pick(earlier);
@@ -47,6 +51,7 @@ export class LostWrites {
 
   /** A write to the log has become durable; `before` is what was durable until then. */
   reported(write: LogWrite, before: LogContent): void {
+    if ('hardState' in write && write.hardState !== undefined) this.#newestIsDue();
     const [first] = write.type === 'append' ? write.entries : [];
     const to = before.last();
     if (first === undefined || first.index > to) return;
@@ -71,6 +76,11 @@ export class LostWrites {
   /** Another process has opened the log, or another log is there. */
   forget(): void {
     this.#replacement = undefined;
+    this.#newestIsDue();
+  }
+
+  #newestIsDue(): void {
+    this.#dueBegun = this.#batches().at(-1)?.at(-1)?.begun ?? 0;
   }
 
   #batches(): Written[][] {

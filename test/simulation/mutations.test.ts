@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { counters } from './counters.js';
 import { mutations } from './mutations.js';
 
 describe('deliberate faults', () => {
@@ -12,5 +13,13 @@ describe('deliberate faults', () => {
         const times = readFileSync(path, 'utf8').split(find).length - 1;
         expect(times, `its text in ${file}`).to.equal(1);
       }
+    });
+});
+
+describe('counters of what worlds meet', () => {
+  for (const { name, file, before } of counters)
+    it(`can count: ${name}`, () => {
+      const path = fileURLToPath(new URL(`../../src/${file}`, import.meta.url));
+      expect(readFileSync(path, 'utf8').split(before).length - 1).to.equal(1);
     });
 });

@@ -17,6 +17,8 @@ export interface PlayOptions {
   readonly fault?: Fault | undefined;
   /** See WorldOptions. */
   readonly plain?: boolean | undefined;
+  /** See ClusterOptions. */
+  readonly legacy?: boolean | undefined;
   readonly storage?: StorageKind | undefined;
   /** What lies between the servers. Absent: drawn from the seed. */
   readonly network?: NetworkKind | undefined;

@@ -287,6 +287,7 @@ class RecoveryWorld {
         const [asked] = cluster.up();
         asked?.administer({ type: 'transfer', to: null }, 5_000, () => {});
       },
+      write: () => {},
       changeMembership: () => {},
       replace: () => {},
       canLose: () => false,

@@ -9,6 +9,8 @@ interface Kept {
   readonly reason: string;
   /** It is kept as it was before faults of machines, small memories, held readers and sockets. */
   readonly plain?: boolean;
+  /** It is kept as the world that it was before leaders were deposed and secrets erased. */
+  readonly legacy?: boolean;
   /** It is kept as the world that it was before there were sockets. */
   readonly network?: NetworkKind;
   /** The same before there was real storage. */
@@ -21,10 +23,11 @@ const kept = JSON.parse(readFileSync('test/simulation/seeds.json', 'utf8')) as K
 /** Plays a world; what went wrong, with the command that plays it again. */
 async function failureOf(seed: number, options: PlayOptions = {}): Promise<string | undefined> {
   const { violation } = await playSeed(seed, options);
-  const { plain, network, storage, fault } = options;
+  const { plain, legacy, network, storage, fault } = options;
   const plays = [
     `--seed ${seed}`,
     ...(plain ? ['--plain'] : []),
+    ...(legacy ? ['--legacy'] : []),
     ...(network ? [`--network ${network}`] : []),
     ...(storage ? [`--storage ${storage}`] : []),
     ...(fault ? [`--fault ${fault}`] : []),

@@ -111,6 +111,18 @@ export class Workload {
     return `${this.#options.prefix ?? 'v'}${++this.#values}`;
   }
 
+  /**
+   * A write of which no client hears: nothing reads its register. It may not happen if it was
+   * refused, as all others.
+   */
+  writeBeside(server: Server): void {
+    const value = this.newValue();
+    server.write({ type: 'put', v: 1, key: 'beside', value }, 3000, (outcome) => {
+      if ('refusal' in outcome && outcome.refusal.code !== 'outcome_unknown')
+        this.#parts.invariants.writeFailed(value);
+    });
+  }
+
   #later(client: Client): void {
     const { scheduler, random } = this.#parts;
     scheduler.after(random.next() * this.#options.pauseMs, () => this.#next(client));

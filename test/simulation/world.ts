@@ -25,6 +25,8 @@ export interface WorldOptions {
   readonly plain?: boolean | undefined;
   readonly network?: NetworkKind | undefined;
   readonly product?: boolean | undefined;
+  /** See ClusterOptions. */
+  readonly legacy?: boolean | undefined;
   /** Drawn from the seed if absent. */
   readonly storage?: StorageKind | undefined;
   /** Receives one line per event. */
@@ -50,6 +52,8 @@ const DISK_STREAM = 16;
 const MACHINE_STREAM = 18;
 /** The random stream that draws the faults of real storage. */
 const STORAGE_STREAM = 21;
+/** The random stream that draws the faults of logs. */
+const LOG_STREAM = 24;
 /** The bound of the second phase: time for some elections and the longest client timeout. */
 const HEALED_MS = 40_000;
 /** The operator resolves a contradiction that lasts this long by stopping the wrong servers. */
@@ -110,12 +114,12 @@ class World {
       );
     const operator = {
       transfer: () => this.#transfer(),
-      changeMembership: () => this.#changeMembership(),
+      write: (id: NodeId) => this.#workload.writeBeside(this.#server(id)),
+      changeMembership: (asked?: NodeId) => this.#changeMembership(asked),
       replace: (id: NodeId) => this.#replace(id),
       canLose: (id: NodeId) => cluster.canLose(id),
       isKnown: (id: NodeId) => isMet(id, 0),
-      isStartKnown: (id: NodeId) =>
-        isMet(id, cluster.servers.find((server) => server.id === id)!.starts),
+      isStartKnown: (id: NodeId) => isMet(id, this.#server(id).starts),
     };
     const diskRandom = new Random(options.seed * 1000 + DISK_STREAM);
     const victims = () => cluster.servers;
@@ -124,8 +128,9 @@ class World {
       machineRandom: new Random(options.seed * 1000 + MACHINE_STREAM),
       storageRandom:
         cluster.storage === 'real' ? new Random(options.seed * 1000 + STORAGE_STREAM) : undefined,
-      certain: options.fault,
-      plain: options.plain,
+      logRandom:
+        options.plain || options.legacy ? undefined : new Random(options.seed * 1000 + LOG_STREAM),
+      ...{ certain: options.fault, plain: options.plain },
     });
     if (this.#faults.kinds.includes('wrongState')) cluster.compareOften();
   }
@@ -290,6 +295,10 @@ class World {
 
   // --- servers and operators ---
 
+  #server(id: NodeId): SimServer {
+    return this.#cluster.servers.find((server) => server.id === id)!;
+  }
+
   #anyUp(): SimServer | undefined {
     const up = this.#cluster.up();
     return up.length > 0 ? this.#cluster.random.pick(up) : undefined;
@@ -304,10 +313,10 @@ class World {
   }
 
   /** Adds a new server, or removes one for good. Never leaves fewer than two. */
-  #changeMembership(): void {
+  #changeMembership(id?: NodeId): void {
     const { random } = this.#cluster;
     const members = this.#cluster.members();
-    const asked = this.#anyUp();
+    const asked = id === undefined ? this.#anyUp() : this.#server(id);
     if (!asked) return;
     if (members.length > 2 && random.chance(0.5)) {
       const server = random.pick(members);
@@ -348,7 +357,7 @@ class World {
         this.#anyUp()?.administer({ type: 'remove', id }, 5_000, () => {});
       } else if (isGone) {
         // Several of them, left running, would take each other for the founders.
-        this.#cluster.servers.find((server) => server.id === id)!.retire();
+        this.#server(id).retire();
         if (!added) this.#addNew();
       }
       // A removal that is not committed may be lost.

@@ -199,8 +199,11 @@ describe('log on a corrupt disk', function () {
     const opened = await folders.copy(dir);
     await folders.log(opened);
     const later = await folders.copy(opened);
-    await flipRecord(later, isEntry(4), 0);
-    expect((await folders.log(later)).damaged).include({ index: 4, last: 5 });
+    for (const index of [4, 5]) {
+      const spoiled = await folders.copy(later);
+      await flipRecord(spoiled, isEntry(index), 0);
+      expect((await folders.log(spoiled)).damaged).include({ index, last: 5 });
+    }
 
     await until(async () => {
       const bytes = await readFile(witness(dir));
@@ -290,6 +293,18 @@ describe('log on a corrupt disk', function () {
       expect(opened.damaged).include({ index: 2 });
       await opened.close();
     }
+  });
+
+  it('detects that a vote went bad as soon as it was reported as stored', async () => {
+    const dir = await folders.make();
+    const log = await folders.log(dir);
+    await append(log, [command(1, 1)], { term: 1, votedFor: 'a' });
+    await append(log, [], { term: 2, votedFor: 'b' });
+    const crashed = await folders.copy(dir);
+    await flipRecord(crashed, (record) => stateOf(record)?.hardState.term === 2);
+    const opened = await folders.log(crashed);
+    expect(opened.hardState()).eql({ term: 2, votedFor: 'b' });
+    expect(opened.damaged).include({ index: 2 });
   });
 
   it('detects that a last batch is lost which replaced entries', async () => {

@@ -1,0 +1,126 @@
+/**
+ * Rare things that worlds must meet: each is counted where the product does it. The counters are put
+ * into the code while it is loaded (`scripts/counting.ts`), so the product knows nothing of them. A
+ * long run in which one stays 0 does not prove what it claims.
+ */
+
+/** A place in the compiled text at which something is counted. */
+export interface Counter {
+  readonly name: string;
+  /** Below `src/` of the build. */
+  readonly file: string;
+  /** The statement before which it is counted. It must be there exactly once. */
+  readonly before: string;
+  /** What must hold there, as an expression. */
+  readonly when?: string;
+}
+
+/** One counter. */
+const at = (name: string, file: string, before: string, when?: string): Counter => ({
+  ...{ name, file, before },
+  ...(when !== undefined && { when }),
+});
+
+const log: readonly Counter[] = [
+  at(
+    'writes that replace entries',
+    'replica/log/log-writer.js',
+    'if (first <= log.lastIndex())\n                truncates(first);',
+    'first <= log.lastIndex()',
+  ),
+  at(
+    'configurations rolled back',
+    'raft/configuration.js',
+    'this.#placed.pop();\n        this.#changed();\n        return true;',
+  ),
+  at(
+    'batches not durable up to their end',
+    'replica/log/log-writer.js',
+    'if (first !== undefined)\n                durable = Math.min(durable, first - 1);',
+    'first <= durable',
+  ),
+  at(
+    'resets that keep the bar',
+    'storage/log.js',
+    'this.#log = { ...this.#withHardState(hardState), meta, bar, damage: undefined };\n        this.#window.reset(meta);',
+    'bar !== undefined',
+  ),
+  at(
+    'cuts of a log that was replaced',
+    'replica/log/compaction.js',
+    'if (durable < meta.index || !isThere) {',
+    '!isThere',
+  ),
+  at(
+    'torn batches dropped',
+    'storage/recovery-run.js',
+    'const { segment, records, number } = this.#waiting;',
+  ),
+  at('damaged logs repaired', 'storage/log.js', 'const bar = this.#raised(damaged.last);'),
+  at(
+    'segments made of spare files',
+    'storage/segment-pool.js',
+    'await settled((done) => folder.rename(spare.name, name, done));',
+  ),
+];
+
+const elections: readonly Counter[] = [
+  at(
+    'votes refused for a hanging disk',
+    'replica/election-guard.js',
+    "const reason = this.votingSuspended ? 'voting_suspended' : 'disk_hangs';",
+    '!this.votingSuspended',
+  ),
+  at(
+    'votes refused for lost entries',
+    'replica/election-guard.js',
+    "const reason = this.votingSuspended ? 'voting_suspended' : 'disk_hangs';",
+    'this.votingSuspended',
+  ),
+];
+
+const requests: readonly Counter[] = [
+  at(
+    'late answers to readers dropped',
+    'replica/reads/read-index.js',
+    'if (round !== lane.round || lane.asking.length === 0)',
+    'round !== lane.round && lane.asking.length > 0',
+  ),
+  at(
+    'requests too old to be remembered',
+    'state/requests.js',
+    "const why = 'The outcome of this request is unknown",
+  ),
+  at(
+    'requests forgotten',
+    'state/requests.js',
+    'this.#floor = index;\n        const oldest',
+    'index > 0',
+  ),
+];
+
+const state: readonly Counter[] = [
+  at('states restored', 'state/restore.js', "return { ok: true, value: 'true', state:"),
+  at('secrets erased', 'replica/log/erasure.js', 'this.#erasedAt = through;'),
+  at(
+    'tokens removed with their auth method',
+    'state/tokens.js',
+    'return some.length;',
+    'some.length > 0',
+  ),
+  at(
+    'objects removed with their namespace',
+    'state/namespaces.js',
+    'for (const key of some) {\n        removeObject(context, definition',
+    'some.length > 0',
+  ),
+  at(
+    'snapshot transfers failed',
+    'replica/log/compaction.js',
+    'this.#sending.delete(to);\n            loop.snapshotSent',
+    '!ok',
+  ),
+];
+
+/** See the head of this file. */
+export const counters: readonly Counter[] = [...log, ...elections, ...requests, ...state];
