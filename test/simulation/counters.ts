@@ -31,7 +31,8 @@ const log: readonly Counter[] = [
   at(
     'configurations rolled back',
     'raft/configuration.js',
-    'this.#placed.pop();\n        this.#changed();\n        return true;',
+    'while (this.#placed.length > 1 && this.index >= index)',
+    'this.#placed.length > 1',
   ),
   at(
     'batches not durable up to their end',

@@ -18,6 +18,8 @@ export interface DeposeParts {
   readonly write: () => void;
   /** Orders a change of members of the leader; absent where no member may change. */
   readonly orders: (() => void) | undefined;
+  /** Called when its links are whole again. */
+  readonly done: () => void;
   /** Whether no fault may strike any more. */
   readonly isOver: () => boolean;
 }
@@ -27,7 +29,7 @@ const CUT_MS = 10_000;
 
 /** See the head of this file. */
 export function depose(leader: Victim, parts: DeposeParts): void {
-  const { scheduler, random, network, victims, write, orders, isOver } = parts;
+  const { scheduler, random, network, victims, write, orders, isOver, done } = parts;
   const others = victims().filter((victim) => victim !== leader);
   const links = others.flatMap(({ id }) => [
     network.link(leader.id, id),
@@ -43,6 +45,7 @@ export function depose(leader: Victim, parts: DeposeParts): void {
     if (isReplaced() || scheduler.now >= until) {
       scheduler.after(random.between(0, 500), () => {
         for (const link of links) link.cut = false;
+        done();
       });
       return;
     }

@@ -136,7 +136,13 @@ export class Faults {
   }
 
   start(): void {
-    if (this.kinds.length > 0) this.#later();
+    if (this.#usual.length > 0) this.#later();
+    if (this.kinds.includes('deposed')) this.#deposeLater();
+  }
+
+  /** Those that strike at random moments. A leader is deposed again some time after the last one. */
+  get #usual(): readonly Fault[] {
+    return this.kinds.filter((kind) => kind !== 'deposed');
   }
 
   /** Stops the faults, and ends those that last. */
@@ -150,7 +156,7 @@ export class Faults {
     const { scheduler, random } = this.#parts;
     scheduler.after(-Math.log(1 - random.next()) * this.#everyMs, () => {
       if (this.#over) return;
-      this.#strike(random.pick(this.kinds));
+      this.#strike(random.pick(this.#usual));
       this.#later();
     });
   }
@@ -219,9 +225,6 @@ export class Faults {
       case 'rollback':
       case 'newRelease':
         this.#strikeMachine(fault);
-        break;
-      case 'deposed':
-        this.#depose();
         break;
       case 'rot':
       case 'cutInstall':
@@ -335,22 +338,28 @@ export class Faults {
     this.#links.cutWhere((from, to) => from === leader || to === leader);
   }
 
-  /** The leader of a log that others will replace: see `deposed.ts`. */
-  #depose(): void {
-    const { operator } = this.#parts;
-    const leader = this.#victims().find((victim) => victim.leading);
-    if (leader === undefined) return;
-    const orders = this.kinds.includes('membership')
-      ? () => operator.changeMembership(leader.id)
-      : undefined;
-    this.#strikeOne('deposed', leader, () =>
-      depose(leader, {
-        ...this.#parts,
-        write: () => operator.write(leader.id),
-        orders,
-        isOver: () => this.#over,
-      }),
-    );
+  /** Cuts off the leader of the moment, time and again: see `deposed.ts`. */
+  #deposeLater(): void {
+    const { scheduler, random, operator } = this.#parts;
+    const again = (): void => this.#deposeLater();
+    scheduler.after(random.between(300, 3_000), () => {
+      if (this.#over) return;
+      const leader = this.#victims().find((victim) => victim.leading);
+      if (leader === undefined) {
+        again();
+        return;
+      }
+      const changes = this.kinds.includes('membership');
+      this.#strikeOne('deposed', leader, () =>
+        depose(leader, {
+          ...this.#parts,
+          write: () => operator.write(leader.id),
+          orders: changes ? () => operator.changeMembership(leader.id) : undefined,
+          isOver: () => this.#over,
+          done: again,
+        }),
+      );
+    });
   }
 
   #restartLater(victim: Victim): void {
