@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from
 import { dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import tar from 'tar-stream';
 
@@ -35,4 +35,21 @@ export async function unpackRelease(dir: string): Promise<string> {
     bin: { conclave: string };
   };
   return join(dir, bin.conclave);
+}
+
+/**
+ * A value of the program of a release, by its name in the sources. The bundle keeps those names.
+ */
+export async function programValue<T>(main: string, name: string): Promise<T> {
+  const folder = dirname(main);
+  const declares = new RegExp(`^(?:var|let|const|class|function) ${name}\\b`, 'm');
+  for (const file of readdirSync(folder).filter((each) => each.endsWith('.js'))) {
+    const path = join(folder, file);
+    const text = readFileSync(path, 'utf8');
+    if (!declares.test(text)) continue;
+    const module = (await import(pathToFileURL(path).href)) as Record<string, T>;
+    if (name in module) return module[name]!;
+    throw new Error(`${file} does not export ${name}`);
+  }
+  throw new Error(`the release has no ${name}`);
 }

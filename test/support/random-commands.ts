@@ -1,0 +1,274 @@
+/** All commands of the product by chance, over a few names, so that they meet. */
+import type { Random } from '../../cluster/checker/random.js';
+import { keys } from '../../src/state/keys.js';
+import { stored } from '../../src/state/lists.js';
+import { isRestored } from '../../src/state/restore.js';
+import { secretKeyOf } from '../../src/state/tokens.js';
+import type { Command, StateRecord, View } from '../../src/state/types.js';
+import { entryCommand } from './random-entries.js';
+
+/** What a command is drawn from. */
+export interface Draw {
+  readonly random: Random;
+  /** Another number for each command, so that no two have the same content. */
+  readonly n: number;
+  /** A state in which they meet. */
+  readonly view: View;
+  /** The index up to which it is applied. */
+  readonly applied: number;
+  /** Of the cluster: which commands may be proposed. */
+  readonly level: number;
+}
+
+type Makers = Readonly<Record<string, (draw: Draw) => object>>;
+
+const AT = '2030-01-01T00:00:00Z';
+const HOUR_MS = 3_600_000;
+const BUILT_IN = '00000000-0000-0000-0000-000000000001';
+const NAMESPACES = ['default', 'default', 'team', 'gone'];
+
+const id = (kind: number, n: number): string =>
+  `${String(kind).padStart(8, '0')}-aaaa-4aaa-8aaa-${String(n).padStart(12, '0')}`;
+/** The secrets of tokens, in any text. */
+export const SECRETS = /0000000[58]-aaaa-4aaa-8aaa-\d{12}/g;
+
+const policyOf = ({ random }: Draw): string => id(1, random.int(4));
+const roleOf = ({ random }: Draw): string => id(2, random.int(4));
+const accessorOf = ({ random }: Draw): string => id(3, random.int(5));
+const ruleOf = ({ random }: Draw): string => id(4, random.int(4));
+const secretOf = ({ random, n }: Draw): string =>
+  random.pick([id(5, n), id(5, n), id(5, Math.max(0, n - 1 - random.int(40)))]);
+const methodOf = ({ random }: Draw): string => random.pick(['m1', 'M1', 'm2']);
+const nsOf = ({ random }: Draw): string => random.pick(NAMESPACES);
+const nowOf = ({ random }: Draw): number => Date.parse(AT) + random.int(3) * HOUR_MS;
+const expiryOf = (draw: Draw): object =>
+  draw.random.chance(0.3) ? { expirationTime: new Date(nowOf(draw)).toISOString() } : {};
+
+function some<T>({ random }: Draw, make: () => T): T[] {
+  return Array.from({ length: random.int(3) }, make);
+}
+function policyLinks(draw: Draw): object[] {
+  const { random } = draw;
+  const ID = policyOf(draw);
+  const Name = random.pick(['a', 'b', 'c', 'A']);
+  const links = [{ ID }, { Name }, { ID: ID.toUpperCase() }, { ID: 'x' }, { ID: id(1, 9) }, {}];
+  return some(draw, () => random.pick<object>(links));
+}
+function roleLinks(draw: Draw): object[] {
+  const Name = draw.random.pick(['a', 'b', 'A']);
+  const links = [{ ID: roleOf(draw) }, { Name }, { ID: id(2, 9) }];
+  return some(draw, () => draw.random.pick<object>(links));
+}
+function grantsOf({ random }: Draw): object {
+  const template = { TemplateID: id(9, 1), TemplateName: 'builtin/service' };
+  return random.pick<object>([
+    {},
+    { ServiceIdentities: [{ ServiceName: 'web', Datacenters: ['dc1'] }] },
+    {
+      NodeIdentities: [{ NodeName: 'n', Datacenter: 'dc1' }],
+      TemplatedPolicies: [{ ...template, TemplateVariables: { name: 'x' } }],
+    },
+  ]);
+}
+
+const tokenOf = (draw: Draw): object => ({
+  Description: `token ${draw.n}`,
+  Policies: policyLinks(draw),
+  Roles: roleLinks(draw),
+  ...grantsOf(draw),
+  Local: draw.random.chance(0.3),
+});
+const newToken = (draw: Draw): object => ({
+  ns: nsOf(draw),
+  accessor: accessorOf(draw),
+  secret: secretOf(draw),
+  createTime: AT,
+});
+
+const policies: Makers = {
+  'policy.set': (draw) => ({
+    ns: nsOf(draw),
+    id: draw.random.chance(0.1) ? BUILT_IN : policyOf(draw),
+    create: draw.random.chance(0.5),
+    hash: `${draw.n}`,
+    policy: {
+      Name: draw.random.pick(['a', 'b', 'c', 'A']),
+      Description: `policy ${draw.n}`,
+      Rules: draw.random.pick(['acl = "read"', 'service "web" { policy = "write" }', '']),
+      ...(draw.random.chance(0.3) && { Datacenters: draw.random.pick([[], ['dc1']]) }),
+    },
+  }),
+  'policy.delete': (draw) => ({
+    ns: nsOf(draw),
+    id: draw.random.chance(0.1) ? BUILT_IN : policyOf(draw),
+  }),
+  'role.set': (draw) => ({
+    ns: nsOf(draw),
+    id: roleOf(draw),
+    create: draw.random.chance(0.5),
+    role: {
+      Name: draw.random.pick(['a', 'b', 'A']),
+      Description: `role ${draw.n}`,
+      Policies: policyLinks(draw),
+      ...grantsOf(draw),
+    },
+  }),
+  'role.delete': (draw) => ({ ns: nsOf(draw), id: roleOf(draw) }),
+};
+
+const tokens: Makers = {
+  'token.create': (draw) => ({ ...newToken(draw), token: tokenOf(draw), ...expiryOf(draw) }),
+  'token.update': (draw) => ({
+    ns: nsOf(draw),
+    accessor: accessorOf(draw),
+    nowMs: nowOf(draw),
+    token: tokenOf(draw),
+    ...(draw.random.chance(0.2) && { secretKey: secretKeyOf(secretOf(draw)) }),
+    ...(draw.random.chance(0.2) && { authMethod: draw.random.pick(['', 'm1']) }),
+    ...(draw.random.chance(0.1) && expiryOf(draw)),
+    ...(draw.random.chance(0.1) && { expirationTtl: true }),
+  }),
+  'token.clone': (draw) => ({
+    ...newToken(draw),
+    source: accessorOf(draw),
+    nowMs: nowOf(draw),
+    ...(draw.random.chance(0.5) && { description: 'clone' }),
+  }),
+  'token.delete': (draw) => ({
+    ns: nsOf(draw),
+    accessor: accessorOf(draw),
+    callerKey: draw.random.chance(0.2) ? secretKeyOf(secretOf(draw)) : null,
+  }),
+  'token.login': (draw) => {
+    const ns = nsOf(draw);
+    const name = methodOf(draw);
+    const found = stored<{ ModifyIndex: number }>(draw.view, keys.method(ns, name));
+    const modifyIndex = found?.ModifyIndex ?? draw.random.int(draw.n + 1);
+    const hasIdentity = draw.level >= 2 && draw.random.chance(0.5);
+    const identity = secretKeyOf(draw.random.pick(['x', 'y']));
+    return {
+      ...newToken(draw),
+      ns,
+      accessor: id(3, draw.n + 10),
+      method: { ns, name, modifyIndex },
+      token: tokenOf(draw),
+      ...(hasIdentity ? { identity } : expiryOf(draw)),
+    };
+  },
+  'token.logout': (draw) => ({ secretKey: secretKeyOf(secretOf(draw)) }),
+  'token.reap': (draw) => ({ nowMs: nowOf(draw), max: 1 + draw.random.int(3) }),
+};
+
+const methods: Makers = {
+  'method.set': (draw) => ({
+    ns: nsOf(draw),
+    method: {
+      Name: methodOf(draw),
+      Type: draw.random.pick(['jwt', 'jwt', 'kubernetes']),
+      Description: `method ${draw.n}`,
+      Config: { a: draw.n },
+    },
+  }),
+  'method.delete': (draw) => ({ ns: nsOf(draw), name: methodOf(draw) }),
+  'method.reap': (draw) => ({ ns: nsOf(draw), name: methodOf(draw) }),
+  'rule.set': (draw) => ({
+    ns: nsOf(draw),
+    id: ruleOf(draw),
+    create: draw.random.chance(0.5),
+    rule: {
+      Description: 'x',
+      AuthMethod: draw.random.pick(['', methodOf(draw), 'm1']),
+      BindType: 'service',
+      BindName: 's',
+      Selector: '',
+    },
+  }),
+  'rule.delete': (draw) => ({ ns: nsOf(draw), id: ruleOf(draw) }),
+};
+
+const system: Makers = {
+  'namespace.set': (draw) => ({
+    policyId: id(7, draw.n),
+    namespace: {
+      Name: draw.random.pick(['team', 'gone', 'other']),
+      ...(draw.random.chance(0.5) && { Description: `namespace ${draw.n}` }),
+      ...(draw.random.chance(0.3) && { Meta: { k: 'v' } }),
+      PolicyDefaults: policyLinks(draw),
+      RoleDefaults: roleLinks(draw),
+    },
+  }),
+  'namespace.delete': ({ random }) => ({
+    name: random.pick(['gone', 'gone', 'team', 'default', 'nope']),
+    at: AT,
+  }),
+  'namespace.reap': ({ random }) => ({ name: random.pick(['gone', 'gone', 'team']) }),
+  'system.init': ({ random }) => ({
+    createTime: AT,
+    ...(random.chance(0.5) && {
+      management: { accessor: id(8, 1), secret: id(8, 2), createTime: AT },
+    }),
+  }),
+  bootstrap: (draw) => ({
+    token: {
+      accessor: id(6, draw.n),
+      secret: draw.random.pick([id(8, draw.n + 3), secretOf(draw)]),
+      createTime: AT,
+    },
+    ...(draw.random.chance(0.5) && { resetIndex: draw.random.int(draw.n + 1) }),
+  }),
+  'fact.set': (draw) => ({
+    name: 'autopilot',
+    value: { a: draw.n },
+    ...(draw.random.chance(0.5) && { cas: draw.random.int(draw.n + 1) }),
+  }),
+  'request.forget': ({ random, applied }) => ({
+    upTo: Math.max(0, applied - random.int(60)),
+    max: random.pick([1, 5, 500]),
+  }),
+  'restore.abort': () => ({ id: 'r' }),
+};
+
+const configuration = ({ random }: Draw): object => ({
+  configuration: {
+    LoginTokenTTL: random.pick(['', '1h0m0s']),
+    LoginTokenTTLMax: random.pick(['', '2h0m0s']),
+    TokensPerIdentity: random.int(3),
+    OnTokenLimit: random.pick(['refuse', 'replace']),
+  },
+  ...(random.chance(0.2) && { ifMatch: [0] }),
+});
+
+const ALL: Makers = { ...policies, ...tokens, ...methods, ...system };
+
+/** A command about entries, objects, or what a cluster does by itself. */
+export function randomCommand(draw: Draw): Command {
+  const { random, n, level } = draw;
+  if (random.chance(0.5)) return belowLevel(entryCommand(random, n), level);
+  const types = [...Object.keys(ALL), ...(level >= 2 ? ['acl.configure'] : [])];
+  const type = random.pick(types);
+  return { type, v: 1, ...(ALL[type] ?? configuration)(draw) };
+}
+
+/** A command as it is proposed: entries that need a higher level are about something else. */
+const belowLevel = (command: Command, level: number): Command =>
+  level < 2 && 'provider' in command
+    ? ({ type: 'request.forget', v: 1, upTo: 0, max: 1 } as Command)
+    : command;
+
+/** The commands that restore what a state holds. They may lack a part. */
+export function restoreCommands(
+  { random, view }: Draw,
+  isTaken: (key: string) => boolean = () => true,
+): Command[] {
+  const records: StateRecord[] = [];
+  for (const key of view.keys(''))
+    if (isRestored(key) && isTaken(key)) records.push([key, view.get(key)!]);
+  const half = random.int(records.length + 1);
+  const add = { type: 'restore.add', v: 1, id: 'r' } as const;
+  const commands: object[] = [
+    { ...add, part: 0, records: records.slice(0, half) },
+    { ...add, part: 1, records: records.slice(half) },
+    { type: 'restore.commit', v: 1, id: 'r', parts: random.pick([2, 2, 2, 3]) },
+  ];
+  return commands as Command[];
+}
