@@ -11,6 +11,10 @@ export interface Control {
   readonly syncMs: number;
   /** Whether writes to the disk hang. */
   readonly hangs: boolean;
+  /** Additional time of each read, during which the process does nothing else. */
+  readonly readMs: number;
+  /** Whether reads hang, and the process with them. */
+  readonly readsHang: boolean;
   /** Whether the file system reports that it is full. */
   readonly noSpace: boolean;
   /** Total time for which the monotonic clock stood still. */
@@ -22,6 +26,8 @@ export const NO_FAULTS: Control = {
   clockMs: 0,
   syncMs: 0,
   hangs: false,
+  readMs: 0,
+  readsHang: false,
   noSpace: false,
   frozenMs: 0,
 };

@@ -1,7 +1,5 @@
 /** The faults. When a fault of a node ends, the node's process runs as before. */
 import { execFile } from 'node:child_process';
-import { readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Random } from '../checker/random.js';
@@ -9,6 +7,7 @@ import type { LocalNode } from '../local.js';
 import type { ControlFile } from './control.js';
 import type { Members } from './members.js';
 import type { ProxyNetwork } from './proxy.js';
+import { endOfLog } from './segments.js';
 
 const run = promisify(execFile);
 
@@ -66,8 +65,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'full disk',
     how:
-      'limit on the size of files (prlimit --fsize) a few bytes beyond the end of the log, which ' +
-      'truncates the write that exceeds it; lifted after 1 to 4 s; restart of the node if it ended',
+      'limit on the size of files (prlimit --fsize) a few bytes beyond the last record of the log, ' +
+      'which tears the write that exceeds it; lifted after 1 to 4 s; restart of the node if it ended',
     weight: 2,
     owns: 'process',
     missing: async () =>
@@ -76,7 +75,7 @@ export const FAULTS: readonly Fault[] = [
         () => 'prlimit is not available',
       ),
     async make({ random }, node) {
-      await limitFiles(node, longestLog(node) + random.int(4000));
+      await limitFiles(node, endOfLog(node.entry.dataDir).end + 1 + random.int(200));
       await sleep(random.between(1000, 4000));
       await limitFiles(node, 'unlimited');
       await sleep(ENDING_MS);
@@ -98,24 +97,27 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'slow disk',
-    how: 'every write of the node to its data folder takes 20 to 800 ms longer, for 1 to 5 s',
+    how:
+      'every write of the node to its data folder takes 20 to 800 ms longer, sometimes every read ' +
+      '1 to 20 ms, for 1 to 5 s',
     weight: 2,
     owns: 'disk',
     async make({ random, control }, { name }) {
-      control(name).set({ syncMs: random.between(20, random.chance(0.3) ? 800 : 150) });
+      const syncMs = random.between(20, random.chance(0.3) ? 800 : 150);
+      control(name).set({ syncMs, readMs: random.chance(0.3) ? random.between(1, 20) : 0 });
       await sleep(random.between(1000, 5000));
-      control(name).set({ syncMs: 0 });
+      control(name).set({ syncMs: 0, readMs: 0 });
     },
   },
   {
     name: 'hanging disk',
-    how: 'writes and syncs of the node’s data folder hang, for 2 to 12 s',
+    how: 'writes and syncs of the node’s data folder hang, sometimes reads too, for 2 to 12 s',
     weight: 2,
     owns: 'disk',
     async make({ random, control }, { name }) {
-      control(name).set({ hangs: true });
+      control(name).set({ hangs: true, readsHang: random.chance(0.3) });
       await sleep(random.between(2000, 12_000));
-      control(name).set({ hangs: false });
+      control(name).set({ hangs: false, readsHang: false });
     },
   },
   {
@@ -226,16 +228,7 @@ async function cut(
 }
 
 /** Sets the soft limit, which can be raised again. Ignores a process that has ended. */
-async function limitFiles(node: LocalNode, bytes: number | 'unlimited'): Promise<void> {
+export async function limitFiles(node: LocalNode, bytes: number | 'unlimited'): Promise<void> {
   if (node.pid === undefined) return;
   await run('prlimit', ['--pid', String(node.pid), `--fsize=${bytes}:`]).catch(() => {});
-}
-
-/** Returns the length of the longest log file in the node's databases. */
-function longestLog({ entry }: LocalNode): number {
-  const names = readdirSync(entry.dataDir, { recursive: true, encoding: 'utf8' });
-  const lengths = names
-    .filter((name) => /\d+\.log$/.test(name))
-    .map((name) => statSync(join(entry.dataDir, name), { throwIfNoEntry: false })?.size ?? 0);
-  return Math.max(0, ...lengths);
 }

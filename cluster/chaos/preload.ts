@@ -1,6 +1,6 @@
 /**
  * Injects faults into a node, which loads this module before its own code (`node --import`). As the
- * control file says, its clocks jump or stand still, its disk is slow or hangs, and its file system
+ * control file says, its clocks jump or stand still, its disk is slow or hangs, reads included, and its file system
  * reports that it is full. The code of the node is unchanged.
  */
 import fs, { readFileSync } from 'node:fs';
@@ -66,6 +66,16 @@ async function diskAnswers(): Promise<void> {
   while (control.hangs) await sleep(POLL_MS);
 }
 
+/** Reads stop the whole process, as a synchronous read of a disk does. */
+const paused = new Int32Array(new SharedArrayBuffer(4));
+function diskReads(): void {
+  if (control.readMs > 0) Atomics.wait(paused, 0, 0, control.readMs);
+  while (control.readsHang) {
+    Atomics.wait(paused, 0, 0, POLL_MS);
+    readControl();
+  }
+}
+
 type Method = (this: object, ...parameters: unknown[]) => Promise<unknown>;
 /** Wraps methods of an object or prototype with `around`. */
 function wrap(
@@ -90,13 +100,13 @@ wrap(Object.getPrototypeOf(handle), ['write', 'writeFile', 'sync', 'datasync'], 
 );
 await handle.close();
 
-type Call = (...parameters: unknown[]) => void;
+type Call = (...parameters: unknown[]) => unknown;
 // The types declare overloads, which one signature cannot express.
 const calls = fs as unknown as Record<string, Call>;
 
 /** Descriptors of the log and of the identity: a write to them is durable when it returns. */
 const durable = new Set<number>();
-const { open, closeSync } = fs;
+const { open, closeSync, readSync } = fs;
 calls['open'] = (path, flags, ...rest) => {
   const done = rest.pop() as Call;
   (open as Call)(path, flags, ...rest, (error: unknown, fd: number) => {
@@ -107,6 +117,11 @@ calls['open'] = (path, flags, ...rest) => {
 fs.closeSync = (fd) => {
   durable.delete(fd);
   closeSync(fd);
+};
+
+calls['readSync'] = (fd, ...rest) => {
+  if (durable.has(fd as number)) diskReads();
+  return (readSync as Call)(fd, ...rest);
 };
 
 /** Delays calls that end with a callback, if their first parameter is one that counts. */
@@ -135,6 +150,13 @@ function inTurn(database: object, run: () => Promise<unknown>): Promise<unknown>
   );
   return mine;
 }
+
+const database = ClassicLevel.prototype as unknown as Record<string, Call>;
+const { _getSync } = database;
+database['_getSync'] = function (this: object, ...parameters) {
+  diskReads();
+  return _getSync!.apply(this, parameters);
+};
 
 wrap(ClassicLevel.prototype, ['_batch', '_put', '_del', '_clear'], inTurn);
 const level = ClassicLevel.prototype as unknown as { _chainedBatch(): object };

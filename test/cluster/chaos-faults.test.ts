@@ -1,15 +1,20 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Connection } from '../../cluster/chaos/client.js';
 import { CONTROL_VARIABLE, ControlFile } from '../../cluster/chaos/control.js';
+import { limitFiles } from '../../cluster/chaos/faults.js';
+import { endOfLog } from '../../cluster/chaos/segments.js';
 import { startTestbed, type Testbed } from '../../cluster/chaos/testbed.js';
 import type { Operation, Value } from '../../cluster/checker/history.js';
 import { checkHistory } from '../../cluster/checker/linearizability.js';
+import type { LocalNode } from '../../cluster/local.js';
+import { segmentNumber } from '../../src/storage/segment.js';
+import { decodeRecord, HEAD_BYTES, saltOf } from '../../src/storage/segment-record.js';
 import { ask, until } from './operator.js';
 
 const PRELOAD = new URL('../../cluster/chaos/preload.js', import.meta.url).href;
@@ -71,6 +76,62 @@ describe('faults injected into a real node', function () {
     await until(write, ({ status }) => status >= 500);
     testbed.control('n1').set({ hangs: false });
     await until(write, ({ status }) => status === 200);
+  });
+
+  it('tear a write of its log when its disk is full, which its next start drops', async () => {
+    const [node] = testbed.cluster.nodes as [LocalNode];
+    const { path, end } = endOfLog(node.entry.dataDir);
+    // the head of a record is whole, its payload is not
+    const limit = end + HEAD_BYTES + 4;
+    await limitFiles(node, limit);
+    await until(
+      async () => {
+        await write().catch(() => {});
+        return node.pid;
+      },
+      (pid) => pid === undefined,
+    );
+    const bytes = readFileSync(path);
+    const torn = decodeRecord(bytes, end, saltOf(segmentNumber(basename(path))!));
+    expect(torn).to.include({ at: end, isSpoiled: true });
+    expect(bytes.subarray(end + HEAD_BYTES, limit).equals(Buffer.alloc(4))).to.equal(false);
+    expect(endOfLog(node.entry.dataDir)).to.deep.equal({ path, end });
+    node.start();
+    await until(write, ({ status }) => status === 200);
+  });
+
+  it('make its reads hang, and the process with them', async () => {
+    const control = new ControlFile(join(dir, 'reads.json'));
+    const script = [
+      "const { open, readSync, constants } = require('node:fs');",
+      'open(process.argv[1], constants.O_RDWR | constants.O_CREAT | constants.O_DSYNC, (_e, fd) =>',
+      "process.stdin.on('data', () => console.log(readSync(fd, Buffer.alloc(1)))));",
+    ].join('');
+    const file = join(dir, 'read');
+    const child = spawn(process.execPath, ['--import', PRELOAD, '-e', script, file], {
+      env: { ...process.env, [CONTROL_VARIABLE]: control.path },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const lines: string[] = [];
+    createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
+    const answered = (count: number) =>
+      until(
+        async () => lines.length,
+        (length) => length === count,
+      );
+    try {
+      child.stdin.write('?');
+      await answered(1);
+      control.set({ readsHang: true });
+      await sleep(300);
+      child.stdin.write('?');
+      await sleep(300);
+      expect(lines).to.have.length(1);
+      control.set({ readsHang: false });
+      await answered(2);
+    } finally {
+      child.kill('SIGKILL');
+    }
   });
 
   it('stop its monotonic clock at the first read after the freeze, not its wall clock', async () => {
