@@ -75,6 +75,7 @@ export class SimCluster {
   readonly storage: StorageKind;
   /** Whether clients wait for changes at every server. */
   readonly #watched: boolean;
+  readonly #readsHang: boolean;
   /** For the product's commands, where the servers know them. */
   readonly #productRandom: Random | undefined;
   #isOperated = false;
@@ -90,7 +91,8 @@ export class SimCluster {
     this.#limits = limitsFor(this.random);
     this.#drift = this.random.pick([0, 0.001, 0.03]);
     this.network = beside?.network ?? this.#createNetwork(options);
-    const { machineLimits, waitingWrites, isWatched, storage } = sizesOf(options);
+    const { machineLimits, waitingWrites, isWatched, storage, readsHang } = sizesOf(options);
+    this.#readsHang = readsHang;
     this.machineLimits = machineLimits;
     if (waitingWrites !== undefined) this.#limits = { ...this.#limits, waitingWrites };
     this.#watched = isWatched;
@@ -151,6 +153,7 @@ export class SimCluster {
       machineLimits: this.machineLimits,
       storage: this.storage,
       on,
+      readsHang: this.#readsHang,
       readersOf: this.#watched ? ['k0', 'k1'] : [],
       hasProduct: this.#productRandom !== undefined,
       isMember: (id: NodeId) => this.members().some((member) => member.id === id),
@@ -289,10 +292,11 @@ interface Sizes {
   readonly waitingWrites: number | undefined;
   readonly isWatched: boolean;
   readonly storage: StorageKind;
+  readonly readsHang: boolean;
 }
 
 /** A stream of its own: where it changes nothing a seed is the world that it was before. */
-function sizesOf({ seed, plain, storage }: ClusterOptions): Sizes {
+function sizesOf({ seed, plain, legacy, storage }: ClusterOptions): Sizes {
   const size = new Random(seed * 1000 + SIZE_STREAM);
   const isSmall = size.chance(plain ? 0 : 0.3);
   const requestsMax = isSmall ? size.pick([2, 4, 12]) : 65_536;
@@ -302,7 +306,8 @@ function sizesOf({ seed, plain, storage }: ClusterOptions): Sizes {
   const drawn = size.chance(plain ? 0 : REAL_SHARE) ? 'real' : 'memory';
   const pageRequests = isSmall ? size.pick([1, 2, 5]) : PAGE_REQUESTS;
   const machineLimits = { requestsMax, pageRequests, checkpointEvery };
-  return { machineLimits, waitingWrites, isWatched, storage: storage ?? drawn };
+  const readsHang = size.chance(plain || legacy ? 0 : 0.5);
+  return { machineLimits, waitingWrites, isWatched, storage: storage ?? drawn, readsHang };
 }
 
 /** The storage of a world's servers. */

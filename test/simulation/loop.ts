@@ -124,6 +124,17 @@ export class SimLoop implements ClockPort, WireClock {
     this.#freeAt = Math.max(this.#freeAt, this.#options.scheduler.now + ms);
   }
 
+  /** Stops the turns until `unblock`: the process waits for a read of its disk. */
+  block(): void {
+    this.#freeAt = Number.POSITIVE_INFINITY;
+  }
+  unblock(): void {
+    if (this.#freeAt !== Number.POSITIVE_INFINITY) return;
+    this.#freeAt = this.#options.scheduler.now;
+    this.#scheduled = false;
+    if (this.alive) this.#wake();
+  }
+
   /** Freezes the machine and its monotonic clock, as a suspend does. `withWall`: the wall clock too. */
   freeze(ms: number, withWall: boolean): void {
     const { now } = this.#options.scheduler;
@@ -176,7 +187,7 @@ export class SimLoop implements ClockPort, WireClock {
   }
 
   #wake(): void {
-    if (this.#scheduled || !this.alive) return;
+    if (this.#scheduled || !this.alive || this.#freeAt === Number.POSITIVE_INFINITY) return;
     this.#scheduled = true;
     this.#options.scheduler.at(this.#freeAt, this.#turn);
   }

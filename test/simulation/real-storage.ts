@@ -127,7 +127,7 @@ export class RealDisk implements ServerDisk {
         this.#failures += 1;
         if (loop.alive) onFatal(error);
       },
-      disk: this.#fake.attach(loop, (run) => loop.deliver(run)),
+      disk: this.attach(loop),
       ids: {
         initial: (name) => name,
         joining: () => host.id,
@@ -206,9 +206,10 @@ export class RealDisk implements ServerDisk {
     };
   }
 
-  /** The disk as a process has it that is no server, until the next `crash`. */
+  /** The disk as a process has it, until the next `crash`. */
   attach(loop: SimLoop): Disk {
-    return this.#fake.attach(loop, (run) => loop.deliver(run));
+    const standstill = { begin: () => loop.block(), end: () => loop.unblock() };
+    return this.#fake.attach(loop, (run) => loop.deliver(run), standstill);
   }
 
   /** Another disk that holds what this one keeps after a crash. */
@@ -271,8 +272,8 @@ export class RealDisk implements ServerDisk {
   crash(withPower: boolean): void {
     this.#fake.crash(withPower);
   }
-  hang(): void {
-    this.#fake.hang();
+  hang(withReads: boolean): void {
+    this.#fake.hang(withReads);
   }
   unhang(): void {
     this.#fake.unhang();

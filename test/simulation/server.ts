@@ -247,7 +247,7 @@ export class SimServer implements Victim, Server {
     this.#host.slowDisk(syncMs, forMs);
   }
   hangDisk(): void {
-    this.#disk.hang();
+    this.#disk.hang(this.#parts.readsHang);
   }
   unhangDisk(): void {
     this.#disk.unhang();

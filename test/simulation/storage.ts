@@ -85,7 +85,8 @@ export interface ServerDisk extends DiskSight {
   /** Opens log and state for a process. `done` is not called if it ends before. */
   open(booting: Booting, done: (storage: Storage) => void): void;
   crash(withPower: boolean): void;
-  hang(): void;
+  /** Nothing is synced until `unhang`; with `withReads` nothing is read either. */
+  hang(withReads: boolean): void;
   unhang(): void;
   /** The machine being off, a part of the log is lost; of the state; or everything. */
   damageLog(): void;

@@ -1,8 +1,9 @@
 /** The disk in memory fails as a real one may, and the real log and state on it notice. */
 import { expect } from 'chai';
 import { settled } from '../../src/storage/calls.js';
-import type { Disk } from '../../src/storage/disk.js';
+import type { Disk, DiskFile } from '../../src/storage/disk.js';
 import { StorageError } from '../../src/storage/errors.js';
+import { LEVEL_DISK } from '../../src/storage/level-disk.js';
 import type { SegmentLog } from '../../src/storage/log.js';
 import { openLog } from '../../src/storage/open-log.js';
 import { readSealed, writeSealed } from '../../src/storage/sealed-file.js';
@@ -41,6 +42,49 @@ describe('a disk in memory', () => {
       lengths.add(entriesOf(again).length);
     }
     expect([...lengths].sort()).to.deep.equal([1, 2]);
+  });
+
+  it('has no room for a new file when it is full, now and then', async () => {
+    const outcomes = new Set<string | undefined>();
+    for (const seed of SEEDS) {
+      const machine = fakeMachine(seed);
+      const folder = machine.start().folder('data');
+      const file = await settled<DiskFile>((resolve) => folder.open('a', resolve));
+      machine.disk.isFull = true;
+      expect(await settled<DiskFile>((resolve) => folder.open('a', resolve))).to.include({
+        path: 'data/a',
+      });
+      for (const change of [
+        () => settled<DiskFile>((resolve) => folder.open('b', resolve)),
+        () => settled((resolve) => folder.rename('a', 'c', resolve)),
+      ])
+        outcomes.add(
+          (
+            await change().then(
+              () => undefined,
+              (error: Error) => error,
+            )
+          )?.message,
+        );
+      expect(file).to.include({ path: 'data/a' });
+    }
+    expect([...outcomes]).to.have.members([undefined, 'ENOSPC: no space left on device']);
+  });
+
+  it('stops a process that reads while it hangs, until it goes on', async () => {
+    const machine = fakeMachine();
+    const stages: string[] = [];
+    const standstill = { begin: () => stages.push('stands'), end: () => stages.push('goes on') };
+    const disk = machine.disk.attach(LEVEL_DISK.clock, undefined, standstill);
+    const file = await settled<DiskFile>((resolve) => disk.folder('data').open('a', resolve));
+    machine.disk.hang();
+    file.read(0, 1);
+    expect(stages).to.deep.equal([]);
+    machine.disk.hang(true);
+    file.read(0, 1);
+    machine.disk.unhang();
+    file.read(0, 1);
+    expect(stages).to.deep.equal(['stands', 'goes on']);
   });
 
   it('answers nothing to a process that has ended', async () => {

@@ -3,7 +3,8 @@
  * It keeps what is synced and what is not apart: a killed process leaves all that it handed over, a
  * power cut a part of what was not synced. Faults spoil it while the machine is off: a batch or a
  * write is dropped, a bit flips, or the disk goes back to what it held before. A full disk fails
- * writes, and a hanging one does not return from a sync. `fake-files.ts` has the files, and
+ * writes and new names, and a hanging one does not return from a sync, nor, if reads hang too, from
+ * a read: then the process stands still. `fake-files.ts` has the files, and
  * `fake-platter.ts` the databases.
  *
  * Time is given from outside, and so is chance: one seed gives one disk.
@@ -29,6 +30,12 @@ export interface DiskTemper {
   longProbability: number;
 }
 
+/** How a process stands still while it waits for a read. */
+export interface Standstill {
+  begin(): void;
+  end(): void;
+}
+
 /** What the disk held at some moment. */
 export interface DiskImage {
   readonly databases: ReadonlyMap<string, KeyIndex<Value>>;
@@ -52,6 +59,9 @@ export class FakeDisk {
   #platters = new Map<string, Platter>();
   #mount: Mount | undefined;
   #isHanging = false;
+  #readsHang = false;
+  /** Of the process of the moment. */
+  #standstill: Standstill | undefined;
   /** What waits for the disk to go on. */
   #held: (() => void)[] = [];
   /** A write has failed: nobody knows how much of it got there. */
@@ -65,9 +75,14 @@ export class FakeDisk {
 
   /**
    * The disk as a new process has it, until the next `crash`. `deliver` hands the process what is
-   * complete.
+   * complete, and `standstill` stops it.
    */
-  attach(clock: StorageClock, deliver: (run: () => void) => void = (run) => run()): Disk {
+  attach(
+    clock: StorageClock,
+    deliver: (run: () => void) => void = (run) => run(),
+    standstill?: Standstill,
+  ): Disk {
+    this.#standstill = standstill;
     const mount = new Mount({
       clock,
       isLocked: () => this.isLocked,
@@ -75,6 +90,10 @@ export class FakeDisk {
       files: this.files,
       fault: (path, bytes) => this.fault(path, bytes),
       sync: (isAlive, done) => this.#sync(isAlive, done),
+      change: (run, done) => this.#change(run, done),
+      reading: () => {
+        if (this.#isHanging && this.#readsHang) this.#standstill?.begin();
+      },
       later: (run) => this.#time.after(0, run),
       deliver,
     });
@@ -86,19 +105,23 @@ export class FakeDisk {
   crash(withPower: boolean): void {
     this.#mount?.end();
     this.#mount = undefined;
+    this.#standstill = undefined;
     const power = withPower || this.#hasFailed;
     this.#hasFailed = false;
     for (const platter of this.#platters.values()) this.#crash(platter, power);
     this.files.crash(power);
   }
 
-  hang(): void {
+  /** Nothing returns from a sync, nor from a read if these hang too. */
+  hang(withReads = false): void {
     this.#isHanging = true;
+    this.#readsHang = withReads;
   }
 
   /** It does not hang any more: everything that waited is done now. */
   unhang(): void {
     this.#isHanging = false;
+    this.#standstill?.end();
     for (const run of this.#held.splice(0)) run();
   }
 
@@ -165,7 +188,18 @@ export class FakeDisk {
       this.#whenFree(() => {
         if (!isAlive()) return;
         if (this.isFull) this.#hasFailed = true;
-        done(this.isFull ? new Error('ENOSPC: no space left on device') : undefined);
+        done(this.isFull ? noSpace() : undefined);
+      }),
+    );
+  }
+
+  /** A full disk may have no room for another name. */
+  #change(run: () => void, done: (error: Error | undefined) => void): void {
+    this.#time.after(0, () =>
+      this.#whenFree(() => {
+        const fails = this.isFull && this.#random.chance(0.5);
+        if (!fails) run();
+        done(fails ? noSpace() : undefined);
       }),
     );
   }
@@ -180,3 +214,5 @@ export class FakeDisk {
     else run();
   }
 }
+
+const noSpace = (): Error => new Error('ENOSPC: no space left on device');

@@ -78,6 +78,11 @@ export class FakeFiles {
     return [...this.#names.keys()].filter((path) => isIn(dir, path));
   }
 
+  /** Whether there is a file of this name. */
+  has(path: string): boolean {
+    return this.#names.has(path);
+  }
+
   /** Returns a file, and creates it if it is missing. */
   open(path: string): FakeFile {
     const present = this.#names.get(path);

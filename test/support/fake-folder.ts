@@ -12,12 +12,14 @@ export type WriteFault =
 /** What a process does for its folders. */
 export interface FolderParts {
   readonly files: FakeFiles;
-  /** Throws in a process that has ended: it reads nothing any more. */
-  readonly alive: () => void;
   /** Whether it has ended: then nothing that it asks for happens, and nothing calls back. */
   readonly hasEnded: () => boolean;
+  /** Before a read: throws in a process that has ended, and a hanging disk stops the process. */
+  readonly reading: () => void;
   /** Calls back in a later turn, unless the process has ended by then. */
   readonly soon: (run: () => void) => void;
+  /** As `soon`, after a change of names, unless that fails. */
+  readonly change: (onDisk: () => void, done: Done) => void;
   /** Calls `onDisk` after the time of a sync, unless it fails, and `done` in the process. */
   readonly sync: (onDisk: () => void, done: Done) => void;
   readonly fault: (path: string, bytes: Buffer) => WriteFault;
@@ -38,7 +40,7 @@ export class FakeFolder implements DiskFolder {
   }
 
   names(): string[] {
-    this.#parts.alive();
+    this.#parts.reading();
     const names = this.#parts.files
       .paths(this.path)
       .map((path) => path.slice(this.path.length + 1));
@@ -47,15 +49,21 @@ export class FakeFolder implements DiskFolder {
 
   open(name: string, done: (error: Error | null, file?: DiskFile) => void): void {
     if (this.#parts.hasEnded()) return;
+    const { files, soon, change } = this.#parts;
     const path = `${this.path}/${name}`;
-    const file = this.#parts.files.open(path);
-    this.#parts.soon(() => done(null, new OpenFile(path, file, this.#parts)));
+    const opened = (): OpenFile => new OpenFile(path, files.open(path), this.#parts);
+    if (files.has(path)) soon(() => done(null, opened()));
+    else
+      change(
+        () => files.open(path),
+        (error) => (error === null ? done(null, opened()) : done(error)),
+      );
   }
 
   rename(from: string, to: string, done: Done): void {
     if (this.#parts.hasEnded()) return;
-    this.#parts.files.rename(`${this.path}/${from}`, `${this.path}/${to}`);
-    this.#parts.soon(() => done(null));
+    const { files, change } = this.#parts;
+    change(() => files.rename(`${this.path}/${from}`, `${this.path}/${to}`), done);
   }
 
   remove(name: string, done: Done): void {
@@ -81,12 +89,12 @@ class OpenFile implements DiskFile {
   }
 
   size(): number {
-    this.#parts.alive();
+    this.#parts.reading();
     return this.#file.shown.length;
   }
 
   read(at: number, length: number): Buffer {
-    this.#parts.alive();
+    this.#parts.reading();
     return Buffer.from(this.#file.shown.subarray(at, at + length));
   }
 

@@ -26,6 +26,10 @@ export interface MountParts {
   readonly files: FakeFiles;
   readonly fault: FolderParts['fault'];
   readonly sync: (isAlive: () => boolean, done: (error: Error | undefined) => void) => void;
+  /** Does something to the names of files in a later turn of the world, unless it fails. */
+  readonly change: (run: () => void, done: (error: Error | undefined) => void) => void;
+  /** Before a read. */
+  readonly reading: () => void;
   /** Runs something in a later turn of the world. */
   readonly later: (run: () => void) => void;
   /** Hands the process what is complete. */
@@ -52,6 +56,12 @@ export class Mount implements Disk {
     if (!this.#isAlive) throw new Error('this process is dead');
   }
 
+  /** Before a read: see `FolderParts`. */
+  reading(): void {
+    this.alive();
+    this.#parts.reading();
+  }
+
   /** Runs `run` in a process that lives. */
   async live<T>(run: () => T | Promise<T>): Promise<T> {
     return this.#isAlive ? run() : new Promise<T>(() => {});
@@ -74,11 +84,20 @@ export class Mount implements Disk {
   }
 
   folder(dir: string): DiskFolder {
-    const { files, fault, later, deliver } = this.#parts;
+    const { files, fault, later, change, deliver } = this.#parts;
     return new FakeFolder(dir, {
       files,
       fault,
-      alive: () => this.alive(),
+      reading: () => this.reading(),
+      change: (onDisk, done) =>
+        change(
+          () => {
+            if (this.#isAlive) onDisk();
+          },
+          (error) => {
+            if (this.#isAlive) deliver(() => done(error ?? null));
+          },
+        ),
       hasEnded: () => !this.#isAlive,
       soon: (run) =>
         later(() => {
@@ -136,7 +155,7 @@ class FakeDatabase<T extends Value> implements Database<T> {
   }
 
   get(key: T, snapshot?: Snapshot): T | undefined {
-    this.#mount.alive();
+    this.#mount.reading();
     const shown = snapshot === undefined ? this.#platter.shown : this.#snapshots.get(snapshot)!;
     // A database holds values of its own type alone.
     return shown.get(bytesOf(key)) as T | undefined;
