@@ -7,7 +7,10 @@ import { decisionText } from '../../src/replica/decision-text.js';
 import type { ReplicaLimits } from '../../src/replica/options.js';
 import type { MachineLimits } from '../../src/state/machine.js';
 import { PAGE_REQUESTS } from '../../src/state/requests.js';
+import type { Command } from '../../src/state/types.js';
+import { randomCommand, restoreCommands } from '../support/random-commands.js';
 import { Invariants } from './invariants.js';
+import { registerKey } from './machine.js';
 import { MessageNetwork } from './message-network.js';
 import type { NetworkKind, SimNetwork } from './network.js';
 import type { ServerParts, StorageKind } from './parts.js';
@@ -76,6 +79,7 @@ export class SimCluster {
   /** Whether clients wait for changes at every server. */
   readonly #watched: boolean;
   readonly #readsHang: boolean;
+  readonly #legacy: boolean;
   /** For the product's commands, where the servers know them. */
   readonly #productRandom: Random | undefined;
   #isOperated = false;
@@ -93,6 +97,7 @@ export class SimCluster {
     this.network = beside?.network ?? this.#createNetwork(options);
     const { machineLimits, waitingWrites, isWatched, storage, readsHang } = sizesOf(options);
     this.#readsHang = readsHang;
+    this.#legacy = options.plain === true || options.legacy === true;
     this.machineLimits = machineLimits;
     if (waitingWrites !== undefined) this.#limits = { ...this.#limits, waitingWrites };
     this.#watched = isWatched;
@@ -122,9 +127,35 @@ export class SimCluster {
     this.scheduler.after(random.next() * PRODUCT_MS, () => {
       if (!this.#isOperated) return;
       const up = this.up();
-      const command = productCommand(random, n);
-      if (up.length > 0) random.pick(up).write(command, 3_000, () => {});
+      if (this.#legacy) {
+        const command = productCommand(random, n);
+        if (up.length > 0) random.pick(up).write(command, 3_000, () => {});
+      } else if (up.length > 0) this.#propose(random.pick(up), random, n);
       this.operate(n + 1);
+    });
+  }
+
+  /** Any command, or those of a restore one after another. */
+  #propose(server: SimServer, random: Random, n: number): void {
+    const applied = server.look()!.applied;
+    const draw = { random, n, view: server.view, applied, level: 2 };
+    const kind = random.pick(['usual', 'usual', 'usual', 'usual', 'any', 'any', 'any', 'forget']);
+    if (random.chance(0.03)) {
+      const isTaken = (key: string): boolean => !key.startsWith(registerKey(''));
+      this.#proposeAll(server, restoreCommands(draw, isTaken));
+    } else if (kind === 'forget') {
+      const upTo = Math.max(0, applied - random.int(12));
+      const forget = { type: 'request.forget', v: 1, upTo, max: random.pick([1, 3, 500]) };
+      this.#proposeAll(server, [forget as Command]);
+    } else
+      this.#proposeAll(server, [kind === 'any' ? randomCommand(draw) : productCommand(random, n)]);
+  }
+
+  /** Each once the one before is done. */
+  #proposeAll(server: SimServer, [next, ...rest]: readonly Command[]): void {
+    if (next === undefined || !server.up) return;
+    server.write(next, 3_000, (outcome) => {
+      if ('result' in outcome && outcome.result.ok) this.#proposeAll(server, rest);
     });
   }
 
@@ -153,6 +184,7 @@ export class SimCluster {
       machineLimits: this.machineLimits,
       storage: this.storage,
       on,
+      legacy: this.#legacy,
       readsHang: this.#readsHang,
       readersOf: this.#watched ? ['k0', 'k1'] : [],
       hasProduct: this.#productRandom !== undefined,

@@ -102,7 +102,7 @@ const requests: readonly Counter[] = [
 
 const state: readonly Counter[] = [
   at('states restored', 'state/restore.js', "return { ok: true, value: 'true', state:"),
-  at('secrets erased', 'replica/log/erasure.js', 'this.#erasedAt = through;'),
+  at('secrets erased', 'replica/log/erasure.js', 'this.#busy = false;\n        });'),
   at(
     'tokens removed with their auth method',
     'state/tokens.js',

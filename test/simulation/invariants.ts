@@ -5,6 +5,7 @@
 import type { Entry, Index, NodeId, SnapshotMeta } from '../../src/raft/types.js';
 import { RaftInvariants, sameEntry } from '../raft/invariants.js';
 import { Violation } from '../raft/violation.js';
+import { SECRETS } from '../support/random-commands.js';
 
 export { Violation };
 
@@ -14,6 +15,9 @@ export class Invariants extends RaftInvariants {
   readonly #effects = new Map<string, { key: string; index: Index }>();
   readonly #byKey = new Map<string, { index: Index; value: string }[]>();
   readonly #failed = new Set<string>();
+  /** Where a command with a secret was first committed, of all up to an index. */
+  readonly #secrets = new Map<string, Index>();
+  #secretsUpTo: Index = 0;
   #lastApplied: Index = 0;
   /** The highest place in the order of operations that a client knows to be done. */
   #acknowledged: Index = 0;
@@ -90,6 +94,18 @@ export class Invariants extends RaftInvariants {
   /** Where a value took effect. */
   indexOf(value: string): Index | undefined {
     return this.#effects.get(value)?.index;
+  }
+
+  /** The index of the first committed command with a secret; undefined if there is none. */
+  secretAt(secret: string): Index | undefined {
+    while (this.#secretsUpTo < this.committedIndex) {
+      const entry = this.committedAt(++this.#secretsUpTo);
+      if (entry?.kind !== 'command') continue;
+      const text = Buffer.from(entry.data).toString('latin1');
+      for (const [found] of text.matchAll(SECRETS))
+        if (!this.#secrets.has(found)) this.#secrets.set(found, entry.index);
+    }
+    return this.#secrets.get(secret);
   }
 
   // --- clients ---

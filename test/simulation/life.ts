@@ -90,8 +90,7 @@ export class Life {
     this.replica = new Replica({
       ...{ id, name: id, address: host.address, log, machine, clock: loop, view: store, identity },
       isBehind: storage.isBehind,
-      newId: parts.newId,
-      random: random.next,
+      ...{ newId: parts.newId, random: random.next },
       isBelieved: (joiner) =>
         checkRecord(this.replica.knownServers, joiner, undefined) === undefined,
       onJoining: (_level, what) => trace(`${id}: ${what}`),
@@ -107,6 +106,7 @@ export class Life {
       closedFor: () =>
         host.atReserve ? refusal('no_space', 'the disk is almost full') : undefined,
       hasRoom: () => !host.atReserve,
+      ...(storage.erase && { erase: storage.erase }),
       onDiffers: (why) => this.#differs(why),
       onFault: () => this.#readers.excuse(),
       onUndecided: (why) => {

@@ -9,6 +9,7 @@ import type { MachinePort } from '../../src/replica/ports.js';
 import type { Checkpoint } from '../../src/state/checkpoints.js';
 import { HANDLERS } from '../../src/state/handlers.js';
 import type { Handlers, Machine, Resume } from '../../src/state/machine.js';
+import { RESTORE_HANDLERS, type RestoreCommit } from '../../src/state/restore.js';
 import type { Command, Handler, Result, StateRecord, View } from '../../src/state/types.js';
 
 export interface Put extends Command {
@@ -72,7 +73,9 @@ export function registers(watcher: MachineWatcher, program: Program): Registers 
     tell = later;
   });
   return {
-    handlers: program.hasProduct ? { ...HANDLERS, ...known } : { ...known },
+    handlers: program.hasProduct
+      ? { ...HANDLERS, 'restore.commit': restoreAround, ...known }
+      : { ...known },
     attach(machine, store) {
       machine.onReplaced(() => {
         tell();
@@ -113,6 +116,25 @@ function handlers(
     },
   };
 }
+
+/** A restore as in the product, but the registers stay: no snapshot has them. */
+const restoreAround: Handler<RestoreCommit> = (context, command) => {
+  const result = RESTORE_HANDLERS['restore.commit'](context, command);
+  if (!result.ok || result.state === undefined) return result;
+  const { slices, changed } = result.state;
+  const around = (view: View): ReturnType<typeof slices> => {
+    const kept = [...view.keys(registerKey(''))].map((key): StateRecord => [key, view.get(key)!]);
+    const restored = slices(view);
+    let isFirst = true;
+    const next = (): ReturnType<typeof restored.next> => {
+      if (!isFirst) return restored.next();
+      isFirst = false;
+      return { value: kept, done: false };
+    };
+    return { next };
+  };
+  return { ...result, state: { slices: around, changed } };
+};
 
 function* rewritten(
   view: View,

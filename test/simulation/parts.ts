@@ -24,6 +24,8 @@ export interface ServerParts {
   readonly storage: StorageKind;
   /** Its machine and disk, if not a machine of its own name with an empty disk. */
   readonly on?: { readonly machine: string; readonly disk: RealDisk } | undefined;
+  /** See ClusterOptions. */
+  readonly legacy: boolean;
   /** Whether reads of a disk that hangs do not return either. */
   readonly readsHang: boolean;
   /** The keys on which readers are held, one each. */

@@ -8,11 +8,13 @@ import { type Opened, openFolder } from '../../src/node/open.js';
 import type { Index, NodeId, Term } from '../../src/raft/types.js';
 import type { Identity } from '../../src/replica/members/identity.js';
 import { DIVERGED_KEY } from '../../src/state/keys.js';
+import { forgottenAt } from '../../src/state/requests.js';
 import type { Disk } from '../../src/storage/disk.js';
 import { StorageError } from '../../src/storage/errors.js';
 import type { SegmentLog } from '../../src/storage/log.js';
 import { type DiskImage, type DiskTemper, FakeDisk } from '../support/fake-disk.js';
 import { LogContent, type LogWrite } from '../support/memory-log.js';
+import { checkErased } from './erased.js';
 import { contentOf, describe, explains, holds } from './found-log.js';
 import { Violation } from './invariants.js';
 import type { SimLoop } from './loop.js';
@@ -195,6 +197,23 @@ export class RealDisk implements ServerDisk {
       lost: needsState,
       silenceMs: { own, owed },
       isBehind: () => store.backlogBytes > BACKLOG_BYTES,
+      ...(!world.legacy && {
+        erase: (done: () => void) => {
+          loop.port();
+          const { invariants } = world;
+          const through = forgottenAt(store);
+          log.erase(() =>
+            store.erase(() =>
+              loop.deliver(() => {
+                const { id } = host;
+                const bytes = this.#fake.bytes();
+                checkErased({ id, through, invariants, log, view: store, bytes });
+                done();
+              }),
+            ),
+          );
+        },
+      }),
       install: (switching) => install(store, booting, switching),
       image: () => imageOf(store),
       takeIn: (arrived, done) => {

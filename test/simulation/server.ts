@@ -4,7 +4,7 @@ import { silenceMsOf } from '../../src/raft/options.js';
 import type { Configuration, NodeId } from '../../src/raft/types.js';
 import type { RpcRequest, RpcResponse } from '../../src/replica/rpc.js';
 import { DIVERGED_KEY } from '../../src/state/keys.js';
-import type { Command } from '../../src/state/types.js';
+import type { Command, View } from '../../src/state/types.js';
 import { StorageError } from '../../src/storage/errors.js';
 import type { Victim } from './faults.js';
 import { Host } from './host.js';
@@ -27,6 +27,7 @@ export class SimServer implements Victim, Server {
   /** The process whose disk has failed. It will end. */
   #failing: SimLoop | undefined;
   #lives = 0;
+  #view: View | undefined;
   #requests = 0;
   #retired = false;
   #stopping: Life | undefined;
@@ -95,6 +96,7 @@ export class SimServer implements Victim, Server {
     const { scheduler, random } = this.#parts;
     const host = this.#host;
     host.opened(storage);
+    this.#view = storage.store;
     host.told = storage.store.get(DIVERGED_KEY) !== undefined;
     // a crash may have lost what had repaired it
     host.reopened();
@@ -363,6 +365,11 @@ export class SimServer implements Victim, Server {
   /** Its position and state; undefined while it is down. */
   look(): Look | undefined {
     return this.#life?.look();
+  }
+
+  /** Its state; only while it is up. */
+  get view(): View {
+    return this.#view!;
   }
 
   // --- what clients and operators ask ---

@@ -47,6 +47,8 @@ export interface Storage {
   readonly silenceMs: { readonly own: number; readonly owed: number };
   /** More of the state waits for the disk than the server should add to. */
   readonly isBehind: () => boolean;
+  /** Removes deleted secrets from the files. Absent where there are none. */
+  readonly erase?: (done: () => void) => void;
   /** A copy of the whole state, for a snapshot. */
   image(): StateImage;
   /** Puts a snapshot in the place of the state; `done` gets whether it arrived. */

@@ -132,6 +132,14 @@ export class FakeDisk {
     return { databases, files: this.files.content(undefined, true) };
   }
 
+  /** All bytes that are on the disk or on their way, as text. */
+  *bytes(): Iterable<string> {
+    for (const durable of [false, true])
+      for (const content of this.files.content(undefined, durable).values())
+        yield content.toString('latin1');
+    for (const platter of this.#platters.values()) yield* platter.values();
+  }
+
   /** Puts on the disk what it held before, the machine being off. */
   restore({ databases, files }: DiskImage): void {
     this.#platters.clear();

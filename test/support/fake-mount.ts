@@ -207,10 +207,7 @@ class FakeDatabase<T extends Value> implements Database<T> {
 
   /** Flushes what was written before into files, which are synced. */
   compact(): Promise<void> {
-    return this.#mount.live(() => {
-      const { journal, waiting } = this.#platter;
-      if (waiting.length === 0 && journal.every((batch) => batch.isSynced)) this.#platter.fold();
-    });
+    return this.#mount.live(() => this.#platter.foldSynced());
   }
 
   approximateSize(from: T, to: T): Promise<number> {

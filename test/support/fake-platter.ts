@@ -45,6 +45,19 @@ export class Platter {
     this.journal = [];
   }
 
+  /** The same for those that are synced. */
+  foldSynced(): void {
+    this.base = this.durable();
+    this.journal = this.journal.filter((batch) => !batch.isSynced);
+  }
+
+  /** All values that were written and are not merged away. */
+  *values(): Iterable<string> {
+    for (const [, value] of this.base.entries()) yield value.toString();
+    for (const { operations } of [...this.journal, ...this.waiting])
+      for (const each of operations) if (each.type === 'put') yield each.value.toString();
+  }
+
   /** Keeps these batches alone, and what they follow. */
   keep(batches: readonly Batch[]): void {
     for (const batch of batches) batch.isSynced = true;

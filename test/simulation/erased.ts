@@ -1,0 +1,45 @@
+/** Secrets that were erased must be in no file of the server, whatever else is under way there. */
+import type { Index } from '../../src/raft/types.js';
+import type { LogPort } from '../../src/replica/ports.js';
+import type { View } from '../../src/state/types.js';
+import { Violation } from '../raft/violation.js';
+import { SECRETS } from '../support/random-commands.js';
+import type { Invariants } from './invariants.js';
+
+/** What an erasure is judged by. */
+export interface Erased {
+  readonly id: string;
+  /** All that was committed up to here may be erased. */
+  readonly through: Index;
+  readonly invariants: Invariants;
+  readonly log: Pick<LogPort, 'firstIndex' | 'lastIndex' | 'entries'>;
+  readonly view: View;
+  /** All bytes on the disk, as text. */
+  readonly bytes: Iterable<string>;
+}
+
+/** The secrets in some texts. */
+function* secretsIn(texts: Iterable<string>): Iterable<string> {
+  for (const text of texts) for (const [secret] of text.matchAll(SECRETS)) yield secret;
+}
+
+/** What the server itself still shows: live objects, and the commands in its log. */
+function* shownBy({ log, view }: Erased): Iterable<string> {
+  for (const key of view.keys('')) yield view.get(key)!;
+  for (const entry of log.entries(log.firstIndex(), log.lastIndex(), Infinity))
+    if (entry.kind === 'command') yield Buffer.from(entry.data).toString('latin1');
+}
+
+/** Throws Violation if a file holds a secret that the server neither needs nor may keep. */
+export function checkErased(erased: Erased): void {
+  const { id, through, invariants, bytes } = erased;
+  const shown = new Set(secretsIn(shownBy(erased)));
+  for (const secret of secretsIn(bytes)) {
+    const index = invariants.secretAt(secret);
+    if (index === undefined || index > through || shown.has(secret)) continue;
+    throw new Violation(
+      'what is erased is in no file',
+      `${id} has erased up to ${through}, and its disk holds ${secret} of ${index}`,
+    );
+  }
+}
