@@ -38,6 +38,8 @@ export const LOG_EVENTS = {
   peer_unreachable: 'the connection to a member does not work; `peer` is its name',
   peer_unprotected: 'a member is not dialled, because nothing would protect the connection',
   connection_refused: 'a connection from a member or a stranger was refused; it may be an attack',
+  certificates_alike:
+    'two members show certificates with one subject: each such certificate fits either of them',
   snapshot_not_sent: 'a member did not get the whole state; sending is retried',
   snapshot_refused: 'the state that a member sent was refused',
   node_not_serving: 'this node serves only what needs no state; it needs attention',

@@ -1,3 +1,12 @@
+/**
+ * The Ed25519 key pair of a data folder, as 32 bytes each in base64url. It is drawn at the first
+ * start of the folder. Only a server that has the private half may speak for the folder.
+ */
+export interface KeyPair {
+  readonly publicKey: string;
+  readonly privateKey: string;
+}
+
 /** What a server remembers of another one, to notice a disk that was wiped, copied or put back. */
 export interface PeerRecord {
   /**
@@ -14,4 +23,6 @@ export interface PeerRecord {
    * it.
    */
   readonly subject?: string;
+  /** Public key of its data folder, once it has proved to have the private one. */
+  readonly publicKey?: string;
 }

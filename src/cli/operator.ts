@@ -23,6 +23,7 @@ interface Joining {
   readonly Node: string;
   readonly Address: string;
   readonly CertificateSubject?: string;
+  readonly PublicKey?: string;
 }
 
 /** What the servers of both lists have. */
@@ -55,6 +56,7 @@ const JOINING: Shape<Joining> = {
     { head: 'NAME', cell: ({ Node }) => Node },
     { head: 'ADDRESS', cell: ({ Address }) => Address },
     { head: 'CERTIFICATE', cell: ({ CertificateSubject = '' }) => CertificateSubject },
+    { head: 'KEY', cell: ({ PublicKey = '' }) => PublicKey },
     { head: 'ID', cell: ({ ID }) => ID },
   ],
   fields: ({ Node, ID, Address }) => [
@@ -138,8 +140,9 @@ function addRaft(operator: Command, cli: Cli): void {
     .option('--yes', 'admit without asking')
     .action(
       cli.action<{ yes?: boolean }>(async (call, which) => {
-        const { ID, Node, Address } = chosen(await joiningOf(call), which!);
-        await sure(call, `let ${Node} at ${Address} (${ID}) join the cluster?`);
+        const { ID, Node, Address, PublicKey } = chosen(await joiningOf(call), which!);
+        const key = PublicKey === undefined ? '' : `, key ${PublicKey}`;
+        await sure(call, `let ${Node} at ${Address} (${ID}${key}) join the cluster?`);
         await call.api.ask('PUT', `${RAFT}/joining/${encodeURIComponent(ID)}`);
         call.print.text([`${Node} is joining\n`]);
       }),

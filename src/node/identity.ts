@@ -5,12 +5,14 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import type { KeyPair } from '../peer-record.js';
 import type { Configuration, NodeId } from '../raft/types.js';
 import { type Identity, type IdentityPort, nextStart } from '../replica/members/identity.js';
 import type { Disk } from '../storage/disk.js';
 import { StorageError } from '../storage/errors.js';
 import { LEVEL_DISK } from '../storage/level-disk.js';
 import { readSealed, writeSealed } from '../storage/sealed-file.js';
+import { newKeyPair } from '../transport/proof.js';
 
 /** A member of a new cluster. */
 export interface InitialMember {
@@ -18,7 +20,7 @@ export interface InitialMember {
   readonly address: string;
 }
 
-/** The source of ids. Simulations have their own. */
+/** The source of ids and keys. Simulations have their own. */
 export interface IdSource {
   /** Returns the id of a member of a new cluster, the same on every member. */
   initial(name: string, initial: readonly InitialMember[]): NodeId;
@@ -26,6 +28,8 @@ export interface IdSource {
   joining(): NodeId;
   /** Returns the id of a data folder, or of a start. */
   random(): string;
+  /** Returns the key pair of a data folder. */
+  keyPair(): KeyPair;
 }
 
 /** The source of ids outside simulations. */
@@ -33,6 +37,7 @@ export const IDS: IdSource = {
   initial: (name, initial) => derived(['node', name], initial),
   joining: randomUUID,
   random: randomUUID,
+  keyPair: newKeyPair,
 };
 
 /** The file of the identity. A data folder has it from its first use on. */
@@ -96,15 +101,17 @@ export function writeIdentity(
 }
 
 /**
- * Counts a start, durably, and returns the new identity. The caller must hold the databases of the
- * folder open, and must count before it sends anything.
+ * Counts a start, durably, and returns the new identity. The first start draws the key pair; so
+ * does the first one of this release on a folder of an older one. The caller must hold the
+ * databases of the folder open, and must count before it sends anything.
  */
 export async function countStart(
   dir: string,
   identity: Identity,
   { disk, ids }: { readonly disk: Disk; readonly ids: IdSource },
 ): Promise<Identity> {
-  const counted = nextStart(identity, ids.random());
+  const { keyPair = ids.keyPair() } = identity;
+  const counted = nextStart({ ...identity, keyPair }, ids.random());
   await writeIdentity(dir, counted, disk);
   return counted;
 }

@@ -101,6 +101,15 @@ export function measuredHandlers(
   };
 }
 
+/** Returns what a node measures with; undefined if nobody wants to know. */
+export function measuringOf(
+  measures: NodeMeasures | undefined,
+  clock: ClockPort,
+): Measuring | undefined {
+  if (measures === undefined) return undefined;
+  return { clock, measures, appends: new AppendTimer(() => clock.now(), measures) };
+}
+
 function measuredSink(sink: ChunkSink, { clock, measures }: Measuring): ChunkSink {
   const since = clock.now();
   return {

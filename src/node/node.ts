@@ -18,13 +18,13 @@ import { Replica } from '../replica/replica.js';
 import { DIVERGED_KEY } from '../state/keys.js';
 import { LEVEL_KEY, LEVELS, levelOf } from '../state/levels.js';
 import type { PinnedView, Result, View } from '../state/types.js';
-import { checkRecord } from '../transport/handshake.js';
+import { isBelieved } from '../transport/hello-checks.js';
 import type { WireSecurity } from '../transport/security.js';
 import { Wire } from '../transport/wire.js';
 import { realClock } from './clock.js';
 import { DiskSpace } from './disk-space.js';
 import { askDecision, askLeader, changeCluster } from './leader-requests.js';
-import { AppendTimer, type Measuring, measuredHandlers, measuredWire } from './measures.js';
+import { type Measuring, measuredHandlers, measuredWire, measuringOf } from './measures.js';
 import { type Opened, openFolder } from './open.js';
 import {
   DEFAULT_LIMITS,
@@ -116,7 +116,10 @@ class Node implements RunningNode {
   readonly #measuring: Measuring | undefined;
   readonly #wire: Wire;
   readonly #disk: DiskSpace;
-  readonly #records = peerRecords(() => this.replica);
+  readonly #records = peerRecords(
+    () => this.replica,
+    () => this.#options.security.mode !== 'plain',
+  );
   readonly #stability = new Stability();
   readonly #barriers: SharedBarriers;
   readonly #roleListeners: ((change: RoleChange) => void)[] = [];
@@ -134,7 +137,7 @@ class Node implements RunningNode {
     this.#timing = { ...DEFAULT_TIMING, ...options.timing };
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#clock = realClock(this.fail);
-    this.#measuring = measuringOf(options, this.#clock);
+    this.#measuring = measuringOf(options.measures, this.#clock);
     this.#wire = this.#createWire();
     this.#disk = new DiskSpace({
       dir: options.dataDir,
@@ -312,7 +315,7 @@ class Node implements RunningNode {
       trace,
       measure: measures && ((ms) => measures.applied(ms)),
       joinToken: this.#options.joinToken ?? (() => undefined),
-      isBelieved: (joiner) => checkRecord(this.#records, joiner, joiner.subject) === undefined,
+      isBelieved: (joiner) => isBelieved(this.#records, joiner),
       isBehind: () => store.backlogBytes > limits.stateBacklogBytes,
       gate: this.#options.gate,
       newId: randomUUID,
@@ -388,10 +391,4 @@ class Node implements RunningNode {
     this.replica.loop.stop();
     this.#options.onFatal(error);
   };
-}
-
-/** Returns what a node measures with; undefined if nobody wants to know. */
-function measuringOf({ measures }: NodeOptions, clock: ClockPort): Measuring | undefined {
-  if (measures === undefined) return undefined;
-  return { clock, measures, appends: new AppendTimer(() => clock.now(), measures) };
 }

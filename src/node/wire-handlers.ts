@@ -43,12 +43,19 @@ export function wireHandlers(parts: WireHandlerParts): Required<WireHandlers> {
   };
 }
 
-/** Returns the records that the wire reads and writes about other members. */
-export function peerRecords(replica: () => Replica): Required<PeerRecords> {
+/**
+ * Returns the records that the wire reads and writes about other members. `areBound`: whether
+ * connections are protected, so that a proof of a key can be bound to one.
+ */
+export function peerRecords(
+  replica: () => Replica,
+  areBound: () => boolean,
+): Required<PeerRecords> {
   return {
     get: (id) => replica().knownServers.get(id),
     set: (id, record) => replica().knownServers.set(id, record),
     isRemoved: (id) => replica().knownServers.isRemoved(id),
     isKnown: (id) => replica().knownServers.isKnown(id),
+    keyOf: (id) => (areBound() ? replica().knownServers.keyOf(id) : undefined),
   };
 }

@@ -167,6 +167,7 @@ export const JOINING = shape({
   ...server,
   Node: name,
   CertificateSubject: omit('The subject of its certificate, if members use TLS.', text()),
+  PublicKey: omit('The public key of its data folder, which it has proved to have.', text()),
 });
 
 /** `POST /v1/operator/raft/join-token`. */

@@ -107,7 +107,9 @@ export function isSingleChange(before: Configuration, after: Configuration): boo
   let changes = before.members.filter((member) => !ids.has(member.id)).length;
   for (const member of after.members) {
     const was = old.get(member.id);
-    const moved = was !== undefined && (was.name !== member.name || was.address !== member.address);
+    const moved =
+      was !== undefined &&
+      (['name', 'address', 'publicKey'] as const).some((key) => was[key] !== member[key]);
     const turned = was !== undefined && was.voter !== member.voter;
     // A promotion or demotion must not change anything else.
     if (moved && turned) return false;

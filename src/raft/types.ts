@@ -17,6 +17,11 @@ export interface Member {
   readonly name: string;
   readonly address: string;
   readonly voter: boolean;
+  /**
+   * Public key of its data folder, from level 3 on. A server that speaks for this member must prove
+   * to have the private one. The core does not interpret it.
+   */
+  readonly publicKey?: string;
 }
 /** The servers of a cluster at some point of the log (§4.1). */
 export interface Configuration {

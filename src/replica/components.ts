@@ -131,6 +131,7 @@ export class Components {
         comparison: this.comparison,
         admission: this.admission,
         peers: this.peers,
+        knownServers: this.knownServers,
         compaction: this.compaction,
         leaderWrites: this.leaderWrites,
         divergence: this.divergence,
@@ -298,6 +299,11 @@ export class Components {
       ...this.#parts,
       loop: this.loop,
       askApplied: (of, done) => this.levels.askApplied(of, done),
+      keyOf: (of) =>
+        of === this.#parts.id
+          ? this.#parts.identity.get().keyPair?.publicKey
+          : this.knownServers.get(of)?.publicKey,
+      hasKeys: () => this.levels.permits('configuration/publicKey'),
     });
   }
 

@@ -29,9 +29,10 @@ function arrayOf(request: RpcRequest): unknown[] {
         ...partsOfServer(request.server),
         request.token ?? null,
         request.subject ?? null,
+        request.server.publicKey ?? null,
       ];
     case 'admit':
-      return ['admit', ...partsOfServer(request.server)];
+      return ['admit', ...partsOfServer(request.server), request.server.publicKey ?? null];
     case 'remove':
     case 'decision':
     case 'member':
@@ -56,7 +57,7 @@ function arrayOf(request: RpcRequest): unknown[] {
 export function decodeRequest(bytes: Uint8Array): RpcRequest | undefined {
   const parts = unpack(bytes);
   if (parts === undefined) return undefined;
-  const [type, a, b, c, d, e, f] = parts;
+  const [type, a, b, c, d, e, f, g] = parts;
   switch (type) {
     case 'write':
       if ((a !== null && !isText(a)) || !(b instanceof Uint8Array) || !isCount(c)) return undefined;
@@ -67,7 +68,12 @@ export function decodeRequest(bytes: Uint8Array): RpcRequest | undefined {
     case 'add':
     case 'admit': {
       if (!isText(a) || !isText(b) || !isText(c)) return undefined;
-      const server = { id: a, name: b, address: c, ...(isCount(d) && { level: d }) };
+      const publicKey = type === 'admit' ? e : g;
+      const server = {
+        ...{ id: a, name: b, address: c },
+        ...(isCount(d) && { level: d }),
+        ...(isText(publicKey) && { publicKey }),
+      };
       if (type === 'admit') return { type, server };
       return { type, server, ...(isText(e) && { token: e }), ...(isText(f) && { subject: f }) };
     }
@@ -124,9 +130,10 @@ export function encodeResponse(response: RpcResponse): Uint8Array {
       ]);
     case 'status':
       return packr.pack(['status', response.text]);
+    case 'done':
+      return packr.pack(['done', response.publicKey ?? null]);
     case 'retry':
     case 'unknown':
-    case 'done':
       return packr.pack([response.type]);
   }
 }
@@ -164,9 +171,10 @@ export function decodeResponse(bytes: Uint8Array): RpcResponse | undefined {
       };
     case 'status':
       return isText(a) ? { type, text: a } : undefined;
+    case 'done':
+      return { type, ...(isText(a) && { publicKey: a }) };
     case 'retry':
     case 'unknown':
-    case 'done':
       return { type };
     default:
       return undefined;
@@ -228,15 +236,21 @@ type Introduction = [
   starts: number,
   startId: string,
   subject?: unknown,
+  publicKey?: unknown,
 ];
 const introductionOf = ([id, record]: [NodeId, PeerRecord]): Introduction => {
-  const { incarnation, starts, startId, subject } = record;
-  return [id, incarnation, starts, startId, subject ?? null];
+  const { incarnation, starts, startId, subject, publicKey } = record;
+  return [id, incarnation, starts, startId, subject ?? null, publicKey ?? null];
 };
-const introducedBy = ([id, incarnation, starts, startId, subject]: Introduction): [
-  NodeId,
-  PeerRecord,
-] => [id, { incarnation, starts, startId, ...(isText(subject) && { subject }) }];
+const introducedBy = (introduction: Introduction): [NodeId, PeerRecord] => {
+  const [id, incarnation, starts, startId, subject, publicKey] = introduction;
+  const record: PeerRecord = {
+    ...{ incarnation, starts, startId },
+    ...(isText(subject) && { subject }),
+    ...(isText(publicKey) && { publicKey }),
+  };
+  return [id, record];
+};
 const isIntroduction = (value: unknown): value is Introduction => {
   if (!Array.isArray(value)) return false;
   const [id, incarnation, starts, startId] = value as unknown[];

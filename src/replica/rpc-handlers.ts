@@ -5,6 +5,7 @@ import type { Compaction } from './log/compaction.js';
 import type { RaftLoop } from './loop.js';
 import type { Admission } from './members/admission.js';
 import type { Health } from './members/health.js';
+import type { KnownServers } from './members/known-servers.js';
 import type { Levels } from './members/levels.js';
 import type { Membership } from './members/membership.js';
 import type { Peers } from './members/peers.js';
@@ -27,6 +28,7 @@ export interface RpcHandlerParts
   readonly admission: Admission;
   readonly membership: Membership;
   readonly peers: Peers;
+  readonly knownServers: KnownServers;
   readonly levels: Levels;
   readonly health: Health;
   readonly compaction: Compaction;
@@ -37,8 +39,8 @@ export interface RpcHandlerParts
 /** The function for each request of `RpcRequest`. */
 export function rpcHandlers(parts: RpcHandlerParts): RpcHandlers {
   const { id, availability, loop, leaderWrites, admission, membership, peers } = parts;
-  const { compaction, comparison, divergence, hasRoom, statusText, decisionText } = parts;
-  const { machine, limits, levels, health } = parts;
+  const { knownServers, compaction, comparison, divergence, hasRoom, statusText } = parts;
+  const { machine, limits, levels, health, decisionText } = parts;
   const appliedIndex = (): Index => machine.appliedIndex();
   /** Much of what is known to be committed is not applied here. */
   const isLagging = (): boolean => loop.status().commit - appliedIndex() > limits.promoteLagMax;
@@ -81,7 +83,11 @@ export function rpcHandlers(parts: RpcHandlerParts): RpcHandlers {
       const text = decisionText?.(of);
       done(text === undefined ? { type: 'retry' } : { type: 'status', text });
     },
-    member: ({ id: of }, done) => done({ type: peers.isMember(of) ? 'done' : 'retry' }),
+    member: ({ id: of }, done) => {
+      const publicKey = knownServers.keyOf(of);
+      if (!peers.isMember(of)) done({ type: 'retry' });
+      else done({ type: 'done', ...(publicKey !== undefined && { publicKey }) });
+    },
     level: (_request, done) =>
       done(aboutSelf({ level: levels.supported, applied: appliedIndex() }, availability)),
     // A state that is known to be wrong, or is about to be replaced, is not compared.

@@ -23,6 +23,8 @@ export interface ServerFacts {
    * The highest level its release supports. Absent in requests of a release that knows no levels.
    */
   readonly level?: number;
+  /** Public key that it has proved to the member it asked, which adds the key to the request. */
+  readonly publicKey?: string;
 }
 
 /** A server asks to become a member, or a member reports its new name and address. */
@@ -135,7 +137,8 @@ export type RpcResponse =
     }
   /** NodeStatus, JoiningServer[] or a decision, as JSON. */
   | { readonly type: 'status'; readonly text: string }
-  | { readonly type: 'done' }
+  /** `publicKey`: of the server that a request `member` is about, as far as it is known. */
+  | { readonly type: 'done'; readonly publicKey?: string }
   /**
    * To a server that asked to join: it is now a member of this cluster. `seen` is what the
    * responding server knows of the members' data folders; otherwise the new member would believe

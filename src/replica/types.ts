@@ -37,6 +37,8 @@ export interface JoiningServer {
   readonly level?: number;
   /** Of the certificate it has shown, where TLS is used. */
   readonly subject?: string;
+  /** Of its data folder, as it has proved. */
+  readonly publicKey?: string;
 }
 
 /**

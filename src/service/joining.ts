@@ -13,11 +13,12 @@ const ATTEMPTS = 5;
 export async function joiningServers(parts: ClusterParts, read: ClusterRead) {
   await mustReadAsOperator(parts, read);
   const servers = await parts.node.joining(read.timeoutMs);
-  return servers.map(({ id, name, address, subject }) => ({
+  return servers.map(({ id, name, address, subject, publicKey }) => ({
     ID: id,
     Node: name,
     Address: address,
     ...(subject !== undefined && { CertificateSubject: subject }),
+    ...(publicKey !== undefined && { PublicKey: publicKey }),
   }));
 }
 

@@ -26,17 +26,19 @@
 import { type Command, type Handler, keyOf, type View } from './types.js';
 
 /** The highest level that this release supports. */
-export const SUPPORTED_LEVEL = 2;
+export const SUPPORTED_LEVEL = 3;
 
 /**
  * The level that a command needs, by its type, or that a member of a command needs, by
- * `type/member`. All others need level 1. Below the level, a command that works without such a
+ * `type/member`; `configuration` is no command but the servers of the cluster. All others need
+ * level 1. Below the level, a command that works without such a
  * member is proposed without it, and any other is refused.
  */
 export const COMMAND_LEVELS: Readonly<Record<string, number>> = {
   'acl.configure': 2,
   'config.delete/provider': 2,
   'config.set/provider': 2,
+  'configuration/publicKey': 3,
   'token.login/identity': 2,
 };
 

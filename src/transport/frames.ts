@@ -48,6 +48,9 @@ export interface Hello {
   readonly purpose: Purpose;
   /** The node that the sender wants to reach; '' if it knows only an address. */
   readonly target: string;
+  /** Public key of the sender's data folder, and the proof that it has the private one. */
+  readonly publicKey?: string;
+  readonly proof?: string;
 }
 
 /** A decoded frame. */
@@ -105,6 +108,8 @@ function encodePacked(frame: Frame): Buffer[] {
     case 'hello': {
       const { version, clusterId, nodeId, incarnation, address, target } = frame.hello;
       const { purpose, starts, startId, earlier, oldestVersion } = frame.hello;
+      const { publicKey, proof } = frame.hello;
+      const proven = publicKey === undefined || proof === undefined ? [] : [publicKey, proof];
       return assemble([
         number,
         version,
@@ -118,6 +123,7 @@ function encodePacked(frame: Frame): Buffer[] {
         startId,
         oldestVersion,
         earlier,
+        ...proven,
       ]);
     }
     case 'refused':
@@ -203,6 +209,8 @@ function decodeBody(type: Frame['type'], items: readonly unknown[], blob: Buffer
 function decodeHello(items: readonly unknown[]): Hello {
   const purpose = PURPOSES[int(items[5])];
   if (purpose === undefined) throw new WireError('protocol', 'a hello without a purpose');
+  const publicKey = optional(items[11], text);
+  const proof = optional(items[12], text);
   return {
     version: int(items[0]),
     clusterId: text(items[1]),
@@ -215,5 +223,6 @@ function decodeHello(items: readonly unknown[]): Hello {
     startId: id(items[8]),
     oldestVersion: int(items[9]),
     earlier: (optional(items[10], list) ?? []).map(id),
+    ...(publicKey !== undefined && proof !== undefined && { publicKey, proof }),
   };
 }

@@ -6,22 +6,26 @@
  *     hello {nodeId a, target b}   ->
  *                                  <-    hello {nodeId b}, or refused {code, message}
  *
- * A node refuses a peer
+ * Each hello proves that its sender has the private key of its data folder (`proof.ts`). A node
+ * refuses a peer
  * - that has no protocol version in common with it, or belongs to another cluster;
  * - that looks for another node, uses this node's id, or was removed from the cluster;
- * - that brings a snapshot and is unknown here;
- * - that shows another certificate than before;
+ * - that is unknown here, unless it asks to join;
+ * - that shows another certificate than before, or does not prove the key that is known of it;
  * - whose data folder has lost something: its incarnation is not the one recorded for its id (the
  *   disk was wiped), or it was started from an older copy of the folder.
+ * Neither a refusal nor the answer to a server that asks to join names anything by which members
+ * recognise each other (`hello-checks.ts`).
  */
 
 import { parseAddress } from '../address.js';
-import type { PeerRecord } from '../peer-record.js';
 import type { NodeId } from '../raft/types.js';
 import { FRAME_BYTES_MAX } from '../wire-limits.js';
 import type { WireClock } from './clock.js';
 import { Connection } from './connection.js';
 import { type Hello, OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION, type Purpose } from './frames.js';
+import { checkHello, checkKnown, type Shown, shownBy } from './hello-checks.js';
+import { type Proven, prove } from './proof.js';
 import type { WireSocket, WireSockets } from './sockets.js';
 import {
   type PeerRecords,
@@ -105,8 +109,15 @@ export interface WireContext {
 /** The newest version of the protocol that both sides speak. */
 const sharedVersion = ({ version }: Hello): number => Math.min(PROTOCOL_VERSION, version);
 
-function helloFor(context: WireContext, purpose: Purpose, target: string): Hello {
-  const { clusterId, nodeId, incarnation, starts, startId, earlier, address } = context.identity();
+/** The hello of this node on a connection. */
+function helloFor(
+  context: WireContext,
+  { binding }: Connection,
+  to: Pick<Proven, 'side' | 'purpose'> & Pick<Hello, 'target'>,
+): Hello {
+  const { clusterId, nodeId, keyPair, ...own } = context.identity();
+  const { incarnation, starts, startId, earlier, address } = own;
+  const { side, purpose, target } = to;
   return {
     version: PROTOCOL_VERSION,
     oldestVersion: OLDEST_PROTOCOL_VERSION,
@@ -119,130 +130,32 @@ function helloFor(context: WireContext, purpose: Purpose, target: string): Hello
     address,
     purpose,
     target,
+    ...(binding !== undefined &&
+      keyPair !== undefined && {
+        publicKey: keyPair.publicKey,
+        proof: prove(keyPair, { binding, side, nodeId, purpose }),
+      }),
   };
 }
 
-/**
- * Whether a node is a member, or may be one although the configuration of this node is too old to
- * contain it.
- */
-export const isKnown = ({ records, isMember }: WireContext, id: NodeId): boolean =>
-  isMember(id) || records.isKnown?.(id) !== false;
+/** What stands in a hello where a stranger must learn nothing: it may not be empty. */
+const UNTOLD = '-';
 
-/** The error for a node that this node does not know. */
-export const stranger = ({ nodeId }: Hello): WireError =>
-  new WireError('stranger', `node ${nodeId} is not a known member of this cluster`);
-
-/**
- * Returns why a connecting node is refused: it was removed, or it brings a snapshot and is unknown.
- * An unknown node that brings messages is answered, so that it can check this node's hello; see
- * `Wire`.
- */
-function checkSpeaker(context: WireContext, hello: Hello): WireError | undefined {
-  const { nodeId, purpose } = hello;
-  if (!context.isMember(nodeId) && context.records.isRemoved?.(nodeId) === true) {
-    return new WireError(
-      'removed',
-      `node ${nodeId} was removed from the cluster. Stop it, empty its data folder, and let it join as a new server`,
-    );
-  }
-  return purpose === 'snapshot' && !isKnown(context, nodeId) ? stranger(hello) : undefined;
-}
-
-/**
- * Returns why the hello of a node is refused; undefined if it is accepted. Records the data folder
- * of an accepted node, and `subject`, the one of its certificate.
- */
-export function checkHello(
-  context: Pick<WireContext, 'identity' | 'records'>,
-  hello: Hello,
-  subject?: string,
-): WireError | undefined {
-  const problem = checkClaims(context, hello);
-  if (problem !== undefined || hello.purpose === 'join') return problem;
-  return checkRecord(context.records, hello, subject);
-}
-
-/** Checks that both sides mean the same protocol, cluster and node. */
-function checkClaims(context: Pick<WireContext, 'identity'>, hello: Hello): WireError | undefined {
-  const own = context.identity();
-  const who = `node ${hello.nodeId}`;
-  if (hello.version < OLDEST_PROTOCOL_VERSION || hello.oldestVersion > PROTOCOL_VERSION) {
-    const its = `${hello.oldestVersion} to ${hello.version}`;
-    const ours = `${OLDEST_PROTOCOL_VERSION} to ${PROTOCOL_VERSION}`;
-    const why = `${who} supports protocol versions ${its}, but this node supports ${ours}`;
-    return new WireError('version', why);
-  }
-  if (hello.target !== '' && hello.target !== own.nodeId) {
-    return new WireError(
-      'target',
-      `${who} expected to reach node ${hello.target}, but this is node ${own.nodeId}`,
-    );
-  }
-  if (hello.nodeId === own.nodeId) {
-    return new WireError('same_id', `another node uses the id of this node, ${own.nodeId}`);
-  }
-  const joining = hello.purpose === 'join';
-  if (joining && hello.clusterId === '') return undefined;
-  if (hello.clusterId !== (own.clusterId ?? '') || (own.clusterId === null && !joining)) {
-    return new WireError(
-      'cluster',
-      `${who} belongs to cluster "${hello.clusterId}", but node ${own.nodeId} to "${own.clusterId ?? ''}"`,
-    );
-  }
-  return undefined;
-}
-
-/**
- * Compares the sender's certificate and data folder with the recorded ones. Returns why the sender
- * is refused; otherwise records them.
- */
-export function checkRecord(
-  records: PeerRecords,
-  hello: Pick<Hello, 'nodeId' | 'incarnation' | 'starts' | 'startId'> & Partial<Hello>,
-  subject: string | undefined,
-): WireError | undefined {
-  const { nodeId, incarnation, starts, startId, earlier = [] } = hello;
-  const known = records.get(nodeId);
-  const pinned = known?.subject ?? subject;
-  if (subject !== undefined && subject !== pinned) {
-    return new WireError(
-      'certificate',
-      `node ${nodeId} presents a certificate of "${subject}", but was known by "${pinned}". A ` +
-        'renewed certificate must keep its subject. To change the subject, remove the server ' +
-        'from the cluster, then add it as a new server',
-    );
-  }
-  if (known !== undefined && known.incarnation !== incarnation) {
-    return new WireError(
-      'incarnation',
-      `node ${nodeId} has a different data folder than before (${incarnation} instead of ` +
-        `${known.incarnation}): a node whose disk was wiped or replaced has forgotten its ` +
-        'votes. Remove it from the cluster, then add it as a new server',
-    );
-  }
-  // A process connects many times during one start.
-  const isSameStart = known?.startId === startId && known.starts === starts;
-  if (isSameStart && known.subject === pinned) return undefined;
-  // An older copy that was started often enough has a higher number too, but its history of starts
-  // lacks the recorded one:
-  //   recorded        start 5, id e
-  //   same folder     start 6, earlier e, d, c     accepted
-  //   restored copy   start 6, earlier x, d, c     refused: another start was number 5
-  const before = known && earlier[starts - known.starts - 1];
-  const isCopy = before !== undefined && before !== known?.startId;
-  if (known !== undefined && !isSameStart && (starts <= known.starts || isCopy)) {
-    return new WireError(
-      'reverted',
-      `node ${nodeId} was started from an older copy of its data folder (this is start ` +
-        `${starts}, but start ${known.starts} was seen before): a node whose disk went back in ` +
-        'time has forgotten votes and entries that it had acknowledged. Remove it from the ' +
-        'cluster, empty its data folder, then add it as a new server',
-    );
-  }
-  const record: PeerRecord = { incarnation, starts, startId };
-  records.set(nodeId, pinned === undefined ? record : { ...record, subject: pinned });
-  return undefined;
+/** The answer to a server that asks to join. It is told the rest once it is admitted. */
+function helloForJoiner(context: WireContext): Hello {
+  return {
+    version: PROTOCOL_VERSION,
+    oldestVersion: OLDEST_PROTOCOL_VERSION,
+    clusterId: '',
+    nodeId: context.identity().nodeId,
+    incarnation: UNTOLD,
+    starts: 0,
+    startId: UNTOLD,
+    earlier: [],
+    address: '',
+    purpose: 'join',
+    target: '',
+  };
 }
 
 /**
@@ -257,6 +170,8 @@ export function dial(
 ): () => void {
   let decided = false;
   let socket: WireSocket;
+  /** Our certificate, once the TLS handshake is done. */
+  let certificate: Connection['ownCertificate'];
   const decide = (run: () => void) => {
     if (decided) return;
     decided = true;
@@ -274,7 +189,9 @@ export function dial(
   );
   try {
     socket = context.sockets().dial(parseAddress(to.address), () => {
-      connection.send({ type: 'hello', hello: helloFor(context, to.purpose, to.target) });
+      certificate = connection.ownCertificate;
+      const hello = helloFor(context, connection, { ...to, side: 'dialling' });
+      connection.send({ type: 'hello', hello });
     });
   } catch (error) {
     clock.soon(() => fail(error as Error));
@@ -282,7 +199,7 @@ export function dial(
   }
   const connection = new Connection(socket, clock);
   connection.events = {
-    onClose: (error) => fail(error ?? new Error('the connection was closed')),
+    onClose: (error) => fail(closeReason(error, certificate)),
     onFrame: (frame) => {
       if (frame.type === 'refused') {
         fail(
@@ -292,7 +209,7 @@ export function dial(
       }
       const problem =
         frame.type === 'hello'
-          ? checkWelcome(context, to, frame.hello, connection.subject)
+          ? checkWelcome(context, to, frame.hello, connection)
           : new WireError('protocol', `expected hello, not ${frame.type}`);
       if (problem !== undefined) fail(problem);
       else if (frame.type === 'hello') {
@@ -308,19 +225,37 @@ export function dial(
     });
 }
 
+/**
+ * Why a connection that was not answered is closed. In TLS 1.3 the dialling side may send before
+ * the other side has looked at its certificate, and is not told why it is refused.
+ */
+function closeReason(
+  error: NodeJS.ErrnoException | undefined,
+  certificate: Connection['ownCertificate'],
+): Error {
+  if (certificate === undefined) return error ?? new Error('the connection was closed');
+  const why = error === undefined ? '' : ` (${error.code ?? error.message})`;
+  return new Error(
+    `it closed the connection right after the TLS handshake${why}: it probably refused the ` +
+      `certificate of this node (subject "${certificate.subject}", issuer ` +
+      `"${certificate.issuer}"); see its log`,
+  );
+}
+
 /** Checks that the answer to our hello comes from the node that we dialled. */
 function checkWelcome(
   context: WireContext,
   { target, purpose }: { readonly target: string; readonly purpose: Purpose },
   hello: Hello,
-  subject: string | undefined,
+  connection: Connection,
 ): WireError | undefined {
   if (target !== '' && hello.nodeId !== target) {
     return new WireError('target', `expected node ${target}, but node ${hello.nodeId} answered`);
   }
   // A joining node does not know the cluster yet.
   if (purpose === 'join') return undefined;
-  return checkHello(context, hello, subject);
+  const shown = shownBy(connection, hello, 'accepting');
+  return shown instanceof WireError ? shown : checkHello(context, hello, shown);
 }
 
 /**
@@ -329,7 +264,7 @@ function checkWelcome(
 export function accept(
   context: WireContext,
   connection: Connection,
-  onOpen: (hello: Hello) => void,
+  onOpen: (hello: Hello, shown: Shown) => void,
 ): void {
   const cancelTimer = context.clock.after(context.limits.connectMs, () =>
     connection.destroy(new Error(`no hello within ${context.limits.connectMs} ms`)),
@@ -342,25 +277,37 @@ export function accept(
         connection.destroy(new WireError('protocol', `expected hello, not ${frame.type}`));
         return;
       }
-      const { nodeId, purpose } = frame.hello;
-      const problem =
-        checkClaims(context, frame.hello) ??
-        checkSpeaker(context, frame.hello) ??
-        (purpose === 'join' || !isKnown(context, nodeId)
-          ? undefined
-          : checkRecord(context.records, frame.hello, connection.subject));
-      if (problem !== undefined) {
-        context.logRefusal(connection.remote, problem.message);
-        connection.send({ type: 'refused', code: problem.code, message: problem.message });
-        connection.events = undefined;
-        connection.end();
-        return;
+      const { hello } = frame;
+      const { nodeId, purpose } = hello;
+      const shown = shownBy(connection, hello, 'dialling');
+      const problem = shown instanceof WireError ? shown : checkKnown(context, hello, shown);
+      if (problem !== undefined) refuse(context, connection, hello, problem);
+      else {
+        const answer =
+          purpose === 'join'
+            ? helloForJoiner(context)
+            : helloFor(context, connection, { side: 'accepting', purpose, target: '' });
+        connection.send({ type: 'hello', hello: answer });
+        const ends = { from: nodeId, to: context.identity().nodeId };
+        connection.greeted(sharedVersion(hello), purpose === 'messages' ? ends : undefined);
+        connection.trust(context.limits);
+        onOpen(hello, shown as Shown);
       }
-      connection.send({ type: 'hello', hello: helloFor(context, purpose, '') });
-      const ends = { from: nodeId, to: context.identity().nodeId };
-      connection.greeted(sharedVersion(frame.hello), purpose === 'messages' ? ends : undefined);
-      if (purpose === 'join' || isKnown(context, nodeId)) connection.trust(context.limits);
-      onOpen(frame.hello);
     },
   };
+}
+
+/** Refuses a node: the log gets the whole reason, the node what it may know. */
+function refuse(
+  context: WireContext,
+  connection: Connection,
+  { nodeId }: Hello,
+  { code, message, told }: WireError,
+): void {
+  context.logRefusal(connection.remote, message);
+  connection.send({ type: 'refused', code, message: told });
+  connection.events = undefined;
+  connection.end();
+  // By the time it comes again, a member may have vouched for it.
+  if (code === 'stranger') context.handlers.onStranger?.(nodeId);
 }

@@ -176,13 +176,20 @@ export function checkTerm(
 
 /** The content of an entry that holds a configuration. */
 export const packConfiguration = (configuration: Configuration): unknown[] =>
-  configuration.members.map(({ id, name, address, voter }) => [id, name, address, voter]);
+  configuration.members.map(({ id, name, address, voter, publicKey }) => [
+    ...[id, name, address, voter],
+    ...(publicKey === undefined ? [] : [publicKey]),
+  ]);
 
 /** The inverse of `packConfiguration`. Throws WireError for anything else. */
 export function unpackConfiguration(value: unknown): Configuration {
   const members = list(value).map((item) => {
-    const [member, name, address, voter] = tuple(item, 4);
-    return { id: id(member), name: text(name), address: text(address), voter: bool(voter) };
+    // The key is there from level 3 on, once it is known.
+    const [member, name, address, voter, key] = tuple(item, list(item).length === 5 ? 5 : 4);
+    return {
+      ...{ id: id(member), name: text(name), address: text(address), voter: bool(voter) },
+      ...(key !== undefined && { publicKey: id(key) }),
+    };
   });
   return { members };
 }

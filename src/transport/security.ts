@@ -15,7 +15,7 @@
  *          does not make its owner a member.
  */
 
-import { createHash, hkdfSync } from 'node:crypto';
+import { createHash, hkdfSync, X509Certificate } from 'node:crypto';
 import { lookup as dnsLookup } from 'node:dns';
 import net from 'node:net';
 import tls from 'node:tls';
@@ -64,9 +64,24 @@ export function subjectOf(socket: WireSocket): string | undefined {
   if (!(socket instanceof tls.TLSSocket)) return undefined;
   // With a shared key there is no certificate, and Node returns an empty object.
   const { subject } = socket.getPeerCertificate() as Partial<tls.PeerCertificate>;
-  if (subject === undefined) return undefined;
-  const { CN } = subject as { CN?: string | string[] };
-  return typeof CN === 'string' && CN !== '' ? CN : JSON.stringify(subject);
+  return nameOf(subject);
+}
+
+/** Returns subject and issuer of the certificate of this side; undefined if there is none. */
+export function ownCertificateOf(
+  socket: WireSocket,
+): { readonly subject: string; readonly issuer: string } | undefined {
+  if (!(socket instanceof tls.TLSSocket)) return undefined;
+  const own = socket.getCertificate() as Partial<tls.PeerCertificate> | null;
+  const subject = nameOf(own?.subject);
+  return subject === undefined ? undefined : { subject, issuer: nameOf(own?.issuer) ?? '' };
+}
+
+/** Returns the common name of a subject or issuer, or all of it if it has none. */
+function nameOf(name: tls.Certificate | undefined): string | undefined {
+  if (name === undefined) return undefined;
+  const { CN } = name as { CN?: string | string[] };
+  return typeof CN === 'string' && CN !== '' ? CN : JSON.stringify(name);
 }
 
 /**
@@ -98,7 +113,7 @@ export function checkSecurity(security: WireSecurity, hosts: readonly string[]):
 export interface SocketMaker extends WireSockets {
   listen(
     onSocket: (socket: net.Socket) => void,
-    onError: (problem: string, remote: string | undefined) => void,
+    onError: (problem: string, remote: string) => void,
   ): net.Server;
   dial(address: { host: string; port: number }, onReady: () => void): net.Socket;
   update(security: WireSecurity, server: WireServer | undefined): void;
@@ -129,12 +144,12 @@ export function socketMaker(security: WireSecurity): SocketMaker {
         const problem = current.problemOf(socket);
         if (problem === undefined) onSocket(socket);
         else {
-          onError(problem.message, socket.remoteAddress);
+          onError(problem.message, remoteOf(socket));
           socket.destroy();
         }
       });
       return server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
-        onError(handshakeProblem(error, socket), socket.remoteAddress);
+        onError(handshakeProblem(error, socket, current.both.cert), remoteOf(socket));
         // Node never closes a socket whose handshake timed out.
         socket.destroy();
       });
@@ -156,9 +171,28 @@ const notValid = (code: Error | string): string => `the certificate is not valid
  * Returns why a handshake failed. When Node rejects a certificate it closes the connection, and
  * only the socket has the reason.
  */
-function handshakeProblem(error: NodeJS.ErrnoException, socket: tls.TLSSocket): string {
+function handshakeProblem(
+  error: NodeJS.ErrnoException,
+  socket: tls.TLSSocket,
+  own: tls.SecureContextOptions['cert'],
+): string {
   if (socket.authorizationError) return notValid(socket.authorizationError);
-  return error.code === 'ECONNRESET' ? 'the client aborted the handshake' : error.message;
+  if (error.code !== 'ECONNRESET') return error.message;
+  const what = 'the client aborted the handshake';
+  if (own === undefined) return what;
+  const certificate = new X509Certificate(String(own));
+  const [subject, issuer] = [certificate.subject, certificate.issuer].map(oneLine);
+  const names = `subject "${subject}", issuer "${issuer}"`;
+  return `${what}: a member probably refused the certificate of this node (${names}); see its log`;
+}
+
+const oneLine = (name: string): string => name.replaceAll('\n', ', ');
+
+/** Returns the address and port of a client, also after its socket is closed. */
+function remoteOf(socket: tls.TLSSocket & { readonly _parent?: net.Socket }): string {
+  // A closed TLS socket has forgotten them. The TCP socket below it has not.
+  const { remoteAddress, remotePort } = socket._parent ?? socket;
+  return `${remoteAddress}:${remotePort}`;
 }
 
 const plainSockets: SocketMaker = {

@@ -4,7 +4,7 @@
  */
 import type { WireSecurity } from './security.js';
 
-/** A connected stream of bytes. The members are those of `net.Socket`. */
+/** A connected stream of bytes. The members are those of `net.Socket` and `tls.TLSSocket`. */
 export interface WireSocket {
   readonly remoteAddress?: string | undefined;
   readonly remotePort?: number | undefined;
@@ -15,6 +15,11 @@ export interface WireSocket {
   write(bytes: Uint8Array): boolean;
   cork(): void;
   uncork(): void;
+  /**
+   * Returns bytes that only the two ends of this connection know. Absent where nothing protects the
+   * connection.
+   */
+  exportKeyingMaterial?(bytes: number, label: string, context: Buffer): Buffer;
   end(): unknown;
   destroy(): unknown;
   on(event: 'data', listener: (bytes: Buffer) => void): unknown;
@@ -41,7 +46,7 @@ export interface WireServer {
 export interface WireSockets {
   listen(
     onSocket: (socket: WireSocket) => void,
-    onError: (problem: string, remote: string | undefined) => void,
+    onError: (problem: string, remote: string) => void,
   ): WireServer;
   /** Calls `onReady` once the peer is authenticated, as far as the mode requires. */
   dial(address: { host: string; port: number }, onReady: () => void): WireSocket;

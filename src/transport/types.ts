@@ -1,6 +1,6 @@
 /** The interfaces between the network and its node. */
 import type { LogEvent } from '../log-events.js';
-import type { PeerRecord } from '../peer-record.js';
+import type { KeyPair, PeerRecord } from '../peer-record.js';
 import type { Message, NodeId } from '../raft/types.js';
 
 /**
@@ -24,6 +24,8 @@ export interface WireIdentity {
   readonly clusterId: string | null;
   /** `host:port` at which the other members reach this node. */
   readonly address: string;
+  /** Absent: this node proves nothing. Only tests and simulations of older releases lack it. */
+  readonly keyPair?: KeyPair;
 }
 
 /** The records of known nodes. They survive restarts. */
@@ -37,6 +39,11 @@ export interface PeerRecords {
    * configuration may be outdated. Absent: those of every node are.
    */
   isKnown?(id: NodeId): boolean;
+  /**
+   * The public key whose private half a node must prove to have; undefined while none is known, or
+   * where nothing binds a proof to a connection. Absent: it never is.
+   */
+  keyOf?(id: NodeId): string | undefined;
 }
 
 /** A node that asks to join, with the identity that it has proved. */
@@ -72,7 +79,7 @@ export interface WireHandlers {
   onRequest(from: NodeId, payload: Uint8Array, reply: (payload: Uint8Array) => void): void;
   /** Handles a request of a node that is in no cluster yet. */
   onJoinRequest(joiner: Joiner, payload: Uint8Array, reply: (payload: Uint8Array) => void): void;
-  /** A frame of an unknown node was dropped. */
+  /** An unknown node was refused. */
   onStranger?(id: NodeId): void;
   onReachable(peer: NodeId): void;
   onUnreachable(peer: NodeId): void;
@@ -96,6 +103,7 @@ export type RefusalCode =
   | 'incarnation'
   | 'reverted'
   | 'certificate'
+  | 'key'
   | 'removed'
   | 'stranger'
   | 'same_id'
@@ -104,9 +112,12 @@ export type RefusalCode =
 /** A peer violated the protocol or was refused. The connection is closed. */
 export class WireError extends Error {
   readonly code: RefusalCode;
-  constructor(code: RefusalCode, message: string) {
+  /** What the peer is told: nothing by which it could pass for a member. */
+  readonly told: string;
+  constructor(code: RefusalCode, message: string, told = message) {
     super(message);
     this.name = 'WireError';
     this.code = code;
+    this.told = told;
   }
 }

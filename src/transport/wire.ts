@@ -5,8 +5,8 @@
  *
  * The security mode (`security.ts`) and the first frames (`handshake.ts`) decide who may connect. A
  * server must accept entries from a leader that its own configuration does not contain yet (Raft
- * thesis §4.1). So a node accepts frames from members, from nodes that it has met before, and from
- * nodes that another member has vouched for. It drops the frames of any other node. The Raft core
+ * thesis §4.1). So a node accepts members, nodes that it has met before, and nodes that another
+ * member has vouched for. It refuses any other node, and asks the members about it. The Raft core
  * ignores messages of servers that do not matter to it.
  */
 import type { AddressInfo } from 'node:net';
@@ -18,19 +18,19 @@ import type { Hello } from './frames.js';
 import {
   accept,
   checkQueue,
-  checkRecord,
   DEFAULT_LIMITS,
-  isKnown,
-  stranger,
   type WireContext,
   type WireLimits,
 } from './handshake.js';
+import type { Shown } from './hello-checks.js';
 import { requestJoin } from './join-request.js';
 import { NOT_HANDLED, Peer, type RequestDone } from './peer.js';
 import { checkSecurity, socketMaker, type WireSecurity } from './security.js';
+import { SharedSubjects } from './shared-subjects.js';
 import { receiveSnapshot, SnapshotSender } from './snapshot-transfer.js';
 import type { WireServer, WireSockets } from './sockets.js';
 import {
+  type Joiner,
   type PeerRecords,
   WireError,
   type WireHandlers,
@@ -83,6 +83,9 @@ export class Wire {
   readonly #unprotected = new Set<string>();
   /** When each reason for a refusal was last logged. */
   readonly #refusals = new Map<string, number>();
+  readonly #subjects = new SharedSubjects((text) =>
+    this.#context.log('warn', text, 'certificates_alike'),
+  );
   readonly #cancelTick: () => void;
   #closed = false;
 
@@ -123,8 +126,7 @@ export class Wire {
     checkSecurity(this.#security, [host]);
     const server = this.#sockets.listen(
       (socket) => this.#welcome(new Connection(socket, this.#context.clock)),
-      (problem, remote) =>
-        this.#logRefusal(`a stranger${remote === undefined ? '' : ` at ${remote}`}`, problem),
+      (problem, remote) => this.#logRefusal(`a stranger at ${remote}`, problem),
     );
     this.#server = server;
     server.maxConnections = this.#context.limits.connections;
@@ -167,6 +169,7 @@ export class Wire {
       const moved = next.has(id) && next.get(id) !== peer.address;
       if (left || moved) this.#drop(id);
       if (left) this.#learnt.delete(id);
+      if (left) this.#subjects.forget(id);
     }
     this.#members = next;
     for (const id of next.keys()) this.#peer(id);
@@ -298,10 +301,15 @@ export class Wire {
   #welcome(connection: Connection): void {
     this.#accepted.set(connection, undefined);
     connection.onGone = () => this.#accepted.delete(connection);
-    accept(this.#context, connection, (hello) => {
+    accept(this.#context, connection, (hello, shown) => {
+      if (shown.subject !== undefined && hello.purpose !== 'join') {
+        const subject = connection.ownCertificate?.subject;
+        const { nodeId } = this.#context.identity();
+        this.#subjects.note(hello.nodeId, shown.subject, { nodeId, subject });
+      }
       this.#unauthenticated.proved(connection.remote);
       this.#accepted.set(connection, hello.nodeId);
-      if (hello.purpose === 'join') this.#serveJoin(connection, hello);
+      if (hello.purpose === 'join') this.#serveJoin(connection, hello, shown);
       else if (hello.purpose === 'snapshot') {
         receiveSnapshot(this.#context, connection, hello.nodeId);
       } else this.#serveMember(connection, hello);
@@ -315,14 +323,11 @@ export class Wire {
     if (!this.#members.has(nodeId)) this.#learnt.set(nodeId, { address, connection });
     this.#peers.get(nodeId)?.hasDialled();
     let open = 0;
-    let isHeard = isKnown(this.#context, nodeId);
     connection.events = {
       onClose: () => {
         if (this.#learnt.get(nodeId)?.connection === connection) this.#learnt.delete(nodeId);
       },
       onFrame: (frame) => {
-        isHeard ||= this.#hears(connection, hello);
-        if (!isHeard) return;
         if (frame.type === 'message') {
           const { from, to } = frame.message;
           if (from === hello.nodeId && to === own) handlers.onMessage(frame.message);
@@ -344,25 +349,13 @@ export class Wire {
     };
   }
 
-  /** Whether a node that was unknown at the handshake is known by now. */
-  #hears(connection: Connection, hello: Hello): boolean {
-    const context = this.#context;
-    if (!isKnown(context, hello.nodeId)) {
-      context.logRefusal(connection.remote, stranger(hello).message);
-      context.handlers.onStranger?.(hello.nodeId);
-      return false;
-    }
-    const problem = checkRecord(context.records, hello, connection.subject);
-    if (problem === undefined) connection.trust(context.limits);
-    else connection.destroy(problem);
-    return problem === undefined;
-  }
-
-  #serveJoin(connection: Connection, hello: Hello): void {
+  #serveJoin(connection: Connection, hello: Hello, { subject, publicKey }: Shown): void {
     const { nodeId, incarnation, starts, startId } = hello;
-    const { subject } = connection;
-    const record = { nodeId, incarnation, starts, startId };
-    const joiner = subject === undefined ? record : { ...record, subject };
+    const joiner: Joiner = {
+      ...{ nodeId, incarnation, starts, startId },
+      ...(subject !== undefined && { subject }),
+      ...(publicKey !== undefined && { publicKey }),
+    };
     connection.events = {
       onClose: () => {},
       onFrame: (frame) => {

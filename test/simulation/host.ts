@@ -7,6 +7,7 @@ import type { Configuration, Entry, Index, NodeId } from '../../src/raft/types.j
 import { type Identity, type IdentityPort, nextStart } from '../../src/replica/members/identity.js';
 import { LogContent } from '../support/memory-log.js';
 import { SimDisk } from './disk.js';
+import { keyPairOf } from './key-pairs.js';
 import { LONG, type Timing } from './machine-faults.js';
 import type { ServerParts } from './parts.js';
 import { RealDisk } from './real-storage.js';
@@ -128,6 +129,7 @@ export class Host {
       clusterId: this.founding === undefined ? null : CLUSTER,
       ...{ starts: 0, startId: '', earlier: [], incarnation: String(this.#incarnation) },
       ...{ seen: {}, removed: [] },
+      keyPair: keyPairOf(`${this.id} ${this.#incarnation}`),
     };
   }
 

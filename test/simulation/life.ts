@@ -10,7 +10,7 @@ import type { RpcRequest, RpcResponse } from '../../src/replica/rpc.js';
 import { DIVERGED_KEY } from '../../src/state/keys.js';
 import { levelOf } from '../../src/state/levels.js';
 import type { Command } from '../../src/state/types.js';
-import { checkRecord } from '../../src/transport/handshake.js';
+import { isBelieved } from '../../src/transport/hello-checks.js';
 import type { ChunkSource, WireHandlers } from '../../src/transport/types.js';
 import { sharedBarriers } from './barriers.js';
 import { Bounds, queueLimits } from './bounds.js';
@@ -64,6 +64,10 @@ export class Life {
   readonly #electionMs: number;
   readonly #snapshots: Snapshots;
   readonly #wire: ProcessWire;
+  readonly #records = peerRecords(
+    () => this.replica,
+    () => this.#world.network.kind === 'sockets',
+  );
   /** States that are being sent. */
   readonly #sources = new Set<ChunkSource>();
   #isStopped = false;
@@ -91,8 +95,7 @@ export class Life {
       ...{ id, name: id, address: host.address, log, machine, clock: loop, view: store, identity },
       isBehind: storage.isBehind,
       ...{ newId: parts.newId, random: random.next },
-      isBelieved: (joiner) =>
-        checkRecord(this.replica.knownServers, joiner, undefined) === undefined,
+      isBelieved: (joiner) => isBelieved(this.#records, joiner),
       onJoining: (_level, what) => trace(`${id}: ${what}`),
       core: this.#watched(core, timing),
       trace: options.trace,
@@ -102,7 +105,10 @@ export class Life {
         command.type === 'newPut' && release < NEW_PUT_LEVEL
           ? refusal('invalid', 'unknown command')
           : undefined,
-      levels: { supported: release, commands: { newPut: NEW_PUT_LEVEL } },
+      levels: {
+        supported: release,
+        commands: { newPut: NEW_PUT_LEVEL, 'configuration/publicKey': NEW_PUT_LEVEL },
+      },
       closedFor: () =>
         host.atReserve ? refusal('no_space', 'the disk is almost full') : undefined,
       hasRoom: () => !host.atReserve,
@@ -151,14 +157,13 @@ export class Life {
 
   #connect(): ProcessWire {
     const { host, loop } = this.#parts;
-    const replica = (): Replica => this.replica;
     return this.#world.network.connect({
       id: host.id,
       machine: host.machine,
       loop,
       handlers: this.#handlers(),
       identity: () => ({ ...host.identity, address: host.address }),
-      records: recordsOf(peerRecords(replica), this.#world.isMember),
+      records: recordsOf(this.#records, this.#world.isMember),
       stored: (peer) => this.#parts.storage.storedSeen()[peer],
       sent: (message) => {
         this.#bounds.sent++;

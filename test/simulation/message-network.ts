@@ -7,7 +7,7 @@
 import type { Random } from '../../cluster/checker/random.js';
 import type { Message, NodeId } from '../../src/raft/types.js';
 import { OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION } from '../../src/transport/frames.js';
-import { checkHello } from '../../src/transport/handshake.js';
+import { checkHello } from '../../src/transport/hello-checks.js';
 import type { SimLoop } from './loop.js';
 import { type Process, type ProcessWire, SimNetwork } from './network.js';
 import type { Scheduler } from './scheduler.js';
@@ -230,7 +230,8 @@ function refuses(
     target: purpose === 'join' ? '' : identity().nodeId,
   };
   const context = { identity, records };
-  return checkHello(context, hello) !== undefined;
+  // There are no connections that a proof could be bound to.
+  return checkHello(context, hello, { subject: undefined, publicKey: undefined }) !== undefined;
 }
 
 /** Freezes a message, since several processes hold it. */

@@ -12,6 +12,7 @@ import { openState } from '../../src/storage/state.js';
 import type { LogContent } from '../support/memory-log.js';
 import { addressOf } from './cluster.js';
 import { contentOf } from './found-log.js';
+import { keyPairOf } from './key-pairs.js';
 import { SimLoop } from './loop.js';
 import { registerKey } from './machine.js';
 import { DATA, LOG, type RealDisk, STATE } from './real-storage.js';
@@ -111,7 +112,10 @@ export class Offline {
         disk: mounted,
         log: () => {},
         onFatal: violated,
-        ids: { initial: (each) => each, joining: () => name, random: () => life },
+        ids: {
+          ...{ initial: (each: string) => each, joining: () => name, random: () => life },
+          keyPair: () => keyPairOf(life),
+        },
       });
       const { identity, log, store, machine } = opened;
       const found = { nodeId: identity.get().nodeId, applied: machine.appliedIndex() };

@@ -17,6 +17,7 @@ import { LogContent, type LogWrite } from '../support/memory-log.js';
 import { checkErased } from './erased.js';
 import { contentOf, describe, explains, holds } from './found-log.js';
 import { Violation } from './invariants.js';
+import { keyPairOf } from './key-pairs.js';
 import type { SimLoop } from './loop.js';
 import { LostWrites } from './lost-writes.js';
 import { registers } from './machine.js';
@@ -134,6 +135,7 @@ export class RealDisk implements ServerDisk {
         initial: (name) => name,
         joining: () => host.id,
         random: () => `${booting.life}.${++ids}`,
+        keyPair: () => keyPairOf(booting.life),
       },
     });
     opening.then(

@@ -7,6 +7,7 @@
  *     write ─► buffer of the socket ─► under way, at most `windowBytes` ─► 'data'
  *              (writableLength)        (flow.ts)
  */
+import { createHash } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import type { NodeId } from '../../src/raft/types.js';
 import type { WireServer, WireSocket, WireSockets } from '../../src/transport/sockets.js';
@@ -55,6 +56,7 @@ export class ProcessSockets implements WireSockets {
         return;
       }
       const other = server.answer(this.id);
+      socket.connection = other.connection;
       socket.connectTo(other);
       other.connectTo(socket);
       server.welcome(other);
@@ -154,6 +156,8 @@ class SimSocket extends EventEmitter implements WireSocket, FlowEnd {
   writableLength = 0;
   writableNeedDrain = false;
   readonly sockets: ProcessSockets;
+  /** The number of the connection, which both ends know. */
+  connection: number;
   readonly #buffer: Buffer[] = [];
   #flow: Flow | undefined;
   #isConnected: boolean;
@@ -171,6 +175,7 @@ class SimSocket extends EventEmitter implements WireSocket, FlowEnd {
     this.sockets = sockets;
     this.remoteAddress = other.remoteAddress;
     this.remotePort = other.remotePort;
+    this.connection = other.remotePort;
     this.#isConnected = other.isConnected;
     sockets.open.add(this);
   }
@@ -180,6 +185,11 @@ class SimSocket extends EventEmitter implements WireSocket, FlowEnd {
   }
 
   // --- what the process does ---
+
+  exportKeyingMaterial(bytes: number, label: string): Buffer {
+    const material = createHash('sha256').update(`${label} ${this.connection}`).digest();
+    return material.subarray(0, bytes);
+  }
 
   setNoDelay(): void {}
 

@@ -1,12 +1,12 @@
 /** Wires in one process that talk over loopback sockets, and what they received. */
 import { once } from 'node:events';
 import net from 'node:net';
-import type { PeerRecord } from '../../src/peer-record.js';
+import type { KeyPair, PeerRecord } from '../../src/peer-record.js';
 import type { Message } from '../../src/raft/types.js';
 import type { WirePort } from '../../src/replica/ports.js';
 import type { WireLimits } from '../../src/transport/handshake.js';
 import type { WireSecurity } from '../../src/transport/security.js';
-import type { ChunkSink, ChunkSource, WireHandlers } from '../../src/transport/types.js';
+import type { ChunkSink, ChunkSource, Joiner, WireHandlers } from '../../src/transport/types.js';
 import { Wire } from '../../src/transport/wire.js';
 
 type Reply = (payload: Uint8Array) => void;
@@ -48,6 +48,13 @@ export class TestNode {
   earlier: readonly string[] = [];
   address = '';
   onRequest: (from: string, payload: Uint8Array, reply: Reply) => void = () => {};
+  keyPair: KeyPair | undefined;
+  /** Keys that all members know, as the configuration holds them. */
+  readonly agreed = new Map<string, string>();
+  /** Whether a node that is no member may speak. */
+  isKnown: (id: string) => boolean = () => true;
+  readonly strangers = new Received<string>();
+  readonly joiners: Joiner[] = [];
   onJoin: (payload: Uint8Array, reply: Reply) => void = () => {};
   source: () => ChunkSource | undefined = () => undefined;
   sink: (id: string) => Promise<ChunkSink | undefined> = async () => undefined;
@@ -67,7 +74,11 @@ export class TestNode {
     const handlers: WireHandlers = {
       onMessage: (message) => this.messages.push(message),
       onRequest: (from, payload, reply) => this.onRequest(from, payload, reply),
-      onJoinRequest: (_joiner, payload, reply) => this.onJoin(payload, reply),
+      onJoinRequest: (joiner, payload, reply) => {
+        this.joiners.push(joiner);
+        this.onJoin(payload, reply);
+      },
+      onStranger: (peer) => this.strangers.push(peer),
       onReachable: (peer) => this.reached.push(peer),
       onUnreachable: (peer) => this.lost.push(peer),
       snapshotSource: () => this.source(),
@@ -82,10 +93,13 @@ export class TestNode {
         earlier: this.earlier,
         clusterId: this.clusterId,
         address: this.address,
+        ...(this.keyPair !== undefined && { keyPair: this.keyPair }),
       }),
       records: {
         get: (peer) => this.records.get(peer),
         set: (peer, record) => void this.records.set(peer, record),
+        isKnown: (peer) => this.isKnown(peer),
+        keyOf: (peer) => this.agreed.get(peer) ?? this.records.get(peer)?.publicKey,
       },
       security: options.security ?? { mode: 'plain' },
       handlers,

@@ -261,13 +261,33 @@ describe('wire security', function () {
       await isRefused(a, b);
       const line = await a.log.one((each) => each.includes('a stranger'));
       expect(line).match(/refused: the certificate is not valid: (SELF_SIGNED|UNABLE_TO_VERIFY)/);
+      expect(line).match(/ from a stranger at 127\.0\.0\.1:\d+ was refused/);
+    });
+
+    it('tells a node on both sides whose certificate is refused, and where to look', async () => {
+      const [a, b] = [await start('a', certified('member')), await start('b', certified('forged'))];
+      await isRefused(a, b);
+      const own = 'certificate of this node \\(subject "([A-Z]+=)?forged", issuer "[^"]+"\\)';
+      // Where b dials, a refuses after the handshake; where a dials, a aborts it.
+      const why = new RegExp(`closed the connection right after the TLS handshake.*${own}; see`);
+      expect(await b.log.one((line) => why.test(line))).include('cannot be reached');
+      const aborted = new RegExp(`127\\.0\\.0\\.1:\\d+ was refused: the client aborted.*${own}`);
+      await b.log.one((line) => aborted.test(line));
+    });
+
+    it('reports members whose certificates have one subject, once', async () => {
+      const [a, b] = [await start('a', certified('member')), await start('b', certified('member'))];
+      await talks(a, b);
+      const line = await a.log.one((each) => each.includes('one subject'));
+      expect(line).match(/^node b and a show certificates with one subject, "[^"]+"/);
+      expect(a.log.all.filter((each) => each.includes('one subject'))).lengthOf(1);
     });
 
     it("refuses a non-member's certificate of the same authority, and says so", async () => {
       const [a, b] = [await start('a', certified('member')), await start('b', certified('client'))];
       await isRefused(a, b);
       const line = await a.log.one((each) => each.includes('a stranger'));
-      expect(line).match(/a stranger at 127\.0\.0\.1 was refused: .*members\.conclave\.test/);
+      expect(line).match(/a stranger at 127\.0\.0\.1:\d+ was refused: .*members\.conclave\.test/);
     });
 
     it('refuses a client without a certificate', async () => {

@@ -89,9 +89,16 @@ export class Admission {
 
   #wait({ server, subject }: JoinRequest, done: Done): void {
     const { clock, log } = this.#parts;
-    const { id, name, address } = server;
-    if (!this.#waiting.has(id)) {
-      const text = `${name} (${id}) at ${address} asks to join and waits for an operator`;
+    const { id, name, address, publicKey } = server;
+    const known = this.waiting.find((each) => each.id === id);
+    if (known !== undefined && known.publicKey !== publicKey) {
+      // An operator who has seen the one must not admit the other.
+      done(refused('conflict', `Another server with the id ${id} asks to join, with another key`));
+      return;
+    }
+    if (known === undefined) {
+      const key = publicKey === undefined ? '' : ` with the key ${publicKey}`;
+      const text = `${name} (${id}) at ${address}${key} asks to join and waits for an operator`;
       log('info', text, 'join_waiting');
       const [oldest] = this.#waiting.keys();
       if (oldest !== undefined && this.#waiting.size >= WAITING_MAX) this.#waiting.delete(oldest);
@@ -101,6 +108,7 @@ export class Admission {
       ...{ id, name, address },
       ...(level !== undefined && { level }),
       ...(subject !== undefined && { subject }),
+      ...(publicKey !== undefined && { publicKey }),
     };
     this.#waiting.set(id, { server: shown, atMs: clock.now() });
     const hint = `An operator admits it with PUT /v1/operator/raft/joining/${id}, or it is given a join token`;

@@ -1,7 +1,7 @@
 /**
  * The identity of a server, and what it remembers of the other members. Kept in its data folder.
  */
-import type { PeerRecord } from '../../peer-record.js';
+import type { KeyPair, PeerRecord } from '../../peer-record.js';
 import type { NodeId } from '../../raft/types.js';
 
 /** The content of `node.json` in the data folder. */
@@ -30,6 +30,11 @@ export interface Identity {
    * after it.
    */
   readonly earlier: readonly string[];
+  /**
+   * The key pair of this folder. Absent before the first start, and in folders of releases before
+   * 0.4.0. The private key never leaves the folder.
+   */
+  readonly keyPair?: KeyPair;
   /**
    * The longest silence, in milliseconds, that a run on this folder may have promised to a leader
    * and still owe (thesis §6.4.1). Absent: as long as the present timing says.
@@ -63,8 +68,12 @@ export function withRemoved(removed: readonly NodeId[], more: readonly NodeId[])
 }
 
 /** What a server tells a new member of the members' data folders, its own included. */
-export function introductions({ nodeId, incarnation, starts, startId, seen }: Identity) {
-  const own: PeerRecord = { incarnation, starts, startId };
+export function introductions(identity: Identity) {
+  const { nodeId, incarnation, starts, startId, keyPair, seen } = identity;
+  const own: PeerRecord = {
+    ...{ incarnation, starts, startId },
+    ...(keyPair !== undefined && { publicKey: keyPair.publicKey }),
+  };
   return { ...seen, [nodeId]: own } satisfies Identity['seen'];
 }
 
@@ -77,7 +86,9 @@ export function introduced(own: Identity, by: Identity['seen']): Identity['seen'
   for (const [id, record] of Object.entries(by)) {
     const known = seen[id];
     const isNews = known?.incarnation === record.incarnation && known.starts < record.starts;
-    if (id !== own.nodeId && (known === undefined || isNews)) seen[id] = record;
+    // A key that this server has seen proved stays.
+    const key = known?.publicKey === undefined ? {} : { publicKey: known.publicKey };
+    if (id !== own.nodeId && (known === undefined || isNews)) seen[id] = { ...record, ...key };
   }
   return seen;
 }

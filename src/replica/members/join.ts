@@ -81,8 +81,11 @@ export class Join {
       respond({ type: 'retry' });
       return;
     }
-    const { type, server, token } = request;
-    const { subject } = joiner;
+    const { type, token } = request;
+    const { subject, publicKey } = joiner;
+    // What it says of its key does not count, only what it has proved.
+    const { publicKey: _said, ...facts } = request.server;
+    const server = { ...facts, ...(publicKey !== undefined && { publicKey }) };
     const forwarded = {
       ...{ type, server },
       ...(token !== undefined && { token }),
@@ -132,7 +135,10 @@ export class Join {
         return;
       }
       // The wire has logged why a request could not be sent.
-      const text = `${address} did not take this node into its cluster: ${reasonOf(response)}`;
+      const { publicKey } = identity.get().keyPair ?? {};
+      const key = publicKey === undefined ? '' : ` (the key of this node is ${publicKey})`;
+      const why = `${reasonOf(response)}${key}`;
+      const text = `${address} did not take this node into its cluster: ${why}`;
       if (fate !== 'unsent') log('warn', text, 'join_refused');
       clock.after(AGAIN_MS, () => this.#join(addresses, attempt + 1));
     });

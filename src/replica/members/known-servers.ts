@@ -26,8 +26,8 @@ export class KnownServers {
   readonly #parts: KnownServersParts;
   /** Strangers about which the members are being asked. */
   readonly #asked = new Set<NodeId>();
-  /** Strangers that a member has vouched for. */
-  readonly #vouched = new Set<NodeId>();
+  /** Strangers that a member has vouched for, with their public keys as far as it knows them. */
+  readonly #vouched = new Map<NodeId, string | undefined>();
 
   constructor(parts: KnownServersParts) {
     this.#parts = parts;
@@ -36,6 +36,16 @@ export class KnownServers {
   /** What is remembered of a server; undefined if it was never met. */
   get(id: NodeId): PeerRecord | undefined {
     return this.#parts.identity.get().seen[id];
+  }
+
+  /**
+   * The public key whose private half a server must prove to have; undefined while none is known.
+   * The configuration's comes first: the members agree on it.
+   */
+  keyOf(id: NodeId): string | undefined {
+    const { members } = this.#parts.loop.status().configuration;
+    const agreed = members.find((member) => member.id === id)?.publicKey;
+    return agreed ?? this.#vouched.get(id) ?? this.get(id)?.publicKey;
   }
 
   /** Remembers a server. */
@@ -79,10 +89,11 @@ export class KnownServers {
     if (open === 0) return;
     this.#asked.add(id);
     for (const member of others) {
-      rpc.call(member.id, { type: 'member', id }, ASK_MS, ({ type }) => {
+      rpc.call(member.id, { type: 'member', id }, ASK_MS, (response) => {
         open -= 1;
         if (open === 0) this.#asked.delete(id);
-        if (type === 'done') this.#vouched.add(id);
+        if (response.type !== 'done') return;
+        this.#vouched.set(id, this.#vouched.get(id) ?? response.publicKey);
       });
     }
   }

@@ -69,6 +69,12 @@ export class Levels {
     return this.#parts.table.supported;
   }
 
+  /** Whether the level in force permits what `LevelTable.commands` names. */
+  permits(name: string): boolean {
+    const { table, view } = this.#parts;
+    return levelOf(view) >= (table.commands[name] ?? Infinity);
+  }
+
   /** Asks the members, and raises the level on the leader, when it is time to. */
   tick(nowMs: number): void {
     if (this.#isReached) return;

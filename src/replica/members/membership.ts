@@ -25,6 +25,10 @@ export interface MembershipParts {
    * it did not respond.
    */
   readonly askApplied: (id: NodeId, done: (applied: Index | undefined) => void) => void;
+  /** The public key that a server, maybe this one, has proved here; undefined if it has not. */
+  readonly keyOf: (id: NodeId) => string | undefined;
+  /** Whether the level in force permits keys in the configuration. */
+  readonly hasKeys: () => boolean;
 }
 
 /** Ticks that a leadership transfer may take before it counts as failed. */
@@ -34,6 +38,8 @@ const TRANSFER_TICKS = 60;
 export class Membership {
   readonly #parts: MembershipParts;
   #changing = false;
+  /** Changes that wait until this leader has added a key to the configuration. */
+  #waiting: (() => void)[] | undefined;
   /** A learner is being asked how far it has applied the log. */
   #asking = false;
   #transfers: { readonly to: NodeId | null; readonly done: Done; ticksLeft: number }[] = [];
@@ -48,7 +54,12 @@ export class Membership {
   }
 
   /** Adds a server as a learner, or updates the name and address of a member. */
-  add({ level: _level, ...server }: ServerFacts, done: Done): void {
+  add(facts: ServerFacts, done: Done): void {
+    if (this.#waiting !== undefined) {
+      this.#waiting.push(() => this.add(facts, done));
+      return;
+    }
+    const { level: _level, publicKey, ...server } = facts;
     const wrong = this.problem(server);
     if (wrong !== undefined) {
       done({ type: 'refused', refusal: wrong });
@@ -56,7 +67,12 @@ export class Membership {
     }
     const { members } = this.#configuration();
     const present = members.find(({ id }) => id === server.id);
-    const next: Member = { ...server, voter: present?.voter ?? false };
+    // A member keeps its key: with another one it is another server.
+    const key = present === undefined && this.#parts.hasKeys() ? publicKey : present?.publicKey;
+    const next: Member = {
+      ...{ ...server, voter: present?.voter ?? false },
+      ...(key !== undefined && { publicKey: key }),
+    };
     if (present !== undefined && sameMember(present, next)) {
       done({ type: 'done' });
       return;
@@ -65,7 +81,7 @@ export class Membership {
   }
 
   /** Why a server cannot be in the configuration; undefined if it can. */
-  problem(server: ServerFacts): Refusal | undefined {
+  problem(server: Omit<ServerFacts, 'publicKey' | 'level'>): Refusal | undefined {
     const wrong = unreadable(server);
     if (wrong !== undefined) return refusal('invalid', wrong);
     const { id, address } = server;
@@ -77,6 +93,10 @@ export class Membership {
 
   /** Removes a server. Refused when the remaining voters could not commit anything. */
   remove(id: NodeId, done: Done): void {
+    if (this.#waiting !== undefined) {
+      this.#waiting.push(() => this.remove(id, done));
+      return;
+    }
     const { members } = this.#configuration();
     const left = members.filter((member) => member.id !== id);
     if (left.length === members.length) {
@@ -161,7 +181,32 @@ export class Membership {
       this.#transfers.splice(this.#transfers.indexOf(transfer), 1);
       transfer.done(refused('unavailable', 'Leadership could not be handed over in time'));
     }
+    this.#addKey();
     this.#promote(now);
+  }
+
+  /**
+   * Adds the key of one member to the configuration, so that every member knows by whom it is
+   * proved, even one that has never met it. The members of a new cluster, and those of releases
+   * before 0.4.0, are in the configuration before their keys are known.
+   */
+  #addKey(): void {
+    const { loop, keyOf, hasKeys } = this.#parts;
+    if (loop.role.role !== 'leader' || this.#changing || !hasKeys()) return;
+    const { members } = this.#configuration();
+    const member = members.find(({ id, publicKey }) => !publicKey && keyOf(id) !== undefined);
+    // A server that is alone has nobody to prove anything to.
+    if (member === undefined || members.length === 1) return;
+    const publicKey = keyOf(member.id)!;
+    this.#waiting = [];
+    this.#change(
+      members.map((each) => (each === member ? { ...each, publicKey } : each)),
+      () => {
+        const waiting = this.#waiting ?? [];
+        this.#waiting = undefined;
+        for (const change of waiting) change();
+      },
+    );
   }
 
   /**
@@ -224,7 +269,7 @@ export class Membership {
 }
 
 /** Why members could not decode a configuration with this server in it. */
-function unreadable(server: ServerFacts): string | undefined {
+function unreadable(server: Parameters<Membership['problem']>[0]): string | undefined {
   if (server.id === '') return 'The server has no id';
   for (const field of ['id', 'name', 'address'] as const) {
     if (server[field].length > TEXT_MAX)
@@ -239,4 +284,4 @@ const refused = (code: Refusal['code'], message: string): RpcResponse => ({
 });
 
 const sameMember = (a: Member, b: Member): boolean =>
-  a.id === b.id && a.name === b.name && a.address === b.address && a.voter === b.voter;
+  (['id', 'name', 'address', 'voter', 'publicKey'] as const).every((key) => a[key] === b[key]);

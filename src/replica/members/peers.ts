@@ -119,6 +119,7 @@ function* changesOf(before: Configuration, after: Configuration): Generator<stri
     const votes = member.voter ? 'votes' : 'is a learner';
     if (was === undefined) yield `${who} at ${member.address} is a member now and ${votes}`;
     else if (was.voter !== member.voter) yield `${who} ${votes} now`;
+    if (member.publicKey !== was?.publicKey) yield `${who} has the key ${member.publicKey}`;
     if (was !== undefined && was.address !== member.address)
       yield `${who} moved from ${was.address} to ${member.address}`;
   }
