@@ -61,13 +61,22 @@ export class KnownServers {
 
   /**
    * Whether a server that the configuration does not contain may speak: the configuration may be
-   * old. While the log contains none, every server of the cluster may: the leader may have joined
-   * after this server, which knows no member that it could ask, and has no vote yet. Those that
-   * were removed are refused at the handshake all the same: the answer to a join names them.
+   * old. Every server of the cluster may while this one knows no member that it could ask.
    */
   isKnown(id: NodeId): boolean {
     if (this.#vouched.has(id) || this.get(id) !== undefined) return true;
-    return this.#parts.loop.status().configuration.members.length === 0;
+    return this.#members.length === 0;
+  }
+
+  /**
+   * The other members. A server that has just joined has no configuration, but was told of the
+   * members, and they connect to it. Its leader may have joined after that.
+   */
+  get #members(): readonly NodeId[] {
+    const { id: self, identity, loop } = this.#parts;
+    const { members } = loop.status().configuration;
+    if (members.length === 0) return Object.keys(identity.get().seen);
+    return members.map(({ id }) => id).filter((id) => id !== self);
   }
 
   /** These servers were removed from the cluster. */
@@ -83,13 +92,12 @@ export class KnownServers {
    */
   askAbout(id: NodeId): void {
     if (this.#asked.has(id) || this.#asked.size >= ASKED_MAX) return;
-    const { id: self, loop, rpc } = this.#parts;
-    const others = loop.status().configuration.members.filter((member) => member.id !== self);
-    let open = others.length;
+    const members = this.#members;
+    let open = members.length;
     if (open === 0) return;
     this.#asked.add(id);
-    for (const member of others) {
-      rpc.call(member.id, { type: 'member', id }, ASK_MS, (response) => {
+    for (const member of members) {
+      this.#parts.rpc.call(member, { type: 'member', id }, ASK_MS, (response) => {
         open -= 1;
         if (open === 0) this.#asked.delete(id);
         if (response.type !== 'done') return;
