@@ -39,6 +39,7 @@ const RANK: Record<string, number> = {
   log: 9,
   metrics: 9,
   certificates: 11,
+  'certificate-chain': 11,
   'start-notices': 11,
   'node-log': 11,
   'key-files': 12,

@@ -5,9 +5,11 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
+import { chainFault, subjectWarning } from './certificate-chain.js';
 import { certificateEnds, expiryWarnings } from './certificates.js';
 import { BOOTSTRAP_SECRET, type Config, UUID } from './config.js';
 import { IDENTITY_FILE } from './node/identity.js';
+import type { Identity } from './replica/members/identity.js';
 import { endOfLists, issuerOf, listTexts, revocationLists } from './revocation-lists.js';
 import { checkSecurity } from './transport/security.js';
 
@@ -20,7 +22,7 @@ export interface KeyFileReport {
    * good list and the operator needs it to run, but neither reloads such a list nor passes a check.
    */
   readonly listFaults: readonly string[];
-  /** Problems with which the node starts, but is refused by others. */
+  /** Problems with which the node starts. */
   readonly warnings: readonly string[];
 }
 
@@ -29,13 +31,18 @@ export function checkKeyFiles(config: Omit<Config, 'log'>): KeyFileReport {
   const { http, raft } = config;
   const faults: string[] = [];
   const listFaults: string[] = [];
+  const warnings: string[] = [];
   if (http.tls !== undefined) checkTls('http.tls', http.tls, faults);
   if (raft.tls !== undefined) {
-    const own = checkTls('raft.tls', raft.tls, faults);
+    const { own, chain, authorities } = checkTls('raft.tls', raft.tls, faults);
     if (own !== undefined && own.checkHost(raft.tls.name) === undefined)
       faults.push(
         `raft.tls.cert: the certificate does not carry the name ${raft.tls.name} (raft.tls.name), so it does not identify a member`,
       );
+    const fault = chain && authorities && chainFault(chain, authorities);
+    if (fault !== undefined) faults.push(`raft.tls.cert: ${fault}`);
+    const alike = own && subjectWarning(own, raft.tls.name, seenIn(config.dataDir));
+    if (alike !== undefined) warnings.push(alike);
     const { crl } = raft.tls;
     if (crl !== undefined)
       attempt('raft.tls.crl', faults, () => listFaults.push(...checkLists(crl, own)));
@@ -47,7 +54,19 @@ export function checkKeyFiles(config: Omit<Config, 'log'>): KeyFileReport {
     );
   attempt('acl.initialManagementFile', faults, () => initialManagement(config));
   attempt('acl.bootstrapSecretFile', faults, () => bootstrapSecret(config));
-  return { faults, listFaults, warnings: expiryWarnings(certificateEnds(config), Date.now()) };
+  warnings.push(...expiryWarnings(certificateEnds(config), Date.now()));
+  return { faults, listFaults, warnings };
+}
+
+/** Returns what a data folder has recorded of the members, if there is one that can be read. */
+function seenIn(dataDir: string): Identity['seen'] {
+  try {
+    const { seen } = JSON.parse(readFileSync(join(dataDir, IDENTITY_FILE), 'utf8')) as Identity;
+    return seen;
+  } catch {
+    // A start reports it.
+    return {};
+  }
 }
 
 /**
@@ -108,19 +127,29 @@ function checkLists(path: string, own: X509Certificate | undefined): string[] {
   return faults;
 }
 
-/** Checks certificate, key and authority. Returns the certificate if it can be read. */
+/** What can be read of the files of TLS: the certificate, its chain, and the authorities. */
+interface TlsFiles {
+  readonly own?: X509Certificate | undefined;
+  readonly chain?: Certificates | undefined;
+  readonly authorities?: Certificates | undefined;
+}
+type Certificates = readonly [X509Certificate, ...X509Certificate[]];
+
+/** Checks certificate, key and authority. */
 function checkTls(
   where: string,
   files: NonNullable<Config['http']['tls']>,
   faults: string[],
-): X509Certificate | undefined {
+): TlsFiles {
   const before = faults.length;
-  const own = attempt(`${where}.cert`, faults, () => certificatesIn(files.cert))?.[0];
+  const chain = attempt(`${where}.cert`, faults, () => certificatesIn(files.cert));
+  const own = chain?.[0];
   const key = attempt<KeyObject>(`${where}.key`, faults, () =>
     createPrivateKey(readFileSync(files.key)),
   );
   const { ca } = files;
-  if (ca !== undefined) attempt(`${where}.ca`, faults, () => certificatesIn(ca));
+  const authorities =
+    ca === undefined ? undefined : attempt(`${where}.ca`, faults, () => certificatesIn(ca));
   if (own !== undefined && key !== undefined && !own.checkPrivateKey(key))
     faults.push(`${where}.key: is not the key of the certificate in ${files.cert}`);
   // OpenSSL refuses some files that can be read, as those in DER or with too short a key.
@@ -132,7 +161,7 @@ function checkTls(
         ...(ca !== undefined && { ca: readFileSync(ca) }),
       }),
     );
-  return own;
+  return { own, chain, authorities };
 }
 
 const CERTIFICATE = /^.*-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE(?! REQUEST)/;
@@ -141,12 +170,12 @@ const CERTIFICATE = /^.*-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE(?! REQUEST)/;
  * Reads all certificates of a PEM file. Throws Error if one cannot be parsed: OpenSSL would ignore
  * it and all after it in a file of authorities.
  */
-function certificatesIn(path: string): X509Certificate[] {
+function certificatesIn(path: string): Certificates {
   const bytes = readFileSync(path);
   const blocks = bytes.toString().split(/^(?=.*-----BEGIN )/m);
   const certificates = blocks.filter((block) => CERTIFICATE.test(block));
   if (certificates.length === 0) return [new X509Certificate(bytes)];
-  return certificates.map((block, at) => {
+  const [first, ...rest] = certificates.map((block, at) => {
     try {
       return new X509Certificate(block);
     } catch (error) {
@@ -154,6 +183,7 @@ function certificatesIn(path: string): X509Certificate[] {
       throw new Error(`certificate ${at + 1} in ${path} cannot be used (${why})`);
     }
   });
+  return [first!, ...rest];
 }
 
 function attempt<T>(where: string, faults: string[], work: () => T): T | undefined {

@@ -181,12 +181,12 @@ function handshakeProblem(
   const what = 'the client aborted the handshake';
   if (own === undefined) return what;
   const certificate = new X509Certificate(String(own));
-  const [subject, issuer] = [certificate.subject, certificate.issuer].map(oneLine);
+  const [subject, issuer] = [certificate.subject, certificate.issuer].map((each) =>
+    each.replaceAll('\n', ', '),
+  );
   const names = `subject "${subject}", issuer "${issuer}"`;
   return `${what}: a member probably refused the certificate of this node (${names}); see its log`;
 }
-
-const oneLine = (name: string): string => name.replaceAll('\n', ', ');
 
 /** Returns the address and port of a client, also after its socket is closed. */
 function remoteOf(socket: tls.TLSSocket & { readonly _parent?: net.Socket }): string {

@@ -2,7 +2,15 @@
 
 import { spawnSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { connect } from 'node:tls';
@@ -38,9 +46,9 @@ describe('certificate and key files', function () {
     name: 'members.conclave.test',
     ...change,
   });
-  const check = (raft: object, http: object = {}) => {
+  const check = (raft: object, http: object = {}, more: object = {}) => {
     const file = join(dir, 'node.json');
-    writeFileSync(file, JSON.stringify({ raft, http }));
+    writeFileSync(file, JSON.stringify({ raft, http, ...more }));
     return checkKeyFiles(loadConfig({ file }));
   };
 
@@ -84,6 +92,11 @@ describe('certificate and key files', function () {
       { tls: member({ cert: fixture('client.pem'), key: fixture('client.key') }) },
       /^raft\.tls\.cert: .* does not carry the name members\.conclave\.test/,
     ],
+    [
+      'are not of the authority',
+      { tls: member({ cert: fixture('forged.pem'), key: fixture('forged.key') }) },
+      /^raft\.tls\.cert: the certificate \(subject "CN=forged", issuer "[^"]+"\) is not issued by an authority in raft\.tls\.ca/,
+    ],
     ['hold too short a key', { sharedKeyFile: garbage }, /^raft\.sharedKeyFile: .*16 characters/],
   ];
   for (const [title, raft, fault] of faulty)
@@ -93,11 +106,89 @@ describe('certificate and key files', function () {
       expect(faults[0]).to.match(fault);
     });
 
+  /** A certificate of a chain that ends with the authority `ca`, for these uses. */
+  const issue = (subject: string, uses: string, ca: string, between = false) => {
+    const ssl = (...words: string[]): void => {
+      const { status, stderr } = spawnSync('openssl', words, { cwd: dir, encoding: 'utf8' });
+      if (status !== 0) throw new Error(stderr);
+    };
+    const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+    const of = (name: string, what: string) => join(dir, `${name}.${what}`);
+    if (!existsSync(of(ca, 'pem')))
+      ssl(
+        'req',
+        '-x509',
+        ...key,
+        '-keyout',
+        `${ca}.key`,
+        '-out',
+        `${ca}.pem`,
+        '-subj',
+        `/CN=${ca}`,
+      );
+    const sign = (name: string, by: string, extensions: string): void => {
+      ssl('req', ...key, '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', `/CN=${name}`);
+      writeFileSync(of(name, 'ext'), extensions);
+      const from = ['-in', `${name}.csr`, '-extfile', `${name}.ext`, '-out', `${name}.pem`];
+      ssl('x509', '-req', '-CA', `${by}.pem`, '-CAkey', `${by}.key`, '-CAcreateserial', ...from);
+    };
+    const middle = `${subject}-issuer`;
+    if (between) sign(middle, ca, 'basicConstraints=CA:TRUE');
+    sign(
+      subject,
+      between ? middle : ca,
+      `subjectAltName=DNS:members.conclave.test\nextendedKeyUsage=${uses}`,
+    );
+    const cert = of(subject, between ? 'chain' : 'pem');
+    if (between) {
+      const chain = [subject, middle].map((name) => readFileSync(of(name, 'pem'), 'utf8'));
+      writeFileSync(cert, chain.join(''));
+    }
+    return { tls: member({ cert, key: of(subject, 'key'), ca: of(ca, 'pem') }) };
+  };
+  const BOTH = 'serverAuth,clientAuth';
+
+  it('of a chain that leads to an authority cause no error, and others do', () => {
+    const whole = issue('n1', BOTH, 'ca1', true);
+    expect(check(whole).faults).to.deep.equal([]);
+    const alone = { tls: { ...whole.tls, cert: join(dir, 'n1.pem') } };
+    expect(check(alone).faults.join()).to.match(
+      /\(subject "CN=n1", issuer "CN=n1-issuer"\) is not/,
+    );
+    // OpenSSL trusts no chain that ends before an authority which has issued itself.
+    const half = { tls: { ...whole.tls, ca: join(dir, 'n1-issuer.pem') } };
+    expect(check(half).faults.join()).to.match(/is not issued by an authority/);
+  });
+
+  it('for one side of a connection alone are reported', () => {
+    const { faults } = check(issue('n2', 'serverAuth', 'ca1'));
+    expect(faults).to.have.length(1);
+    expect(faults[0]).to.match(
+      /is not for clientAuth \(extended key usage\), so the other members/,
+    );
+  });
+
+  it('with a subject that is not of one member are warned of', () => {
+    expect(check(issue('n3', BOTH, 'ca1')).warnings.join()).to.not.include('subject');
+    const named = check(issue('members.conclave.test', BOTH, 'ca1'));
+    expect(named.faults).to.deep.equal([]);
+    expect(named.warnings.join()).to.match(/"members\.conclave\.test" is the name that the cert/);
+    const dataDir = join(dir, 'seen');
+    mkdirSync(dataDir);
+    const seen = { 'id of n4': { subject: 'n3' } };
+    writeFileSync(join(dataDir, 'node.json'), JSON.stringify({ seen }));
+    const { warnings } = check(issue('n3', BOTH, 'ca1'), {}, { dataDir });
+    expect(warnings.join()).to.match(/subject "n3" is also that of the member id of n4: give each/);
+  });
+
   const listed = (...lists: string[]) => {
     const crl = join(dir, 'listed.crl');
     const texts = lists.map((name) => readFileSync(fixture(`revocation/${name}.crl`), 'utf8'));
     writeFileSync(crl, texts.join(''));
-    return { cert: fixture('revocation/first.pem'), key: fixture('revocation/first.key'), crl };
+    const [cert, key, ca] = ['first.pem', 'first.key', 'authority.pem'].map((name) =>
+      fixture(`revocation/${name}`),
+    );
+    return { cert, key, ca, crl };
   };
 
   it('that hold an outdated or foreign list of revoked certificates are reported', () => {
@@ -121,7 +212,7 @@ describe('certificate and key files', function () {
   it('with an outdated list of revoked certificates do not pass a check', () => {
     const file = join(dir, 'node.json');
     const results = ['outdated', 'none'].map((name) => {
-      const tls = { ...member(listed(name)), ca: fixture('revocation/authority.pem') };
+      const tls = member(listed(name));
       writeFileSync(file, JSON.stringify({ raft: { tls } }));
       const words = [resolve('dist/program/main.js'), 'config', 'check', '--config', file];
       const { status, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8' });
