@@ -10,9 +10,9 @@ const USES = [
 ] as const;
 
 /**
- * Returns why the members would refuse a certificate: no authority of theirs has issued it, or it is
- * not for both sides of a connection. `chain` begins with the certificate; the rest of it may lead
- * to an authority.
+ * Returns why the members would refuse a certificate: no authority of theirs has issued it, or it
+ * is not for both sides of a connection. `chain` begins with the certificate; the rest of it may
+ * lead to an authority.
  */
 export function chainFault(
   chain: readonly [X509Certificate, ...X509Certificate[]],
@@ -27,13 +27,14 @@ export function chainFault(
     isTrusted(each) ||
     (depth < CHAIN_MAX &&
       issuers.some((by) => isIssuedBy(each, by) && by !== each && leadsToTrust(by, depth + 1)));
-  if (!leadsToTrust(own, 1))
-    return `the certificate (${names}) is not issued by an authority in raft.tls.ca, so the other members refuse it`;
+  const refused = (why: string): string =>
+    `the certificate (${names}) is not ${why}, so the other members refuse it`;
+  if (!leadsToTrust(own, 1)) return refused('issued by an authority in raft.tls.ca');
   // Absent: the certificate is for every use.
   const uses: readonly string[] | undefined = own.keyUsage;
   const missing = USES.filter(([id]) => uses?.includes(id) === false).map(([, name]) => name);
   if (missing.length === 0) return undefined;
-  return `the certificate (${names}) is not for ${missing.join(' and ')} (extended key usage), so the other members refuse it`;
+  return refused(`for ${missing.join(' and ')} (extended key usage)`);
 }
 
 const isIssuedBy = (certificate: X509Certificate, by: X509Certificate): boolean =>
@@ -42,9 +43,9 @@ const isIssuedBy = (certificate: X509Certificate, by: X509Certificate): boolean 
 const oneLine = (name: string): string => name.replaceAll('\n', ', ');
 
 /**
- * Returns a warning if the subject of a member's certificate is not its own: it is the name that the
- * certificates of all members carry, or another member, of those that the data folder knows, has
- * shown it too.
+ * Returns a warning if the subject of a member's certificate is not its own: it is the name that
+ * the certificates of all members carry, or another member, of those that the data folder knows,
+ * has shown it too.
  */
 export function subjectWarning(
   { subject }: X509Certificate,
@@ -58,5 +59,8 @@ export function subjectWarning(
     other === undefined
       ? 'is the name that the certificates of all members carry (raft.tls.name)'
       : `is also that of the member ${other}`;
-  return `raft.tls.cert: the subject "${own}" ${why}: give each member a subject of its own, so that a certificate fits one member only and can be revoked alone`;
+  return (
+    `raft.tls.cert: the subject "${own}" ${why}: give each member a subject of its own, so that ` +
+    'a certificate fits one member only and can be revoked alone'
+  );
 }

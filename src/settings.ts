@@ -136,7 +136,7 @@ const LIST = [
     key: 'raft.tls.name',
     ...TEXT,
     needed: true,
-    why: 'DNS name that the certificate of every member carries, so that no other certificate of the authority grants membership',
+    why: 'DNS name that the certificate of every member carries, so that no other certificate of the authority lets its owner connect; the subject of each is its own',
   },
   {
     key: 'raft.tls.crl',
@@ -152,7 +152,7 @@ const LIST = [
   {
     key: 'raft.sharedKeyFile',
     ...TEXT,
-    why: 'file with a secret (openssl rand -base64 32) that all members share if TLS is not used; during a rotation, the old and the new secret on two lines',
+    why: 'file with a secret (openssl rand -base64 32) that all members share if TLS is not used: it protects their traffic and lets a server ask to join, but makes none a member; during a rotation, the old and the new secret on two lines',
   },
   {
     key: 'raft.tickMs',

@@ -70,7 +70,9 @@ export function decodeRequest(bytes: Uint8Array): RpcRequest | undefined {
       if (!isText(a) || !isText(b) || !isText(c)) return undefined;
       const publicKey = type === 'admit' ? e : g;
       const server = {
-        ...{ id: a, name: b, address: c },
+        id: a,
+        name: b,
+        address: c,
         ...(isCount(d) && { level: d }),
         ...(isText(publicKey) && { publicKey }),
       };
@@ -245,7 +247,9 @@ const introductionOf = ([id, record]: [NodeId, PeerRecord]): Introduction => {
 const introducedBy = (introduction: Introduction): [NodeId, PeerRecord] => {
   const [id, incarnation, starts, startId, subject, publicKey] = introduction;
   const record: PeerRecord = {
-    ...{ incarnation, starts, startId },
+    incarnation,
+    starts,
+    startId,
     ...(isText(subject) && { subject }),
     ...(isText(publicKey) && { publicKey }),
   };

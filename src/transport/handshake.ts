@@ -113,11 +113,11 @@ const sharedVersion = ({ version }: Hello): number => Math.min(PROTOCOL_VERSION,
 function helloFor(
   context: WireContext,
   { binding }: Connection,
-  to: Pick<Proven, 'side' | 'purpose'> & Pick<Hello, 'target'>,
+  { purpose, target }: Pick<Hello, 'purpose' | 'target'>,
+  side: Proven['side'],
 ): Hello {
   const { clusterId, nodeId, keyPair, ...own } = context.identity();
   const { incarnation, starts, startId, earlier, address } = own;
-  const { side, purpose, target } = to;
   return {
     version: PROTOCOL_VERSION,
     oldestVersion: OLDEST_PROTOCOL_VERSION,
@@ -170,7 +170,6 @@ export function dial(
 ): () => void {
   let decided = false;
   let socket: WireSocket;
-  /** Our certificate, once the TLS handshake is done. */
   let certificate: Connection['ownCertificate'];
   const decide = (run: () => void) => {
     if (decided) return;
@@ -190,8 +189,7 @@ export function dial(
   try {
     socket = context.sockets().dial(parseAddress(to.address), () => {
       certificate = connection.ownCertificate;
-      const hello = helloFor(context, connection, { ...to, side: 'dialling' });
-      connection.send({ type: 'hello', hello });
+      connection.send({ type: 'hello', hello: helloFor(context, connection, to, 'dialling') });
     });
   } catch (error) {
     clock.soon(() => fail(error as Error));
@@ -202,17 +200,17 @@ export function dial(
     onClose: (error) => fail(closeReason(error, certificate)),
     onFrame: (frame) => {
       if (frame.type === 'refused') {
-        fail(
-          new WireError(frame.code as WireError['code'], `refused by the peer: ${frame.message}`),
-        );
+        const code = frame.code as WireError['code'];
+        fail(new WireError(code, `refused by the peer: ${frame.message}`));
         return;
       }
-      const problem =
-        frame.type === 'hello'
-          ? checkWelcome(context, to, frame.hello, connection)
-          : new WireError('protocol', `expected hello, not ${frame.type}`);
+      if (frame.type !== 'hello') {
+        fail(new WireError('protocol', `expected hello, not ${frame.type}`));
+        return;
+      }
+      const problem = checkWelcome(context, to, frame.hello, connection);
       if (problem !== undefined) fail(problem);
-      else if (frame.type === 'hello') {
+      else {
         connection.trust(limits);
         connection.greeted(sharedVersion(frame.hello));
         decide(() => onOpen(connection, frame.hello));
@@ -286,7 +284,7 @@ export function accept(
         const answer =
           purpose === 'join'
             ? helloForJoiner(context)
-            : helloFor(context, connection, { side: 'accepting', purpose, target: '' });
+            : helloFor(context, connection, { purpose, target: '' }, 'accepting');
         connection.send({ type: 'hello', hello: answer });
         const ends = { from: nodeId, to: context.identity().nodeId };
         connection.greeted(sharedVersion(hello), purpose === 'messages' ? ends : undefined);

@@ -28,7 +28,8 @@ function checkSpeaker(context: WireContext, hello: Hello): WireError | undefined
   if (!context.isMember(nodeId) && context.records.isRemoved?.(nodeId) === true) {
     return new WireError(
       'removed',
-      `node ${nodeId} was removed from the cluster. Stop it, empty its data folder, and let it join as a new server`,
+      `node ${nodeId} was removed from the cluster. Stop it, empty its data folder, and let it ` +
+        'join as a new server',
     );
   }
   return purpose !== 'join' && !isKnown(context, nodeId) ? stranger(hello) : undefined;
@@ -115,7 +116,7 @@ function checkClaims(context: Pick<WireContext, 'identity'>, hello: Hello): Wire
  * Compares the sender's certificate, key and data folder with what is known of them. Returns why
  * the sender is refused; otherwise records them.
  */
-export function checkRecord(
+function checkRecord(
   records: PeerRecords,
   hello: Pick<Hello, 'nodeId' | 'incarnation' | 'starts' | 'startId'> & Partial<Hello>,
   shown: Shown,
@@ -136,7 +137,9 @@ export function checkRecord(
     isSameStart(known, hello) && known?.subject === subject && known?.publicKey === publicKey;
   if (isSame) return undefined;
   records.set(nodeId, {
-    ...{ incarnation, starts, startId },
+    incarnation,
+    starts,
+    startId,
     ...(subject !== undefined && { subject }),
     ...(publicKey !== undefined && { publicKey }),
   });

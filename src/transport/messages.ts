@@ -187,7 +187,10 @@ export function unpackConfiguration(value: unknown): Configuration {
     // The key is there from level 3 on, once it is known.
     const [member, name, address, voter, key] = tuple(item, list(item).length === 5 ? 5 : 4);
     return {
-      ...{ id: id(member), name: text(name), address: text(address), voter: bool(voter) },
+      id: id(member),
+      name: text(name),
+      address: text(address),
+      voter: bool(voter),
       ...(key !== undefined && { publicKey: id(key) }),
     };
   });

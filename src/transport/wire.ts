@@ -352,7 +352,10 @@ export class Wire {
   #serveJoin(connection: Connection, hello: Hello, { subject, publicKey }: Shown): void {
     const { nodeId, incarnation, starts, startId } = hello;
     const joiner: Joiner = {
-      ...{ nodeId, incarnation, starts, startId },
+      nodeId,
+      incarnation,
+      starts,
+      startId,
       ...(subject !== undefined && { subject }),
       ...(publicKey !== undefined && { publicKey }),
     };

@@ -22,7 +22,8 @@ describe('the keys of data folders in a rolling upgrade', function () {
   before(async () => {
     release = await unpackRelease(field.dir());
     const run = (name: string) => ({
-      ...{ preload: [], env: {} },
+      preload: [],
+      env: {},
       main: () => programs.get(name) ?? release,
     });
     cluster = await field.start(3, { run });
@@ -47,7 +48,7 @@ describe('the keys of data folders in a rolling upgrade', function () {
   const keysSeenBy = (node: LocalNode, of: readonly LocalNode[]) =>
     of.map((other) => stored(node).seen[stored(other).nodeId]?.publicKey);
 
-  /** A member goes back to the previous release, is refused by one that knows its key, and returns. */
+  /** A member goes back to the previous release, is refused where its key is known, and returns. */
   const goBack = async (node: LocalNode, by: LocalNode): Promise<void> => {
     const { keyPair } = stored(node);
     await node.kill('SIGTERM');

@@ -95,7 +95,7 @@ describe('certificate and key files', function () {
     [
       'are not of the authority',
       { tls: member({ cert: fixture('forged.pem'), key: fixture('forged.key') }) },
-      /^raft\.tls\.cert: the certificate \(subject "CN=forged", issuer "[^"]+"\) is not issued by an authority in raft\.tls\.ca/,
+      /^raft\.tls\.cert: the certificate \(subject "CN=forged", issuer "[^"]+"\) is not issued by/,
     ],
     ['hold too short a key', { sharedKeyFile: garbage }, /^raft\.sharedKeyFile: .*16 characters/],
   ];

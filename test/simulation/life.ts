@@ -18,7 +18,7 @@ import { HeldReaders } from './held-readers.js';
 import type { Host } from './host.js';
 import { Violation } from './invariants.js';
 import type { SimLoop } from './loop.js';
-import { NEW_PUT_LEVEL, type SimMachine } from './machine.js';
+import { levelsOf, NEW_PUT_LEVEL, type SimMachine } from './machine.js';
 import { type ProcessWire, recordsOf } from './network.js';
 import type { ServerParts } from './parts.js';
 import { ServiceReaders } from './service-readers.js';
@@ -64,10 +64,7 @@ export class Life {
   readonly #electionMs: number;
   readonly #snapshots: Snapshots;
   readonly #wire: ProcessWire;
-  readonly #records = peerRecords(
-    () => this.replica,
-    () => this.#world.network.kind === 'sockets',
-  );
+  readonly #records: ReturnType<typeof peerRecords>;
   /** States that are being sent. */
   readonly #sources = new Set<ChunkSource>();
   #isStopped = false;
@@ -90,6 +87,7 @@ export class Life {
     const core = createRaft(options, log, log.hardState(), loop.now());
     const replica = (): Replica => this.replica;
     this.#snapshots = new Snapshots({ world, host, storage, replica });
+    this.#records = peerRecords(replica, () => network.bindsProofs);
     this.#wire = this.#connect();
     this.replica = new Replica({
       ...{ id, name: id, address: host.address, log, machine, clock: loop, view: store, identity },
@@ -105,10 +103,7 @@ export class Life {
         command.type === 'newPut' && release < NEW_PUT_LEVEL
           ? refusal('invalid', 'unknown command')
           : undefined,
-      levels: {
-        supported: release,
-        commands: { newPut: NEW_PUT_LEVEL, 'configuration/publicKey': NEW_PUT_LEVEL },
-      },
+      levels: levelsOf(release),
       closedFor: () =>
         host.atReserve ? refusal('no_space', 'the disk is almost full') : undefined,
       hasRoom: () => !host.atReserve,

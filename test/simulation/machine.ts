@@ -8,6 +8,7 @@ import type { Entry, Index, Term } from '../../src/raft/types.js';
 import type { MachinePort } from '../../src/replica/ports.js';
 import type { Checkpoint } from '../../src/state/checkpoints.js';
 import { HANDLERS } from '../../src/state/handlers.js';
+import type { LevelTable } from '../../src/state/levels.js';
 import type { Handlers, Machine, Resume } from '../../src/state/machine.js';
 import { RESTORE_HANDLERS, type RestoreCommit } from '../../src/state/restore.js';
 import type { Command, Handler, Result, StateRecord, View } from '../../src/state/types.js';
@@ -19,6 +20,12 @@ export interface Put extends Command {
 }
 /** The level that `newPut` needs: it comes with the second release. */
 export const NEW_PUT_LEVEL = 2;
+
+/** What a release supports. */
+export const levelsOf = (release: number): LevelTable => ({
+  supported: release,
+  commands: { newPut: NEW_PUT_LEVEL, 'configuration/publicKey': NEW_PUT_LEVEL },
+});
 /** As `put`, but known to the next release only. */
 export interface NewPut extends Omit<Put, 'type'> {
   readonly type: 'newPut';

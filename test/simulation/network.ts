@@ -88,6 +88,10 @@ export const QUIET: Omit<Link, 'cut'> = {
 
 export abstract class SimNetwork {
   abstract readonly kind: NetworkKind;
+  /** Whether there are connections, to which proofs of keys can be bound. */
+  get bindsProofs(): boolean {
+    return this.kind === 'sockets';
+  }
   /** Bytes that a process may have waiting for one peer, at most. */
   abstract readonly queueBytesMax: number;
   readonly #links = new Map<string, Map<string, Link>>();

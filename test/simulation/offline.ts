@@ -113,7 +113,9 @@ export class Offline {
         log: () => {},
         onFatal: violated,
         ids: {
-          ...{ initial: (each: string) => each, joining: () => name, random: () => life },
+          initial: (each) => each,
+          joining: () => name,
+          random: () => life,
           keyPair: () => keyPairOf(life),
         },
       });

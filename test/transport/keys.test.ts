@@ -48,9 +48,18 @@ describe('wire: the keys of data folders', function () {
     expect([node.reached.all, by.messages.all]).eql([[], []]);
   };
   const hello = (over: Partial<Hello> = {}): Hello => ({
-    ...{ version: 2, oldestVersion: 1, clusterId: 'cluster-1', nodeId: 'b' },
-    ...{ incarnation: 'b-first', starts: 1, startId: 'first', earlier: [] },
-    ...{ address: '127.0.0.1:1', purpose: 'messages', target: '', ...over },
+    version: 2,
+    oldestVersion: 1,
+    clusterId: 'cluster-1',
+    nodeId: 'b',
+    incarnation: 'b-first',
+    starts: 1,
+    startId: 'first',
+    earlier: [],
+    address: '127.0.0.1:1',
+    purpose: 'messages',
+    target: '',
+    ...over,
   });
   const bytesOf = (over?: Partial<Hello>): Buffer =>
     Buffer.concat(encodeFrame({ type: 'hello', hello: hello(over) }));
@@ -58,7 +67,10 @@ describe('wire: the keys of data folders', function () {
   it('prove their owner on one connection, side and id alone', () => {
     const [own, other] = [newKeyPair(), newKeyPair()];
     const what: Proven = {
-      ...{ binding: Buffer.alloc(32, 1), side: 'dialling', nodeId: 'a', purpose: 'messages' },
+      binding: Buffer.alloc(32, 1),
+      side: 'dialling',
+      nodeId: 'a',
+      purpose: 'messages',
     };
     const proof = prove(own, what);
     expect(isProof(proof, own.publicKey, what)).equal(true);
@@ -104,7 +116,7 @@ describe('wire: the keys of data folders', function () {
     await before.log.one((line) => why.test(line));
   });
 
-  it('of the configuration decide about a node that was never met, and after an impostor', async () => {
+  it('of the configuration decide about a node never met, and after an impostor', async () => {
     const [a, b, evil] = [await start('a'), await start('b'), await start('b')];
     a.agreed.set('b', b.keyPair!.publicKey);
     evil.incarnation = 'what the impostor makes up';

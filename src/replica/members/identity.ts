@@ -71,7 +71,9 @@ export function withRemoved(removed: readonly NodeId[], more: readonly NodeId[])
 export function introductions(identity: Identity) {
   const { nodeId, incarnation, starts, startId, keyPair, seen } = identity;
   const own: PeerRecord = {
-    ...{ incarnation, starts, startId },
+    incarnation,
+    starts,
+    startId,
     ...(keyPair !== undefined && { publicKey: keyPair.publicKey }),
   };
   return { ...seen, [nodeId]: own } satisfies Identity['seen'];

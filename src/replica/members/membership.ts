@@ -70,7 +70,8 @@ export class Membership {
     // A member keeps its key: with another one it is another server.
     const key = present === undefined && this.#parts.hasKeys() ? publicKey : present?.publicKey;
     const next: Member = {
-      ...{ ...server, voter: present?.voter ?? false },
+      ...server,
+      voter: present?.voter ?? false,
       ...(key !== undefined && { publicKey: key }),
     };
     if (present !== undefined && sameMember(present, next)) {
