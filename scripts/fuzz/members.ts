@@ -6,9 +6,11 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
+import type { TLSSocket } from 'node:tls';
 import type { Random } from '../../cluster/checker/random.js';
 import type { LocalCluster } from '../../cluster/local.js';
 import { readIdentity } from '../../src/node/identity.js';
+import type { KeyPair } from '../../src/peer-record.js';
 import type { Identity } from '../../src/replica/members/identity.js';
 import { encodeRequest } from '../../src/replica/rpc-codec.js';
 import { FrameReader } from '../../src/transport/frame-reader.js';
@@ -21,6 +23,7 @@ import {
   PURPOSES,
   type Purpose,
 } from '../../src/transport/frames.js';
+import { bindingOf, newKeyPair, type Proven, prove } from '../../src/transport/proof.js';
 import { type SocketMaker, socketMaker } from '../../src/transport/security.js';
 import { damaged, goodFrame, isOrder, joinRequest } from './frames.js';
 import { noise } from './raw-shots.js';
@@ -80,21 +83,28 @@ export class MemberShots {
    */
   async greet(): Promise<string[]> {
     const problems = this.#ports.map((_, node) => {
+      const { hello, prove } = this.#hello(node, true, 'messages');
       const bytes = [
-        bytesOf({ type: 'hello', hello: this.#hello(node, true, 'messages') }),
+        bytesOf({ type: 'hello', hello }),
         bytesOf({ type: 'ping' }),
         bytesOf({ type: 'request', id: 1, payload: encodeRequest({ type: 'status' }) }),
       ];
-      return this.#answersOf(node, Buffer.concat(bytes), ['hello', 'pong', 'reply']);
+      return this.#answersOf(node, { bytes: Buffer.concat(bytes), prove });
     });
     return (await Promise.all(problems)).flat();
   }
 
-  /** Sends bytes, awaits responses of these types in any order, and reports missing ones. */
-  #answersOf(node: number, bytes: Buffer, types: readonly string[]): Promise<string[]> {
-    const missing = new Set(types);
+  /** Sends bytes, awaits a response of each type in any order, and reports missing ones. */
+  #answersOf(
+    node: number,
+    { bytes, prove }: { readonly bytes: Buffer; readonly prove: Prove },
+  ): Promise<string[]> {
+    const missing = new Set(['hello', 'pong', 'reply']);
     const address = { host: '127.0.0.1', port: this.#ports[node]! };
-    const socket: Socket = this.#right.dial(address, () => socket.write(bytes));
+    const socket: Socket = this.#right.dial(address, () => {
+      prove(socket, [bytes]);
+      socket.write(bytes);
+    });
     this.#track(socket);
     const reader = new FrameReader(FRAME_BYTES);
     socket.on('data', (chunk: Buffer) => {
@@ -143,12 +153,13 @@ export class MemberShots {
   /** Opens a TLS connection and sends frames. */
   async #framed(node: number, key: 'right key' | 'wrong key'): Promise<Sent> {
     const maker = key === 'right key' ? this.#right : this.#wrong;
-    const { label, stream } = this.#conversation(node);
+    const { label, stream, prove } = this.#conversation(node);
     const bytes = Buffer.concat(stream);
     const shot = { label: `members: ${key}, ${label}`, node, bytes };
     const address = { host: '127.0.0.1', port: this.#ports[node]! };
     const socket: Socket = maker.dial(address, () => {
       this.#count(`${key}: let in`);
+      prove(socket, stream);
       for (const part of stream) socket.write(part);
       if (this.#random.chance(0.3)) socket.end();
     });
@@ -163,11 +174,11 @@ export class MemberShots {
   }
 
   /** Returns a hello and some frames, mostly damaged, but no request that a member must obey. */
-  #conversation(node: number): { label: string; stream: Buffer[] } {
+  #conversation(node: number): { label: string; stream: Buffer[]; prove: Prove } {
     const random = this.#random;
     const isMember = random.chance(0.5);
     const purpose = random.pick(PURPOSES);
-    const hello = this.#hello(node, isMember, purpose);
+    const { hello, prove } = this.#hello(node, isMember, purpose);
     const to = this.#identities[node]!.nodeId;
     const frames = Array.from({ length: 1 + random.int(5) }, () =>
       purpose === 'join' ? joinFrame(hello.nodeId, random) : goodFrame(hello.nodeId, to, random),
@@ -175,15 +186,15 @@ export class MemberShots {
     const greeting = bytesOf({ type: 'hello', hello });
     const draw = random.next();
     const label = `${isMember ? 'a member' : 'an outsider'} for ${purpose}`;
-    if (draw < 0.35) return { label, stream: [greeting, ...frames] };
+    if (draw < 0.35) return { label, stream: [greeting, ...frames], prove };
     const stream =
       draw < 0.8 ? [greeting, ...damaged(frames, random)] : damaged([greeting, ...frames], random);
-    if (!isOrder(Buffer.concat(stream))) return { label: `${label}, damaged`, stream };
+    if (!isOrder(Buffer.concat(stream))) return { label: `${label}, damaged`, stream, prove };
     this.#count('orders not sent');
-    return { label, stream: [greeting] };
+    return { label, stream: [greeting], prove };
   }
 
-  #hello(node: number, isMember: boolean, purpose: Purpose): Hello {
+  #hello(node: number, isMember: boolean, purpose: Purpose): { hello: Hello; prove: Prove } {
     const random = this.#random;
     const own = this.#identities[node]!;
     const other = this.#identities[(node + 1 + random.int(2)) % this.#identities.length]!;
@@ -195,13 +206,26 @@ export class MemberShots {
       earlier: [],
     };
     const { nodeId, incarnation, starts, startId, earlier } = isMember ? other : outsider;
+    const keyPair = isMember ? other.keyPair! : newKeyPair();
+    const { publicKey } = keyPair;
+    const prove = proofOf(keyPair, { nodeId, purpose });
     const hello: Hello = {
-      ...{ version: PROTOCOL_VERSION, oldestVersion: 1, clusterId: own.clusterId ?? '' },
-      ...{ nodeId, incarnation, starts, startId, earlier, purpose },
-      ...{ address: '127.0.0.1:1', target: random.pick(['', own.nodeId]) },
+      version: PROTOCOL_VERSION,
+      oldestVersion: 1,
+      clusterId: own.clusterId ?? '',
+      nodeId,
+      incarnation,
+      starts,
+      startId,
+      earlier,
+      purpose,
+      address: '127.0.0.1:1',
+      target: random.pick(['', own.nodeId]),
+      publicKey,
+      proof: NO_PROOF,
     };
-    if (isMember || random.chance(0.7)) return hello;
-    return {
+    if (isMember || random.chance(0.7)) return { hello, prove };
+    const wrong = {
       ...hello,
       ...random.pick<Partial<Hello>>([
         { version: 0 },
@@ -214,8 +238,13 @@ export class MemberShots {
         { address: 'x'.repeat(1000) },
         { earlier: Array(500).fill('s') },
         { starts: Number.MAX_SAFE_INTEGER },
+        { publicKey: '' },
+        { publicKey: 'x'.repeat(1000) },
+        { proof: '' },
+        { proof: 'x'.repeat(1000) },
       ]),
     };
+    return { hello: wrong, prove };
   }
 
   #track(socket: Socket): Socket {
@@ -225,6 +254,23 @@ export class MemberShots {
     return socket;
   }
 }
+
+/** Stands for a proof until there is a connection that it can be bound to. */
+const NO_PROOF = 'A'.repeat(86);
+
+/** Puts the proof for a connection into what is about to be sent on it. */
+type Prove = (socket: Socket, stream: readonly Buffer[]) => void;
+
+const proofOf =
+  (keyPair: KeyPair, who: Pick<Proven, 'nodeId' | 'purpose'>): Prove =>
+  (socket, stream) => {
+    const binding = bindingOf(socket as TLSSocket)!;
+    const proof = prove(keyPair, { ...who, binding, side: 'dialling' });
+    for (const part of stream) {
+      const at = part.indexOf(NO_PROOF);
+      if (at >= 0) part.write(proof, at);
+    }
+  };
 
 const bytesOf = (frame: Frame): Buffer => Buffer.concat(encodeFrame(frame));
 

@@ -6,6 +6,7 @@ import type { WireClock } from './clock.js';
 import type { Ends } from './fixed-frames.js';
 import { FrameReader } from './frame-reader.js';
 import { decodeFrame, encodeFrame, type Frame } from './frames.js';
+import { bindingOf } from './proof.js';
 import { ownCertificateOf, subjectOf } from './security.js';
 import type { WireSocket } from './sockets.js';
 
@@ -13,10 +14,6 @@ import type { WireSocket } from './sockets.js';
 const GREETING_BYTES = 4096;
 /** Bytes up to which the buffers of a write are copied into one. */
 const JOIN_BYTES = 64 * 1024;
-/** The keying material that proofs are bound to; the label has the form of RFC 8446. */
-const BINDING_BYTES = 32;
-const BINDING_LABEL = 'EXPORTER-conclave-member';
-const NO_CONTEXT = Buffer.alloc(0);
 /** How long the peer may take to close its side. */
 const CLOSE_MS = 1000;
 
@@ -78,9 +75,9 @@ export class Connection {
     return remoteOf(this.#socket);
   }
 
-  /** Keying material of this connection, to which proofs are bound; undefined if there is none. */
+  /** See `bindingOf`. */
   get binding(): Buffer | undefined {
-    return this.#socket.exportKeyingMaterial?.(BINDING_BYTES, BINDING_LABEL, NO_CONTEXT);
+    return bindingOf(this.#socket);
   }
 
   /** See `ownCertificateOf`. */

@@ -20,7 +20,12 @@ const isKnown = ({ records, isMember }: WireContext, id: NodeId): boolean =>
 
 /** The error for a node that this node does not know. */
 const stranger = ({ nodeId }: Hello): WireError =>
-  new WireError('stranger', `node ${nodeId} is not a known member of this cluster`);
+  new WireError(
+    'stranger',
+    `node ${nodeId} is not a known member of this cluster`,
+    `it does not know node ${nodeId} as a member: it lags behind, its data folder was wiped or ` +
+      'put back, or this is another cluster; see its log',
+  );
 
 /** Returns why a connecting node is refused: it was removed, or is unknown and does not join. */
 function checkSpeaker(context: WireContext, hello: Hello): WireError | undefined {

@@ -7,12 +7,22 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto';
 import type { KeyPair } from '../peer-record.js';
 import type { Purpose } from './frames.js';
+import type { WireSocket } from './sockets.js';
 
 /** Draws the key pair of a new data folder. */
 export function newKeyPair(): KeyPair {
   const { x, d } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
   return { publicKey: x!, privateKey: d! };
 }
+
+/** The keying material that proofs are bound to; the label has the form of RFC 8446. */
+const BINDING_BYTES = 32;
+const BINDING_LABEL = 'EXPORTER-conclave-member';
+const NO_CONTEXT = Buffer.alloc(0);
+
+/** Returns what proofs on a connection are bound to; undefined where nothing protects it. */
+export const bindingOf = (socket: Pick<WireSocket, 'exportKeyingMaterial'>): Buffer | undefined =>
+  socket.exportKeyingMaterial?.(BINDING_BYTES, BINDING_LABEL, NO_CONTEXT);
 
 /** What a proof is about. */
 export interface Proven {

@@ -126,9 +126,16 @@ describe('cluster members', function () {
     expect(log).not.to.match(/cannot be asked/);
     n3.start();
     await until(
-      () => logOf(n4),
+      () => logOf(n1),
       (text) => text.includes('has a different data folder'),
     );
+    // n3 knows of no n4, so neither accepts the other. All that it tells n4 is what it may be.
+    const told = /it does not know node \S+ as a member: it lags behind, its data folder was wiped/;
+    await until(
+      () => logOf(n4),
+      (text) => told.test(text),
+    );
+    expect(await logOf(n4)).not.to.match(/n3 \(\S+\) at \S+ is reachable/);
   });
 
   it('need the shared key, which other users cannot read; others learn nothing', async () => {
