@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type LocalNode, PROGRAM } from '../../cluster/local.js';
+import { SUPPORTED_LEVEL } from '../../src/state/levels.js';
 import { corruptChecksum } from '../../test/cluster/corrupt.js';
 import { configure, peersOf, settingsOf, until } from '../../test/cluster/operator.js';
 import { unpackRelease } from '../../test/cluster/releases.js';
@@ -280,10 +281,7 @@ async function levelsDiffer(lab: Lab, over: Promise<void>): Promise<void> {
   await lab.ask(first!, 'DELETE', `/v1/operator/raft/peer?id=${ID}`);
   const levelOf = async (): Promise<string> =>
     (await lab.ask(first!, 'GET', '/v1/operator/level')).body;
-  await until(levelOf, (text) => {
-    const { Level, Supported } = JSON.parse(text) as { Level: number; Supported: number };
-    return Level === Supported;
-  });
+  await until(levelOf, (text) => (JSON.parse(text) as { Level: number }).Level === SUPPORTED_LEVEL);
   const otherKey = join(lab.dir, 'other.key');
   writeFileSync(otherKey, randomBytes(32).toString('base64'), { mode: 0o600 });
   const raft = settingsOf(third!)['raft'] as object;

@@ -26,11 +26,21 @@ export function denialText(
     : `Permission denied: token with AccessorID '${accessor}' ${lack}`;
 }
 
+const SPELLED = ' in the spelling of the stored entry';
 const QUOTED = '("(?:[^"\\\\]|\\\\.)*")';
 const DENIAL = new RegExp(
   "^Permission denied: (?:anonymous token|token with AccessorID '[^']*') " +
-    `lacks permission '([a-z]+):([a-z-]+)'(?: on ${QUOTED})?(?: in namespace ${QUOTED})?`,
+    `lacks permission '([a-z]+):([a-z-]+)'(?: on ${QUOTED}(?!${SPELLED}))?` +
+    `(?: in namespace ${QUOTED})?`,
 );
+const ON = new RegExp(` on ${QUOTED}`);
+
+/**
+ * Returns the text of a 403 for the stored spelling of a name, without telling it: it names what
+ * was sent.
+ */
+export const deniedAsStored = (text: string, sent: string): string =>
+  text.replace(ON, () => ` on ${JSON.stringify(sent)}${SPELLED}`);
 
 /** Returns what a text of `denialText` says; undefined for any other text. */
 export function readDenial(text: string): Denied | undefined {

@@ -7,6 +7,7 @@
  * Every stage is optional. Compiling a chain checks that its entries are consistent and returns the
  * services in which it ends.
  */
+import { type Cause, resolverCause, splitCause } from './chain-causes.js';
 import { entryOf } from './entry-types.js';
 import type { ProxyDefaults } from './proxy-defaults.js';
 import { hasSubset, type ServiceResolver } from './service-resolver.js';
@@ -28,10 +29,13 @@ export interface Chain {
   /** The resolvers along the chain. */
   readonly resolvers: readonly ServiceResolver[];
 }
-/** The outcome of a compilation. `fault` is the sentence of the first fault. */
+/**
+ * The outcome of a compilation. `fault` is the sentence of the first fault, `causes` the entries
+ * any of which can mend it alone: none are known of a chain with too many steps.
+ */
 export type Compiled =
   | { readonly ok: true; readonly chain: Chain }
-  | { readonly ok: false; readonly fault: string };
+  | { readonly ok: false; readonly fault: string; readonly causes: readonly Cause[] };
 
 /**
  * Maximum number of splitters or redirects in a row. No real configuration needs more, and every
@@ -85,7 +89,8 @@ export function compileChain(
   try {
     return { ok: true, chain: new Compiler(entries, service, budget).compile() };
   } catch (error) {
-    if (error instanceof ChainFault) return { ok: false, fault: error.message };
+    if (error instanceof ChainFault)
+      return { ok: false, fault: error.message, causes: error.causes };
     throw error;
   }
 }
@@ -113,7 +118,13 @@ function bareChain(entries: ChainEntries, service: string, budget: Budget): Chai
 }
 
 /** Aborts a compilation. Never leaves this file. */
-class ChainFault extends Error {}
+class ChainFault extends Error {
+  readonly causes: readonly Cause[];
+  constructor(message: string, causes: readonly (Cause | undefined)[] = []) {
+    super(message);
+    this.causes = causes.filter((cause) => cause !== undefined);
+  }
+}
 
 /** Instances of a service. An empty subset, datacenter or peer stands for none named. */
 export interface Target {
@@ -133,6 +144,9 @@ export const keyOf = ({ service, subset, datacenter, peer }: Target): string =>
     .filter((part) => part !== '')
     .join('');
 
+/** What a resolver cannot define for a service outside the mesh. */
+const EXTERNAL_LACKS = ['Redirect', 'Subsets', 'Failover'] as const;
+
 class Compiler {
   readonly #entries: ChainEntries;
   readonly #service: string;
@@ -140,6 +154,8 @@ class Compiler {
   #steps = 0;
   readonly #protocols = new Set<string>();
   #protocol: string | undefined;
+  /** What led to the service whose protocol is that of the chain. */
+  #protocolBy: Cause | undefined;
   #startsAt: Chain['startsAt'] = 'resolver';
   #routes = false;
   readonly #splitters = new Set<string>();
@@ -159,18 +175,23 @@ class Compiler {
     if (router !== undefined) {
       this.#routes = true;
       this.#startsAt = 'router';
-      this.#meet(service);
-      for (const { Destination: to } of router.Routes ?? []) {
-        this.#forward(to?.Service ?? service, to?.ServiceSubset ?? '', []);
+      const by = (pointer: string): Cause => ({ kind: router.Kind, name: router.Name, pointer });
+      this.#meet(service, by('/Routes'));
+      for (const [at, { Destination: to }] of (router.Routes ?? []).entries()) {
+        this.#forward(to?.Service ?? service, to?.ServiceSubset ?? '', [], by(`/Routes/${at}`));
       }
     } else if (this.#entries.get('service-splitter', service) !== undefined) {
       this.#startsAt = 'splitter';
     }
-    this.#forward(service, '', []);
+    this.#forward(service, '', [], undefined);
     const protocol = this.#protocol ?? 'tcp';
     if (this.#routes && !isHttpLike(protocol)) {
       throw new ChainFault(
         `discovery chain ${JSON.stringify(service)} uses a protocol ${JSON.stringify(protocol)} that does not permit advanced routing or splitting behavior`,
+        [
+          { kind: 'service-router', name: service, pointer: '/Routes' },
+          ...[...this.#splitters].map((name) => splitCause(name)),
+        ],
       );
     }
     return {
@@ -183,58 +204,68 @@ class Compiler {
   }
 
   /** Follows the chain to the splitter of a service, or to its resolver if a subset is named. */
-  #forward(service: string, subset: string, path: readonly string[]): void {
+  #forward(service: string, subset: string, path: readonly Cause[], by: Cause | undefined): void {
     this.#step();
     const splitter =
       subset === '' ? entryOf(this.#entries, 'service-splitter', service) : undefined;
-    if (splitter === undefined) this.#resolve({ service, subset, datacenter: '', peer: '' }, true);
-    else this.#split(splitter, path);
+    if (splitter !== undefined) this.#split(splitter, path);
+    else this.#resolve({ service, subset, datacenter: '', peer: '' }, true, by);
   }
 
-  #split(splitter: ServiceSplitter, path: readonly string[]): void {
+  /** `path` has the splits that lead here, from splitter to splitter. */
+  #split(splitter: ServiceSplitter, path: readonly Cause[]): void {
     const name = splitter.Name.toLowerCase();
-    if (path.includes(name)) {
-      const circle = [...path.slice(path.indexOf(name)), name];
-      throw new ChainFault(`detected circular reference: [${circle.join(' -> ')}]`);
+    const begin = path.findIndex((split) => split.name === name);
+    if (begin >= 0) {
+      const circle = [...path.slice(begin).map((split) => split.name), name];
+      const message = `detected circular reference: [${circle.join(' -> ')}]`;
+      throw new ChainFault(message, path.slice(begin));
     }
     if (this.#splitters.has(name)) return;
-    if (path.length >= HOPS_MAX) throw this.#tooLong();
+    if (path.length >= HOPS_MAX) throw this.#tooLong(path);
     this.#routes = true;
-    for (const { Service: to = splitter.Name, ServiceSubset: subset = '' } of splitter.Splits ??
-      []) {
+    for (const [at, split] of (splitter.Splits ?? []).entries()) {
+      const { Service: to = splitter.Name, ServiceSubset: subset = '' } = split;
+      const by = splitCause(name, at);
       if (to.toLowerCase() === name) {
-        this.#resolve({ service: to, subset, datacenter: '', peer: '' }, true);
+        this.#resolve({ service: to, subset, datacenter: '', peer: '' }, true, by);
       } else {
-        this.#forward(to, subset, [...path, name]);
+        this.#forward(to, subset, [...path, by], by);
       }
     }
     this.#splitters.add(name);
   }
 
-  #resolve(first: Target, failsOver: boolean): void {
+  /** `lead` is what leads to the first target. */
+  #resolve(first: Target, failsOver: boolean, lead: Cause | undefined): void {
     const history: string[] = [];
+    const redirects: Cause[] = [];
     let at = first;
     for (;;) {
       this.#step();
       const key = keyOf(at);
       if (history.includes(key)) {
-        const circle = [...history.slice(history.indexOf(key)), key];
-        throw new ChainFault(`detected circular resolver redirect: [${circle.join(' -> ')}]`);
+        const begin = history.indexOf(key);
+        const circle = [...history.slice(begin), key];
+        const message = `detected circular resolver redirect: [${circle.join(' -> ')}]`;
+        throw new ChainFault(message, redirects.slice(begin));
       }
       history.push(key);
-      if (history.length > HOPS_MAX) throw this.#tooLong();
+      if (history.length > HOPS_MAX) throw this.#tooLong(redirects);
       if (at.peer !== '') return;
-      this.#meet(at.service);
+      this.#meet(at.service, redirects.at(-1) ?? lead);
       const resolver = this.#resolver(at.service);
       const next = redirected(at, resolver);
-      if (keyOf(next) === key) break;
+      if (resolver === undefined || keyOf(next) === key) break;
+      const moves = resolver.Redirect === undefined ? 'DefaultSubset' : 'Redirect';
+      redirects.push(resolverCause(resolver, moves));
       at = next;
     }
-    this.#end(at, failsOver);
+    this.#end(at, failsOver, redirects.at(-1) ?? lead);
   }
 
   /** Ends in a resolver. Its subset and its failover targets must exist. */
-  #end(at: Target, failsOver: boolean): void {
+  #end(at: Target, failsOver: boolean, by: Cause | undefined): void {
     if (failsOver) this.#ends.add(at.service.toLowerCase());
     const seen = `${failsOver}${keyOf(at)}`;
     if (this.#resolved.has(seen)) return;
@@ -244,23 +275,25 @@ class Compiler {
     if (subset !== '' && !hasSubset(resolver, subset)) {
       throw new ChainFault(
         `service ${JSON.stringify(service)} does not have a subset named ${JSON.stringify(subset)}`,
+        [by],
       );
     }
     this.#checkExternal(service, resolver);
     if (!failsOver || resolver === undefined) return;
-    for (const target of failoverTargets(at, resolver)) this.#resolve(target, false);
+    for (const target of failoverTargets(at, resolver)) {
+      this.#resolve(target, false, resolverCause(resolver, 'Failover'));
+    }
   }
 
   #checkExternal(service: string, resolver: ServiceResolver | undefined): void {
     const defaults = entryOf(this.#entries, 'service-defaults', service);
     if ((defaults?.ExternalSNI ?? '') === '') return;
-    let what: string;
-    if (resolver?.Redirect !== undefined) what = 'redirects';
-    else if (resolver?.Subsets !== undefined) what = 'subsets';
-    else if (resolver?.Failover !== undefined) what = 'failover';
-    else return;
+    const member = EXTERNAL_LACKS.find((name) => resolver?.[name] !== undefined);
+    if (resolver === undefined || member === undefined) return;
+    const what = member === 'Redirect' ? 'redirects' : member.toLowerCase();
     throw new ChainFault(
       `service ${JSON.stringify(service)} has an external SNI set; cannot define ${what} for external services`,
+      [resolverCause(resolver, member)],
     );
   }
 
@@ -274,15 +307,19 @@ class Compiler {
    * Checks that all services that receive requests have the same protocol. A service that only
    * splits its traffic receives none.
    */
-  #meet(service: string): void {
+  #meet(service: string, by: Cause | undefined): void {
     const name = service.toLowerCase();
     if (this.#protocols.has(name)) return;
     this.#protocols.add(name);
     const protocol = protocolOf(this.#entries, service);
-    this.#protocol ??= protocol;
+    if (this.#protocol === undefined) {
+      this.#protocol = protocol;
+      this.#protocolBy = by;
+    }
     if (protocol === this.#protocol) return;
     throw new ChainFault(
       `discovery chain ${JSON.stringify(this.#service)} uses inconsistent protocols; service ${JSON.stringify(service)} has ${JSON.stringify(protocol)} which is not ${JSON.stringify(this.#protocol)}`,
+      [by, this.#protocolBy],
     );
   }
 
@@ -297,9 +334,10 @@ class Compiler {
     if (this.#budget.left < 0) throw new ReachesTooFar();
   }
 
-  #tooLong(): ChainFault {
+  #tooLong(causes: readonly Cause[]): ChainFault {
     return new ChainFault(
       `discovery chain ${JSON.stringify(this.#service)} is longer than ${HOPS_MAX} hops`,
+      causes,
     );
   }
 }

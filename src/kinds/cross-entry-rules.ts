@@ -13,10 +13,12 @@ import {
   type Budget,
   CHAIN_KINDS,
   type Chain,
+  type Compiled,
   compileChain,
   defaultProtocol,
   isHttpLike,
 } from './chain.js';
+import { type Change, isWritten, refusalIn, refusalOfBroken } from './conflicts.js';
 import { entryOf, ofKind } from './entry-types.js';
 import type { ExportedServices } from './exported-services.js';
 import { providerRefusal } from './provider-rules.js';
@@ -24,12 +26,6 @@ import { routedServices } from './routes.js';
 import type { ServiceDefaults } from './service-defaults.js';
 import { target } from './targets.js';
 import type { ConfigEntry, EntryId, EntryLookup, Kind } from './types.js';
-
-/** A change of one entry. `before` is undefined if it is created, `after` if it is deleted. */
-export interface Change extends EntryId {
-  readonly before?: ConfigEntry | undefined;
-  readonly after?: ConfigEntry | undefined;
-}
 
 const isChainKind = (kind: Kind): boolean => CHAIN_KINDS.includes(kind);
 const quoted = (text: string): string => JSON.stringify(text);
@@ -86,7 +82,8 @@ function* everyService(lookup: EntryLookup): Iterable<string> {
 
 /**
  * Returns why a change is refused, or undefined. `affected` is the result of affectedServices,
- * `datacenter` that of the cluster. Throws ReachesTooFar when the budget is exhausted.
+ * `datacenter` that of the cluster. If `blamesWritten`, a chain that the written entry itself
+ * breaks is a fault of that entry. Throws ReachesTooFar when the budget is exhausted.
  */
 export function validateChange(
   change: Change,
@@ -95,6 +92,7 @@ export function validateChange(
     readonly datacenter: string;
     readonly affected?: ReadonlyMap<string, string>;
     readonly budget?: Budget;
+    readonly blamesWritten?: () => boolean;
   },
 ): Refusal | undefined {
   const affected = options.affected ?? affectedServices(change, lookup);
@@ -148,23 +146,33 @@ class CrossEntryValidator {
   readonly #lookup: EntryLookup;
   readonly #datacenter: string;
   readonly #budget: Budget | undefined;
+  readonly #blamesWritten: () => boolean;
   #exports: Exports | undefined;
 
   constructor(
     change: Change,
     lookup: EntryLookup,
-    { datacenter, budget }: { readonly datacenter: string; readonly budget?: Budget },
+    {
+      datacenter,
+      budget,
+      blamesWritten = () => false,
+    }: {
+      readonly datacenter: string;
+      readonly budget?: Budget;
+      readonly blamesWritten?: () => boolean;
+    },
   ) {
     this.#change = change;
     this.#lookup = lookup;
     this.#datacenter = datacenter;
     this.#budget = budget;
+    this.#blamesWritten = blamesWritten;
   }
 
   /** Checks the chain of a service and the entries that depend on it. */
   ofService(name: string): Refusal | undefined {
     const compiled = compileChain(this.#lookup, name, this.#budget);
-    if (!compiled.ok) return this.#refuse(compiled.fault, this.#headOf(name));
+    if (!compiled.ok) return this.#brokenChain(compiled, name);
     const { chain } = compiled;
     for (const { kind, name: gateway } of this.#lookup.naming(target.service(name))) {
       if (kind !== 'ingress-gateway') continue;
@@ -181,7 +189,7 @@ class CrossEntryValidator {
     if (kind === 'ingress-gateway') return this.#ofIngress(after);
     if (kind === 'service-intentions' && name !== '*') {
       const compiled = compileChain(this.#lookup, name, this.#budget);
-      if (!compiled.ok) return this.#refuse(compiled.fault, this.#headOf(name));
+      if (!compiled.ok) return this.#brokenChain(compiled, name);
       return this.#ofIntentions(name, compiled.chain.protocol);
     }
     if (kind === 'exported-services') return this.#ofExports();
@@ -302,6 +310,15 @@ class CrossEntryValidator {
     return this.#exports;
   }
 
+  /** Refuses a change that breaks the chain of a service. */
+  #brokenChain({ fault, causes }: Compiled & { readonly ok: false }, service: string): Refusal {
+    const head = this.#headOf(service);
+    const own = causes.find((cause) => isWritten(cause, this.#change));
+    return own === undefined || !this.#blamesWritten()
+      ? this.#refuse(fault, head)
+      : refusalOfBroken(this.#change, fault, { head, pointer: own.pointer });
+  }
+
   /** Returns the entry with which the chain of a service starts, or the changed one. */
   #headOf(name: string): EntryId {
     for (const kind of CHAIN_KINDS) {
@@ -311,44 +328,9 @@ class CrossEntryValidator {
     return this.#change;
   }
 
-  /**
-   * A fault of the changed entry is `invalid`. A fault that it causes in another is a `conflict`.
-   */
   #refuse(fault: string, where: EntryId): Refusal {
-    const { kind, name, after } = this.#change;
-    if (where.kind === kind && where.name.toLowerCase() === name.toLowerCase()) {
-      return refusal('invalid', fault);
-    }
-    const [one, other] = [`${kind} ${quoted(name)}`, `${where.kind} ${quoted(where.name)}`];
-    const lead =
-      after === undefined
-        ? `cannot delete ${one}, ${other} still needs it`
-        : `cannot write ${one} like this, ${other} needs it otherwise`;
-    return refusal('conflict', `${lead}: ${fault}`);
+    return refusalIn(where, this.#change, fault);
   }
-}
-
-/** The text of a conflict up to its fault. A name is quoted, so it cannot end early. */
-const QUOTED = '"(?:[^"\\\\]|\\\\.)*"';
-const CONFLICT = new RegExp(
-  `^(cannot (?:delete|write) [a-z-]+ ${QUOTED}(?: like this)?, )([a-z-]+) (${QUOTED})` +
-    '( still needs it| needs it otherwise): ',
-);
-
-/**
- * Returns the entry with which a change conflicts, and the same conflict without that entry and
- * its services, for callers who may not read it: apply does not know who asks. Undefined if the
- * refusal names no other entry.
- */
-export function conflictWith(
-  why: Refusal,
-): { readonly entry: EntryId; readonly unnamed: Refusal } | undefined {
-  const [, lead, kind, name, end] = (why.code === 'conflict' && CONFLICT.exec(why.message)) || [];
-  if (lead === undefined || name === undefined) return undefined;
-  return {
-    entry: { kind: kind as Kind, name: JSON.parse(name) as string },
-    unnamed: refusal('conflict', `${lead}an entry that the token may not read${end}`),
-  };
 }
 
 /** Yields the services that an ingress-gateway names, without wildcards. */

@@ -15,7 +15,7 @@ import {
   type UntimedCondition,
   unresolved,
 } from './conditions.js';
-import type { Change } from './cross-entry-rules.js';
+import type { Change } from './conflicts.js';
 import { isKind } from './definitions.js';
 import { type EntryOfKind, entryOf, ofKind } from './entry-types.js';
 import { providersNamed } from './references.js';

@@ -1,6 +1,6 @@
 /** Rules between jwt-providers and the intentions that name them. */
 import { type Refusal, refusal } from '../errors.js';
-import type { Change } from './cross-entry-rules.js';
+import type { Change } from './conflicts.js';
 import { type Problem, problem, refusalOf } from './problems.js';
 import { providersNamed } from './references.js';
 import { target } from './targets.js';

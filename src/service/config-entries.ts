@@ -1,7 +1,8 @@
 /** Use cases of config entries: apply, delete, get. Lists are in config-entry-lists.ts. */
+import { deniedAsStored } from '../acl/denial.js';
 import type { Authorizer } from '../acl/types.js';
 import { ApiError, type refusal, reject } from '../errors.js';
-import { conflictWith } from '../kinds/cross-entry-rules.js';
+import { namedIn } from '../kinds/conflicts.js';
 import { definitionOf, isClusterWide, isKind } from '../kinds/definitions.js';
 import { decodeInSteps, nameRefusal, unknownKind } from '../kinds/index.js';
 import { NEVER_ALLOWED, type Operation } from '../kinds/permissions.js';
@@ -168,7 +169,7 @@ export async function deleteConfig(
   return conditional(service, write, { kind, name }, answer);
 }
 
-/** Proposes a change. A conflict names another entry only to those who may read it. */
+/** Proposes a change. A refusal names another entry only to those who may read it. */
 async function proposeChange(
   service: Service,
   write: ConfigWrite,
@@ -177,16 +178,20 @@ async function proposeChange(
   try {
     return await propose(service, write, command);
   } catch (error) {
-    if (!(error instanceof ApiError) || error.refusal.code !== 'conflict') throw error;
+    if (!(error instanceof ApiError)) throw error;
     const { view } = service;
     const authorizer = service.authorize(write.caller);
     const { kind, name, ns } = command;
-    if (kind === 'jwt-provider' && command.type === 'config.delete') {
+    if (
+      error.refusal.code === 'conflict' &&
+      kind === 'jwt-provider' &&
+      command.type === 'config.delete'
+    ) {
       throw new ApiError(providerInUse(name, readableIntention(view, authorizer, name)));
     }
-    const conflict = conflictWith(error.refusal);
-    if (conflict === undefined) throw error;
-    const { entry, unnamed } = conflict;
+    const named = namedIn(error.refusal);
+    if (named === undefined) throw error;
+    const { entry, unnamed } = named;
     // An entry of the cluster can conflict with one of any namespace.
     const places = isClusterWide(kind)
       ? [...allNamespaces(view)].filter(
@@ -317,7 +322,7 @@ function changeDenial(authorizer: Authorizer, view: View, change: Change): strin
   const stored = text === undefined ? name : nameIn(text);
   if (stored !== name) {
     const why = denialOf(authorizer, operation, { kind, name: stored }, ns);
-    if (why !== undefined) return why;
+    if (why !== undefined) return deniedAsStored(why, name);
   }
   if (entry === undefined) return undefined;
   for (const service of servicesNamed(entry)) {

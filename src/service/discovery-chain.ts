@@ -1,4 +1,5 @@
 /** The use case that shows a compiled discovery chain. */
+import { deniedAsStored } from '../acl/denial.js';
 import type { Authorizer } from '../acl/types.js';
 import { reject } from '../errors.js';
 import type { ChainEntries } from '../kinds/chain.js';
@@ -41,14 +42,21 @@ function compiled({ view, authorizer }: ReadContext, { service, ns, datacenter }
   const outcome = chainGraph(entries, service, { namespace: ns, datacenter });
   if (!outcome.ok) return reject('conflict', outcome.fault);
   // Names of entries match in any letter case, but rules name services exactly.
-  mustReadService(authorizer, outcome.graph.ServiceName, ns);
+  mustReadService(authorizer, outcome.graph.ServiceName, ns, service);
   const value = JSON.stringify({ Chain: outcome.graph });
   return { value, index: entries.index, keys: entries.keys };
 }
 
-function mustReadService(authorizer: Authorizer, service: string, ns: string): void {
+/** Throws ApiError 403, which names what was `sent`. */
+function mustReadService(
+  authorizer: Authorizer,
+  service: string,
+  ns: string,
+  sent = service,
+): void {
   const why = authorizer.denial('service', 'read', service, ns);
-  if (why !== undefined) reject('permission_denied', why);
+  if (why === undefined) return;
+  reject('permission_denied', sent === service ? why : deniedAsStored(why, sent));
 }
 
 /** Reads the entries of a chain, and notes what was looked up. */

@@ -1,5 +1,5 @@
 /** The config entries of one namespace, as the rules between entries read them. */
-import type { Change } from '../kinds/cross-entry-rules.js';
+import type { Change } from '../kinds/conflicts.js';
 import { definitionOf, isClusterWide, isKind } from '../kinds/definitions.js';
 import type { ConfigEntry, EntryId, EntryLookup, Kind } from '../kinds/types.js';
 import { configGroup } from './groups.js';

@@ -2,13 +2,15 @@
 import { type Refusal, refusal } from '../errors.js';
 import { CHANGE_STEPS_MAX, ReachesTooFar } from '../kinds/chain.js';
 import type { Status } from '../kinds/conditions.js';
-import { affectedServices, type Change, validateChange } from '../kinds/cross-entry-rules.js';
+import type { Change } from '../kinds/conflicts.js';
+import { affectedServices, validateChange } from '../kinds/cross-entry-rules.js';
 import { definitionOf } from '../kinds/definitions.js';
 import { settleGateways } from '../kinds/gateway-status.js';
 import { targetsOf } from '../kinds/references.js';
 import type { ConfigEntry, EntryId, Kind } from '../kinds/types.js';
 import { allNamespaces, Entries } from './config-entries.js';
 import { keys } from './keys.js';
+import { levelOf } from './levels.js';
 import { namespaceProblem, noteChange, noteDeletion, refused } from './lists.js';
 import type { ApplyContext, Command, Handler } from './types.js';
 
@@ -92,6 +94,9 @@ type StoredEntry = ConfigEntry & {
 const NO_STATUS: Status = { Conditions: null };
 const NO_TARGETS: ReadonlySet<string> = new Set();
 
+/** The level from which a chain that the written entry breaks is a fault of that entry. */
+const BLAME_LEVEL = 3;
+
 /** Kinds on whose entries entries of all namespaces depend. */
 const REACHES_ALL: ReadonlySet<Kind> = new Set(['jwt-provider', 'proxy-defaults']);
 
@@ -128,10 +133,11 @@ function settle(
   // Proxy defaults apply to every service, so their work has no limit.
   const hasLimit = change.kind !== 'proxy-defaults';
   const budget = { left: hasLimit ? CHANGE_STEPS_MAX : Number.POSITIVE_INFINITY };
+  const blamesWritten = (): boolean => levelOf(context.draft) >= BLAME_LEVEL;
   for (const each of reach) {
     const entries = new Entries(context.draft, each, change);
     const affected = affectedServices(change, entries);
-    const why = validateChange(change, entries, { datacenter, affected, budget });
+    const why = validateChange(change, entries, { datacenter, affected, budget, blamesWritten });
     if (why !== undefined) return why;
     const { statuses, bound } = settleGateways(change, affected, entries, { at, budget });
     for (const { id, status } of statuses) putStatus(context, each, id, status);

@@ -65,6 +65,14 @@ export function levelOf(view: View): number {
   return text === undefined ? 1 : (JSON.parse(text) as { Level: number }).Level;
 }
 
+/** Returns the index at which the cluster reached its level; undefined if that is below `level`. */
+export function raisedTo(view: View, level: number): number | undefined {
+  const text = view.get(LEVEL_KEY);
+  if (text === undefined) return undefined;
+  const { Level, Index } = JSON.parse(text) as { Level: number; Index: number };
+  return Level >= level ? Index : undefined;
+}
+
 /** Returns the level that a command and its members need. */
 export function levelFor({ commands }: LevelTable, command: Command): number {
   let level = 1;

@@ -122,8 +122,13 @@ export class Field {
   }
 
   /** A node, not started yet, that will ask a cluster's members to join; an operator admits it. */
-  async joiner(cluster: LocalCluster, name: string): Promise<LocalNode> {
-    const plan = await planCluster({ dir: this.dir(), nodes: 1, token: cluster.token });
+  async joiner(
+    cluster: LocalCluster,
+    name: string,
+    run: ClusterPlan['run'] = undefined,
+  ): Promise<LocalNode> {
+    const { token } = cluster;
+    const plan = await planCluster({ dir: this.dir(), nodes: 1, token, ...(run && { run }) });
     this.#clusters.push(plan);
     const [node] = plan.nodes;
     configure(node!, { nodeName: name, cluster: { join: addressesOf(cluster) } });

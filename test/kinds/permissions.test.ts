@@ -263,8 +263,16 @@ describe('kinds: permissions outside the table', () => {
     const secret = await tokenWith('service "SPELLED" { policy = "write" }');
     const body = { Kind: 'service-resolver', Name: 'SPELLED' };
     const path = '/v1/config/service-resolver/SPELLED';
-    expect((await client.call('PUT', '/v1/config', body, secret)).status).to.equal(403);
-    expect((await client.call('DELETE', path, undefined, secret)).status).to.equal(403);
+    for (const refused of [
+      await client.call('PUT', '/v1/config', body, secret),
+      await client.call('DELETE', path, undefined, secret),
+    ]) {
+      expect(refused.status).to.equal(403);
+      // It names what was sent, not what is stored.
+      expect(refused.text)
+        .to.contain(`'service:write' on "SPELLED" in the spelling of the stored entry`)
+        .and.not.contain('spelled');
+    }
     expect((await client.call('GET', path, undefined, secret)).status).to.equal(404);
     expect((await client.call('GET', path)).json).to.include({ Name: 'spelled' });
   });

@@ -4,6 +4,7 @@ import type { Kind } from '../../src/kinds/types.js';
 import { type ConfigDelete, type ConfigSet, configHandlers } from '../../src/state/config.js';
 import { Overlay } from '../../src/state/draft.js';
 import { keys } from '../../src/state/keys.js';
+import { LEVEL_KEY, SUPPORTED_LEVEL } from '../../src/state/levels.js';
 import type { Change, Handler } from '../../src/state/types.js';
 import { decodeEntry } from '../kinds/decode-entry.js';
 import { MapStore } from './store.js';
@@ -18,6 +19,7 @@ interface Outcome {
   readonly value: string;
   /** The text of a refusal. */
   readonly message: string;
+  readonly pointer?: string;
   /** The keys that changed. */
   readonly changed: readonly string[];
 }
@@ -28,10 +30,13 @@ export class ConfigState {
   /** The time of the next command. */
   at = '2026-01-01T00:00:00.000Z';
 
-  constructor(namespaces: readonly string[] = ['default']) {
-    this.store = new MapStore(
-      namespaces.map((name) => [keys.namespace(name), JSON.stringify({ Name: name })]),
-    );
+  constructor(namespaces: readonly string[] = ['default'], level = SUPPORTED_LEVEL) {
+    this.store = new MapStore([
+      [LEVEL_KEY, JSON.stringify({ Level: level, Index: 1 })],
+      ...namespaces.map(
+        (name) => [keys.namespace(name), JSON.stringify({ Name: name })] as [string, string],
+      ),
+    ]);
   }
 
   /** Applies a body as a client sends it; throws if the body itself is refused. */
@@ -76,7 +81,8 @@ export class ConfigState {
     const overlay = new Overlay(this.store);
     const outcome = handler({ draft: overlay, index: this.index }, command);
     if (!outcome.ok) {
-      return { value: outcome.refusal.code, message: outcome.refusal.message, changed: [] };
+      const { code, message, pointer } = outcome.refusal;
+      return { value: code, message, ...(pointer !== undefined && { pointer }), changed: [] };
     }
     const changes: Change[] = overlay.changes();
     this.store.commit(changes);
