@@ -10,10 +10,10 @@ const RANK: Record<string, number> = {
   'compile-cache': 0,
   errors: 0,
   'log-events': 0,
-  'log-text': 0,
   'wire-limits': 0,
   'node-http': 0,
   'peer-record': 0,
+  printable: 0,
   'revocation-lists': 0,
   documents: 0,
   'query-names': 0,
@@ -21,6 +21,7 @@ const RANK: Record<string, number> = {
   release: 0,
   raft: 1,
   languages: 1,
+  'log-text': 1,
   acl: 2,
   kinds: 2,
   state: 3,
@@ -70,7 +71,9 @@ const FORBIDDEN: [from: string, to: string, why: string][] = [
  * What the client may import besides itself: it knows the server by its API and by the schemas that
  * the build writes about it, but judges the rules in files by the server's own lint.
  */
-const CLIENT_SEES = ['errors', 'languages', 'acl', 'node-http', 'documents', 'answers'];
+const CLIENT_SEES = [
+  ...['errors', 'languages', 'acl', 'node-http', 'documents', 'answers', 'printable'],
+];
 /** Who may import the client: what names its commands and variables, and draws its tables. */
 const SEES_CLIENT = ['config', 'offline', 'node-program', 'main'];
 const PURE = ['raft', 'languages', 'acl', 'kinds', 'state', 'replica'];

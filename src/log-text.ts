@@ -1,5 +1,6 @@
 /** Lines of the log for people: time, level, sentence, and the members that say more. */
 import { styleText } from 'node:util';
+import { lines, oneLine } from './printable.js';
 
 type Line = Readonly<Record<string, unknown>>;
 
@@ -22,12 +23,13 @@ export function textLine(json: string, colour: boolean): string {
     .filter(([name, value]) => !SHOWN.has(name) && value !== undefined)
     // The sentence says it already.
     .filter(([, value]) => typeof value !== 'string' || !String(msg).includes(value))
-    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .map(oneLine);
   const head = [
     paint(clockOf(String(time)), 'dim'),
     paint(String(level).padEnd(5), PAINTS[String(level)] ?? 'dim'),
-    String(node ?? ''),
-    String(msg),
+    oneLine(String(node ?? '')),
+    oneLine(String(msg)),
   ];
   const rest = paint([...members, `[${event}]`].join(' '), 'dim');
   return `${head.join(' ')}  ${rest}\n${errorText(err)}`;
@@ -44,5 +46,5 @@ function clockOf(time: string): string {
 function errorText(err: unknown): string {
   const { stack, message } = (err ?? {}) as { stack?: string; message?: string };
   const text = stack ?? message;
-  return text === undefined ? '' : `${text.replace(/^/gm, '    ')}\n`;
+  return text === undefined ? '' : `${lines(text).replace(/^/gm, '    ')}\n`;
 }

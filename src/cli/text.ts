@@ -1,18 +1,6 @@
 /** Text of the server on a terminal. */
 
-/** Control characters, which would move the cursor or change the terminal; and bidi overrides. */
-const CONTROL = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-
-const escaped = (character: string): string =>
-  `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-
-/** Returns a text as one line: blanks for line ends, escapes for other control characters. */
-export const oneLine = (text: string): string =>
-  text.replace(/\s*\r?\n\s*|\t/g, ' ').replace(CONTROL, escaped);
-
-/** Returns a text of several lines without control characters other than line ends and tabs. */
-export const lines = (text: string): string =>
-  text.replace(CONTROL, (character) => (/[\n\t]/.test(character) ? character : escaped(character)));
+export { lines, oneLine } from '../printable.js';
 
 /** Returns a count with its noun, such as `1 day` or `2 days`. */
 export const counted = (count: number, noun: string): string =>

@@ -53,6 +53,8 @@ interface Rules<T> {
    * entries are in cross-entry-rules.ts.
    */
   validate(entry: T, context: EntryContext): Iterable<Problem | typeof PAUSE>;
+  /** Removes from a valid entry what only `validate` needs. */
+  stored?(entry: T): T;
   /**
    * Returns the services to which the entry forwards requests. It is then part of their discovery
    * chains, and its writer needs service:read on them.
@@ -104,6 +106,7 @@ export function defineKind<K extends string, F extends Fields>(
     namesProviders: rules.providers !== undefined,
     nameProblems: rules.nameProblems ?? (() => []),
     validate: rules.validate,
+    stored: rules.stored ?? ((entry) => entry),
     forwardsTo: rules.forwardsTo ?? (() => []),
     names: rules.names ?? (() => []),
     providers: rules.providers ?? (() => []),

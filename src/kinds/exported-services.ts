@@ -1,7 +1,6 @@
 /** `exported-services`: the services that peers may use. */
 
 import {
-  drop,
   keep,
   list,
   type Normal,
@@ -30,7 +29,7 @@ const consumer = object({
 });
 const exported = object({
   Name: keep('The name of the service, or `*` for all services.', neededText),
-  Namespace: drop('The namespace of the service. It is accepted but not stored.', text()),
+  Namespace: omit('The namespace of the entry, as that of the service. It is not stored.', text()),
   Consumers: keep('Who may use the service.', neededList(ruled(consumer, onePeer))),
 });
 
@@ -42,23 +41,41 @@ export const exportedServices = defineKind(
     says: 'The services that peers may use.',
     permissions: OF_MESH,
     rules: [namedDefault],
-    *validate(entry) {
+    *validate(entry, { namespace }) {
       if (!namedDefault.holds(entry)) {
         yield problem('exported-services Name must be "default"', 'Name');
       }
       yield* metaProblems(entry.Meta);
       for (const [i, service] of (entry.Services ?? []).entries()) {
-        yield* serviceProblems(service, i);
+        yield* serviceProblems(service, i, namespace);
       }
     },
+    stored: (entry) => ({
+      ...entry,
+      ...(entry.Services && {
+        Services: entry.Services.map(({ Namespace: _own, ...service }) => service),
+      }),
+    }),
   },
 );
 /** A normalised `exported-services` entry. */
 export type ExportedServices = Normal<typeof exportedServices.type>;
 
-function* serviceProblems(service: Normal<typeof exported>, i: number): Iterable<Problem> {
+function* serviceProblems(
+  service: Normal<typeof exported>,
+  i: number,
+  namespace: string,
+): Iterable<Problem> {
   const consumers = service.Consumers ?? [];
   const at = `Services[${i}]`;
+  const { Namespace: named = namespace } = service;
+  if (named !== namespace) {
+    yield problem(
+      `${at} Namespace ${JSON.stringify(named)} cannot be used: an entry exports services of its ` +
+        `own namespace, here ${JSON.stringify(namespace)}; "ns" chooses another`,
+      ...['Services', i, 'Namespace'],
+    );
+  }
   for (const [j, { SamenessGroup }] of consumers.entries()) {
     if (SamenessGroup === undefined) continue;
     yield problem(

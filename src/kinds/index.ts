@@ -2,6 +2,7 @@
 import { distance } from 'fastest-levenshtein';
 import { type Refusal, refusal } from '../errors.js';
 import { isObject, jsonKind } from '../languages/fields.js';
+import { hasControls } from '../printable.js';
 import { ENTRY_NAME_MAX, isLonger } from './common.js';
 import type { EntryContext } from './definition.js';
 import { definitionOf, isKind, KINDS } from './definitions.js';
@@ -50,7 +51,7 @@ export function* decodeInSteps(body: unknown, context: EntryContext): Generator<
   if (first !== undefined) {
     return fail(refusalOf([first, ...others], { prefix: DECODING, count: report.count }));
   }
-  const problems: Problem[] = [...entryNameProblems(entry.Name)];
+  const problems: Problem[] = [...entryNameProblems(entry.Name), ...displayProblems(entry.Name)];
   if (problems.length === 0) problems.push(...definition.nameProblems(entry.Name));
   if (problems.length === 0) {
     for (const one of definition.validate(entry, context)) {
@@ -64,7 +65,7 @@ export function* decodeInSteps(body: unknown, context: EntryContext): Generator<
   }
   if (problems.length === 0) problems.push(...targetProblems(entry));
   const [worst, ...rest] = problems;
-  if (worst === undefined) return { ok: true, entry };
+  if (worst === undefined) return { ok: true, entry: definition.stored(entry) };
   return fail(refusalOf([{ ...worst, pointer: spelledAs(worst.pointer, body) }, ...rest]));
 }
 
@@ -168,6 +169,17 @@ function* entryNameProblems(name: string): Iterable<Problem> {
   }
   if (isLonger(name, ENTRY_NAME_MAX)) {
     yield problem(`Name exceeds maximum length ${ENTRY_NAME_MAX}`, 'Name');
+  }
+}
+
+/** Names are shown in terminals. Older releases took such a name, so it can be deleted. */
+function* displayProblems(name: string): Iterable<Problem> {
+  if (hasControls(name)) {
+    yield problem(
+      'Name must be plain text: ' +
+        'no control characters and none that change the direction of writing',
+      'Name',
+    );
   }
 }
 

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { MANAGEMENT_SECRET } from '../service/solo.js';
 import { Client } from './client.js';
 import { ConfigSolo, serveConfig } from './config-solo.js';
+import { decodeEntry } from './decode-entry.js';
 
 const defaults = (Name: string, Protocol = 'http') => ({
   Kind: 'service-defaults',
@@ -44,6 +45,22 @@ describe('kinds: config entries over HTTP', () => {
           ...(['PUT', '/v1/config', defaults(name), 400, 'fit into a URL path'] as const),
         ],
       ),
+      ...['a\u009b2J', 'a\u202eb', 'a\u2066b', 'a\u200fb', 'a\u2028b'].map(
+        (name): [string, string, unknown, number, string] => [
+          ...(['PUT', '/v1/config', defaults(name), 400, 'Name must be plain text'] as const),
+        ],
+      ),
+      [
+        'PUT',
+        '/v1/config',
+        {
+          Kind: 'exported-services',
+          Name: 'default',
+          Services: [{ Name: 'web', Namespace: 'team-a', Consumers: [{ Peer: 'p' }] }],
+        },
+        400,
+        'an entry exports services of its own namespace, here "default"',
+      ],
       ['PUT', '/v1/config?cas=18446744073709551616', defaults('a'), 400, 'value out of range'],
       ['GET', '/v1/config/nothing', undefined, 400, 'invalid config entry kind: nothing'],
       ['GET', '/v1/config/nothing/x', undefined, 400, 'invalid config entry kind: nothing'],
@@ -68,6 +85,45 @@ describe('kinds: config entries over HTTP', () => {
         expect(reply.text).to.contain(phrase);
       });
     }
+
+    it('do not keep an entry of an older release from being read and deleted', async () => {
+      const name = 'a\u009b2J';
+      const decoded = decodeEntry(defaults('a'), { namespace: 'default' });
+      const entry = decoded.ok ? decoded.entry : undefined;
+      await solo.must({
+        type: 'config.set',
+        v: 1,
+        ns: 'default',
+        kind: 'service-defaults',
+        name,
+        entry: JSON.stringify({ ...entry, Name: name }),
+        cas: null,
+        at: '2026-01-01T00:00:00Z',
+        datacenter: 'dc1',
+      } as never);
+      const path = `service-defaults/${encodeURIComponent(name)}`;
+      expect((await get(path)).json).to.include({ Name: name });
+      expect((await remove(path)).status).to.equal(200);
+      expect((await get(path)).status).to.equal(404);
+    });
+
+    it('spare the own namespace of exported services, which is not stored', async () => {
+      await client.must('PUT', '/v1/namespace', { Name: 'team-a' });
+      const exported = (Namespace: string) => ({
+        Kind: 'exported-services',
+        Name: 'default',
+        Services: [{ Name: 'web', Namespace, Consumers: [{ Peer: 'p' }] }],
+      });
+      for (const [query, ns] of [
+        ['', ''],
+        ['', 'default'],
+        ['?ns=team-a', 'team-a'],
+      ] as const) {
+        expect((await put(exported(ns), query)).text).to.equal('true');
+        const { json } = await get(`exported-services/default${query}`);
+        expect(json.Services).to.deep.equal([{ Name: 'web', Consumers: [{ Peer: 'p' }] }]);
+      }
+    });
 
     it('include a pointer for clients that accept JSON', async () => {
       const reply = await client.call(
