@@ -40,7 +40,7 @@ interface ChainSplit {
   readonly NextNode: string;
 }
 interface ChainResolver {
-  /** Whether the service has no resolver of its own. */
+  /** Whether the service has no resolver of its own, or one that says nothing of its requests. */
   readonly Default: boolean;
   readonly ConnectTimeout: string;
   readonly Target: string;
@@ -92,6 +92,17 @@ const SPELLED_BY: readonly Kind[] = [
   'service-splitter',
   'service-router',
 ];
+
+/** The members of a resolver that say how requests reach the service. */
+const ROUTING = [
+  'DefaultSubset',
+  'Subsets',
+  'Redirect',
+  'Failover',
+  'ConnectTimeout',
+  'RequestTimeout',
+  'LoadBalancer',
+] as const;
 
 class GraphBuilder {
   readonly #entries: ChainEntries;
@@ -175,9 +186,13 @@ class GraphBuilder {
     if (this.#nodes.has(known)) return known;
     const resolver = at.peer === '' ? this.#resolver(at.service) : undefined;
     const failovers = resolver === undefined ? [] : failoverTargets(at, resolver);
-    const Targets = failovers.map((target) => this.#target(this.#end(target)).ID);
+    const Targets = failovers
+      .map((target) => this.#end(target))
+      // An entry for all datacenters names the target's own, too.
+      .filter((target) => this.#idOf(target) !== ID)
+      .map((target) => this.#target(target).ID);
     const Resolver = {
-      Default: resolver === undefined,
+      Default: resolver === undefined || ROUTING.every((name) => resolver[name] === undefined),
       ConnectTimeout: resolver?.ConnectTimeout ?? CONNECT_TIMEOUT,
       Target: ID,
       ...(Targets.length > 0 && { Failover: { Targets } }),
@@ -226,6 +241,8 @@ class GraphBuilder {
 
   #meshGateway(service: string): object {
     const own = entryOf(this.#entries, 'service-defaults', service);
+    // A service outside the mesh is reached without a gateway.
+    if (own?.ExternalSNI !== undefined) return {};
     const all = entryOf(this.#entries, 'proxy-defaults', 'global');
     const Mode = own?.MeshGateway?.Mode ?? all?.MeshGateway?.Mode;
     return Mode === undefined ? {} : { Mode };

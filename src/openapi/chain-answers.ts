@@ -39,7 +39,10 @@ const chain: Type<Chain> = shape({
         Resolver: omit(
           'Where a resolver sends requests.',
           shape({
-            Default: keep('Whether the service has no resolver of its own.', boolean),
+            Default: keep(
+              'Whether the service has no resolver, or one that says nothing of its requests.',
+              boolean,
+            ),
             ConnectTimeout: keep('The time limit for establishing a connection.', word),
             Target: keep('The ID of the target.', word),
             Failover: omit(

@@ -159,7 +159,6 @@ describe('kinds: discovery chains over HTTP', () => {
     const old = await chainOf('old');
     expect(old.StartNode).to.equal('resolver:v2.Web.default.default.dc9');
     expect(old.Nodes[old.StartNode].Resolver.Failover.Targets).to.deep.equal([
-      'v2.Web.default.default.dc9',
       'Web.default.default.external.east',
     ]);
     expect(old.Targets['Web.default.default.external.east']).to.include({
@@ -174,6 +173,46 @@ describe('kinds: discovery chains over HTTP', () => {
     expect((await chainOf('web')).Targets[target].MeshGateway).to.deep.equal({ Mode: 'remote' });
     await put({ ...http('web'), MeshGateway: { Mode: 'local' } });
     expect((await chainOf('web')).Targets[target].MeshGateway).to.deep.equal({ Mode: 'local' });
+  });
+
+  it('reaches a service outside the mesh without a gateway', async () => {
+    await put({ Kind: 'proxy-defaults', Name: 'global', MeshGateway: { Mode: 'remote' } });
+    const external = { ...http('web'), ExternalSNI: 'web.example', MeshGateway: { Mode: 'local' } };
+    await put(external);
+    expect((await chainOf('web')).Targets['web.default.default.dc1'].MeshGateway).to.deep.equal({});
+  });
+
+  it('has no target that fails over to itself', async () => {
+    const failoverOf = async (name: string) => {
+      const { Nodes, StartNode } = await chainOf(name);
+      return Nodes[StartNode].Resolver.Failover;
+    };
+    await put(resolver('web', { Failover: { '*': { Datacenters: ['dc1', 'dc2'] } } }));
+    expect(await failoverOf('web')).to.deep.equal({ Targets: ['web.default.default.dc2'] });
+    await put(resolver('web', { Failover: { '*': { Datacenters: ['dc1'] } } }));
+    expect(await failoverOf('web')).to.equal(undefined);
+    // by the redirect of another service
+    await put(resolver('back', { Redirect: { Service: 'web' } }));
+    await put(resolver('web', { Failover: { '*': { Service: 'back' } } }));
+    expect(await failoverOf('web')).to.equal(undefined);
+  });
+
+  it('counts a resolver as the default if it says nothing of requests', async () => {
+    const isDefault = async (more: object): Promise<boolean> => {
+      await put(resolver('web', more));
+      const { Nodes, StartNode } = await chainOf('web');
+      return Nodes[StartNode].Resolver.Default;
+    };
+    expect(await isDefault({})).to.equal(true);
+    expect(await isDefault({ Meta: { team: 'a' } })).to.equal(true);
+    for (const more of [
+      { ConnectTimeout: '1s' },
+      { RequestTimeout: '1s' },
+      { Subsets: { v1: {} } },
+      { LoadBalancer: { Policy: 'random' } },
+      { Failover: { '*': { Datacenters: ['dc2'] } } },
+    ])
+      expect(await isDefault(more), JSON.stringify(more)).to.equal(false);
   });
 
   it('belongs to a namespace', async () => {
@@ -194,7 +233,10 @@ describe('kinds: discovery chains over HTTP', () => {
     expect(await status('web?ns=team', secret)).to.equal(403);
     expect(await status('web', '')).to.equal(403);
     await put(resolver('WEB', {}));
-    expect(await status('web', secret)).to.equal(403);
+    const refused = await client.call('GET', '/v1/discovery-chain/web', undefined, secret);
+    expect(refused.status).to.equal(403);
+    expect(refused.text).to.contain('\'service:read\' on \\"web\\" in the spelling of');
+    expect(refused.text).not.to.contain('WEB');
   });
 
   it('has every mode of reads, and refuses what it does not know', async () => {
