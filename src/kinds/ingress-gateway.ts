@@ -55,21 +55,25 @@ const sds = object({
 const clusterOfResource = needs('CertResource', 'ClusterName');
 const resourceOfCluster = needs('ClusterName', 'CertResource');
 /** TLS settings of a gateway or a listener. `between` are the rules of their source. */
-const tlsWith = (between: Rule) =>
+const tlsWith = (...between: Rule[]) =>
   ruled(
     object({
       Enabled: keep('Whether listeners accept TLS.', boolean),
       SDS: given(
         'The source of the certificates, instead of the built-in CA.',
-        ruled(sds, between),
+        ruled(sds, ...between),
       ),
       ...tlsFields,
     }),
     ...tlsRules,
   );
 // A listener may leave the cluster, and a service both, to what is around it.
-const gatewayTls = tlsWith(clusterOfResource);
+const gatewayTls = tlsWith();
 const listenerTls = tlsWith(resourceOfCluster);
+const clusterOfGateway = rule(
+  'TLS.SDS.CertResource needs TLS.SDS.ClusterName once there are listeners.',
+  when(set('Listeners'), inside('TLS', inside('SDS', clusterOfResource.condition))),
+);
 
 const hasChanges = any(set('Add'), set('Set'), set('Remove'));
 const noRequestHeaders = not(inside('RequestHeaders', hasChanges));
@@ -175,6 +179,7 @@ export const ingressGateway = defineKind(
   {
     says: 'Services that can be reached from outside the mesh.',
     permissions: OF_GATEWAY,
+    rules: [clusterOfGateway],
     *names(entry): Iterable<string> {
       for (const { Services: services } of entry.Listeners ?? []) {
         for (const { Name: name } of services ?? []) {

@@ -13,6 +13,7 @@ import {
   type Form,
   type JsonSchema,
   objectSchema,
+  orNull,
   PARTITION,
   schemaOf,
 } from './json-schema.js';
@@ -73,7 +74,9 @@ export const BODIES: Readonly<Record<string, Body>> = {
 /** Returns the schema of a body that is not a config entry. `at`: where it stands. */
 export function sentBody({ fields, configs }: Body, at = '#'): JsonSchema {
   const form: Form = { of: 'sent', at };
-  const schema = objectSchema({ fields }, form, { Partition: PARTITION });
+  const object = objectSchema({ fields }, form, { Partition: PARTITION });
+  // The body null is an empty one.
+  const schema = object['required'] === undefined ? orNull(object) : object;
   if (configs === undefined) return schema;
   const allOf = Object.entries(configs).map(([type, config], i) => {
     const place = below(form, 'allOf', String(i), 'then', 'properties', 'Config');

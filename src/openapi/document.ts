@@ -187,8 +187,13 @@ function responsesOf({ answers, body, does, refuses = [] }: Operation): Tree {
   const errors = [...new Set([...BASE, ...deeds, ...refuses])].sort((a, b) => a - b);
   const responses: Tree = {};
   for (const [status, answer] of Object.entries(answers)) responses[status] = answerOf(answer);
+  const isIndexed = Object.values(answers).some(({ headers }) => headers?.includes('index'));
   for (const status of errors) {
     const [name, says] = ERRORS[status]!;
+    if (status === 404 && isIndexed) {
+      responses[status] = { ...errorOf('404', says), headers: headersOf(HEADER_GROUPS.index) };
+      continue;
+    }
     const own = responses[status] as { readonly content: Tree } | undefined;
     responses[status] =
       own === undefined

@@ -168,17 +168,23 @@ function spellings(fields: Fields, form: Form): [string, JsonSchema][] {
   return [...others, ...partition];
 }
 
-/** Lets a schema take null, which stands for an absent member. */
-function orNull(schema: JsonSchema): JsonSchema {
-  const { type, enum: values, anyOf } = schema;
+/** Lets a schema take null, which stands for an absent member. Its rules are those of an object. */
+export function orNull(schema: JsonSchema): JsonSchema {
+  const { type, enum: values, anyOf, allOf } = schema;
   if (type === undefined && values === undefined && anyOf === undefined) return schema;
   return {
     ...schema,
     ...(type === undefined ? {} : { type: [type, 'null'].flat() }),
     ...(values === undefined ? {} : { enum: [...(values as unknown[]), null] }),
     ...(anyOf === undefined ? {} : { anyOf: [...(anyOf as unknown[]), NULL] }),
+    ...(allOf === undefined ? {} : { allOf: (allOf as JsonSchema[]).map(ruleOrNull) }),
   };
 }
+
+const ruleOrNull = ({ description, ...rule }: JsonSchema): JsonSchema => ({
+  ...(description === undefined ? {} : { description }),
+  anyOf: [rule, NULL],
+});
 
 function sentSchema(description: Description, form: Form): JsonSchema {
   switch (description.is) {

@@ -67,6 +67,18 @@ describe('openapi: the document', () => {
     expect(declared.sort()).to.deep.equal(served.sort());
   });
 
+  it('has the index to wait on in the 404 of each read that has one', () => {
+    type Response = { readonly headers?: object };
+    const indexed = operations.flatMap(({ operation: { operationId, responses } }) => {
+      const [read, missing] = [responses['200'], responses['404']] as Response[];
+      const isIndexed = Object.hasOwn(read?.headers ?? {}, 'X-Consul-Index');
+      return isIndexed && missing !== undefined ? [[operationId, missing.headers] as const] : [];
+    });
+    expect(indexed.map(([name]) => name)).to.include('readPolicy');
+    for (const [name, headers] of indexed)
+      expect(headers, name).to.include.keys('X-Consul-Index', 'X-Consul-LastContact');
+  });
+
   it('has operations with unique names, known tags, an answer and the errors of all', () => {
     const names = operations.map(({ operation }) => operation.operationId);
     expect(new Set(names).size).to.equal(names.length);
