@@ -45,6 +45,43 @@ describe('login by JWT: keys of a URL', () => {
     }
     expect(server.seen).to.have.length(1);
   });
+  for (const [what, kid] of [
+    ['the same kid', 'k1'],
+    ['no kid', undefined],
+  ] as const)
+    it(`a new key of the issuer under ${what} is fetched once a signature fails`, async () => {
+      const types = authMethodTypes({ ...options, keysRefetchMsMin: 0 });
+      const renewed = await signer('ES256', 'k1');
+      const sign = (by: Signer): Promise<string> => by.sign(times, { kid });
+      const listed = (by: Signer): object => ({ ...by.jwk, ...(kid === undefined && { kid }) });
+      server.answers.set('/keys', { keys: [listed(first)] });
+      expect(await verdict(jwks(), await sign(first), types)).to.deep.equal(ACCEPTED);
+      server.answers.set('/keys', { keys: [listed(renewed)] });
+      expect(await verdict(jwks(), await sign(renewed), types)).to.deep.equal(ACCEPTED);
+      expect(server.seen).to.have.length(2);
+      expect(await verdict(jwks(), await sign(first), types)).to.match(/failed to verify|no known/);
+      expect(server.seen).to.have.length(3);
+    });
+  it('several new keys without kid are fetched once none verifies the signature', async () => {
+    const types = authMethodTypes({ ...options, keysRefetchMsMin: 0 });
+    const [other, renewed] = await Promise.all([signer('ES256', 'k3'), signer('ES256', 'k4')]);
+    server.answers.set('/keys', { keys: [first.jwk, other.jwk] });
+    const sign = (by: Signer): Promise<string> => by.sign(times, { kid: undefined });
+    expect(await verdict(jwks(), await sign(first), types)).to.deep.equal(ACCEPTED);
+    server.answers.set('/keys', { keys: [renewed.jwk, other.jwk] });
+    expect(await verdict(jwks(), await sign(renewed), types)).to.deep.equal(ACCEPTED);
+    expect(server.seen).to.have.length(2);
+  });
+  it('bad signatures do not cause a fetch at every login', async () => {
+    const types = authMethodTypes({ ...options, keysRefetchMsMin: 60_000 });
+    const foreign = await signer('ES256', 'k1');
+    for (let i = 0; i < 5; i++) {
+      expect(await verdict(jwks(), await foreign.sign(times), types)).to.match(
+        /^error verifying token: failed to verify id token signature/,
+      );
+    }
+    expect(server.seen).to.have.length(1);
+  });
   it('a JWT without kid is tried with all keys', async () => {
     const other = await signer('ES256', 'k3');
     server.answers.set('/keys', { keys: [other.jwk, first.jwk] });

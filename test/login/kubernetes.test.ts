@@ -81,6 +81,8 @@ describe('login by kubernetes: the cluster reviews the token', () => {
     expect(await reason()).to.equal('the token review does not authenticate the token');
     reviewed({ authenticated: true, user: { username: 'jane' } });
     expect(await reason()).to.equal('the token is not one of a service account');
+    reviewed({ ...demo, error: 'bearer-secret has expired' });
+    expect(await reason()).to.equal('the token review reports an error');
     reviewed({ authenticated: 'true', user: demo.user });
     expect(await reason()).to.match(/does not authenticate/);
     reviewed({ ...demo, user: { username: 'system:serviceaccount:default:gone' } });

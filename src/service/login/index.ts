@@ -25,7 +25,7 @@ const FETCH_BYTES_MAX = 1024 * 1024;
  * Milliseconds for which fetched keys are used. After that, a key that an issuer removed is gone.
  */
 const KEYS_AGE_MS_MAX = 10 * 60_000;
-/** Milliseconds between two fetches for unknown key ids, at least: anyone can send one. */
+/** Milliseconds between two fetches for JWTs that no key fits, at least: anyone can send one. */
 const KEYS_REFETCH_MS_MIN = 5_000;
 
 /** Returns the options of a node with these settings. */

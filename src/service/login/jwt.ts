@@ -53,6 +53,13 @@ class TokenFault extends Error {
   }
 }
 
+/** None of several keys verifies the signature. */
+class UnverifiedFault extends TokenFault {
+  constructor() {
+    super('no known key successfully validated the token signature', 'signature');
+  }
+}
+
 /** The key of the Config that names each source of keys. */
 const KEY_OF: Readonly<Record<JwtConfig['source']['kind'], string>> = {
   keys: 'JWTValidationPubKeys',
@@ -204,7 +211,7 @@ async function byKnownKeys(
       if (!isOfKey(error)) throw error;
     }
   }
-  throw new TokenFault('no known key successfully validated the token signature', 'signature');
+  throw new UnverifiedFault();
 }
 
 /** Returns the claims if the key set verifies the signature. Throws TokenFault. */
@@ -214,19 +221,18 @@ async function byKeySet(
   algorithms: readonly string[],
   lead: string,
 ): Promise<Claims> {
-  const options = { algorithms: [...algorithms] };
+  const attempt = () => byKeysOf(jwks, jwt, algorithms);
   try {
-    return objectOf((await compactVerify(jwt, jwks, options)).payload);
+    return await attempt().catch(async (error: unknown) => {
+      // The issuer may sign with a new key under the same id, or under none.
+      if (!isUnverified(error) || jwks.coolingDown) throw error;
+      await jwks.reload();
+      return attempt();
+    });
   } catch (error) {
+    if (error instanceof UnverifiedFault)
+      throw new TokenFault(`${lead}${error.message}`, error.code);
     if (error instanceof TokenFault) throw error;
-    if (error instanceof errors.JWKSMultipleMatchingKeys) {
-      const keys = [];
-      for await (const key of error) keys.push(key);
-      return byKnownKeys(jwt, keys, algorithms).catch((inner: Error) => {
-        const code = inner instanceof TokenFault ? inner.code : 'signature';
-        throw new TokenFault(`${lead}${inner.message}`, code);
-      });
-    }
     if (isOfKey(error)) {
       const why = `${lead}failed to verify id token signature (${codeOf(error)})`;
       throw new TokenFault(why, 'signature');
@@ -235,6 +241,26 @@ async function byKeySet(
     throw new TokenFault(`${lead}the keys cannot be fetched: ${error.message}`, 'unreachable');
   }
 }
+
+/** Returns the claims if one of the keys that fit the header verifies the signature. */
+async function byKeysOf(
+  jwks: IssuerKeys['jwks'],
+  jwt: string,
+  algorithms: readonly string[],
+): Promise<Claims> {
+  try {
+    return objectOf((await compactVerify(jwt, jwks, { algorithms: [...algorithms] })).payload);
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    const keys = [];
+    for await (const key of error) keys.push(key);
+    return byKnownKeys(jwt, keys, algorithms);
+  }
+}
+
+/** Whether an error means that keys fit the header of a JWT, but none the signature. */
+const isUnverified = (error: unknown): boolean =>
+  error instanceof UnverifiedFault || error instanceof errors.JWSSignatureVerificationFailed;
 
 /** Whether an error means that a key does not fit the signature, or is no valid key. */
 const isOfKey = (error: unknown): error is Error =>

@@ -1,6 +1,6 @@
 /**
- * The keys of issuers. They are fetched over HTTP, cached for a while, and fetched again for an
- * unknown key id.
+ * The keys of issuers. They are fetched over HTTP, cached for a while, and fetched again for a JWT
+ * that none of them fits.
  */
 import type { RemoteJWKSet } from 'jose';
 import { createRemoteJWKSet, customFetch } from 'jose/jwks/remote';
@@ -28,7 +28,7 @@ export interface KeyCacheOptions {
   readonly outbound: Outbound;
   /** Milliseconds for which fetched keys and discovery documents are used. */
   readonly ageMsMax: number;
-  /** Milliseconds between two fetches of a key set for unknown key ids, at least. */
+  /** Milliseconds between two fetches of a key set for JWTs that no key fits, at least. */
   readonly refetchMsMin: number;
 }
 

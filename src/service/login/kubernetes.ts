@@ -146,6 +146,10 @@ export class KubernetesMethod implements AuthMethodType {
     if (status['authenticated'] !== true) {
       return refused('signature', 'the token review does not authenticate the token');
     }
+    // The API server could not check the token. What else the review says counts for nothing.
+    if (typeof status['error'] === 'string' && status['error'] !== '') {
+      return refused('signature', 'the token review reports an error');
+    }
     const user: Json = isObject(status['user']) ? status['user'] : {};
     const account = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(String(user['username']));
     if (account === null) return refused('claims', 'the token is not one of a service account');
