@@ -2,7 +2,7 @@
 import { reject } from '../errors.js';
 import { parseDuration } from '../languages/duration.js';
 import type { ClusterParts } from '../service/cluster.js';
-import { admitServer, createJoinToken, joiningServers } from '../service/joining.js';
+import { admitServer, JoinTokens, joiningServers } from '../service/joining.js';
 import { clusterRead } from './cluster-read.js';
 import type { DeclaredRoute } from './types.js';
 
@@ -14,26 +14,33 @@ const TTL_MS = 15 * 60_000;
 const TTL_MS_MAX = 24 * 3_600_000;
 
 /** The routes of `/v1/operator/raft/joining` and `join-token`. */
-export const joiningRoutes = (parts: ClusterParts): readonly DeclaredRoute[] => [
-  {
-    path: '/v1/operator/raft/joining',
-    GET: async (request) => request.answerValue(await joiningServers(parts, clusterRead(request))),
-  },
-  {
-    path: '/v1/operator/raft/joining/:id',
-    PUT: async (request) => {
-      await admitServer(parts, request, request.param('id'));
-      request.answerValue(true);
+export function joiningRoutes(parts: ClusterParts): readonly DeclaredRoute[] {
+  const tokens = new JoinTokens(parts);
+  return [
+    {
+      path: '/v1/operator/raft/joining',
+      isNew: true,
+      GET: async (request) =>
+        request.answerValue(await joiningServers(parts, clusterRead(request))),
     },
-  },
-  {
-    path: '/v1/operator/raft/join-token',
-    POST: async (request) => {
-      const ttlMs = ttlOf(request.query('ttl'));
-      request.answerValue(await createJoinToken(parts, request, ttlMs));
+    {
+      path: '/v1/operator/raft/joining/:id',
+      isNew: true,
+      PUT: async (request) => {
+        await admitServer(parts, request, request.param('id'));
+        request.answerValue(true);
+      },
     },
-  },
-];
+    {
+      path: '/v1/operator/raft/join-token',
+      isNew: true,
+      POST: async (request) => {
+        const ttlMs = ttlOf(request.query('ttl'));
+        request.answerValue(await tokens.create(request, ttlMs));
+      },
+    },
+  ];
+}
 
 /** Milliseconds of `?ttl=`. Throws 400. */
 function ttlOf(text: string | undefined): number {

@@ -6,9 +6,6 @@ import { secretKeyOf } from '../state/tokens.js';
 import { type ClusterParts, type ClusterRead, mustReadAsOperator, mustWrite } from './cluster.js';
 import type { Requester } from './types.js';
 
-/** Attempts to store a token while other writes change the list. */
-const ATTEMPTS = 5;
-
 /** Returns the servers that wait to be admitted by an operator. Throws ApiError `no_leader`. */
 export async function joiningServers(parts: ClusterParts, read: ClusterRead) {
   await mustReadAsOperator(parts, read);
@@ -32,27 +29,44 @@ export async function admitServer(
   await node.admit(id);
 }
 
-/**
- * Creates a join token that lasts for `ttlMs`. The state stores its hash alone. Throws ApiError
- * `conflict` if there are too many, or if other writes keep changing the list.
- */
-export async function createJoinToken(
-  { service, node }: ClusterParts,
-  requester: Requester,
-  ttlMs: number,
-) {
-  await mustWrite(service, requester, 'operator');
-  const secret = randomBytes(32).toString('base64url');
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const { tokens, cas } = joinTokens(node.view, Date.now());
-    if (tokens.length >= JOIN_TOKENS_MAX)
-      reject('conflict', `There are ${tokens.length} join tokens already: wait until some expire`);
-    const ExpiresMs = Date.now() + ttlMs;
-    const token = { Hash: secretKeyOf(secret), ExpiresMs };
-    const command = setJoinTokens([...tokens, token], cas);
-    const stored = await service.write(requester.caller, command, requester.timeoutMs);
-    if (stored === 'true')
-      return { JoinToken: secret, ExpirationTime: new Date(ExpiresMs).toISOString() };
+/** Creates join tokens, one at a time: all are one fact of the state. */
+export class JoinTokens {
+  readonly #parts: ClusterParts;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: ClusterParts) {
+    this.#parts = parts;
   }
-  return reject('conflict', 'Other requests change the join tokens at the same time: try again');
+
+  /**
+   * Creates a token that lasts for `ttlMs`. The state stores its hash alone. Throws ApiError
+   * `conflict` if there are too many, or if other nodes change them until the deadline.
+   */
+  async create(requester: Requester, ttlMs: number) {
+    await mustWrite(this.#parts.service, requester, 'operator');
+    const until = performance.now() + requester.timeoutMs;
+    const created = this.#last.then(() => this.#store(requester, ttlMs, until));
+    this.#last = created.catch(() => undefined);
+    return created;
+  }
+
+  async #store(requester: Requester, ttlMs: number, until: number) {
+    const { service, node } = this.#parts;
+    const secret = randomBytes(32).toString('base64url');
+    do {
+      const { tokens, cas } = joinTokens(node.view, Date.now());
+      if (tokens.length >= JOIN_TOKENS_MAX)
+        reject(
+          'conflict',
+          `There are ${tokens.length} join tokens already: wait until some expire`,
+        );
+      const ExpiresMs = Date.now() + ttlMs;
+      const token = { Hash: secretKeyOf(secret), ExpiresMs };
+      const command = setJoinTokens([...tokens, token], cas);
+      const stored = await service.write(requester.caller, command, requester.timeoutMs);
+      if (stored === 'true')
+        return { JoinToken: secret, ExpirationTime: new Date(ExpiresMs).toISOString() };
+    } while (performance.now() < until);
+    return reject('conflict', 'Other requests change the join tokens at the same time: try again');
+  }
 }

@@ -12,7 +12,7 @@ import { reject } from '../errors.js';
 import type { ClusterNode } from '../node/types.js';
 import { keys } from '../state/keys.js';
 import { levelOf } from '../state/levels.js';
-import { isRestored, type RestoreAdd, type RestoreCommit } from '../state/restore.js';
+import { isArchived, isRestored, type RestoreAdd, type RestoreCommit } from '../state/restore.js';
 import type { Command, View } from '../state/types.js';
 import { type ArchiveLimits, readArchive, writeArchive } from '../storage/archive.js';
 import { Spool } from '../storage/spool.js';
@@ -125,11 +125,14 @@ async function restore(
   }
 }
 
+/** Whether a restore takes a record. Archives of older releases hold join tokens. */
+const isTaken = ([key]: StateRecord): boolean => isRestored(key) && isArchived(key);
+
 /** Throws ApiError `invalid` or `too_large` unless the archive is whole and holds a state. */
 async function verify(spool: Spool, limits: ArchiveLimits): Promise<void> {
   const check = new SnapshotCheck();
   await readArchive(spool.read(), limits, async (records) => {
-    for (const record of records) if (isRestored(record[0])) check.add(record);
+    for (const record of records) if (isTaken(record)) check.add(record);
     await nextTurn();
   });
   for (const _ of check.end()) await nextTurn();
@@ -179,7 +182,7 @@ class Upload {
   /** Adds records. Waits while too many parts are in flight. Throws the first failure. */
   async add(records: readonly StateRecord[]): Promise<void> {
     for (const record of records) {
-      if (!isRestored(record[0])) continue;
+      if (!isTaken(record)) continue;
       this.#records.push(record);
       this.#bytes += record[0].length + record[1].length;
       if (this.#bytes >= PART_BYTES) await this.#send();

@@ -22,6 +22,8 @@ export interface JoinToken {
 export const JOIN_TOKENS_MAX = 100;
 
 const NAME = 'join-tokens';
+/** Their key. */
+export const JOIN_TOKENS_FACT = keys.fact(NAME);
 
 interface Stored {
   readonly Tokens: readonly JoinToken[];
@@ -31,7 +33,7 @@ const NONE: Stored = { Tokens: [], ModifyIndex: 0 };
 
 /** Returns the tokens that have not expired, and the `cas` with which to replace them. */
 export function joinTokens(view: View, nowMs: number): { tokens: JoinToken[]; cas: number } {
-  const { Tokens, ModifyIndex } = stored<Stored>(view, keys.fact(NAME)) ?? NONE;
+  const { Tokens, ModifyIndex } = stored<Stored>(view, JOIN_TOKENS_FACT) ?? NONE;
   return { tokens: Tokens.filter(({ ExpiresMs }) => ExpiresMs > nowMs), cas: ModifyIndex };
 }
 

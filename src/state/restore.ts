@@ -10,6 +10,7 @@
  * stays.
  */
 import { type Refusal, refusal } from '../errors.js';
+import { JOIN_TOKENS_FACT } from './join-tokens.js';
 import { keys } from './keys.js';
 import { LEVEL_KEY } from './levels.js';
 import { keysBelow, refused, stored } from './lists.js';
@@ -88,6 +89,12 @@ const tableOf = (key: string): string => key.split('\u0000', 1)[0]!;
 
 /** Whether a restore takes a record of a snapshot. */
 export const isRestored = (key: string): boolean => !OWN_TABLES.has(tableOf(key));
+
+/**
+ * Whether archives hold a record, and a node proposes it for a restore: join tokens end with the
+ * state that they belong to, because one that was used must not come back unused.
+ */
+export const isArchived = (key: string): boolean => key !== JOIN_TOKENS_FACT;
 
 const addRestore: Handler<RestoreAdd> = ({ draft }, { id, part, records }) => {
   if (part === 0) dropParts(draft);

@@ -2,6 +2,7 @@
  * The records of a state as bytes, in key order. A record is
  * u32 length of the key · u32 length of the value · key · value, both in UTF-8.
  */
+import { isArchived } from '../state/restore.js';
 import type { View } from '../state/types.js';
 import { StorageError } from './errors.js';
 import { recordSum, type Tally } from './key-index.js';
@@ -19,8 +20,8 @@ export interface Batch {
 }
 
 /**
- * Encodes the records after the key `after`, up to `limitBytes` but at least one, and adds them to
- * the tally. Throws StorageError `damaged` if a value is missing.
+ * Encodes the archived records after the key `after`, up to `limitBytes` but at least one, and adds
+ * them to the tally. Throws StorageError `damaged` if a value is missing.
  */
 export function takeRecords(
   view: View,
@@ -32,6 +33,7 @@ export function takeRecords(
   let size = 0;
   let lastKey: string | undefined;
   for (const key of view.keys('', after)) {
+    if (!isArchived(key)) continue;
     const value = view.get(key);
     if (value === undefined) throw new StorageError('damaged', 'a listed record has no value');
     const record = encodeRecord(key, value);

@@ -81,13 +81,14 @@ const TEXT = 'text/plain; charset=utf-8';
 const ONE_LINE = /^[^\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]+\n$/;
 /** Paths that Consul does not have. Their errors are problem details. */
 const NEW_PATHS = new RegExp(
-  `^/v1/(operator/(level|acl/configuration)|discovery-chain/|openapi\\.json|schema/|acl/(${[
-    '((policy|binding-rule)/)?lint',
-    '\\w+/explain',
-    'who-can',
-    'decision/',
-    'token/[^/]*/effective',
-  ].join('|')}))`,
+  `^/v1/(operator/(level|acl/configuration|raft/join)|discovery-chain/|openapi\\.json|schema/|` +
+    `acl/(${[
+      '((policy|binding-rule)/)?lint',
+      '\\w+/explain',
+      'who-can',
+      'decision/',
+      'token/[^/]*/effective',
+    ].join('|')}))`,
 );
 
 /** What no response may be, and what a refusal must contain. */

@@ -1,22 +1,67 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
+import tar from 'tar-stream';
 import { snapshotRoutes } from '../../src/http/snapshot.js';
 import { SnapshotCheck } from '../../src/service/snapshot-check.js';
 import { keys } from '../../src/state/keys.js';
 import { stored } from '../../src/state/lists.js';
 import { ACL_DEFAULTS, ACL_FACT } from '../../src/state/login-limits.js';
 import type { AuthMethod } from '../../src/state/methods.js';
-import { isRestored } from '../../src/state/restore.js';
+import { isRestored, type RestoreAdd } from '../../src/state/restore.js';
 import type { Command } from '../../src/state/types.js';
 import { writeArchive } from '../../src/storage/archive.js';
+import { recordSum, Tally } from '../../src/storage/key-index.js';
 import { MemoryState } from '../../src/storage/memory-state.js';
 import { fakeService, startFront } from '../http/harness.js';
 import { Client } from './client.js';
 
 type Records = readonly (readonly [key: string, value: string])[];
+const JOIN_TOKEN = [keys.fact('join-tokens'), '{"Tokens":[],"ModifyIndex":3}'] as const;
+
+const archiveOf = async (content: Records): Promise<Buffer> => {
+  const state = new MemoryState();
+  state.commit(content);
+  return buffer(writeArchive(state, { index: 5, term: 1, configuration: { members: [] } }, 0));
+};
+
+/** Returns an archive with every record, as older releases write it. */
+async function olderArchive(content: Records): Promise<Buffer> {
+  const files = new Map<string, Buffer>();
+  const extract = tar.extract();
+  extract.end(gunzipSync(await archiveOf(content)));
+  for await (const entry of extract) files.set(entry.header.name, await buffer(entry));
+  const state = files.get('state.bin')!;
+  const tally = new Tally();
+  const parts = [state.subarray(0, state.indexOf('\n') + 1)];
+  for (const [key, value] of [...content].sort(([one], [other]) => (one < other ? -1 : 1))) {
+    tally.add(recordSum(key, value));
+    const lengths = Buffer.alloc(8);
+    lengths.writeUInt32BE(Buffer.byteLength(key), 0);
+    lengths.writeUInt32BE(Buffer.byteLength(value), 4);
+    parts.push(lengths, Buffer.from(key), Buffer.from(value));
+  }
+  const body = Buffer.concat(parts);
+  const meta = JSON.parse(files.get('meta.json')!.toString()) as object;
+  const head = { ...meta, Size: body.length, Records: tally.count, Sum: tally.sum };
+  const pack = tar.pack();
+  const sums = [
+    ...[
+      ['meta.json', Buffer.from(JSON.stringify(head))] as const,
+      ['state.bin', body] as const,
+    ].map(([name, bytes]) => {
+      pack.entry({ name }, bytes);
+      return `${createHash('sha256').update(bytes).digest('hex')}  ${name}\n`;
+    }),
+  ];
+  pack.entry({ name: 'SHA256SUMS' }, sums.join(''));
+  pack.finalize();
+  return gzipSync(await buffer(pack));
+}
 const PUBLIC_KEY =
   '-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEqRpGmmzvm8YlBnMAfdGvzoaB7ugR\ncsj5v1pQlMOllerstsi0VQb5nDYQHD7iwnjmy/wdSWAeK0DDNOLWyUUEgg==\n-----END PUBLIC KEY-----\n';
 const jwt = {
@@ -204,11 +249,13 @@ describe('a snapshot', function () {
   it('with hostile content is refused before any of it takes effect', async () => {
     const commands: string[] = [];
     const timeouts: number[] = [];
+    const proposed: Partial<RestoreAdd>[] = [];
     // A restore needs only the permission check and the level of the node.
     const service = fakeService({
       permit: async () => ({}) as never,
       write: async (_caller, command: Command, timeoutMs) => {
         commands.push(command.type);
+        proposed.push(command as Partial<RestoreAdd>);
         timeouts.push(timeoutMs);
         return 'true';
       },
@@ -216,16 +263,18 @@ describe('a snapshot', function () {
     const node = { view: new MemoryState() } as never;
     const parts = { service, node, dataDir, snapshotBytes: 1_000_000 };
     const front = await startFront(snapshotRoutes(parts), { service });
-    const put = async (content: Records) => {
-      const state = new MemoryState();
-      state.commit(content);
-      const at = { index: 5, term: 1, configuration: { members: [] } };
-      const pieces: Buffer[] = [];
-      for await (const piece of writeArchive(state, at, 0)) pieces.push(piece as Buffer);
-      return front.ask('/v1/snapshot', { method: 'PUT', body: Buffer.concat(pieces) });
-    };
+    const put = async (content: Records) =>
+      front.ask('/v1/snapshot', { method: 'PUT', body: await archiveOf(content) });
     expect((await put(records)).status).to.equal(200);
     expect(commands.splice(0).at(-1)).to.equal('restore.commit');
+    const older = await front.ask('/v1/snapshot', {
+      method: 'PUT',
+      body: await olderArchive([...records, JOIN_TOKEN]),
+    });
+    expect(older.status).to.equal(200);
+    expect(commands.splice(0).at(-1)).to.equal('restore.commit');
+    const sent = proposed.flatMap(({ records: part = [] }) => part.map(([key]) => key));
+    expect(sent).to.include(ACL_FACT).and.not.include(JOIN_TOKEN[0]);
     // Applying all of it takes longer than accepting a part.
     expect(timeouts.at(-1)).to.be.greaterThan(timeouts[0]!);
     const token = records.findIndex(([key]) => key.startsWith('token\u0000'));

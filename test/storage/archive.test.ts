@@ -8,6 +8,7 @@ import { expect } from 'chai';
 import tar from 'tar-stream';
 import { ApiError } from '../../src/errors.js';
 import type { SnapshotMeta } from '../../src/raft/types.js';
+import { keys } from '../../src/state/keys.js';
 import { readArchive, writeArchive } from '../../src/storage/archive.js';
 import type { StateRecord } from '../../src/storage/types.js';
 import { contents, failure, some, stateOf } from './helpers.js';
@@ -113,6 +114,16 @@ describe('snapshot archive', function () {
     await installation.finish(result.tally);
     expect(contents(target)).eql(some);
     expect((await read(await archive([]))).records).eql([]);
+  });
+
+  it('leaves out join tokens, of which one that was used would come back unused', async () => {
+    const token: StateRecord = [keys.fact('join-tokens'), '{"Tokens":[]}'];
+    const others: StateRecord[] = [
+      [keys.fact('a'), '{}'],
+      [keys.fact('z'), '{}'],
+    ];
+    const { records } = await read(await archive([...others, token]));
+    expect(records).eql(others);
   });
 
   it('is a gzipped tar whose SHA256SUMS tools can check', async () => {
