@@ -4,14 +4,15 @@ import { reject } from '../errors.js';
 import { bodyOf, type Sent } from '../languages/fields.js';
 import { timeOf } from '../languages/times.js';
 import { keys } from '../state/keys.js';
+import { raisedTo } from '../state/levels.js';
 import { deletedIndex, keysBelow, lastPart, listIndex, stored } from '../state/lists.js';
-import { type Namespace, type NamespaceSet, namespaces } from '../state/namespaces.js';
+import { type Namespace, type NamespaceSet, namespaces, SEEN_LEVEL } from '../state/namespaces.js';
 import { DEFAULT_NAMESPACE } from '../state/object.js';
-import type { Command } from '../state/types.js';
+import type { Command, View } from '../state/types.js';
 import type { FilterOf } from './filters.js';
 import type { ListPlan } from './list-rendering.js';
 import type { ObjectParts, ObjectUseCases } from './objects.js';
-import { isHidden, Links } from './reading.js';
+import { isHidden, Links, modifyIndexOf } from './reading.js';
 import type { ReadUseCase, Service } from './types.js';
 import { propose, type Write } from './writing.js';
 
@@ -130,8 +131,10 @@ const listNamespaces =
   ({ view, authorizer }) => {
     const matches = filter('namespace');
     const all = [...keysBelow(view, 'namespace')];
+    const mayRead = (key: string): boolean =>
+      authorizer.allowed('namespace', 'read', lastPart(key));
     const [candidates, others] = [true, false].map((may) =>
-      all.filter((key) => authorizer.allowed('namespace', 'read', lastPart(key)) === may),
+      all.filter((key) => mayRead(key) === may),
     ) as [string[], string[]];
     const render: ListPlan['render'] = (of, key, names) => {
       const namespace = stored<Namespace>(of, key);
@@ -142,7 +145,25 @@ const listNamespaces =
     return {
       value: { candidates, render },
       filtered: others.some((key) => !isHidden(authorizer, lastPart(key))),
-      index: listIndex(view, 'namespace', DEFAULT_NAMESPACE),
+      index: namespacesIndex(view, candidates, mayRead),
       keys: [keys.index('namespace', DEFAULT_NAMESPACE)],
     };
   };
+
+/** Returns the index of a list of namespaces: of those that its reader may read or could. */
+function namespacesIndex(
+  view: View,
+  shown: readonly string[],
+  mayRead: (key: string) => boolean,
+): number {
+  const since = raisedTo(view, SEEN_LEVEL);
+  if (since === undefined) return listIndex(view, 'namespace', DEFAULT_NAMESPACE);
+  const gone = [...keysBelow(view, 'deleted', 'namespace')].filter(
+    (key) => lastPart(key) !== DEFAULT_NAMESPACE && mayRead(key),
+  );
+  return Math.max(
+    since,
+    ...shown.map((key) => modifyIndexOf(view.get(key)!)),
+    ...gone.map((key) => Number(view.get(key))),
+  );
+}

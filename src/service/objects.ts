@@ -258,7 +258,8 @@ function listOf<F extends Fields>(
 ): ReadUseCase<ListPlan> {
   const { nameKey, secrets, table, unlisted } = definition;
   return ({ view, authorizer }) => {
-    const { shown, filtered } = listedNamespaces(view, authorizer, ns);
+    const places = listedNamespaces(view, authorizer, ns);
+    const { shown, filtered } = places;
     const narrow = hooks.narrow?.(query);
     const matches = query.filter(table);
     const all = nameKey === undefined ? table : `${table}-name`;
@@ -280,7 +281,7 @@ function listOf<F extends Fields>(
       const answered = hooks.listItem?.(item) ?? item;
       return matches(answered) ? JSON.stringify(answered) : undefined;
     };
-    return { value: { candidates, render }, filtered, ...listPosition(view, table, ns, shown) };
+    return { value: { candidates, render }, filtered, ...listPosition(view, table, places) };
   };
 }
 

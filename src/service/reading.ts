@@ -3,8 +3,10 @@ import { isUuid } from '../acl/names.js';
 import type { Authorizer } from '../acl/types.js';
 import { reject } from '../errors.js';
 import { keys, type Table } from '../state/keys.js';
+import { raisedTo } from '../state/levels.js';
 import { type Link, type LinkFact, type LinkTarget, linkKey } from '../state/links.js';
-import { deletedIndex, keysBelow, lastPart, listIndex, stored } from '../state/lists.js';
+import { deletedIndex, keysBelow, lastPart, stored } from '../state/lists.js';
+import { SEEN_LEVEL } from '../state/namespaces.js';
 import { DEFAULT_NAMESPACE } from '../state/object.js';
 import type { Answer, View } from '../state/types.js';
 
@@ -94,6 +96,16 @@ export class Links {
 export const isHidden = (authorizer: Authorizer, ns: string): boolean =>
   ns !== DEFAULT_NAMESPACE && !authorizer.anyIn(ns) && !authorizer.allowed('operator', 'read');
 
+/** The namespaces of a list. */
+interface ListPlaces {
+  /** As it was asked for: a namespace, or `*`. */
+  readonly ns: string;
+  /** Those that the list shows. */
+  readonly shown: readonly string[];
+  /** Whether the caller may read the objects of a namespace, which need not exist. */
+  readonly mayRead: (ns: string) => boolean;
+}
+
 /**
  * Returns the namespaces that a list of `ns` (or `*`) shows to a caller, and whether others are
  * left out. Throws ApiError 403 if there is none.
@@ -102,29 +114,38 @@ export function listedNamespaces(
   view: View,
   authorizer: Authorizer,
   ns: string,
-): { readonly shown: readonly string[]; readonly filtered: boolean } {
+): ListPlaces & { readonly filtered: boolean } {
+  const mayRead = (name: string): boolean => authorizer.allowed('acl', 'read', undefined, name);
   if (ns !== '*') {
     mustRead(authorizer, ns);
-    return { shown: [ns], filtered: false };
+    return { ns, shown: [ns], mayRead, filtered: false };
   }
   const all = [...keysBelow(view, 'namespace')].map(lastPart);
-  const shown = all.filter((name) => authorizer.allowed('acl', 'read', undefined, name));
+  const shown = all.filter(mayRead);
   if (shown.length === 0) mustRead(authorizer, DEFAULT_NAMESPACE);
   const others = all.filter((name) => !shown.includes(name));
-  return { shown, filtered: others.some((name) => !isHidden(authorizer, name)) };
+  return { ns, shown, mayRead, filtered: others.some((name) => !isHidden(authorizer, name)) };
 }
 
-/** Returns the index of a list over some namespaces, and the keys that a blocking query watches. */
+/**
+ * Returns the index of a list over some namespaces, and the keys that a blocking query watches.
+ * `mayRead` tells which namespaces the caller may read: the index of a list of all (`*`) counts
+ * those that are deleted, and no others.
+ */
 export function listPosition(
   view: View,
   table: Table,
-  ns: string,
-  shown: readonly string[],
+  { ns, shown, mayRead }: ListPlaces,
 ): { index: number; keys: string[] } {
-  const places: [Table, string][] = shown.map((name) => [table, name]);
-  if (ns === '*') places.push(['namespace', DEFAULT_NAMESPACE]);
+  const places = shown.map((name) => keys.index(table, name));
+  const indexOf = (key: string): number => Number(view.get(key) ?? 0);
+  if (ns !== '*') return { index: Math.max(0, ...places.map(indexOf)), keys: places };
+  const namespaces = keys.index('namespace', DEFAULT_NAMESPACE);
+  const seen = [...keysBelow(view, 'index', table)].filter((key) => mayRead(lastPart(key)));
+  const since = raisedTo(view, SEEN_LEVEL) ?? indexOf(namespaces);
   return {
-    index: Math.max(0, ...places.map(([each, name]) => listIndex(view, each, name))),
-    keys: places.map(([each, name]) => keys.index(each, name)),
+    index: Math.max(since, ...[...places, ...seen].map(indexOf)),
+    // A namespace that is created later may have objects of the table.
+    keys: [...places, namespaces],
   };
 }

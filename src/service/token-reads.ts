@@ -79,7 +79,8 @@ export function listTokens(
 ): ReadUseCase<ListPlan> {
   checkSelection(selection);
   return ({ view, authorizer }) => {
-    const { shown, filtered } = listedNamespaces(view, authorizer, ns);
+    const places = listedNamespaces(view, authorizer, ns);
+    const { shown, filtered } = places;
     const chosen = selection.filter('token');
     const service = selection.servicename;
     const matches: Matches =
@@ -97,7 +98,7 @@ export function listTokens(
       const item = tokenShown(token, links, inClear.has(token.Namespace));
       return matches(item) ? JSON.stringify(item) : undefined;
     };
-    return { value: { candidates, render }, filtered, ...listPosition(view, 'token', ns, shown) };
+    return { value: { candidates, render }, filtered, ...listPosition(view, 'token', places) };
   };
 }
 

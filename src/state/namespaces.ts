@@ -8,6 +8,7 @@ import { isNamespaceName } from '../acl/names.js';
 import { type Refusal, refusal } from '../errors.js';
 import { type Infer, keep, labels, object, omit, text } from '../languages/fields.js';
 import { keys } from './keys.js';
+import { levelOf } from './levels.js';
 import { type Link, type LinkInput, links, resolveLinks, take } from './links.js';
 import { keysBelow, noteDeletion, refused, stored } from './lists.js';
 import { CASCADE_MAX } from './methods.js';
@@ -77,6 +78,12 @@ export interface NamespaceReap extends Command {
   readonly type: 'namespace.reap';
   readonly name: string;
 }
+
+/**
+ * The level from which each deleted namespace leaves the index of its deletion, so that the index
+ * of a list of namespaces counts those that its reader could see.
+ */
+export const SEEN_LEVEL = 3;
 
 /** What the policy `namespace-management` of a new namespace grants inside it. */
 export const MANAGEMENT_RULES = [
@@ -189,6 +196,9 @@ const reapNamespace: Handler<NamespaceReap> = (context, { name }) => {
   left -= removeConfigs(context, name, left);
   if (left <= 0) return { ok: true, value: 'false' };
   removeObject(context, namespaces, namespace);
+  if (levelOf(draft) >= SEEN_LEVEL) {
+    draft.put(keys.deleted('namespace', name), String(context.index));
+  }
   return { ok: true, value: 'true' };
 };
 

@@ -1,5 +1,6 @@
 /** Namespaces as seen by clients, with and without permissions in them. */
 import { expect } from 'chai';
+import type { Command } from '../../src/state/types.js';
 import { Client } from './client.js';
 
 describe('namespaces over HTTP', function () {
@@ -166,6 +167,72 @@ describe('namespaces over HTTP', function () {
         const change = () => client.must('PUT /namespace', { Name: `more-${path.length}` });
         expect((await client.across(path, change, all)).woken, path).to.equal(undefined);
       }
+    });
+
+    describe('from level 3 on, the index of lists over all namespaces', () => {
+      const LISTS = ['/namespaces', '/acl/roles?ns=*', '/acl/tokens?ns=*', '/acl/policies?ns=*'];
+      let some: string;
+      const indexes = async (): Promise<number[]> => {
+        const replies = LISTS.map((path) => client.ask(`GET ${path}`, undefined, some));
+        return (await Promise.all(replies)).map(({ index }) => index);
+      };
+      /** Empties and removes a namespace that is marked for deletion, as the leader does. */
+      const reap = (name: string): void => {
+        while (client.solo.must({ type: 'namespace.reap', v: 1, name } as Command) !== true);
+      };
+      beforeEach(async () => {
+        const rules = 'acl = "read" namespace "blue" { acl = "read" }';
+        some = await client.secretWith(rules);
+        client.solo.must({ type: 'system.level', v: 1, level: 3 } as Command);
+      });
+
+      it('tells nothing of a namespace that the caller may not see', async () => {
+        const before = await indexes();
+        await client.must('PUT /namespace', { Name: 'green' });
+        await client.must('PUT /acl/role?ns=green', { Name: 'r' });
+        await client.must('PUT /namespace', { Name: 'red', Description: 'changed' });
+        expect(await indexes()).to.deep.equal(before);
+        for (const name of ['green', 'red']) {
+          await client.must(`DELETE /namespace/${name}`);
+          reap(name);
+        }
+        expect(await indexes()).to.deep.equal(before);
+      });
+
+      it('rises with one that it may see, and never falls when that goes', async () => {
+        let last = await indexes();
+        const rises = async (change: () => unknown, lists: readonly string[]): Promise<void> => {
+          await change();
+          const now = await indexes();
+          for (const [at, path] of LISTS.entries()) {
+            const isHigher = lists.includes(path);
+            const [index, before] = [now[at]!, last[at]!];
+            expect(index > before, `${path} ${before} -> ${index}`).to.equal(isHigher);
+            expect(index).to.be.at.least(before);
+          }
+          last = now;
+        };
+        const [all, roles, , policies] = LISTS as [string, string, string, string];
+        await rises(() => client.must('PUT /namespace', { Name: 'blue' }), [all, policies]);
+        await rises(() => client.must('PUT /acl/role?ns=blue', { Name: 'r' }), [roles]);
+        await rises(() => client.must('DELETE /namespace/blue'), [all]);
+        await rises(() => reap('blue'), [all, roles, policies]);
+        await rises(() => client.must('PUT /namespace', { Name: 'blue' }), [all, policies]);
+      });
+
+      it('wakes a list for an object of a namespace that was created meanwhile', async () => {
+        const change = async () => {
+          await client.must('PUT /namespace', { Name: 'blue' });
+          await client.must('PUT /acl/role?ns=blue', { Name: 'late' });
+        };
+        const { woken } = await client.across('/acl/roles?ns=*', change, some);
+        expect(woken?.body).to.have.lengthOf(1);
+        const gone = async () => {
+          await client.must('DELETE /namespace/blue');
+          reap('blue');
+        };
+        expect((await client.across('/acl/roles?ns=*', gone, some)).woken?.body).to.deep.equal([]);
+      });
     });
   });
 });
