@@ -31,5 +31,7 @@ export function aclConfigurationRoutes(service: Service): readonly DeclaredRoute
     request.answerJson(text, 200, { ETag: etagOf(text) });
   };
 
-  return [{ path: '/v1/operator/acl/configuration', isNew: true, GET: read, PUT: write }];
+  return [
+    { path: '/v1/operator/acl/configuration', isNew: true, ifMatch: true, GET: read, PUT: write },
+  ];
 }

@@ -1,6 +1,36 @@
-/** If-Match (RFC 9110, section 13.1.1). The entity tag of an object is its ModifyIndex. */
+/**
+ * If-Match and If-None-Match (RFC 9110, section 13.1). The entity tag of an object is its
+ * ModifyIndex.
+ */
 import type { IncomingMessage } from 'node:http';
 import { reject } from '../errors.js';
+import { QUERY_NAMES } from '../query-names.js';
+import type { Route, Target } from './types.js';
+
+/**
+ * Throws 400 if a request that is no read has a condition that its endpoint does not heed: a header
+ * that asks for safety must not be ignored. `routes` are those of the server.
+ */
+export function checkConditions(
+  { headers }: IncomingMessage,
+  { route, method }: Target,
+  routes: readonly Route[],
+): void {
+  if (method === 'GET') return;
+  if (headers['if-match'] !== undefined && route.ifMatch !== true) {
+    const heeding = routes.filter(({ ifMatch }) => ifMatch).map(({ path }) => `PUT ${path}`);
+    refuseCondition('If-Match', `only ${heeding.join(', ')} heeds it`, route);
+  }
+  if (headers['if-none-match'] !== undefined) {
+    refuseCondition('If-None-Match', 'only reads of documents heed it', route);
+  }
+}
+
+function refuseCondition(name: string, where: string, { path }: Route): never {
+  const takesCas = QUERY_NAMES[path]?.includes('cas');
+  const message = `Header "${name}" is not heeded here: ${where}. Nothing was done`;
+  return reject('invalid', message, takesCas ? { hint: 'this path takes ?cas=INDEX' } : {});
+}
 
 /** Entity tags in one header: more versions than any client holds. */
 const TAGS_MAX = 16;

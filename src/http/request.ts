@@ -15,6 +15,7 @@ import {
   parameterOf,
   parseQuery,
 } from './parameters.js';
+import { checkConditions } from './preconditions.js';
 import { checkNames } from './query-names.js';
 import { readOptionsOf } from './read-options.js';
 import { Responder } from './responder.js';
@@ -77,6 +78,7 @@ export class HttpRequest extends Responder implements ApiRequest {
     const control = this.incoming.headers['cache-control'];
     if (control !== undefined) checkCacheControl(control);
     this.warning = checkNames(this.queries, this.target.route);
+    checkConditions(this.incoming, this.target, options.routes);
     this.#checkDatacenter();
     if (this.target.route.everywhere) return;
     checkPartition(this.query('partition'), 'query parameter: "partition"');

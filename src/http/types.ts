@@ -36,6 +36,8 @@ export interface Route extends Partial<Readonly<Record<Method, Endpoint>>> {
    * are problem details unless plain text is asked for.
    */
   readonly isNew?: true;
+  /** Whether its writes heed If-Match. A write elsewhere that carries it is refused. */
+  readonly ifMatch?: true;
   /**
    * Whether it only adds methods to a path that another route has. That route, which comes later,
    * answers the other methods.

@@ -1,0 +1,69 @@
+/** If-Match and If-None-Match on requests that do not heed them. */
+import { expect } from 'chai';
+import { operatorRoutes } from '../../src/http/operator.js';
+import { statusRoutes } from '../../src/http/status.js';
+import type { ClusterParts } from '../../src/service/cluster.js';
+import { Client } from '../service/client.js';
+import { MANAGEMENT_SECRET, Solo } from '../service/solo.js';
+
+describe('http: a condition that nothing heeds', () => {
+  let client: Client;
+  before(async () => {
+    const solo = new Solo();
+    const parts = { service: solo.service, node: solo.node } as unknown as ClusterParts;
+    client = await Client.open([...statusRoutes(parts), ...operatorRoutes(parts)], solo);
+  });
+  after(() => client.close());
+
+  const ask = async (call: string, headers: Record<string, string>): Promise<Response> => {
+    const [method, path] = call.split(' ') as [string, string];
+    return fetch(`${client.url}${path}`, { method, headers });
+  };
+  const told = async (...given: Parameters<typeof ask>): Promise<string> => {
+    const answer = await ask(...given);
+    return `${answer.status} ${await answer.text()}`;
+  };
+
+  const heeding = 'only PUT /v1/operator/acl/configuration heeds it';
+  const refusal = (name: string, why: string) =>
+    `Header "${name}" is not heeded here: ${why}. Nothing was done`;
+  const acl = ['policy', 'role', 'binding-rule', 'token', 'auth-method'];
+  const writes = [
+    ...acl.flatMap((type) => [`PUT /v1/acl/${type}`, `PUT /v1/acl/${type}/x`]),
+    ...acl.map((type) => `DELETE /v1/acl/${type}/x`),
+    ...['PUT /v1/namespace', 'PUT /v1/namespace/x', 'DELETE /v1/namespace/x'],
+    ...['POST /v1/acl/login', 'POST /v1/acl/logout', 'PUT /v1/acl/bootstrap'],
+    'DELETE /v1/operator/raft/peer?id=x',
+  ];
+  for (const write of writes)
+    it(`is refused: ${write}`, async () => {
+      const token = MANAGEMENT_SECRET;
+      for (const tag of ['"1"', '*', 'W/"1"', 'odd']) {
+        const headers = { 'X-Service-Token': token, 'If-Match': tag, Accept: 'text/plain' };
+        expect(await told(write, headers)).to.equal(`400 ${refusal('If-Match', heeding)}\n`);
+      }
+      const headers = { 'X-Service-Token': token, 'If-None-Match': '*', Accept: 'text/plain' };
+      const why = 'only reads of documents heed it';
+      expect(await told(write, headers)).to.equal(`400 ${refusal('If-None-Match', why)}\n`);
+    });
+
+  it('is refused with the condition that the path has', async () => {
+    for (const [method, path] of [
+      ['PUT', '/v1/config'],
+      ['DELETE', '/v1/config/service-defaults/versioned'],
+    ]) {
+      const headers = { 'X-Service-Token': MANAGEMENT_SECRET, 'If-Match': '"1"' };
+      expect(await told(`${method} ${path}`, headers)).to.equal(
+        `400 ${refusal('If-Match', heeding)} (this path takes ?cas=INDEX)\n`,
+      );
+    }
+  });
+
+  it('changes nothing of reads', async () => {
+    for (const method of ['GET', 'HEAD', 'OPTIONS'])
+      for (const name of ['If-Match', 'If-None-Match']) {
+        const headers = { 'X-Service-Token': MANAGEMENT_SECRET, [name]: '"1"' };
+        expect((await ask(`${method} /v1/acl/roles`, headers)).status).to.equal(200);
+      }
+  });
+});
