@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { type LocalCluster, startCluster } from '../../cluster/local.js';
+import { SUPPORTED_LEVEL } from '../../src/state/levels.js';
 import { FakeServers, json, problem } from './fake-server.js';
 import { User } from './harness.js';
 
@@ -30,7 +31,7 @@ describe('operators by the command line', function () {
       'member/n1\n',
     );
     expect(await user.json<unknown[]>(['operator', 'raft', 'joining'])).to.deep.equal([]);
-    expect(await user.json(['operator', 'level'])).to.include({ Level: 2 });
+    expect(await user.json(['operator', 'level'])).to.include({ Level: SUPPORTED_LEVEL });
     expect(await user.json(['operator', 'autopilot', 'state'])).to.include({ Healthy: true });
   });
 
