@@ -19,6 +19,7 @@ const RANK: Record<string, number> = {
   'query-names': 0,
   validators: 0,
   release: 0,
+  works: 0,
   raft: 1,
   languages: 1,
   'log-text': 1,
@@ -55,6 +56,7 @@ const RANK: Record<string, number> = {
   cli: 3,
   ui: 17,
 };
+const PURE = ['raft', 'languages', 'acl', 'kinds', 'state', 'replica'];
 /** The layers that http may not import. It gets their types from the service. */
 const BELOW_SERVICE = ['node', 'replica', 'state', 'storage', 'raft', 'transport'];
 /** Imports that the ranks permit, but this project does not. */
@@ -63,6 +65,11 @@ const FORBIDDEN: [from: string, to: string, why: string][] = [
     'http',
     layer,
     'http is HTTP alone; use cases are in service',
+  ]),
+  ...PURE.map((layer): [string, string, string] => [
+    layer,
+    'works',
+    'it reads a clock; name the work where the layer is called',
   ]),
   ['storage', 'acl', 'the disk does not know what it stores'],
   ['transport', 'state', 'the wire does not know what it carries'],
@@ -76,7 +83,6 @@ const CLIENT_SEES = [
 ];
 /** Who may import the client: what names its commands and variables, and draws its tables. */
 const SEES_CLIENT = ['config', 'offline', 'node-program', 'main'];
-const PURE = ['raft', 'languages', 'acl', 'kinds', 'state', 'replica'];
 /** Effects that a pure layer must not have. What depends on them is passed in. */
 const EFFECTS: [pattern: RegExp, what: string][] = [
   [/\bDate\.now\b|\bDate\(\s*\)/, 'the wall clock'],

@@ -11,6 +11,7 @@ export const LOG_EVENTS = {
   stopping: 'an orderly stop begins; `why` says who asked for it',
   stopped: 'the orderly stop is over',
   fatal: 'the node must stop at once; `err` says why',
+  long_turn: 'a turn of the event loop was long, so heartbeats were late; `work` took most of it',
   keys_reloaded: 'certificates and keys were reloaded (SIGHUP)',
   keys_not_reloaded: 'certificates or keys could not be reloaded; the old ones stay in use',
   certificate_expires:

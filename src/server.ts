@@ -77,7 +77,7 @@ export async function startServer(
   const refusals = new Refusals(log, () => performance.now());
   const certificates = new CertificateWatch(config, log);
   let listener: Listener | undefined;
-  const metrics = metricsOf(config, {
+  const metrics = metricsOf(config, log, {
     ...opened,
     refusals,
     held: () => app.held.count,
@@ -155,11 +155,13 @@ type FrontSources = Pick<MetricsParts, 'held' | 'refused' | 'connections' | 'cer
 /** Returns the metrics of the layers. */
 function metricsOf(
   config: Config,
+  log: Log,
   parts: Layers & FrontSources & { readonly refusals: Refusals },
 ): Metrics {
   const { node, authorizers, replication, refusals } = parts;
   const { held, refused, connections, certificates } = parts;
   return new Metrics({
+    log,
     held,
     refused,
     connections,

@@ -1,13 +1,14 @@
 /** JSON of requests and responses. */
 import { reject } from '../errors.js';
 import { parseStrictJson } from '../languages/json.js';
+import { named } from '../works.js';
 import type { JsonObject } from './types.js';
 
 /** Reads a JSON text. Throws ApiError 400 `<failure>: <what> at line 1, column 2`. */
 export function parseJson(text: string, failure: string): unknown {
   if (text.trim() === '')
     reject('invalid', `${failure}: EOF: the body is empty, expected a JSON value`, { pointer: '' });
-  const parsed = parseStrictJson(text);
+  const parsed = named('decode', () => parseStrictJson(text));
   if (parsed.ok) return parsed.value;
   const { message, line, column } = parsed.problem;
   reject('invalid', `${failure}: ${message} at line ${line}, column ${column}`, { pointer: '' });

@@ -4,6 +4,7 @@ import type { Document } from '../documents.js';
 import { type ApiError, ERROR_STATUS, type Refusal } from '../errors.js';
 import { escapeHtml } from '../languages/json.js';
 import type { Caller, QueryMeta, ReadOutcome } from '../service/types.js';
+import { named } from '../works.js';
 import { clientOf } from './addresses.js';
 import type { Front } from './front.js';
 import type { Client } from './held.js';
@@ -240,7 +241,7 @@ export abstract class Responder {
     // the unread body precedes the next request of the connection
     if (!this.incoming.complete) this.incoming.resume();
     if (response.length > LONG_BYTES) this.#cutStalled();
-    send(this.incoming, this.res, response);
+    named('send', () => send(this.incoming, this.res, response));
     this.#observe(response.status);
   }
 

@@ -14,10 +14,16 @@ const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 export class EventLoopDelay {
   readonly histogram = new Histogram(BOUNDS);
   readonly #now: () => number;
+  readonly #onSample: (delayMs: number, nowMs: number) => void;
   #sampledMs: number;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(now: () => number = () => performance.now()) {
+  /** `onSample` is called with each delay. */
+  constructor(
+    onSample: (delayMs: number, nowMs: number) => void = () => {},
+    now: () => number = () => performance.now(),
+  ) {
+    this.#onSample = onSample;
     this.#now = now;
     this.#sampledMs = now();
   }
@@ -43,6 +49,7 @@ export class EventLoopDelay {
     const now = this.#now();
     let delayMs = Math.max(0, now - this.#sampledMs - LOOP_SAMPLE_MS);
     this.#sampledMs = now;
+    this.#onSample(delayMs, now);
     this.histogram.observe(delayMs / 1000);
     for (let missed = 1; missed < MISSED_SAMPLES_MAX; missed++) {
       delayMs -= LOOP_SAMPLE_MS;

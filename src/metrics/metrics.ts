@@ -5,6 +5,7 @@
 import type { Observation } from '../http/options.js';
 import { EventLoopDelay } from './event-loop.js';
 import { type Family, toJson, toText } from './families.js';
+import { LongTurns, ranSince, type TurnLog } from './long-turns.js';
 import { MachineFigures } from './machine.js';
 import { nodeFamilies, type Sources } from './node.js';
 import type { Replication } from './replication.js';
@@ -16,18 +17,25 @@ export interface MetricsParts extends Sources {
   /** Free bytes of the disk below which only deletes are accepted. */
   readonly diskReserveBytes: number;
   readonly replication: Replication;
+  readonly log: TurnLog;
 }
 
 /** The metrics of one node. */
 export class Metrics {
   readonly #parts: MetricsParts;
   readonly #machine: MachineFigures;
-  readonly #eventLoop = new EventLoopDelay();
+  readonly #eventLoop: EventLoopDelay;
+  readonly #longTurns: LongTurns;
   readonly #requests: Requests;
 
   constructor(parts: MetricsParts) {
     const { dataDir, diskReserveBytes, replication } = parts;
     this.#parts = parts;
+    this.#longTurns = new LongTurns(parts.log);
+    const ran = ranSince();
+    this.#eventLoop = new EventLoopDelay((delayMs, nowMs) =>
+      this.#longTurns.sampled(delayMs, nowMs, ran()),
+    );
     this.#machine = new MachineFigures(dataDir, diskReserveBytes);
     this.#requests = new Requests((...archive) => replication.snapshot(...archive));
   }
@@ -71,6 +79,7 @@ export class Metrics {
         type: 'histogram',
         samples: [{ labels: {}, histogram: this.#eventLoop.histogram }],
       },
+      ...this.#longTurns.families(),
     ];
   }
 }

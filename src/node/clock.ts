@@ -1,5 +1,6 @@
 /** The clock and timers of the process. */
 import type { ClockPort } from '../replica/ports.js';
+import { named } from '../works.js';
 
 /**
  * Returns the clock of the process. It passes an error of a callback to `onFatal`, because the
@@ -9,7 +10,7 @@ export function realClock(onFatal: (error: Error) => void): ClockPort {
   const guarded = (run: () => void): (() => void) => {
     return () => {
       try {
-        run();
+        named('replica', run);
       } catch (error) {
         onFatal(error instanceof Error ? error : new Error(String(error)));
       }

@@ -18,6 +18,7 @@ import { LEVEL_DISK } from '../storage/level-disk.js';
 import type { SegmentLog } from '../storage/log.js';
 import { openLog } from '../storage/open-log.js';
 import { type LevelState, openState } from '../storage/state.js';
+import { named } from '../works.js';
 import {
   claimIdentity,
   countStart,
@@ -72,6 +73,13 @@ type OpenOptions = Pick<
   readonly machineLimits?: MachineLimits;
 };
 
+/** A state machine whose work has a name. */
+class NamedMachine extends Machine {
+  override apply(...given: Parameters<Machine['apply']>): ReturnType<Machine['apply']> {
+    return named('apply', () => super.apply(...given));
+  }
+}
+
 /**
  * Opens a data folder: see the top of this file. Rejects with the reason if the node cannot start.
  */
@@ -84,7 +92,7 @@ export async function openFolder(options: OpenOptions): Promise<Opened> {
     await writeFirst(log, identity, options, ids);
     await repairState(log, store, options);
     const { handlers, levels, machineLimits } = options;
-    const machine = new Machine(store, handlers, levels?.supported, machineLimits);
+    const machine = new NamedMachine(store, handlers, levels?.supported, machineLimits);
     const gap = await new Promise<string | undefined>((done) =>
       reconcile(log, store, machine, done),
     );

@@ -5,6 +5,7 @@
  * heartbeats.
  */
 import { setImmediate as turn } from 'node:timers/promises';
+import { named, type Work } from '../works.js';
 
 /** Longest slice of work in one turn, in milliseconds. */
 const SLICE_MS = 5;
@@ -17,13 +18,22 @@ export function nextTurn(): Promise<void> {
   return last;
 }
 
-/** Runs a generator to its end and returns its result. Other work runs between slices of steps. */
-export async function inSlices<T>(work: Iterator<void, T>): Promise<T> {
+/**
+ * Runs a generator to its end and returns its result. Other work runs between slices of steps.
+ * `name` is that of the work.
+ */
+export async function inSlices<T>(work: Iterator<void, T>, name?: Work): Promise<T> {
   const slice = new Slice();
+  const steps = (): IteratorResult<void, T> => {
+    for (;;) {
+      const step = work.next();
+      if (step.done || slice.isOver) return step;
+    }
+  };
   for (;;) {
-    const step = work.next();
+    const step = name === undefined ? steps() : named(name, steps);
     if (step.done) return step.value;
-    if (slice.isOver) await slice.renew();
+    await slice.renew();
   }
 }
 

@@ -10,6 +10,7 @@ import type { ClockPort } from '../replica/ports.js';
 import { restoredAt } from '../state/restore.js';
 import { INIT_FACT } from '../state/system.js';
 import type { Command, PinnedView, View } from '../state/types.js';
+import { named } from '../works.js';
 import type { Authorizers } from './authorizers.js';
 import type { CallEnd } from './call-end.js';
 import type { Caller, ReadOptions, ReadOutcome, ReadUseCase, Service } from './types.js';
@@ -107,7 +108,8 @@ export class NodeService implements Service {
     useCase: ReadUseCase<T>,
   ): { readonly outcome?: Evaluated<T>; readonly keys: readonly string[] } {
     const { view } = this.#node;
-    const answer = useCase({ view, authorizer: this.authorize(caller) });
+    const context = { view, authorizer: this.authorize(caller) };
+    const answer = named('read', () => useCase(context));
     const index = Math.max(1, answer.index, restoredAt(view));
     const isOver = afterIndex === 0 || end?.isOver === true;
     if (!isOver && index <= afterIndex) return { keys: answer.keys };

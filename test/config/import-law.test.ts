@@ -54,6 +54,14 @@ describe('the import law', () => {
     expect(problems('src/state/keys.ts', '../storage/types.js')).to.have.lengthOf(1);
   });
 
+  it('keeps the clock of named work from the pure layers', () => {
+    expect(problems('src/service/status.ts', '../works.js')).to.deep.equal([]);
+    expect(problems('src/replica/loop.ts', '../works.js')).to.deep.equal([
+      'src/replica/loop.ts:1: replica may not import works: ' +
+        'it reads a clock; name the work where the layer is called',
+    ]);
+  });
+
   it('knows every layer', () => {
     expect(problems('src/other/a.ts', '../errors.js')).to.deep.equal([
       'src/other/a.ts: no layer named other',

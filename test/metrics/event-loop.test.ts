@@ -5,7 +5,7 @@ describe('metrics/event loop', () => {
   let now = 0;
   const delayAfter = (...steps: number[]) => {
     now = 0;
-    const delay = new EventLoopDelay(() => now);
+    const delay = new EventLoopDelay(undefined, () => now);
     for (const step of steps) {
       now += step;
       delay.sample();

@@ -33,6 +33,7 @@ export const parts = (given: Partial<MetricsParts> = {}): MetricsParts => ({
   dataDir: '.',
   diskReserveBytes: 1000,
   replication: new Replication(),
+  log: { warn: () => {} },
   limits: { held: 30, connections: 40 },
   status: () => STATUS,
   held: () => 3,
