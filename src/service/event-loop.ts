@@ -8,7 +8,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { named, type Work } from '../works.js';
 
 /** Longest slice of work in one turn, in milliseconds. */
-const SLICE_MS = 5;
+export const SLICE_MS = 5;
 
 let last: Promise<void> = Promise.resolve();
 

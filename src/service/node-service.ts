@@ -13,6 +13,7 @@ import type { Command, PinnedView, View } from '../state/types.js';
 import { named } from '../works.js';
 import type { Authorizers } from './authorizers.js';
 import type { CallEnd } from './call-end.js';
+import { ReadTurns } from './read-turns.js';
 import type { Caller, ReadOptions, ReadOutcome, ReadUseCase, Service } from './types.js';
 
 /** What the service works on. */
@@ -41,7 +42,7 @@ export class NodeService implements Service {
   readonly #authorizers: Authorizers;
   readonly #clock: ClockPort;
   readonly #deadlines: Deadlines;
-  #turnEnd: Promise<void> | undefined;
+  readonly #turns: ReadTurns;
   #isInitialized = false;
 
   constructor({ node, authorizers, clock }: NodeServiceOptions) {
@@ -49,6 +50,7 @@ export class NodeService implements Service {
     this.#authorizers = authorizers;
     this.#clock = clock;
     this.#deadlines = new Deadlines(clock);
+    this.#turns = new ReadTurns(clock);
   }
 
   get view(): View {
@@ -64,8 +66,11 @@ export class NodeService implements Service {
     options: ReadOptions,
     useCase: ReadUseCase<T>,
   ): Promise<ReadOutcome<T>> {
-    if (options.mode === 'stale') await this.#endOfTurn();
-    else await this.#barrier(options.mode, options.timeoutMs);
+    if (options.mode === 'stale') await this.#turns.soon();
+    else {
+      await this.#barrier(options.mode, options.timeoutMs);
+      await this.#turns.now();
+    }
     const until = this.#clock.now() + options.waitMs;
     for (let isFresh = options.mode !== 'stale'; ; isFresh = false) {
       const { index: after } = this.#clock.now() >= until ? NO_WAIT : options;
@@ -80,21 +85,6 @@ export class NodeService implements Service {
       const rights = this.#authorizers.keysOf(caller.tokenKey);
       await this.#hold([...keys, ...rights], until, options.end);
     }
-  }
-
-  /**
-   * Resolves at the end of this turn of the event loop, at once for all reads of the turn. Their
-   * answers are sent back to back, so a client that waits for many of them wakes up once. This
-   * halves the work of answering each as it arrives.
-   */
-  #endOfTurn(): Promise<void> {
-    this.#turnEnd ??= new Promise((resolve) => {
-      this.#clock.soon(() => {
-        this.#turnEnd = undefined;
-        resolve();
-      });
-    });
-    return this.#turnEnd;
   }
 
   /**
@@ -114,6 +104,7 @@ export class NodeService implements Service {
     const isOver = afterIndex === 0 || end?.isOver === true;
     if (!isOver && index <= afterIndex) return { keys: answer.keys };
     const { value, filtered = false } = answer;
+    this.#turns.answers(value);
     return { outcome: { value, index, filtered }, keys: [] };
   }
 
@@ -190,7 +181,10 @@ export class NodeService implements Service {
     return this.#isInitialized;
   }
 
-  /** Resolves at the next change of a key, at the deadline, or when the client disconnects. */
+  /**
+   * Resolves after the next change of a key, the deadline, or the disconnection of the client, when
+   * it is this reader's turn.
+   */
   #hold(keys: readonly string[], until: number, end: CallEnd | undefined): Promise<void> {
     return new Promise((resolve) => {
       const since = this.#clock.now();
@@ -201,7 +195,7 @@ export class NodeService implements Service {
           end.wake = undefined;
           end.heldMs += this.#clock.now() - since;
         }
-        resolve();
+        this.#turns.again(resolve);
       };
       const unwatch = this.#node.watch(keys, done);
       const cancel = this.#deadlines.at(until, done);

@@ -1,8 +1,8 @@
 /**
  * Blocking queries that wait for a change of state keys. Each costs one entry here, no timer and no
  * promise: those that wait for the same keys, one after the other, form a group, and only groups
- * are indexed by key. They are woken a few at a time, so that ten thousand of them do not delay the
- * messages of the cluster.
+ * are indexed by key. They are woken in slices of time, so that ten thousand of them do not delay
+ * the messages of the cluster.
  */
 import type { ClockPort } from '../ports.js';
 
@@ -27,8 +27,8 @@ interface Place {
   latest: Group | undefined;
 }
 
-/** Callers woken in one turn of the event loop. */
-const WAKES_PER_TURN = 128;
+/** Longest time for which callers are woken in one turn of the event loop, in milliseconds. */
+const WAKE_MS = 5;
 
 /** Wakes blocking queries. */
 export class Watches {
@@ -130,13 +130,21 @@ export class Watches {
 
   #run(): void {
     this.#scheduled = false;
-    const batch = this.#woken.splice(0, WAKES_PER_TURN);
-    if (this.#woken.length > 0) this.#schedule();
-    for (const waiter of batch) {
+    const woken = this.#woken;
+    this.#woken = [];
+    const until = this.#clock.now() + WAKE_MS;
+    let at = 0;
+    while (at < woken.length && this.#clock.now() <= until) {
+      const waiter = woken[at]!;
+      at += 1;
       if (waiter.isDone) continue;
       waiter.isDone = true;
       waiter.wake();
     }
+    if (at === woken.length) return;
+    // those that were woken meanwhile come after the rest
+    this.#woken = [...woken.slice(at), ...this.#woken];
+    this.#schedule();
   }
 }
 
