@@ -1,16 +1,19 @@
 /** The route of compiled discovery chains. */
-import { readChain } from '../service/discovery-chain.js';
+import { Chains } from '../service/discovery-chain.js';
 import type { Service } from '../service/types.js';
 import { mustHave } from './acl-common.js';
 import type { DeclaredRoute } from './types.js';
 
 /** The chain of a service. */
-export const chainRoute = (service: Service, datacenter: string): DeclaredRoute => ({
-  path: '/v1/discovery-chain/:service',
-  isNew: true,
-  GET: async (request) => {
-    const name = mustHave(request, 'service', 'service name');
-    const query = { service: name, ns: request.namespace(), datacenter };
-    request.answerRead(await readChain(service, request.caller, request.readOptions(), query));
-  },
-});
+export function chainRoute(service: Service, datacenter: string): DeclaredRoute {
+  const chains = new Chains(service);
+  return {
+    path: '/v1/discovery-chain/:service',
+    isNew: true,
+    GET: async (request) => {
+      const name = mustHave(request, 'service', 'service name');
+      const query = { service: name, ns: request.namespace(), datacenter };
+      request.answerRead(await chains.read(request.caller, request.readOptions(), query));
+    },
+  };
+}

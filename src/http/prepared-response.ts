@@ -80,6 +80,14 @@ export class LastRead {
     return response;
   }
 
+  /** Returns the encoded body of the response, if a read of this value has the same. */
+  bodyOf(value: string | Uint8Array, isPretty: boolean): string | Uint8Array | undefined {
+    const response = this.#response;
+    if (response === undefined || value !== this.#value || isPretty !== this.#isPretty) return;
+    response.encode();
+    return response.body;
+  }
+
   /** Keeps the response to a read for those that follow. */
   keep(
     response: PreparedResponse,

@@ -222,7 +222,9 @@ export abstract class Responder {
     let response = isShared ? lastRead.find(value, meta, isPretty) : undefined;
     if (response === undefined) {
       const headers = this.#headersOf(contentTypes.json, meta);
-      response = new PreparedResponse(200, headers, this.#bodyOf(value, isPretty));
+      // on a follower, the time since the last contact differs from one reader to the next
+      const body = lastRead.bodyOf(value, isPretty) ?? this.#bodyOf(value, isPretty);
+      response = new PreparedResponse(200, headers, body);
       if (isShared) lastRead.keep(response, value, meta, isPretty);
     }
     this.#send(response);
