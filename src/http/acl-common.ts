@@ -5,7 +5,13 @@ import type { BootstrapReset } from '../service/bootstrap.js';
 import type { DecisionParts } from '../service/explain/decision-reads.js';
 import type { WhoCanParts } from '../service/explain/who-can.js';
 import type { LintMode } from '../service/lint.js';
-import { type ListPlan, listPieces, readSome, shortList } from '../service/list-rendering.js';
+import {
+  decided,
+  type ListPlan,
+  listPieces,
+  readSome,
+  shortList,
+} from '../service/list-rendering.js';
 import type { LoginParts } from '../service/login.js';
 import type { ReadOutcome, ReadUseCase, Service } from '../service/types.js';
 import type { Write } from '../service/writing.js';
@@ -39,8 +45,8 @@ export const writeOf = (request: ApiRequest, bodyNamespace?: string): Write => (
 const NARROWING = ['filter', 'policy', 'role', 'servicename', 'authmethod'];
 
 /**
- * Reads a list and answers it, a long one in pieces, over a view that is frozen after the read. The
- * view may be newer than the index of the answer, never older, so blocking queries miss nothing.
+ * Reads a list and answers it, a long one over a view that is frozen after the read. The view may
+ * be newer than the index of the answer, never older, so blocking queries miss nothing.
  * `ofNamespaces`: the list shows several namespaces or what is in them, without those that are
  * hidden from the caller.
  */
@@ -55,21 +61,27 @@ export async function answerList(
   const { value: plan, ...outcome } = isNarrow
     ? await readSome(service, request.caller, options, useCase)
     : await service.read(request.caller, options, useCase);
-  const value = shortList(service.view, plan);
-  if (value !== undefined) return request.answerList({ ...outcome, value });
   await answerPlan(service, request, plan, outcome);
 }
 
-/** Answers a list in pieces, over a view that is frozen at the call. */
+/**
+ * Answers a list, a long one in pieces, over a view that is frozen at the call. Which items it
+ * shows is decided before: a refused filter is a 400, however long the list.
+ */
 export async function answerPlan(
   service: Service,
   request: ApiRequest,
   plan: ListPlan,
   outcome: Omit<ReadOutcome<unknown>, 'value'>,
 ): Promise<void> {
+  const short = plan.filter === undefined ? shortList(service.view, plan) : undefined;
+  if (short !== undefined) return request.answerList({ ...outcome, value: short });
   const pinned = service.pin();
   try {
-    const pieces = listPieces(pinned, plan, request.flag('pretty'));
+    const shown = await decided(pinned, plan);
+    const value = shortList(pinned, shown);
+    if (value !== undefined) return request.answerList({ ...outcome, value });
+    const pieces = listPieces(pinned, shown, request.flag('pretty'));
     await request.answerStream(escaped(pieces), { outcome });
   } finally {
     pinned.close();

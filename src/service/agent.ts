@@ -76,7 +76,7 @@ export async function agentMembers(
   filter: FilterOf,
 ) {
   const { node, service } = parts;
-  const matches = filter('member');
+  const matches = filter('member')?.() ?? (() => true);
   await service.permit(caller, timeoutMs, () => undefined);
   const authorizer = service.authorize(caller);
   // The leader knows which members respond. Without a leader, this node shows what it knows.

@@ -14,6 +14,7 @@ import { keys } from '../state/keys.js';
 import { listIndex } from '../state/lists.js';
 import { RESTORE_FACT, restoredAt } from '../state/restore.js';
 import { keyOf, type View } from '../state/types.js';
+import { named } from '../works.js';
 import { type ListRead, readList } from './blocking-lists.js';
 import { homeOf, listRight, nameIn, shownTo } from './config-entries.js';
 import { Slice } from './event-loop.js';
@@ -99,7 +100,7 @@ export class ConfigLists {
       const digest = filtered || matches !== undefined ? builder.digest : undefined;
       const index = Math.max(1, position(view, places).index, restoredAt(view));
       if (texts === undefined) {
-        const plan = { candidates: builder.keys, render: renderer(authorizer, matches, index) };
+        const plan = planOf(builder.keys, authorizer, filter, index);
         return { outcome: { ...outcome, value: { plan }, filtered, index }, digest };
       }
       const isWhole = !filtered && places.length > 0;
@@ -226,21 +227,32 @@ function compileFilter({ kind, filter }: ConfigListQuery): (() => Matches) | und
 }
 
 /**
- * Renders the entries of a long list from their keys. The view may be newer than the list, so
+ * Returns the plan of a long list. The view that it is rendered from may be newer than the list, so
  * entries that have changed since are filtered again.
  */
-function renderer(
+function planOf(
+  candidates: readonly string[],
   authorizer: Authorizer,
-  matches: Matches | undefined,
+  filter: (() => Matches) | undefined,
   builtAt: number,
-): ListPlan['render'] {
-  return (view, key) => {
-    const text = view.get(key);
-    if (text === undefined) return undefined;
-    const isNewer = matches !== undefined && modifyIndexOf(text) > builtAt;
-    if (isNewer && !matches(text)) return undefined;
-    const [, ns, kind] = key.split('\u0000') as [string, string, Kind];
-    return shownTo(authorizer, kind, ns)(text);
+): ListPlan {
+  return {
+    candidates,
+    render(view, key) {
+      const text = view.get(key);
+      if (text === undefined) return undefined;
+      const [, ns, kind] = key.split('\u0000') as [string, string, Kind];
+      return shownTo(authorizer, kind, ns)(text);
+    },
+    filter:
+      filter &&
+      (() => {
+        const matches = filter();
+        return (view, key) => {
+          const text = view.get(key);
+          return text !== undefined && (modifyIndexOf(text) <= builtAt || matches(text));
+        };
+      }),
   };
 }
 
@@ -283,15 +295,16 @@ class ListBuilder {
     do {
       const from: string | undefined = last;
       last = undefined;
-      for (const key of this.#view.keys(prefix, from)) {
-        const text = this.#view.get(key)!;
-        if (mayRead(nameIn(text))) this.#add(key, shown(text));
-        else this.filtered = true;
-        if (this.#slice.isOver) {
+      named('list', () => {
+        for (const key of this.#view.keys(prefix, from)) {
+          const text = this.#view.get(key)!;
+          if (mayRead(nameIn(text))) this.#add(key, shown(text));
+          else this.filtered = true;
+          if (!this.#slice.isOver) continue;
           last = key;
-          break;
+          return;
         }
-      }
+      });
       if (last !== undefined) await this.#slice.renew();
     } while (last !== undefined);
   }

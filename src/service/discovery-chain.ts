@@ -146,7 +146,13 @@ const stampOf = (view: View, ns: string): string =>
 const listedAt = (view: View, ns: string, kind: Kind): number =>
   listIndex(view, 'config', homeOf(kind, ns), kind);
 
-function mustReadService(authorizer: Authorizer, service: string, ns: string): void {
+/** Throws ApiError 403, which names what was `sent`. */
+function mustReadService(
+  authorizer: Authorizer,
+  service: string,
+  ns: string,
+  sent = service,
+): void {
   const why = authorizer.denial('service', 'read', service, ns);
   if (why === undefined) return;
   reject('permission_denied', sent === service ? why : deniedAsStored(why, sent));

@@ -14,10 +14,11 @@ import { OBJECTS } from '../state/objects.js';
 export type Filterable = ObjectTable | 'member';
 /** Whether a list shows an item. */
 export type Matches = (object: object) => boolean;
-/** The filter of a request without the parameter. */
-export const MATCHES_ALL: Matches = () => true;
-/** Compiles a filter for the items of a list. Throws ApiError 400. */
-export type FilterOf = (table: Filterable) => Matches;
+/**
+ * Compiles a filter for the items of a list. Each call of the result begins to filter, with a
+ * budget of its own. Returns undefined if the request has no filter. Throws ApiError 400.
+ */
+export type FilterOf = (table: Filterable) => (() => Matches) | undefined;
 
 const string: Shape = { kind: 'string' };
 const whole: Shape = { kind: 'int' };
@@ -56,23 +57,25 @@ function shapeOf(table: Filterable): Shape {
   return shape;
 }
 
-/** Returns the filter of a request. Without an expression, it matches everything. */
+/** Returns the filter of a request. */
 export const filterOf =
   (expression: string | undefined): FilterOf =>
   (table) => {
-    if (expression === undefined) return MATCHES_ALL;
+    if (expression === undefined) return undefined;
     const compiled = compileExpression(expression, shapeOf(table));
     if (!compiled.ok) {
       const { message, line, column } = compiled.problem;
       reject('invalid', `Invalid filter: ${message} at ${line}:${column}`);
     }
-    const budget = { left: EVALUATION_BUDGET };
-    return (object) => {
-      try {
-        return compiled.evaluate(object, budget);
-      } catch (error) {
-        if (!(error instanceof BudgetError)) throw error;
-        return reject('invalid', 'Invalid filter: it takes too much work on this list');
-      }
+    return () => {
+      const budget = { left: EVALUATION_BUDGET };
+      return (object) => {
+        try {
+          return compiled.evaluate(object, budget);
+        } catch (error) {
+          if (!(error instanceof BudgetError)) throw error;
+          return reject('invalid', 'Invalid filter: it takes too much work on this list');
+        }
+      };
     };
   };

@@ -1,20 +1,28 @@
 /**
- * Renders lists of objects in two steps. One turn of the event loop decides which items a list has.
- * The items are then rendered a few at a time, because tens of thousands would delay heartbeats.
+ * Renders lists of objects in steps. One turn of the event loop reads the keys of a list. A filter
+ * then decides which of its items are shown, and these are rendered, both a few at a time, because
+ * tens of thousands would delay heartbeats.
  */
 import { createHash } from 'node:crypto';
 import type { View } from '../state/types.js';
+import { named } from '../works.js';
 import { type ListRead, readList } from './blocking-lists.js';
-import { nextTurn } from './event-loop.js';
+import { inSlices, nextTurn } from './event-loop.js';
+import type { Matches } from './filters.js';
 import { Links } from './reading.js';
 import type { Caller, ReadOptions, ReadOutcome, ReadUseCase, Service } from './types.js';
 
-/** A list whose items are decided but not rendered yet. */
+/** Whether a list shows the item of a key. Throws ApiError 400 if that takes too much work. */
+type Shows = (view: View, candidate: string, links: Links) => boolean;
+
+/** A list that is not rendered yet. */
 export interface ListPlan {
   /** State keys from which items are rendered, in the order of the answer. */
   readonly candidates: readonly string[];
-  /** Returns the JSON text of an item; undefined if the list does not show it. */
+  /** Returns the JSON text of an item; undefined if there is none. */
   readonly render: (view: View, candidate: string, links: Links) => string | undefined;
+  /** Begins to filter, with a budget of its own. Absent: all items are shown. */
+  readonly filter?: (() => Shows) | undefined;
 }
 
 /** Items rendered in one turn of the event loop, so that a long list delays nothing else. */
@@ -24,6 +32,40 @@ const ITEMS_PER_TURN = 256;
  * keeps that much in memory.
  */
 const LENGTH_PER_TURN = 64 * 1024;
+
+/** Returns the filter of a list whose items `itemOf` makes. */
+export const filterOfItems = (
+  begin: (() => Matches) | undefined,
+  itemOf: (view: View, candidate: string, links: Links) => object | undefined,
+): ListPlan['filter'] =>
+  begin &&
+  (() => {
+    const matches = begin();
+    return (...where) => {
+      const item = itemOf(...where);
+      return item !== undefined && matches(item);
+    };
+  });
+
+/**
+ * Returns a list with the keys of the items that it shows in this view. Throws ApiError 400 if the
+ * filter takes too much work.
+ */
+export async function decided(view: View, plan: ListPlan): Promise<ListPlan> {
+  const shows = plan.filter?.();
+  if (shows === undefined) return plan;
+  return inSlices(shownOf(view, plan, shows), 'list');
+}
+
+function* shownOf(view: View, plan: ListPlan, shows: Shows): Generator<void, ListPlan> {
+  const links = new Links(view);
+  const candidates: string[] = [];
+  for (const candidate of plan.candidates) {
+    if (shows(view, candidate, links)) candidates.push(candidate);
+    yield;
+  }
+  return { candidates, render: plan.render };
+}
 
 /**
  * Returns all items if one turn is enough for them; undefined if they must be rendered in chunks.
@@ -38,7 +80,7 @@ export function shortList(view: View, plan: ListPlan): readonly string[] | undef
 export async function* listChunks(view: View, plan: ListPlan): AsyncIterable<readonly string[]> {
   const links = new Links(view);
   for (let at = 0; at < plan.candidates.length; ) {
-    const { items, next } = render(view, plan, at, links);
+    const { items, next } = named('list', () => render(view, plan, at, links));
     if (items.length > 0) yield items;
     at = next;
     await nextTurn();
@@ -65,7 +107,7 @@ async function digestOf(service: Service, plan: ListPlan): Promise<string> {
   const view = service.pin();
   try {
     const hash = createHash('sha256');
-    for await (const items of listChunks(view, plan)) {
+    for await (const items of listChunks(view, await decided(view, plan))) {
       // A line break separates the items: no compact JSON text contains one.
       for (const item of items) hash.update(item).update('\n');
     }

@@ -10,7 +10,7 @@ import { type Namespace, type NamespaceSet, namespaces, SEEN_LEVEL } from '../st
 import { DEFAULT_NAMESPACE } from '../state/object.js';
 import type { Command, View } from '../state/types.js';
 import type { FilterOf } from './filters.js';
-import type { ListPlan } from './list-rendering.js';
+import { filterOfItems, type ListPlan } from './list-rendering.js';
 import type { ObjectParts, ObjectUseCases } from './objects.js';
 import { isHidden, Links, modifyIndexOf } from './reading.js';
 import type { ReadUseCase, Service } from './types.js';
@@ -129,21 +129,23 @@ const readNamespace =
 const listNamespaces =
   (filter: FilterOf): ReadUseCase<ListPlan> =>
   ({ view, authorizer }) => {
-    const matches = filter('namespace');
+    const matching = filter('namespace');
     const all = [...keysBelow(view, 'namespace')];
     const mayRead = (key: string): boolean =>
       authorizer.allowed('namespace', 'read', lastPart(key));
     const [candidates, others] = [true, false].map((may) =>
       all.filter((key) => mayRead(key) === may),
     ) as [string[], string[]];
-    const render: ListPlan['render'] = (of, key, names) => {
+    const itemOf = (of: View, key: string, names: Links): object | undefined => {
       const namespace = stored<Namespace>(of, key);
-      if (namespace === undefined) return undefined;
-      const item = shown(namespace, names);
-      return matches(item) ? JSON.stringify(item) : undefined;
+      return namespace === undefined ? undefined : shown(namespace, names);
+    };
+    const render: ListPlan['render'] = (...where) => {
+      const item = itemOf(...where);
+      return item === undefined ? undefined : JSON.stringify(item);
     };
     return {
-      value: { candidates, render },
+      value: { candidates, render, filter: filterOfItems(matching, itemOf) },
       filtered: others.some((key) => !isHidden(authorizer, lastPart(key))),
       index: namespacesIndex(view, candidates, mayRead),
       keys: [keys.index('namespace', DEFAULT_NAMESPACE)],

@@ -11,9 +11,9 @@ import { deletedIndex, keysBelow, stored } from '../state/lists.js';
 import type { ObjectDefinition, ObjectSet, StoredObject } from '../state/object.js';
 import { type Answer, type Command, keyOf, type View } from '../state/types.js';
 import type { Resolver } from './expanded-token.js';
-import { type FilterOf, MATCHES_ALL } from './filters.js';
+import type { FilterOf } from './filters.js';
 import type { LintMode } from './lint.js';
-import type { ListPlan } from './list-rendering.js';
+import { filterOfItems, type ListPlan } from './list-rendering.js';
 import type { LoginParts } from './login.js';
 import { nearestKey } from './nearest-name.js';
 import {
@@ -261,27 +261,38 @@ function listOf<F extends Fields>(
     const places = listedNamespaces(view, authorizer, ns);
     const { shown, filtered } = places;
     const narrow = hooks.narrow?.(query);
-    const matches = query.filter(table);
+    const matching = query.filter(table);
     const all = nameKey === undefined ? table : `${table}-name`;
     const candidates = shown.flatMap((each) =>
       narrow === undefined ? [...keysBelow(view, all, each)] : narrow(view, each),
     );
     const isWriter = (each: string): boolean => authorizer.allowed('acl', 'write', undefined, each);
     const inClear = new Set(secrets.length === 0 ? shown : shown.filter(isWriter));
-    const isWhole = matches === MATCHES_ALL && unlisted.length === 0;
-    const render: ListPlan['render'] = (of, candidate, links) => {
+    const textOf = (of: View, candidate: string): string | undefined => {
       const key = nameKey === undefined ? candidate : keyOfNamed(of, definition, candidate);
-      const text = key === undefined ? undefined : of.get(key);
-      if (text === undefined) return undefined;
-      const isClear = inClear.has(namespaceOf(candidate));
-      const isPlain = isClear && !hasLinks(definition, text);
-      if (isWhole && isPlain) return text;
-      const object = without(JSON.parse(text) as Record<string, unknown>, unlisted);
-      const item = isPlain ? object : withNames(definition, object, links, isClear);
-      const answered = hooks.listItem?.(item) ?? item;
-      return matches(answered) ? JSON.stringify(answered) : undefined;
+      return key === undefined ? undefined : of.get(key);
     };
-    return { value: { candidates, render }, filtered, ...listPosition(view, table, places) };
+    const isPlain = (text: string, candidate: string): boolean =>
+      inClear.has(namespaceOf(candidate)) && !hasLinks(definition, text);
+    const itemOf = (text: string, candidate: string, links: Links): object => {
+      const object = without(JSON.parse(text) as Record<string, unknown>, unlisted);
+      const isClear = inClear.has(namespaceOf(candidate));
+      const isWhole = isPlain(text, candidate);
+      const item = isWhole ? object : withNames(definition, object, links, isClear);
+      return hooks.listItem?.(item) ?? item;
+    };
+    const render: ListPlan['render'] = (of, candidate, links) => {
+      const text = textOf(of, candidate);
+      if (text === undefined) return undefined;
+      const isWhole = unlisted.length === 0 && isPlain(text, candidate);
+      return isWhole ? text : JSON.stringify(itemOf(text, candidate, links));
+    };
+    const filter = filterOfItems(matching, (of, candidate, links) => {
+      const text = textOf(of, candidate);
+      return text === undefined ? undefined : itemOf(text, candidate, links);
+    });
+    const value = { candidates, render, filter };
+    return { value, filtered, ...listPosition(view, table, places) };
   };
 }
 

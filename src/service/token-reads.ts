@@ -6,7 +6,7 @@ import { keysBelow, lastPart, stored } from '../state/lists.js';
 import { isAlive, type Token, tokenBySecret } from '../state/tokens.js';
 import { keyOf, type View } from '../state/types.js';
 import type { Matches } from './filters.js';
-import type { ListPlan } from './list-rendering.js';
+import { filterOfItems, type ListPlan } from './list-rendering.js';
 import type { ListQuery } from './objects.js';
 import { HIDDEN, Links, listedNamespaces, listPosition, mustBeUuid, mustRead } from './reading.js';
 import type { ReadUseCase } from './types.js';
@@ -81,24 +81,33 @@ export function listTokens(
   return ({ view, authorizer }) => {
     const places = listedNamespaces(view, authorizer, ns);
     const { shown, filtered } = places;
-    const chosen = selection.filter('token');
-    const service = selection.servicename;
-    const matches: Matches =
-      service === undefined
-        ? chosen
-        : (token) => isOfService(token as Token, service) && chosen(token);
+    const matching = matchingOf(selection);
     const candidates = shown.flatMap((each) => candidateKeys(view, each, selection));
     const inClear = new Set(
       shown.filter((each) => authorizer.allowed('acl', 'write', undefined, each)),
     );
     const nowMs = now();
-    const render: ListPlan['render'] = (of, key, links) => {
+    const itemOf = (of: View, key: string, links: Links): object | undefined => {
       const token = stored<Token>(of, key);
       if (token === undefined || !isAlive(of, token, nowMs)) return undefined;
-      const item = tokenShown(token, links, inClear.has(token.Namespace));
-      return matches(item) ? JSON.stringify(item) : undefined;
+      return tokenShown(token, links, inClear.has(token.Namespace));
     };
-    return { value: { candidates, render }, filtered, ...listPosition(view, 'token', places) };
+    const render: ListPlan['render'] = (...where) => {
+      const item = itemOf(...where);
+      return item === undefined ? undefined : JSON.stringify(item);
+    };
+    const value = { candidates, render, filter: filterOfItems(matching, itemOf) };
+    return { value, filtered, ...listPosition(view, 'token', places) };
+  };
+}
+
+/** Returns the filter of a list of tokens: that of the request, and that of a service. */
+function matchingOf({ filter, servicename: service }: ListQuery): (() => Matches) | undefined {
+  const begin = filter('token');
+  if (service === undefined) return begin;
+  return () => {
+    const matches = begin?.();
+    return (token) => isOfService(token as Token, service) && (matches?.(token) ?? true);
   };
 }
 

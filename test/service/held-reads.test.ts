@@ -95,7 +95,7 @@ describe('blocking reads', function () {
     }
     const { store, service } = client.solo;
     const authorizer = service.authorize(MANAGER);
-    const all = { filter: () => () => true };
+    const all = { filter: () => undefined };
     const plan = listTokens('default', all, () => client.solo.nowMs)({ view: store, authorizer });
     expect(plan.keys).to.have.lengthOf(1);
     const held = await client.across('/acl/tokens', async () => {

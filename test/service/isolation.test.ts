@@ -11,7 +11,7 @@ import { useCasesOf } from './use-cases.js';
 const SECRET = '99999999-aaaa-4aaa-8aaa-000000000001';
 const READER = callerOf(SECRET);
 const now: ReadOptions = { mode: 'stale', index: 0, waitMs: 0, timeoutMs: 1000 };
-const query = { filter: () => () => true };
+const query = { filter: () => undefined };
 const { policy, role, token, method, rule, namespace } = useCasesOf({ nowMs: () => 0 });
 const id = (kind: number) =>
   fc

@@ -3,7 +3,9 @@ import { Links } from '../../src/service/reading.js';
 import type { View } from '../../src/state/types.js';
 
 /** All items of a list at once. */
-export function listItems(view: View, { candidates, render }: ListPlan): string[] {
+export function listItems(view: View, { candidates, render, filter }: ListPlan): string[] {
   const links = new Links(view);
-  return candidates.flatMap((candidate) => render(view, candidate, links) ?? []);
+  const shows = filter?.();
+  const shown = candidates.filter((candidate) => shows?.(view, candidate, links) ?? true);
+  return shown.flatMap((candidate) => render(view, candidate, links) ?? []);
 }

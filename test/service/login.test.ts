@@ -290,7 +290,7 @@ describe('login', () => {
     const { value } = await setup.solo.service.read(
       MANAGER,
       now,
-      methodUseCases(setup.parts).list('default', { filter: () => () => true }),
+      methodUseCases(setup.parts).list('default', { filter: () => undefined }),
     );
     expect(listItems(setup.solo.store, value).join())
       .to.include('"Name":"M"')

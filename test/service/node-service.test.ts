@@ -19,7 +19,7 @@ const readPolicyByName = useCases.policy.readByName!;
 const P1 = '11111111-aaaa-4aaa-8aaa-000000000001';
 const T1 = '33333333-aaaa-4aaa-8aaa-000000000001';
 const R1 = '22222222-aaaa-4aaa-8aaa-000000000001';
-const all = () => () => true;
+const all = () => undefined;
 const now: ReadOptions = { mode: 'default', index: 0, waitMs: 0, timeoutMs: 1000 };
 const held = (index: number, more: Partial<ReadOptions> = {}): ReadOptions => ({
   ...now,
