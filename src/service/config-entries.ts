@@ -72,7 +72,7 @@ export async function mustApply(
   { caller, ns: namespace }: Pick<Write, 'caller' | 'ns'>,
   body: unknown,
 ): Promise<void> {
-  const decoded = await inSlices(decodeInSteps(body, { namespace }));
+  const decoded = await inSlices(decodeInSteps(body, { namespace }), 'decode');
   if (!decoded.ok) return;
   const why = changeDenial(
     service.authorize(caller),
@@ -114,7 +114,7 @@ export async function applyConfig(
   body: unknown,
 ): Promise<string> {
   const { caller, cas, datacenter, timeoutMs } = write;
-  const decoded = await inSlices(decodeInSteps(body, { namespace: write.ns }));
+  const decoded = await inSlices(decodeInSteps(body, { namespace: write.ns }), 'decode');
   if (!decoded.ok) throw new ApiError(decoded.refusal);
   const { entry } = decoded;
   const change = applying(entry, write.ns);
