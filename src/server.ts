@@ -32,7 +32,7 @@ import type { ClusterParts } from './service/cluster.js';
 import { configCheck } from './service/config-entries.js';
 import { Decisions } from './service/explain/decisions.js';
 import { onNoToken } from './service/first-token.js';
-import { makeGate } from './service/gate.js';
+import { makeGate, prepareGate } from './service/gate.js';
 import { Housekeeper } from './service/housekeeper.js';
 import { authMethodTypes, loginOptions } from './service/login/index.js';
 import { Refusals } from './service/login/refusals.js';
@@ -202,6 +202,7 @@ async function openLayers(
       gate: (...asked) => gate(...asked),
       members: () => opened?.status().peers ?? [],
     }),
+    prepareGate: (tokenKey, run) => prepareGate(authorizers)(tokenKey, run),
     loading,
     measures: replication,
     decisionText: (id) => {

@@ -10,6 +10,7 @@ import { denialText } from './denial.js';
 import { CLUSTER_WIDE, Layer } from './layer.js';
 import { type Why, whyOf } from './reasons.js';
 import { grantsAccess } from './rule-set.js';
+import { atOnce, type Steps } from './steps.js';
 import {
   type Access,
   type Authorizer,
@@ -37,7 +38,7 @@ export interface CompileOptions {
 
 /** Compiles the grants of a token. Tokens share parsed rules, which never change. */
 export const compile = (grants: readonly Grant[], options: CompileOptions): Authorizer =>
-  authorizerOf(compileRights(grants, options), options);
+  authorizerOf(atOnce(compileRights(grants, options)), options);
 
 /** Compiled grants. They name no token, so that tokens with equal grants can share them. */
 export interface Rights {
@@ -48,14 +49,17 @@ export interface Rights {
 }
 
 /** Compiles grants, and the defaults that apply below them. */
-export function compileRights(
+export function* compileRights(
   grants: readonly Grant[],
   { defaultPolicy, defaults = [] }: Pick<CompileOptions, 'defaultPolicy' | 'defaults'>,
-): Rights {
-  const layers = [new Layer(grants)];
-  if (defaults.length > 0) layers.push(new Layer(defaults));
+): Steps<Rights> {
+  const layers = [yield* Layer.of(grants)];
+  if (defaults.length > 0) layers.push(yield* Layer.of(defaults));
   let weight = 0;
-  for (const { rules } of [...grants, ...defaults]) weight += weightOf(rules);
+  for (const { rules } of [...grants, ...defaults]) {
+    weight += weightOf(rules);
+    yield;
+  }
   return { layers, allowByDefault: defaultPolicy === 'allow', weight };
 }
 

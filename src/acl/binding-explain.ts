@@ -1,6 +1,7 @@
 /** Explains what binding rules do for an identity: which match, why, and what each binds. */
 import { BudgetError, EVALUATION_BUDGET } from '../languages/bexpr.js';
 import { type Clause, clauseOf } from '../languages/bexpr-clauses.js';
+import { cut, SENTENCE_MAX } from '../languages/shown-values.js';
 import {
   type BindContext,
   type BindingRule,
@@ -76,7 +77,7 @@ export function explainRule(rule: StoredRule, context: RuleContext): RuleExplana
     Vars: (computed.ok && computed.variables) || null,
     Target: target,
     Effect: Matches ? effect : 'no_match',
-    Problem: Problem || (Matches && why) || '',
+    Problem: cut(Problem || (Matches && why) || '', SENTENCE_MAX),
   };
 }
 

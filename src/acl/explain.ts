@@ -1,4 +1,6 @@
 /** Explains the decisions on the accesses of a token: which rule decides, and who says it. */
+
+import { cut } from '../languages/shown-values.js';
 import { compileRights, type Rights } from './authorizer.js';
 import { sentenceOf } from './explain-text.js';
 import { Layer } from './layer.js';
@@ -13,9 +15,11 @@ import {
   othersOf,
   type Reason,
   type SpeakingRule,
+  type Why,
   type WhyNot,
   whyOf,
 } from './reasons.js';
+import { endsStep, least, type Steps } from './steps.js';
 import type { Level } from './types.js';
 
 /** A namespace, or the namespaces of a prefix, as answers show it. */
@@ -77,53 +81,80 @@ export interface RightsRow {
 const CANDIDATES_MAX = 20;
 /** Rows of merged rights that one answer shows. */
 const ROWS_MAX = 5_000;
+/** Rows of one step: each may show 20 sources. */
+const ROWS_PER_STEP = 20;
+/** Characters of what one answer shows besides the deciding rules: some thousand rules. */
+export const SHOWN_CHARS_MAX = 2 * 2 ** 20;
+
+/** What is left of the characters of an answer. */
+export interface ShownBudget {
+  left: number;
+}
 
 /** Explains the decisions on one token. Parses and compiles nothing again between questions. */
 export class Explainer {
+  readonly rights: Rights;
   readonly #origins: Origins;
   readonly #anonymous: boolean;
-  readonly #rights: Rights;
   readonly #statements: Readonly<Record<LayerName, Statements>>;
   readonly #elsewhere: { readonly layer: Layer; readonly statements: Statements };
 
   constructor(
-    origins: Origins,
-    options: { readonly defaultPolicy: 'deny' | 'allow'; readonly anonymous: boolean },
+    parts: {
+      readonly origins: Origins;
+      readonly rights: Rights;
+      readonly statements: Readonly<Record<LayerName, Statements>>;
+      readonly elsewhere: { readonly layer: Layer; readonly statements: Statements };
+    },
+    anonymous: boolean,
   ) {
-    const { own, defaults, elsewhere } = origins;
-    this.#origins = origins;
-    this.#anonymous = options.anonymous;
-    this.#rights = compileRights(own, { ...options, defaults });
-    this.#statements = { own: new Statements(own), namespace_default: new Statements(defaults) };
-    this.#elsewhere = { layer: new Layer(elsewhere), statements: new Statements(elsewhere) };
+    this.#origins = parts.origins;
+    this.#anonymous = anonymous;
+    this.rights = parts.rights;
+    this.#statements = parts.statements;
+    this.#elsewhere = parts.elsewhere;
   }
 
-  /** Explains the decision on one question. */
-  explain(asked: Asked): Explanation {
-    const why = whyOf(this.#rights, this.#anonymous, asked);
+  /** Compiles origins. */
+  static *of(
+    origins: Origins,
+    options: { readonly defaultPolicy: 'deny' | 'allow'; readonly anonymous: boolean },
+  ): Steps<Explainer> {
+    const { own, defaults, elsewhere } = origins;
+    const rights = yield* compileRights(own, { ...options, defaults });
+    const statements = {
+      own: yield* Statements.of(own),
+      namespace_default: yield* Statements.of(defaults),
+    };
+    const other = {
+      layer: yield* Layer.of(elsewhere),
+      statements: yield* Statements.of(elsewhere),
+    };
+    const parts = { origins, rights, statements, elsewhere: other };
+    return new Explainer(parts, options.anonymous);
+  }
+
+  /** Explains the decision on one question. Shows candidates while there is a budget. */
+  *explain(asked: Asked, budget: ShownBudget = { left: SHOWN_CHARS_MAX }): Steps<Explanation> {
+    const why = whyOf(this.rights, this.#anonymous, asked);
     const { rule } = why;
     const isWritten = rule?.service !== undefined && this.#statements[rule.layer].isExplicit(rule);
     const reason = why.reason === 'service_rule' && isWritten ? 'rule' : why.reason;
     const winner = rule === undefined ? null : this.#shown(rule, this.#statements[rule.layer]);
     const shown: ShownCandidate[] = [];
     let count = 0;
-    const show = (make: () => ShownCandidate): void => {
+    for (const make of this.#candidates(asked, why)) {
       count += 1;
-      if (shown.length < CANDIDATES_MAX) shown.push(make());
-    };
-    for (const other of othersOf(this.#rights, asked, why)) {
-      const { layer } = other.rule;
-      show(() => ({ ...this.#shown(other.rule, this.#statements[layer]), Why: other.why }));
+      if (endsStep(count)) yield;
+      if (shown.length >= CANDIDATES_MAX || budget.left <= 0) continue;
+      const candidate = make();
+      budget.left -= JSON.stringify(candidate).length;
+      shown.push(candidate);
     }
-    for (const [other] of allAbout(this.#elsewhere.layer, LAYERS[0], asked)) {
-      const { statements } = this.#elsewhere;
-      show(() => ({ ...this.#shown(other, statements, false), Why: 'other_datacenter' }));
-    }
-    for (const path of this.#origins.dangling) show(() => danglingLink(path));
     return {
       Resource: asked.resource,
       Access: asked.access,
-      Segment: asked.segment,
+      Segment: cut(asked.segment),
       Namespace: asked.namespace,
       Allow: why.allow,
       Reason: reason,
@@ -136,13 +167,25 @@ export class Explainer {
     };
   }
 
+  /** Yields what makes each rule that speaks about a question and does not decide it. */
+  *#candidates(asked: Asked, why: Why): Iterable<() => ShownCandidate> {
+    for (const { rule, why: reason } of othersOf(this.rights, asked, why)) {
+      yield () => ({ ...this.#shown(rule, this.#statements[rule.layer]), Why: reason });
+    }
+    const { layer, statements } = this.#elsewhere;
+    for (const [rule] of allAbout(layer, LAYERS[0], asked)) {
+      yield () => ({ ...this.#shown(rule, statements, false), Why: 'other_datacenter' });
+    }
+    for (const path of this.#origins.dangling) yield () => danglingLink(path);
+  }
+
   #shown(rule: SpeakingRule, statements: Statements, counts = true): ShownRule {
     const { place, resource, match, name, level } = rule;
     const { Sources, MoreSources } = statements.sourcesOf(rule);
     return {
       Resource: resource,
       Match: match,
-      ...(match !== 'scalar' && { Name: name }),
+      ...(match !== 'scalar' && { Name: cut(name) }),
       ...(statements.isInBlock(rule) && { NamespaceBlock: shownPlace(place) }),
       Level: level,
       Rule: ruleText(rule),
@@ -152,19 +195,28 @@ export class Explainer {
   }
 
   /** Returns the merged rights, in order, and whether there are more. */
-  table(): { readonly Rights: readonly RightsRow[]; readonly Truncated: boolean } {
+  *table(): Steps<{ readonly Rights: readonly RightsRow[]; readonly Truncated: boolean }> {
     const byKey = new Map<string, SpeakingRule>();
     const intentions = new Map<string, Level>();
-    for (const rule of allRules(this.#rights)) {
+    let count = 0;
+    for (const rule of allRules(this.rights)) {
       const key = `${rule.layer}\u0000${keyText(rule)}`;
       if (rule.service === undefined) byKey.set(key, rule);
       else intentions.set(key, rule.level);
+      count += 1;
+      if (endsStep(count)) yield;
     }
-    const all = [...byKey].sort(([, a], [, b]) => inOrder(a, b));
-    const Rights = all
-      .slice(0, ROWS_MAX)
-      .map(([key, rule]) => this.#row(rule, intentions.get(key)));
-    return { Rights, Truncated: all.length > ROWS_MAX };
+    const all = yield* least(byKey, ROWS_MAX, ([, a], [, b]) => inOrder(a, b));
+    const Rights: RightsRow[] = [];
+    let left = SHOWN_CHARS_MAX;
+    for (const [key, rule] of all) {
+      const row = this.#row(rule, intentions.get(key));
+      left -= JSON.stringify(row).length;
+      if (left < 0) break;
+      Rights.push(row);
+      if (Rights.length % ROWS_PER_STEP === 0) yield;
+    }
+    return { Rights, Truncated: Rights.length < byKey.size };
   }
 
   #row(rule: SpeakingRule, intentions: Level | undefined): RightsRow {
@@ -175,7 +227,7 @@ export class Explainer {
       Namespace: shownPlace(place),
       Resource: resource,
       Match: match,
-      ...(match !== 'scalar' && { Name: name }),
+      ...(match !== 'scalar' && { Name: cut(name) }),
       Level: level,
       ...(intentions !== undefined && {
         Intentions: intentions,
@@ -194,7 +246,7 @@ const shownPlace = ({ match, name }: SpeakingRule['place']): ShownPlace => ({
 /** Returns a rule as its text would begin. */
 export function ruleText({ resource, match, name }: SpeakingRule): string {
   if (match === 'scalar') return resource;
-  return `${resource}${match === 'prefix' ? '_prefix' : ''} ${JSON.stringify(name)}`;
+  return `${resource}${match === 'prefix' ? '_prefix' : ''} ${JSON.stringify(cut(name))}`;
 }
 
 const danglingLink = (path: Source['Path']): ShownCandidate => ({

@@ -1,5 +1,6 @@
 /** The compiled rules of one layer of a token's grants, by namespace. */
 import { grantsAccess, RuleSet } from './rule-set.js';
+import type { Steps } from './steps.js';
 import type { Access, Authorizer, Grant, Level, Named, Resource, Rules, Scalar } from './types.js';
 
 /**
@@ -20,11 +21,20 @@ export interface Place {
 
 /** Grants of equal precedence: those of the token, or those of its namespace. */
 export class Layer {
-  readonly #exact = new Map<string, RuleSet>();
+  readonly #exact: ReadonlyMap<string, RuleSet>;
   /** Longest first. */
   readonly #prefixes: readonly (readonly [prefix: string, rules: RuleSet])[];
 
-  constructor(grants: readonly Grant[]) {
+  constructor(
+    exact: ReadonlyMap<string, RuleSet>,
+    prefixes: readonly (readonly [prefix: string, rules: RuleSet])[],
+  ) {
+    this.#exact = exact;
+    this.#prefixes = prefixes;
+  }
+
+  /** Compiles grants. */
+  static *of(grants: readonly Grant[]): Steps<Layer> {
     type Source = { readonly rules: Rules; readonly level?: Level };
     const exact = new Map<string, Source[]>();
     const prefixes = new Map<string, Source[]>();
@@ -37,10 +47,20 @@ export class Layer {
       add(exact, namespace, { rules });
       for (const block of rules.namespaces) add(block.prefix ? prefixes : exact, block.name, block);
     }
-    for (const [name, sources] of exact) this.#exact.set(name, new RuleSet(sources));
-    this.#prefixes = [...prefixes]
-      .map(([prefix, sources]) => [prefix, new RuleSet(sources)] as const)
-      .sort(([a], [b]) => b.length - a.length);
+    const byName = new Map<string, RuleSet>();
+    for (const [name, sources] of exact) {
+      byName.set(name, yield* RuleSet.of(sources));
+      yield;
+    }
+    const byPrefix: [prefix: string, rules: RuleSet][] = [];
+    for (const [prefix, sources] of prefixes) {
+      byPrefix.push([prefix, yield* RuleSet.of(sources)]);
+      yield;
+    }
+    return new Layer(
+      byName,
+      byPrefix.sort(([a], [b]) => b.length - a.length),
+    );
   }
 
   /**

@@ -6,6 +6,7 @@ import { sourceOf } from '../languages/policy-rules.js';
 import { placesIn } from '../languages/syntax.js';
 import type { Place } from './layer.js';
 import { keyText, type RuleKey, type SpeakingRule } from './reasons.js';
+import { endsStep, type Steps } from './steps.js';
 import { type Grant, type Level, type Rules, SCALARS } from './types.js';
 
 /** A step on the way from a token to a text, as answers show it. */
@@ -68,27 +69,36 @@ const SOURCES_MAX = 20;
 export class Statements {
   readonly #byKey = new Map<string, Statement[]>();
   readonly #places = new Map<string, ReturnType<typeof placesIn>>();
+  #count = 0;
 
-  constructor(grants: readonly PlacedGrant[]) {
+  /** Collects what some grants state. */
+  static *of(grants: readonly PlacedGrant[]): Steps<Statements> {
+    const statements = new Statements();
     for (const grant of grants) {
-      const { rules, namespace } = grant;
-      this.#addAll(grant, rules, { match: 'exact', name: namespace }, false);
-      for (const block of rules.namespaces) {
-        const { name, level, at = 0 } = block;
-        const match = block.prefix ? 'prefix' : 'exact';
-        const place: Place = { match, name };
-        if (level !== undefined) {
-          this.#add(
-            { place, resource: 'namespace', match, name },
-            { grant, at, level, inBlock: true },
-          );
-        }
-        this.#addAll(grant, block.rules, place, true);
+      yield* statements.#addGrant(grant);
+      yield;
+    }
+    return statements;
+  }
+
+  *#addGrant(grant: PlacedGrant): Steps<void> {
+    const { rules, namespace } = grant;
+    yield* this.#addAll(grant, rules, { match: 'exact', name: namespace }, false);
+    for (const block of rules.namespaces) {
+      const { name, level, at = 0 } = block;
+      const match = block.prefix ? 'prefix' : 'exact';
+      const place: Place = { match, name };
+      if (level !== undefined) {
+        this.#add(
+          { place, resource: 'namespace', match, name },
+          { grant, at, level, inBlock: true },
+        );
       }
+      yield* this.#addAll(grant, block.rules, place, true);
     }
   }
 
-  #addAll(grant: PlacedGrant, rules: Rules, place: Place, inBlock: boolean): void {
+  *#addAll(grant: PlacedGrant, rules: Rules, place: Place, inBlock: boolean): Steps<void> {
     for (const resource of SCALARS) {
       const level = rules.scalars[resource];
       if (level === undefined) continue;
@@ -98,6 +108,8 @@ export class Statements {
     for (const { resource, prefix, name, level, intentions, at = 0 } of rules.named) {
       const key: RuleKey = { place, resource, match: prefix ? 'prefix' : 'exact', name };
       this.#add(key, { grant, at, level, intentions, inBlock });
+      this.#count += 1;
+      if (endsStep(this.#count)) yield;
     }
   }
 

@@ -1,4 +1,6 @@
 /** The merged rules of several policies for one namespace, and the look-up of names in them. */
+
+import { endsStep, type Steps } from './steps.js';
 import {
   type Access,
   type Authorizer,
@@ -84,25 +86,33 @@ export class RuleSet {
   /** The level on the namespace itself. */
   management: Level | undefined;
 
-  constructor(sources: readonly { readonly rules: Rules; readonly level?: Level }[]) {
+  /** Merges the rules of some policies. */
+  static *of(
+    sources: readonly { readonly rules: Rules; readonly level?: Level }[],
+  ): Steps<RuleSet> {
+    const set = new RuleSet();
     const explicit = { exact: new Map<string, Level>(), prefix: new Map<string, Level>() };
+    let count = 0;
     for (const { rules, level } of sources) {
-      if (level !== undefined) this.management = merged(this.management, level);
+      if (level !== undefined) set.management = merged(set.management, level);
       for (const scalar of SCALARS) {
         const level = rules.scalars[scalar];
-        if (level !== undefined) this.scalars.set(scalar, merged(this.scalars.get(scalar), level));
+        if (level !== undefined) set.scalars.set(scalar, merged(set.scalars.get(scalar), level));
       }
       for (const { resource, prefix, name, level, intentions } of rules.named) {
         const kind = prefix ? 'prefix' : 'exact';
-        const target = this.#of(resource)[kind];
+        const target = set.#of(resource)[kind];
         target.set(name, merged(target.get(name), level));
         if (intentions !== undefined) {
           explicit[kind].set(name, merged(explicit[kind].get(name), intentions));
         }
+        count += 1;
+        if (endsStep(count)) yield;
       }
     }
-    this.#deriveIntentions(explicit);
-    for (const rules of this.named.values()) rules.seal();
+    yield* set.#deriveIntentions(explicit);
+    for (const rules of set.named.values()) rules.seal();
+    return set;
   }
 
   #of(resource: Named | 'intention'): NameRules {
@@ -118,13 +128,16 @@ export class RuleSet {
    * Derives the intention levels after merging. A service rule without an `intentions` level grants
    * read on the intentions of its services, unless it denies.
    */
-  #deriveIntentions(explicit: Record<'exact' | 'prefix', Map<string, Level>>): void {
+  *#deriveIntentions(explicit: Record<'exact' | 'prefix', Map<string, Level>>): Steps<void> {
     const services = this.named.get('service');
     if (services === undefined) return;
+    let count = 0;
     for (const kind of ['exact', 'prefix'] as const) {
       for (const [name, level] of services[kind]) {
         const written = explicit[kind].get(name);
         this.#of('intention')[kind].set(name, written ?? impliedIntentions(level));
+        count += 1;
+        if (endsStep(count)) yield;
       }
     }
   }

@@ -13,7 +13,7 @@ import {
   readConfig,
 } from '../service/config-entries.js';
 import { ConfigLists, listPieces } from '../service/config-entry-lists.js';
-import type { Service } from '../service/types.js';
+import type { ReadContext, Service } from '../service/types.js';
 import { answerPlan } from './acl-common.js';
 import { admit } from './admit.js';
 import { chainRoute } from './discovery-chain.js';
@@ -61,10 +61,16 @@ export function configRoutes({
       path: '/v1/config/:kind/:name',
       GET: async (request) => {
         const id = { kind: kindOf(request.param('kind')), name: request.param('name') };
-        const useCase = readConfig(request.namespace(), id);
-        const outcome = await service.read(request.caller, request.readOptions(), useCase);
+        const ns = request.namespace();
+        const read = readConfig(ns, id);
+        let seen: ReadContext;
+        const outcome = await service.read(request.caller, request.readOptions(), (context) => {
+          seen = context;
+          return read(context);
+        });
         const sentence = outcome.value === undefined ? missing(id) : '';
-        answerOne(request, outcome, sentence, () => similar(service, request, id));
+        // the name of an entry that may be meant
+        answerOne(request, outcome, sentence, () => nearestEntry(seen, ns, id));
       },
       DELETE: async (request) => {
         const id = { kind: kindOf(request.param('kind')), name: request.param('name') };
@@ -78,12 +84,6 @@ export function configRoutes({
     },
     chainRoute(service, datacenter),
   ];
-}
-
-/** Returns the name of an entry that may be meant; undefined if there is none. */
-function similar(service: Service, request: ApiRequest, id: EntryId): string | undefined {
-  const seen = { view: service.view, authorizer: service.authorize(request.caller) };
-  return nearestEntry(seen, request.namespace(), id);
 }
 
 /** The text of the 404 for an entry. */

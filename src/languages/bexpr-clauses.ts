@@ -1,7 +1,8 @@
 /** Explains why an expression holds for data or does not: the result of each of its parts. */
 import { type Budget, compileMatch, type Expression, type Match, type Shape } from './bexpr.js';
+import { cut, shortened } from './shown-values.js';
 
-/** A part of an expression with its result, as answers show it. */
+/** A part of an expression with its result, as answers show it. Long texts and lists are cut. */
 export type Clause =
   | {
       readonly Type: 'match';
@@ -36,7 +37,7 @@ export interface Explained {
  */
 export function clauseOf(explained: Explained, budget: Budget): Clause {
   const { text, expression } = explained;
-  const Text = text.slice(expression.at, expression.end);
+  const Text = cut(text.slice(expression.at, expression.end));
   if (expression.type === 'match') return matchClause(explained, expression, Text, budget);
   const terms = expression.type === 'not' ? [expression.term] : expression.terms;
   const Terms = terms.map((term) => clauseOf({ ...explained, expression: term }, budget));
@@ -63,7 +64,7 @@ function matchClause(
     Text,
     Field: path.join('.'),
     Operator: word,
-    Value: op === 'empty' ? null : value,
+    Value: op === 'empty' ? null : cut(value),
     Actual: found === undefined ? null : shownValue(found),
     Missing: found === undefined,
     Result: compileMatch(match, shape)(data, budget),
@@ -83,4 +84,4 @@ function valueAt(data: unknown, path: readonly string[]): unknown {
 }
 
 const shownValue = (value: unknown): unknown =>
-  isObject(value) && !Array.isArray(value) ? Object.keys(value) : value;
+  shortened(isObject(value) && !Array.isArray(value) ? Object.keys(value) : value);

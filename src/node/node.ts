@@ -318,6 +318,7 @@ class Node implements RunningNode {
       isBelieved: (joiner) => isBelieved(this.#records, joiner),
       isBehind: () => store.backlogBytes > limits.stateBacklogBytes,
       gate: this.#options.gate,
+      prepareGate: this.#options.prepareGate,
       newId: randomUUID,
       random: Math.random,
       closedFor: (command) => this.#disk.refuses(command),

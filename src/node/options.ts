@@ -12,7 +12,7 @@ import { FRAME_BYTES_MAX } from '../wire-limits.js';
 import type { InitialMember } from './identity.js';
 import type { NodeMeasures } from './measures.js';
 import type { Loading } from './read-state.js';
-import type { Gate } from './types.js';
+import type { Gate, PrepareGate } from './types.js';
 
 type RaftTiming = Pick<RaftOptions, 'tickMs' | 'heartbeatTicks' | 'electionTicks' | 'leaseMs'>;
 
@@ -104,6 +104,7 @@ export interface NodeOptions {
    */
   readonly joinToken?: () => string | undefined;
   readonly gate: Gate;
+  readonly prepareGate?: PrepareGate;
   readonly handlers: Handlers;
   /** What the release supports. Only tests set it. */
   readonly levels?: LevelTable;

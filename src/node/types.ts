@@ -8,6 +8,7 @@ export {
   INTERNAL_KEY,
   type JoiningServer,
   type LevelStatus,
+  type PrepareGate,
   type ReadMode,
   type WriteRequest,
 } from '../replica/types.js';

@@ -15,7 +15,7 @@ import type { ClockPort, LogPort, MachinePort, WirePort } from './ports.js';
 import type { ApplyLimits } from './state/applier.js';
 import type { ChecksumPort } from './state/comparison.js';
 import type { TickerLimits } from './ticker.js';
-import type { Gate } from './types.js';
+import type { Gate, PrepareGate } from './types.js';
 
 /** The limits of a replica. */
 export interface ReplicaLimits extends TickerLimits, ApplyLimits, CompactionLimits {
@@ -65,6 +65,7 @@ export interface ReplicaParts {
   readonly view: View;
   /** Authorises commands on the leader. */
   readonly gate: Gate;
+  readonly prepareGate?: PrepareGate | undefined;
   /** Returns a new request id, unique in the cluster and for ever. */
   readonly newId: () => string;
   /** Returns a random number in [0, 1). */

@@ -29,6 +29,9 @@ export const INTERNAL_KEY = 'internal';
  */
 export type Gate = (view: View, tokenKey: string | null, command: Command) => Refusal | undefined;
 
+/** Calls `run` when the gate can decide about a caller at once: now, or in a later turn. */
+export type PrepareGate = (tokenKey: string | null, run: () => void) => void;
+
 /** A server that asks to become a member and waits for an operator. */
 export interface JoiningServer {
   readonly id: string;

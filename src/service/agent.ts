@@ -77,8 +77,7 @@ export async function agentMembers(
 ) {
   const { node, service } = parts;
   const matches = filter('member')?.() ?? (() => true);
-  await service.permit(caller, timeoutMs, () => undefined);
-  const authorizer = service.authorize(caller);
+  const authorizer = await service.permit(caller, timeoutMs, () => undefined);
   // The leader knows which members respond. Without a leader, this node shows what it knows.
   const status = await node.leaderStatus(MEMBERS_MS).catch(() => node.status());
   const shown = status.peers.filter((peer) => authorizer.allowed('node', 'read', peer.name));

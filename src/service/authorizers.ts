@@ -1,23 +1,23 @@
 /**
  * Resolves the secret of a token to its authorizer. Tokens with the same grants share their
  * compiled rights, which are cached until a state key that they depend on changes. The state
- * machine reports the change within apply, so no request is decided by revoked rights.
+ * machine reports the change within apply, so no request is decided by revoked rights. Rights of
+ * many rules are compiled in slices, once for all requests that wait for them.
  */
 import { hash } from 'node:crypto';
-import { authorizerOf, compile, compileRights, type Rights, weightOf } from '../acl/authorizer.js';
+import { authorizerOf, compile, compileRights, type Rights } from '../acl/authorizer.js';
 import { ANONYMOUS_ACCESSOR } from '../acl/builtin.js';
-import { nodeGrant, policyGrant, serviceGrant, templateGrant } from '../acl/synthetic.js';
-import type { Authorizer, Grant } from '../acl/types.js';
-import type { Grants } from '../state/grants.js';
+import { atOnce, type Steps } from '../acl/steps.js';
+import type { Authorizer } from '../acl/types.js';
 import { keys } from '../state/keys.js';
 import type { Link } from '../state/links.js';
 import { stored } from '../state/lists.js';
-import type { Namespace } from '../state/namespaces.js';
 import { DEFAULT_NAMESPACE } from '../state/object.js';
-import type { Policy } from '../state/policies.js';
-import type { Role } from '../state/roles.js';
 import { expiryOf, isAlive, lifeKeys, type Token, tokenBySecret } from '../state/tokens.js';
 import type { View } from '../state/types.js';
+import { inSlices, inThisTurn } from './event-loop.js';
+import { type Collected, type CollectedOrigins, originsOf, stepOf } from './origins.js';
+import { ParsedPolicies } from './parsed-policies.js';
 import { WeightedCache } from './weighted-cache.js';
 
 /** The state that authorizers are resolved from, and the limits of their cache. */
@@ -32,13 +32,23 @@ export interface AuthorizersOptions {
   readonly max?: number;
   /** Approximate bytes of cached policies and compiled rights. The oldest are evicted first. */
   readonly rightsBytes: number;
+  /** Whether rights are compiled in one turn, however many: for simulated time. */
+  readonly inOneTurn?: boolean;
 }
 
 /** Compiled rights, the state keys that they were read from, and the tokens that have them. */
-interface SharedRights {
+export interface SharedRights {
   readonly rights: Rights;
   readonly dependsOn: readonly string[];
+  /** The newest index of what they were read from. */
+  readonly index: number;
   readonly tokens: Set<string>;
+}
+
+/** Reads of several turns. A change of what they have read makes them stale. */
+interface Reading {
+  readonly keys: Set<string>;
+  isStale: boolean;
 }
 
 interface CachedToken {
@@ -58,6 +68,7 @@ const MAX = 20_000;
 const KEY_BYTES = 400;
 /** The cache key of a caller without a token. It is not a hash, so it never equals a secret's. */
 const NO_TOKEN = 'none';
+const ANONYMOUS_KEY = keys.token(DEFAULT_NAMESPACE, ANONYMOUS_ACCESSOR);
 
 /** Caches the authorizers of tokens, and drops them when the state that they depend on changes. */
 export class Authorizers {
@@ -67,24 +78,77 @@ export class Authorizers {
   /** Compiled rights by `rightsIdOf`, a digest of what they follow from. */
   readonly #shared: WeightedCache<SharedRights>;
   readonly #sharedDependants = new Dependants();
-  /** Parsed policies by key: many roles and tokens share a policy, and parsing is slow. */
-  readonly #policies: WeightedCache<{ readonly text: string; readonly grant: Grant }>;
+  /** Rights that are being compiled, by their id. */
+  readonly #compiling = new Map<string, Promise<void>>();
+  readonly #readings = new Set<Reading>();
+  readonly #policies: ParsedPolicies;
 
   constructor(options: AuthorizersOptions) {
     this.#options = options;
     const half = options.rightsBytes / 2;
     this.#shared = new WeightedCache(half, (id, shared) => this.#release(id, shared));
-    this.#policies = new WeightedCache(half);
+    this.#policies = new ParsedPolicies(half);
   }
 
-  /** Returns what the token of a secret may do now; undefined if no live token has the secret. */
+  /**
+   * Lets `of` find the rights of a secret without long work. Returns undefined if it does so
+   * already; otherwise a promise, after which this is called again: the state may have changed.
+   */
+  prepare(tokenKey: string | null): Promise<void> | undefined {
+    const cached = this.#cached.get(tokenKey ?? NO_TOKEN);
+    if (cached !== undefined) return undefined;
+    const token = this.#tokenOf(tokenKey);
+    const rights = token && this.rightsOf(token);
+    return rights instanceof Promise ? rights : undefined;
+  }
+
+  /**
+   * Returns the rights of a token, or a promise after which this is called again. Requests that
+   * wait for the same rights share one compilation.
+   */
+  rightsOf(token: Token): SharedRights | Promise<void> {
+    const id = rightsIdOf(token);
+    const known = this.#shared.get(id) ?? this.#compiling.get(id);
+    if (known !== undefined) return known;
+    const steps = this.compiled(token, id);
+    if (this.#options.inOneTurn === true) return atOnce(steps);
+    const step = inThisTurn(steps, 'authorizer');
+    if (step.done) return step.value;
+    const compiling = inSlices(steps, 'authorizer').then(() => {});
+    const over = (): void => void this.#compiling.delete(id);
+    this.#compiling.set(id, compiling);
+    compiling.then(over, over);
+    return compiling;
+  }
+
+  /** Returns what enforcement decides a token's requests by, if that is compiled. */
+  known(token: Token): Authorizer | undefined {
+    const shared = this.#shared.get(rightsIdOf(token));
+    return shared && authorizerFor(token, shared.rights);
+  }
+
+  /**
+   * Collects what the rights of a token are made from, at the end of the last step. `find` finds
+   * the token, again if what was read changes meanwhile. Returns undefined if it finds none.
+   */
+  *origins<C extends Collected>(
+    find: () => C | undefined,
+  ): Steps<{ readonly found: C; readonly origins: CollectedOrigins } | undefined> {
+    return yield* this.#settled((read) => this.#originsOf(find(), read));
+  }
+
+  /**
+   * Returns what the token of a secret may do now; undefined if no live token has the secret.
+   * Compiles its rights at once, if nobody has prepared them.
+   */
   of(tokenKey: string | null): Authorizer | undefined {
     return this.#find(tokenKey)?.authorizer;
   }
 
   /** Returns the namespace of a secret's token; undefined if no live token has the secret. */
   namespaceOf(tokenKey: string): string | undefined {
-    return this.#find(tokenKey)?.namespace;
+    const cached = this.#fresh(tokenKey);
+    return cached === undefined ? this.#tokenOf(tokenKey)?.Namespace : cached.namespace;
   }
 
   /** Returns the state keys that the rights of a secret depend on. */
@@ -95,24 +159,10 @@ export class Authorizers {
     return [...cached.dependsOn, ...(shared?.dependsOn ?? [])];
   }
 
-  /**
-   * Returns the authorizer of a token by what it links and grants, whether it exists or not.
-   * `more`: further grants of its own.
-   */
-  ofDraft(token: Token, more: readonly Grant[] = []): Authorizer {
-    const collector = new GrantCollector(this.#options, (key, policy) =>
-      this.#grantOf(key, policy),
-    );
-    const defaults = collector.namespaceDefaults(token.Namespace);
-    const { defaultPolicy } = this.#options;
-    const anonymous = token.AccessorID === ANONYMOUS_ACCESSOR;
-    const options = { accessor: token.AccessorID, anonymous, defaultPolicy, defaults };
-    return compile([...collector.token(token), ...more], options);
-  }
-
   /** Drops what depends on changed keys. Must be called before anything else is decided. */
   changed(changedKeys: readonly string[]): void {
     for (const key of changedKeys) {
+      for (const reading of this.#readings) if (reading.keys.has(key)) reading.isStale = true;
       for (const id of this.#sharedDependants.of(key)) {
         const shared = this.#shared.get(id)!;
         this.#shared.delete(id);
@@ -130,6 +180,7 @@ export class Authorizers {
     this.#shared.clear();
     this.#sharedDependants.clear();
     this.#policies.clear();
+    for (const reading of this.#readings) reading.isStale = true;
   }
 
   /** The number of cached tokens. */
@@ -148,33 +199,39 @@ export class Authorizers {
 
   #find(tokenKey: string | null): CachedToken | undefined {
     const cacheKey = tokenKey ?? NO_TOKEN;
+    const cached = this.#fresh(cacheKey);
+    if (cached !== undefined) return cached;
+    const resolved = this.#resolve(tokenKey);
+    if (resolved !== undefined) this.#keep(cacheKey, resolved);
+    return resolved;
+  }
+
+  /** Returns a cached token. Drops it if it has expired. */
+  #fresh(cacheKey: string): CachedToken | undefined {
     const cached = this.#cached.get(cacheKey);
-    if (cached !== undefined) {
-      if (cached.expiresMs > this.#options.nowMs()) return cached;
-      this.#forget(cacheKey);
-    }
-    const fresh = this.#resolve(tokenKey);
-    if (fresh !== undefined) this.#keep(cacheKey, fresh);
-    return fresh;
+    if (cached === undefined || cached.expiresMs > this.#options.nowMs()) return cached;
+    this.#forget(cacheKey);
+    return undefined;
+  }
+
+  /** Returns the live token of a secret, the anonymous one without a secret. */
+  #tokenOf(tokenKey: string | null): Token | undefined {
+    const { view, nowMs } = this.#options;
+    const token =
+      tokenKey === null ? stored<Token>(view, ANONYMOUS_KEY) : tokenBySecret(view, tokenKey);
+    return token !== undefined && isAlive(view, token, nowMs()) ? token : undefined;
   }
 
   #resolve(tokenKey: string | null): CachedToken | undefined {
-    const { view, nowMs } = this.#options;
-    const anonymous = keys.token(DEFAULT_NAMESPACE, ANONYMOUS_ACCESSOR);
-    const token =
-      tokenKey === null ? stored<Token>(view, anonymous) : tokenBySecret(view, tokenKey);
-    if (token === undefined) return tokenKey === null ? this.#nobody(anonymous) : undefined;
-    if (!isAlive(view, token, nowMs())) return undefined;
+    const token = this.#tokenOf(tokenKey);
+    if (token === undefined) return tokenKey === null ? this.#nobody() : undefined;
     const sharedId = rightsIdOf(token);
-    const authorizer = authorizerOf(this.#rightsOf(sharedId, token), {
-      accessor: token.AccessorID,
-      anonymous: token.AccessorID === ANONYMOUS_ACCESSOR,
-    });
+    const shared = atOnce(this.compiled(token, sharedId));
     const ownKey = keys.token(token.Namespace, token.AccessorID);
     const dependsOn = [ownKey, ...lifeKeys(token)];
     if (tokenKey !== null) dependsOn.push(keys.tokenSecret(tokenKey));
     return {
-      authorizer,
+      authorizer: authorizerFor(token, shared.rights),
       namespace: token.Namespace,
       expiresMs: expiryOf(token) ?? Number.POSITIVE_INFINITY,
       dependsOn,
@@ -182,42 +239,62 @@ export class Authorizers {
     };
   }
 
-  /** Returns the rights of a token. Compiles them unless another token has the same. */
-  #rightsOf(id: string, token: Token): Rights {
+  /** Returns the rights of a token. Compiles them unless they are in the cache. */
+  *compiled(token: Token, id = rightsIdOf(token)): Steps<SharedRights> {
     const known = this.#shared.get(id);
-    if (known !== undefined) return known.rights;
-    const collector = new GrantCollector(this.#options, (key, policy) =>
-      this.#grantOf(key, policy),
-    );
-    const own = collector.token(token);
-    const defaults = collector.namespaceDefaults(token.Namespace);
-    const { defaultPolicy } = this.#options;
-    const rights = compileRights(own, { defaultPolicy, defaults });
-    const dependsOn = [...collector.dependsOn];
+    if (known !== undefined) return known;
+    const fresh = yield* this.#settled((read) => this.#rightsFrom(token, read));
+    const other = this.#shared.get(id);
+    if (other !== undefined) return other;
+    const { rights, dependsOn } = fresh;
     this.#sharedDependants.add(id, dependsOn);
-    const weight = rights.weight + dependsOn.length * KEY_BYTES;
-    this.#shared.set(id, { rights, dependsOn, tokens: new Set() }, weight);
-    return rights;
+    this.#shared.set(id, fresh, rights.weight + dependsOn.length * KEY_BYTES);
+    return fresh;
+  }
+
+  *#rightsFrom(token: Token, read: Set<string>): Steps<SharedRights> {
+    const collected = { token, first: stepOf(token) };
+    const { own, defaults, index } = yield* this.#collect(collected, read);
+    const { defaultPolicy } = this.#options;
+    const rights = yield* compileRights(own, { defaultPolicy, defaults });
+    return { rights, dependsOn: [...read], index, tokens: new Set() };
+  }
+
+  *#originsOf<C extends Collected>(found: C | undefined, read: Set<string>) {
+    if (found === undefined) return undefined;
+    const { Namespace, AccessorID } = found.token;
+    read.add(keys.token(Namespace, AccessorID));
+    return { found, origins: yield* this.#collect(found, read) };
+  }
+
+  #collect(collected: Collected, read: Set<string>): Steps<CollectedOrigins> {
+    const { view, datacenter } = this.#options;
+    return originsOf({ view, datacenter, policies: this.#policies }, collected, read);
+  }
+
+  /** Does work that adds to `read` the keys it reads, again if one of them changes before its end. */
+  *#settled<T>(work: (read: Set<string>) => Steps<T>): Steps<T> {
+    for (;;) {
+      const reading: Reading = { keys: new Set(), isStale: false };
+      this.#readings.add(reading);
+      try {
+        const result = yield* work(reading.keys);
+        if (!reading.isStale) return result;
+      } finally {
+        this.#readings.delete(reading);
+      }
+    }
   }
 
   /** Grants nothing: before the cluster is initialized there is no anonymous token. */
-  #nobody(anonymousKey: string): CachedToken {
+  #nobody(): CachedToken {
     const authorizer = compile([], { accessor: ANONYMOUS_ACCESSOR, anonymous: true });
     return {
       authorizer,
       namespace: DEFAULT_NAMESPACE,
       expiresMs: Number.POSITIVE_INFINITY,
-      dependsOn: [anonymousKey],
+      dependsOn: [ANONYMOUS_KEY],
     };
-  }
-
-  #grantOf(key: string, policy: Policy): Grant {
-    const known = this.#policies.get(key);
-    if (known?.text === policy.Rules) return known.grant;
-    const grant = policyGrant(policy.Rules, policy.Namespace);
-    const weight = policy.Rules.length + weightOf(grant.rules);
-    this.#policies.set(key, { text: policy.Rules, grant }, weight);
-    return grant;
   }
 
   #keep(cacheKey: string, cached: CachedToken): void {
@@ -243,6 +320,10 @@ export class Authorizers {
     for (const cacheKey of tokens) this.#forget(cacheKey);
   }
 }
+
+/** Returns the authorizer of a token with some rights. */
+export const authorizerFor = ({ AccessorID: accessor }: Token, rights: Rights): Authorizer =>
+  authorizerOf(rights, { accessor, anonymous: accessor === ANONYMOUS_ACCESSOR });
 
 /**
  * Returns a digest of what the rights of a token follow from: its namespace, links and identities.
@@ -287,83 +368,3 @@ class Dependants {
 }
 
 const NO_IDS: readonly string[] = [];
-
-/** Collects the grants of a token, and the state keys that they were read from. */
-class GrantCollector {
-  readonly dependsOn = new Set<string>();
-  readonly #view: View;
-  readonly #datacenter: string;
-  readonly #grantOf: (key: string, policy: Policy) => Grant;
-
-  constructor(
-    { view, datacenter }: AuthorizersOptions,
-    grantOf: (key: string, policy: Policy) => Grant,
-  ) {
-    this.#view = view;
-    this.#datacenter = datacenter;
-    this.#grantOf = grantOf;
-  }
-
-  token(token: Token): Grant[] {
-    const ns = token.Namespace;
-    return [
-      ...this.#policies(ns, token.Policies),
-      ...this.#identities(ns, token),
-      ...this.#roles(ns, token.Roles),
-    ];
-  }
-
-  namespaceDefaults(ns: string): Grant[] {
-    const key = keys.namespace(ns);
-    this.dependsOn.add(key);
-    const acls = stored<Namespace>(this.#view, key)?.ACLs;
-    return [
-      ...this.#policies(DEFAULT_NAMESPACE, acls?.PolicyDefaults, ns),
-      ...this.#roles(DEFAULT_NAMESPACE, acls?.RoleDefaults, ns),
-    ];
-  }
-
-  /**
-   * `actIn`: the namespace in which the rules hold. Defaults hold in the namespace that has them.
-   */
-  #policies(ns: string, links: readonly Link[] = [], actIn = ns): Grant[] {
-    return links.flatMap(({ ID }) => {
-      const key = keys.policy(ns, ID);
-      this.dependsOn.add(key);
-      const policy = stored<Policy>(this.#view, key);
-      if (policy === undefined || !this.#isHere(policy.Datacenters)) return [];
-      return [{ ...this.#grantOf(key, policy), namespace: actIn }];
-    });
-  }
-
-  #roles(ns: string, links: readonly Link[] = [], actIn = ns): Grant[] {
-    return links.flatMap(({ ID }) => {
-      const key = keys.role(ns, ID);
-      this.dependsOn.add(key);
-      const role = stored<Role>(this.#view, key);
-      if (role === undefined) return [];
-      return [...this.#policies(ns, role.Policies, actIn), ...this.#identities(actIn, role)];
-    });
-  }
-
-  #identities(ns: string, grants: Grants): Grant[] {
-    const services = grants.ServiceIdentities ?? [];
-    const nodes = grants.NodeIdentities ?? [];
-    const templates = grants.TemplatedPolicies ?? [];
-    return [
-      ...services
-        .filter(({ Datacenters }) => this.#isHere(Datacenters))
-        .map(({ ServiceName }) => serviceGrant(ServiceName, ns)),
-      ...nodes
-        .filter(({ Datacenter }) => this.#isHere([Datacenter]))
-        .map(({ NodeName }) => nodeGrant(NodeName, ns)),
-      ...templates
-        .filter(({ Datacenters }) => this.#isHere(Datacenters))
-        .map((link) => templateGrant(link.TemplateName, link.TemplateVariables, ns)),
-    ];
-  }
-
-  #isHere(datacenters: readonly string[] | undefined): boolean {
-    return !datacenters?.length || datacenters.includes(this.#datacenter);
-  }
-}

@@ -5,7 +5,7 @@ import { didYouMean } from '../languages/suggest.js';
 import { recordOf } from '../state/machine-record.js';
 import type { PinnedView } from '../state/types.js';
 import { type LintParts, lintNamespaces } from './lint-objects.js';
-import type { LongWork } from './long-work.js';
+import { type LongWork, ownerOf } from './long-work.js';
 import { listedNamespaces } from './reading.js';
 import type { Caller, ReadOptions, ReadOutcome, Service } from './types.js';
 
@@ -54,7 +54,7 @@ export async function clusterLint(
   const found = new Findings(severity);
   let view: PinnedView | undefined;
   try {
-    await parts.longWork.run(() => {
+    await parts.longWork.run(ownerOf(service, caller), 'lint', () => {
       // Newer than the index of the answer, never older.
       view = service.pin();
       return lintNamespaces(parts, view, outcome.value, (finding) => found.add(finding));

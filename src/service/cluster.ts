@@ -69,7 +69,9 @@ export async function mustReadAsOperator(
   { service }: ClusterParts,
   read: ClusterRead,
 ): Promise<void> {
-  if (read.mode === 'stale') return mustAllow(service.authorize(read.caller), 'operator', 'read');
+  if (read.mode === 'stale') {
+    return mustAllow(await service.authorize(read.caller), 'operator', 'read');
+  }
   await service.catchUp(read.timeoutMs);
   await mustHaveRight(service, read, 'operator', 'read');
 }

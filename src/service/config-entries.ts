@@ -75,7 +75,7 @@ export async function mustApply(
   const decoded = await inSlices(decodeInSteps(body, { namespace }), 'decode');
   if (!decoded.ok) return;
   const why = changeDenial(
-    service.authorize(caller),
+    await service.authorize(caller),
     service.view,
     applying(decoded.entry, namespace),
   );
@@ -180,7 +180,7 @@ async function proposeChange(
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const { view } = service;
-    const authorizer = service.authorize(write.caller);
+    const authorizer = await service.authorize(write.caller);
     const { kind, name, ns } = command;
     if (
       error.refusal.code === 'conflict' &&

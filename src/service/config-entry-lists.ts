@@ -92,7 +92,7 @@ export class ConfigLists {
     const view = service.pin();
     const matches = filter?.();
     try {
-      const authorizer = service.authorize(caller);
+      const authorizer = await service.authorize(caller);
       const builder = new ListBuilder(view, authorizer, matches, withDigest);
       const places = placesOf(query, authorizer);
       for (const place of places) await builder.add(place);

@@ -37,6 +37,30 @@ export async function inSlices<T>(work: Iterator<void, T>, name?: Work): Promise
   }
 }
 
+/** The slice that the works of this turn share, which begin at once. */
+let shared: Slice | undefined;
+
+/**
+ * Runs steps of a generator in the present turn of the event loop, at most one slice together with
+ * all others that begin in this turn. Returns the last step.
+ */
+export function inThisTurn<T>(work: Iterator<void, T>, name: Work): IteratorResult<void, T> {
+  if (shared === undefined) {
+    shared = new Slice();
+    setImmediate(() => {
+      shared = undefined;
+    });
+  }
+  const slice = shared;
+  if (slice.isOver) return { done: false, value: undefined };
+  return named(name, () => {
+    for (;;) {
+      const step = work.next();
+      if (step.done || slice.isOver) return step;
+    }
+  });
+}
+
 /** Measures the time slice of one piece of long work. */
 export class Slice {
   #until = performance.now() + SLICE_MS;

@@ -3,7 +3,7 @@
  * are listed with their rights (state/objects.ts). Any other command is refused.
  */
 import { type Refusal, refusal } from '../errors.js';
-import { type Gate, INTERNAL_KEY } from '../node/types.js';
+import { type Gate, INTERNAL_KEY, type PrepareGate } from '../node/types.js';
 import { HANDLERS } from '../state/handlers.js';
 import type { CommandCheck, CommandRight } from '../state/object.js';
 import { ACL_COMMANDS } from '../state/objects.js';
@@ -35,6 +35,17 @@ export function makeGate(authorizers: Authorizers, groups: GroupChecks): Gate {
     const why = rule(authorizer, command, view);
     return why === undefined ? undefined : refusal('permission_denied', why);
   };
+}
+
+/** Prepares the gate: compiles the rights of a caller whose first request is a write. */
+export function prepareGate(authorizers: Authorizers): PrepareGate {
+  const prepare: PrepareGate = (tokenKey, run) => {
+    const preparing = tokenKey === INTERNAL_KEY ? undefined : authorizers.prepare(tokenKey);
+    if (preparing === undefined) run();
+    // Rights that cannot be compiled are the gate's to report.
+    else preparing.then(() => prepare(tokenKey, run), run);
+  };
+  return prepare;
 }
 
 /** Refuses a command of a newer member: in the log it would stop every member of this version. */

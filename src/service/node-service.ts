@@ -74,7 +74,16 @@ export class NodeService implements Service {
     const until = this.#clock.now() + options.waitMs;
     for (let isFresh = options.mode !== 'stale'; ; isFresh = false) {
       const { index: after } = this.#clock.now() >= until ? NO_WAIT : options;
-      const { outcome, keys } = this.#answer(caller, after, options.end, useCase);
+      const preparing = this.#authorizers.prepare(caller.tokenKey);
+      if (preparing !== undefined) {
+        await this.#prepared(caller, preparing);
+        isFresh = false;
+      }
+      const { outcome, keys, pending } = this.#answer(caller, after, options.end, useCase);
+      if (pending !== undefined) {
+        await pending;
+        continue;
+      }
       if (outcome !== undefined) {
         const { value, index, filtered } = outcome;
         const { knownLeader, lastContactMs } = isFresh ? FRESH : this.#node.contact();
@@ -88,7 +97,7 @@ export class NodeService implements Service {
   }
 
   /**
-   * Evaluates a read once. Returns its outcome, or the keys to wait for. It is a method of its own
+   * Evaluates a read once. Returns its outcome, or what to wait for. It is a method of its own
    * so that a blocked query does not keep a discarded answer in memory.
    */
   #answer<T>(
@@ -96,10 +105,15 @@ export class NodeService implements Service {
     afterIndex: number,
     end: CallEnd | undefined,
     useCase: ReadUseCase<T>,
-  ): { readonly outcome?: Evaluated<T>; readonly keys: readonly string[] } {
+  ): {
+    readonly outcome?: Evaluated<T>;
+    readonly keys: readonly string[];
+    readonly pending?: Promise<void>;
+  } {
     const { view } = this.#node;
-    const context = { view, authorizer: this.authorize(caller) };
+    const context = { view, authorizer: this.#authorizerOf(caller) };
     const answer = named('read', () => useCase(context));
+    if (answer.pending !== undefined) return { keys: [], pending: answer.pending };
     const index = Math.max(1, answer.index, restoredAt(view));
     const isOver = afterIndex === 0 || end?.isOver === true;
     if (!isOver && index <= afterIndex) return { keys: answer.keys };
@@ -115,7 +129,21 @@ export class NodeService implements Service {
     return result.value;
   }
 
-  authorize({ tokenKey }: Caller): Authorizer {
+  async authorize(caller: Caller): Promise<Authorizer> {
+    await this.#prepared(caller);
+    return this.#authorizerOf(caller);
+  }
+
+  /** Resolves when the caller's rights are compiled. */
+  async #prepared({ tokenKey }: Caller, first?: Promise<void>): Promise<void> {
+    let preparing = first ?? this.#authorizers.prepare(tokenKey);
+    while (preparing !== undefined) {
+      await preparing;
+      preparing = this.#authorizers.prepare(tokenKey);
+    }
+  }
+
+  #authorizerOf({ tokenKey }: Caller): Authorizer {
     this.#mustServe();
     this.#mustBeInitialized();
     return this.#authorizers.of(tokenKey) ?? reject('acl_not_found', 'ACL not found');
@@ -127,10 +155,11 @@ export class NodeService implements Service {
     denial: (authorizer: Authorizer) => string | undefined,
   ): Promise<Authorizer> {
     this.#mustServe();
+    await this.#prepared(caller);
     const present = this.#authorizers.of(caller.tokenKey);
     if (present !== undefined && denial(present) === undefined) return present;
     await this.catchUp(timeoutMs);
-    const authorizer = this.authorize(caller);
+    const authorizer = await this.authorize(caller);
     const why = denial(authorizer);
     return why === undefined ? authorizer : reject('permission_denied', why);
   }

@@ -39,7 +39,11 @@ export interface ReadContext {
  * A read use case. It throws ApiError to refuse. A missing object is `value: undefined`, so that
  * its index is answered too.
  */
-export type ReadUseCase<T> = (context: ReadContext) => Answer<T> & { readonly filtered?: boolean };
+export type ReadUseCase<T> = (context: ReadContext) => Answer<T> & {
+  readonly filtered?: boolean;
+  /** The answer needs something first: after it, the use case is called again. */
+  readonly pending?: Promise<void>;
+};
 
 /** Metadata of a read, as its answer shows it. */
 export interface QueryMeta {
@@ -66,8 +70,8 @@ export interface Service {
   read<T>(caller: Caller, options: ReadOptions, useCase: ReadUseCase<T>): Promise<ReadOutcome<T>>;
   /** Proposes a command. Returns the JSON text of the written object, if any. Throws ApiError. */
   write(caller: Caller, command: Command, timeoutMs: number): Promise<string | undefined>;
-  /** Returns the caller's authorizer in this node's state. Throws ApiError `acl_not_found`. */
-  authorize(caller: Caller): Authorizer;
+  /** Returns the caller's authorizer in this node's state. Rejects with `acl_not_found`. */
+  authorize(caller: Caller): Promise<Authorizer>;
   /**
    * Throws 403 if `denial` returns a text. Evaluates it over this node's state and, if that denies,
    * again after a barrier: another node may have created the token a moment ago. Writes call this

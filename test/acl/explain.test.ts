@@ -4,6 +4,7 @@ import { compile } from '../../src/acl/authorizer.js';
 import { Explainer, type RightsRow } from '../../src/acl/explain.js';
 import type { Origins } from '../../src/acl/origins.js';
 import { keyText } from '../../src/acl/reasons.js';
+import { atOnce } from '../../src/acl/steps.js';
 import type { Authorizer, Grant, Level, Named, Rules, Scalar } from '../../src/acl/types.js';
 import { placesIn } from '../../src/languages/syntax.js';
 import { ALL_QUESTIONS, aNamespace, defaultsOf, grantsIn } from './random-grants.js';
@@ -60,13 +61,13 @@ describe('explanations', () => {
         const options = { accessor: 'a', anonymous, defaultPolicy, defaults };
         const authorizer = compile(own, options);
         const origins: Origins = { own, defaults, elsewhere, dangling: [] };
-        const explainer = new Explainer(origins, { defaultPolicy, anonymous });
+        const explainer = atOnce(Explainer.of(origins, { defaultPolicy, anonymous }));
         for (const asked of ALL_QUESTIONS) {
           const allow = ask(authorizer, asked);
           const { resource, access, segment, namespace } = asked;
           const what = JSON.stringify(asked);
           expect(authorizer.why(resource, access, segment, namespace).allow, what).to.equal(allow);
-          const explanation = explainer.explain(asked);
+          const explanation = atOnce(explainer.explain(asked));
           expect(explanation.Allow, what).to.equal(allow);
           const { Winner: winner, Level } = explanation;
           expect(winner?.Level ?? null, what).to.equal(Level);
@@ -87,7 +88,8 @@ describe('explanations', () => {
         const options = { accessor: 'a', anonymous, defaultPolicy };
         const authorizer = compile(own, { ...options, defaults });
         const origins: Origins = { own, defaults, elsewhere: [], dangling: [] };
-        const { Rights } = new Explainer(origins, { defaultPolicy, anonymous }).table();
+        const explainer = atOnce(Explainer.of(origins, { defaultPolicy, anonymous }));
+        const { Rights } = atOnce(explainer.table());
         const rebuilt = compile(grantsOf(Rights, 'own'), {
           ...options,
           defaults: grantsOf(Rights, 'namespace_default'),
@@ -104,8 +106,9 @@ describe('explanations', () => {
     fc.assert(
       fc.property(rights, ({ own, defaults }) => {
         const origins: Origins = { own, defaults, elsewhere: [], dangling: [] };
-        const explainer = new Explainer(origins, { defaultPolicy: 'deny', anonymous: false });
-        for (const row of explainer.table().Rights) {
+        const options = { defaultPolicy: 'deny', anonymous: false } as const;
+        const explainer = atOnce(Explainer.of(origins, options));
+        for (const row of atOnce(explainer.table()).Rights) {
           for (const { Path, Line, Column, Level } of row.Sources) {
             const grant = [...own, ...defaults].find((each) => each.path === Path)!;
             const begins = grant.text

@@ -65,7 +65,7 @@ describe('http: the cluster endpoints', () => {
       if (why !== undefined) throw new ApiError({ code: 'permission_denied', message: why });
       return authorizer;
     },
-    authorize: () => authorizer,
+    authorize: async () => authorizer,
     read: async (_caller, _options, useCase) => ({
       ...useCase({ view, authorizer }),
       ...{ knownLeader: true, lastContactMs: 0, filtered: false },

@@ -24,7 +24,8 @@ describe('http: a list of long objects', () => {
   it('is rendered in pieces of limited size, even with few objects', async () => {
     const { service, store } = client.solo;
     const useCase = useCasesOf().role.list('default', { filter: filterOf(undefined) });
-    const { value: plan } = useCase({ view: store, authorizer: service.authorize(MANAGER) });
+    const authorizer = await service.authorize(MANAGER);
+    const { value: plan } = useCase({ view: store, authorizer });
     let count = 0;
     for await (const items of listChunks(store, plan)) {
       count += items.length;

@@ -226,7 +226,9 @@ describe('lint of all that is stored', () => {
     function* work(): Generator<void, void> {
       while (!isOver) yield;
     }
-    const running = [longWork.run(work), longWork.run(work)];
+    const running = ['a', 'b'].map((token) =>
+      longWork.run({ token, namespace: 'default' }, 'lint', work),
+    );
     const third = await Client.open([], client.solo, {}, { longWork });
     const refused = await third.ask(LINT);
     expect([refused.status, refused.body.code]).to.deep.equal([429, 'too_many']);

@@ -35,7 +35,7 @@ describe('identities from several sources', function () {
     return client.must('PUT /acl/token', { ...own, Roles });
   }
   const allowed = (secret: string, resource: 'service' | 'node', access: 'read' | 'write') =>
-    client.solo.service.authorize(callerOf(secret)).allowed(resource, access, 'web');
+    client.solo.authorizers.of(callerOf(secret).tokenKey)!.allowed(resource, access, 'web');
   const policiesOf = async (accessor: string) =>
     ((await client.must(`GET /acl/token/${accessor}?expanded`)) as Expanded).ExpandedPolicies;
 

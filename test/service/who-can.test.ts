@@ -138,7 +138,9 @@ describe('POST /v1/acl/who-can', () => {
       while (!isOver) yield;
     }
     let isOver = false;
-    const running = [longWork.run(forever), longWork.run(forever)];
+    const running = ['a', 'b'].map((token) =>
+      longWork.run({ token, namespace: 'default' }, 'explain', forever),
+    );
     const third = await Client.open([], client.solo, {}, { longWork });
     const refused = await third.ask(WHO, question);
     expect([refused.status, refused.body.code]).to.deep.equal([429, 'too_many']);

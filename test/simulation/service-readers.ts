@@ -63,6 +63,7 @@ export class ServiceReaders {
       defaultPolicy: 'allow',
       nowMs: () => loop.wall(),
       rightsBytes: 1_000_000,
+      inOneTurn: true,
     });
     machine.onChanged((keys) => this.#authorizers.changed(keys));
     machine.onReset(() => {

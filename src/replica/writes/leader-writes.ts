@@ -11,7 +11,7 @@ import { COMMAND_BYTES_MAX } from '../../wire-limits.js';
 import type { RaftLoop } from '../loop.js';
 import type { MachinePort } from '../ports.js';
 import type { AppliedIndex } from '../reads/applied-index.js';
-import type { Gate } from '../types.js';
+import type { Gate, PrepareGate } from '../types.js';
 import type { Outcome } from './pending-writes.js';
 
 /**
@@ -30,6 +30,8 @@ export interface LeaderWritesParts {
   readonly applied: AppliedIndex;
   readonly view: View;
   readonly gate: Gate;
+  /** Calls back when the gate can decide about a caller without long work. */
+  readonly prepareGate?: PrepareGate | undefined;
   /**
    * Whether this server does not serve or its disk hangs. It transfers leadership, and the next
    * leader takes the write.
@@ -126,7 +128,15 @@ export class LeaderWrites {
 
   /** The same for a write whose command is known, as that of a client of this server. */
   accept(proposal: Proposal, write: EncodedWrite, done: Done): void {
-    this.#whenReady(done, () => this.#decide(proposal, write, done));
+    this.#whenReady(done, () =>
+      this.#prepared(write, () => this.#whenReady(done, () => this.#decide(proposal, write, done))),
+    );
+  }
+
+  #prepared({ tokenKey }: EncodedWrite, run: () => void): void {
+    const { prepareGate } = this.#parts;
+    if (prepareGate === undefined) run();
+    else prepareGate(tokenKey, run);
   }
 
   #whenReady(done: Done, run: () => void): void {
@@ -187,11 +197,13 @@ export class LeaderWrites {
         done({ type: 'retry' });
         return;
       }
-      this.#parts.applied.when(index, () => {
-        const refused = this.#gate(proposal, write);
-        if (refused === undefined) this.#propose(proposal, write, done);
-        else done({ type: 'refused', refusal: refused });
-      });
+      this.#parts.applied.when(index, () =>
+        this.#prepared(write, () => {
+          const refused = this.#gate(proposal, write);
+          if (refused === undefined) this.#propose(proposal, write, done);
+          else done({ type: 'refused', refusal: refused });
+        }),
+      );
     });
   }
 

@@ -1,10 +1,16 @@
 /** The use case that shows a decision: why a request was refused, and what holds now. */
+import type { Explanation } from '../../acl/explain.js';
+import type { Asked } from '../../acl/reasons.js';
+import type { Steps } from '../../acl/steps.js';
 import type { Access, Resource } from '../../acl/types.js';
 import type { ClusterNode } from '../../node/types.js';
 import { recordOf } from '../../state/machine-record.js';
 import { isAlive, tokenByAccessor } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
-import type { Caller, ReadContext, ReadUseCase } from '../types.js';
+import { hidesCalls, withoutCall } from '../login/types.js';
+import { ownerOf } from '../long-work.js';
+import type { Collected } from '../origins.js';
+import type { Caller, ReadContext, ReadOptions, ReadOutcome } from '../types.js';
 import {
   type Decision,
   type Decisions,
@@ -13,7 +19,7 @@ import {
   SEGMENT_MAX,
 } from './decisions.js';
 import { withoutSecrets } from './secrets.js';
-import { type ExplainParts, explained, ownToken, subjectOf } from './subject.js';
+import { again, type ExplainParts, explained, ownToken, subjectOf } from './subject.js';
 
 /** Where decisions are. */
 export interface DecisionParts extends ExplainParts {
@@ -47,22 +53,46 @@ export async function findDecision(
 }
 
 /** Shows a decision. The value is undefined if the caller may not see it. */
-export const readDecision =
-  (
-    parts: ExplainParts,
-    caller: Caller,
-    decision: Decision | undefined,
-  ): ReadUseCase<string | undefined> =>
-  (context) => {
-    const { view } = context;
-    const index = recordOf(view)?.index ?? 1;
-    const missing = { value: undefined, index, keys: [] };
-    if (decision === undefined || !maySee(context, caller, decision)) return missing;
-    const shown = { ...decision, ...present(parts, context, caller, decision) };
-    const { Login, ...rest } = shown;
-    const value = withoutSecrets(view, JSON.stringify({ ...rest, Login }));
+export async function readDecision(
+  parts: ExplainParts,
+  { caller, options }: { readonly caller: Caller; readonly options: ReadOptions },
+  decision: Decision | undefined,
+): Promise<ReadOutcome<string | undefined>> {
+  const { service, longWork } = parts;
+  const outcome = await service.read(caller, options, (context) => {
+    const index = recordOf(context.view)?.index ?? 1;
+    const isSeen = decision !== undefined && maySee(context, caller, decision);
+    const value = isSeen ? shown(parts, context, caller, decision) : undefined;
     return { value, index, keys: [] };
-  };
+  });
+  const { value: steps } = outcome;
+  if (steps === undefined) return { ...outcome, value: undefined };
+  const value = await longWork.runSoon(ownerOf(service, caller), 'explain', steps);
+  return { ...outcome, value };
+}
+
+/** Returns the steps that make the answer. What the caller may see is decided at once. */
+function shown(
+  parts: ExplainParts,
+  context: ReadContext,
+  caller: Caller,
+  decision: Decision,
+): Steps<string> {
+  const about = askedAgain(parts, context, caller, decision);
+  const shownLogin = loginShown(context, decision);
+  return (function* () {
+    const now = 'find' in about ? yield* present(parts, decision, about) : about;
+    const { Login: _, ...rest } = { ...decision, ...now };
+    return withoutSecrets(parts.service.view, JSON.stringify({ ...rest, Login: shownLogin }));
+  })();
+}
+
+/** Returns what a caller may learn of a refused login. */
+function loginShown({ authorizer }: ReadContext, { Login }: Decision): Decision['Login'] {
+  if (Login === null || !hidesCalls(authorizer, Login.Namespace)) return Login;
+  const { code, reason } = withoutCall({ code: Login.ReasonCode, reason: Login.Reason });
+  return { ...Login, ReasonCode: code, Reason: reason };
+}
 
 function maySee({ view, authorizer }: ReadContext, caller: Caller, decision: Decision): boolean {
   const { Type, AccessorID, Namespace } = decision;
@@ -73,29 +103,47 @@ function maySee({ view, authorizer }: ReadContext, caller: Caller, decision: Dec
 const isOwn = (view: View, caller: Caller, accessor: string | null): boolean =>
   accessor !== null && ownToken(view, caller)?.AccessorID === accessor;
 
-/** Explains the question of a decision by the present state. */
-function present(
+/** What is shown of the present state. */
+interface Present extends Pick<Decision, 'Then'> {
+  readonly Now: Explanation | null;
+  readonly Changed: boolean;
+}
+
+/** The question of a decision, which is asked again. */
+interface Again {
+  readonly find: () => Collected | undefined;
+  readonly asked: Asked;
+}
+
+/** Returns what to ask again; what is shown if there is nothing to ask. */
+function askedAgain(
   parts: ExplainParts,
   { view, authorizer }: ReadContext,
   caller: Caller,
   decision: Decision,
-): Pick<Decision, 'Then'> & { readonly Now: unknown; readonly Changed: boolean } {
+): Again | Present {
   const { AccessorID, Resource: resource, Access: access, Segment: segment, Then } = decision;
   const nothing = { Then, Now: null, Changed: false };
   if (AccessorID === null || resource === null || access === null || segment === null)
     return nothing;
   const token = tokenByAccessor(view, AccessorID);
-  const isAlone = token !== undefined && !isOwn(view, caller, AccessorID);
+  if (token === undefined) return { ...nothing, Changed: true };
+  const isAlone = !isOwn(view, caller, AccessorID);
   // The rules of a token are for those who may read it.
   if (isAlone && !authorizer.allowed('acl', 'read', undefined, token.Namespace))
     return { ...nothing, Then: null };
-  const isThere = token !== undefined && isAlive(view, token, parts.nowMs());
-  const subject = isThere ? subjectOf(parts, view, token) : undefined;
-  if (subject === undefined) return { ...nothing, Changed: true };
+  if (!isAlive(view, token, parts.nowMs())) return { ...nothing, Changed: true };
   if (segment.length >= SEGMENT_MAX) return nothing;
   const { Namespace: namespace } = decision;
   const asked = { resource: resource as Resource, access: access as Access, segment, namespace };
-  const now = explained(subject, asked);
+  return { find: again(parts, token), asked };
+}
+
+/** Explains the question of a decision by the present state. */
+function* present(parts: ExplainParts, { Then }: Decision, { find, asked }: Again): Steps<Present> {
+  const subject = yield* subjectOf(parts, find);
+  if (subject === undefined) return { Then, Now: null, Changed: true };
+  const now = yield* explained(subject, asked);
   const rule = now.Winner?.Rule ?? null;
   const isSame = !now.Allow && now.Level === Then?.Level && rule === Then.Rule;
   // Compiled rights do not tell whether a level of intentions was written or follows.

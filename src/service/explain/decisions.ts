@@ -9,6 +9,7 @@ import type { Reason, Why } from '../../acl/reasons.js';
 import type { Level } from '../../acl/types.js';
 import type { ApiError, Refusal } from '../../errors.js';
 import type { Authorizers } from '../authorizers.js';
+import type { LoginFault } from '../login/types.js';
 import { LoginRefused } from '../login.js';
 import type { Caller } from '../types.js';
 
@@ -51,7 +52,7 @@ export interface Decision {
   readonly Login: {
     readonly AuthMethod: string;
     readonly Namespace: string;
-    readonly ReasonCode: string;
+    readonly ReasonCode: LoginFault['code'];
     readonly Reason: string;
   } | null;
 }

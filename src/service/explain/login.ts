@@ -1,13 +1,19 @@
 /** The use case that explains a login: what it would come to, and why. It makes no token. */
+
+import { selects } from '../../acl/binding.js';
 import { explainRule, type RuleExplanation } from '../../acl/binding-explain.js';
-import type { RightsRow } from '../../acl/explain.js';
+import { type RightsRow, SHOWN_CHARS_MAX } from '../../acl/explain.js';
+import type { Steps } from '../../acl/steps.js';
 import { reject } from '../../errors.js';
 import { formatDuration } from '../../languages/duration.js';
 import { anyObject, bodyOf, given, type Sent, text } from '../../languages/fields.js';
+import { cut, SENTENCE_MAX, shortened } from '../../languages/shown-values.js';
 import { keys } from '../../state/keys.js';
 import { stored } from '../../state/lists.js';
 import { recordOf } from '../../state/machine-record.js';
 import type { AuthMethod } from '../../state/methods.js';
+import type { BindingRule } from '../../state/rules.js';
+import type { View } from '../../state/types.js';
 import {
   judgeLogin,
   type LoginGrant,
@@ -16,13 +22,20 @@ import {
   namespaceRuleOf,
   rulesOf,
 } from '../login/judge.js';
-import type { Examined, LoginFault, Shown } from '../login/types.js';
+import {
+  type Examined,
+  hidesCalls,
+  type LoginFault,
+  type Shown,
+  withoutCall,
+} from '../login/types.js';
 import { descriptionOf, type LoginParts } from '../login.js';
+import { ownerOf } from '../long-work.js';
 import { mustRead } from '../reading.js';
-import type { Caller, ReadContext, ReadOptions, ReadOutcome } from '../types.js';
-import { DRAFT, draftToken } from './questions.js';
+import type { ReadContext, ReadOutcome } from '../types.js';
+import { DRAFT, draftToken, type ExplainRequest } from './questions.js';
 import { withoutSecrets } from './secrets.js';
-import { type ExplainParts, withOrigins } from './subject.js';
+import { type ExplainParts, subjectOf } from './subject.js';
 
 /** The body of a request that explains a login. */
 export const LOGIN_EXPLAIN = bodyOf({
@@ -38,14 +51,8 @@ export const LOGIN_EXPLAIN = bodyOf({
 type LoginExplainBody = Sent<(typeof LOGIN_EXPLAIN)['fields']>;
 
 /** What the use case works on. */
-export type LoginExplainParts = ExplainParts & Pick<LoginParts, 'methodTypes' | 'datacenter'>;
-
-/** Who asks, and how current the answer must be. */
-export interface LoginExplainRequest {
-  readonly caller: Caller;
-  readonly ns: string;
-  readonly options: ReadOptions;
-}
+export type LoginExplainParts = ExplainParts &
+  Pick<LoginParts, 'methodTypes' | 'datacenter' | 'refusals'>;
 
 /** Binding rules that one answer shows. */
 const RULES_MAX = 500;
@@ -56,7 +63,7 @@ const RULES_MAX = 500;
  */
 export async function explainLogin(
   parts: LoginExplainParts,
-  { caller, ns, options }: LoginExplainRequest,
+  { caller, ns, options }: ExplainRequest,
   body: LoginExplainBody,
 ): Promise<ReadOutcome<string | undefined>> {
   const { service, methodTypes, nowMs } = parts;
@@ -73,14 +80,44 @@ export async function explainLogin(
   const atMs = nowMs();
   const at = { namespace: method.Namespace, nowMs: atMs };
   const known = await methodTypes.get(method.Type)!.examine(method.Config, shown, at);
-  // The rest is decided in one turn, as a login decides it after its bearer token is verified.
-  return service.read(caller, { ...options, mode: 'stale' }, (context) => {
+  // The login is decided in one turn, as one is after its bearer token is verified.
+  const decided = await service.read(caller, { ...options, mode: 'stale' }, (context) => {
     mustRead(context.authorizer, ns);
-    const { view } = context;
-    const index = recordOf(view)?.index ?? 1;
-    const value = JSON.stringify(new LoginExplanation(parts, context, method, known).answer(index));
-    return { value: withoutSecrets(view, value, secretsOf(method, shown)), index, keys: [] };
+    const index = recordOf(context.view)?.index ?? 1;
+    const hides = hidesCalls(context.authorizer, ns);
+    const examined = hides ? withoutCalls(parts, method, known) : known;
+    return { value: new LoginExplanation(parts, context, method, examined), index, keys: [] };
   });
+  const steps = answer(service.view, decided, secretsOf(method, shown));
+  const value = await parts.longWork.runSoon(ownerOf(service, caller), 'explain', steps);
+  return { ...decided, value };
+}
+
+function* answer(
+  view: View,
+  { value: explanation, index }: ReadOutcome<LoginExplanation>,
+  secrets: readonly string[],
+): Steps<string> {
+  const value = JSON.stringify(yield* explanation.answer(index));
+  yield;
+  return withoutSecrets(view, value, secrets);
+}
+
+/** Returns what was found without what it tells of outbound calls. The log has that. */
+function withoutCalls(
+  { refusals }: LoginExplainParts,
+  method: AuthMethod,
+  examined: Examined,
+): Examined {
+  const { fault } = examined;
+  if (fault?.code !== 'unreachable') return examined;
+  const { reason } = fault;
+  refusals.noteHidden({ cause: 'unreachable', reason, method });
+  const shown = withoutCall(fault);
+  const checks = examined.checks.map((check) =>
+    check.Detail === reason ? { ...check, Detail: shown.reason } : check,
+  );
+  return { ...examined, fault: shown, checks };
 }
 
 function shownIn({ BearerToken, Claims }: LoginExplainBody): Shown {
@@ -103,7 +140,9 @@ class LoginExplanation {
   readonly #context: ReadContext;
   readonly #method: AuthMethod;
   readonly #examined: Examined;
+  readonly #all: readonly BindingRule[];
   readonly #ns: string | undefined;
+  readonly #outcome: { readonly fault?: LoginFault; readonly grant?: LoginGrant };
   /** Whether the token would be in a namespace that the caller may not read. */
   readonly #isHidden: boolean;
 
@@ -118,6 +157,8 @@ class LoginExplanation {
     this.#method = method;
     this.#examined = examined;
     const { known } = examined;
+    this.#all = known === undefined ? [] : rulesOf(context.view, method);
+    this.#outcome = this.#judged();
     this.#ns = known && namespaceOfToken(method, known.identity, this.#shape);
     const mayRead = (ns: string): boolean =>
       context.authorizer.allowed('acl', 'read', undefined, ns);
@@ -128,11 +169,13 @@ class LoginExplanation {
     return this.#parts.methodTypes.get(this.#method.Type)!.shapeOf(this.#method.Config);
   }
 
-  answer(index: number): object {
+  *answer(index: number): Steps<object> {
     const method = this.#method;
     const examined = this.#examined;
-    const { fault, grant } = this.#judged();
+    const { fault, grant } = this.#outcome;
     const isShown = grant !== undefined && !this.#isHidden;
+    const rules = yield* this.#rules();
+    const rights = isShown ? yield* this.#rights(grant) : { Rights: null, Truncated: false };
     return {
       AuthMethod: method.Name,
       Type: method.Type,
@@ -140,18 +183,21 @@ class LoginExplanation {
       Index: index,
       Outcome: fault === undefined ? 'granted' : 'refused',
       ReasonCode: fault?.code ?? '',
-      Reason: fault === undefined ? '' : this.#reasonOf(fault),
+      Reason: fault === undefined ? '' : cut(this.#reasonOf(fault), SENTENCE_MAX),
       Verified: examined.verified,
-      Checks: examined.checks,
-      Values: examined.values,
-      Lists: examined.lists,
+      Checks: examined.checks.map((check) => ({
+        ...check,
+        Detail: cut(check.Detail, SENTENCE_MAX),
+      })),
+      Values: mapped(examined.values),
+      Lists: mapped(examined.lists),
       Missing: examined.missing,
-      Unmapped: examined.unmapped,
+      Unmapped: shortened(examined.unmapped),
       TokenNamespace: this.#ns ?? null,
       NamespaceRule: this.#namespaceRule(),
-      ...this.#rules(),
+      ...rules,
       Token: isShown ? this.#token(grant) : null,
-      ...(isShown ? this.#rights(grant) : { Rights: null, Truncated: false }),
+      ...rights,
     };
   }
 
@@ -179,7 +225,8 @@ class LoginExplanation {
     return { Selector, BindNamespace, Namespace: this.#ns ?? null };
   }
 
-  #rules(): { readonly Rules: readonly RuleExplanation[]; readonly MoreRules: number } {
+  /** Explains the rules that match, then the others, as far as the answer has room. */
+  *#rules(): Steps<{ readonly Rules: readonly RuleExplanation[]; readonly MoreRules: number }> {
     const { known } = this.#examined;
     if (known === undefined) return { Rules: [], MoreRules: 0 };
     const { view } = this.#context;
@@ -191,10 +238,22 @@ class LoginExplanation {
       namespace,
       lookups: isLooked ? lookups(view, namespace) : undefined,
     };
-    const all = rulesOf(view, this.#method).map((rule) => explainRule(rule, context));
-    const order = ({ Matches, ID }: RuleExplanation): string => `${Matches ? 0 : 1}${ID}`;
-    const sorted = all.sort((a, b) => (order(a) < order(b) ? -1 : 1));
-    const Rules = sorted.slice(0, RULES_MAX);
+    const all: [order: string, rule: BindingRule][] = [];
+    for (const rule of this.#all) {
+      const matches = selects(rule.Selector ?? '', known.identity, context.shape);
+      all.push([`${matches ? 0 : 1}${rule.ID}`, rule]);
+      yield;
+    }
+    all.sort(([a], [b]) => (a < b ? -1 : 1));
+    const Rules: RuleExplanation[] = [];
+    let left = SHOWN_CHARS_MAX;
+    for (const [, rule] of all.slice(0, RULES_MAX)) {
+      const explained = explainRule(rule, context);
+      left -= JSON.stringify(explained).length;
+      if (left < 0) break;
+      Rules.push(explained);
+      yield;
+    }
     return { Rules, MoreRules: all.length - Rules.length };
   }
 
@@ -215,17 +274,19 @@ class LoginExplanation {
     };
   }
 
-  #rights({ ns, token }: LoginGrant): {
+  *#rights({ ns, token }: LoginGrant): Steps<{
     readonly Rights: readonly RightsRow[];
     readonly Truncated: boolean;
-  } {
+  }> {
     const { Policies, Roles, Local: _, ...grants } = token;
     const ids = (links: readonly { readonly ID?: string }[]) =>
       links.map(({ ID = '' }) => ({ ID }));
     const drafted = draftToken(ns, { Policies: ids(Policies), Roles: ids(Roles), ...grants });
-    const { view } = this.#context;
-    const authorizer = this.#parts.authorizers.ofDraft(drafted);
-    const subject = { token: drafted, authorizer, first: DRAFT };
-    return withOrigins(this.#parts, view, subject).explainer.table();
+    const subject = yield* subjectOf(this.#parts, () => ({ token: drafted, first: DRAFT }));
+    return yield* subject!.explainer.table();
   }
 }
+
+/** Returns mapped claims as answers show them. */
+const mapped = (claims: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(claims).map(([name, value]) => [name, shortened(value)]));

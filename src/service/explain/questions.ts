@@ -1,9 +1,10 @@
 /** Use cases that explain decisions: why a token may do something, or may not. */
 import { QUESTIONS_MAX, questionProblem, TOO_MANY } from '../../acl/batch.js';
+import { type Explanation, SHOWN_CHARS_MAX } from '../../acl/explain.js';
 import { isNamespaceName, isUuid } from '../../acl/names.js';
 import type { Asked } from '../../acl/reasons.js';
 import { parseRules } from '../../acl/rules.js';
-import { policyGrant } from '../../acl/synthetic.js';
+import type { Steps } from '../../acl/steps.js';
 import type { Access, Resource } from '../../acl/types.js';
 import { ApiError, reject } from '../../errors.js';
 import { bodyOf, given, items, type Sent, text } from '../../languages/fields.js';
@@ -13,17 +14,12 @@ import { recordOf } from '../../state/machine-record.js';
 import { type Token, tokens } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
 import { normaliseGrants } from '../grants.js';
+import { ownerOf } from '../long-work.js';
+import type { Collected } from '../origins.js';
 import { mustRead } from '../reading.js';
-import type { Caller, ReadUseCase } from '../types.js';
+import type { Caller, ReadOptions, ReadOutcome } from '../types.js';
 import { withoutSecrets } from './secrets.js';
-import {
-  type ExplainParts,
-  explained,
-  findToken,
-  type Subject,
-  subjectOf,
-  withOrigins,
-} from './subject.js';
+import { again, type ExplainParts, explained, findToken, subjectOf } from './subject.js';
 
 const { Policies, Roles, ServiceIdentities, NodeIdentities, TemplatedPolicies } = tokens.fields;
 const draftFields = {
@@ -85,13 +81,19 @@ export function accessorOf(sent: string, pointer?: string): string {
   return reject('invalid', 'AccessorID is not a valid UUID', extra);
 }
 
+/** Who asks, in which namespace, and how current the answer must be. */
+export interface ExplainRequest {
+  readonly caller: Caller;
+  readonly ns: string;
+  readonly options: ReadOptions;
+}
+
 /** Explains the decisions on some questions. The value is undefined if there is no such token. */
-export function explainQuestions(
+export async function explainQuestions(
   parts: ExplainParts,
-  caller: Caller,
-  ns: string,
+  { caller, ns, options }: ExplainRequest,
   body: ExplainBody,
-): ReadUseCase<string | undefined> {
+): Promise<ReadOutcome<string | undefined>> {
   const { AccessorID: sent = '', Draft: draft, Requests = [] } = body;
   if (sent !== '' && draft !== undefined) {
     reject('invalid', 'AccessorID and Draft exclude each other', { pointer: '/Draft' });
@@ -102,39 +104,62 @@ export function explainQuestions(
   }
   const questions = Requests.map((one, i) => askedOf(one, ns, `/Requests/${i}`));
   const accessor = sent === '' ? undefined : accessorOf(sent, '/AccessorID');
-  return (context) => {
-    const { view } = context;
+  const { service } = parts;
+  const outcome = await service.read(caller, options, (context) => {
+    const { view, authorizer } = context;
     const index = recordOf(view)?.index ?? 1;
-    const missing = { value: undefined, index, keys: [] };
-    let subject: Subject | undefined;
     if (draft !== undefined) {
-      mustRead(context.authorizer, ns);
-      subject = draftSubject(parts, view, ns, draft);
-    } else {
-      const token = findToken(context, { caller, ns, accessor }, parts.nowMs());
-      subject = token && subjectOf(parts, view, token);
+      mustRead(authorizer, ns);
+      const drafted = collectedDraft(view, ns, draft);
+      return { value: () => drafted, index, keys: [] };
     }
-    if (subject === undefined) return missing;
-    const { token, authorizer } = subject;
-    const answer = {
-      AccessorID: token.AccessorID,
-      Description: token.Description,
-      Namespace: token.Namespace,
-      Anonymous: authorizer.anonymous,
-      DefaultPolicy: parts.defaultPolicy,
-      Index: index,
-      Results: questions.map((asked) => explained(subject, asked)),
-    };
-    return { value: withoutSecrets(view, JSON.stringify(answer)), index, keys: [] };
-  };
+    const token = findToken(context, { caller, ns, accessor }, parts.nowMs());
+    return { value: token && again(parts, token), index, keys: [] };
+  });
+  const { value: find } = outcome;
+  if (find === undefined) return { ...outcome, value: undefined };
+  const owner = ownerOf(service, caller);
+  const steps = answers(parts, find, questions);
+  return { ...outcome, value: await parts.longWork.runSoon(owner, 'explain', steps) };
 }
 
-/** Returns a draft as a subject. Throws ApiError 400 for what a write would refuse. */
-function draftSubject(parts: ExplainParts, view: View, ns: string, draft: Draft): Subject {
+/** Explains the decisions on questions about one token. Returns the answer as JSON. */
+function* answers(
+  parts: ExplainParts,
+  find: () => Collected | undefined,
+  questions: readonly Asked[],
+): Steps<string | undefined> {
+  const { view } = parts.service;
+  let index = 1;
+  const subject = yield* subjectOf(parts, find, () => {
+    index = recordOf(view)?.index ?? 1;
+  });
+  if (subject === undefined) return undefined;
+  const { token, authorizer } = subject;
+  const Results: Explanation[] = [];
+  const budget = { left: SHOWN_CHARS_MAX };
+  for (const asked of questions) {
+    Results.push(yield* explained(subject, asked, budget));
+    yield;
+  }
+  const answer = {
+    AccessorID: token.AccessorID,
+    Description: token.Description,
+    Namespace: token.Namespace,
+    Anonymous: authorizer.anonymous,
+    DefaultPolicy: parts.defaultPolicy,
+    Index: index,
+    Results,
+  };
+  return withoutSecrets(view, JSON.stringify(answer));
+}
+
+/** Returns a draft as a token to collect. Throws ApiError 400 for what a write would refuse. */
+function collectedDraft(view: View, ns: string, draft: Draft): Collected {
   const problem = namespaceProblem(view, ns);
   if (problem !== undefined) throw new ApiError(problem);
-  const { Rules: extra } = draft;
-  const outcome = parseRules(extra ?? '', ns);
+  const { Rules: text = '' } = draft;
+  const outcome = parseRules(text, ns, true);
   const links = (target: 'policy' | 'role') => {
     const found = resolveLinks(
       view,
@@ -145,17 +170,16 @@ function draftSubject(parts: ExplainParts, view: View, ns: string, draft: Draft)
     if ('problem' in found) throw new ApiError(found.problem);
     return found.ids.map((ID) => ({ ID }));
   };
-  const token = inDraft(() => {
+  return inDraft(() => {
     if (!outcome.ok) throw new ApiError(outcome.refusal);
-    return draftToken(ns, {
+    const { rules } = outcome;
+    const token = draftToken(ns, {
       Policies: links('policy'),
       Roles: links('role'),
       ...normaliseGrants(draft, { is: 'token', ns }),
     });
+    return { token, first: DRAFT, extra: { text, rules } };
   });
-  const more = extra === undefined ? [] : [policyGrant(extra, ns)];
-  const authorizer = parts.authorizers.ofDraft(token, more);
-  return withOrigins(parts, view, { token, authorizer, first: DRAFT, extra });
 }
 
 /** The first step on the way from a draft. */

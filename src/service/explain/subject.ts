@@ -1,30 +1,25 @@
 /** Whose rights are explained: the caller's, those of another token, or those of a draft. */
 import { ANONYMOUS_ACCESSOR } from '../../acl/builtin.js';
-import { Explainer, type Explanation } from '../../acl/explain.js';
-import type { PathStep } from '../../acl/origins.js';
+import { Explainer, type Explanation, type ShownBudget } from '../../acl/explain.js';
 import type { Asked } from '../../acl/reasons.js';
+import type { Steps } from '../../acl/steps.js';
 import type { Authorizer } from '../../acl/types.js';
 import { keys } from '../../state/keys.js';
 import { stored } from '../../state/lists.js';
 import { DEFAULT_NAMESPACE } from '../../state/object.js';
-import {
-  isAlive,
-  secretKeyOf,
-  type Token,
-  tokenByAccessor,
-  tokenBySecret,
-} from '../../state/tokens.js';
+import { isAlive, type Token, tokenByAccessor, tokenBySecret } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
-import type { Authorizers } from '../authorizers.js';
+import { type Authorizers, authorizerFor } from '../authorizers.js';
+import type { LongWork } from '../long-work.js';
+import { type Collected, stepOf } from '../origins.js';
 import { mustRead } from '../reading.js';
 import type { Caller, ReadContext, Service } from '../types.js';
-import { type CollectedOrigins, originsOf } from './origins.js';
 
 /** What explanations work on. */
 export interface ExplainParts {
   readonly service: Service;
-  readonly authorizers: Pick<Authorizers, 'of' | 'ofDraft'>;
-  readonly datacenter: string;
+  readonly authorizers: Pick<Authorizers, 'origins' | 'known' | 'rightsOf'>;
+  readonly longWork: LongWork;
   readonly defaultPolicy: 'deny' | 'allow';
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number;
@@ -35,7 +30,6 @@ export interface Subject {
   readonly token: Token;
   /** The authorizer that decides its requests. */
   readonly authorizer: Authorizer;
-  readonly origins: CollectedOrigins;
   readonly explainer: Explainer;
 }
 
@@ -72,42 +66,50 @@ export function findToken(
   return undefined;
 }
 
-/** Returns a stored token as a subject; undefined if it has just expired. */
-export function subjectOf(parts: ExplainParts, view: View, token: Token): Subject | undefined {
-  const isAnonymous = token.AccessorID === ANONYMOUS_ACCESSOR;
-  const authorizer = parts.authorizers.of(isAnonymous ? null : secretKeyOf(token.SecretID));
-  const first = { Type: 'token', ID: token.AccessorID, Name: token.Description } as const;
-  return authorizer && withOrigins(parts, view, { token, authorizer, first });
-}
-
-/** Adds the origins of a subject's rights. */
-export function withOrigins(
-  { datacenter, defaultPolicy }: Pick<ExplainParts, 'datacenter' | 'defaultPolicy'>,
-  view: View,
-  subject: Pick<Subject, 'token' | 'authorizer'> & {
-    readonly first: PathStep;
-    readonly extra?: string | undefined;
-  },
-): Subject {
-  const { token, authorizer } = subject;
-  const origins = originsOf(view, datacenter, token, subject);
-  const { anonymous } = authorizer;
-  return {
-    token,
-    authorizer,
-    origins,
-    explainer: new Explainer(origins, { defaultPolicy, anonymous }),
+/** Finds the token of an accessor again, for work that takes several turns. */
+export const again =
+  ({ service, nowMs }: Pick<ExplainParts, 'service' | 'nowMs'>, { AccessorID }: Token) =>
+  (): Collected | undefined => {
+    const { view } = service;
+    const token = tokenByAccessor(view, AccessorID);
+    const isThere = token !== undefined && isAlive(view, token, nowMs());
+    return isThere ? { token, first: stepOf(token) } : undefined;
   };
+
+/**
+ * Returns what `find` finds as a subject, by its present rights; undefined if it finds no token.
+ * `found` is called in the turn in which these are read.
+ */
+export function* subjectOf(
+  { authorizers, defaultPolicy }: Pick<ExplainParts, 'authorizers' | 'defaultPolicy'>,
+  find: () => Collected | undefined,
+  found: () => void = () => {},
+): Steps<Subject | undefined> {
+  const collected = yield* authorizers.origins(find);
+  found();
+  if (collected === undefined) return undefined;
+  const {
+    found: { token },
+    origins,
+  } = collected;
+  const enforced = authorizers.known(token);
+  const anonymous = token.AccessorID === ANONYMOUS_ACCESSOR;
+  const explainer = yield* Explainer.of(origins, { defaultPolicy, anonymous });
+  return { token, authorizer: enforced ?? authorizerFor(token, explainer.rights), explainer };
 }
 
 /**
  * Explains a decision. `Allow` is what enforcement answers. Throws Error if the explanation comes
  * to another decision: it would be wrong.
  */
-export function explained({ authorizer, explainer }: Subject, asked: Asked): Explanation {
+export function* explained(
+  { authorizer, explainer }: Subject,
+  asked: Asked,
+  budget?: ShownBudget,
+): Steps<Explanation> {
   const { resource, access, segment, namespace } = asked;
   const allow = authorizer.allowed(resource, access, segment, namespace);
-  const explanation = explainer.explain(asked);
+  const explanation = yield* explainer.explain(asked, budget);
   if (explanation.Allow === allow) return explanation;
   const [enforced, other] = allow ? ['allows', 'denies'] : ['denies', 'allows'];
   throw new Error(

@@ -1,27 +1,30 @@
 /** Finds who may do something: the tokens that are allowed it, by what they grant. */
 import { ANONYMOUS_ACCESSOR } from '../../acl/builtin.js';
-import type { Explanation } from '../../acl/explain.js';
+import { type Explanation, SHOWN_CHARS_MAX } from '../../acl/explain.js';
 import type { Asked } from '../../acl/reasons.js';
+import { least, type Steps } from '../../acl/steps.js';
 import type { Authorizer } from '../../acl/types.js';
 import { bodyOf, type Sent } from '../../languages/fields.js';
+import { cut } from '../../languages/shown-values.js';
 import { keysBelow, stored } from '../../state/lists.js';
 import { recordOf } from '../../state/machine-record.js';
 import { isAlive, type Token } from '../../state/tokens.js';
 import type { PinnedView, View } from '../../state/types.js';
-import { Authorizers, rightsIdOf } from '../authorizers.js';
-import type { LongWork } from '../long-work.js';
+import { Authorizers, authorizerFor, rightsIdOf } from '../authorizers.js';
+import { ownerOf } from '../long-work.js';
+import { stepOf } from '../origins.js';
 import { Links, listedNamespaces } from '../reading.js';
 import type { Caller, ReadOptions, ReadOutcome } from '../types.js';
 import { askedOf, QUESTION_FIELDS } from './questions.js';
 import { withoutSecrets } from './secrets.js';
-import { type ExplainParts, explained, withOrigins } from './subject.js';
+import { type ExplainParts, explained, subjectOf } from './subject.js';
 
 /** The body: one question. */
 export const WHO_CAN = bodyOf(QUESTION_FIELDS);
 
 /** What the use case works on. */
 export interface WhoCanParts extends ExplainParts {
-  readonly longWork: LongWork;
+  readonly datacenter: string;
 }
 
 /** When a search stops. */
@@ -68,7 +71,7 @@ export async function whoCan(
   });
   let pinned: PinnedView | undefined;
   try {
-    const value = await parts.longWork.run(() => {
+    const value = await parts.longWork.run(ownerOf(service, caller), 'explain', () => {
       pinned = service.pin();
       return new Search(parts, pinned, authorizer, { asked, limits, isGone }).run();
     });
@@ -91,6 +94,7 @@ class Search {
   /** Whether tokens of an id are allowed: equal grants are decided once. */
   readonly #decided = new Map<string, boolean>();
   #scanned = 0;
+  readonly #sinceMs = performance.now();
 
   constructor(
     parts: WhoCanParts,
@@ -109,68 +113,72 @@ class Search {
     this.#authorizers = new Authorizers({ view, datacenter, defaultPolicy, nowMs, rightsBytes });
   }
 
-  /** Searches in steps of one token or group each. Returns the answer as JSON. */
-  *run(): Generator<void, string> {
+  /** Searches. Returns the answer as JSON. */
+  *run(): Steps<string> {
     const view = this.#view;
     const { shown, filtered } = listedNamespaces(view, this.#caller, '*');
     const Truncated = yield* this.#scan(shown);
     const { largest, Allowed } = yield* this.#largest();
     const groups: string[] = [];
+    let left = SHOWN_CHARS_MAX;
     for (const group of largest) {
-      groups.push(withoutSecrets(view, JSON.stringify(this.#shown(group))));
+      if (left < 0 || this.#isOver(2)) break;
+      const text = withoutSecrets(view, JSON.stringify(yield* this.#shown(group)));
+      left -= text.length;
+      groups.push(text);
       yield;
     }
     const Index = recordOf(view)?.index ?? 1;
     const head = { Index, Scanned: this.#scanned, Allowed, Truncated, Filtered: filtered };
-    const more = this.#groups.size - largest.length;
+    const more = this.#groups.size - groups.length;
     const text = JSON.stringify(head).slice(0, -1);
     return `${text},"Groups":[${groups.join(',')}],"MoreGroups":${more}}`;
   }
 
   /** Returns the groups with most tokens, and how many tokens all groups have. */
-  *#largest(): Generator<void, { readonly largest: readonly Group[]; readonly Allowed: number }> {
+  *#largest(): Steps<{ readonly largest: readonly Group[]; readonly Allowed: number }> {
+    const groups = this.#groups.values();
+    const largest = yield* least(groups, GROUPS_MAX, (a, b) => b.count - a.count);
     let Allowed = 0;
-    let largest: Group[] = [];
-    const cut = (): void => {
-      largest = largest.sort((a, b) => b.count - a.count).slice(0, GROUPS_MAX);
-    };
-    for (const group of this.#groups.values()) {
-      Allowed += group.count;
-      largest.push(group);
-      if (largest.length < 2 * GROUPS_MAX) continue;
-      cut();
-      yield;
-    }
-    cut();
+    for (const { count } of this.#groups.values()) Allowed += count;
     return { largest, Allowed };
   }
 
   /** Looks at the tokens of some namespaces. Returns whether it stopped before the last one. */
-  *#scan(namespaces: readonly string[]): Generator<void, boolean> {
+  *#scan(namespaces: readonly string[]): Steps<boolean> {
     const view = this.#view;
     const nowMs = this.#parts.nowMs();
-    const untilMs = performance.now() + this.#limits.ms;
     for (const ns of namespaces) {
       for (const key of keysBelow(view, 'token', ns)) {
-        const isOver = this.#scanned >= this.#limits.tokens || performance.now() >= untilMs;
-        if (isOver || this.#isGone()) return true;
+        if (this.#scanned >= this.#limits.tokens || this.#isOver()) return true;
         this.#scanned += 1;
         const token = stored<Token>(view, key)!;
-        if (isAlive(view, token, nowMs)) this.#count(key, token);
+        if (!isAlive(view, token, nowMs)) continue;
+        for (const _ of this.#count(key, token)) {
+          if (this.#isOver()) return true;
+          yield;
+        }
         yield;
       }
     }
     return false;
   }
 
-  #count(key: string, token: Token): void {
+  /** Whether nobody waits, or this work has taken its time so many times over. */
+  #isOver(times = 1): boolean {
+    return this.#isGone() || performance.now() - this.#sinceMs >= times * this.#limits.ms;
+  }
+
+  /** Counts a token in its group if it is allowed. */
+  *#count(key: string, token: Token): Steps<void> {
     // The anonymous token never gets some rights that an equal token has.
     const isAnonymous = token.AccessorID === ANONYMOUS_ACCESSOR;
     const id = `${isAnonymous ? 'anonymous ' : ''}${rightsIdOf(token)}`;
     let isAllowed = this.#decided.get(id);
     if (isAllowed === undefined) {
       const { resource, access, segment, namespace } = this.#asked;
-      const authorizer = this.#authorizers.ofDraft(token);
+      const { rights } = yield* this.#authorizers.compiled(token);
+      const authorizer = authorizerFor(token, rights);
       isAllowed = authorizer.allowed(resource, access, segment, namespace);
       this.#decided.set(id, isAllowed);
     }
@@ -184,7 +192,7 @@ class Search {
     }
   }
 
-  #shown({ count, sample }: Group): object {
+  *#shown({ count, sample }: Group): Steps<object> {
     const view = this.#view;
     const tokens = sample.map((key) => stored<Token>(view, key)!);
     const token = tokens[0]!;
@@ -198,15 +206,18 @@ class Search {
       ServiceIdentities: token.ServiceIdentities ?? [],
       NodeIdentities: token.NodeIdentities ?? [],
       TemplatedPolicies: token.TemplatedPolicies ?? [],
-      Sample: tokens.map(({ AccessorID, Description }) => ({ AccessorID, Description })),
-      Result: this.#result(token),
+      Sample: tokens.map(({ AccessorID, Description }) => ({
+        AccessorID,
+        Description: cut(Description),
+      })),
+      Result: yield* this.#result(token),
     };
   }
 
-  #result(token: Token): Explanation {
-    const authorizer = this.#authorizers.ofDraft(token);
-    const first = { Type: 'token', ID: token.AccessorID, Name: token.Description } as const;
-    const subject = withOrigins(this.#parts, this.#view, { token, authorizer, first });
-    return explained(subject, this.#asked);
+  *#result(token: Token): Steps<Explanation> {
+    const { defaultPolicy } = this.#parts;
+    const parts = { authorizers: this.#authorizers, defaultPolicy };
+    const subject = yield* subjectOf(parts, () => ({ token, first: stepOf(token) }));
+    return yield* explained(subject!, this.#asked);
   }
 }

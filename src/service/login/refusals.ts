@@ -2,6 +2,7 @@
  * Counts refused logins, and logs some of each kind. It does not log all, because anyone can cause
  * any number of refusals.
  */
+import type { LogEvent } from '../../log-events.js';
 import { type LoginLogger, REFUSAL_CAUSES, type RefusalCause } from './types.js';
 
 /** A refused login. `method` is the stored method, absent if the login names an unknown one. */
@@ -40,8 +41,18 @@ export class Refusals {
   }
 
   /** Counts a refused login, and logs it unless there were too many lines. */
-  note({ cause, reason, method }: RefusedLogin): void {
+  note(refused: RefusedLogin): void {
+    const { cause } = refused;
     this.#counts.set(cause, this.#counts.get(cause)! + 1);
+    this.#line(refused, 'login_refused', 'login refused');
+  }
+
+  /** Logs why a login would be refused, where its explanation may not say it. */
+  noteHidden(refused: RefusedLogin): void {
+    this.#line(refused, 'issuer_unusable', 'the issuer of an auth method cannot be used');
+  }
+
+  #line({ cause, reason, method }: RefusedLogin, event: LogEvent, message: string): void {
     this.#begin();
     const key = JSON.stringify([cause, method?.Namespace, method?.Name]);
     const lines = this.#lines.get(key) ?? 0;
@@ -53,7 +64,7 @@ export class Refusals {
     this.#written += 1;
     const { Name, Namespace, Type } = method ?? {};
     const where = { authMethod: Name, namespace: Namespace, type: Type };
-    this.#log.warn({ event: 'login_refused', ...where, cause, reason }, 'login refused');
+    this.#log.warn({ event, ...where, cause, reason }, message);
   }
 
   /** Starts a new window when the last one is over, and logs how many lines that one left out. */

@@ -1,6 +1,8 @@
 /** The interface of auth method types, and what they work with. */
 import type { Identity, IdentityShape } from '../../acl/binding.js';
+import type { Authorizer } from '../../acl/types.js';
 import type { Refusal } from '../../errors.js';
+import { DEFAULT_NAMESPACE } from '../../state/object.js';
 
 /** Why logins are refused. The metric `login_refused_total` counts by cause. */
 export const REFUSAL_CAUSES = [
@@ -70,6 +72,19 @@ export interface LoginFault {
   readonly code: LoginReason;
   readonly reason: string;
 }
+
+/**
+ * Returns a fault without what it tells of outbound calls. Whoever owns an auth method in a created
+ * namespace chooses their addresses, and must not learn what this node can reach.
+ */
+export const withoutCall = (fault: LoginFault): LoginFault =>
+  fault.code === 'unreachable' ? { code: fault.code, reason: CALL_FAILED } : fault;
+const CALL_FAILED =
+  'the server of the auth method cannot be asked: the log of the node that answered has the reason';
+
+/** Whether a caller may not learn of the outbound calls for methods of a namespace. */
+export const hidesCalls = (authorizer: Authorizer, namespace: string): boolean =>
+  namespace !== DEFAULT_NAMESPACE && !authorizer.allowed('operator', 'read');
 
 /**
  * Whether a bearer token was accepted. The reason of a refusal is for the log alone: it never

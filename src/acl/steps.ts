@@ -1,0 +1,34 @@
+/** Work on many rules, in steps between which a caller may do something else. */
+
+/** Yields after each step, and returns the result. */
+export type Steps<T> = Generator<void, T>;
+
+/** Rules of one step: some tenths of a millisecond. */
+const RULES_PER_STEP = 1_000;
+
+/** Whether a step ends with the rule of this number. */
+export const endsStep = (count: number): boolean => count % RULES_PER_STEP === 0;
+
+/** Does all steps at once. */
+export function atOnce<T>(steps: Iterator<void, T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+/** Returns the first items by an order, in order. Between steps it holds at most twice as many. */
+export function* least<T>(
+  items: Iterable<T>,
+  max: number,
+  order: (a: T, b: T) => number,
+): Steps<readonly T[]> {
+  let kept: T[] = [];
+  for (const item of items) {
+    kept.push(item);
+    if (kept.length < 2 * max) continue;
+    kept = kept.sort(order).slice(0, max);
+    yield;
+  }
+  return kept.sort(order).slice(0, max);
+}
