@@ -69,6 +69,10 @@ export const authorizerOf = (
   token: Pick<CompileOptions, 'accessor' | 'anonymous'>,
 ): Authorizer => new CompiledAuthorizer(rights, token);
 
+/** Whether some rights allow anything. */
+export const grantsAnything = ({ layers, allowByDefault }: Rights): boolean =>
+  allowByDefault || layers.some((layer) => layer.grantsAnything);
+
 /** Size of a compiled set of rules without its named rules, in bytes: measured, rounded up. */
 const SET_BYTES = 1_000;
 /** Size of a compiled named rule without its name, in bytes: measured, rounded up. */

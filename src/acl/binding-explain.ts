@@ -1,7 +1,7 @@
 /** Explains what binding rules do for an identity: which match, why, and what each binds. */
 import { BudgetError, EVALUATION_BUDGET } from '../languages/bexpr.js';
 import { type Clause, clauseOf } from '../languages/bexpr-clauses.js';
-import { cut, SENTENCE_MAX } from '../languages/shown-values.js';
+import { cut, type Hide, SENTENCE_MAX } from '../languages/shown-values.js';
 import {
   type BindContext,
   type BindingRule,
@@ -48,6 +48,8 @@ export interface RuleContext {
   readonly shape: IdentityShape;
   /** The namespace of the token; undefined if there is none. */
   readonly namespace: string | undefined;
+  /** Hides secrets in the texts of the answer. */
+  readonly hide: Hide;
   readonly lookups: Pick<BindContext, 'roleByName' | 'policyByName'> | undefined;
 }
 
@@ -77,7 +79,7 @@ export function explainRule(rule: StoredRule, context: RuleContext): RuleExplana
     Vars: (computed.ok && computed.variables) || null,
     Target: target,
     Effect: Matches ? effect : 'no_match',
-    Problem: cut(Problem || (Matches && why) || '', SENTENCE_MAX),
+    Problem: cut(context.hide(Problem || (Matches && why) || ''), SENTENCE_MAX),
   };
 }
 
@@ -87,14 +89,15 @@ export function explainRule(rule: StoredRule, context: RuleContext): RuleExplana
  */
 function explainSelector(
   selector: string,
-  { identity, shape }: RuleContext,
+  { identity, shape, hide }: RuleContext,
 ): Pick<RuleExplanation, 'Matches' | 'Clause' | 'Problem'> {
   const Matches = selects(selector, identity, shape);
   if (selector === '') return { Matches, Clause: null, Problem: '' };
   const compiled = compiledSelector(selector, shape.selectable);
   if (!compiled.ok) return { Matches, Clause: null, Problem: compiled.problem.message };
   const { expression } = compiled;
-  const part = { text: selector, expression, shape: shape.selectable, data: identity.selectable };
+  const { selectable: data } = identity;
+  const part = { text: selector, expression, shape: shape.selectable, data, hide };
   try {
     const Clause = clauseOf(part, { left: EVALUATION_BUDGET });
     const missing = unmapped(expression, shape);

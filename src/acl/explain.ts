@@ -83,8 +83,10 @@ const CANDIDATES_MAX = 20;
 const ROWS_MAX = 5_000;
 /** Rows of one step: each may show 20 sources. */
 const ROWS_PER_STEP = 20;
-/** Characters of what one answer shows besides the deciding rules: some thousand rules. */
-export const SHOWN_CHARS_MAX = 2 * 2 ** 20;
+/** Characters of the rows of one answer: the maximum number of usual ones. */
+const ROWS_CHARS_MAX = 2 * 2 ** 20;
+/** Characters of other lists of one answer: the maximum number of usual items. */
+export const SHOWN_CHARS_MAX = 2 ** 19;
 
 /** What is left of the characters of an answer. */
 export interface ShownBudget {
@@ -208,7 +210,7 @@ export class Explainer {
     }
     const all = yield* least(byKey, ROWS_MAX, ([, a], [, b]) => inOrder(a, b));
     const Rights: RightsRow[] = [];
-    let left = SHOWN_CHARS_MAX;
+    let left = ROWS_CHARS_MAX;
     for (const [key, rule] of all) {
       const row = this.#row(rule, intentions.get(key));
       left -= JSON.stringify(row).length;

@@ -148,6 +148,12 @@ export class Layer {
     return sets.some((rules) => rules.grants(resource, access));
   }
 
+  /** Whether any rule grants anything. */
+  get grantsAnything(): boolean {
+    for (const [, rules] of this.placedSets()) if (rules.grantsAnything) return true;
+    return false;
+  }
+
   management(namespace: string): Level | undefined {
     for (const rules of this.setsFor(namespace)) {
       if (rules.management !== undefined) return rules.management;

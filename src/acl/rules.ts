@@ -3,9 +3,10 @@
  * would believe that it grants or denies something.
  */
 import { type Refusal, refusal } from '../errors.js';
-import { parseRulesText, readRulesText } from '../languages/policy-rules.js';
+import { parseRulesInSteps, parseRulesText, readRulesText } from '../languages/policy-rules.js';
 import { placesIn } from '../languages/syntax.js';
 import { FAILED, interpretRules, type RulesFault, type RulesReading } from './rules-reader.js';
+import type { Steps } from './steps.js';
 import type { Rules } from './types.js';
 
 /** The outcome of parseRules. */
@@ -30,6 +31,21 @@ export function parseRules(text: string, namespace = 'default', placed = false):
   const { line, column } = placesIn(source)(first.at);
   return refused(`${first.lead}${first.say(`${line}:${column}`)}`);
 }
+
+/**
+ * Parses the rules of a stored policy, with their offsets. An invalid text grants nothing. Writes
+ * of such policies are refused, so only a damaged state can contain one.
+ */
+export function* storedRules(text: string, namespace: string): Steps<Rules> {
+  const parsed = yield* parseRulesInSteps(text);
+  if (!parsed.ok) return NOTHING;
+  const { rules, faults } = interpretRules(parsed.value, namespace, true);
+  yield;
+  return faults.length > 0 ? NOTHING : rules;
+}
+
+/** Rules that grant nothing. */
+export const NOTHING: Rules = { scalars: {}, named: [], namespaces: [] };
 
 /**
  * Reads as much of a text as can be read, with all of its faults: those of the syntax, and of the

@@ -1,19 +1,16 @@
 /** The grants of stored policies, templated policies and identities. */
-import { parseRules } from './rules.js';
+import { NOTHING, storedRules } from './rules.js';
+import { atOnce } from './steps.js';
 import { NAME_VARIABLE, type TemplateVariables, templateByName } from './templates.js';
 import type { Grant, Named, Rules } from './types.js';
 
-const NOTHING: Rules = { scalars: {}, named: [], namespaces: [] };
 const CLUSTER_WIDE_NAMED: ReadonlySet<Named> = new Set(['event', 'query']);
 
-/**
- * Returns the grant of a stored policy. An invalid text grants nothing. Writes of such policies are
- * refused, so only a damaged state can contain one. With `placed` its rules have offsets.
- */
-export function policyGrant(rules: string, namespace: string, placed = false): Grant {
-  const outcome = parseRules(rules, namespace, placed);
-  return { rules: outcome.ok ? outcome.rules : NOTHING, namespace };
-}
+/** Returns the grant of a stored policy. Its rules have offsets. See `storedRules`. */
+export const policyGrant = (rules: string, namespace: string): Grant => ({
+  rules: atOnce(storedRules(rules, namespace)),
+  namespace,
+});
 
 /**
  * The parsed rules of each template, with its variable and offsets. A role may have many
@@ -27,7 +24,7 @@ function filled(templateName: string, name: string): Rules {
   if (rules === undefined) {
     const template = templateByName(templateName);
     if (template === undefined) throw new Error(`no template ${JSON.stringify(templateName)}`);
-    rules = policyGrant(template.Template, 'default', true).rules;
+    rules = policyGrant(template.Template, 'default').rules;
     PARSED.set(templateName, rules);
   }
   const named = rules.named.map((rule) =>
@@ -62,11 +59,3 @@ export function templateGrant(
   const everywhere = { name: '', prefix: true, rules: { ...NOTHING, named: services } };
   return { rules: { ...rules, namespaces: [everywhere] }, namespace };
 }
-
-/** Returns the grant of a service identity. */
-export const serviceGrant = (name: string, namespace: string): Grant =>
-  templateGrant('builtin/service', { name }, namespace);
-
-/** Returns the grant of a node identity. The caller applies it only in its datacenter. */
-export const nodeGrant = (name: string, namespace: string): Grant =>
-  templateGrant('builtin/node', { name }, namespace);

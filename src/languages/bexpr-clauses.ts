@@ -1,6 +1,6 @@
 /** Explains why an expression holds for data or does not: the result of each of its parts. */
 import { type Budget, compileMatch, type Expression, type Match, type Shape } from './bexpr.js';
-import { cut, shortened } from './shown-values.js';
+import { cut, type Hide, shortened } from './shown-values.js';
 
 /** A part of an expression with its result, as answers show it. Long texts and lists are cut. */
 export type Clause =
@@ -29,6 +29,8 @@ export interface Explained {
   readonly expression: Expression;
   readonly shape: Shape;
   readonly data: unknown;
+  /** Hides secrets in the texts of the answer. */
+  readonly hide: Hide;
 }
 
 /**
@@ -36,8 +38,8 @@ export interface Explained {
  * the budget is exhausted.
  */
 export function clauseOf(explained: Explained, budget: Budget): Clause {
-  const { text, expression } = explained;
-  const Text = cut(text.slice(expression.at, expression.end));
+  const { text, expression, hide } = explained;
+  const Text = cut(hide(text.slice(expression.at, expression.end)));
   if (expression.type === 'match') return matchClause(explained, expression, Text, budget);
   const terms = expression.type === 'not' ? [expression.term] : expression.terms;
   const Terms = terms.map((term) => clauseOf({ ...explained, expression: term }, budget));
@@ -52,7 +54,7 @@ export function clauseOf(explained: Explained, budget: Budget): Clause {
 }
 
 function matchClause(
-  { shape, data }: Explained,
+  { shape, data, hide }: Explained,
   match: Match,
   Text: string,
   budget: Budget,
@@ -64,8 +66,8 @@ function matchClause(
     Text,
     Field: path.join('.'),
     Operator: word,
-    Value: op === 'empty' ? null : cut(value),
-    Actual: found === undefined ? null : shownValue(found),
+    Value: op === 'empty' ? null : cut(hide(value)),
+    Actual: found === undefined ? null : shownValue(found, hide),
     Missing: found === undefined,
     Result: compileMatch(match, shape)(data, budget),
   };
@@ -83,5 +85,5 @@ function valueAt(data: unknown, path: readonly string[]): unknown {
   return found;
 }
 
-const shownValue = (value: unknown): unknown =>
-  shortened(isObject(value) && !Array.isArray(value) ? Object.keys(value) : value);
+const shownValue = (value: unknown, hide: Hide): unknown =>
+  shortened(isObject(value) && !Array.isArray(value) ? Object.keys(value) : value, hide);

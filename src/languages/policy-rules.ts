@@ -52,6 +52,32 @@ export function parseRulesText(text: string): Parsed<RulesTree> {
   return parsed.ok ? { ok: true, value: { ...parsed.value, source } } : parsed;
 }
 
+/** Characters that one step parses, about. */
+const STEP_LENGTH = 4 * 1024;
+
+/**
+ * Does the same in steps, some lines of the block form in each. A text of which a part cannot be
+ * parsed by itself is parsed in one step, as is the JSON form.
+ */
+export function* parseRulesInSteps(text: string): Generator<void, Parsed<RulesTree>> {
+  const source = sourceOf(text);
+  if (isJson(source) || source.length > RULES_LENGTH_MAX) return parseRulesText(text);
+  const body: Item[] = [];
+  let from = 0;
+  for (const to of [...itemStarts(source, lineStarts(source)), source.length]) {
+    if (to - from < STEP_LENGTH && to < source.length) continue;
+    const part = parseRulesText(source.slice(from, to));
+    if (!part.ok) return parseRulesText(text);
+    body.push(...shifted(part.value.body, from));
+    from = to;
+    yield;
+  }
+  return { ok: true, value: { body, json: false, source } };
+}
+
+/** Whether a text has the JSON form. */
+const isJson = (source: string): boolean => /^[ \t\n\r]*\{/.test(source);
+
 /** Faults of the syntax after which a text is not read on. */
 const PROBLEMS_MAX = 100;
 
@@ -75,7 +101,7 @@ export function readRulesText(text: string): {
   const whole = parseRulesText(text);
   if (whole.ok) return { tree: whole.value, problems: [] };
   const lines = lineStarts(source);
-  const json = /^[ \t\n\r]*\{/.test(source);
+  const json = isJson(source);
   const isReadOn = !json && source.length <= RULES_LENGTH_MAX;
   const starts = isReadOn ? itemStarts(source, lines) : [];
   const problems: PlacedProblem[] = [];

@@ -272,7 +272,7 @@ export class Authorizers {
     return originsOf({ view, datacenter, policies: this.#policies }, collected, read);
   }
 
-  /** Does work that adds to `read` the keys it reads, again if one of them changes before its end. */
+  /** Does work that adds the keys it reads to `read`, again if one of them changes meanwhile. */
   *#settled<T>(work: (read: Set<string>) => Steps<T>): Steps<T> {
     for (;;) {
       const reading: Reading = { keys: new Set(), isStale: false };

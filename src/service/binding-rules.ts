@@ -6,7 +6,7 @@ import { lastPart, stored } from '../state/lists.js';
 import type { AuthMethod } from '../state/methods.js';
 import { type BindingRule, METHOD_FAULTS, rules } from '../state/rules.js';
 import { keyOf } from '../state/types.js';
-import { lintWrittenRule } from './lint.js';
+import { lintWrittenRule, readerOf } from './lint.js';
 import { contentOf, type ObjectParts, objectUseCases } from './objects.js';
 import type { Service } from './types.js';
 import { settled, type Write } from './writing.js';
@@ -23,7 +23,8 @@ export const ruleUseCases = (parts: Pick<ObjectParts, 'service' | 'methodTypes' 
       if (problem !== undefined) throw new ApiError(problem);
       const { service, methodTypes: types, lint } = parts;
       const rule = { ...content, ID: id ?? '' };
-      await lintWrittenRule(lint, write, { view: service.view, types, method, rule });
+      const mayRead = readerOf(await service.authorize(write.caller));
+      await lintWrittenRule(lint, write, { view: service.view, mayRead, types, method, rule });
       return { content };
     },
     narrow({ authmethod }) {

@@ -4,6 +4,7 @@ import { reject } from '../errors.js';
 import { didYouMean } from '../languages/suggest.js';
 import { recordOf } from '../state/machine-record.js';
 import type { PinnedView } from '../state/types.js';
+import { readerOf } from './lint.js';
 import { type LintParts, lintNamespaces } from './lint-objects.js';
 import { type LongWork, ownerOf } from './long-work.js';
 import { listedNamespaces } from './reading.js';
@@ -49,7 +50,8 @@ export async function clusterLint(
       showsCertificates: authorizer.allowed('mesh', 'read', undefined, namespace),
       showsItself: authorizer.allowed('namespace', 'read', namespace),
     }));
-    return { value: places, filtered, index: recordOf(view)?.index ?? 1, keys: [] };
+    const value = { places, mayRead: readerOf(authorizer) };
+    return { value, filtered, index: recordOf(view)?.index ?? 1, keys: [] };
   });
   const found = new Findings(severity);
   let view: PinnedView | undefined;

@@ -1,9 +1,11 @@
 /** What lint finds in stored objects: in each by itself, and between them. */
 import { X509Certificate } from 'node:crypto';
+import { grantsAnything } from '../acl/authorizer.js';
 import { ANONYMOUS_ACCESSOR, GLOBAL_MANAGEMENT_ID, isReservedId } from '../acl/builtin.js';
 import { lintBindingRule } from '../acl/lint/binding-rule.js';
 import type { Linting, Problem } from '../acl/lint/findings.js';
 import { lintPolicy } from '../acl/lint/policy.js';
+import type { Steps } from '../acl/steps.js';
 import { partsOf } from '../languages/hil.js';
 import type { Grants } from '../state/grants.js';
 import { keys } from '../state/keys.js';
@@ -18,13 +20,16 @@ import type { Role } from '../state/roles.js';
 import type { BindingRule } from '../state/rules.js';
 import { isAlive, type Token } from '../state/tokens.js';
 import { keyOf, type View } from '../state/types.js';
+import { Authorizers, rightsIdOf } from './authorizers.js';
 import type { Finding } from './cluster-lint.js';
-import { rulesIn, surroundingsOf } from './lint.js';
+import { type MayRead, rulesIn, surroundingsOf } from './lint.js';
 import type { AuthMethodTypes } from './login/index.js';
 
 /** What lint of stored objects works with. */
 export interface LintParts {
   readonly methodTypes: AuthMethodTypes;
+  readonly datacenter: string;
+  readonly defaultPolicy: 'deny' | 'allow';
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number;
 }
@@ -38,16 +43,34 @@ export interface LintPlace {
 
 type Add = (finding: Finding) => void;
 
+/** The namespaces to lint, and where their reader may read. */
+interface LintScope {
+  readonly places: readonly LintPlace[];
+  readonly mayRead: MayRead;
+}
+
+/** Approximate bytes of the policies and rights that one lint caches. */
+const RIGHTS_BYTES = 16 * 2 ** 20;
+
 /** Lints the objects of some namespaces. Yields after each object. */
 export function* lintNamespaces(
   parts: LintParts,
   view: View,
-  places: readonly LintPlace[],
+  { places, mayRead }: LintScope,
   add: Add,
 ): Linting<void> {
-  const named = new BoundNames();
-  const linters = places.map((place) => new NamespaceLinter(parts, view, place, add));
+  const rights = new TokenRights(new Authorizers({ ...parts, view, rightsBytes: RIGHTS_BYTES }));
+  const linting = { parts, view, mayRead, rights, add };
+  const linters = places.map((place) => new NamespaceLinter(linting, place));
+  const isWhole = mayRead(DEFAULT_NAMESPACE);
+  const named = new BoundNames(isWhole);
   for (const linter of linters) yield* linter.rules(named);
+  if (isWhole && places.every(({ namespace }) => namespace !== DEFAULT_NAMESPACE)) {
+    for (const rule of objectsIn<BindingRule>(view, 'rule', DEFAULT_NAMESPACE)) {
+      named.add(rule);
+      yield;
+    }
+  }
   for (const linter of linters) {
     yield* linter.policies(named);
     yield* linter.roles(named);
@@ -61,6 +84,12 @@ class BoundNames {
   readonly #literal = new Set<string>();
   /** The literal texts of names with interpolated parts. */
   readonly #patterns: { readonly at: string; readonly literals: readonly string[] }[] = [];
+  /** Whether the rules of `default` are among them. */
+  readonly isWhole: boolean;
+
+  constructor(isWhole: boolean) {
+    this.isWhole = isWhole;
+  }
 
   add({ BindType, BindName, Namespace }: BindingRule): void {
     const at = keyOf(BindType, Namespace);
@@ -71,9 +100,10 @@ class BoundNames {
 
   /**
    * Whether a rule may bind the name: one of its namespace, or of `default`, whose logins may lead
-   * to any namespace.
+   * to any namespace. Rules that are not known may bind any name.
    */
   has(type: LinkTarget, ns: string, name: string): boolean {
+    if (!this.isWhole) return true;
     const lower = name.toLowerCase();
     const places = [keyOf(type, ns), keyOf(type, DEFAULT_NAMESPACE)];
     return (
@@ -92,19 +122,50 @@ const CERTIFICATE_MS = 30 * 86_400_000;
 /** Keys that are read at once. */
 const KEYS_AT_ONCE = 1_000;
 
+/** Tells whether tokens have rights. Tokens that grant alike are looked at once. */
+class TokenRights {
+  readonly #authorizers: Authorizers;
+  readonly #known = new Map<string, boolean>();
+
+  constructor(authorizers: Authorizers) {
+    this.#authorizers = authorizers;
+  }
+
+  *has(token: Token): Steps<boolean> {
+    const id = rightsIdOf(token);
+    let isSome = this.#known.get(id);
+    if (isSome === undefined) {
+      isSome = grantsAnything((yield* this.#authorizers.compiled(token, id)).rights);
+      this.#known.set(id, isSome);
+    }
+    return isSome;
+  }
+}
+
+/** What all namespaces are linted with. */
+interface Shared {
+  readonly parts: LintParts;
+  readonly view: View;
+  readonly mayRead: MayRead;
+  readonly rights: TokenRights;
+  readonly add: Add;
+}
+
 class NamespaceLinter {
+  readonly #shared: Shared;
   readonly #parts: LintParts;
   readonly #view: View;
   readonly #place: LintPlace;
   readonly #ns: string;
   readonly #add: Add;
 
-  constructor(parts: LintParts, view: View, place: LintPlace, add: Add) {
-    this.#parts = parts;
-    this.#view = view;
+  constructor(shared: Shared, place: LintPlace) {
+    this.#shared = shared;
+    this.#parts = shared.parts;
+    this.#view = shared.view;
     this.#place = place;
     this.#ns = place.namespace;
-    this.#add = add;
+    this.#add = shared.add;
   }
 
   /** Lints the auth methods and their rules. */
@@ -117,7 +178,7 @@ class NamespaceLinter {
         this.#warn(Ref, 'login_tokens_never_expire', why);
       }
       const all = rulesIn(this.#view, method);
-      const surroundings = surroundingsOf(this.#parts.methodTypes, this.#view, method, all);
+      const surroundings = surroundingsOf(this.#parts.methodTypes, this.#shared, method, all);
       for (const rule of all) {
         named.add(rule);
         const problems = yield* lintBindingRule(rule, surroundings);
@@ -160,10 +221,6 @@ class NamespaceLinter {
   }
 
   *tokens(): Linting<void> {
-    const { ACLs } = stored<Namespace>(this.#view, keys.namespace(this.#ns)) ?? {};
-    const hasDefaults =
-      this.#live('policy', ACLs?.PolicyDefaults, DEFAULT_NAMESPACE) ||
-      this.#live('role', ACLs?.RoleDefaults, DEFAULT_NAMESPACE);
     let managers = 0;
     for (const token of this.#objects<Token>('token')) {
       yield;
@@ -173,14 +230,9 @@ class NamespaceLinter {
       this.#dangling(Ref, 'policy', Policies);
       this.#dangling(Ref, 'role', Roles);
       if (Policies?.some(({ ID }) => ID === GLOBAL_MANAGEMENT_ID)) managers += 1;
-      if (hasDefaults || AccessorID === ANONYMOUS_ACCESSOR) continue;
-      if (!hasIdentities(token) && !this.#live('policy', Policies) && !this.#givesRoles(Roles)) {
-        this.#warn(
-          Ref,
-          'token_without_rights',
-          'it has no policy, role or identity that gives rights',
-        );
-      }
+      if (AccessorID === ANONYMOUS_ACCESSOR || (yield* this.#shared.rights.has(token))) continue;
+      const why = 'it has no policy, role or identity that gives rights';
+      this.#warn(Ref, 'token_without_rights', why);
     }
     if (managers > MANAGEMENT_TOKENS_MAX) {
       const why = `${managers} tokens are linked to it, and each may do everything`;
@@ -209,15 +261,8 @@ class NamespaceLinter {
     }
   }
 
-  /** Yields the objects of a table, some of whose keys are read at once. */
-  *#objects<T>(table: string, ...more: string[]): Iterable<T> {
-    const prefix = keyOf(table, this.#ns, ...more, '');
-    for (let after: string | undefined; ; ) {
-      const part = take(this.#view.keys(prefix, after), KEYS_AT_ONCE);
-      for (const key of part) yield stored<T>(this.#view, key)!;
-      if (part.length < KEYS_AT_ONCE) return;
-      after = part.at(-1);
-    }
+  #objects<T>(table: string, ...more: string[]): Iterable<T> {
+    return objectsIn(this.#view, table, this.#ns, ...more);
   }
 
   #isLinked(table: string, id: string): boolean {
@@ -227,19 +272,6 @@ class NamespaceLinter {
   #exists(target: LinkTarget, id: string, ns: string): boolean {
     const key = target === 'policy' ? keys.policy : keys.role;
     return this.#view.get(key(ns, id)) !== undefined;
-  }
-
-  /** Whether one of some links leads to an object that exists. */
-  #live(target: LinkTarget, links: readonly Link[] = [], ns = this.#ns): boolean {
-    return links.some(({ ID }) => this.#exists(target, ID, ns));
-  }
-
-  /** Whether one of some roles gives rights. */
-  #givesRoles(links: readonly Link[] = []): boolean {
-    return links.some(({ ID }) => {
-      const role = stored<Role>(this.#view, keys.role(this.#ns, ID));
-      return role !== undefined && (hasIdentities(role) || this.#live('policy', role.Policies));
-    });
   }
 
   #dangling(Ref: string, target: LinkTarget, links: readonly Link[] = [], ns = this.#ns): void {
@@ -263,6 +295,17 @@ class NamespaceLinter {
 
   #info(Ref: string, Code: string, Message: string): void {
     this.#add({ Ref, Severity: 'info', Code, Message });
+  }
+}
+
+/** Yields the objects of a table of a namespace, some of whose keys are read at once. */
+function* objectsIn<T>(view: View, ...start: string[]): Iterable<T> {
+  const prefix = keyOf(...start, '');
+  for (let after: string | undefined; ; ) {
+    const part = take(view.keys(prefix, after), KEYS_AT_ONCE);
+    for (const key of part) yield stored<T>(view, key)!;
+    if (part.length < KEYS_AT_ONCE) return;
+    after = part.at(-1);
   }
 }
 

@@ -69,7 +69,7 @@ export async function policyLint(
   });
   const { value: rules } = outcome;
   if (rules === undefined) return { ...outcome, value: undefined };
-  return { ...outcome, value: shown(await inSlices(lintPolicy(rules, ns))) };
+  return { ...outcome, value: shown(await inSlices(lintPolicy(rules, ns), 'lint')) };
 }
 
 const shown = (lint: Lint): string => JSON.stringify(lint);
@@ -100,12 +100,14 @@ export async function ruleLint(
     // The cast holds: `contentOf` adds all fields that are always present.
     const sent = contentOf(rules, body) as unknown as BindingRule;
     const rule = before !== undefined && isStored ? before : sent;
-    return { value: ruleJob(parts.methodTypes, view, ns, { before, rule }), index, keys: [] };
+    const mayRead = readerOf(authorizer);
+    const job = ruleJob(parts.methodTypes, view, mayRead, { ns, before, rule });
+    return { value: job, index, keys: [] };
   });
   const { value: job } = outcome;
   if (job === undefined) return { ...outcome, value: undefined };
   const problems = job.surroundings
-    ? await inSlices(lintBindingRule(job.rule, job.surroundings))
+    ? await inSlices(lintBindingRule(job.rule, job.surroundings), 'lint')
     : [];
   return { ...outcome, value: shown(lintOf([...job.problems, ...problems])) };
 }
@@ -121,8 +123,12 @@ interface RuleJob {
 function ruleJob(
   types: AuthMethodTypes,
   view: View,
-  ns: string,
-  { before, rule }: { readonly before: BindingRule | undefined; readonly rule: BindingRule },
+  mayRead: MayRead,
+  {
+    ns,
+    before,
+    rule,
+  }: { readonly ns: string; readonly before: BindingRule | undefined; readonly rule: BindingRule },
 ): RuleJob {
   const problems: Problem[] = [];
   const name = rule.AuthMethod === '' ? (before?.AuthMethod ?? '') : rule.AuthMethod;
@@ -135,7 +141,8 @@ function ruleJob(
     problems.push(methodFault('unknown_reference', METHOD_FAULTS.unknown(name)));
   }
   if (method === undefined) return { rule, problems };
-  const surroundings = surroundingsOf(types, view, method, rulesIn(view, method));
+  const places = { view, mayRead };
+  const surroundings = surroundingsOf(types, places, method, rulesIn(view, method));
   return { rule: before === undefined ? rule : { ...rule, ID: before.ID }, problems, surroundings };
 }
 
@@ -148,21 +155,34 @@ const methodFault = (Code: Parameters<typeof refusal>[0], message: string): Prob
   Column: 1,
 });
 
-/** Returns what a rule of a method is judged against, among them all rules of the method. */
+/** Whether the caller may read ACL objects of a namespace. */
+export type MayRead = (ns: string) => boolean;
+
+/** Returns where a caller may read ACL objects. */
+export const readerOf =
+  (authorizer: Authorizer): MayRead =>
+  (ns) =>
+    authorizer.allowed('acl', 'read', undefined, ns);
+
+/**
+ * Returns what a rule of a method is judged against, among them all rules of the method. What is in
+ * a namespace that the caller may not read is unknown.
+ */
 export function surroundingsOf(
   types: AuthMethodTypes,
-  view: View,
+  { view, mayRead }: { readonly view: View; readonly mayRead: MayRead },
   method: AuthMethod,
-  all: readonly BindingRule[],
+  others: readonly BindingRule[],
 ): RuleSurroundings {
   const namespace = method.Namespace;
   const named = (method.NamespaceRules ?? []).map(({ BindNamespace }) => BindNamespace);
-  const isOpen = named.some((each) => each.includes('${'));
-  const places = [namespace, ...named];
+  const all = [namespace, ...named];
+  const places = all.filter(mayRead);
+  const isOpen = places.length < all.length || named.some((each) => each.includes('${'));
   return {
     shape: types.get(method.Type)!.shapeOf(method.Config),
     namespace,
-    rules: byBinding(all),
+    rules: byBinding(others),
     exists(type, name) {
       const nameKey = type === 'role' ? keys.roleName : keys.policyName;
       const isThere = places.some((each) => view.get(nameKey(each, name)) !== undefined);
@@ -185,7 +205,7 @@ export async function lintWrittenPolicy(
   { ns, noteLint }: Write,
   text: string,
 ): Promise<void> {
-  const lint = mode === 'off' ? undefined : await inSlices(lintPolicy(text, ns));
+  const lint = mode === 'off' ? undefined : await inSlices(lintPolicy(text, ns), 'lint');
   if (lint?.Valid !== true) {
     const outcome = parseRules(text, ns);
     if (!outcome.ok) throw new ApiError(outcome.refusal);
@@ -199,19 +219,22 @@ export async function lintWrittenRule(
   { noteLint }: Write,
   {
     view,
+    mayRead,
     types,
     method,
     rule,
   }: {
     readonly view: View;
+    readonly mayRead: MayRead;
     readonly types: AuthMethodTypes;
     readonly method: AuthMethod;
     readonly rule: BindingRule;
   },
 ): Promise<void> {
   if (mode === 'off') return;
-  const surroundings = surroundingsOf(types, view, method, rulesIn(view, method, COMPARED_MAX));
-  const { Problems } = lintOf(await inSlices(lintBindingRule(rule, surroundings)));
+  const others = rulesIn(view, method, COMPARED_MAX);
+  const surroundings = surroundingsOf(types, { view, mayRead }, method, others);
+  const { Problems } = lintOf(await inSlices(lintBindingRule(rule, surroundings), 'lint'));
   noteWarnings(mode, Problems, noteLint);
 }
 

@@ -12,6 +12,7 @@ import type { Command, View } from '../state/types.js';
 import type { FilterOf } from './filters.js';
 import { filterOfItems, type ListPlan } from './list-rendering.js';
 import type { ObjectParts, ObjectUseCases } from './objects.js';
+import { mustFitBudget } from './policy-budget.js';
 import { isHidden, Links, modifyIndexOf } from './reading.js';
 import type { ReadUseCase, Service } from './types.js';
 import { propose, type Write } from './writing.js';
@@ -47,6 +48,13 @@ async function writeNamespace(
   await mayManage(service, write, wanted);
   const problem = namespaces.nameProblem?.(wanted);
   if (problem !== undefined) reject('invalid', problem, { pointer: '/Name' });
+  await mustFitBudget(service.view, {
+    what: 'namespace',
+    pointer: '/ACLs',
+    ns: DEFAULT_NAMESPACE,
+    links: defaultsOf(body),
+    before: defaultsOf(stored<Namespace>(service.view, keys.namespace(wanted)) ?? {}),
+  });
   const command: NamespaceSet = {
     type: 'namespace.set',
     v: 1,
@@ -62,6 +70,11 @@ async function writeNamespace(
   const written = JSON.parse(await propose(service, write, command)) as Namespace;
   return JSON.stringify(shown(written, new Links(service.view)));
 }
+
+const defaultsOf = ({ ACLs }: Pick<NamespaceBody, 'ACLs'>) => ({
+  policies: ACLs?.PolicyDefaults,
+  roles: ACLs?.RoleDefaults,
+});
 
 /** Marks a namespace for deletion. The leader removes what is in it. Returns `true` or `false`. */
 async function deleteNamespace(

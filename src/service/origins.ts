@@ -124,7 +124,7 @@ class Collector {
       const policy = this.#linked<Policy>('policy', key, holder, ID);
       if (policy === undefined) continue;
       const { Rules: text, Name, Datacenters } = policy;
-      const rules = this.#parts.policies.rulesOf(key, policy);
+      const rules = yield* this.#parts.policies.rulesOf(key, policy);
       const path = [...holder.path, { Type: 'policy', ID, Name } as const];
       this.#add(holder, { rules, namespace: holder.actIn, path, text }, Datacenters);
     }

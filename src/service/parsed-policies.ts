@@ -3,7 +3,8 @@
  * The rules have their places in the text, so that explanations share them.
  */
 import { weightOf } from '../acl/authorizer.js';
-import { policyGrant } from '../acl/synthetic.js';
+import { storedRules } from '../acl/rules.js';
+import type { Steps } from '../acl/steps.js';
 import type { Rules } from '../acl/types.js';
 import type { Policy } from '../state/policies.js';
 import { WeightedCache } from './weighted-cache.js';
@@ -23,10 +24,10 @@ export class ParsedPolicies {
   }
 
   /** Returns the rules of a policy. Views of different age may have it with different texts. */
-  rulesOf(key: string, { Rules: text, Namespace }: Policy): Rules {
+  *rulesOf(key: string, { Rules: text, Namespace }: Policy): Steps<Rules> {
     const known = this.#cache.get(key);
     if (known?.text === text) return known.rules;
-    const { rules } = policyGrant(text, Namespace, true);
+    const rules = yield* storedRules(text, Namespace);
     this.#cache.set(key, { text, rules }, text.length + weightOf(rules));
     return rules;
   }

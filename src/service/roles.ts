@@ -6,15 +6,27 @@ import { type Role, roles } from '../state/roles.js';
 import { keyOf } from '../state/types.js';
 import { normaliseGrants } from './grants.js';
 import { contentOf, objectUseCases } from './objects.js';
+import { mustFitBudget } from './policy-budget.js';
 import { mustBeUuid } from './reading.js';
 import type { Service } from './types.js';
 
 /** Returns the use cases of roles. Lists can be narrowed to those linked to a policy. */
 export const roleUseCases = (service: Service) =>
   objectUseCases(service, roles, {
-    prepare: ({ ns }, body) => ({
-      content: { ...contentOf(roles, body), ...normaliseGrants(body, { is: 'role', ns }) },
-    }),
+    async prepare({ ns }, body, id) {
+      const { view } = service;
+      const before = id === undefined ? undefined : stored<Role>(view, keys.role(ns, id));
+      await mustFitBudget(view, {
+        what: 'role',
+        pointer: '/Policies',
+        ns,
+        links: { policies: body.Policies },
+        before: { policies: before?.Policies },
+      });
+      return {
+        content: { ...contentOf(roles, body), ...normaliseGrants(body, { is: 'role', ns }) },
+      };
+    },
     narrow({ policy }) {
       if (policy === undefined) return undefined;
       const id = mustBeUuid(policy, 'policy: index error');

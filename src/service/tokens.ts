@@ -13,10 +13,11 @@ import type {
   TokenInput,
   TokenUpdate,
 } from '../state/token-commands.js';
-import { secretKeyOf, type Token, tokens } from '../state/tokens.js';
+import { secretKeyOf, type Token, tokenByAccessor, tokens } from '../state/tokens.js';
 import { readTokenExpanded } from './expanded-token.js';
 import { normaliseGrants } from './grants.js';
 import type { ObjectParts, ObjectUseCases } from './objects.js';
+import { mustFitBudget } from './policy-budget.js';
 import { Links } from './reading.js';
 import { listTokens, readToken, tokenShown } from './token-reads.js';
 import type { Service } from './types.js';
@@ -63,6 +64,8 @@ async function createToken(
     reject('invalid', why, { pointer: '/AuthMethod' });
   }
   const expirationTime = expirationOf(body, nowMs);
+  const { ns } = write;
+  await mustFitBudget(service.view, { ...TOKEN_BUDGET, ns, links: linksOf(body) });
   const command: TokenCreate = {
     type: 'token.create',
     v: 1,
@@ -90,6 +93,16 @@ async function updateToken(
     reject('invalid', why, { pointer: '/AccessorID' });
   }
   await mayWrite(service, write);
+  const { view } = service;
+  const { ns } = write;
+  const stored = tokenByAccessor(view, accessor.toLowerCase());
+  const before = stored && linksOf(stored);
+  await mustFitBudget(view, {
+    ...TOKEN_BUDGET,
+    ns,
+    links: linksOf(body),
+    ...(before && { before }),
+  });
   const command: TokenUpdate = {
     type: 'token.update',
     v: 1,
@@ -155,6 +168,13 @@ function contentOf(body: TokenBody, ns: string): TokenInput {
     Local: local,
   };
 }
+
+const TOKEN_BUDGET = { what: 'token', pointer: '/Policies' } as const;
+
+const linksOf = ({ Policies, Roles }: Pick<TokenBody, 'Policies' | 'Roles'>) => ({
+  policies: Policies,
+  roles: Roles,
+});
 
 function mustBeAccessor(id: string, why = 'AccessorID is not a valid UUID'): string {
   return isUuid(id) ? id.toLowerCase() : reject('invalid', why);

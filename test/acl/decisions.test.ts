@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { compile } from '../../src/acl/authorizer.js';
 import { BUILT_IN_POLICIES } from '../../src/acl/builtin.js';
 import { parseRules } from '../../src/acl/rules.js';
-import { nodeGrant, policyGrant, templateGrant } from '../../src/acl/synthetic.js';
+import { policyGrant, templateGrant } from '../../src/acl/synthetic.js';
 import type { Access, Authorizer, Grant, Level, Resource } from '../../src/acl/types.js';
 
 const by = (...grants: Grant[]): Authorizer => compile(grants, { accessor: 'acc' });
@@ -314,7 +314,7 @@ describe('decisions: namespaces', () => {
     expect(management?.allowed('key', 'write-prefix', 'a/', 'team')).to.equal(true);
   });
   it('node identities read the services of all namespaces; templates act only in their own', () => {
-    const node = by(nodeGrant('n1', 'default'));
+    const node = by(templateGrant('builtin/node', { name: 'n1' }, 'default'));
     expect(node.allowed('service', 'read', 'web', 'team')).to.equal(true);
     expect(node.allowed('node', 'write', 'n1')).to.equal(true);
     const dns = by(templateGrant('builtin/dns', undefined, 'team'));

@@ -4,7 +4,7 @@ import { compile } from '../../src/acl/authorizer.js';
 import { authorizeBatch } from '../../src/acl/batch.js';
 import { BUILT_IN_POLICIES } from '../../src/acl/builtin.js';
 import { parseRules } from '../../src/acl/rules.js';
-import { nodeGrant, policyGrant, serviceGrant, templateGrant } from '../../src/acl/synthetic.js';
+import { policyGrant, templateGrant } from '../../src/acl/synthetic.js';
 import type { Grant } from '../../src/acl/types.js';
 
 interface Check {
@@ -88,10 +88,10 @@ function grantsOf(links: Links, datacenters: (string[] | null)[] = []): Grant[] 
       .map((text) => policyGrant(text, 'default')),
     ...(links.serviceIdentities ?? [])
       .filter(({ Datacenters }) => here(Datacenters))
-      .map(({ ServiceName }) => serviceGrant(ServiceName, 'default')),
+      .map(({ ServiceName }) => templateGrant('builtin/service', { name: ServiceName }, 'default')),
     ...(links.nodeIdentities ?? [])
       .filter(({ Datacenter }) => Datacenter === 'dc1')
-      .map(({ NodeName }) => nodeGrant(NodeName, 'default')),
+      .map(({ NodeName }) => templateGrant('builtin/node', { name: NodeName }, 'default')),
     ...(links.templatedPolicies ?? []).map(({ TemplateName, TemplateVariables }) =>
       templateGrant(TemplateName, { name: TemplateVariables?.Name ?? '' }, 'default'),
     ),

@@ -59,7 +59,7 @@ const step = (Type: PathStep['Type'], Name: string): PathStep => ({ Type, ID: ''
 
 const policy = (namespace: string): fc.Arbitrary<PlacedGrant> =>
   policyText(namespace).map((text) => ({
-    ...policyGrant(text, namespace, true),
+    ...policyGrant(text, namespace),
     path: [step('token', ''), step('policy', 'p')],
     text,
   }));

@@ -94,7 +94,7 @@ describe('lint of all that is stored', () => {
 
   it('finds policies and roles that nothing uses, and roles without content', async () => {
     for (const Name of ['idle', 'linked', 'bound', 'matched-x']) {
-      await client.must('PUT /acl/policy', { Name });
+      await client.must('PUT /acl/policy', { Name, Rules: 'acl = "read"' });
     }
     const Policies = [{ Name: 'linked' }];
     await client.must('PUT /acl/role', { Name: 'empty' });
@@ -114,7 +114,8 @@ describe('lint of all that is stored', () => {
   });
 
   it('finds links to deleted objects, and tokens without rights', async () => {
-    const { ID } = await client.must('PUT /acl/policy', { Name: 'p' });
+    const Rules = 'service "web" { policy = "read" }';
+    const { ID } = await client.must('PUT /acl/policy', { Name: 'p', Rules });
     const Policies = [{ ID }];
     await client.must('PUT /acl/role', { Name: 'r', Policies });
     await client.must('PUT /namespace', { Name: 'team', ACLs: { PolicyDefaults: Policies } });
@@ -136,6 +137,49 @@ describe('lint of all that is stored', () => {
       ...[linked, inRole, bare, defaults].map((each) => `token_without_rights token/${each}`),
     ]);
     expect(all.join()).not.to.include(rich);
+  });
+
+  it('finds tokens whose policies and identities give no right', async () => {
+    await client.must('PUT /acl/policy', { Name: 'empty', Rules: '' });
+    await client.must('PUT /acl/policy', {
+      Name: 'no',
+      Rules: 'service_prefix "" {policy="deny"}',
+    });
+    const made = async (body: object): Promise<string> =>
+      (await client.must('PUT /acl/token', body)).AccessorID;
+    const empty = await made({ Policies: [{ Name: 'empty' }] });
+    const denied = await made({ Policies: [{ Name: 'no' }] });
+    const elsewhere = await made({
+      ServiceIdentities: [{ ServiceName: 'web', Datacenters: ['dc2'] }],
+    });
+    await made({ ServiceIdentities: [{ ServiceName: 'web' }] });
+    const all = (await found()).filter((each) => each.startsWith('token_without_rights'));
+    expect(all).to.have.members(
+      [empty, denied, elsewhere].map((each) => `token_without_rights token/${each}`),
+    );
+  });
+
+  it('counts what rules of default bind, and knows nothing of rules it may not read', async () => {
+    await client.must('PUT /namespace', { Name: 'team' });
+    for (const Name of ['bound', 'idle']) {
+      await client.must('PUT /acl/role?ns=team', {
+        Name,
+        ServiceIdentities: [{ ServiceName: 'web' }],
+      });
+    }
+    const NamespaceRules = [{ Selector: '', BindNamespace: 'team' }];
+    await method('m', { MaxTokenTTL: '1h', NamespaceRules });
+    await client.must('PUT /acl/binding-rule', {
+      AuthMethod: 'm',
+      Selector: 'value.team == a',
+      BindType: 'role',
+      BindName: 'bound',
+    });
+    const unused = async (token?: string) =>
+      (await found('?ns=team&severity=info', token)).filter((each) => each.startsWith('unused'));
+    expect(await unused()).to.deep.equal(['unused_role role/team/idle']);
+    const reader = await client.secretWith('namespace "team" { acl = "read" }');
+    expect(await unused(reader)).to.deep.equal([]);
   });
 
   it('counts management tokens, those that live', async () => {

@@ -181,6 +181,31 @@ describe('lint over HTTP', () => {
       expect(await codes({ ...rule, BindName: 'x' })).to.deep.equal([]);
     });
 
+    it('knows nothing of a namespace that the caller may not read', async () => {
+      await client.must('PUT /namespace', { Name: 'hidden' });
+      await client.must('PUT /acl/role?ns=hidden', { Name: 'there' });
+      await client.must('PUT /acl/auth-method', {
+        ...(await client.must('GET /acl/auth-method/m')),
+        NamespaceRules: [{ Selector: '', BindNamespace: 'hidden' }],
+      });
+      const reader = await client.secretWith('acl = "read"');
+      const writer = await client.secretWith('acl = "write"');
+      const answers = async (BindName: string) => {
+        const linted = await client.must(RULE, { ...rule, BindName }, reader);
+        const written = await client.must('PUT /acl/binding-rule', { ...rule, BindName }, writer);
+        const stored = await client.must('GET /acl/lint', undefined, reader);
+        const about = stored.Findings.filter(({ Ref }: { Ref: string }) =>
+          Ref.includes(written.ID),
+        );
+        await client.must(`DELETE /acl/binding-rule/${written.ID}`);
+        return JSON.stringify([linted, about]).replaceAll(written.ID, '').replaceAll(BindName, '');
+      };
+      expect(await answers('there')).to.equal(await answers('not-there'));
+      expect(await codes({ ...rule, BindName: 'not-there' })).to.deep.equal([
+        'missing_target@BindName',
+      ]);
+    });
+
     it('has the errors of a write about the auth method', async () => {
       const { ID } = await client.must('PUT /acl/binding-rule', rule);
       await client.must('PUT /acl/auth-method', {

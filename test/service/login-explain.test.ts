@@ -237,6 +237,32 @@ describe('POST /v1/acl/login/explain', () => {
     expect(and.Terms[1]).to.include({ Operator: 'matches', Value: '^b', Result: true });
   });
 
+  it('cuts long claims, and shows the rules for which an answer has room', async () => {
+    for (let n = 0; n < 300; n++) {
+      const Selector = `value.name != "${n}" and "x" not in list.groups`;
+      await rule({ BindType: 'service', BindName: 'x${value.name}', Selector });
+    }
+    const name = '\u0001'.repeat(65_000);
+    const groups = Array.from({ length: 2_000 }, (_, n) => `group-${n}`);
+    const reply = await client.ask(EXPLAIN, {
+      AuthMethod: 'jwt1',
+      Claims: claims({ name, groups }),
+    });
+    expect(reply.text.length).to.be.lessThan(2 ** 20);
+    const { Values, Lists, Rules, MoreRules, ReasonCode } = reply.body;
+    expect(ReasonCode).to.equal('bad_name');
+    expect(Values.name).to.equal(`${'\u0001'.repeat(256)}…`);
+    expect(Lists.groups).to.have.length(101);
+    expect(Lists.groups.at(-1)).to.equal('… 1900 more');
+    expect(Rules).not.to.have.length(0);
+    expect(Rules.length + MoreRules).to.equal(300);
+    expect(MoreRules).to.be.greaterThan(0);
+    // What is left of a SecretID where a text is cut could not be hidden.
+    const { SecretID } = await client.must('PUT /acl/token', {});
+    const parted = await explain({ Claims: claims({ name: `${'z'.repeat(230)}${SecretID}` }) });
+    expect(parted.Values.name).to.equal(`${'z'.repeat(230)}…`);
+  }).timeout(60_000);
+
   it('shows nothing of a namespace that the caller may not read', async () => {
     await client.must('PUT /namespace', { Name: 'team' });
     const role = await client.must('PUT /acl/role?ns=team', { Name: 'r' });
@@ -347,6 +373,9 @@ describe('POST /v1/acl/login/explain', () => {
     const claimed = await ask({ Claims: { serviceaccount } });
     expect(claimed).to.include({ Outcome: 'granted', Verified: false });
     expect(claimed.Rules[0].Name).to.equal('api');
+    const long = { namespace: 'prod', name: `${'z'.repeat(250)}${ServiceAccountJWT}`, uid: 'u3' };
+    const cutOff = await ask({ Claims: { serviceaccount: long } });
+    expect(cutOff.Values['serviceaccount.name']).to.equal(`${'z'.repeat(250)}<hi…`);
     expect(await ask({ Claims: { serviceaccount: 7 } })).to.include({ ReasonCode: 'claims' });
     await server.stop();
     expect(await ask({ BearerToken: 'good' })).to.include({ ReasonCode: 'unreachable' });

@@ -1,8 +1,12 @@
 /** Auth methods reveal nothing about the node's network to those who may write them. */
 import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
+import { authMethodTypes } from '../../src/service/login/index.js';
+import { Refusals } from '../../src/service/login/refusals.js';
+import type { Command } from '../../src/state/types.js';
 import { TestServer } from '../login/server.js';
 import { type Signer, signer } from '../login/signers.js';
+import { LOGIN_DEFAULTS } from '../support/defaults.js';
 import { Client } from './client.js';
 
 const UNREACHABLE =
@@ -88,5 +92,43 @@ describe('the issuer of an auth method', () => {
     expect((await put(Config, 'default')).status).to.equal(409);
     expect(inside.seen).to.have.lengthOf(before);
     expect(before).to.equal(1);
+  });
+
+  it('is not named in explanations and decisions that the owner of a method reads', async () => {
+    const logged: string[] = [];
+    const logger = { warn: (fields: object) => void logged.push(JSON.stringify(fields)) };
+    const refusals = new Refusals(logger, () => client.solo.nowMs);
+    const rules = { allowedHosts: [], privateAddresses: true, plainHttp: true };
+    const methodTypes = authMethodTypes({ ...LOGIN_DEFAULTS, rules });
+    const own = await Client.open([], client.solo, {}, { refusals, logger, methodTypes });
+    // Its server was there when it was written.
+    const JWKSURL = 'http://127.0.0.1:1/keys';
+    const method = { Name: 'm', Type: 'jwt', TokenLocality: 'local', Config: { JWKSURL } };
+    client.solo.must({ type: 'method.set', v: 1, ns: 'alpha', method } as unknown as Command);
+    const BearerToken = await issuer.sign({ sub: 'a' });
+    const body = { AuthMethod: 'm', BearerToken, Namespace: 'alpha' };
+    const explain = 'POST /acl/login/explain?ns=alpha';
+    const login = await own.ask('POST /acl/login?ns=alpha', body);
+    const operator = await client.secretWith(
+      'acl = "read" operator = "read" namespace "alpha" { acl = "read" }',
+    );
+    for (const [call, sent] of [
+      [explain, body],
+      [`GET /acl/decision/${login.decision}`, undefined],
+    ] as const) {
+      const shown = await own.ask(call, sent, admin);
+      expect(shown.status, shown.text).to.equal(200);
+      expect(shown.text).to.include('unreachable');
+      expect(shown.text).to.include('the log of the node that answered has the reason');
+      // A decision names the address of the client too.
+      const { RemoteAddr: _, ...about } = shown.body;
+      expect(JSON.stringify(about)).not.to.match(/127\.0|:1\b.*keys|ECONN|no reply/);
+      const whole = await own.ask(call, sent, operator);
+      expect(whole.text).to.include('127.0.0.1:1');
+    }
+    expect(logged.filter((line) => line.includes('issuer_unusable')).join()).to.include(
+      '127.0.0.1:1',
+    );
+    await own.close();
   });
 });

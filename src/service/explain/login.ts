@@ -7,7 +7,7 @@ import type { Steps } from '../../acl/steps.js';
 import { reject } from '../../errors.js';
 import { formatDuration } from '../../languages/duration.js';
 import { anyObject, bodyOf, given, type Sent, text } from '../../languages/fields.js';
-import { cut, SENTENCE_MAX, shortened } from '../../languages/shown-values.js';
+import { cut, type Hide, SENTENCE_MAX, shortened } from '../../languages/shown-values.js';
 import { keys } from '../../state/keys.js';
 import { stored } from '../../state/lists.js';
 import { recordOf } from '../../state/machine-record.js';
@@ -34,7 +34,7 @@ import { ownerOf } from '../long-work.js';
 import { mustRead } from '../reading.js';
 import type { ReadContext, ReadOutcome } from '../types.js';
 import { DRAFT, draftToken, type ExplainRequest } from './questions.js';
-import { withoutSecrets } from './secrets.js';
+import { hiding, withoutSecrets } from './secrets.js';
 import { type ExplainParts, subjectOf } from './subject.js';
 
 /** The body of a request that explains a login. */
@@ -80,15 +80,17 @@ export async function explainLogin(
   const atMs = nowMs();
   const at = { namespace: method.Namespace, nowMs: atMs };
   const known = await methodTypes.get(method.Type)!.examine(method.Config, shown, at);
+  const secrets = secretsOf(method, shown);
   // The login is decided in one turn, as one is after its bearer token is verified.
   const decided = await service.read(caller, { ...options, mode: 'stale' }, (context) => {
     mustRead(context.authorizer, ns);
     const index = recordOf(context.view)?.index ?? 1;
     const hides = hidesCalls(context.authorizer, ns);
     const examined = hides ? withoutCalls(parts, method, known) : known;
-    return { value: new LoginExplanation(parts, context, method, examined), index, keys: [] };
+    const about = { method, examined, hide: hiding(secrets) };
+    return { value: new LoginExplanation(parts, context, about), index, keys: [] };
   });
-  const steps = answer(service.view, decided, secretsOf(method, shown));
+  const steps = answer(service.view, decided, secrets);
   const value = await parts.longWork.runSoon(ownerOf(service, caller), 'explain', steps);
   return { ...decided, value };
 }
@@ -140,6 +142,7 @@ class LoginExplanation {
   readonly #context: ReadContext;
   readonly #method: AuthMethod;
   readonly #examined: Examined;
+  readonly #hide: Hide;
   readonly #all: readonly BindingRule[];
   readonly #ns: string | undefined;
   readonly #outcome: { readonly fault?: LoginFault; readonly grant?: LoginGrant };
@@ -149,13 +152,14 @@ class LoginExplanation {
   constructor(
     parts: LoginExplainParts,
     context: ReadContext,
-    method: AuthMethod,
-    examined: Examined,
+    about: { readonly method: AuthMethod; readonly examined: Examined; readonly hide: Hide },
   ) {
+    const { method, examined } = about;
     this.#parts = parts;
     this.#context = context;
     this.#method = method;
     this.#examined = examined;
+    this.#hide = about.hide;
     const { known } = examined;
     this.#all = known === undefined ? [] : rulesOf(context.view, method);
     this.#outcome = this.#judged();
@@ -183,22 +187,26 @@ class LoginExplanation {
       Index: index,
       Outcome: fault === undefined ? 'granted' : 'refused',
       ReasonCode: fault?.code ?? '',
-      Reason: fault === undefined ? '' : cut(this.#reasonOf(fault), SENTENCE_MAX),
+      Reason: fault === undefined ? '' : this.#sentence(this.#reasonOf(fault)),
       Verified: examined.verified,
       Checks: examined.checks.map((check) => ({
         ...check,
         Detail: cut(check.Detail, SENTENCE_MAX),
       })),
-      Values: mapped(examined.values),
-      Lists: mapped(examined.lists),
+      Values: mapped(examined.values, this.#hide),
+      Lists: mapped(examined.lists, this.#hide),
       Missing: examined.missing,
-      Unmapped: shortened(examined.unmapped),
+      Unmapped: shortened(examined.unmapped, this.#hide),
       TokenNamespace: this.#ns ?? null,
       NamespaceRule: this.#namespaceRule(),
       ...rules,
       Token: isShown ? this.#token(grant) : null,
       ...rights,
     };
+  }
+
+  #sentence(text: string): string {
+    return cut(this.#hide(text), SENTENCE_MAX);
   }
 
   /** Decides the login. A fault of the bearer token precedes those of the rules. */
@@ -235,6 +243,7 @@ class LoginExplanation {
     const context = {
       identity: known.identity,
       shape: this.#shape,
+      hide: this.#hide,
       namespace,
       lookups: isLooked ? lookups(view, namespace) : undefined,
     };
@@ -288,5 +297,5 @@ class LoginExplanation {
 }
 
 /** Returns mapped claims as answers show them. */
-const mapped = (claims: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(Object.entries(claims).map(([name, value]) => [name, shortened(value)]));
+const mapped = (claims: Readonly<Record<string, unknown>>, hide: Hide): object =>
+  Object.fromEntries(Object.entries(claims).map(([name, value]) => [name, shortened(value, hide)]));

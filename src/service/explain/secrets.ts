@@ -2,6 +2,7 @@
  * Keeps secrets out of explanations. What people write into names, rules and claims is shown, so a
  * SecretID that somebody wrote there would be shown too.
  */
+import type { Hide } from '../../languages/shown-values.js';
 import { keys } from '../../state/keys.js';
 import { secretKeyOf } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
@@ -18,7 +19,7 @@ const SECRET_LENGTH_MIN = 16;
  */
 export function withoutSecrets(view: View, text: string, secrets: readonly string[] = []): string {
   const known = new Map<string, string>();
-  let shown = text.replace(UUIDS, (uuid) => {
+  const shown = text.replace(UUIDS, (uuid) => {
     let shownAs = known.get(uuid);
     if (shownAs === undefined) {
       const isSecret = view.get(keys.tokenSecret(secretKeyOf(uuid))) !== undefined;
@@ -27,8 +28,16 @@ export function withoutSecrets(view: View, text: string, secrets: readonly strin
     }
     return shownAs;
   });
-  for (const secret of secrets) {
-    if (secret.length >= SECRET_LENGTH_MIN) shown = shown.replaceAll(secret, HIDDEN);
-  }
-  return shown;
+  return hiding(secrets)(shown);
 }
+
+/** Returns a function that hides the given secrets in a text. */
+export const hiding =
+  (secrets: readonly string[]): Hide =>
+  (text) => {
+    let shown = text;
+    for (const secret of secrets) {
+      if (secret.length >= SECRET_LENGTH_MIN) shown = shown.replaceAll(secret, HIDDEN);
+    }
+    return shown;
+  };
