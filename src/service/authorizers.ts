@@ -90,13 +90,17 @@ export class Authorizers {
     this.#policies = new ParsedPolicies(half);
   }
 
+  /** Returns what the token of a secret may do now, if that is in the cache. */
+  cached(tokenKey: string | null): Authorizer | undefined {
+    return this.#fresh(tokenKey ?? NO_TOKEN)?.authorizer;
+  }
+
   /**
    * Lets `of` find the rights of a secret without long work. Returns undefined if it does so
    * already; otherwise a promise, after which this is called again: the state may have changed.
    */
   prepare(tokenKey: string | null): Promise<void> | undefined {
-    const cached = this.#cached.get(tokenKey ?? NO_TOKEN);
-    if (cached !== undefined) return undefined;
+    if (this.#cached.has(tokenKey ?? NO_TOKEN)) return undefined;
     const token = this.#tokenOf(tokenKey);
     const rights = token && this.rightsOf(token);
     return rights instanceof Promise ? rights : undefined;

@@ -74,12 +74,14 @@ export class NodeService implements Service {
     const until = this.#clock.now() + options.waitMs;
     for (let isFresh = options.mode !== 'stale'; ; isFresh = false) {
       const { index: after } = this.#clock.now() >= until ? NO_WAIT : options;
-      const preparing = this.#authorizers.prepare(caller.tokenKey);
+      const known = this.#authorizers.cached(caller.tokenKey);
+      const preparing = known ? undefined : this.#authorizers.prepare(caller.tokenKey);
       if (preparing !== undefined) {
         await this.#prepared(caller, preparing);
         isFresh = false;
       }
-      const { outcome, keys, pending } = this.#answer(caller, after, options.end, useCase);
+      const authorizer = this.#authorizerOf(caller, known);
+      const { outcome, keys, pending } = this.#answer(authorizer, after, options.end, useCase);
       if (pending !== undefined) {
         await pending;
         continue;
@@ -101,7 +103,7 @@ export class NodeService implements Service {
    * so that a blocked query does not keep a discarded answer in memory.
    */
   #answer<T>(
-    caller: Caller,
+    authorizer: Authorizer,
     afterIndex: number,
     end: CallEnd | undefined,
     useCase: ReadUseCase<T>,
@@ -111,8 +113,7 @@ export class NodeService implements Service {
     readonly pending?: Promise<void>;
   } {
     const { view } = this.#node;
-    const context = { view, authorizer: this.#authorizerOf(caller) };
-    const answer = named('read', () => useCase(context));
+    const answer = named('read', () => useCase({ view, authorizer }));
     if (answer.pending !== undefined) return { keys: [], pending: answer.pending };
     const index = Math.max(1, answer.index, restoredAt(view));
     const isOver = afterIndex === 0 || end?.isOver === true;
@@ -143,10 +144,11 @@ export class NodeService implements Service {
     }
   }
 
-  #authorizerOf({ tokenKey }: Caller): Authorizer {
+  /** `known`: the authorizer, where the caller of this function has found it. */
+  #authorizerOf({ tokenKey }: Caller, known?: Authorizer): Authorizer {
     this.#mustServe();
     this.#mustBeInitialized();
-    return this.#authorizers.of(tokenKey) ?? reject('acl_not_found', 'ACL not found');
+    return known ?? this.#authorizers.of(tokenKey) ?? reject('acl_not_found', 'ACL not found');
   }
 
   async permit(
