@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The program: a node, or a command of the client. Loads only what the command needs. */
-import { isNodeCommand } from './cli/node-commands.js';
+import { nodeCommandOf } from './cli/node-commands.js';
 import { releaseOf } from './release.js';
 
 // Set before any file is created: a node's files hold secrets.
@@ -8,9 +8,10 @@ process.umask(0o077);
 
 const { version } = releaseOf();
 const given = process.argv.slice(2);
-if (isNodeCommand(given)) {
+const named = nodeCommandOf(given);
+if (named !== undefined) {
   const { runNode } = await import('./node-program.js');
-  await runNode(given, version);
+  await runNode(named, version);
 } else {
   const { runClient } = await import('./cli/client.js');
   const { terminal } = await import('./cli/terminal.js');

@@ -3,8 +3,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { Command, Option } from 'commander';
-import { subcommandOf } from './cli/arguments.js';
-import { describedCommand, NODE_COMMANDS } from './cli/node-commands.js';
+import { describedCommand, type NodeCommandLine } from './cli/node-commands.js';
 import { keepCompiledCode, useCompiledCode } from './compile-cache.js';
 import { type Config, ConfigError, flagName, loadConfig } from './config.js';
 import { checkKeyFiles } from './key-files.js';
@@ -153,14 +152,16 @@ async function offline(command: Command, work: () => Promise<Offline>): Promise<
 
 /** The settings that the help of a command shows. */
 const SHOWN: Readonly<Record<string, ShownSettings>> = {
-  'config check': [],
+  'agent check': [],
   inspect: ['dataDir'],
   recover: ['dataDir', 'nodeName', 'raft.advertise'],
 };
 
 /** Runs a command about a node. Does not return for `agent`, which ends with the process. */
-export async function runNode(given: readonly string[], version: string): Promise<void> {
-  const words = given[0] === 'help' ? [...given.slice(1), '--help'] : given;
+export async function runNode(
+  { command: described, words }: NodeCommandLine,
+  version: string,
+): Promise<void> {
   if (words[0] === 'dev') {
     const { runDev } = await import('../cluster/dev.js');
     return runDev(words.slice(1), { command: 'conclave dev', dir: 'conclave-dev', nodes: 1 });
@@ -174,16 +175,13 @@ export async function runNode(given: readonly string[], version: string): Promis
     .description('Replicated access control and central configuration')
     .version(version);
   const isAll = words.includes('--help-all');
-  for (const described of NODE_COMMANDS) {
-    const [head, below] = described.path as [string, string?];
-    const parent =
-      below === undefined ? program : (subcommandOf(program, head) ?? program.command(head));
-    const command = describedCommand(parent, described);
-    const name = described.path.join(' ');
-    if (head !== 'snapshot') withSettings(command, SHOWN[name] ?? (isAll ? 'all' : 'main'));
-    command.action((...parameters: unknown[]) => ACTIONS[name]!(command, parameters[0]));
-  }
-  await program.parseAsync(isAll ? [words[0]!, '--help'] : [...words], { from: 'user' });
+  const [head, below] = described.path as [string, string?];
+  const parent = below === undefined ? program : program.command(head);
+  const command = describedCommand(parent, described);
+  const name = described.path.join(' ');
+  if (head !== 'snapshot') withSettings(command, SHOWN[name] ?? (isAll ? 'all' : 'main'));
+  command.action((...parameters: unknown[]) => ACTIONS[name]!(command, parameters[0]));
+  await program.parseAsync(isAll ? [...described.path, '--help'] : [...words], { from: 'user' });
 }
 
 type Action = (command: Command, argument: unknown) => void | Promise<void>;
@@ -196,7 +194,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
       misused([`dataDir: ${config.dataDir} ${OF_A_CLUSTER}`]);
     return agent(config);
   },
-  'config check': (command) => check(runnable(command)),
+  'agent check': (command) => check(runnable(command)),
   inspect: (command, folders) =>
     offline(command, async () => {
       const { inspect } = await import('./offline.js');

@@ -27,16 +27,17 @@ const visible = (command: Command): readonly Command[] =>
 function sectionsOf(command: Command, above: string): string[] {
   const path = `${above} ${command.name()}`;
   const below = visible(command);
-  if (below.length > 0) {
-    const text = above === 'conclave' ? `\n${sentence(command)}\n` : '';
-    return [text, ...below.flatMap((one) => sectionsOf(one, path))];
-  }
+  const parts = below.flatMap((one) => sectionsOf(one, path));
+  // What has options of its own can be run, besides what is below it.
+  if (below.length > 0 && command.options.length === 0)
+    return [above === 'conclave' ? `\n${sentence(command)}\n` : '', ...parts];
   const options = optionTable(command.options);
   const examples = [...exampleOf(command).matchAll(/.+/g)].map(([line]) => `    ${line}\n`);
   return [
     `\n### ${[path, ...argumentsOf(command)].join(' ')}\n\n${sentence(command)}\n`,
     options === '' ? '' : `\n${options}`,
     examples.length === 0 ? '' : `\n${examples.join('')}`,
+    ...parts,
   ];
 }
 

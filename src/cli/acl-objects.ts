@@ -1,7 +1,8 @@
 /** Policies, roles and tokens: what the API answers, and how people see them. */
+import { linkingTo } from './dependents.js';
 import { identityTexts, type Links, linkNames } from './links.js';
 import type { ObjectType } from './objects.js';
-import type { Shape } from './output.js';
+import type { Column, Shape } from './output.js';
 import { lines, localTime } from './text.js';
 
 /** A policy as the API answers it; lists leave out its rules. */
@@ -16,6 +17,14 @@ export interface Policy {
   readonly ModifyIndex?: number;
 }
 
+/** The IDs of objects that have names too. */
+const ID_COLUMN: Column<{ readonly ID: string }> = {
+  head: 'ID',
+  isWhole: true,
+  isMinor: true,
+  cell: ({ ID }) => ({ text: ID, paint: 'dim' }),
+};
+
 /** Policies. */
 export const POLICIES: ObjectType<Policy> = {
   noun: 'policy',
@@ -24,11 +33,16 @@ export const POLICIES: ObjectType<Policy> = {
   id: ({ ID }) => ID,
   name: ({ Name }) => Name,
   isReadByName: true,
+  dependents: linkingTo('policy', 'role', 'token'),
   shape: {
     columns: [
-      { head: 'NAME', cell: ({ Name }) => Name },
-      { head: 'ID', cell: ({ ID }) => ({ text: ID, paint: 'dim' }) },
-      { head: 'DATACENTERS', cell: ({ Datacenters }) => (Datacenters ?? ['all']).join(', ') },
+      { head: 'NAME', isWhole: true, cell: ({ Name }) => Name },
+      ID_COLUMN,
+      {
+        head: 'DATACENTERS',
+        isMinor: true,
+        cell: ({ Datacenters }) => (Datacenters ?? ['all']).join(', '),
+      },
       { head: 'DESCRIPTION', cell: ({ Description }) => Description ?? '' },
     ],
     fields: (one) => [
@@ -63,10 +77,11 @@ export const ROLES: ObjectType<Role> = {
   id: ({ ID }) => ID,
   name: ({ Name }) => Name,
   isReadByName: true,
+  dependents: linkingTo('role', 'token'),
   shape: {
     columns: [
-      { head: 'NAME', cell: ({ Name }) => Name },
-      { head: 'ID', cell: ({ ID }) => ({ text: ID, paint: 'dim' }) },
+      { head: 'NAME', isWhole: true, cell: ({ Name }) => Name },
+      ID_COLUMN,
       { head: 'POLICIES', cell: ({ Policies }) => linkNames(Policies).join(', ') },
       { head: 'IDENTITIES', cell: (one) => identityTexts(one).join(', ') },
       { head: 'DESCRIPTION', cell: ({ Description }) => Description ?? '' },
@@ -101,13 +116,13 @@ export interface Token extends Links {
 
 const TOKEN_SHAPE: Shape<Token> = {
   columns: [
-    { head: 'ACCESSOR', cell: ({ AccessorID }) => AccessorID },
+    { head: 'ACCESSOR', isWhole: true, cell: ({ AccessorID }) => AccessorID },
     { head: 'DESCRIPTION', cell: ({ Description }) => Description ?? '' },
     { head: 'POLICIES', cell: ({ Policies }) => linkNames(Policies).join(', ') },
     { head: 'ROLES', cell: ({ Roles }) => linkNames(Roles).join(', ') },
-    { head: 'IDENTITIES', cell: (one) => identityTexts(one).join(', ') },
-    { head: 'METHOD', cell: ({ AuthMethod }) => AuthMethod ?? '' },
-    { head: 'EXPIRES', cell: ({ ExpirationTime }) => localTime(ExpirationTime) },
+    { head: 'IDENTITIES', isMinor: true, cell: (one) => identityTexts(one).join(', ') },
+    { head: 'METHOD', isMinor: true, cell: ({ AuthMethod }) => AuthMethod ?? '' },
+    { head: 'EXPIRES', isMinor: true, cell: ({ ExpirationTime }) => localTime(ExpirationTime) },
   ],
   fields: (one) => [
     ['AccessorID', one.AccessorID],

@@ -1,12 +1,13 @@
 /** `acl auth-method`. */
 import type { Command } from 'commander';
 import { type Cli, refusedSecret } from './cli.js';
-import { documentsOf } from './documents.js';
+import { documentOf } from './documents.js';
 import { readNamed, textOption } from './files.js';
 import {
   addDelete,
   addList,
   addRead,
+  mustBeNew,
   type ObjectType,
   type OneOptions,
   update,
@@ -38,12 +39,31 @@ export const METHODS: ObjectType<AuthMethod> = {
   listPath: '/v1/acl/auth-methods',
   id: ({ Name }) => Name,
   isNamed: true,
+  dependents: {
+    says: ['goes with it', 'go with it', 'went with it'],
+    lists: [
+      {
+        noun: 'binding rule',
+        path: '/v1/acl/binding-rules',
+        query: ({ Name, Namespace }) => ({ ns: Namespace, authmethod: Name }),
+      },
+      {
+        noun: 'token',
+        path: '/v1/acl/tokens',
+        // Its logins can have tokens in other namespaces.
+        query: ({ Name, Namespace }) => ({
+          authmethod: Name,
+          ...(Namespace !== undefined && { ns: '*', 'authmethod-ns': Namespace }),
+        }),
+      },
+    ],
+  },
   shape: {
     columns: [
-      { head: 'NAME', cell: ({ Name }) => Name },
+      { head: 'NAME', isWhole: true, cell: ({ Name }) => Name },
       { head: 'TYPE', cell: ({ Type }) => Type },
       { head: 'MAX TTL', cell: ({ MaxTokenTTL }) => MaxTokenTTL ?? '' },
-      { head: 'DISPLAY NAME', cell: ({ DisplayName }) => DisplayName ?? '' },
+      { head: 'DISPLAY NAME', isMinor: true, cell: ({ DisplayName }) => DisplayName ?? '' },
       { head: 'DESCRIPTION', cell: ({ Description }) => Description ?? '' },
     ],
     fields: (one) => [
@@ -109,10 +129,9 @@ export function addAuthMethod(acl: Command, cli: Cli): void {
   const create = method.command('create').description('create an auth method');
   withFields(withOne(create, METHODS)).action(
     cli.action<MethodOptions>(async (call, argument) => {
-      const body = {
-        Name: wanted(METHODS, argument, call.options).text,
-        ...(await bodyOf(cli, call.options)),
-      };
+      const { text: Name } = wanted(METHODS, argument, call.options);
+      const body = { Name, ...(await bodyOf(cli, call.options)) };
+      await mustBeNew(call, METHODS, Name, 'use conclave acl auth-method update to change it');
       const made = (await call.api.ask('PUT', METHODS.path, { body })).json<AuthMethod>();
       await call.print.item(made, METHODS.shape);
     }),
@@ -166,6 +185,6 @@ async function configOf(io: Cli['io'], options: MethodOptions): Promise<object |
     }),
   };
   if (config === undefined) return Object.keys(kubernetes).length > 0 ? kubernetes : undefined;
-  const [read] = await documentsOf('--config', await textOption(io, '--config', config));
-  return { ...read!.value, ...kubernetes };
+  const read = await documentOf('--config', await textOption(io, '--config', config));
+  return { ...read.value, ...kubernetes };
 }

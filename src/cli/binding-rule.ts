@@ -36,7 +36,7 @@ export const RULES: ObjectType<BindingRule> = {
   id: ({ ID }) => ID,
   shape: {
     columns: [
-      { head: 'ID', cell: ({ ID }) => ID },
+      { head: 'ID', isWhole: true, cell: ({ ID }) => ID },
       { head: 'METHOD', cell: ({ AuthMethod }) => AuthMethod },
       { head: 'BINDS', cell: ({ BindType, BindName }) => `${BindType} ${BindName}` },
       { head: 'SELECTOR', cell: ({ Selector }) => Selector ?? '' },
@@ -114,7 +114,7 @@ export function addBindingRule(acl: Command, cli: Cli): Command {
     cli.action<RuleOptions>(async (call, argument) => {
       const which = wanted(RULES, argument, call.options);
       const written = await update(call, RULES, which, (held) => ({
-        ...(call.options.merge === false ? { AuthMethod: held.AuthMethod } : kept(held)),
+        ...(call.options.merge === false ? { AuthMethod: held.AuthMethod } : ruleContent(held)),
         ...ruleBody(call.options),
       }));
       await call.print.item(written, RULES.shape);
@@ -127,7 +127,8 @@ export function addBindingRule(acl: Command, cli: Cli): Command {
   return rule;
 }
 
-const kept = ({
+/** Returns the fields of a stored rule as a write takes them. */
+export const ruleContent = ({
   AuthMethod,
   Description,
   Selector,

@@ -2,11 +2,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../languages/duration.js';
 import { type CommonOptions, readToken, type Surroundings, surroundingsOf } from './environment.js';
-import { EXIT, misused } from './fault.js';
+import { EXIT, Fault, misused } from './fault.js';
 import { Api } from './http.js';
 import type { Io } from './io.js';
 import { FORMATS, formatOf, Printer } from './output.js';
 import { readProfiles } from './profiles.js';
+import { oneLine } from './text.js';
 
 const TIMEOUT_DEFAULT = '30s';
 
@@ -63,7 +64,6 @@ export class Cli {
         tls,
         namespace,
         token: () => readToken(token, io.env),
-        reason: options.reason,
         mode: options.stale ? 'stale' : options.consistent ? 'consistent' : undefined,
         timeoutMs,
         debug: options.debug === true,
@@ -84,6 +84,17 @@ export class Cli {
 export function oneNode({ surroundings }: Call<object>, what: string): void {
   if (surroundings.addresses.length > 1)
     misused(`${what} works on one node: name it with --http-addr`);
+}
+
+/** Asks a person, unless `--yes` was given. Ends the command if the answer is no. */
+export async function sure(
+  { io, options }: Call<{ yes?: boolean }>,
+  question: string,
+): Promise<void> {
+  if (options.yes === true) return;
+  if (!io.canAsk) misused('--yes is required without a terminal');
+  const answer = (await io.ask(`${oneLine(question)} [y/N] `)).trim();
+  if (!/^y(?:es)?$/i.test(answer)) throw new Fault('nothing was changed');
 }
 
 /** Whether results are coloured: on a terminal, unless the user does not want it. */
@@ -163,7 +174,6 @@ export function withCommonOptions(program: Command): Command {
         .default(TIMEOUT_DEFAULT)
         .argParser(duration),
     )
-    .option('--reason <text>', 'reason for a write, kept in the history')
     .option('--no-color', 'disable colours (or set NO_COLOR)')
     .option('--quiet', 'print results and errors only')
     .option('--debug', 'print each request, without secrets');

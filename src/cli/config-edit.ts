@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Call } from './cli.js';
-import { documentsOf } from './documents.js';
+import { documentOf } from './documents.js';
 import { entryPath, refOf, type Which, wasDone } from './entries.js';
 import { Fault, misused } from './fault.js';
 import { Schemas } from './schemas.js';
@@ -37,7 +37,7 @@ export async function editEntry(call: Call<{ yes?: boolean }>, which: Which): Pr
       const fault = await written(call, file, after, Number(held['ModifyIndex'] ?? 0));
       if (fault === undefined) break;
       if (!io.canAsk || fault.details.code === 'conflict') throw fault;
-      io.err.write(`conclave: ${fault.message}\n`);
+      io.err.write(`conclave: ${lines(fault.message)}\n`);
       if (!/^(?:y|yes)?$/i.test((await io.ask('edit it again? [Y/n] ')).trim())) throw fault;
     }
   } catch (error) {
@@ -81,14 +81,14 @@ async function written(
 ): Promise<Fault | undefined> {
   const { api, io, options } = call;
   try {
-    const [entry] = await documentsOf(file, text);
-    const problems = (await new Schemas({ api }).problemsOf(file, entry!)) ?? [];
+    const entry = await documentOf(file, text);
+    const problems = await new Schemas({ api }).problemsOf(entry);
     if (problems.length > 0)
       return new Fault(problems.map(({ pointer, message }) => `${pointer}: ${message}`).join('; '));
     if (options.yes !== true && !/^y/i.test((await io.ask('write it? [y/N] ')).trim()))
       throw new Fault('not written');
     const query = { cas: String(index) };
-    const answer = await api.ask('PUT', '/v1/config', { body: entry!.value, query });
+    const answer = await api.ask('PUT', '/v1/config', { body: entry.value, query });
     if (wasDone(answer)) return undefined;
   } catch (error) {
     const isMendable = error instanceof Fault && error.message !== 'not written';

@@ -2,34 +2,23 @@
 import type { Command } from 'commander';
 import type { Chain } from '../answers.js';
 import { chainView } from './chain-view.js';
-import { type Call, type Cli, whole } from './cli.js';
+import type { Call, Cli } from './cli.js';
 import { editEntry } from './config-edit.js';
-import { documentsOf, type Written } from './documents.js';
+import { addDelete, addWrite } from './config-write.js';
+import { documentsIn } from './documents.js';
 import {
   ENTRIES,
   type Entry,
   type EntryOptions,
   entryPath,
   KINDS,
-  namespaceIn,
-  refOf,
-  type Which,
-  wasDone,
   whichEntry,
-  whichIn,
+  withEntry,
 } from './entries.js';
 import { Fault, misused } from './fault.js';
-import { readInput } from './files.js';
-import { withWatch } from './objects.js';
+import { noteNamespace, withWatch } from './objects.js';
 import { type Problem, Schemas, schemaPath } from './schemas.js';
 import { watch } from './watch.js';
-
-const withEntry = (command: Command): Command =>
-  command
-    .argument('[kind]', 'its kind, or KIND/NAME')
-    .argument('[name]', 'its name')
-    .option('--kind <kind>', 'its kind')
-    .option('--name <name>', 'its name');
 
 /** Adds `config`. */
 export function addConfig(program: Command, cli: Cli): void {
@@ -99,10 +88,14 @@ function addReads(config: Command, cli: Cli): void {
       const { kind = argument, filter, watch: goesOn } = call.options;
       const show = (value: unknown): Promise<void> => call.print.list(value as Entry[], ENTRIES);
       if (goesOn && kind === undefined) misused('--watch needs a kind');
-      if (kind === undefined) return show(await allEntries(call));
-      const path = `/v1/config/${encodeURIComponent(kind)}`;
+      const path = `/v1/config/${encodeURIComponent(kind ?? '')}`;
       if (goesOn) return watch(call, { path, query: { filter } }, show);
-      return show((await call.api.get(path, { query: { filter } })).json());
+      const entries =
+        kind === undefined
+          ? await allEntries(call)
+          : (await call.api.get(path, { query: { filter } })).json<Entry[]>();
+      await show(entries);
+      if (entries.length === 0) await noteNamespace(call);
     }),
   );
 }
@@ -119,146 +112,25 @@ async function allEntries({ api }: Call<object>): Promise<Entry[]> {
   return all;
 }
 
-interface WriteOptions {
-  readonly cas?: boolean;
-  readonly modifyIndex?: number;
-}
-
-/** Returns the parameters of a write that depends on a version, in Consul's form. */
-function casOf({ cas, modifyIndex }: WriteOptions): Record<string, string> {
-  if (cas !== true && modifyIndex === undefined) return {};
-  if (modifyIndex === undefined) misused('--cas needs --modify-index');
-  return { cas: String(modifyIndex) };
-}
-
-const withCas = (command: Command): Command =>
-  command
-    .option('--cas', 'only if its ModifyIndex equals --modify-index')
-    .option(
-      '--modify-index <index>',
-      'the expected ModifyIndex; 0: only if there is no such entry',
-      whole,
-    );
-
-function addWrite(config: Command, cli: Cli): void {
-  withCas(config.command('write').description('create or replace an entry'))
-    .argument('<file>', 'JSON or YAML file, or - for standard input')
-    .action(
-      cli.action<WriteOptions>(async (call, file) => {
-        const query = casOf(call.options);
-        const entries = await documentsOf(
-          file!,
-          await readInput(call.io, 'cannot read the file', file!),
-        );
-        if (entries.length > 1 && query['cas'] !== undefined)
-          misused('--cas: the file may contain only one entry');
-        for (const entry of entries) await writeEntry(call, entry, query);
-      }),
-    );
-}
-
-async function writeEntry(
-  { api, print }: Call<object>,
-  { json, value }: Written,
-  query: Record<string, string>,
-): Promise<void> {
-  const body = json === undefined ? { body: value } : { json };
-  const answer = await api.ask('PUT', '/v1/config', { ...body, query });
-  const ref = refOf(api.namespace, value);
-  if (!wasDone(answer))
-    throw new Fault(`${ref} was not written: its ModifyIndex is not ${query['cas']}`, {
-      code: 'conflict',
-    });
-  await print.done('wrote', ref, true);
-}
-
-function addDelete(config: Command, cli: Cli): void {
-  const command = config
-    .command('delete')
-    .alias('rm')
-    .description('delete an entry, or all of a file');
-  withCas(withEntry(command))
-    .option('--filename <file>', 'file with the entries, or - for standard input')
-    .action(
-      cli.action<EntryOptions & WriteOptions & { filename?: string }>(
-        async (call, first, second) => {
-          const query = casOf(call.options);
-          const { filename } = call.options;
-          const entries =
-            filename === undefined
-              ? [whichEntry(first, second, call.options)]
-              : await entriesIn(call, filename);
-          if (entries.length > 1 && query['cas'] !== undefined)
-            misused('--cas: the file may contain only one entry');
-          for (const entry of entries) await deleteEntry(call, entry, query);
-        },
-      ),
-    );
-}
-
-/** Which entry is to be deleted. */
-interface Doomed extends Which {
-  /** The namespace that its document names. */
-  readonly namespace?: string | undefined;
-}
-
-async function deleteEntry(
-  { api, print }: Call<object>,
-  { kind, name, namespace }: Doomed,
-  cas: Record<string, string>,
-): Promise<void> {
-  const query = namespace === undefined ? cas : { ...cas, ns: namespace };
-  const answer = await api.ask('DELETE', entryPath({ kind, name }), { query });
-  const ref = refOf(namespace ?? api.namespace, { Kind: kind, Name: name });
-  if (!wasDone(answer))
-    throw new Fault(`${ref} was not deleted: its ModifyIndex does not match`, {
-      code: 'conflict',
-    });
-  await print.done('deleted', ref, true);
-}
-
-/** Returns the entries of a file. Faults if one of them is in another namespace. */
-async function entriesIn({ api, io }: Call<object>, file: string): Promise<readonly Doomed[]> {
-  const documents = await documentsOf(file, await readInput(io, '--filename', file));
-  return documents.map(({ value }) => {
-    const which = whichIn(value);
-    const namespace = namespaceIn(value);
-    if (which.kind === '') misused(`${file}: an entry has no Kind`);
-    if (namespace !== undefined && namespace !== (api.namespace ?? 'default'))
-      misused(
-        `${file}: ${which.kind}/${which.name} is in the namespace "${namespace}"`,
-        `use --namespace ${namespace} to delete the entries of that namespace`,
-      );
-    return { ...which, namespace };
-  });
-}
-
 function addValidate(config: Command, cli: Cli): void {
   config
     .command('validate')
     .description('check entries in files against the schemas of their kinds; writes nothing')
-    .argument('<file...>', 'JSON or YAML files, or - for standard input')
+    .argument('<file...>', 'JSON or YAML files, folders with such files, or - for standard input')
     .option('--offline', 'use the schemas built into this program; contact no server')
     .action(
       cli.action<{ offline?: boolean }>(async (call, files) => {
         const schemas = new Schemas({
           api: call.api,
-          offline: call.options.offline,
+          own: call.options.offline ? 'only' : undefined,
           onMissing: (kind) =>
             call.print.note(`the server has no schema for ${kind}: using the one of this program`),
         });
-        const problems: Problem[] = [];
-        let judged = 0;
         // Commander gives a list for an argument with dots.
-        for (const file of [files].flat() as string[])
-          for (const entry of await documentsOf(
-            file,
-            await readInput(call.io, 'cannot read the file', file),
-          )) {
-            problems.push(...(await schemas.problemsOf(file, entry)));
-            judged += 1;
-          }
-        await report(call, problems, judged);
+        const entries = await documentsIn(call.io, [files].flat() as string[]);
+        const problems: Problem[] = [];
+        for (const entry of entries) problems.push(...(await schemas.problemsOf(entry)));
+        await report(call, problems, entries.length);
       }),
     );
 }
@@ -267,11 +139,9 @@ async function report(call: Call<object>, problems: readonly Problem[], judged: 
   const { print } = call;
   if (problems.length > 0) call.fails();
   if (print.format === 'json' || print.format === 'yaml') return print.value(problems);
-  print.text(
-    problems.map(({ file, line, column, pointer, message }) => {
-      const where = pointer === '' ? '' : `${pointer}: `;
-      return `${file}:${line}:${column}: ${where}${message}\n`;
-    }),
-  );
+  for (const { file, line, column, pointer, message } of problems) {
+    const where = pointer === '' ? '' : `${pointer}: `;
+    print.say(`${file}:${line}:${column}: ${where}${message}`);
+  }
   if (problems.length === 0 && judged > 0) print.note(`${judged} valid`);
 }

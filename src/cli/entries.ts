@@ -1,4 +1,5 @@
 /** Config entries: their kinds, what the API answers, and how they are named. */
+import type { Command } from 'commander';
 import type { Written } from './documents.js';
 import { Fault, misused } from './fault.js';
 import type { Answer } from './http.js';
@@ -37,10 +38,10 @@ export interface Entry {
 /** Entries. One alone is shown as JSON, which `config write` takes again. */
 export const ENTRIES: Shape<Entry> = {
   columns: [
-    { head: 'KIND', cell: ({ Kind }) => Kind },
-    { head: 'NAME', cell: ({ Name }) => Name },
+    { head: 'KIND', isWhole: true, cell: ({ Kind }) => Kind },
+    { head: 'NAME', isWhole: true, cell: ({ Name }) => Name },
     { head: 'NAMESPACE', cell: ({ Namespace }) => Namespace ?? '' },
-    { head: 'MODIFIED', cell: ({ ModifyIndex }) => String(ModifyIndex ?? '') },
+    { head: 'MODIFIED', isMinor: true, cell: ({ ModifyIndex }) => String(ModifyIndex ?? '') },
   ],
   fields: ({ Kind, Name }) => [
     ['Kind', Kind],
@@ -54,6 +55,14 @@ export interface EntryOptions {
   readonly kind?: string;
   readonly name?: string;
 }
+
+/** Adds the arguments and options that name an entry. */
+export const withEntry = (command: Command): Command =>
+  command
+    .argument('[kind]', 'its kind, or KIND/NAME')
+    .argument('[name]', 'its name')
+    .option('--kind <kind>', 'its kind')
+    .option('--name <name>', 'its name');
 
 /** Which entry is meant. */
 export interface Which {

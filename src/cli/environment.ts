@@ -22,7 +22,6 @@ export interface CommonOptions {
   readonly profile?: string;
   readonly output?: string;
   readonly format?: string;
-  readonly reason?: string;
   readonly stale?: boolean;
   readonly consistent?: boolean;
   readonly color?: boolean;

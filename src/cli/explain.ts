@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Decision, Effective, Explained, LoginExplained, WhoCan } from '../answers.js';
 import { TOKENS, type Token } from './acl-objects.js';
 import { type Call, type Cli, refusedSecret } from './cli.js';
-import { documentsOf } from './documents.js';
+import { documentOf } from './documents.js';
 import {
   decisionFields,
   effectiveFields,
@@ -111,7 +111,7 @@ const isWithoutRights = ({ details, message }: Fault): boolean =>
   details.code === 'no_endpoint' || /UUID must be 36 characters/.test(message);
 
 async function showRights({ print }: Call<object>, rights: Effective): Promise<void> {
-  if (print.format === 'name') return print.text([`token/${rights.AccessorID}\n`]);
+  if (print.format === 'name') return print.refs([`token/${rights.AccessorID}`]);
   if (print.format !== 'table') return print.value(rights);
   print.fields(effectiveFields(rights));
   print.text(['\n']);
@@ -131,9 +131,9 @@ function addWhoCan(acl: Command, cli: Cli): void {
         const answer = await api.ask('POST', '/v1/acl/who-can', { body, isRead: true });
         const found = answer.json<WhoCan>();
         if (print.format === 'name')
-          return print.text(
+          return print.refs(
             found.Groups.flatMap(({ Sample }) =>
-              Sample.map(({ AccessorID }) => `token/${AccessorID}\n`),
+              Sample.map(({ AccessorID }) => `token/${AccessorID}`),
             ),
           );
         if (print.format !== 'table') return print.value(found);
@@ -188,6 +188,6 @@ async function loginBody({ io, options }: Call<LoginExplainOptions>): Promise<ob
     const bearer = await readInput(io, '--bearer-token-file', bearerTokenFile);
     return { AuthMethod: method, BearerToken: bearer.trim() };
   }
-  const [read] = await documentsOf('--claims', await textOption(io, '--claims', claims!));
-  return { AuthMethod: method, Claims: read!.value };
+  const read = await documentOf('--claims', await textOption(io, '--claims', claims!));
+  return { AuthMethod: method, Claims: read.value };
 }

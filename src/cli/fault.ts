@@ -1,5 +1,6 @@
 /** What goes wrong in a command, and how it is told. */
 import type { ErrorCode } from '../errors.js';
+import { lines } from './text.js';
 
 /** Exit codes of all commands of the client. */
 export const EXIT = { done: 0, failed: 1, misused: 2, interrupted: 130 } as const;
@@ -124,23 +125,24 @@ function hintOf(code: FaultCode | undefined, decision: string | undefined): stri
   return undefined;
 }
 
-/** Returns a fault as the lines that people read on the terminal. */
+/** Returns a fault as the lines that people read on the terminal. A server may have worded it. */
 export function faultLines({ message, details }: Fault): string {
   const { code, decision, hint } = details;
   const shown = code === undefined || code === 'misused' ? [] : [code];
   const known = [...shown, ...(decision === undefined ? [] : [`decision ${decision}`])];
   const first = `conclave: ${message}${known.length === 0 ? '' : ` (${known.join(', ')})`}\n`;
-  return hint === undefined ? first : `${first}  ${hint}\n`;
+  return lines(hint === undefined ? first : `${first}  ${hint}\n`);
 }
 
-/** Returns a fault as problem details, for programs. */
+/** Returns a fault as problem details, for programs: JSON that a terminal can show. */
 export function faultJson({ message, details }: Fault): string {
   const { code, decision, hint, problem } = details;
-  return `${JSON.stringify({
+  const body = {
     ...problem,
     detail: message,
     ...(code !== undefined && { code }),
     ...(hint !== undefined && { hint }),
     ...(decision !== undefined && { decision }),
-  })}\n`;
+  };
+  return `${lines(JSON.stringify(body))}\n`;
 }

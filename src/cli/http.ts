@@ -17,7 +17,6 @@ export interface ApiOptions {
   /** Reads the token when the first request is sent. */
   readonly token: () => string | undefined;
   readonly namespace: string | undefined;
-  readonly reason: string | undefined;
   readonly mode: 'stale' | 'consistent' | undefined;
   /** How long a request may take, and be repeated, in milliseconds. */
   readonly timeoutMs: number;
@@ -34,6 +33,8 @@ export interface Ask {
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether a request other than GET changes nothing, and so may be repeated. */
   readonly isRead?: boolean;
+  /** Whether a read is never stale, because a write follows from it. */
+  readonly isCurrent?: boolean;
   /** Sends the token; so do all but those that do without. */
   readonly withToken?: boolean;
   /** Whether a 404 with an index is an answer: what does not exist can be awaited. */
@@ -80,8 +81,10 @@ class NoAnswerInTime extends Error {
 
 interface Sent {
   readonly method: string;
+  readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Readable | undefined;
+  /** A stream can be read only once, so each try makes its own. */
+  readonly body: string | (() => Readable) | undefined;
   /** Undefined if the answer may take as long as it wants. */
   readonly timeoutMs: number | undefined;
 }
@@ -119,19 +122,31 @@ export class Api {
 
   /** Sends a request. Repeats it while there is no leader. Faults if it is refused. */
   async ask(method: string, path: string, ask: Ask = {}): Promise<Answer> {
-    const { timeoutMs } = this.#options;
-    const deadline = performance.now() + timeoutMs;
-    const sent: Sent = {
-      method,
-      headers: this.#headersOf(ask),
-      body: ask.json ?? (ask.body === undefined ? undefined : JSON.stringify(ask.body)),
-      timeoutMs: timeoutMs + (ask.heldMs ?? 0),
-    };
+    const body = ask.json ?? (ask.body === undefined ? undefined : JSON.stringify(ask.body));
+    const timeoutMs = this.#options.timeoutMs + (ask.heldMs ?? 0);
+    const message = await this.#accepted({ method, path, headers: {}, body, timeoutMs }, ask);
+    return this.#answerOf(message, ask.isRead === true);
+  }
+
+  /** The same, with an answer as a stream. `body` makes the stream that is sent. */
+  open(method: string, path: string, body?: () => Readable): Promise<IncomingMessage> {
+    const sent = { method, path, headers: {}, body, timeoutMs: undefined };
+    return this.#accepted(sent, { isRead: method === 'GET' });
+  }
+
+  /** Sends a request until it is accepted. Faults if it is refused for good, or for too long. */
+  async #accepted(request: Sent, ask: Ask): Promise<IncomingMessage> {
+    const { method, path } = request;
+    const isRead = ask.isRead === true;
+    const deadline = performance.now() + this.#options.timeoutMs;
+    const headers = this.#headersOf(ask);
     for (;;) {
-      const message = await this.#sendAnywhere(this.#pathOf(path, ask), sent, ask.isRead === true);
-      const answer = await this.#answerOf(message, ask.isRead === true);
-      if (isSuccess(answer.status)) return answer;
-      if (ask.mayBeMissing === true && answer.status === 404 && answer.index > 0) return answer;
+      const sent = { ...request, path: this.#pathOf(path, ask), headers };
+      const message = await this.#sendAnywhere(sent, isRead);
+      const { statusCode = 0 } = message;
+      const isMissing = statusCode === 404 && Number(message.headers['x-consul-index'] ?? 0) > 0;
+      if (isSuccess(statusCode) || (ask.mayBeMissing === true && isMissing)) return message;
+      const answer = await this.#answerOf(message, isRead);
       const fault = faultOf(method, path, answer);
       const waitMs = retryAfterMs(fault, answer);
       const isLast = ask.isOnce === true || waitMs === undefined;
@@ -139,14 +154,6 @@ export class Api {
       if (fault.details.code === 'unavailable') this.#first += 1;
       await pause(waitMs, undefined, { signal: this.#io.signal });
     }
-  }
-
-  /** Sends a request and returns its answer as a stream. Faults if it is refused. */
-  async open(method: string, path: string, body?: Readable): Promise<IncomingMessage> {
-    const sent: Sent = { method, headers: this.#headersOf({}), body, timeoutMs: undefined };
-    const message = await this.#sendAnywhere(this.#pathOf(path, {}), sent, method === 'GET');
-    if (isSuccess(message.statusCode ?? 0)) return message;
-    throw faultOf(method, path, await this.#answerOf(message, method === 'GET'));
   }
 
   /** Reads an answer to its end. */
@@ -161,22 +168,21 @@ export class Api {
   }
 
   #headersOf({ headers, withToken, token }: Ask): Record<string, string> {
-    const { reason } = this.#options;
     const sent = token ?? (withToken === false ? undefined : this.#options.token());
     return {
       Accept: 'application/json',
       'User-Agent': `conclave/${this.#io.version}`,
       ...(sent !== undefined && { 'X-Consul-Token': sent }),
-      ...(reason !== undefined && { 'X-Consul-Reason': encodeURIComponent(reason) }),
       ...headers,
     };
   }
 
-  #pathOf(path: string, { query, isRead, isPlain = false }: Ask): string {
+  #pathOf(path: string, { query, isRead, isCurrent, isPlain = false }: Ask): string {
     const { namespace, mode } = this.#options;
     const parameters = new URLSearchParams();
     if (namespace !== undefined && !isPlain) parameters.set('ns', namespace);
-    if (isRead === true && mode !== undefined && !isPlain) parameters.set(mode, '');
+    const hasMode = isRead === true && !isPlain && !(isCurrent === true && mode === 'stale');
+    if (hasMode && mode !== undefined) parameters.set(mode, '');
     for (const [name, value] of Object.entries(query ?? {}))
       if (value !== undefined) parameters.set(name, value);
     const text = parameters.toString();
@@ -184,17 +190,15 @@ export class Api {
   }
 
   /** Tries the addresses in turn. A write that may have arrived is not sent to another one. */
-  async #sendAnywhere(path: string, sent: Sent, isRead: boolean): Promise<IncomingMessage> {
+  async #sendAnywhere(sent: Sent, isRead: boolean): Promise<IncomingMessage> {
     const { addresses } = this.#options;
     const failed: string[] = [];
     let hint: string | undefined;
-    // A stream can be read only once.
-    const tries = typeof sent.body === 'object' ? 1 : addresses.length;
-    for (let at = 0; at < tries; at += 1) {
+    for (let at = 0; at < addresses.length; at += 1) {
       const which = (this.#first + at) % addresses.length;
       const url = addresses[which]!;
       try {
-        const message = await this.#send(url, which, path, sent);
+        const message = await this.#send(url, which, sent);
         this.#first = which;
         return message;
       } catch (error) {
@@ -208,10 +212,10 @@ export class Api {
     throw new Fault(failed.join('; '), { code: 'unreachable', hint });
   }
 
-  async #send(url: URL, which: number, path: string, sent: Sent): Promise<IncomingMessage> {
+  async #send(url: URL, which: number, sent: Sent): Promise<IncomingMessage> {
     this.#agents[which] ??= agentOf(url, this.#options.tls);
     const { agent, request } = await this.#agents[which];
-    const { method, headers, body, timeoutMs } = sent;
+    const { method, path, headers, body, timeoutMs } = sent;
     const started = performance.now();
     const prefix = url.pathname.replace(/\/+$/, '');
     const message = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -243,7 +247,7 @@ export class Api {
       });
       if (timeoutMs !== undefined)
         asked.setTimeout(timeoutMs, () => asked.destroy(new NoAnswerInTime(timeoutMs)));
-      if (typeof body === 'object') pipeline(body, asked).catch(fail);
+      if (typeof body === 'function') pipeline(body(), asked).catch(fail);
       else asked.end(body);
     });
     if (this.#options.debug) {

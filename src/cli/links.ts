@@ -87,13 +87,63 @@ function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** Returns links to which others were added; those that were there are not added again. */
-export function addedLinks(held: Links, more: Links): Links {
+/** What can be limited to datacenters: an identity of a service, or a templated policy. */
+type Limited = ServiceIdentity | TemplatedPolicy;
+
+/** Returns what two have in common of which the server makes one. */
+function keyOf(one: Limited): string {
+  if ('ServiceName' in one) return one.ServiceName;
+  const variables = Object.entries(one.TemplateVariables ?? {});
+  // The server answers `Name` for `name`.
+  const sorted = variables.map(([name, value]) => [name.toLowerCase(), value]).sort();
+  return JSON.stringify([one.TemplateName, sorted]);
+}
+const isEverywhere = ({ Datacenters = [] }: Limited): boolean => Datacenters.length === 0;
+
+/**
+ * Returns links to which one was added that can be limited to datacenters. The server takes two
+ * that are alike for one with the limit of either. Here the wider one stays alone.
+ */
+function withLimited<T extends Limited>(
+  held: readonly T[],
+  link: T,
+  onCovered: (link: T) => void,
+): readonly T[] {
+  const alike = held.filter((one) => keyOf(one) === keyOf(link));
+  if (alike.some(isEverywhere)) {
+    if (!isEverywhere(link)) onCovered(link);
+    return held;
+  }
+  // The server adds datacenters to datacenters.
+  if (!isEverywhere(link)) return [...held, link];
+  return [...held.filter((one) => !alike.includes(one)), link];
+}
+
+/**
+ * Returns links to which others were added; those that were there are not added again. `note` is
+ * told what is left out because it would be narrower than what is there.
+ */
+export function addedLinks(
+  held: Links,
+  more: Links,
+  note: (text: string) => void = () => {},
+): Links {
   const sum: Record<string, readonly unknown[]> = {};
   for (const list of LINK_LISTS) {
     const before: readonly unknown[] = held[list] ?? [];
-    const added = (more[list] ?? []).filter((link) => !before.some((one) => isSame(one, link)));
-    if (before.length + added.length > 0) sum[list] = [...before, ...added];
+    const added: readonly unknown[] = more[list] ?? [];
+    const isLimited = list === 'ServiceIdentities' || list === 'TemplatedPolicies';
+    const all = isLimited
+      ? added.reduce<readonly unknown[]>(
+          (sum, link) =>
+            withLimited(sum as readonly Limited[], link as Limited, (covered) => {
+              const [text] = identityTexts({ [list]: [covered] });
+              note(`${text} is not added: it is there without datacenters`);
+            }),
+          before,
+        )
+      : [...before, ...added.filter((link) => !before.some((one) => isSame(one, link)))];
+    if (all.length > 0) sum[list] = all;
   }
   return sum;
 }

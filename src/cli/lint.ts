@@ -5,7 +5,7 @@
 import type { Command } from 'commander';
 import type { Finding, Findings, Linted, LintProblem } from '../answers.js';
 import { POLICIES } from './acl-objects.js';
-import { RULES, type RuleOptions, ruleBody, withRuleFields } from './binding-rule.js';
+import { RULES, type RuleOptions, ruleBody, ruleContent, withRuleFields } from './binding-rule.js';
 import type { Call, Cli } from './cli.js';
 import { misused } from './fault.js';
 import { readInput } from './files.js';
@@ -30,11 +30,15 @@ export function problemLines(name: string, one: LintProblem): string {
   const where = [name, field, Line, column].filter((part) => part !== undefined).join(':');
   const help = [Hint, Fix].filter((text) => text !== undefined && text !== '');
   const below = help.map((text) => `  ${oneLine(text!)}\n`).join('');
-  return `${where}: ${Severity} ${Code}: ${oneLine(Message)}\n${below}`;
+  return `${oneLine(`${where}: ${Severity} ${Code}: ${Message}`)}\n${below}`;
 }
 
 const COLUMNS: readonly Column<Finding>[] = [
-  { head: 'OBJECT', cell: ({ Ref, Line }) => (Line === undefined ? Ref : `${Ref}:${Line}`) },
+  {
+    head: 'OBJECT',
+    isWhole: true,
+    cell: ({ Ref, Line }) => (Line === undefined ? Ref : `${Ref}:${Line}`),
+  },
   { head: 'SEVERITY', cell: ({ Severity }) => ({ text: Severity, paint: PAINTS[Severity] }) },
   { head: 'CODE', cell: ({ Code }) => Code },
   { head: 'MESSAGE', cell: ({ Message }) => Message },
@@ -60,14 +64,21 @@ export function addLint(acl: Command, policy: Command, rule: Command, cli: Cli):
       }),
     );
   withStrict(withRuleFields(rule.command('lint').description('check a binding rule')))
-    .argument('[binding-rule]', 'ID of a stored rule; without it, the options describe a new rule')
+    .argument(
+      '[binding-rule]',
+      'ID of a stored rule, with the changes in the options; without it, they describe a new rule',
+    )
     .action(
       cli.action<LintOptions & RuleOptions>(async (call, id) => {
-        const stored =
-          id === undefined ? undefined : RULES.id(await find(call, RULES, { text: id }));
-        const body = stored === undefined ? ruleBody(call.options) : { ID: stored };
+        const given = ruleBody(call.options);
+        const stored = id === undefined ? undefined : await find(call, RULES, { text: id });
+        const isChanged = Object.keys(given).length > 0;
+        const body =
+          stored === undefined
+            ? given
+            : { ID: stored.ID, ...(isChanged && { ...ruleContent(stored), ...given }) };
         const path = '/v1/acl/binding-rule/lint';
-        await tell(call, [await judgedByServer(call, path, stored ?? 'binding rule', body)]);
+        await tell(call, [await judgedByServer(call, path, stored?.ID ?? 'binding rule', body)]);
       }),
     );
   withStrict(acl.command('lint').description('check all stored objects for likely mistakes'))
@@ -146,7 +157,7 @@ async function lintStored(call: Call<LintOptions & { severity?: string }>): Prom
   const found = answer.json<Findings>();
   const hasErrors = found.Findings.some(({ Severity }) => Severity === 'error');
   if (hasErrors || isStrictly(call, found.Findings)) call.fails();
-  if (print.format === 'name') return print.text(found.Findings.map(({ Ref }) => `${Ref}\n`));
+  if (print.format === 'name') return print.refs(found.Findings.map(({ Ref }) => Ref));
   if (print.format !== 'table') return print.value(found);
   if (found.Findings.length === 0) return print.note('no findings');
   print.table(COLUMNS, found.Findings);

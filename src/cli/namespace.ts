@@ -1,7 +1,8 @@
 /** `namespace`. */
 import type { Command } from 'commander';
 import { type Cli, several } from './cli.js';
-import { documentsOf } from './documents.js';
+import { documentOf } from './documents.js';
+import { KINDS } from './entries.js';
 import { misused } from './fault.js';
 import { readInput } from './files.js';
 import { addedLinks, type Link, linkNames, pairsOf } from './links.js';
@@ -9,6 +10,7 @@ import {
   addDelete,
   addList,
   addRead,
+  mustBeNew,
   type ObjectType,
   type OneOptions,
   update,
@@ -32,6 +34,17 @@ interface Namespace {
   readonly ModifyIndex?: number;
 }
 
+/** What is in a namespace, besides entries. */
+const OBJECT_LISTS = [
+  ['policy', '/v1/acl/policies'],
+  ['role', '/v1/acl/roles'],
+  ['auth method', '/v1/acl/auth-methods'],
+  ['binding rule', '/v1/acl/binding-rules'],
+  ['token', '/v1/acl/tokens'],
+] as const;
+/** The policy that comes with a namespace. */
+const MANAGEMENT = 'namespace-management';
+
 /** Namespaces. */
 export const NAMESPACES: ObjectType<Namespace> = {
   noun: 'namespace',
@@ -39,12 +52,28 @@ export const NAMESPACES: ObjectType<Namespace> = {
   listPath: '/v1/namespaces',
   id: ({ Name }) => Name,
   isNamed: true,
+  dependents: {
+    says: ['goes with it', 'go with it', 'went with it'],
+    lists: [
+      ...OBJECT_LISTS.map(([noun, path]) => ({
+        noun,
+        path,
+        query: ({ Name }: Namespace) => ({ ns: Name }),
+        depends: (_: Namespace, one: { readonly Name?: string }) => one.Name !== MANAGEMENT,
+      })),
+      ...KINDS.map((kind) => ({
+        noun: 'entry',
+        path: `/v1/config/${kind}`,
+        query: ({ Name }: Namespace) => ({ ns: Name }),
+      })),
+    ],
+  },
   shape: {
     columns: [
-      { head: 'NAME', cell: ({ Name }) => Name },
+      { head: 'NAME', isWhole: true, cell: ({ Name }) => Name },
       { head: 'POLICIES', cell: ({ ACLs }) => linkNames(ACLs?.PolicyDefaults ?? []).join(', ') },
       { head: 'ROLES', cell: ({ ACLs }) => linkNames(ACLs?.RoleDefaults ?? []).join(', ') },
-      { head: 'DELETED', cell: ({ DeletedAt }) => localTime(DeletedAt) },
+      { head: 'DELETED', isMinor: true, cell: ({ DeletedAt }) => localTime(DeletedAt) },
       { head: 'DESCRIPTION', cell: ({ Description }) => Description ?? '' },
     ],
     fields: (one) => [
@@ -94,6 +123,8 @@ export function addNamespace(program: Command, cli: Cli): void {
     cli.action<NamespaceOptions>(async (call, argument) => {
       const { text: Name } = wanted(NAMESPACES, argument, call.options);
       const body = { Name, ...bodyOf(undefined, call.options) };
+      const instead = 'use conclave namespace update to change it, or write to replace it';
+      await mustBeNew(call, NAMESPACES, Name, instead);
       const made = (await call.api.ask('PUT', NAMESPACES.path, { body })).json<Namespace>();
       await call.print.item(made, NAMESPACES.shape);
     }),
@@ -116,14 +147,12 @@ export function addNamespace(program: Command, cli: Cli): void {
     .argument('<file>', 'JSON or YAML file, or - for standard input')
     .action(
       cli.action(async (call, file) => {
-        const [one] = await documentsOf(
-          file!,
-          await readInput(call.io, 'cannot read the file', file!),
-        );
-        const name = one!.value['Name'];
+        const text = await readInput(call.io, 'cannot read the file', file!);
+        const { value, json } = await documentOf(file!, text);
+        const name = value['Name'];
         if (typeof name !== 'string') misused(`${file}: Name is missing`);
         const path = `${NAMESPACES.path}/${encodeURIComponent(name)}`;
-        const body = one!.json === undefined ? { body: one!.value } : { json: one!.json };
+        const body = json === undefined ? { body: value } : { json };
         const made = (await call.api.ask('PUT', path, body)).json<Namespace>();
         await call.print.item(made, NAMESPACES.shape);
       }),

@@ -38,7 +38,9 @@ export const NODE_COMMANDS: readonly NodeCommand[] = [
     path: ['agent'],
     what: 'run a node until it is stopped',
     options: [['--help-all', 'show all settings, with the reason for each']],
-    after: 'Examples:\n  conclave agent --data-dir ./node --http-port 8500',
+    after:
+      'conclave agent check checks the settings without running a node.\n\n' +
+      'Examples:\n  conclave agent --data-dir ./node --http-port 8500',
   },
   {
     path: ['dev'],
@@ -49,9 +51,9 @@ export const NODE_COMMANDS: readonly NodeCommand[] = [
       'Examples:\n  conclave dev --nodes 3',
   },
   {
-    path: ['config', 'check'],
+    path: ['agent', 'check'],
     what: 'check the settings of a node and print them',
-    after: 'Examples:\n  conclave config check --config node.json',
+    after: 'Examples:\n  conclave agent check --config node.json',
   },
   {
     path: ['inspect'],
@@ -95,11 +97,28 @@ export const NODE_COMMANDS: readonly NodeCommand[] = [
   },
 ];
 
-/** Whether a command line names such a command. */
-export const isNodeCommand = (given: readonly string[]): boolean => {
-  const words = given[0] === 'help' ? given.slice(1) : given;
-  return NODE_COMMANDS.some(({ path }) => path.every((word, at) => words[at] === word));
-};
+/** A former name of a command, which scripts may use. */
+const FORMER = { path: ['config', 'check'], now: ['agent', 'check'] } as const;
+
+const begins = (words: readonly string[], path: readonly string[]): boolean =>
+  path.every((word, at) => words[at] === word);
+
+/** A command line that names a command of this kind. */
+export interface NodeCommandLine {
+  readonly command: NodeCommand;
+  /** The words of the command under its present name, and what follows them. */
+  readonly words: readonly string[];
+}
+
+/** Returns the command that a command line names, if it is one of these. */
+export function nodeCommandOf(given: readonly string[]): NodeCommandLine | undefined {
+  const asked = given[0] === 'help' ? [...given.slice(1), '--help'] : given;
+  const { path, now } = FORMER;
+  const words = begins(asked, path) ? [...now, ...asked.slice(path.length)] : asked;
+  const named = NODE_COMMANDS.filter((one) => begins(words, one.path));
+  const command = named.sort((one, other) => other.path.length - one.path.length)[0];
+  return command && { command, words };
+}
 
 /** Adds a command with what describes it. */
 export function describedCommand(parent: Command, described: NodeCommand): Command {

@@ -1,9 +1,11 @@
 /** What the commands of all ACL objects and namespaces share: find, list, read, update, delete. */
 import type { Command } from 'commander';
 import { closest, distance } from 'fastest-levenshtein';
-import { type Call, type Cli, whole } from './cli.js';
+import { type Call, type Cli, sure, whole } from './cli.js';
+import { type Dependents, dependentsOf } from './dependents.js';
 import { Fault, misused } from './fault.js';
 import type { Column, Shape } from './output.js';
+import { plural } from './text.js';
 import { watch } from './watch.js';
 
 /** A type of object in the API. */
@@ -24,6 +26,8 @@ export interface ObjectType<T> {
   readonly shape: Shape<T>;
   /** Returns an object without its secrets. */
   readonly hidden?: (item: T) => T;
+  /** What a delete takes something away from, or deletes too. */
+  readonly dependents?: Dependents<T>;
 }
 
 /** Options of commands about one object. */
@@ -136,6 +140,8 @@ async function missing<T>(
 function columnsFor<T>({ options, api }: Call<{ meta?: boolean }>, shape: Shape<T>): Shape<T> {
   const member = (head: string, name: string): Column<T> => ({
     head,
+    isWhole: true,
+    ...(name !== 'Namespace' && { isMinor: true }),
     cell: (item) => String((item as Record<string, unknown>)[name] ?? ''),
   });
   const before = api.namespace === '*' ? [member('NAMESPACE', 'Namespace')] : [];
@@ -180,15 +186,29 @@ export function addList<T, O>(
       const show = async (items: unknown): Promise<void> =>
         call.print.list((items as T[]).map(type.hidden ?? ((item) => item)), shape);
       if (goesOn) return watch(call, all, show);
-      return show((await call.api.get(all.path, { query: all.query })).json());
+      const items = (await call.api.get(all.path, { query: all.query })).json<T[]>();
+      await show(items);
+      if (items.length === 0) await noteNamespace(call);
     }),
   );
 }
 
-const withArticle = (noun: string): string => `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`;
+/**
+ * Says after an empty list that its namespace may not exist: the answer is the same for one in
+ * which the token has no right.
+ */
+export async function noteNamespace({ api, print }: Call<object>): Promise<void> {
+  const { namespace } = api;
+  if (namespace === undefined || namespace === '*' || namespace === 'default') return;
+  try {
+    await api.get(`/v1/namespace/${encodeURIComponent(namespace)}`);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    print.note(`the namespace "${namespace}" does not exist, or this token has no right in it`);
+  }
+}
 
-const plural = (noun: string): string =>
-  noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`;
+const withArticle = (noun: string): string => `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`;
 
 /** Adds the argument and the options that say which object is meant. */
 export function withOne<T>(command: Command, type: ObjectType<T>, isUpdate = false): Command {
@@ -224,73 +244,82 @@ export function addRead<T>(parent: Command, cli: Cli, type: ObjectType<T>): Comm
   );
 }
 
+/** What a command promises that compares versions: the server does not compare them yet. */
+const IF_MATCH =
+  'only if its ModifyIndex is this one when it is read; a change after that is not noticed';
+
 /** Adds `delete`. */
 export function addDelete<T>(parent: Command, cli: Cli, type: ObjectType<T>): Command {
   const command = parent
     .command('delete')
     .alias('rm')
     .description(`delete ${withArticle(type.noun)}`);
-  return withOne(command, type)
-    .option('--if-match <index>', 'only if its ModifyIndex equals this', whole)
-    .action(
-      cli.action<OneOptions & { ifMatch?: number }>(async (call, argument) => {
-        const item = await find(call, type, wanted(type, argument, call.options));
-        const headers = matching(type, item, call.options.ifMatch);
-        const answer = await call.api.ask('DELETE', pathOf(type, type.id(item)), { headers });
-        if (answer.text.trim() === 'false')
-          throw new Fault(`there is no ${type.noun} "${type.id(item)}"`, { code: 'not_found' });
-        await call.print.done('deleted', type.shape.ref(item), true);
-      }),
-    );
+  withOne(command, type).option('--if-match <index>', IF_MATCH, whole);
+  if (type.dependents !== undefined)
+    command.option('--yes', 'delete without asking; questions are asked on a terminal only');
+  return command.action(
+    cli.action<OneOptions & { ifMatch?: number; yes?: boolean }>(async (call, argument) => {
+      const item = await find(call, type, wanted(type, argument, call.options));
+      mustMatch(type, item, call.options.ifMatch);
+      const ref = type.shape.ref(item);
+      const { canAsk } = call.io;
+      const isTold = type.dependents !== undefined && (canAsk || call.options.quiet !== true);
+      const others = isTold ? await dependentsOf(call, type.dependents, item) : undefined;
+      if (others !== undefined && canAsk) await sure(call, `${ref}: ${others.before}; delete it?`);
+      const answer = await call.api.ask('DELETE', pathOf(type, type.id(item)));
+      if (answer.text.trim() === 'false')
+        throw new Fault(`there is no ${type.noun} "${type.id(item)}"`, { code: 'not_found' });
+      await call.print.done('deleted', ref, true);
+      if (others !== undefined) call.print.note(others.after);
+    }),
+  );
 }
 
-/**
- * Returns the header that makes a write depend on a version. Servers may not know it for these
- * objects, so the version that was just read is compared here too.
- */
-function matching<T>(
-  type: ObjectType<T>,
-  held: T,
-  index: number | undefined,
-): Record<string, string> {
-  if (index === undefined) return {};
+/** Faults unless an object has the version that the user expects. */
+function mustMatch<T>(type: ObjectType<T>, held: T, index: number | undefined): void {
   const { ModifyIndex: own } = held as { readonly ModifyIndex?: number };
-  if (own !== index) {
-    const what = `${type.noun} "${(type.name ?? type.id)(held)}"`;
-    const why = `the ${what} has ModifyIndex ${own}, not ${index}`;
-    throw new Fault(why, { code: 'precondition_failed' });
-  }
-  return { 'If-Match': `"${index}"` };
+  if (index === undefined || own === index) return;
+  const what = `${type.noun} "${(type.name ?? type.id)(held)}"`;
+  throw new Fault(`the ${what} has ModifyIndex ${own}, not ${index}`, {
+    code: 'precondition_failed',
+  });
 }
 
-/** How often an update is done again if the object changes meanwhile. */
-const TRIES = 5;
+/** Faults if an object exists that a `create` would replace. `instead` is what replaces it. */
+export async function mustBeNew<T>(
+  { api }: Call<object>,
+  type: ObjectType<T>,
+  name: string,
+  instead: string,
+): Promise<void> {
+  try {
+    const answer = await api.get(pathOf(type, name), { isCurrent: true });
+    // The server knows what can be done while a namespace is being deleted.
+    if (answer.json<{ readonly DeletedAt?: string }>().DeletedAt !== undefined) return;
+  } catch (error) {
+    // Whoever may write it, may read it; otherwise the write is refused.
+    if (error instanceof Fault && (isMissing(error) || error.details.code === 'permission_denied'))
+      return;
+    throw error;
+  }
+  throw new Fault(`the ${type.noun} "${name}" already exists`, { code: 'conflict', hint: instead });
+}
 
-/**
- * Updates an object: reads it, changes it, and writes it under the version that was read. Servers
- * that do not know If-Match write it in any case.
- */
-export async function update<T extends { readonly ModifyIndex?: number }>(
+/** Updates an object: reads it, changes it, and writes it. */
+export async function update<T>(
   call: Call<{ ifMatch?: number }>,
   type: ObjectType<T>,
   called: Called,
   changed: (held: T) => object | Promise<object>,
 ): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
-    const held = await find(call, type, called);
-    const headers = matching(type, held, call.options.ifMatch ?? held.ModifyIndex);
-    const body = await changed(held);
-    try {
-      return (await call.api.ask('PUT', pathOf(type, type.id(held)), { body, headers })).json<T>();
-    } catch (error) {
-      const isConflict = error instanceof Fault && error.details.code === 'precondition_failed';
-      if (!isConflict || call.options.ifMatch !== undefined || tries === TRIES) throw error;
-    }
-  }
+  const held = await find(call, type, called);
+  mustMatch(type, held, call.options.ifMatch);
+  const body = await changed(held);
+  return (await call.api.ask('PUT', pathOf(type, type.id(held)), { body })).json<T>();
 }
 
 /** Adds the options of updates. */
 export const withUpdate = (command: Command): Command =>
   command
     .option('--no-merge', 'replace the whole object: fields that are not given become empty')
-    .option('--if-match <index>', 'only if its ModifyIndex equals this', whole);
+    .option('--if-match <index>', IF_MATCH, whole);

@@ -24,7 +24,7 @@ export function addOperations(program: Command, cli: Cli): void {
       cli.action(async (call, file) => {
         const { index, bytes } = await saveSnapshot(call, file!);
         const what = `saved index ${index} to ${file} (${sizeText(bytes)})`;
-        call.print.text([`${what}; it contains the secrets of all tokens\n`]);
+        call.print.say(`${what}; it contains the secrets of all tokens`);
       }),
     );
   snapshot
@@ -43,7 +43,7 @@ export function addOperations(program: Command, cli: Cli): void {
     .action(
       cli.action(async (call) => {
         oneNode(call, 'leave');
-        call.print.text([`${await leave(call)} is no longer a member; stop it\n`]);
+        call.print.say(`${await leave(call)} is no longer a member; stop it`);
       }),
     );
   program
@@ -56,7 +56,7 @@ export function addOperations(program: Command, cli: Cli): void {
         const answer = await call.api.ask('POST', '/v1/operator/raft/join-token', { query });
         const made = answer.json<{ JoinToken: string; ExpirationTime: string }>();
         call.print.note(`valid for one server, until ${made.ExpirationTime}`);
-        if (call.print.format === 'table') call.print.text([`${made.JoinToken}\n`]);
+        if (call.print.format === 'table') call.print.say(made.JoinToken);
         else await call.print.value(made);
       }),
     );
@@ -97,14 +97,17 @@ async function restoreSnapshot({ api, io, options }: Call<object>, file: string)
   // Opened first, so that a problem with the file is not reported as one of the node.
   const archive = await open(file);
   const { size } = await archive.stat();
-  const progress = new Progress(options.quiet ? SILENT : io.err, 'sent', size);
-  progress.on('end', () => {
-    if (io.err.isTerminal && !options.quiet)
-      io.err.write('conclave: sent; the cluster checks it and replaces its state\n');
+  await archive.close();
+  const answer = await api.open('PUT', '/v1/snapshot', () => {
+    const progress = new Progress(options.quiet ? SILENT : io.err, 'sent', size);
+    progress.on('end', () => {
+      if (io.err.isTerminal && !options.quiet)
+        io.err.write('conclave: sent; the cluster checks it and replaces its state\n');
+    });
+    const read = createReadStream(file);
+    read.on('error', (error) => progress.destroy(error));
+    return read.pipe(progress);
   });
-  const read = archive.createReadStream();
-  read.on('error', (error) => progress.destroy(error));
-  const answer = await api.open('PUT', '/v1/snapshot', read.pipe(progress));
   answer.resume();
 }
 
@@ -113,9 +116,10 @@ async function tellRestored({ io, print }: Call<object>, file: string): Promise<
   // A server of a later release may have taken what this program cannot read.
   const content = await io.archive(file).catch(() => undefined);
   if (print.format === 'json' || print.format === 'yaml') return print.value({ file, ...content });
-  if (content === undefined) return print.text([`restored ${file}\n`]);
+  if (content === undefined) return print.say(`restored ${file}`);
   const counts = Object.entries(content.objects).map(([type, count]) => `${type}: ${count}`);
-  print.text([`restored ${file}, saved at index ${content.index}\n`, `${counts.join(', ')}\n`]);
+  print.say(`restored ${file}, saved at index ${content.index}`);
+  print.say(counts.join(', '));
 }
 
 /** Removes a node from its cluster and returns its name. Does not stop the process. */

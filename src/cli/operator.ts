@@ -1,6 +1,6 @@
 /** `operator`: the members of the cluster, what autopilot goes by, and limits of logins. */
 import { type Command, InvalidArgumentError } from 'commander';
-import { type Call, type Cli, whole } from './cli.js';
+import { type Call, type Cli, sure, whole } from './cli.js';
 import { Fault, misused } from './fault.js';
 import type { Ask } from './http.js';
 import type { Shape } from './output.js';
@@ -34,14 +34,19 @@ const roleOf = ({ Leader, Voter }: Peer): string =>
 
 const PEERS: Shape<Peer> = {
   columns: [
-    { head: 'NAME', cell: ({ Node }) => Node },
-    { head: 'ADDRESS', cell: ({ Address }) => Address },
+    { head: 'NAME', isWhole: true, cell: ({ Node }) => Node },
+    { head: 'ADDRESS', isWhole: true, cell: ({ Address }) => Address },
     {
       head: 'ROLE',
       cell: (peer) => (peer.Leader ? { text: 'leader', paint: 'bold' } : roleOf(peer)),
     },
     { head: 'INDEX', cell: ({ LastIndex }) => String(LastIndex) },
-    { head: 'ID', cell: ({ ID }) => ({ text: ID, paint: 'dim' }) },
+    {
+      head: 'ID',
+      isWhole: true,
+      isMinor: true,
+      cell: ({ ID }) => ({ text: ID, paint: 'dim' }),
+    },
   ],
   fields: ({ Node, ID, Address }) => [
     ['Name', Node],
@@ -53,11 +58,15 @@ const PEERS: Shape<Peer> = {
 
 const JOINING: Shape<Joining> = {
   columns: [
-    { head: 'NAME', cell: ({ Node }) => Node },
-    { head: 'ADDRESS', cell: ({ Address }) => Address },
-    { head: 'CERTIFICATE', cell: ({ CertificateSubject = '' }) => CertificateSubject },
-    { head: 'KEY', cell: ({ PublicKey = '' }) => PublicKey },
-    { head: 'ID', cell: ({ ID }) => ID },
+    { head: 'NAME', isWhole: true, cell: ({ Node }) => Node },
+    { head: 'ADDRESS', isWhole: true, cell: ({ Address }) => Address },
+    {
+      head: 'CERTIFICATE',
+      isMinor: true,
+      cell: ({ CertificateSubject = '' }) => CertificateSubject,
+    },
+    { head: 'KEY', isMinor: true, cell: ({ PublicKey = '' }) => PublicKey },
+    { head: 'ID', isWhole: true, cell: ({ ID }) => ID },
   ],
   fields: ({ Node, ID, Address }) => [
     ['Name', Node],
@@ -113,7 +122,7 @@ function addRaft(operator: Command, cli: Cli): void {
         const to = which === undefined ? undefined : chosen(await peersOf(call), which);
         await call.api.ask('POST', `${RAFT}/transfer-leader`, { query: { id: to?.ID } });
         const leader = (await peersOf(call)).find(({ Leader }) => Leader);
-        call.print.text([`${leader?.Node ?? to?.Node ?? 'another member'} is the leader now\n`]);
+        call.print.say(`${leader?.Node ?? to?.Node ?? 'another member'} is the leader now`);
       }),
     );
   raft
@@ -126,7 +135,7 @@ function addRaft(operator: Command, cli: Cli): void {
         const { ID, Node, Address } = chosen(await peersOf(call), which!);
         await sure(call, `remove ${Node} at ${Address} from the cluster?`);
         await call.api.ask('DELETE', `${RAFT}/peer`, { query: { id: ID } });
-        call.print.text([`${Node} is no longer a member\n`]);
+        call.print.say(`${Node} is no longer a member`);
       }),
     );
   raft
@@ -144,7 +153,7 @@ function addRaft(operator: Command, cli: Cli): void {
         const key = PublicKey === undefined ? '' : `, key ${PublicKey}`;
         await sure(call, `let ${Node} at ${Address} (${ID}${key}) join the cluster?`);
         await call.api.ask('PUT', `${RAFT}/joining/${encodeURIComponent(ID)}`);
-        call.print.text([`${Node} is joining\n`]);
+        call.print.say(`${Node} is joining`);
       }),
     );
 }
@@ -165,14 +174,6 @@ function chosen<T extends Server>(servers: readonly T[], which: string): T {
   const hint = names === '' ? 'the list is empty' : `there are ${names}`;
   const how = found.length > 1 ? 'several servers are called' : 'there is no server';
   throw new Fault(`${how} ${JSON.stringify(which)}: ${hint}`);
-}
-
-/** Asks a person, unless `--yes` was given. Ends the command if the answer is no. */
-async function sure({ io, options }: Call<{ yes?: boolean }>, question: string): Promise<void> {
-  if (options.yes === true) return;
-  if (!io.canAsk) misused('--yes is required without a terminal');
-  const answer = (await io.ask(`${question} [y/N] `)).trim();
-  if (!/^y(?:es)?$/i.test(answer)) throw new Fault('nothing was changed');
 }
 
 /** A configuration of the cluster that is read and written as a whole. */
@@ -257,7 +258,7 @@ function addConfiguration(
       const done = await api.ask('PUT', path, { ...condition(index), body });
       if (done.json() === false)
         throw new Fault('it was changed in the meantime: nothing was written');
-      print.text([`wrote the ${what} configuration\n`]);
+      print.say(`wrote the ${what} configuration`);
     }),
   );
 }

@@ -1,7 +1,15 @@
 /** Results on the standard output, in the form that the user wants. */
 import { misused } from './fault.js';
 import type { Io } from './io.js';
-import { type Cell, type Field, renderFields, renderTable, type TableStyle } from './table.js';
+import {
+  type Cell,
+  type Field,
+  type Head,
+  renderFields,
+  renderTable,
+  type TableStyle,
+} from './table.js';
+import { hasControls, lines, oneLine } from './text.js';
 
 /** The forms of a result. */
 export const FORMATS = ['table', 'json', 'yaml', 'name'] as const;
@@ -9,8 +17,7 @@ export const FORMATS = ['table', 'json', 'yaml', 'name'] as const;
 export type Format = (typeof FORMATS)[number];
 
 /** A column of a list. */
-export interface Column<T> {
-  readonly head: string;
+export interface Column<T> extends Head {
   readonly cell: (item: T) => Cell;
 }
 
@@ -61,7 +68,7 @@ export class Printer {
 
   /** Prints a list. */
   async list<T>(items: readonly T[], shape: Shape<T>, raw: unknown = items): Promise<void> {
-    if (this.format === 'name') return this.text(items.map((item) => `${shape.ref(item)}\n`));
+    if (this.format === 'name') return this.refs(items.map(shape.ref));
     if (this.format !== 'table') return this.value(raw);
     if (items.length === 0) return this.note('none found');
     this.table(shape.columns, items);
@@ -69,7 +76,7 @@ export class Printer {
 
   /** Prints one object. */
   async item<T>(item: T, shape: Shape<T>, raw: unknown = item): Promise<void> {
-    if (this.format === 'name') return this.text([`${shape.ref(item)}\n`]);
+    if (this.format === 'name') return this.refs([shape.ref(item)]);
     if (this.format !== 'table') return this.value(raw);
     this.fields(shape.fields(item));
     const text = shape.text?.(item) ?? '';
@@ -79,7 +86,7 @@ export class Printer {
   /** Prints that something was done to an object; `raw` is what the API answered. */
   async done<T>(what: string, ref: string, raw: T): Promise<void> {
     if (this.format === 'json' || this.format === 'yaml') return this.value(raw);
-    this.text([this.format === 'name' ? `${ref}\n` : `${what} ${ref}\n`]);
+    this.refs([this.format === 'name' ? ref : `${what} ${ref}`]);
   }
 
   /** From now on each value is one of many: a line of JSON, or a YAML document. */
@@ -90,22 +97,35 @@ export class Printer {
   /** Prints a value as JSON or YAML; as JSON where the format is another. */
   async value(value: unknown): Promise<void> {
     if (this.format === 'yaml') {
-      const { stringify } = await import('yaml');
-      this.text([this.#inSeries ? '---\n' : '', stringify(value, { lineWidth: 0 })]);
-    } else this.text([JSON.stringify(value, null, this.#inSeries ? 0 : 2), '\n']);
+      const text = await yamlOf(value, this.#io.out.isTerminal);
+      return this.text([this.#inSeries ? '---\n' : '', text]);
+    }
+    const text = JSON.stringify(value, null, this.#inSeries ? 0 : 2);
+    // In JSON, such characters can stand in strings only, where an escape means the same.
+    this.text([this.#io.out.isTerminal ? lines(text) : text, '\n']);
   }
 
   /** Prints one of many events: its Ref, or all of it. */
   async event<E extends { readonly Ref: string }>(event: E): Promise<void> {
-    if (this.format === 'name') this.text([`${event.Ref}\n`]);
+    if (this.format === 'name') this.refs([event.Ref]);
     else await this.value(event);
+  }
+
+  /** Prints Refs, or what was done to them: a line each. Programs get them as they are. */
+  refs(refs: readonly string[]): void {
+    const { isTerminal } = this.#io.out;
+    this.text(refs.map((ref) => `${isTerminal ? oneLine(ref) : ref}\n`));
+  }
+
+  /** Prints a sentence, which may name what the server named. */
+  say(sentence: string): void {
+    this.text([`${oneLine(sentence)}\n`]);
   }
 
   /** Prints a table. */
   table<T>(columns: readonly Column<T>[], items: readonly T[]): void {
     const rows = items.map((item) => columns.map(({ cell }) => cell(item)));
-    const heads = columns.map(({ head }) => head);
-    this.text([renderTable(heads, rows, this.style)]);
+    this.text([renderTable(columns, rows, this.style)]);
   }
 
   /** Prints the lines of an object. */
@@ -120,6 +140,21 @@ export class Printer {
 
   /** Tells something that is not the result. */
   note(text: string): void {
-    if (!this.#quiet) this.#io.err.write(`conclave: ${text}\n`);
+    if (!this.#quiet) this.#io.err.write(`conclave: ${lines(text)}\n`);
   }
+}
+
+/** Returns a value as YAML; for a terminal, with escapes in strings that need them. */
+async function yamlOf(value: unknown, isForTerminal: boolean): Promise<string> {
+  const { Document, visit } = await import('yaml');
+  const document = new Document(value);
+  if (!isForTerminal) return document.toString({ lineWidth: 0 });
+  visit(document, {
+    Scalar(_, node) {
+      // Only double quotes know escapes.
+      if (typeof node.value === 'string' && hasControls(node.value.replace(/[\n\t]/g, '')))
+        node.type = 'QUOTE_DOUBLE';
+    },
+  });
+  return lines(document.toString({ lineWidth: 0 }));
 }

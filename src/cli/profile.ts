@@ -21,10 +21,10 @@ interface Named extends Profile {
 const shape: Shape<Named> = {
   columns: [
     { head: '', cell: ({ isCurrent }) => (isCurrent ? { text: '*', paint: 'green' } : '') },
-    { head: 'NAME', cell: ({ name }) => name },
-    { head: 'ADDRESSES', cell: ({ httpAddr }) => httpAddr ?? '' },
+    { head: 'NAME', isWhole: true, cell: ({ name }) => name },
+    { head: 'ADDRESSES', isWhole: true, cell: ({ httpAddr }) => httpAddr ?? '' },
     { head: 'NAMESPACE', cell: ({ namespace }) => namespace ?? '' },
-    { head: 'TOKEN FILE', cell: ({ tokenFile }) => tokenFile ?? '' },
+    { head: 'TOKEN FILE', isMinor: true, cell: ({ tokenFile }) => tokenFile ?? '' },
   ],
   fields: (one) => [
     ['name', one.name],

@@ -50,7 +50,10 @@ export function addRole(acl: Command, cli: Cli): void {
         Name: held.Name,
         ...(options.merge === false
           ? given
-          : { Description: held.Description, ...addedLinks(held, given) }),
+          : {
+              Description: held.Description,
+              ...addedLinks(held, given, (text) => call.print.note(text)),
+            }),
         ...namesOf(call),
       }));
       await call.print.item(written, ROLES.shape);

@@ -2,7 +2,7 @@
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { closest, distance } from 'fastest-levenshtein';
 import { didYouMean } from '../languages/suggest.js';
-import type { Written } from './documents.js';
+import { partsOf, type Written } from './documents.js';
 import { KINDS } from './entries.js';
 import { Fault } from './fault.js';
 import type { Api } from './http.js';
@@ -28,8 +28,11 @@ const NEAR_MAX = 3;
 /** Where schemas come from: the server, or this program if the server gives none. */
 export interface SchemaSource {
   readonly api: Api;
-  /** Whether the server is not asked at all. */
-  readonly offline?: boolean | undefined;
+  /**
+   * Whether only those of this program are used, and the server is not asked; or never: what a
+   * server without schemas takes is not for this program to judge.
+   */
+  readonly own?: 'only' | 'never' | undefined;
   /** Called with each kind for which the server gives no schema, but this program has one. */
   readonly onMissing?: (kind: string) => void;
 }
@@ -46,7 +49,8 @@ export class Schemas {
   /**
    * Returns what is wrong with an entry.
    */
-  async problemsOf(file: string, entry: Written): Promise<readonly Problem[]> {
+  async problemsOf(entry: Written): Promise<readonly Problem[]> {
+    const { file } = entry;
     const key = Object.hasOwn(entry.value, 'Kind') ? 'Kind' : 'kind';
     const kind = entry.value[key];
     if (typeof kind !== 'string')
@@ -62,7 +66,7 @@ export class Schemas {
     const problems = (validate.errors ?? []).flatMap((error) => {
       const rule = rules.get(error.parentSchema!)?.replace(/\.$/, '');
       if (rule === undefined && !isOwn(error)) return [];
-      return problemOf(file, entry, error, rule);
+      return problemOf(entry, error, rule);
     });
     // Each part of a rule has an error of its own.
     const shown = problems.map(({ pointer, message }) => `${pointer} ${message}`);
@@ -70,12 +74,13 @@ export class Schemas {
   }
 
   async #compile(kind: string): Promise<ValidateFunction | undefined> {
-    let schema = await this.#asked(kind);
-    if (schema === undefined) {
+    const { own, onMissing } = this.#source;
+    let schema = own === 'only' ? undefined : await this.#asked(kind);
+    if (schema === undefined && own !== 'never') {
       schema = await ownSchema(kind);
-      if (schema === undefined) return undefined;
-      if (this.#source.offline !== true) this.#source.onMissing?.(kind);
+      if (schema !== undefined && own !== 'only') onMissing?.(kind);
     }
+    if (schema === undefined) return undefined;
     const { Ajv2020 } = await import('ajv/dist/2020.js');
     return new Ajv2020({
       strict: false,
@@ -86,16 +91,16 @@ export class Schemas {
   }
 
   /** Asks the server for a schema; undefined if it gives none. */
-  async #asked(kind: string): Promise<object | undefined> {
-    const { api, offline } = this.#source;
-    if (offline === true) return undefined;
+  async #asked(kind: string): Promise<object | boolean | undefined> {
+    const { api, own } = this.#source;
     try {
       return (await api.get(schemaPath(kind))).json<object>();
     } catch (error) {
-      const isUnknown =
-        error instanceof Fault && /no_endpoint|not_found/.test(error.details.code ?? '');
-      if (!isUnknown) throw error;
-      return undefined;
+      const code = error instanceof Fault ? error.details.code : undefined;
+      if (code === 'not_found') return undefined;
+      if (code !== 'no_endpoint') throw error;
+      // This schema takes anything.
+      return own === 'never' ? true : undefined;
     }
   }
 }
@@ -141,12 +146,10 @@ function wordsOf({ keyword, message, params }: ErrorObject): string {
   return `must be one of ${known.map((value) => JSON.stringify(value)).join(', ')}`;
 }
 
-function problemOf(file: string, entry: Written, error: ErrorObject, rule?: string): Problem {
+function problemOf(entry: Written, error: ErrorObject, rule?: string): Problem {
+  const { file } = entry;
   const { instancePath, keyword, parentSchema } = error;
-  const path = instancePath
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const path = partsOf(instancePath);
   if (rule !== undefined)
     return { file, ...entry.placeOf(path), pointer: instancePath, message: rule };
   if (keyword !== 'additionalProperties' && keyword !== 'unevaluatedProperties')

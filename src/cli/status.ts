@@ -61,8 +61,8 @@ const membersOf = (view: ClusterView): readonly Member[] =>
 
 const shapeOf = ({ isStale }: ClusterView, withId = true): Shape<Member> => ({
   columns: [
-    { head: 'NAME', cell: ({ Name }) => Name },
-    { head: 'ADDRESS', cell: ({ Address }) => Address },
+    { head: 'NAME', isWhole: true, cell: ({ Name }) => Name },
+    { head: 'ADDRESS', isWhole: true, cell: ({ Address }) => Address },
     {
       head: 'ROLE',
       cell: ({ Status }) => (Status === 'leader' ? { text: Status, paint: 'bold' } : Status),
@@ -80,11 +80,16 @@ const shapeOf = ({ isStale }: ClusterView, withId = true): Shape<Member> => ({
   ref: ({ Name }) => `member/${Name}`,
 });
 
-const ID_COLUMN: Column<Member> = { head: 'ID', cell: ({ ID }) => ({ text: ID, paint: 'dim' }) };
+const ID_COLUMN: Column<Member> = {
+  head: 'ID',
+  isWhole: true,
+  isMinor: true,
+  cell: ({ ID }) => ({ text: ID, paint: 'dim' }),
+};
 const LEADERS_COLUMNS: readonly Column<Member>[] = [
-  { head: 'CONTACT', cell: ({ LastContact }) => LastContact },
+  { head: 'CONTACT', isMinor: true, cell: ({ LastContact }) => LastContact },
   { head: 'INDEX', cell: ({ LastIndex }) => String(LastIndex) },
-  { head: 'LEVEL', cell: ({ Level }) => String(Level ?? 'unknown') },
+  { head: 'LEVEL', isMinor: true, cell: ({ Level }) => String(Level ?? 'unknown') },
 ];
 
 /** The health of a member; without a leader, whether the contacted node is connected to it. */

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { POLICIES, type Policy } from './acl-objects.js';
 import { type Cli, several } from './cli.js';
-import { documentsOf } from './documents.js';
+import { documentOf } from './documents.js';
 import { misused } from './fault.js';
 import { readNamed } from './files.js';
 import { pairsOf } from './links.js';
@@ -79,8 +79,8 @@ export function addTemplatedPolicy(acl: Command, cli: Cli): void {
       cli.action<{ name?: string; var?: readonly string[]; file?: string }>(
         async ({ api, options, print }, argument) => {
           const { file, name, var: pairs = [] } = options;
-          const [read] =
-            file === undefined ? [] : await documentsOf(file, readNamed('--file', file));
+          const read =
+            file === undefined ? undefined : await documentOf(file, readNamed('--file', file));
           const body = { ...read?.value, ...pairsOf('--var', pairs) };
           const path = pathOf('preview', argument, name);
           const made = await api.ask('POST', path, { body, isRead: true });

@@ -1,10 +1,14 @@
 /** Text of the server on a terminal. */
 
-export { lines, oneLine } from '../printable.js';
+export { hasControls, lines, oneLine } from '../printable.js';
+
+/** Returns the plural of a noun. */
+export const plural = (noun: string): string =>
+  /[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`;
 
 /** Returns a count with its noun, such as `1 day` or `2 days`. */
 export const counted = (count: number, noun: string): string =>
-  `${count} ${noun}${count === 1 ? '' : 's'}`;
+  `${count} ${count === 1 ? noun : plural(noun)}`;
 
 const two = (value: number): string => String(Math.trunc(Math.abs(value))).padStart(2, '0');
 

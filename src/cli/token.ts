@@ -136,7 +136,9 @@ function addUpdate(token: Command, cli: Cli): void {
         ...(merge === false ? {} : { Description: held.Description }),
         ...(description !== undefined && { Description: description }),
         ...(held.Local === true && { Local: true }),
-        ...addedLinks(merge === false ? given : replacedLinks(held, given), more),
+        ...addedLinks(merge === false ? given : replacedLinks(held, given), more, (text) =>
+          call.print.note(text),
+        ),
       }));
       await call.print.item(TOKENS.hidden!(written), TOKENS.shape);
     }),

@@ -1,6 +1,6 @@
 /** `watch`: prints each change of an entry, an object or a list. */
 import type { Command } from 'commander';
-import { POLICIES, ROLES, TOKENS } from './acl-objects.js';
+import { POLICIES, ROLES, TOKENS, type Token } from './acl-objects.js';
 import { METHODS } from './auth-method.js';
 import { RULES } from './binding-rule.js';
 import { type Change, changesBetween } from './changes.js';
@@ -21,7 +21,10 @@ interface WatchOptions {
 /** What can be watched: one object, or a list. */
 interface Target {
   readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
   readonly isList: boolean;
+  /** Returns what is there by an answer; undefined stands for a missing object. */
+  itemsOf(value: unknown): readonly unknown[];
   /** What the change of an object that is missing is about. */
   readonly name: string;
   refOf(item: unknown): string;
@@ -61,7 +64,7 @@ const TYPES: Readonly<Record<string, (name: string | undefined) => Target>> = {
   policies: of(POLICIES),
   role: of(ROLES),
   roles: of(ROLES),
-  token: of(TOKENS),
+  token: (id) => tokenOf(id!),
   tokens: of(TOKENS),
   'auth-method': of(METHODS),
   'auth-methods': of(METHODS),
@@ -102,6 +105,19 @@ function of<T>(type: ObjectType<T>): (name: string | undefined) => Target {
   });
 }
 
+/** A token that does not exist is refused without an index to wait on, so its list is watched. */
+function tokenOf(id: string): Target {
+  if (!UUID.test(id)) misused(`"${id}" is not an AccessorID`, 'conclave acl token list shows them');
+  const accessor = id.toLowerCase();
+  return {
+    ...of(TOKENS)(accessor),
+    path: TOKENS.listPath,
+    query: { filter: `AccessorID == "${accessor}"` },
+    // Other servers of the API know no filter here.
+    itemsOf: (value) => (value as Token[]).filter(({ AccessorID }) => AccessorID === accessor),
+  };
+}
+
 function singlePath<T>(type: ObjectType<T>, name: string): string {
   const isByName = type.isReadByName === true && !UUID.test(name);
   return isByName ? `${type.path}/name/${encodeURIComponent(name)}` : pathOf(type, name);
@@ -122,6 +138,8 @@ function entry(kind: string, name: string | undefined): Target {
 /** What the API answers at the path of a type is of this type. */
 const targetParts = <T>(shape: Shape<T>, name: string | undefined, noun: string) => ({
   isList: name === undefined,
+  itemsOf: (value: unknown) =>
+    name === undefined ? (value as unknown[]) : [value].filter((one) => one !== undefined),
   name: `${noun}${name === undefined ? '' : `/${name}`}`,
   refOf: (item: unknown) => shape.ref(item as T),
 });
@@ -138,8 +156,7 @@ async function watchChanges(
   let before: Map<string, unknown> | undefined;
   let seen = 0;
   for await (const { index, value } of readsOf(call.api, { ...target, mayBeMissing: true })) {
-    const present = target.isList ? (value as unknown[]) : [value].filter((one) => one);
-    const items = present.map(target.hidden);
+    const items = target.itemsOf(value).map(target.hidden);
     const after = new Map(items.map((item) => [target.refOf(item), item]));
     if (before === undefined) await first(call, target, index, items);
     else {

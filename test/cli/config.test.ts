@@ -97,7 +97,7 @@ describe('config entries by the command line', function () {
   it('says where a file is wrong, and that HCL is not read', async () => {
     const broken = await user.run(['config', 'write', file('b.yaml', 'Kind: mesh\nKind: mesh\n')]);
     expect(broken.code).to.equal(1);
-    expect(broken.err).to.match(/^conclave: .*b\.yaml:2:1: Map keys must be unique/);
+    expect(broken.err).to.match(/^conclave: .*b\.yaml:2:1: "Kind" stands twice\n$/);
     const hcl = await user.run(['config', 'write', file('c.hcl', 'Kind = "mesh"')]);
     expect(hcl).to.include({ code: 2 });
     expect(hcl.err).to.include('HCL is not supported');

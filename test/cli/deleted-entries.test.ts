@@ -18,7 +18,8 @@ describe('config delete with a file', () => {
     const address = await fake.serve(json(true));
     const args = ['config', 'delete', '--filename', '-', ...more, '--http-addr', address];
     const ran = await user.run(args, { input });
-    return { ...ran, urls: fake.seen.map(({ url }) => url) };
+    const sent = fake.seen.filter(({ method }) => method === 'DELETE');
+    return { ...ran, urls: sent.map(({ url }) => url) };
   };
 
   it('deletes every entry of the file', async () => {
@@ -54,6 +55,30 @@ describe('config delete with a file', () => {
       const { code, err, urls } = await remove(`Kind: mesh\n---\n${entry}`, ...more);
       expect([code, urls]).to.deep.equal([2, []]);
       expect(err).to.include(why);
+    }
+  });
+
+  it('says that there is nothing to delete, and does not ask a stale node', async () => {
+    const missing: RequestListener = (_request, response) => {
+      response.writeHead(404, { 'X-Consul-Index': '3' });
+      response.end('Config entry not found for "mesh" / "mesh"');
+    };
+    const address = await fake.serve(missing);
+    for (const [form, out] of [
+      ['table', ''],
+      ['name', ''],
+      ['json', 'false\n'],
+    ] as const) {
+      fake.forget();
+      const args = ['config', 'delete', 'mesh/mesh', '--stale', '-o', form];
+      expect(await user.run([...args, '--http-addr', address])).to.deep.equal({
+        code: 0,
+        out,
+        err: 'conclave: nothing to delete: config/mesh/mesh does not exist\n',
+      });
+      expect(fake.seen.map(({ method, url }) => `${method} ${url}`)).to.deep.equal([
+        'GET /v1/config/mesh/mesh',
+      ]);
     }
   });
 

@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { certificateEnd } from '../../src/cli/certificate.js';
 import { CA, SERVER_CERTIFICATE, SERVER_KEY } from '../login/certificates.js';
@@ -26,16 +27,48 @@ describe('requests of the client', () => {
     user.leave();
   });
 
-  it('sends token, reason, namespace and mode', async () => {
+  it('sends token, namespace and mode', async () => {
     const address = await serve(policies);
-    const args = ['--namespace', 'team a', '--stale', '--reason', 'tidy – up'];
+    const args = ['--namespace', 'team a', '--stale'];
     const { code } = await list(address, { env: { CONSUL_HTTP_TOKEN: ' secret-1\n' } }, args);
     expect(code).to.equal(0);
     expect(fake.seen[0]!.url).to.equal('/v1/acl/policies?ns=team+a&stale=');
-    expect(fake.seen[0]!.headers).to.include({
-      'x-consul-token': 'secret-1',
-      'x-consul-reason': 'tidy%20%E2%80%93%20up',
-    });
+    expect(fake.seen[0]!.headers).to.include({ 'x-consul-token': 'secret-1' });
+  });
+
+  it('takes no reason for a write as long as nothing keeps it', async () => {
+    const { code, err } = await list('127.0.0.1:1', {}, ['--reason', 'ticket 77']);
+    expect(code).to.equal(2);
+    expect(err).to.include("unknown option '--reason'");
+  });
+
+  it('asks for an archive in the mode of reads, and again without a leader', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'conclave-cli-'));
+    const archive: RequestListener = (_request, response) => {
+      response.writeHead(200, { 'X-Consul-Index': '7' }).end(gzipSync('state'));
+    };
+    const noLeader = problem(503, { code: 'no_leader', detail: 'No cluster leader' });
+    const file = join(folder, 'x.snap');
+    try {
+      for (const mode of ['stale', 'consistent']) {
+        fake.forget();
+        const address = await serve(noLeader, text(429, 'Too many snapshots'), archive);
+        const args = ['snapshot', 'save', file, `--${mode}`, '--http-addr', address];
+        const { code, err } = await user.run(args);
+        expect(code, err).to.equal(0);
+        const url = `/v1/snapshot?${mode}=`;
+        expect(fake.seen.map((one) => one.url)).to.deep.equal([url, url, url]);
+      }
+      fake.forget();
+      const address = await serve(noLeader, json({}));
+      const restore = await user.run(['snapshot', 'restore', file, '--http-addr', address]);
+      expect(restore.code, restore.err).to.equal(0);
+      // The whole archive goes out again.
+      const [first, again] = fake.seen.map(({ body }) => body);
+      expect(again).to.equal(first).and.not.equal('');
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   it('tries the next address, and reads again when a connection breaks', async () => {

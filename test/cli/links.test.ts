@@ -44,6 +44,31 @@ describe('links in options', () => {
     });
   });
 
+  it('never narrows what is there, and says what it leaves out', () => {
+    const template = { TemplateName: 'builtin/service', TemplateVariables: { Name: 'api' } };
+    const held = {
+      ServiceIdentities: [serviceIdentity('web'), serviceIdentity('db:dc1')],
+      TemplatedPolicies: [template],
+    };
+    const more = {
+      ServiceIdentities: ['web:dc2', 'web', 'db', 'api:dc1', 'api:dc2'].map(serviceIdentity),
+      TemplatedPolicies: [
+        // The option writes the variable as the template does, the server answers it in capitals.
+        { ...template, TemplateVariables: { name: 'api' }, Datacenters: ['dc1'] },
+        { TemplateName: 'builtin/service', TemplateVariables: { name: 'db' } },
+      ],
+    };
+    const notes: string[] = [];
+    expect(addedLinks(held, more, (text) => notes.push(text))).to.deep.equal({
+      ServiceIdentities: ['web', 'db', 'api:dc1', 'api:dc2'].map(serviceIdentity),
+      TemplatedPolicies: [template, more.TemplatedPolicies[1]],
+    });
+    expect(notes).to.deep.equal([
+      'service web:dc2 is not added: it is there without datacenters',
+      'builtin/service(name=api):dc1 is not added: it is there without datacenters',
+    ]);
+  });
+
   it('writes identities as the options take them', () => {
     const links = {
       ServiceIdentities: [serviceIdentity('web:dc1')],

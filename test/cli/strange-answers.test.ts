@@ -39,14 +39,16 @@ describe('answers that are not those of the API', () => {
   const run = async (answer: RequestListener, args: readonly string[], input = '') =>
     user.run([...args, '--http-addr', await fake.serve(answer)], { input });
 
-  for (const [what, args, path] of [
+  for (const [what, args, path, ...before] of [
     ['a read', ['namespace', 'list'], 'GET /v1/namespaces'],
     ['a write', ['config', 'write', '-'], 'PUT /v1/config'],
-    ['a delete', ['config', 'delete', 'mesh/mesh'], 'DELETE /v1/config/mesh/mesh'],
+    ['a delete', ['config', 'delete', 'mesh/mesh'], 'DELETE /v1/config/mesh/mesh', json({})],
     ['a snapshot', ['snapshot', 'save', join(dir, 'none.tgz')], 'GET /v1/snapshot'],
   ] as const)
     it(`a redirect is no success of ${what}, and its target is told`, async () => {
-      const { code, out, err } = await run(redirect, args, INPUT);
+      const address = await fake.serve(...before, redirect);
+      const given = { input: INPUT };
+      const { code, out, err } = await user.run([...args, '--http-addr', address], given);
       expect([code, out]).to.deep.equal([1, '']);
       expect(err).to.include(
         `${path} has status 302 and redirects to https://proxy.example/login\n`,

@@ -2,6 +2,12 @@ import { expect } from 'chai';
 import { fitted, renderFields, renderTable } from '../../src/cli/table.js';
 
 const plain = { width: undefined, colour: false };
+/** Returns the widths of columns of which nothing special is known. */
+const widths = (full: readonly number[], width: number | undefined): number[] => {
+  const isEmpty = full.map(() => false);
+  const heads = full.map(() => ({ head: '' }));
+  return fitted(heads, { full, isEmpty }, width).map((one) => one.width);
+};
 
 describe('tables of the client', () => {
   it('aligns columns by their width on a terminal, not by characters', () => {
@@ -16,13 +22,40 @@ describe('tables of the client', () => {
   });
 
   it('makes the widest columns narrower to fit the terminal', () => {
-    expect(fitted([4, 50, 20], 40)).to.deep.equal([4, 16, 16]);
-    expect(fitted([4, 50, 20], undefined)).to.deep.equal([4, 50, 20]);
-    expect(fitted([9, 9], 5)).to.deep.equal([6, 6]);
+    expect(widths([4, 50, 20], 40)).to.deep.equal([4, 16, 16]);
+    expect(widths([4, 50, 20], undefined)).to.deep.equal([4, 50, 20]);
+    expect(widths([9, 9], 5)).to.deep.equal([6, 6]);
     const text = renderTable(['A', 'B'], [['x'.repeat(30), 'end']], { width: 20, colour: false });
     expect(text).to.equal(`A                B\n${'x'.repeat(14)}…  end\n`);
     const wide = renderTable(['A'], [['a › 日本語 b']], { width: 8, colour: false });
     expect(wide).to.equal('A\na › 日…\n');
+  });
+
+  it('leaves out what is empty, then what matters least, before it makes columns narrow', () => {
+    const heads = [
+      { head: 'NAME', isWhole: true },
+      { head: 'ADDRESS', isWhole: true },
+      { head: 'METHOD' },
+      { head: 'CONTACT', isMinor: true },
+      { head: 'LEVEL', isMinor: true },
+      { head: 'FOUND' },
+    ] as const;
+    const cells = ['n1', '127.0.0.1:24101', '', '25ms', '2', 'x'.repeat(30)];
+    const headAt = (width: number | undefined): string =>
+      renderTable(heads, [cells], { width, colour: false }).split('\n')[0]!.replace(/ +/g, ' ');
+    expect(headAt(undefined)).to.equal('NAME ADDRESS METHOD CONTACT LEVEL FOUND');
+    expect(headAt(60)).to.equal('NAME ADDRESS CONTACT LEVEL FOUND');
+    expect(headAt(50)).to.equal('NAME ADDRESS CONTACT FOUND');
+    expect(headAt(40)).to.equal('NAME ADDRESS FOUND');
+  });
+
+  it('never cuts addresses and IDs', () => {
+    const heads = [{ head: 'ADDRESS', isWhole: true }, { head: 'TEXT' }] as const;
+    const text = renderTable(heads, [['127.0.0.1:24101', 'x'.repeat(30)]], {
+      width: 10,
+      colour: false,
+    });
+    expect(text).to.equal('ADDRESS          TEXT\n127.0.0.1:24101  xxxxx…\n');
   });
 
   it('cuts no line without a terminal', () => {

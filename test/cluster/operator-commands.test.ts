@@ -108,6 +108,12 @@ describe('the commands of operators', function () {
     const lost = lines.map((line) => JSON.parse(line)).filter((line) => line.peer === 'n2');
     expect(lost.map(({ event }) => event)).to.include('peer_unreachable');
     expect(lost.at(-1).msg).to.match(/^n2 \([0-9a-f-]{36}\) at 127\.0\.0\.1:\d+ cannot be reached/);
+    const file = join(dir, 'stale.snap');
+    const fresh = await user.run(['snapshot', 'save', file, '--timeout', '1s', ...one]);
+    expect(fresh.err).to.include('No cluster leader');
+    const saved = await user.run(['snapshot', 'save', file, '--stale', ...one]);
+    expect(saved.code, saved.err).to.equal(0);
+    expect(offline('snapshot', 'verify', file).code).to.equal(0);
     const doctor = await user.run(['doctor', '--timeout', '1s']);
     expect(doctor.code).to.equal(1);
     expect(doctor.out).to.match(/^error +leader +there is none/m);
