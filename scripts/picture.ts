@@ -55,7 +55,7 @@ async function record(
   input: string,
   env: Readonly<Record<string, string>>,
 ): Promise<string> {
-  const printed = await run(args, input, env);
+  const printed = (await run(args, input, env)).replaceAll(`${dir}/`, '');
   const shown = printed.trimEnd().split('\n');
   lines.push({ text: typed, isTyped: true }, ...shown.map((text) => ({ text })), { text: '' });
   return printed;
@@ -76,11 +76,12 @@ try {
     ...where,
     CONCLAVE_HTTP_TOKEN: (JSON.parse(token) as { SecretID: string }).SecretID,
   };
-  const entry = 'Kind: service-defaults\nName: billing\n';
+  const file = join(dir, 'billing.yaml');
+  writeFileSync(file, 'Kind: service-defaults\nName: billing\n');
   const refused = await record(
     'conclave config write billing.yaml',
-    ['config', 'write', '-'],
-    entry,
+    ['config', 'write', file],
+    '',
     own,
   );
   const [, decision] = /decision ([^\s)]+)/.exec(refused)!;

@@ -62,7 +62,9 @@ function exampleOf(command: Command): string {
   });
   command.outputHelp();
   const [, after = ''] = text.split(/-h, --help.*\n/);
-  return after.replace(/\nOptions of all commands:.*/, '').trim();
+  // What is below a command has sections of its own.
+  const own = after.replace(/\nCommands:\n(?: +.*\n)+/, '');
+  return own.replace(/\nOptions of all commands:.*/, '').trim();
 }
 
 function optionTable(options: readonly Option[]): string {

@@ -11,7 +11,7 @@ Written by \`npm run docs\` from \`src/settings.ts\` and the source; do not edit
 A setting is a key of the JSON file (\`http.port\`), a variable (\`${envName('http.port')}\`) and a flag
 (\`${flagName('http.port')}\`). A flag wins over a variable, and that over the file. Secrets are not taken as flags.
 A list is written with commas in a variable or flag, a map as JSON. Times are in milliseconds where the key ends in \`Ms\`,
-sizes in bytes where it ends in \`Bytes\`. \`conclave config check\` prints what is in force.
+sizes in bytes where it ends in \`Bytes\`. \`conclave agent check\` prints what is in force.
 `;
 
 const CONSTANTS = `

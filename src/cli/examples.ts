@@ -21,7 +21,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   'acl policy read': ['acl policy read ops'],
   'acl policy update': ['acl policy update ops --rules @ops.hcl --if-match 118'],
-  'acl policy delete': ['acl policy delete ops'],
+  'acl policy delete': ['acl policy delete ops', 'acl policy delete ops --yes'],
   'acl policy list': [`acl policy list --filter 'Name matches "^team-"'`],
   'acl policy lint': ['acl policy lint policies/*.hcl', 'acl policy lint --strict ops.hcl'],
   'acl role create': ['acl role create --name ops --policy-name ops'],
@@ -45,6 +45,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'acl binding-rule lint': [
     'acl binding-rule lint --method ci --bind-type role --bind-name ops \\\n' +
       `    --selector 'value.team == "blue"'`,
+    `acl binding-rule lint 1f3b9c52 --selector 'value.team == "red"'`,
   ],
   'acl templated-policy list': ['acl templated-policy list'],
   'acl templated-policy read': ['acl templated-policy read builtin/service'],
@@ -61,7 +62,11 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'namespace write': ['namespace write team-a.yaml'],
   'namespace delete': ['namespace delete team-a'],
   'namespace list': ['namespace list -o name'],
-  'config write': ['config write web.yaml', 'config write --cas --modify-index 0 - < web.json'],
+  'config write': [
+    'config write web.yaml',
+    'config write mesh.yaml entries/',
+    'config write --cas --modify-index 0 - < web.json',
+  ],
   'config read': ['config read service-defaults/web', 'config read service-router web -o yaml'],
   'config list': [`config list service-defaults --filter 'Protocol == "http"'`],
   'config delete': ['config delete service-router/web'],
@@ -69,7 +74,10 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'config edit': ['config edit service-router/web'],
   'config chain': ['config chain web'],
   'config schema': ['config schema service-router'],
-  'snapshot save': ['snapshot save backup.snap'],
+  'snapshot save': [
+    'snapshot save backup.snap',
+    'snapshot save backup.snap --stale --http-addr n1:8500',
+  ],
   'snapshot restore': ['snapshot restore backup.snap'],
   leave: ['leave --http-addr n4:8500'],
   'join-token': ['join-token --ttl 1h > n4.token'],

@@ -42,6 +42,27 @@ describe('requests of the client', () => {
     expect(err).to.include("unknown option '--reason'");
   });
 
+  it('sends no If-Match for ACL objects, and compares versions itself', async () => {
+    const policy = { ID: 'a', Name: 'ops', ModifyIndex: 7 };
+    const address = await serve(json(policy));
+    const policyWith = (...args: string[]) =>
+      user.run(['acl', 'policy', ...args, '--http-addr', address]);
+    for (const args of [
+      ['update', 'ops', '--description', 'x'],
+      ['update', 'ops', '--description', 'x', '--if-match', '7'],
+      ['delete', 'ops', '--if-match', '7', '--quiet'],
+    ])
+      expect((await policyWith(...args)).code).to.equal(0);
+    expect(fake.seen.some(({ headers }) => 'if-match' in headers)).to.equal(false);
+    fake.forget();
+    const { code, err } = await policyWith('delete', 'ops', '--if-match', '6');
+    expect(code).to.equal(1);
+    expect(err).to.equal(
+      'conclave: the policy "ops" has ModifyIndex 7, not 6 (precondition_failed)\n',
+    );
+    expect(fake.seen.map(({ method }) => method)).to.deep.equal(['GET']);
+  });
+
   it('asks for an archive in the mode of reads, and again without a leader', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'conclave-cli-'));
     const archive: RequestListener = (_request, response) => {

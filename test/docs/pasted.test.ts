@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
@@ -137,6 +137,8 @@ describe('the shell blocks of the documents, pasted into a fresh folder', functi
     const blocks = blocksOf('docs/tutorial.md');
     expect(blocks.filter(({ notRun }) => notRun !== undefined)).to.deep.equal([]);
     await pasteAll('docs/tutorial.md', blocks, await terminal(home, resolve(home)), home);
+    // What git does not ignore could be committed, and some of it is secret.
+    expect(readdirSync(home).filter((name) => name !== 'block.sh')).to.deep.equal(['data']);
   });
 
   it('README.md', async () => {
@@ -144,6 +146,17 @@ describe('the shell blocks of the documents, pasted into a fresh folder', functi
     const blocks = [...blocksOf('README.md'), ...indentedBlocksOf('README.md')];
     blocks.sort((a, b) => a.line - b.line);
     await pasteAll('README.md', blocks, await terminal(home, resolve(home)), home);
+  });
+
+  it('use one name for each option, variable and command', () => {
+    for (const path of ['README.md', ...readdirSync('docs').map((name) => `docs/${name}`)]) {
+      // The page of all commands names the others once.
+      if (!path.endsWith('.md') || path === 'docs/cli.md') continue;
+      const other = /--url\b|\bCONCLAVE_(?:URL|TOKEN)\b|\bconfig check\b/.exec(
+        readFileSync(path, 'utf8'),
+      );
+      expect(other?.[0], path).to.equal(undefined);
+    }
   });
 
   it('name a reason for each block that is not run', () => {
