@@ -7,7 +7,7 @@ import type { CommonOptions } from './environment.js';
 import { Fault } from './fault.js';
 import type { Shape } from './output.js';
 import { sizeText } from './progress.js';
-import { counted } from './text.js';
+import { counted, oneLine } from './text.js';
 
 /** What was looked at, and what was found. */
 export interface Finding {
@@ -87,7 +87,7 @@ export function summary(found: readonly Finding[]): readonly Finding[] {
 }
 
 const lineOf = ({ Check, Result, Text }: Finding): string =>
-  `${(Result === 'ok' ? 'ok' : Result).padEnd(7)}  ${Check.padEnd(12)}  ${Text}\n`;
+  `${(Result === 'ok' ? 'ok' : Result).padEnd(7)}  ${Check.padEnd(12)}  ${oneLine(Text)}\n`;
 
 async function diagnose(cli: Cli, call: Call<object>): Promise<readonly Finding[]> {
   const found: Finding[] = [];

@@ -43,6 +43,17 @@ function filesAt(path: string): readonly string[] {
   return found.length > 0 ? found : misused(`${path} contains no .json, .yaml or .yml file`);
 }
 
+/** Reads the objects of a file: one, or a list of them. */
+export async function objectsOf(name: string, text: string): Promise<readonly object[]> {
+  const { filled, source } = await parsed(name, text);
+  return filled
+    .flatMap((one) => [plainValue(source, one)].flat())
+    .map((value) => {
+      if (typeof value !== 'object' || value === null) misused(`${name}: expected objects`);
+      return value;
+    });
+}
+
 /** Reads the only value of a file. */
 export async function documentOf(name: string, text: string): Promise<Written> {
   const [one, ...others] = await documentsOf(name, text);
@@ -55,6 +66,11 @@ export async function documentOf(name: string, text: string): Promise<Written> {
  * `name` is for faults.
  */
 export async function documentsOf(name: string, text: string): Promise<readonly Written[]> {
+  const { filled, source } = await parsed(name, text);
+  return filled.map((one) => written(source, one));
+}
+
+async function parsed(name: string, text: string) {
   if (extname(name) === '.hcl') misused(`${name}: HCL is not supported; use JSON or YAML`);
   const yaml = await import('yaml');
   const lineCounter = new yaml.LineCounter();
@@ -66,8 +82,8 @@ export async function documentsOf(name: string, text: string): Promise<readonly 
   );
   if (filled.length === 0)
     misused(documents.length === 0 ? `${name} is empty` : `${name}: all documents are empty`);
-  const source = { name, text, lineCounter, json: isJson(text) ? text : undefined };
-  return filled.map((one) => written(source, one));
+  const source: Source = { name, text, lineCounter, json: isJson(text) ? text : undefined };
+  return { filled, source };
 }
 
 /** Between the marks of a document there can be nothing, which the parser takes for null. */
@@ -89,11 +105,9 @@ interface Source {
   readonly json: string | undefined;
 }
 
-function written({ name, text, lineCounter, json }: Source, document: Document.Parsed): Written {
-  if (document.errors.length > 0) {
-    const { line, column, message } = mistakeOf(text, document.errors, lineCounter);
-    throw new Fault(`${name}:${line}:${column}: ${message}`);
-  }
+function written(source: Source, document: Document.Parsed): Written {
+  const { name, lineCounter, json } = source;
+  const value = plainValue(source, document);
   const placeOf: Written['placeOf'] = (path) => {
     for (let length = path.length; length >= 0; length -= 1) {
       const node = document.getIn(path.slice(0, length), true) as
@@ -106,14 +120,17 @@ function written({ name, text, lineCounter, json }: Source, document: Document.P
     }
     return { line: 1, column: 1 };
   };
-  const value = plainValue(name, document);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     misused(`${name}:${placeOf([]).line}: expected an object`);
   return { file: name, value: { ...value }, json, placeOf };
 }
 
-/** An alias may lead nowhere, or make a value that is too large. */
-function plainValue(name: string, document: Document.Parsed): unknown {
+/** Faults for a mistake, and for an alias that leads nowhere or makes a value too large. */
+function plainValue({ name, text, lineCounter }: Source, document: Document.Parsed): unknown {
+  if (document.errors.length > 0) {
+    const { line, column, message } = mistakeOf(text, document.errors, lineCounter);
+    throw new Fault(`${name}:${line}:${column}: ${message}`);
+  }
   try {
     return document.toJS();
   } catch (error) {

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { POLICIES, ROLES } from './acl-objects.js';
 import { type Call, several } from './cli.js';
+import { objectsOf } from './documents.js';
 import { misused } from './fault.js';
 import { readNamed } from './files.js';
 import {
@@ -89,10 +90,9 @@ async function templatesOf(options: LinkOptions): Promise<TemplatedPolicy[]> {
       ...(variables.length > 0 && { TemplateVariables: pairsOf('--var', variables) }),
     });
   for (const file of templatedPolicyFile) {
-    const { parse } = await import('yaml');
-    const read: unknown = parse(readNamed('--templated-policy-file', file));
+    const read = await objectsOf(file, readNamed('--templated-policy-file', file));
     // The server checks the members of each.
-    templates.push(...([read].flat() as TemplatedPolicy[]));
+    templates.push(...(read as TemplatedPolicy[]));
   }
   return templates;
 }

@@ -4,6 +4,7 @@ import { closest, distance } from 'fastest-levenshtein';
 import { type Call, type Cli, sure, whole } from './cli.js';
 import { type Dependents, dependentsOf } from './dependents.js';
 import { Fault, misused } from './fault.js';
+import type { Ask } from './http.js';
 import type { Column, Shape } from './output.js';
 import { plural } from './text.js';
 import { watch } from './watch.js';
@@ -79,12 +80,17 @@ export function wanted<T>(
 }
 
 /** Finds an object. Faults if there is none, or if the beginning of an ID fits several. */
-export async function find<T>(call: Call<object>, type: ObjectType<T>, called: Called): Promise<T> {
+export async function find<T>(
+  call: Call<object>,
+  type: ObjectType<T>,
+  called: Called,
+  ask: Pick<Ask, 'isCurrent'> = {},
+): Promise<T> {
   const { api } = call;
   const { text, by } = called;
   const read = async (path: string): Promise<T | undefined> => {
     try {
-      return (await api.get(path)).json<T>();
+      return (await api.get(path, ask)).json<T>();
     } catch (error) {
       if (error instanceof Fault && isMissing(error)) return undefined;
       throw error;
@@ -97,7 +103,7 @@ export async function find<T>(call: Call<object>, type: ObjectType<T>, called: C
     if (found !== undefined) return found;
   }
   if (by === 'name' || !PREFIX.test(text)) return missing(call, type, called);
-  const all = (await api.get(type.listPath)).json<T[]>();
+  const all = (await api.get(type.listPath, ask)).json<T[]>();
   const begins = all.filter((one) => type.id(one).startsWith(text.toLowerCase()));
   if (begins.length > 1)
     throw new Fault(
@@ -259,7 +265,8 @@ export function addDelete<T>(parent: Command, cli: Cli, type: ObjectType<T>): Co
     command.option('--yes', 'delete without asking; questions are asked on a terminal only');
   return command.action(
     cli.action<OneOptions & { ifMatch?: number; yes?: boolean }>(async (call, argument) => {
-      const item = await find(call, type, wanted(type, argument, call.options));
+      const which = wanted(type, argument, call.options);
+      const item = await find(call, type, which, { isCurrent: true });
       mustMatch(type, item, call.options.ifMatch);
       const ref = type.shape.ref(item);
       const { canAsk } = call.io;
@@ -312,7 +319,7 @@ export async function update<T>(
   called: Called,
   changed: (held: T) => object | Promise<object>,
 ): Promise<T> {
-  const held = await find(call, type, called);
+  const held = await find(call, type, called, { isCurrent: true });
   mustMatch(type, held, call.options.ifMatch);
   const body = await changed(held);
   return (await call.api.ask('PUT', pathOf(type, type.id(held)), { body })).json<T>();

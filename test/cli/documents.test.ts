@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { documentOf, documentsOf } from '../../src/cli/documents.js';
+import { documentOf, documentsOf, objectsOf } from '../../src/cli/documents.js';
+import { Fault } from '../../src/cli/fault.js';
 
 /** Returns why a text is refused. */
 async function faultOf(text: string): Promise<string> {
@@ -20,6 +21,16 @@ describe('files of JSON or YAML', () => {
     expect(await faultOf('---\n---\n')).to.equal('k.yaml: all documents are empty');
     expect(await faultOf('# nothing\n')).to.equal('k.yaml is empty');
     expect(await faultOf('Kind: mesh\n---\nnull\n')).to.equal('k.yaml:3: expected an object');
+  });
+
+  it('hold one object, or a list of them', async () => {
+    const both = [{ a: 1 }, { b: 2 }];
+    expect(await objectsOf('k.yaml', '- a: 1\n- b: 2\n')).to.deep.equal(both);
+    expect(await objectsOf('k.yaml', 'a: 1\n---\nb: 2\n')).to.deep.equal(both);
+    for (const text of ['- a\n', '- [\n']) {
+      const why = await objectsOf('k.yaml', text).catch((error: Error) => error);
+      expect(why).to.be.instanceOf(Fault);
+    }
   });
 
   it('hold one document where one is meant', async () => {

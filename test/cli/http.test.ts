@@ -48,12 +48,14 @@ describe('requests of the client', () => {
     const policyWith = (...args: string[]) =>
       user.run(['acl', 'policy', ...args, '--http-addr', address]);
     for (const args of [
-      ['update', 'ops', '--description', 'x'],
+      ['update', 'ops', '--description', 'x', '--stale'],
       ['update', 'ops', '--description', 'x', '--if-match', '7'],
       ['delete', 'ops', '--if-match', '7', '--quiet'],
     ])
       expect((await policyWith(...args)).code).to.equal(0);
     expect(fake.seen.some(({ headers }) => 'if-match' in headers)).to.equal(false);
+    // An older version would undo what others wrote.
+    expect(fake.seen.filter(({ url }) => url.includes('stale'))).to.deep.equal([]);
     fake.forget();
     const { code, err } = await policyWith('delete', 'ops', '--if-match', '6');
     expect(code).to.equal(1);

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Command } from 'commander';
 import { Cli } from '../../src/cli/cli.js';
 import type { Io } from '../../src/cli/io.js';
-import { NODE_COMMANDS } from '../../src/cli/node-commands.js';
+import { NODE_COMMANDS, nodeCommandOf } from '../../src/cli/node-commands.js';
 import { programOf } from '../../src/cli/program.js';
 import { User } from './harness.js';
 
@@ -55,6 +55,21 @@ describe('the program of the client', () => {
         names.push(...at.options.map(({ long }) => long!));
       expect(names, path).to.include.members(options);
     }
+  });
+
+  it('finds the commands of nodes by the longest name, and by a former one', () => {
+    for (const [given, path, words] of [
+      ['agent --http-port 1', 'agent', 'agent --http-port 1'],
+      ['agent check --http-port 1', 'agent check', 'agent check --http-port 1'],
+      ['config check --http-port 1', 'agent check', 'agent check --http-port 1'],
+      ['help config check', 'agent check', 'agent check --help'],
+      ['agent --http-port 1 check', 'agent', 'agent --http-port 1 check'],
+    ] as const) {
+      const found = nodeCommandOf(given.split(' '))!;
+      expect([found.command.path.join(' '), found.words.join(' ')]).to.deep.equal([path, words]);
+    }
+    for (const given of [[], ['config'], ['config', 'write'], ['snapshot', 'save'], ['status']])
+      expect(nodeCommandOf(given)).to.equal(undefined);
   });
 
   it('prints its version', async () => {

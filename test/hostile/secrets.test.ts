@@ -194,9 +194,9 @@ describe('secrets', function () {
     const { logFile } = cluster.nodes[0]!;
     const log = readFileSync(logFile, 'utf8');
     const settings = join(dir, 'cluster', 'n1.json');
-    const check = execFileSync(process.execPath, [MAIN, 'config', 'check', '--config', settings]);
+    const check = execFileSync(process.execPath, [MAIN, 'agent', 'check', '--config', settings]);
     expect(String(check)).to.include('"hidden"');
-    texts.push(['config check', String(check)]);
+    texts.push(['agent check', String(check)]);
     expect(log).to.include('login refused');
     const all = { ...SECRETS, 'initial management token': cluster.token };
     for (const [where, text] of [...texts, ['the log', log] as const]) {
