@@ -3,11 +3,14 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { freePortsInARow } from '../../cluster/ports.js';
 import { type Block, blocksOf, indentedBlocksOf, isAsPrinted } from './blocks.js';
 import { Terminal } from './terminal.js';
 
+/** What `npm start` runs once everything is installed and built. */
+const PROGRAM = fileURLToPath(new URL('../../cluster/start.js', import.meta.url));
 /** The blocks that stay in the foreground, which a reader runs in a terminal of its own. */
 const STARTS = /^npm start\b/;
 /** What `npm start` says last. */
@@ -74,14 +77,12 @@ describe('the shell blocks of the documents, pasted into a fresh folder', functi
 
   /** Runs `npm start` in a folder, and waits until it says that the nodes run. */
   async function start(cwd: string, text: string): Promise<void> {
-    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
-    const [, program] = / node (\S+)$/.exec(scripts.start)!;
     const flags = text
       .trim()
       .split(/\s+/)
       .slice(2)
       .filter((word) => word !== '--');
-    const arguments_ = [resolve(program!), '--port', String(ports.first), ...flags];
+    const arguments_ = [PROGRAM, '--port', String(ports.first), ...flags];
     const child = spawn(process.execPath, arguments_, {
       cwd,
       env: environment(cwd),
