@@ -1,4 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { billOf, type LockFile } from '../../scripts/sbom.js';
@@ -107,5 +110,37 @@ describe('the bill of materials', () => {
     }) as unknown as Bill;
     expect(components).to.deep.equal([]);
     expect(links).to.deep.equal([{ ref: 'pkg:npm/own@1.0.0', dependsOn: [] }]);
+  });
+});
+
+describe('scripts/locked.mjs', () => {
+  const run = (locked: object, installed: object) => {
+    const dir = mkdtempSync(join(tmpdir(), 'conclave-locked-'));
+    mkdirSync(join(dir, 'node_modules'));
+    const files = { 'package-lock.json': locked, 'node_modules/.package-lock.json': installed };
+    for (const [file, of] of Object.entries(files))
+      writeFileSync(join(dir, file), JSON.stringify({ packages: { 'node_modules/a': of } }));
+    const script = resolve('scripts/locked.mjs');
+    const { status } = spawnSync(process.execPath, [script], { cwd: dir, stdio: 'ignore' });
+    rmSync(dir, { recursive: true });
+    return status;
+  };
+
+  it('accepts installed packages with the version and checksum of the lock file alone', () => {
+    const entry = { version: '1.0.0', integrity: 'sha512-a' };
+    expect(run(entry, entry)).to.equal(0);
+    expect(run(entry, { ...entry, version: '1.0.1' })).to.equal(1);
+    expect(run(entry, { ...entry, integrity: 'sha512-b' })).to.equal(1);
+    // what the lock file names without a checksum would be installed unchecked
+    expect(run({ version: '1.0.0' }, { version: '1.0.0' })).to.equal(1);
+    expect(run({ version: '1.0.0' }, entry)).to.equal(1);
+  });
+
+  it('finds a checksum for each package but binaries of platforms that nothing needs', () => {
+    const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
+      packages: Record<string, { integrity?: string; optional?: true }>;
+    };
+    for (const [path, { integrity, optional }] of Object.entries(packages))
+      if (path !== '' && optional !== true) expect(integrity, path).to.match(/^sha512-/);
   });
 });

@@ -1,9 +1,11 @@
-/** Bodies of clients that do not send them whole. */
+/** Bodies that are not sent whole, or not as they are. */
 import { connect } from 'node:net';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { ApiError } from '../../src/errors.js';
+import { unpacking } from '../../src/http/places.js';
 import type { ApiRequest } from '../../src/http/types.js';
-import { type Front, startFront } from './harness.js';
+import { type Ask, type Front, fakeService, LIMITS, startFront } from './harness.js';
 
 describe('http: a body that is cut off', () => {
   let front: Front;
@@ -49,5 +51,92 @@ describe('http: a body that is cut off', () => {
       .to.be.instanceOf(ApiError)
       .with.property('message')
       .that.matches(/cut off/);
+  });
+});
+
+describe('http: a body with Content-Encoding', () => {
+  const KNOWN = { 'x-service-token': 'known' };
+  const body = JSON.stringify({ a: 'b'.repeat(5000) });
+  let front: Front;
+  before(async () => {
+    const PUT = async (request: ApiRequest) =>
+      request.answerValue(await request.body('Thing decoding failed'));
+    const service = fakeService({ namespaceOf: () => 'default' });
+    const limits = { ...LIMITS, bodyBytes: 100_000, anonymousBodyBytes: 50_000 };
+    front = await startFront([{ path: '/v1/thing', PUT }], { service, limits });
+  });
+  after(() => front.close());
+
+  const put = (coding: string, sent: Buffer, headers: Ask['headers'] = KNOWN) =>
+    front.ask('/v1/thing', {
+      method: 'PUT',
+      body: sent,
+      headers: { ...headers, 'content-encoding': coding },
+    });
+
+  it('is unpacked for a caller with a valid token', async () => {
+    const codings = { gzip: gzipSync, deflate: deflateSync, Identity: Buffer.from, GZIP: gzipSync };
+    for (const [coding, pack] of Object.entries(codings)) {
+      const { status, text } = await put(coding, pack(Buffer.from(body)));
+      expect([status, text], coding).to.deep.equal([200, `${body}\n`]);
+    }
+  });
+
+  it('is refused without a token, before it is read', async () => {
+    const { status, text } = await put('gzip', gzipSync(body), {});
+    expect([status, text]).to.deep.equal([
+      400,
+      'Thing decoding failed: a body with Content-Encoding is only taken with a valid token, ' +
+        'and not for a login or a bootstrap (send the body without Content-Encoding)\n',
+    ]);
+    expect((await put('identity', Buffer.from(body), {})).status).to.equal(200);
+    const client = connect(front.listener.port, '127.0.0.1');
+    client.write('PUT /v1/thing HTTP/1.1\r\nHost: x\r\nContent-Encoding: br\r\n');
+    client.write('Content-Length: 5000\r\n\r\n');
+    const first = await new Promise<string>((resolve) => {
+      client.once('data', (chunk) => resolve(String(chunk)));
+    });
+    client.destroy();
+    expect(first).to.match(/^HTTP\/1\.1 400 /);
+  });
+
+  it('is refused if it is packed with brotli, twice, or with what nobody knows', async () => {
+    const codings = { br: brotliCompressSync(body), 'gzip, gzip': gzipSync(gzipSync(body)) };
+    for (const [coding, sent] of Object.entries({ ...codings, constructor: Buffer.from('{}') })) {
+      const { status, text } = await put(coding, sent);
+      expect(status, coding).to.equal(400);
+      expect(text).to.include('Content-Encoding is not known').and.to.include('gzip and deflate');
+    }
+  });
+
+  it('is refused at the limit, however much it unpacks to', async () => {
+    for (const pack of [gzipSync, deflateSync]) {
+      const coding = pack === gzipSync ? 'gzip' : 'deflate';
+      const bomb = pack(Buffer.alloc(50_000_000, 32), { level: 9 });
+      const { status, text } = await put(coding, bomb);
+      expect([status, text.includes('limits.bodyBytes')]).to.deep.equal([413, true]);
+    }
+    expect((await put('gzip', Buffer.alloc(100_001, 32))).status).to.equal(413);
+  });
+
+  it('is refused if it cannot be unpacked', async () => {
+    for (const sent of [Buffer.from('nonsense'), gzipSync(body).subarray(0, 20)]) {
+      const { status, text } = await put('gzip', sent);
+      expect([status, text.includes('cannot be unpacked')]).to.deep.equal([400, true]);
+    }
+  });
+
+  it('waits while as many as may are being unpacked', async () => {
+    await unpacking.take();
+    await unpacking.take();
+    let isAnswered = false;
+    const answer = put('gzip', gzipSync(body)).finally(() => {
+      isAnswered = true;
+    });
+    expect((await front.ask('/v1/thing', { method: 'PUT', body: '{}' })).status).to.equal(200);
+    expect(isAnswered).to.equal(false);
+    unpacking.leave();
+    expect((await answer).status).to.equal(200);
+    unpacking.leave();
   });
 });
