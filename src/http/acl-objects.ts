@@ -30,7 +30,6 @@ export function objectRoutes<B>(
   const paths = OBJECT_PATHS[table];
   const param = PARAMETER[identity];
   const help = helpOf(useCases, paths.one, paths.all);
-
   const writeFor = (request: ApiRequest, body?: B): Write => writeIn(isNamespaced, request, body);
   const put = async (request: ApiRequest, id: string | undefined): Promise<void> => {
     await admit(request, failure, useCases.admit(request, id));
@@ -73,6 +72,7 @@ export function objectRoutes<B>(
     ...(hasNames(table) ? [{ path: NAMED_PATHS[table], GET: readNamed }] : []),
     {
       path: paths.each,
+      ...(useCases.definition.secrets.length > 0 && { isSecret: true }),
       GET: read,
       PUT: (request) => put(request, request.param(param) || undefined),
       DELETE: remove,

@@ -5,6 +5,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { QueryMeta } from '../service/types.js';
+import { packing } from './places.js';
 
 const compress = promisify(gzip);
 
@@ -25,7 +26,12 @@ export class PreparedResponse {
    * end with a newline gets one, unless it is empty; bytes stay as they are. `packed` is the body
    * compressed with gzip, if it is at hand.
    */
-  constructor(status: number, headers: string[], body: string | Uint8Array, packed?: Buffer) {
+  constructor(
+    status: number,
+    headers: string[],
+    body: string | Uint8Array,
+    packed?: Promise<Buffer>,
+  ) {
     this.status = status;
     const isOpen = typeof body === 'string' && body !== '' && !body.endsWith('\n');
     // counted before the newline is added: V8 copies a joined text to count its bytes
@@ -34,7 +40,7 @@ export class PreparedResponse {
     headers.push('Content-Length', String(this.length));
     this.headers = headers;
     this.#body = isOpen ? `${body}\n` : body;
-    if (packed !== undefined) this.#packed = Promise.resolve(packed);
+    this.#packed = packed;
   }
 
   get body(): string | Uint8Array {
@@ -46,9 +52,13 @@ export class PreparedResponse {
     if (typeof this.#body === 'string') this.#body = Buffer.from(this.#body);
   }
 
-  /** Returns the body compressed, once for all requests. Rejects with the error of zlib. */
-  packed(): Promise<Buffer> {
-    this.#packed ??= compress(this.#body, { level: 1 });
+  /**
+   * Returns the body compressed, once for all requests; undefined while too many others are being
+   * compressed. Rejects with the error of zlib.
+   */
+  packed(): Promise<Buffer> | undefined {
+    if (this.#packed === undefined && packing.tryTake())
+      this.#packed = compress(this.#body, { level: 1 }).finally(() => packing.leave());
     return this.#packed;
   }
 

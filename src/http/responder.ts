@@ -6,6 +6,7 @@ import { escapeHtml } from '../languages/json.js';
 import type { Caller, QueryMeta, ReadOutcome } from '../service/types.js';
 import { named } from '../works.js';
 import { clientOf } from './addresses.js';
+import { bytesOf } from './document-bytes.js';
 import type { Front } from './front.js';
 import type { Client } from './held.js';
 import { prettyJson } from './json.js';
@@ -116,11 +117,14 @@ export abstract class Responder {
     this.#finish(200, headers, this.#rendered(JSON.stringify(value)));
   }
 
-  answerDocument({ text, etag }: Document): void {
+  answerDocument(document: Document): void {
     const { names } = this.front;
+    const { etag } = document;
     const headers = ['ETag', etag, ...names.base, ...names.asked];
     if (!hasTag(this.incoming, etag)) {
-      this.#finish(200, ['Content-Type', contentTypes.json, ...headers], text);
+      headers.unshift('Content-Type', contentTypes.json);
+      const { body, packed } = bytesOf(document);
+      this.#send(new PreparedResponse(200, headers, body, packed));
       return;
     }
     if (!this.incoming.complete) this.incoming.resume();
@@ -201,8 +205,8 @@ export abstract class Responder {
   ): string[] {
     const { names } = this.front;
     const headers = ['Content-Type', contentType, ...names.base];
-    if (meta === undefined) headers.push(...names.unkept);
-    else addQueryHeaders(headers, names, meta);
+    if (meta === undefined || this.target.route.isSecret) headers.push(...names.unkept);
+    if (meta !== undefined) addQueryHeaders(headers, names, meta);
     if (this.warning !== undefined)
       for (const name of names.warning) headers.push(name, this.warning);
     if (more !== undefined) headers.push(...Object.entries(more).flat());
@@ -217,8 +221,8 @@ export abstract class Responder {
   #answerShared(value: string | Uint8Array, meta: QueryMeta): void {
     const { lastRead } = this.front;
     const isPretty = this.queries.has('pretty');
-    // a warning is for this request alone
-    const isShared = this.warning === undefined;
+    // a warning is for this request alone, and the headers of secrets are others
+    const isShared = this.warning === undefined && this.target.route.isSecret !== true;
     let response = isShared ? lastRead.find(value, meta, isPretty) : undefined;
     if (response === undefined) {
       const headers = this.#headersOf(contentTypes.json, meta);

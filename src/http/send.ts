@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createGzip } from 'node:zlib';
 import { Slice } from '../service/event-loop.js';
 import { isGone, onceGone } from './gone.js';
+import { packing } from './places.js';
 import type { PreparedResponse } from './prepared-response.js';
 import type { Pieces } from './types.js';
 
@@ -38,14 +39,18 @@ function* partsOf(piece: string | Uint8Array): Iterable<string | Uint8Array> {
   }
 }
 
-/** Writes a whole response. A long body is compressed if the client accepts gzip. */
+/**
+ * Writes a whole response. A long body is compressed if the client accepts gzip and few others are
+ * being compressed.
+ */
 export function send(req: IncomingMessage, res: ServerResponse, response: PreparedResponse): void {
   const { status, headers, body, length, closes } = response;
-  if (length >= GZIP_BYTES_MIN && acceptsGzip(req)) {
-    response.packed().then(
-      (packed) => {
-        res.writeHead(status, response.headersOfPacked(packed.length));
-        res.end(packed);
+  const packed = length >= GZIP_BYTES_MIN && acceptsGzip(req) ? response.packed() : undefined;
+  if (packed !== undefined) {
+    packed.then(
+      (bytes) => {
+        res.writeHead(status, response.headersOfPacked(bytes.length));
+        res.end(bytes);
       },
       (error: Error) => res.destroy(error),
     );
@@ -119,11 +124,16 @@ export async function sendPieces(
 ): Promise<boolean> {
   // a client may have left while its request was held: a response to it never drains
   if (isGone(req, res)) return false;
-  const packed = compress && acceptsGzip(req) ? createGzip({ level: 1 }) : undefined;
+  const isPacked = compress && acceptsGzip(req) && packing.tryTake();
+  const packed = isPacked ? createGzip({ level: 1 }) : undefined;
+  packed?.once('close', () => packing.leave());
   if (packed) headers.push('Content-Encoding', 'gzip');
   res.writeHead(200, headers);
   const gone = new AbortController();
-  onceGone(req, res, () => gone.abort());
+  onceGone(req, res, () => {
+    gone.abort();
+    packed?.destroy();
+  });
   const out = packed ?? res;
   packed?.pipe(res);
   // a client on the same machine may read as fast as this writes: other work needs its turn

@@ -8,6 +8,7 @@ export function snapshotRoutes(parts: SnapshotParts): readonly DeclaredRoute[] {
   return [
     {
       path: '/v1/snapshot',
+      isSecret: true,
       GET: async (request) => {
         const archive = await snapshots.save(request.caller, request.readOptions(false));
         try {

@@ -39,6 +39,10 @@ export interface Route extends Partial<Readonly<Record<Method, Endpoint>>> {
   /** Whether its writes heed If-Match. A write elsewhere that carries it is refused. */
   readonly ifMatch?: true;
   /**
+   * Whether its answers hold secrets: no cache may keep them, although they have an index.
+   */
+  readonly isSecret?: true;
+  /**
    * Whether it only adds methods to a path that another route has. That route, which comes later,
    * answers the other methods.
    */

@@ -109,7 +109,7 @@ function answer({ names, options }: Front, { req, res }: Context, name: string, 
   const keeps = name !== PAGE && headerOf(options.responseHeaders, 'cache-control') === undefined;
   const headers = ['Content-Type', TYPES[extname(name)] ?? 'application/octet-stream'];
   headers.push(...SECURITY, ...(keeps ? FOREVER : names.unkept), ...names.base);
-  send(req, res, new PreparedResponse(200, headers, file.body, file.packed));
+  send(req, res, new PreparedResponse(200, headers, file.body, Promise.resolve(file.packed)));
 }
 
 /** Compressed files of a folder, which are kept in memory once they were read. */

@@ -55,6 +55,20 @@ describe('ACL endpoints', function () {
     await made(`PUT /acl/policy?ns=${ns}`, { Name, Rules });
     return (await made(`PUT /acl/token?ns=${ns}`, { Policies: [{ Name }] })).SecretID;
   }
+  it('no cache may keep an answer with secrets, and answers without stay as they are', async () => {
+    const { AccessorID } = await made('PUT /acl/token', {});
+    const { ID } = await made('PUT /acl/policy', { Name: 'p' });
+    const headersOf = async (path: string) => {
+      const url = `http://127.0.0.1:${listener.port}/v1${path}`;
+      const { headers } = await fetch(url, { headers: { 'X-Service-Token': MANAGEMENT_SECRET } });
+      return [headers.get('cache-control'), headers.get('expires')];
+    };
+    // the second answer is not the shared one of the first
+    for (let n = 0; n < 2; n += 1) {
+      expect(await headersOf(`/acl/token/${AccessorID}`)).to.deep.equal(['no-store', '0']);
+      expect(await headersOf(`/acl/policy/${ID}`)).to.deep.equal([null, '0']);
+    }
+  });
   function manyTokens(count: number, Policies: object[] = []): void {
     for (let n = 0; n < count; n++) {
       const last = String(n).padStart(12, '0');
