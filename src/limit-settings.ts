@@ -44,7 +44,9 @@ export const LIMITS = [
     default: 24_576,
     why:
       'open HTTP connections from one address (for IPv6, one /64): enough for a proxy, ' +
-      'which is one address, and for other clients',
+      'which is one address. If others have connections too, an address may open the fewer, ' +
+      'the fewer of limits.connections are free: two addresses that take all they may leave ' +
+      'one in sixteen by default',
   },
   {
     key: 'limits.probeConnections',
@@ -135,7 +137,7 @@ export const LIMITS = [
     key: 'limits.loginsPerMethod',
     ...RATE,
     default: 500,
-    why: 'logins per second with one auth method on this node',
+    why: 'logins per second with one auth method on this node; only valid bearer tokens count',
   },
   {
     key: 'limits.loginsPerIdentity',

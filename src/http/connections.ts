@@ -87,9 +87,8 @@ export class Connections {
   accept(socket: Socket): void {
     this.accepted += 1;
     const address = clientAt(socket.remoteAddress ?? '');
-    const { connections, connectionsPerAddress } = this.#limits;
-    const hasPlace = this.open.size < connections;
-    if (hasPlace && this.#addresses.of(address) < connectionsPerAddress) {
+    const hasPlace = this.open.size < this.#limits.connections;
+    if (hasPlace && this.#hasShare(address)) {
       this.open.add(socket);
       this.#addresses.change(address, 1);
       socket.once('close', () => {
@@ -108,6 +107,17 @@ export class Connections {
     }
     this.#refuse(socket);
     cutLater(socket, () => socket.destroy());
+  }
+
+  /**
+   * Whether an address may have one more connection: up to `connectionsPerAddress` if it is alone,
+   * and the fewer, the fewer places are free. However much each address takes, the next finds some.
+   */
+  #hasShare(address: string): boolean {
+    const { connections, connectionsPerAddress } = this.#limits;
+    const free = connections - this.open.size;
+    const kept = connections - connectionsPerAddress;
+    return this.#addresses.of(address) * kept < connectionsPerAddress * free;
   }
 
   /** Passes a request to the application if its connection may ask it. */

@@ -9,6 +9,7 @@ import { createSecureContext } from 'node:tls';
 import { createServer } from '../node-http.js';
 import type { HttpApp } from './app.js';
 import { type ConnectionLimits, Connections } from './connections.js';
+import { takeRequests } from './intake.js';
 import { type PlainReport, PlainRequests } from './plain-requests.js';
 import { plainResponse } from './plain-response.js';
 
@@ -94,8 +95,8 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
   const server: Server = secure ?? createServer(settings);
   const connections = new Connections(app, options);
   server.timeout = options.silenceMs;
-  server.on('request', (req, res) => connections.handle(req, res));
   server.on('connection', (socket: Socket) => connections.accept(socket));
+  takeRequests(server, secure !== undefined, (req, res) => connections.handle(req, res));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (socket.writable && error.code !== 'ECONNRESET')
       socket.end(MALFORMED[error.code ?? ''] ?? BAD_REQUEST);

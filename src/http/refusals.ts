@@ -68,15 +68,11 @@ export class Refusals {
     }
     const { refusalDelayMs } = this.#limits;
     this.#waiting.add(socket);
-    socket.pause();
     setTimeout(() => {
       this.#waiting.delete(socket);
       if (res.destroyed) return;
       if (this.#hasMuchUnread(req)) sendUnread(res, response, refusalDelayMs);
-      else {
-        socket.resume();
-        this.refuse(req, res, response);
-      }
+      else this.refuse(req, res, response);
       onSent();
     }, refusalDelayMs);
   }

@@ -1,0 +1,36 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { expect } from 'chai';
+import { startFront } from './harness.js';
+
+describe('http: connections of several addresses', () => {
+  const until = async (met: () => boolean): Promise<void> => {
+    while (!met()) await new Promise((resolve) => setImmediate(resolve));
+  };
+
+  it('leave some to others when two addresses take all they may', async () => {
+    const limits = { connections: 100, connectionsPerAddress: 75 };
+    const front = await startFront([], {}, limits);
+    const clients: Socket[] = [];
+    /** Opens connections until one is refused; returns how many were not. */
+    const openAll = async (localAddress: string): Promise<number> => {
+      for (let count = 0; ; count += 1) {
+        const before = front.listener.connections();
+        const client = connect({ port: front.listener.port, host: '127.0.0.1', localAddress });
+        clients.push(client);
+        const refused = once(client, 'data').then(() => true);
+        const accepted = until(() => front.listener.connections() > before).then(() => false);
+        if (await Promise.race([refused, accepted])) {
+          await once(client, 'close');
+          return count;
+        }
+      }
+    };
+    const counts: number[] = [];
+    for (let n = 2; n <= 4; n += 1) counts.push(await openAll(`127.0.0.${n}`));
+    for (const client of clients) client.destroy();
+    await front.close();
+    expect(counts).to.deep.equal([75, 19, 5]);
+    expect(front.app.refused.counts).to.include({ connections: 0, connectionsPerAddress: 3 });
+  });
+});
