@@ -20,9 +20,11 @@ export function loginRoutes(parts: AclParts): readonly DeclaredRoute[] {
         const { timeoutMs } = request;
         const ns = request.namespace(body.Namespace);
         const method = `${ns}/${(body.AuthMethod ?? '').toLowerCase()}`;
-        request.spendLogin('loginsPerMethod', method);
-        const admit = (subject: string): void =>
+        // after the token is verified: others cannot spend what the users of a method have
+        const admit = (subject: string): void => {
           request.spendLogin('loginsPerIdentity', `${method}/${subject}`);
+          request.spendLogin('loginsPerMethod', method);
+        };
         request.answerJson(await login(parts, { ns, timeoutMs, admit }, body));
       },
     },
