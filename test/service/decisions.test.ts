@@ -1,7 +1,8 @@
+import { hash } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { denialText, readDenial } from '../../src/acl/denial.js';
-import type { Decision } from '../../src/service/explain/decisions.js';
+import type { Decision, Decisions } from '../../src/service/explain/decisions.js';
 import { Client, type Reply } from './client.js';
 import { Solo } from './solo.js';
 
@@ -230,18 +231,34 @@ describe('decision ids', () => {
     }
   });
 
-  it('are remembered for ten minutes, the last 10,000, and at most 100 of a second', () => {
+  const noteOf = (decisions: Decisions, tokenKey: string | null) =>
+    decisions.note({
+      method: 'GET',
+      path: '/v1/acl/roles',
+      remoteAddress: '127.0.0.1',
+      caller: { tokenKey },
+      namespace: 'default',
+      refusal: { code: 'permission_denied', message: 'Permission denied' },
+    });
+
+  it('of a valid token are not pushed out by those of strangers', async () => {
+    const { solo } = client;
+    const tokenKey = hash('sha256', await client.secretWith(OTHERS));
+    const mine = noteOf(solo.decisions, tokenKey)!;
+    for (const stranger of [null, hash('sha256', 'nobody')]) {
+      for (let n = 0; n < 120; n += 1) {
+        solo.nowMs += 1000;
+        for (let at = 0; at < 200; at += 1) noteOf(solo.decisions, stranger);
+        expect(noteOf(solo.decisions, tokenKey)).not.to.equal(undefined);
+      }
+    }
+    expect(solo.decisions.get(mine)).to.include({ ID: mine });
+  });
+
+  it('are remembered for ten minutes, the last 5,000, and at most 50 of a second', () => {
     const { solo } = client;
     const { decisions } = solo;
-    const note = () =>
-      decisions.note({
-        method: 'GET',
-        path: '/v1/acl/roles',
-        remoteAddress: '127.0.0.1',
-        caller: { tokenKey: null },
-        namespace: 'default',
-        refusal: { code: 'permission_denied', message: 'Permission denied' },
-      });
+    const note = () => noteOf(decisions, null);
     solo.nowMs = Math.ceil(solo.nowMs / 1000) * 1000;
     const first = note()!;
     solo.nowMs += 10 * 60_000 - 1;
@@ -249,14 +266,14 @@ describe('decision ids', () => {
     solo.nowMs += 1;
     expect(decisions.get(first)).to.equal(undefined);
     const inSecond = Array.from({ length: 150 }, note).filter((id) => id !== undefined);
-    expect(inSecond).to.have.length(100);
+    expect(inSecond).to.have.length(50);
     const all: (string | undefined)[] = [...inSecond];
     for (let n = 0; n < 100; n++) {
       solo.nowMs += 1000;
-      all.push(...Array.from({ length: 100 }, note));
+      all.push(...Array.from({ length: 50 }, note));
     }
     const known = all.filter((id) => id !== undefined && decisions.get(id) !== undefined);
-    expect(known).to.deep.equal(all.slice(-10_000));
+    expect(known).to.deep.equal(all.slice(-5_000));
   });
 });
 

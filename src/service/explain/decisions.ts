@@ -67,12 +67,15 @@ export interface DecisionsOptions {
   readonly nowMs: () => number;
 }
 
-/** Decisions that a node remembers: some 10 MB. The oldest are forgotten first. */
-const DECISIONS_MAX = 10_000;
+/**
+ * Decisions that a node remembers of callers with a valid token, and as many of all others: some
+ * 10 MB together. The oldest are forgotten first.
+ */
+const DECISIONS_MAX = 5_000;
 /** Milliseconds for which a decision is remembered: enough to ask why. */
 export const REMEMBERED_MS = 10 * 60_000;
-/** Decisions noted in a second. A flood of refusals has few reasons. */
-const PER_SECOND_MAX = 100;
+/** Decisions of each of the two noted in a second. A flood of refusals has few reasons. */
+const PER_SECOND_MAX = 50;
 /** Characters of a path and of a message that are remembered. */
 const PATH_MAX = 200;
 const MESSAGE_MAX = 500;
@@ -106,11 +109,9 @@ export class Decisions {
   readonly #options: DecisionsOptions;
   readonly #prefix: string;
   readonly #byId = new Map<string, Noted>();
-  /** The same in a ring: a Map is slow at finding its oldest entry again and again. */
-  readonly #ring: Noted[] = [];
-  #next = 0;
-  #second = 0;
-  #inSecond = 0;
+  /** Strangers do not push out the decisions of callers with a valid token. */
+  readonly #known = new Share();
+  readonly #strange = new Share();
 
   constructor(options: DecisionsOptions) {
     this.#options = options;
@@ -130,9 +131,11 @@ export class Decisions {
   note({ refusal, caller, error, ...request }: RefusedRequest): string | undefined {
     if (refusal.code !== 'permission_denied' && refusal.code !== 'acl_not_found') return undefined;
     const atMs = this.#options.nowMs();
-    if (!this.#isInRate(atMs)) return undefined;
-    const login = error instanceof LoginRefused ? loginOf(error) : null;
     const authorizer = caller && this.#options.authorizers.of(caller.tokenKey);
+    const isKnown = authorizer !== undefined && caller?.tokenKey !== null;
+    const share = isKnown ? this.#known : this.#strange;
+    if (!share.isInRate(atMs)) return undefined;
+    const login = error instanceof LoginRefused ? loginOf(error) : null;
     const denied = login === null ? readDenial(refusal.message) : undefined;
     const asked = authorizer && denied;
     const isUnknown = caller !== undefined && authorizer === undefined;
@@ -151,11 +154,23 @@ export class Decisions {
       why: asked && authorizer.why(asked.resource, asked.access, asked.segment, asked.namespace),
       login,
     };
-    this.#keep(noted);
+    const oldest = share.keep(noted);
+    if (oldest !== undefined) this.#byId.delete(oldest.id);
+    this.#byId.set(noted.id, noted);
     return noted.id;
   }
+}
 
-  #isInRate(atMs: number): boolean {
+/** A number of decisions, and how fast they may come. */
+class Share {
+  /** In a ring: a Map is slow at finding its oldest entry again and again. */
+  readonly #ring: Noted[] = [];
+  #next = 0;
+  #second = 0;
+  #inSecond = 0;
+
+  /** Counts a decision; false if there are too many in this second. */
+  isInRate(atMs: number): boolean {
     const second = Math.floor(atMs / 1000);
     if (second !== this.#second) {
       this.#second = second;
@@ -165,12 +180,12 @@ export class Decisions {
     return this.#inSecond <= PER_SECOND_MAX;
   }
 
-  #keep(noted: Noted): void {
+  /** Keeps a decision. Returns the one that it replaces, if there is one. */
+  keep(noted: Noted): Noted | undefined {
     const oldest = this.#ring[this.#next];
-    if (oldest !== undefined) this.#byId.delete(oldest.id);
     this.#ring[this.#next] = noted;
     this.#next = (this.#next + 1) % DECISIONS_MAX;
-    this.#byId.set(noted.id, noted);
+    return oldest;
   }
 }
 
