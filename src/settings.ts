@@ -71,7 +71,8 @@ const LIST = [
     why:
       'host names and addresses this node answers to, without a port; * for any. By ' +
       'default, those of loopback if it listens there (a web page could make another name ' +
-      'resolve to it), otherwise any. Probes (/v1/health/) are answered for every host',
+      'resolve to it), otherwise any: name them where http.host is 0.0.0.0, as the files in ' +
+      'cluster/deploy do. Probes (/v1/health/) are answered for every host',
   },
   {
     key: 'http.responseHeaders',
@@ -79,7 +80,8 @@ const LIST = [
     default: {},
     why:
       'headers set on every response; Cache-Control: no-store (on responses with an index, ' +
-      'Expires: 0) and X-Content-Type-Options: nosniff are sent unless they are set here',
+      'Expires: 0; on tokens and archives, both) and X-Content-Type-Options: nosniff are sent ' +
+      'unless they are set here',
   },
   {
     key: 'http.blockedPaths',

@@ -115,7 +115,11 @@ interface Variable {
 
 /** Returns a pod's configuration, from the variables of its container. */
 export function podConfig(variables: readonly Variable[], number: number): Config {
-  const fields: Env = { 'metadata.name': `conclave-${number}`, 'metadata.namespace': 'ns' };
+  const fields: Env = {
+    'metadata.name': `conclave-${number}`,
+    'metadata.namespace': 'ns',
+    'status.podIP': `10.0.0.${number}`,
+  };
   const env: Env = { ...imageEnv() };
   for (const { name, value, valueFrom } of variables) {
     const text = value ?? fields[valueFrom?.fieldRef.fieldPath ?? ''];

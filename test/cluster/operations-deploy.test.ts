@@ -90,7 +90,9 @@ describe('the deployment files', () => {
       });
     mustBeOneCluster(configs(file, more), '/data');
     const joining = configs(file);
-    for (const { cluster, acl } of joining) {
+    for (const { cluster, acl, http, nodeName } of joining) {
+      expect(http.allowedHosts).to.include.members(['localhost', nodeName]);
+      expect(http.allowedHosts).not.to.include('*');
       expect(cluster.initial).to.deep.equal([]);
       expect(cluster.join).to.have.members(joining.map(({ raft }) => raft.advertise));
       expect(acl.initialManagementFile).to.equal(undefined);

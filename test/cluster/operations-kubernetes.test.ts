@@ -86,6 +86,17 @@ describe('the files for Kubernetes', () => {
     }
   });
 
+  it('answer to the names of the certificate and to the address of the pod, and no others', () => {
+    const { http } = podConfig(containerOf(kustomize(BASE)).env, 1);
+    const objects = withComponent(BASE, 'cert-manager');
+    const { spec } = objects.find(({ metadata }) => metadata.name === 'conclave-tls');
+    const names = spec.dnsNames.map((name: string) =>
+      name.replace('*', 'conclave-1').replace(/\.conclave(\.svc|$)/, '.ns$1'),
+    );
+    expect(http.allowedHosts).to.include.members(names).and.to.include('10.0.0.1');
+    expect(http.allowedHosts).not.to.include('*');
+  });
+
   it('fit together: names, labels, volumes, and time to stop', () => {
     for (const folder of [BASE, NEW]) {
       const objects = kustomize(folder);
