@@ -84,12 +84,14 @@ class Intake {
       return;
     }
     const end = headEnd(chunk);
-    this.#parse(end === chunk.length ? chunk : chunk.subarray(0, end));
-    if (end === chunk.length) return;
-    const rest = chunk.subarray(end);
-    // the rest is the body of the request, or the beginning of the next one
-    if (!rest.includes(HEAD_END) && this.#mayParse) this.#parse(rest);
-    else this.#keep(rest);
+    // what follows may be the body of the request, or the beginning of the next one
+    const hasPlace = this.#inProgress < IN_PROGRESS_MAX;
+    if (end === chunk.length || (hasPlace && !chunk.includes(HEAD_END, end))) {
+      this.#parse(chunk);
+      return;
+    }
+    this.#parse(chunk.subarray(0, end));
+    this.#keep(chunk.subarray(end));
   }
 
   /** Whether Node's parser takes more now. It pauses the socket while it does not. */
