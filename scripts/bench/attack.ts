@@ -1,5 +1,8 @@
 /** What bodies of clients without a token, which take long to check, cost permitted clients. */
 
+import { flood } from '../fuzz/flood-clients.js';
+import { PeakMemory } from '../fuzz/flood-run.js';
+import { FLOODS, prepare } from '../fuzz/floods.js';
 import { attack, withBareServer } from './anonymous-clients.js';
 import { type Load, load, spreadOf } from './load.js';
 import { figure, row, title } from './report.js';
@@ -13,6 +16,7 @@ const WRITERS = 8;
  * The machine's load changes within a minute, so each attack is compared with the time before it.
  */
 const ROUNDS = 3;
+const FLOOD_SECONDS = 60;
 
 interface Outcome {
   readonly requests: number;
@@ -38,7 +42,31 @@ export function measureAttack(): Promise<void> {
     await withBareServer((url) => attackRow(setting, '8, at a bare server', [url], 8));
     await attackRow(setting, '2', urls, 2);
     await attackRow(setting, '8', urls, 8);
+    await allAtOnce(setting);
   });
+}
+
+/** Measures permitted writes before and while all floods that anybody can send go to all nodes. */
+async function allAtOnce(setting: Setting): Promise<void> {
+  title(`Permitted writes while all floods go to all nodes for ${FLOOD_SECONDS} s`, [
+    ...['p50 ms before', 'p50 ms during', 'p99 ms before', 'p99 ms during', 'during to before'],
+    ...['failed writes', 'term before', 'term during', 'MB of a node at most'],
+  ]);
+  const fixture = await prepare(setting);
+  const urls = setting.targets.map(({ url }) => url);
+  const before = await writesFor(setting, FLOOD_SECONDS);
+  const termBefore = await setting.metric('conclave_raft_term');
+  const memories = setting.cluster.nodes.map(({ pid }) => new PeakMemory(pid!));
+  const bursts = FLOODS.flatMap((flooding) => flooding.bursts(fixture));
+  const sent = flood({ urls, bursts, seconds: FLOOD_SECONDS });
+  const during = await writesFor(setting, FLOOD_SECONDS);
+  await sent;
+  const figures = [
+    ...[before.p50Ms, during.p50Ms, before.p99Ms, during.p99Ms, during.p99Ms / before.p99Ms],
+    ...[during.errors, termBefore, await setting.metric('conclave_raft_term')],
+    Math.max(...memories.map((memory) => memory.stop())),
+  ];
+  row(figures.map(figure));
 }
 
 async function attackRow(
