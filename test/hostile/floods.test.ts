@@ -13,7 +13,7 @@ describe('floods of requests', function () {
   const dir = mkdtempSync(join(tmpdir(), 'conclave-floods-'));
   after(() => rmSync(dir, { recursive: true, force: true }));
 
-  it('change no leader, fail no permitted client, and stay within the bound of memory', async () => {
+  it('change no leader, fail no permitted client, and stay within the memory bound', async () => {
     const lines: string[] = [];
     const results = await runFloods({
       dir,
