@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip, inflate, type ZlibOptions } from 'node:zlib';
+import type { Context, Middleware } from 'koa';
 import { ApiError, refusal, reject } from '../errors.js';
 import { unpacking } from './places.js';
 
@@ -10,7 +11,7 @@ import { unpacking } from './places.js';
  * Reads a body. `failure` begins the sentence of a refusal. Throws ApiError `too_large` or
  * `invalid`.
  */
-export type BodyReader = (req: IncomingMessage, failure: string) => Promise<string>;
+export type BodyReader = (context: Context, failure: string) => Promise<string>;
 
 /** How many bytes a reader accepts, and the setting that says so. */
 export interface BodyLimit {
@@ -31,15 +32,25 @@ const DECODERS: Readonly<Record<string, Decoder>> = {
 
 /**
  * Returns a reader for bodies of at most so many bytes, before and after `Content-Encoding` is
- * undone. Endpoints call it once they know that the caller may send a body. Only the bodies of
- * known callers may be encoded.
+ * undone. Endpoints call it once they know that the caller may send a body, so Koa's body parser is
+ * not in the chain of middlewares: it reads what comes in chunks. A body with its length needs no
+ * parser. Only the bodies of known callers may be encoded.
  */
 export function bodyReader(limit: BodyLimit): BodyReader {
-  return async (req, failure) => {
+  let parser: Promise<Middleware> | undefined;
+  return async (context, failure) => {
+    const { req } = context;
     const coding = req.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
     const decode = coding === 'identity' ? undefined : decoderOf(coding, limit, failure);
-    const sent = await wholeOf(req, limit, failure);
-    const bytes = decode === undefined ? sent : await unpacked(sent, decode, limit, failure);
+    let bytes: Buffer;
+    if (decode === undefined && req.headers['content-length'] === undefined) {
+      // loaded with the first body that needs it: a node starts faster without it
+      parser ??= parserOf(limit.bytes);
+      bytes = await parsed(await parser, context, limit, failure);
+    } else {
+      const sent = await wholeOf(req, limit, failure);
+      bytes = decode === undefined ? sent : await unpacked(sent, decode, limit, failure);
+    }
     if (!isUtf8(bytes)) reject('invalid', `${failure}: the body is not UTF-8`, { pointer: '' });
     return bytes.toString('utf8');
   };
@@ -56,6 +67,30 @@ function decoderOf(coding: string, { setting }: BodyLimit, failure: string): Dec
   if (decode !== undefined) return decode;
   const hint = `known are ${Object.keys(DECODERS).join(' and ')}`;
   reject('invalid', `${failure}: the Content-Encoding is not known here`, { hint });
+}
+
+async function parserOf(maxBytes: number): Promise<Middleware> {
+  const { bodyParser } = await import('@koa/bodyparser');
+  // every byte becomes one character, so that bytes that are not UTF-8 are noticed
+  return bodyParser({ enableTypes: ['text'], textLimit: `${maxBytes}b`, encoding: 'latin1' });
+}
+
+/** Reads a body in chunks. */
+async function parsed(
+  parse: Middleware,
+  context: Context,
+  limit: BodyLimit,
+  failure: string,
+): Promise<Buffer> {
+  // every body of this API is JSON, whatever type it is sent as
+  context.headers['content-type'] = 'text/plain';
+  try {
+    await parse(context, () => Promise.resolve());
+  } catch (error) {
+    const { type } = error as { type?: string };
+    throw type === 'entity.too.large' ? tooLarge(limit) : unusable(failure);
+  }
+  return Buffer.from(context.request.rawBody ?? '', 'latin1');
 }
 
 /** Reads a body as it was sent. Rejects if the client leaves, or has left, before its end. */

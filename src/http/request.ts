@@ -29,6 +29,7 @@ const TINY_BODY_BYTES = 4096;
 export class HttpRequest extends Responder implements ApiRequest {
   readonly secret: string | null;
   readonly caller: Caller;
+  readonly #context: Context;
   readonly #captures: readonly string[];
   #tokenNamespace: string | undefined;
   /** Of a blocking query. */
@@ -38,6 +39,7 @@ export class HttpRequest extends Responder implements ApiRequest {
     const { originalUrl } = context;
     const at = originalUrl.indexOf('?');
     super(front, target, context, at < 0 ? NO_QUERY : parseQuery(originalUrl.slice(at + 1)));
+    this.#context = context;
     this.#captures = captures;
     this.secret = secretOf(this.incoming, this.queries, front);
     this.caller = callerOf(this.incoming.socket, this.secret);
@@ -203,7 +205,7 @@ export class HttpRequest extends Responder implements ApiRequest {
   ): Promise<unknown> {
     const isSmall = small || !(await this.#isKnown());
     const { readBody, readSmallBody } = this.front;
-    const text = await (isSmall ? readSmallBody : readBody)(this.incoming, failure);
+    const text = await (isSmall ? readSmallBody : readBody)(this.#context, failure);
     if (optional && text.trim() === '') return null;
     return parseJson(text, failure);
   }

@@ -94,8 +94,8 @@ describe('blocking reads', function () {
       await client.must('PUT /acl/token', { Policies: [{ ID }] });
     }
     const { store, service } = client.solo;
-      const authorizer = await service.authorize(MANAGER);
-      const all = { filter: () => undefined };
+    const authorizer = await service.authorize(MANAGER);
+    const all = { filter: () => undefined };
     const plan = listTokens('default', all, () => client.solo.nowMs)({ view: store, authorizer });
     expect(plan.keys).to.have.lengthOf(1);
     const held = await client.across('/acl/tokens', async () => {
