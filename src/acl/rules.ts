@@ -3,8 +3,13 @@
  * would believe that it grants or denies something.
  */
 import { type Refusal, refusal } from '../errors.js';
-import { parseRulesInSteps, parseRulesText, readRulesText } from '../languages/policy-rules.js';
-import { placesIn } from '../languages/syntax.js';
+import {
+  parseRulesInSteps,
+  parseRulesText,
+  type RulesTree,
+  readRulesText,
+} from '../languages/policy-rules.js';
+import { type Parsed, placesIn } from '../languages/syntax.js';
 import { FAILED, interpretRules, type RulesFault, type RulesReading } from './rules-reader.js';
 import type { Steps } from './steps.js';
 import type { Rules } from './types.js';
@@ -19,8 +24,16 @@ export type RulesOutcome =
  * `Failed to parse ACL rules: ` or `Invalid <resource> policy: ` and contains line and column.
  * With `placed` the rules carry their offsets in the text, as `sourceOf` returns it.
  */
-export function parseRules(text: string, namespace = 'default', placed = false): RulesOutcome {
-  const parsed = parseRulesText(text);
+export const parseRules = (text: string, namespace = 'default', placed = false): RulesOutcome =>
+  outcomeOf(parseRulesText(text), namespace, placed);
+
+/** Does the same in steps. The rules carry their offsets. */
+export function* parseRulesSteps(text: string, namespace: string): Steps<RulesOutcome> {
+  const parsed = yield* parseRulesInSteps(text);
+  return outcomeOf(parsed, namespace, true);
+}
+
+function outcomeOf(parsed: Parsed<RulesTree>, namespace: string, placed: boolean): RulesOutcome {
   if (!parsed.ok) {
     const { message, line, column } = parsed.problem;
     return refused(`${FAILED}${message} at ${line}:${column}`);
@@ -37,11 +50,8 @@ export function parseRules(text: string, namespace = 'default', placed = false):
  * of such policies are refused, so only a damaged state can contain one.
  */
 export function* storedRules(text: string, namespace: string): Steps<Rules> {
-  const parsed = yield* parseRulesInSteps(text);
-  if (!parsed.ok) return NOTHING;
-  const { rules, faults } = interpretRules(parsed.value, namespace, true);
-  yield;
-  return faults.length > 0 ? NOTHING : rules;
+  const outcome = yield* parseRulesSteps(text, namespace);
+  return outcome.ok ? outcome.rules : NOTHING;
 }
 
 /** Rules that grant nothing. */

@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import fc from 'fast-check';
 import { compile } from '../../src/acl/authorizer.js';
 import { authorizeBatch } from '../../src/acl/batch.js';
 import { BUILT_IN_POLICIES } from '../../src/acl/builtin.js';
 import { parseRules } from '../../src/acl/rules.js';
+import { atOnce } from '../../src/acl/steps.js';
 import { policyGrant, templateGrant } from '../../src/acl/synthetic.js';
 import type { Grant } from '../../src/acl/types.js';
+import { parseRulesInSteps, parseRulesText } from '../../src/languages/policy-rules.js';
 
 interface Check {
   resource: string;
@@ -177,5 +180,41 @@ describe('policy rules: the table of recorded examples', () => {
   it('every overridden text is in the table', () => {
     const texts = new Set(rows.flatMap((row) => [row.rules ?? '', ...(row.policies ?? [])]));
     for (const text of Object.keys(OVERRULED)) expect(texts.has(text), text).to.equal(true);
+  });
+});
+
+describe('policy rules in steps', () => {
+  const item = fc.oneof(
+    fc.nat(999).map((n) => `key "k${n}" { policy = "read" }`),
+    fc.nat(999).map((n) => `service "s${n}" {\n  policy = "write"\n}`),
+    fc.constant('acl = "read"'),
+    fc.constant('key "h" { policy = <<E\nkey "no" { policy = "deny" }\nE\n}'),
+    fc.constant('# key "no" {'),
+    fc.constant('/* \nkey "no" { policy = "deny" }\n*/'),
+    fc.constant('"key" "q" { policy = "list" } key "r" { policy = "read" }'),
+  );
+  const broken = fc.constantFrom('', '', '', '}', 'key "x" {', '/*', '"', 'key "y" { policy = <<E');
+  const ends = fc.constantFrom('\n', '\r\n', '\n\n  ', ',\n', ' ');
+
+  it('are parsed as in one step, whatever the text', () => {
+    const parts = fc.array(fc.tuple(item, ends), { minLength: 150, maxLength: 500 });
+    fc.assert(
+      fc.property(parts, broken, fc.nat(400), fc.boolean(), (all, bad, at, isJson) => {
+        const texts = all.map(([text, end]) => `${text}${end}`);
+        texts.splice(at, 0, bad);
+        const text = `${isJson ? '{' : ''}${texts.join('')}`;
+        const whole = parseRulesText(text);
+        expect(atOnce(parseRulesInSteps(text))).to.deep.equal(whole);
+      }),
+      { numRuns: 60 },
+    );
+  }).timeout(60_000);
+
+  it('take many steps for a long text', () => {
+    const text = 'key "a" { policy = "read" }\n'.repeat(2_000);
+    const steps = parseRulesInSteps(text);
+    let count = 0;
+    while (!steps.next().done) count += 1;
+    expect(count).to.be.greaterThan(10);
   });
 });

@@ -3,7 +3,7 @@ import { QUESTIONS_MAX, questionProblem, TOO_MANY } from '../../acl/batch.js';
 import { type Explanation, SHOWN_CHARS_MAX } from '../../acl/explain.js';
 import { isNamespaceName, isUuid } from '../../acl/names.js';
 import type { Asked } from '../../acl/reasons.js';
-import { parseRules } from '../../acl/rules.js';
+import { parseRulesSteps, type RulesOutcome } from '../../acl/rules.js';
 import type { Steps } from '../../acl/steps.js';
 import type { Access, Resource } from '../../acl/types.js';
 import { ApiError, reject } from '../../errors.js';
@@ -110,17 +110,28 @@ export async function explainQuestions(
     const index = recordOf(view)?.index ?? 1;
     if (draft !== undefined) {
       mustRead(authorizer, ns);
-      const drafted = collectedDraft(view, ns, draft);
-      return { value: () => drafted, index, keys: [] };
+      return { value: draftAnswers(parts, { ns, draft }, questions), index, keys: [] };
     }
     const token = findToken(context, { caller, ns, accessor }, parts.nowMs());
-    return { value: token && again(parts, token), index, keys: [] };
+    const value = token && answers(parts, again(parts, token), questions);
+    return { value, index, keys: [] };
   });
-  const { value: find } = outcome;
-  if (find === undefined) return { ...outcome, value: undefined };
+  const { value: steps } = outcome;
+  if (steps === undefined) return { ...outcome, value: undefined };
   const owner = ownerOf(service, caller);
-  const steps = answers(parts, find, questions);
   return { ...outcome, value: await parts.longWork.runSoon(owner, 'explain', steps) };
+}
+
+/** Does the same for a draft. Throws ApiError 400 for what a write would refuse. */
+function* draftAnswers(
+  parts: ExplainParts,
+  { ns, draft }: { readonly ns: string; readonly draft: Draft },
+  questions: readonly Asked[],
+): Steps<string | undefined> {
+  const { Rules = '' } = draft;
+  const outcome = yield* parseRulesSteps(Rules, ns);
+  const drafted = collectedDraft(parts.service.view, ns, draft, outcome);
+  return yield* answers(parts, () => drafted, questions);
 }
 
 /** Explains the decisions on questions about one token. Returns the answer as JSON. */
@@ -155,11 +166,10 @@ function* answers(
 }
 
 /** Returns a draft as a token to collect. Throws ApiError 400 for what a write would refuse. */
-function collectedDraft(view: View, ns: string, draft: Draft): Collected {
+function collectedDraft(view: View, ns: string, draft: Draft, outcome: RulesOutcome): Collected {
   const problem = namespaceProblem(view, ns);
   if (problem !== undefined) throw new ApiError(problem);
   const { Rules: text = '' } = draft;
-  const outcome = parseRules(text, ns, true);
   const links = (target: 'policy' | 'role') => {
     const found = resolveLinks(
       view,
