@@ -1,7 +1,7 @@
 /** A few real replicas with the real core in one process; the test controls time and network. */
 
 import { refusal } from '../../src/errors.js';
-import type { Gate } from '../../src/node/types.js';
+import type { Gate, PrepareGate } from '../../src/node/types.js';
 import { createRaft } from '../../src/raft/raft.js';
 import type { Configuration, Message, NodeId } from '../../src/raft/types.js';
 import type { Leaderless } from '../../src/replica/leader-watch.js';
@@ -53,6 +53,7 @@ export interface ClusterOptions {
   readonly initial?: readonly NodeId[];
   readonly limits?: Partial<ReplicaLimits>;
   readonly gate?: Gate;
+  readonly prepareGate?: PrepareGate;
 }
 
 export class ReplicaCluster {
@@ -166,6 +167,7 @@ export class ReplicaCluster {
       ...{ name: id, address: `${id}:1`, identity: identityOf(id) },
       ...{ view: { get: () => undefined, keys: () => [] } },
       gate: this.#options.gate ?? (() => undefined),
+      prepareGate: this.#options.prepareGate,
       // The commands of the fakes need no level.
       levels: { supported: 1, commands: {} },
       newId: () => `request-${++this.#ids}`,
