@@ -123,7 +123,7 @@ export const FLOODS: readonly Flood[] = [
       const made = await setting.put('/v1/acl/token', {});
       const { AccessorID } = JSON.parse(made.body.toString()) as { AccessorID: string };
       await setting.ask({ method: 'DELETE', path: `/v1/acl/token/${AccessorID}` });
-      const Meta = { text: 'x'.repeat(4000) };
+      const Meta = Object.fromEntries([0, 1, 2, 3, 4, 5].map((at) => [`k${at}`, 'x'.repeat(500)]));
       for (let write = 0; write < 20; write += 1)
         await setting.put('/v1/config', { ...defaultsOf(n), Name: `flood-${write}`, Meta });
     },

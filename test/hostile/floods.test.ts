@@ -19,7 +19,7 @@ describe('floods of requests', function () {
       dir,
       seconds: 1,
       // A busy machine delays heartbeats by itself.
-      settings: { raft: { electionMs: 2000, heartbeatMs: 100, leaseMs: 800 } },
+      settings: { raft: { electionMs: 1500, heartbeatMs: 100, leaseMs: 600 } },
       judgesStalls: false,
       note: (text) => lines.push(text),
     });
