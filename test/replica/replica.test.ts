@@ -235,37 +235,6 @@ describe('replica: authorization', () => {
     expect(Math.min(...applied)).to.be.at.least(2);
   });
 
-  it('waits until it is prepared, and asks a leader that has lost its office no more', () => {
-    const asked: (string | null)[] = [];
-    const waiting: (() => void)[] = [];
-    const cluster = new ReplicaCluster({
-      gate: (_view, tokenKey) => {
-        asked.push(tokenKey);
-        return undefined;
-      },
-      prepareGate: (_tokenKey, run) => void waiting.push(run),
-    });
-    const leader = cluster.elect();
-    const [node] = cluster.others(leader.id);
-    const done = write(node!, 'prepared', 5000);
-    cluster.until(() => waiting.length > 0, 500);
-    cluster.advance(50);
-    expect([asked, done.outcome]).to.deep.equal([[], undefined]);
-    waiting.shift()!();
-    cluster.until(() => done.outcome !== undefined, 500);
-    expect(answered(done)).to.equal('prepared');
-    expect(asked).to.deep.equal([null]);
-    const late = write(leader, 'late', 5000);
-    cluster.until(() => waiting.length > 0, 500);
-    cluster.isolate(leader.id);
-    cluster.until(() => cluster.leader !== undefined && cluster.leader.id !== leader.id);
-    cluster.until(() => leader.replica.loop.role.role !== 'leader', 1000);
-    for (const run of waiting.splice(0)) run();
-    expect(asked).to.deep.equal([null]);
-    cluster.until(() => late.outcome !== undefined, 6000);
-    expect(codeOf(late)).to.equal('no_leader');
-  });
-
   it('does not run again for a request that took effect: a logout revokes its own token', () => {
     const cluster: ReplicaCluster = new ReplicaCluster({
       gate: () =>
