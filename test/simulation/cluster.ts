@@ -8,7 +8,7 @@ import type { ReplicaLimits } from '../../src/replica/options.js';
 import type { MachineLimits } from '../../src/state/machine.js';
 import { PAGE_REQUESTS } from '../../src/state/requests.js';
 import type { Command } from '../../src/state/types.js';
-import { randomCommand, restoreCommands } from '../support/random-commands.js';
+import { cascade, randomCommand, restoreCommands } from '../support/random-commands.js';
 import { Invariants } from './invariants.js';
 import { registerKey } from './machine.js';
 import { MessageNetwork } from './message-network.js';
@@ -140,21 +140,24 @@ export class SimCluster {
     const applied = server.look()!.applied;
     const draw = { random, n, view: server.view, applied, level: 2 };
     const kind = random.pick(['usual', 'usual', 'usual', 'usual', 'any', 'any', 'any', 'forget']);
-    if (random.chance(0.03)) {
+    if (random.chance(0.02)) {
       const isTaken = (key: string): boolean => !key.startsWith(registerKey(''));
-      this.#proposeAll(server, restoreCommands(draw, isTaken));
-    } else if (kind === 'forget') {
+      this.#proposeAll(server, restoreCommands(draw, isTaken).map(made));
+    } else if (random.chance(0.05)) this.#proposeAll(server, cascade(draw));
+    else if (kind === 'forget') {
       const upTo = Math.max(0, applied - random.int(12));
       const forget = { type: 'request.forget', v: 1, upTo, max: random.pick([1, 3, 500]) };
-      this.#proposeAll(server, [forget as Command]);
+      this.#proposeAll(server, [made(forget as Command)]);
     } else
-      this.#proposeAll(server, [kind === 'any' ? randomCommand(draw) : productCommand(random, n)]);
+      this.#proposeAll(server, [
+        made(kind === 'any' ? randomCommand(draw) : productCommand(random, n)),
+      ]);
   }
 
   /** Each once the one before is done. */
-  #proposeAll(server: SimServer, [next, ...rest]: readonly Command[]): void {
+  #proposeAll(server: SimServer, [next, ...rest]: readonly (() => Command)[]): void {
     if (next === undefined || !server.up) return;
-    server.write(next, 3_000, (outcome) => {
+    server.write(next(), 3_000, (outcome) => {
       if ('result' in outcome && outcome.result.ok) this.#proposeAll(server, rest);
     });
   }
@@ -307,6 +310,8 @@ export class SimCluster {
     this.#trace?.(`${this.scheduler.now.toFixed(2).padStart(10)} ${text}`);
   };
 }
+
+const made = (command: Command) => (): Command => command;
 
 /** Of what runs on a machine. */
 export const addressOf = (id: NodeId): string => `${id}:1`;

@@ -1,5 +1,5 @@
 /** Deliberate faults of the core and of its log, for `mutations.ts`. */
-import { type Mutation, one } from './mutation.js';
+import { type Mutation, one, unit } from './mutation.js';
 
 const elections: readonly Mutation[] = [
   {
@@ -84,6 +84,81 @@ const elections: readonly Mutation[] = [
     'raft/quorum.js',
     'Math.floor(voters / 2) + 1',
     'Math.ceil(voters / 2)',
+  ),
+];
+
+/** What happens so seldom to a whole cluster that hundreds of worlds do not find it. */
+const rare: readonly Mutation[] = [
+  // The configuration must be the very first entry that is replaced, and decide an election.
+  unit(
+    one(
+      'a configuration that stays in force although its entry was truncated',
+      'raft/configuration.js',
+      'while (this.#placed.length > 1 && this.index >= index)',
+      'while (this.#placed.length > 1 && this.index > index)',
+    ),
+    'raft/membership',
+  ),
+  // A batch must be done between two that replace each other, and the server must lead before the
+  // second one is.
+  unit(
+    one(
+      'durable although a pending batch replaces it',
+      'replica/log/log-writer.js',
+      'durable = Math.min(durable, first - 1);',
+      ';',
+    ),
+    'replica/loop',
+  ),
+  // An abandoned question and a new one must be under way at once, with a write between them.
+  unit(
+    one(
+      'the answer to an abandoned question for a read index is taken',
+      'replica/reads/read-index.js',
+      'round !== lane.round || lane.asking.length === 0',
+      'lane.asking.length === 0',
+    ),
+    'replica/reads',
+  ),
+  // The lost entry must hold a configuration, and the log must be sent from its new beginning.
+  unit(
+    one(
+      'the log cut while the bar stands',
+      'replica/log/compaction.js',
+      'if (this.#cutting || loop.elections.votingSuspended)',
+      'if (this.#cutting)',
+    ),
+    'replica/compaction',
+  ),
+  // A flush of the state must take as long as a snapshot to arrive.
+  unit(
+    one(
+      'a cut decided before a snapshot replaced the log',
+      'replica/log/compaction.js',
+      'durable < meta.index || !isThere',
+      'durable < meta.index',
+    ),
+    'replica/compaction',
+  ),
+  // A snapshot must be made while a configuration is on its way that is rolled back later.
+  unit(
+    one(
+      'a snapshot with a configuration that is later than it',
+      'replica/log/applied-log.js',
+      'known.findLast((each) => each.index <= index) ?? known[0]',
+      'known.at(-1)',
+    ),
+    'replica/log/applied-log',
+  ),
+  // It does no harm to data: the vote waits for the disk, and another server may lead sooner.
+  unit(
+    one(
+      'a server that votes although the disk of its log hangs',
+      'replica/election-guard.js',
+      'return this.votingSuspended || this.#disks.logHangs;',
+      'return this.votingSuspended;',
+    ),
+    'replica/election-guard',
   ),
 ];
 
@@ -238,4 +313,10 @@ const membership: readonly Mutation[] = [
   ),
 ];
 
-export const raftMutations: readonly Mutation[] = [...elections, ...logs, ...reads, ...membership];
+export const raftMutations: readonly Mutation[] = [
+  ...elections,
+  ...rare,
+  ...logs,
+  ...reads,
+  ...membership,
+];

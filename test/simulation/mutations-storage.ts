@@ -1,6 +1,6 @@
 /** Deliberate faults of log, state, identity and start, for `mutations.ts`. */
 import type { Fault } from './fault-kinds.js';
-import { type Mutation, one } from './mutation.js';
+import { type Mutation, one, unit } from './mutation.js';
 
 /** One change that real storage alone can show. */
 const real = (mutation: Mutation, fault?: Fault): Mutation => ({
@@ -106,6 +106,72 @@ const writes: readonly Mutation[] = [
     'power',
   ),
 ];
+
+const witnessed: readonly Mutation[] = [
+  real(
+    one(
+      'a vote that is sent before the witness has it',
+      'storage/log-writer.js',
+      'if (group.some((job) => job.isUrgent))',
+      'if (group === null)',
+    ),
+    'damage',
+  ),
+  real(
+    one(
+      'a start that does not tell the witness what it found',
+      'storage/log-load.js',
+      'await settled((done) => witness.write({ version, hardState, batch, lastIndex }, done));',
+      '',
+    ),
+    'damage',
+  ),
+  // A write to the witness must be torn, and the log must lose what only the witness knows.
+  unit(
+    one(
+      'a witness with one slot',
+      'storage/witness.js',
+      '(this.#turn % 2) * SLOT_BYTES',
+      '0 * SLOT_BYTES',
+    ),
+    'storage/log-crash',
+  ),
+  // A damaged log must get a snapshot that ends before what it has lost.
+  unit(
+    one(
+      'a reset that drops the bar whatever it covers',
+      'storage/log.js',
+      'raised !== undefined && meta.index >= raised.index ? undefined : raised',
+      'undefined',
+    ),
+    'storage/log-damage',
+  ),
+  // An entry must be read in the very turns in which another one is to replace it.
+  unit(
+    one(
+      'entries that leave the memory although a later job replaces them',
+      'storage/log-writer.js',
+      'this.#parts.written(this.#jobs.reduce((low, { from }) => Math.min(low, from - 1), index));',
+      'this.#parts.written(index);',
+    ),
+    'storage/log-contract',
+  ),
+];
+
+const erasures: readonly Mutation[] = [
+  one(
+    'erasing that wipes the first entry of the log too',
+    'storage/segment-erase.js',
+    'index < first ||',
+    'index <= first ||',
+  ),
+  one(
+    'erasing that leaves the entries before the first one',
+    'storage/segment-erase.js',
+    '(index < first || segment',
+    '(segment',
+  ),
+].map((mutation) => ({ ...real(mutation), product: true }));
 
 const damage: readonly Mutation[] = [
   real(
@@ -255,6 +321,8 @@ const recoveries: readonly Mutation[] = [
 /** See the head of this file. */
 export const storageMutations: readonly Mutation[] = [
   ...writes,
+  ...witnessed,
+  ...erasures,
   ...damage,
   ...starts,
   ...recoveries,

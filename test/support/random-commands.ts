@@ -255,6 +255,42 @@ const belowLevel = (command: Command, level: number): Command =>
     ? ({ type: 'request.forget', v: 1, upTo: 0, max: 1 } as Command)
     : command;
 
+/** A namespace or an auth method with what depends on it, and its removal. */
+export function cascade(draw: Draw): (() => Command)[] {
+  const { random, n, view } = draw;
+  const isNamespace = random.chance(0.5);
+  const ns = isNamespace ? 'gone' : 'default';
+  const method = { Name: 'm3', Type: 'jwt', Description: '', Config: {} };
+  const rule = {
+    Description: '',
+    AuthMethod: 'm3',
+    BindType: 'service',
+    BindName: 's',
+    Selector: '',
+  };
+  const namespace = { Name: ns, PolicyDefaults: [], RoleDefaults: [] };
+  const ServiceIdentities = [{ ServiceName: 'web', Datacenters: ['dc1'] }];
+  const token = { Description: '', Policies: [], Roles: [], ServiceIdentities, Local: true };
+  const made = { ns, accessor: id(3, n + 10), secret: id(5, n), createTime: AT };
+  const login = (): object => {
+    const found = stored<{ ModifyIndex: number }>(view, keys.method(ns, 'm3'));
+    return { ...made, method: { ns, name: 'm3', modifyIndex: found?.ModifyIndex ?? 0 }, token };
+  };
+  const command = (type: string, make: () => object) => (): Command => ({ type, v: 1, ...make() });
+  return [
+    ...(isNamespace ? [command('namespace.set', () => ({ policyId: id(7, n), namespace }))] : []),
+    command('method.set', () => ({ ns, method })),
+    command('rule.set', () => ({ ns, id: id(4, n + 10), create: true, rule })),
+    command('token.login', login),
+    ...(isNamespace
+      ? [
+          command('namespace.delete', () => ({ name: ns, at: AT })),
+          command('namespace.reap', () => ({ name: ns })),
+        ]
+      : [command('method.delete', () => ({ ns, name: 'm3' }))]),
+  ];
+}
+
 /** The commands that restore what a state holds. They may lack a part. */
 export function restoreCommands(
   { random, view }: Draw,
