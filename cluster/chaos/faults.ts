@@ -65,8 +65,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'full disk',
     how:
-      'limit on the size of files (prlimit --fsize) a few bytes beyond the last record of the log, ' +
-      'which tears the write that exceeds it; lifted after 1 to 4 s; restart of the node if it ended',
+      'limit on the size of files (prlimit --fsize) a few bytes beyond the end of the Raft log, ' +
+      'which tears the write that exceeds it; lifted after 1 to 4 s; restart if the node ended',
     weight: 2,
     owns: 'process',
     missing: async () =>
@@ -98,8 +98,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'slow disk',
     how:
-      'every write of the node to its data folder takes 20 to 800 ms longer, sometimes every read ' +
-      '1 to 20 ms, for 1 to 5 s',
+      'every write of the node to its data folder takes 20 to 800 ms longer, and sometimes every ' +
+      'read 1 to 20 ms, for 1 to 5 s',
     weight: 2,
     owns: 'disk',
     async make({ random, control }, { name }) {

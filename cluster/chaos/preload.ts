@@ -1,7 +1,7 @@
 /**
  * Injects faults into a node, which loads this module before its own code (`node --import`). As the
- * control file says, its clocks jump or stand still, its disk is slow or hangs, reads included, and its file system
- * reports that it is full. The code of the node is unchanged.
+ * control file says, its clocks jump or stand still, its disk is slow or hangs, reads included, and
+ * its file system reports that it is full. The code of the node is unchanged.
  */
 import fs, { readFileSync } from 'node:fs';
 import fsPromises from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** What a follower acknowledges must be on its disk: the very entries, not others at their place. */
+/** What a follower acknowledges must be on its disk: those very entries, no others in place. */
 import type { Message, Output, Term } from '../../src/raft/types.js';
 import type { LogSight } from './invariants.js';
 import { withTail } from './sights.js';

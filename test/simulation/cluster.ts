@@ -49,7 +49,7 @@ export interface ClusterOptions {
   readonly seed: number;
   /** Without what was added later: small memories, held readers, sockets. */
   readonly plain?: boolean | undefined;
-  /** Without what 0.4.0 added: leaders that are deposed, erasures, product commands that cascade. */
+  /** Without what 0.4.0 added: deposed leaders, erasures, hanging reads, cascades. */
   readonly legacy?: boolean | undefined;
   /** Absent: drawn from the seed. */
   readonly network?: NetworkKind | undefined;

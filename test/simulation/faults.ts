@@ -140,7 +140,7 @@ export class Faults {
     if (this.kinds.includes('deposed')) this.#deposeLater();
   }
 
-  /** Those that strike at random moments. A leader is deposed again some time after the last one. */
+  /** Those that strike at random moments. A leader is deposed some time after the last one. */
   get #usual(): readonly Fault[] {
     return this.kinds.filter((kind) => kind !== 'deposed');
   }

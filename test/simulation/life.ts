@@ -34,7 +34,7 @@ export interface LifeParts {
   /** Called when its state was found to be wrong: somebody restarts the server some time later. */
   readonly restartLater: () => void;
   /** Called when states differ and nobody can tell which one is right. */
-  readonly undecided: () => void;
+  readonly undecided: (why: string) => void;
 }
 
 /** Position and state of a server, which the world compares. */
@@ -92,7 +92,8 @@ export class Life {
     this.replica = new Replica({
       ...{ id, name: id, address: host.address, log, machine, clock: loop, view: store, identity },
       isBehind: storage.isBehind,
-      ...{ newId: parts.newId, random: random.next },
+      newId: parts.newId,
+      random: random.next,
       isBelieved: (joiner) => isBelieved(this.#records, joiner),
       onJoining: (_level, what) => trace(`${id}: ${what}`),
       core: this.#watched(core, timing),
@@ -110,10 +111,7 @@ export class Life {
       ...(storage.erase && { erase: storage.erase }),
       onDiffers: (why) => this.#differs(why),
       onFault: () => this.#readers.excuse(),
-      onUndecided: (why) => {
-        trace(`${id}: ${why}`);
-        parts.undecided();
-      },
+      onUndecided: parts.undecided,
     });
     const queues = { ...queueLimits(limits), sending: network.queueBytesMax };
     this.#barriers = sharedBarriers(this.replica, loop);

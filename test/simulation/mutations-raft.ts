@@ -148,7 +148,7 @@ const rare: readonly Mutation[] = [
       'known.findLast((each) => each.index <= index) ?? known[0]',
       'known.at(-1)',
     ),
-    'replica/log/applied-log',
+    'replica/replica',
   ),
   // It does no harm to data: the vote waits for the disk, and another server may lead sooner.
   unit(

@@ -134,7 +134,7 @@ const witnessed: readonly Mutation[] = [
       '(this.#turn % 2) * SLOT_BYTES',
       '0 * SLOT_BYTES',
     ),
-    'storage/log-crash',
+    'storage/log-',
   ),
   // A damaged log must get a snapshot that ends before what it has lost.
   unit(
@@ -154,7 +154,7 @@ const witnessed: readonly Mutation[] = [
       'this.#parts.written(this.#jobs.reduce((low, { from }) => Math.min(low, from - 1), index));',
       'this.#parts.written(index);',
     ),
-    'storage/log-contract',
+    'storage/log-',
   ),
 ];
 

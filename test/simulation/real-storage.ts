@@ -45,6 +45,17 @@ interface Image {
   readonly durable: LogContent;
 }
 
+/** Calls back once the state is durable. A failed flush is reported as fatal. */
+const flushOf =
+  (store: Opened['store'], loop: SimLoop) =>
+  (done: () => void): void => {
+    loop.port();
+    store.flush().then(
+      () => loop.deliver(done),
+      () => {},
+    );
+  };
+
 /** See the head of this file. */
 export class RealDisk implements ServerDisk {
   /** What the log has reported as durable; while it is open, all that is. */
@@ -163,18 +174,10 @@ export class RealDisk implements ServerDisk {
       host.stateLost = true;
     } else host.stateLost = false;
     this.stateDamaged = false;
-    const flushed = (done: () => void): void => {
-      loop.port();
-      // a failed flush is reported as fatal
-      store.flush().then(
-        () => loop.deliver(done),
-        () => {},
-      );
-    };
     const watched: SimStore & { flushed(done: () => void): void } = {
       get: (key) => store.get(key),
       keys: (prefix, after) => store.keys(prefix, after),
-      flushed,
+      flushed: flushOf(store, loop),
       pin: () => store.pin(),
       commit: (changes) => {
         loop.port();
@@ -199,23 +202,7 @@ export class RealDisk implements ServerDisk {
       lost: needsState,
       silenceMs: { own, owed },
       isBehind: () => store.backlogBytes > BACKLOG_BYTES,
-      ...(!world.legacy && {
-        erase: (done: () => void) => {
-          loop.port();
-          const { invariants } = world;
-          const through = forgottenAt(store);
-          log.erase(() =>
-            store.erase(() =>
-              loop.deliver(() => {
-                const { id } = host;
-                const bytes = this.#fake.bytes();
-                checkErased({ id, through, invariants, log, view: store, bytes });
-                done();
-              }),
-            ),
-          );
-        },
-      }),
+      ...(!world.legacy && { erase: this.#eraser(log, store, booting) }),
       install: (switching) => install(store, booting, switching),
       image: () => imageOf(store),
       takeIn: (arrived, done) => {
@@ -224,6 +211,21 @@ export class RealDisk implements ServerDisk {
           done(false);
         });
       },
+    };
+  }
+
+  /** Erases as the product does, and looks for what must be gone. */
+  #eraser(log: SegmentLog, store: Opened['store'], { host, loop, world }: Booting) {
+    return (done: () => void): void => {
+      loop.port();
+      const { invariants } = world;
+      const through = forgottenAt(store);
+      const erased = (): void => {
+        const bytes = this.#fake.bytes();
+        checkErased({ id: host.id, through, invariants, log, view: store, bytes });
+        done();
+      };
+      log.erase(() => store.erase(() => loop.deliver(erased)));
     };
   }
 

@@ -114,7 +114,8 @@ export class SimServer implements Victim, Server {
           this.restart();
         });
       },
-      undecided: () => {
+      undecided: (why: string) => {
+        this.#parts.trace(`${this.id}: ${why}`);
         this.undecidedAt = scheduler.now;
       },
     };

@@ -121,16 +121,16 @@ class World {
       isKnown: (id: NodeId) => isMet(id, 0),
       isStartKnown: (id: NodeId) => isMet(id, this.#server(id).starts),
     };
-    const diskRandom = new Random(options.seed * 1000 + DISK_STREAM);
+    const stream = (number: number): Random => new Random(options.seed * 1000 + number);
+    const diskRandom = stream(DISK_STREAM);
     const victims = () => cluster.servers;
     this.#faults = new Faults({
       ...{ scheduler, random: random.fork(), diskRandom, network, victims, operator, trace },
-      machineRandom: new Random(options.seed * 1000 + MACHINE_STREAM),
-      storageRandom:
-        cluster.storage === 'real' ? new Random(options.seed * 1000 + STORAGE_STREAM) : undefined,
-      logRandom:
-        options.plain || options.legacy ? undefined : new Random(options.seed * 1000 + LOG_STREAM),
-      ...{ certain: options.fault, plain: options.plain },
+      machineRandom: stream(MACHINE_STREAM),
+      storageRandom: cluster.storage === 'real' ? stream(STORAGE_STREAM) : undefined,
+      logRandom: options.plain || options.legacy ? undefined : stream(LOG_STREAM),
+      certain: options.fault,
+      plain: options.plain,
     });
     if (this.#faults.kinds.includes('wrongState')) cluster.compareOften();
   }
