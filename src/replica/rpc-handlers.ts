@@ -83,11 +83,8 @@ export function rpcHandlers(parts: RpcHandlerParts): RpcHandlers {
       const text = decisionText?.(of);
       done(text === undefined ? { type: 'retry' } : { type: 'status', text });
     },
-    member: ({ id: of }, done) => {
-      const publicKey = knownServers.keyOf(of);
-      if (!peers.isMember(of)) done({ type: 'retry' });
-      else done({ type: 'done', ...(publicKey !== undefined && { publicKey }) });
-    },
+    member: ({ id: of }, done) =>
+      done(peers.isMember(of) ? vouching(knownServers.keyOf(of)) : { type: 'retry' }),
     level: (_request, done) =>
       done(aboutSelf({ level: levels.supported, applied: appliedIndex() }, availability)),
     // A state that is known to be wrong, or is about to be replaced, is not compared.
@@ -106,3 +103,7 @@ const aboutSelf = (
   { problem }: Availability,
 ): RpcResponse =>
   problem === undefined ? { type: 'level', ...facts } : { type: 'level', ...facts, problem };
+
+/** Returns the response about a member, with the key by which it is known. */
+const vouching = (publicKey: string | undefined): RpcResponse =>
+  publicKey === undefined ? { type: 'done' } : { type: 'done', publicKey };
