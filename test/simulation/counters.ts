@@ -39,12 +39,6 @@ const log: readonly Counter[] = [
     'first <= durable',
   ),
   at(
-    'resets that keep the bar',
-    'storage/log.js',
-    'this.#window.reset(meta);\n        const drop',
-    'bar !== undefined',
-  ),
-  at(
     'cuts of a log that was replaced',
     'replica/log/compaction.js',
     'if (durable < meta.index || !isThere) {',

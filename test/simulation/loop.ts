@@ -130,7 +130,8 @@ export class SimLoop implements ClockPort, WireClock {
   }
   unblock(): void {
     if (this.#freeAt !== Number.POSITIVE_INFINITY) return;
-    this.#freeAt = this.#options.scheduler.now;
+    // the machine may be frozen meanwhile
+    this.#freeAt = Math.max(this.#options.scheduler.now, this.#frozenUntil);
     this.#scheduled = false;
     if (this.alive) this.#wake();
   }
