@@ -126,7 +126,7 @@ const witnessed: readonly Mutation[] = [
     ),
     'damage',
   ),
-  // A write to the witness must be torn, and the log must lose what only the witness knows.
+  // A write to the witness must be torn, and the log must lose what only that witness knows.
   unit(
     one(
       'a witness with one slot',
@@ -134,7 +134,7 @@ const witnessed: readonly Mutation[] = [
       '(this.#turn % 2) * SLOT_BYTES',
       '0 * SLOT_BYTES',
     ),
-    'storage/log-',
+    'storage/witness',
   ),
   // A damaged log must get a snapshot that ends before what it has lost.
   unit(
