@@ -10,7 +10,7 @@ import { runClient } from '../src/cli/client.js';
 import type { Io, Sink } from '../src/cli/io.js';
 import { type Line, terminalSvg } from './picture/svg.js';
 
-const COLUMNS = 92;
+const COLUMNS = 98;
 const RULES = 'service_prefix "" { policy = "read" }\nservice "web" { policy = "write" }\n';
 
 const dir = mkdtempSync(join(tmpdir(), 'conclave-picture-'));

@@ -5,7 +5,7 @@ const TEXT_MAX = 256;
 /** Characters of a sentence, which may quote several texts. */
 export const SENTENCE_MAX = 2_000;
 /** Items of a list. */
-const ITEMS_MAX = 100;
+const SHOWN_ITEMS_MAX = 100;
 
 /** What may be the beginning of a SecretID. Whole ones are hidden, and parts could not be. */
 const PART_OF_UUID = /[0-9a-f-]{1,36}$/i;
@@ -21,7 +21,7 @@ export type Hide = (text: string) => string;
 export function shortened(value: unknown, hide: Hide): unknown {
   if (typeof value === 'string') return cut(hide(value));
   if (!Array.isArray(value)) return value;
-  const more = value.length - ITEMS_MAX;
-  const items = value.slice(0, ITEMS_MAX).map((item) => shortened(item, hide));
+  const more = value.length - SHOWN_ITEMS_MAX;
+  const items = value.slice(0, SHOWN_ITEMS_MAX).map((item) => shortened(item, hide));
   return more > 0 ? [...items, `… ${more} more`] : items;
 }

@@ -23,7 +23,7 @@ describe('docs/cli.md', () => {
 
   it('has every command, with an option that it has', () => {
     const page = cliPage('.');
-    for (const command of ['acl who-can <question>', 'config write <file>', 'agent', 'login'])
+    for (const command of ['acl who-can <question>', 'config write <file…>', 'agent', 'login'])
       expect(page).to.include(`conclave ${command}\n`);
     expect(page).to.include('| `--bearer-token-file <file>` |');
     expect(page).not.to.include('--secret <').and.not.include('conclave complete ');

@@ -37,11 +37,15 @@ export function lastQuestions(cluster: SimCluster, workload: Workload): () => bo
   const questions = cluster
     .members()
     .flatMap((server) => [write, read].map((ask) => ({ server, ask, start: 0, isDone: false })));
+  const awakeMs = new Map<SimServer, number>();
   return () => {
     const members = cluster.members();
+    for (const server of members)
+      if (server.stalled) awakeMs.set(server, scheduler.now + RECONNECT_MS);
     for (const question of questions) {
       const { server, ask, start, isDone } = question;
       if (isDone || !server.up || server.starts === start) continue;
+      if (scheduler.now < (awakeMs.get(server) ?? 0)) continue;
       question.start = server.starts;
       ask(server, () => {
         question.isDone = true;
@@ -50,6 +54,12 @@ export function lastQuestions(cluster: SimCluster, workload: Workload): () => bo
     return questions.every(({ isDone, server }) => isDone || !members.includes(server));
   };
 }
+
+/**
+ * Time for a server that stood still to notice that its connections broke meanwhile: a write that
+ * is sent on one of them may or may not have arrived.
+ */
+const RECONNECT_MS = 2000;
 
 /** Any other failure is one: a write without crashes, cuts and changes of leader is certain. */
 const hasTooMuchToDo = (outcome: WriteOutcome): boolean =>

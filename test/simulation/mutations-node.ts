@@ -77,15 +77,20 @@ const disks: readonly Mutation[] = [
     fault: 'wipe',
     changes: [
       {
-        file: 'transport/handshake.js',
-        find: 'if (known !== undefined && known.incarnation !== incarnation) {',
+        file: 'transport/hello-checks.js',
+        find: 'if (known.incarnation !== incarnation) {',
         replace: 'if (known === null) {',
       },
-      // alone it does no harm: an empty disk does not know the starts that were seen either
+      // alone it does no harm: an empty disk has neither the starts that were seen nor the key
       {
-        file: 'transport/handshake.js',
-        find: '(starts <= known.starts || isCopy)',
-        replace: 'false',
+        file: 'transport/hello-checks.js',
+        find: 'if (starts > known.starts && !isCopy)',
+        replace: 'if (true)',
+      },
+      {
+        file: 'transport/hello-checks.js',
+        find: 'if (pinned === undefined || publicKey === pinned)',
+        replace: 'if (true)',
       },
     ],
   },
@@ -269,16 +274,16 @@ const machines: readonly Mutation[] = [
   ),
   one(
     'an older copy of a disk believed',
-    'transport/handshake.js',
-    '(starts <= known.starts || isCopy)',
-    'false',
+    'transport/hello-checks.js',
+    'if (starts > known.starts && !isCopy)',
+    'if (true)',
   ),
   {
     ...one(
       'an older copy of a disk believed once it was started often enough',
-      'transport/handshake.js',
-      '(starts <= known.starts || isCopy)',
-      'starts <= known.starts',
+      'transport/hello-checks.js',
+      'if (starts > known.starts && !isCopy)',
+      'if (starts > known.starts)',
     ),
     fault: 'rollback',
   },

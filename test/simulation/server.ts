@@ -171,6 +171,10 @@ export class SimServer implements Victim, Server {
   get up(): boolean {
     return this.#life !== undefined;
   }
+  /** Whether its process stands still. */
+  get stalled(): boolean {
+    return this.#life?.loop.stalled ?? false;
+  }
   get leading(): boolean {
     return this.#life?.replica.loop.role.role === 'leader';
   }
