@@ -6,6 +6,8 @@
  *
  * Node by itself parses all that has arrived, up to 2 MB, in one turn of the event loop, and emits
  * a request for each line of it: a client that pipelines would delay the heartbeats of the cluster.
+ * Its parser reads from the socket without a detour through JavaScript, and is left alone until the
+ * first request beyond those that may be in progress. What it has read by then, 64 KB, waits.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -34,8 +36,11 @@ export function takeRequests(server: Server, isSecure: boolean, handle: Handler)
 class Intake {
   readonly #socket: Socket;
   readonly #handle: Handler;
-  /** Node's listener, which parses a chunk. It must not be called while Node pauses the socket. */
-  readonly #parse: (chunk: Buffer) => void;
+  /**
+   * Node's listener, which parses a chunk, once it is called from here. It must not be called while
+   * Node pauses the socket.
+   */
+  #parse: ((chunk: Buffer) => void) | undefined;
   readonly #done: () => void;
   #inProgress = 0;
   /** A request beyond those that may be in progress: nothing is parsed while there is one. */
@@ -46,7 +51,6 @@ class Intake {
   #isScheduled = false;
   /** Whether this has paused the socket, and not Node. */
   #isPaused = false;
-  #hasWaited = false;
 
   constructor(socket: Socket, handle: Handler) {
     this.#socket = socket;
@@ -55,16 +59,24 @@ class Intake {
       this.#inProgress -= 1;
       if (this.#hasWork) this.#schedule();
     };
-    const [parse] = socket.listeners('data') as [(chunk: Buffer) => void];
-    this.#parse = parse;
-    socket.on('data', (chunk: Buffer) => this.#receive(chunk));
-    socket.off('data', parse);
   }
 
   /** Handles a request, or lets it wait. */
   take(req: IncomingMessage, res: ServerResponse): void {
-    if (this.#inProgress >= IN_PROGRESS_MAX) this.#waiting.push([req, res]);
-    else this.#begin(req, res);
+    if (this.#inProgress < IN_PROGRESS_MAX && this.#waiting.length === 0) this.#begin(req, res);
+    else {
+      this.#waiting.push([req, res]);
+      if (this.#parse === undefined) this.#stepBetween();
+    }
+  }
+
+  /** From now on, what arrives comes here first. A listener for data makes Node hand it out. */
+  #stepBetween(): void {
+    const [parse] = this.#socket.listeners('data') as [(chunk: Buffer) => void];
+    this.#parse = parse;
+    this.#watch();
+    this.#socket.on('data', (chunk: Buffer) => this.#receive(chunk));
+    this.#socket.off('data', parse);
   }
 
   get #hasWork(): boolean {
@@ -87,10 +99,10 @@ class Intake {
     // what follows may be the body of the request, or the beginning of the next one
     const hasPlace = this.#inProgress < IN_PROGRESS_MAX;
     if (end === chunk.length || (hasPlace && !chunk.includes(HEAD_END, end))) {
-      this.#parse(chunk);
+      this.#parse!(chunk);
       return;
     }
-    this.#parse(chunk.subarray(0, end));
+    this.#parse!(chunk.subarray(0, end));
     this.#keep(chunk.subarray(end));
   }
 
@@ -100,7 +112,6 @@ class Intake {
   }
 
   #keep(chunk: Buffer): void {
-    if (!this.#hasWaited) this.#watch();
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
     this.#pauseIfFull();
@@ -114,7 +125,6 @@ class Intake {
   }
 
   #watch(): void {
-    this.#hasWaited = true;
     const forget = (): void => {
       this.#chunks = [];
       this.#waiting = [];
@@ -136,8 +146,9 @@ class Intake {
   #run(): void {
     this.#isScheduled = false;
     const slice = new Slice();
-    while (this.#waiting.length > 0 && this.#inProgress < IN_PROGRESS_MAX)
+    while (this.#waiting.length > 0 && this.#inProgress < IN_PROGRESS_MAX && !slice.isOver)
       this.#begin(...this.#waiting.shift()!);
+    if (this.#waiting.length > 0 && this.#inProgress < IN_PROGRESS_MAX) this.#schedule();
     if (this.#isPaused && this.#waiting.length === 0) {
       this.#isPaused = false;
       this.#socket.resume();
@@ -159,7 +170,7 @@ class Intake {
     if (end === chunk.length) this.#chunks.shift();
     else this.#chunks[0] = chunk.subarray(end);
     this.#bytes -= end;
-    this.#parse(end === chunk.length ? chunk : chunk.subarray(0, end));
+    this.#parse!(end === chunk.length ? chunk : chunk.subarray(0, end));
   }
 }
 
