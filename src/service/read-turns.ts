@@ -14,6 +14,9 @@ const TURN_BYTES_MAX = 4 * 1024 * 1024;
 
 type Start = () => void;
 
+/** Functions that were taken and are still in the list. */
+const TAKEN_MAX = 1024;
+
 /** Functions in the order in which they were added. */
 class Queue {
   #items: Start[] = [];
@@ -31,8 +34,9 @@ class Queue {
     const item = this.#items[this.#at];
     if (item === undefined) return undefined;
     this.#at += 1;
-    if (this.isEmpty) {
-      this.#items = [];
+    // under load the queue may never be empty
+    if (this.isEmpty || (this.#at >= TAKEN_MAX && this.#at * 2 >= this.#items.length)) {
+      this.#items = this.#items.slice(this.#at);
       this.#at = 0;
     }
     return item;

@@ -171,7 +171,6 @@ export class SimServer implements Victim, Server {
   get up(): boolean {
     return this.#life !== undefined;
   }
-  /** Whether its process stands still. */
   get stalled(): boolean {
     return this.#life?.loop.stalled ?? false;
   }
