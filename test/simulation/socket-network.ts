@@ -49,8 +49,8 @@ export class SocketNetwork extends SimNetwork {
     };
     this.#limits = {
       frameBytes: 32_768,
-      // more than INFLIGHT_BYTES
-      queueBytes: random.pick([12_000, 1_000_000]),
+      // more than INFLIGHT_BYTES, and one append of a large command
+      queueBytes: random.pick([20_000, 1_000_000]),
       requests: random.pick([40, 10_000]),
       connections: 64,
     };
