@@ -16,7 +16,7 @@ if (named !== undefined) {
   const { runClient } = await import('./cli/client.js');
   const { terminal } = await import('./cli/terminal.js');
   const io = terminal(version, async (file) => {
-    const { readSnapshotFile } = await import('./service/snapshot-file.js');
+    const { readSnapshotFile } = await import('./service/archives/snapshot-file.js');
     return readSnapshotFile(file, false);
   });
   process.exitCode = await runClient(given, io);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Field, renderFields, renderTable } from './cli/table.js';
 import { memberFaults, memberOf } from './config.js';
 import type { FolderFacts, RecoverOptions } from './node/recover.js';
-import type { SnapshotContent } from './service/snapshot-file.js';
+import type { SnapshotContent } from './service/archives/snapshot-file.js';
 
 /** What a command prints: JSON for programs, and lines for people. */
 export interface Offline {
@@ -143,7 +143,7 @@ async function planOf(dataDir: string, options: RecoverOptions): Promise<Offline
 
 /** Shows what a snapshot file holds. With `check`, checks it as a restore does. */
 export async function snapshot(file: string, check: boolean): Promise<Offline> {
-  const { readSnapshotFile } = await import('./service/snapshot-file.js');
+  const { readSnapshotFile } = await import('./service/archives/snapshot-file.js');
   const content = await readSnapshotFile(file, check);
   return { value: content, text: fields(contentFields(file, content, check)) };
 }

@@ -1,20 +1,20 @@
 /** What the routes of ACL objects share. */
 import { reject } from '../errors.js';
 import { escapeHtml } from '../languages/json.js';
-import type { BootstrapReset } from '../service/bootstrap.js';
+import type { BootstrapReset } from '../service/acl/bootstrap.js';
+import type { ReadOutcome, ReadUseCase, Service } from '../service/common/types.js';
+import type { Write } from '../service/common/writing.js';
 import type { DecisionParts } from '../service/explain/decision-reads.js';
 import type { WhoCanParts } from '../service/explain/who-can.js';
-import type { LintMode } from '../service/lint.js';
+import type { LintMode } from '../service/lint/lint.js';
+import type { LoginParts } from '../service/login/login.js';
 import {
   decided,
   type ListPlan,
   listPieces,
   readSome,
   shortList,
-} from '../service/list-rendering.js';
-import type { LoginParts } from '../service/login.js';
-import type { ReadOutcome, ReadUseCase, Service } from '../service/types.js';
-import type { Write } from '../service/writing.js';
+} from '../service/reads/list-rendering.js';
 import type { ApiRequest } from './types.js';
 
 /** What the routes of ACL objects work on. */

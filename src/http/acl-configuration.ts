@@ -4,8 +4,8 @@ import {
   mayConfigure,
   readConfiguration,
   writeConfiguration,
-} from '../service/acl-configuration.js';
-import type { Service } from '../service/types.js';
+} from '../service/acl/acl-configuration.js';
+import type { Service } from '../service/common/types.js';
 import { admit } from './admit.js';
 import { ifMatchOf } from './preconditions.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';

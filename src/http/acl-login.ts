@@ -1,7 +1,7 @@
 /** Routes of login and logout. */
 import { reject } from '../errors.js';
-import { decodeBody } from '../service/decode.js';
-import { LOGIN, login, logout } from '../service/login.js';
+import { decodeBody } from '../service/common/decode.js';
+import { LOGIN, login, logout } from '../service/login/login.js';
 import type { AclParts } from './acl-common.js';
 import type { DeclaredRoute } from './types.js';
 

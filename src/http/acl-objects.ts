@@ -1,10 +1,10 @@
 /** The routes that every ACL object has, derived from its definition. */
 import { NAMED_PATHS, OBJECT_PATHS } from '../openapi/object-paths.js';
-import { decodeBody } from '../service/decode.js';
-import { filterOf } from '../service/filters.js';
-import type { ListQuery, ObjectUseCases } from '../service/objects.js';
-import type { Service } from '../service/types.js';
-import type { Write } from '../service/writing.js';
+import type { ListQuery, ObjectUseCases } from '../service/acl/objects.js';
+import { decodeBody } from '../service/common/decode.js';
+import { filterOf } from '../service/common/filters.js';
+import type { Service } from '../service/common/types.js';
+import type { Write } from '../service/common/writing.js';
 import { answerList, mustHave, writeOf } from './acl-common.js';
 import { admit } from './admit.js';
 import { answerOne, helpOf, withIdHint } from './hints.js';

@@ -1,12 +1,13 @@
 /** Routes of templated policies. They carry no index: built-in templates do not change. */
-import { decodeValue } from '../service/decode.js';
+
 import {
   listTemplates,
   mustPreview,
   PREVIEW,
   previewTemplate,
   readTemplate,
-} from '../service/templated-policies.js';
+} from '../service/acl/templated-policies.js';
+import { decodeValue } from '../service/common/decode.js';
 import { type AclParts, mustHave, writeOf } from './acl-common.js';
 import type { DeclaredRoute } from './types.js';
 

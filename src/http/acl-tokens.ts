@@ -1,11 +1,11 @@
 /** Routes of tokens that other objects do not have, and of bootstrap. */
 import { hash, timingSafeEqual } from 'node:crypto';
 import { reject } from '../errors.js';
-import { BOOTSTRAP, bootstrap } from '../service/bootstrap.js';
-import { decodeBody } from '../service/decode.js';
-import { readOwnToken, refuseOwnToken } from '../service/token-reads.js';
-import { cloneToken, TOKEN_BODY } from '../service/tokens.js';
-import { mayWriteSomewhere } from '../service/writing.js';
+import { BOOTSTRAP, bootstrap } from '../service/acl/bootstrap.js';
+import { readOwnToken, refuseOwnToken } from '../service/acl/token-reads.js';
+import { cloneToken, TOKEN_BODY } from '../service/acl/tokens.js';
+import { decodeBody } from '../service/common/decode.js';
+import { mayWriteSomewhere } from '../service/common/writing.js';
 import { type AclParts, mustHave, writeOf } from './acl-common.js';
 import { admit } from './admit.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';

@@ -1,5 +1,5 @@
 /** The routes of ACL objects: those that all have, and those of one. */
-import { allUseCases } from '../service/object-list.js';
+import { allUseCases } from '../service/acl/object-list.js';
 import type { AclParts } from './acl-common.js';
 import { loginRoutes } from './acl-login.js';
 import { objectRoutes } from './acl-objects.js';

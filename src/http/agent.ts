@@ -5,9 +5,9 @@ import {
   agentVersion,
   jsonMetrics,
   prometheusMetrics,
-} from '../service/agent.js';
-import type { ClusterParts } from '../service/cluster.js';
-import { filterOf } from '../service/filters.js';
+} from '../service/cluster/agent.js';
+import type { ClusterParts } from '../service/cluster/cluster.js';
+import { filterOf } from '../service/common/filters.js';
 import type { DeclaredRoute } from './types.js';
 
 const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';

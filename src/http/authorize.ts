@@ -1,9 +1,9 @@
 /** Route of batch authorization: which of these accesses does the caller have? */
 import { authorizeBatch } from '../acl/batch.js';
 import { ApiError, reject } from '../errors.js';
-import { AUTHORIZE } from '../service/authorize.js';
-import { decodeValue } from '../service/decode.js';
-import type { Service } from '../service/types.js';
+import { decodeValue } from '../service/common/decode.js';
+import type { Service } from '../service/common/types.js';
+import { AUTHORIZE } from '../service/rights/authorize.js';
 import type { DeclaredRoute } from './types.js';
 
 const FAILURE = 'Failed to decode request body';

@@ -7,9 +7,9 @@ import {
   mustWriteAutopilot,
   readAutopilot,
   writeAutopilot,
-} from '../service/autopilot.js';
-import type { ClusterParts } from '../service/cluster.js';
-import { decodeBody } from '../service/decode.js';
+} from '../service/cluster/autopilot.js';
+import type { ClusterParts } from '../service/cluster/cluster.js';
+import { decodeBody } from '../service/common/decode.js';
 import { admit } from './admit.js';
 import { clusterRead } from './cluster-read.js';
 import { parseIndex } from './parameters.js';

@@ -1,5 +1,5 @@
 /** Parameters that the reads of the cluster's status share. */
-import type { ClusterRead } from '../service/cluster.js';
+import type { ClusterRead } from '../service/cluster/cluster.js';
 import type { ApiRequest } from './types.js';
 
 /** Returns who reads the status, and how current it must be. Throws 400. */

@@ -2,6 +2,7 @@
 import { reject } from '../errors.js';
 import type { EntryId } from '../kinds/types.js';
 import { escapeHtml } from '../languages/json.js';
+import type { ReadContext, Service } from '../service/common/types.js';
 import {
   applyConfig,
   type ConfigWrite,
@@ -11,9 +12,8 @@ import {
   mustApply,
   nearestEntry,
   readConfig,
-} from '../service/config-entries.js';
-import { ConfigLists, listPieces } from '../service/config-entry-lists.js';
-import type { ReadContext, Service } from '../service/types.js';
+} from '../service/config/config-entries.js';
+import { ConfigLists, listPieces } from '../service/config/config-entry-lists.js';
 import { answerPlan } from './acl-common.js';
 import { admit } from './admit.js';
 import { chainRoute } from './discovery-chain.js';

@@ -1,6 +1,7 @@
 /** The route of compiled discovery chains. */
-import { Chains } from '../service/discovery-chain.js';
-import type { Service } from '../service/types.js';
+
+import type { Service } from '../service/common/types.js';
+import { Chains } from '../service/config/discovery-chain.js';
 import { mustHave } from './acl-common.js';
 import type { DeclaredRoute } from './types.js';
 

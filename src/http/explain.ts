@@ -1,5 +1,5 @@
 /** Routes that explain what tokens may do, who may do something, and what a login comes to. */
-import { decodeBody } from '../service/decode.js';
+import { decodeBody } from '../service/common/decode.js';
 import { findDecision, NO_DECISION, readDecision } from '../service/explain/decision-reads.js';
 import { EffectiveRights } from '../service/explain/effective.js';
 import { explainLogin, LOGIN_EXPLAIN } from '../service/explain/login.js';

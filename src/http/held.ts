@@ -1,6 +1,6 @@
 /** Limits of what clients occupy for longer: blocking queries, and long responses being read. */
 import { reject } from '../errors.js';
-import type { CallEnd } from '../service/call-end.js';
+import type { CallEnd } from '../service/common/call-end.js';
 import type { Refused } from './rates.js';
 
 /** The client that a request counts for. */

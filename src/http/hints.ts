@@ -1,8 +1,8 @@
 /** Hints in answers about one object: a similar name, and paths in place of IDs. */
 import { isUuid } from '../acl/names.js';
 import { ApiError } from '../errors.js';
-import type { ObjectUseCases } from '../service/objects.js';
-import type { ReadOutcome } from '../service/types.js';
+import type { ObjectUseCases } from '../service/acl/objects.js';
+import type { ReadOutcome } from '../service/common/types.js';
 import type { ApiRequest } from './types.js';
 
 /** Names that a hint repeats. Others stay out of it. */

@@ -11,7 +11,7 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { nextTurn, Slice } from '../service/event-loop.js';
+import { nextTurn, Slice } from '../service/common/event-loop.js';
 
 /** Requests of one connection in progress; clients that pipeline more wait for responses. */
 const IN_PROGRESS_MAX = 16;

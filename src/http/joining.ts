@@ -1,8 +1,8 @@
 /** Routes of operators: servers that ask to join, and join tokens. */
 import { reject } from '../errors.js';
 import { parseDuration } from '../languages/duration.js';
-import type { ClusterParts } from '../service/cluster.js';
-import { admitServer, JoinTokens, joiningServers } from '../service/joining.js';
+import type { ClusterParts } from '../service/cluster/cluster.js';
+import { admitServer, JoinTokens, joiningServers } from '../service/cluster/joining.js';
 import { clusterRead } from './cluster-read.js';
 import type { DeclaredRoute } from './types.js';
 

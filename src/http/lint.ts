@@ -1,7 +1,8 @@
 /** Routes of lint. */
 import type { Type } from '../languages/fields.js';
-import { clusterLint, severityOf } from '../service/cluster-lint.js';
-import { decodeBody } from '../service/decode.js';
+import { decodeBody } from '../service/common/decode.js';
+import type { ReadOutcome } from '../service/common/types.js';
+import { clusterLint, severityOf } from '../service/lint/cluster-lint.js';
 import {
   type LintRequest,
   mayLint,
@@ -9,8 +10,7 @@ import {
   policyLint,
   RULE_LINT,
   ruleLint,
-} from '../service/lint.js';
-import type { ReadOutcome } from '../service/types.js';
+} from '../service/lint/lint.js';
 import type { AclParts } from './acl-common.js';
 import { admit } from './admit.js';
 import type { DeclaredRoute } from './types.js';

@@ -1,13 +1,13 @@
 /** Routes of operators: Raft membership and leadership, levels. */
 import { reject } from '../errors.js';
-import type { ClusterParts } from '../service/cluster.js';
+import type { ClusterParts } from '../service/cluster/cluster.js';
 import {
   clusterLevel,
   type PeerName,
   raftConfiguration,
   removePeer,
   transferLeadership,
-} from '../service/operator.js';
+} from '../service/cluster/operator.js';
 import { aclConfigurationRoutes } from './acl-configuration.js';
 import { autopilotRoutes } from './autopilot.js';
 import { clusterRead } from './cluster-read.js';

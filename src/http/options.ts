@@ -1,7 +1,7 @@
 /** Options of the front end. */
 import type { ErrorCode } from '../errors.js';
+import type { Service } from '../service/common/types.js';
 import type { RefusedRequest } from '../service/explain/decisions.js';
-import type { Service } from '../service/types.js';
 import type { HeldLimits } from './held.js';
 import type { RateLimits } from './rates.js';
 import type { RefusalLimits } from './refusals.js';

@@ -4,7 +4,7 @@
  */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { QueryMeta } from '../service/types.js';
+import type { QueryMeta } from '../service/common/types.js';
 import { packing } from './places.js';
 
 const compress = promisify(gzip);

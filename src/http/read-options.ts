@@ -1,6 +1,6 @@
 /** Consistency mode and blocking parameters of a read. */
 import { reject } from '../errors.js';
-import type { ReadOptions } from '../service/types.js';
+import type { ReadOptions } from '../service/common/types.js';
 import { parameterOf, parseIndex, parseWait, type Query } from './parameters.js';
 
 /** How long a blocking query waits by default, and at most: as long as in Consul. */

@@ -1,8 +1,8 @@
 /** One request of the API: its token, parameters and body, and one answer. */
 import type { Context } from 'koa';
 import { reject } from '../errors.js';
-import { CallEnd } from '../service/call-end.js';
-import type { Caller, ReadOptions } from '../service/types.js';
+import { CallEnd } from '../service/common/call-end.js';
+import type { Caller, ReadOptions } from '../service/common/types.js';
 import { clientOf } from './addresses.js';
 import type { Front } from './front.js';
 import { isGone, onceGone } from './gone.js';

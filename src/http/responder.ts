@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Document } from '../documents.js';
 import { type ApiError, ERROR_STATUS, type Refusal } from '../errors.js';
 import { escapeHtml } from '../languages/json.js';
-import type { Caller, QueryMeta, ReadOutcome } from '../service/types.js';
+import type { Caller, QueryMeta, ReadOutcome } from '../service/common/types.js';
 import { named } from '../works.js';
 import { clientOf } from './addresses.js';
 import { bytesOf } from './document-bytes.js';

@@ -1,5 +1,5 @@
 /** Headers of responses: their names under each prefix, and those of queries. */
-import type { QueryMeta } from '../service/types.js';
+import type { QueryMeta } from '../service/common/types.js';
 
 /** Content types of the API. */
 export const contentTypes = {

@@ -1,6 +1,7 @@
 /** The list of all routes of the API. Making it calls no handler and reads nothing of the parts. */
-import type { ClusterParts } from '../service/cluster.js';
-import type { SnapshotParts } from '../service/snapshot.js';
+
+import type { SnapshotParts } from '../service/archives/snapshot.js';
+import type { ClusterParts } from '../service/cluster/cluster.js';
 import { aclRoutes } from './acl.js';
 import type { AclParts } from './acl-common.js';
 import { agentRoutes } from './agent.js';

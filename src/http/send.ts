@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createGzip } from 'node:zlib';
-import { Slice } from '../service/event-loop.js';
+import { Slice } from '../service/common/event-loop.js';
 import { isGone, onceGone } from './gone.js';
 import { packing } from './places.js';
 import type { PreparedResponse } from './prepared-response.js';

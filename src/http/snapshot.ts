@@ -1,5 +1,5 @@
 /** Routes of archives of the whole state. */
-import { type SnapshotParts, Snapshots } from '../service/snapshot.js';
+import { type SnapshotParts, Snapshots } from '../service/archives/snapshot.js';
 import type { DeclaredRoute } from './types.js';
 
 /** The routes of `/v1/snapshot`. */

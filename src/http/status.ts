@@ -1,6 +1,6 @@
 /** Routes of the cluster's status and of probes: open to everyone. */
-import type { ClusterParts } from '../service/cluster.js';
-import { leaderAddress, readiness, voterAddresses } from '../service/status.js';
+import type { ClusterParts } from '../service/cluster/cluster.js';
+import { leaderAddress, readiness, voterAddresses } from '../service/cluster/status.js';
 import type { DeclaredRoute } from './types.js';
 
 /** The routes below `/v1/status` and `/v1/health`. */

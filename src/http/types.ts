@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Document } from '../documents.js';
 import type { MethodsByPath } from '../openapi/operations.js';
-import type { Caller, QueryMeta, ReadOptions, ReadOutcome } from '../service/types.js';
+import type { Caller, QueryMeta, ReadOptions, ReadOutcome } from '../service/common/types.js';
 
 /** The methods that routes serve. */
 export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';

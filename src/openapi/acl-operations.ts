@@ -1,12 +1,12 @@
 /** The operations on tokens besides those of all ACL objects, logins, explanations and lint. */
 
 import { given, text } from '../languages/fields.js';
-import { AUTHORIZE } from '../service/authorize.js';
+import { PREVIEW as PREVIEW_BODY } from '../service/acl/templated-policies.js';
 import { LOGIN_EXPLAIN } from '../service/explain/login.js';
 import { EXPLAIN } from '../service/explain/questions.js';
 import { WHO_CAN } from '../service/explain/who-can.js';
-import { POLICY_LINT, RULE_LINT } from '../service/lint.js';
-import { PREVIEW as PREVIEW_BODY } from '../service/templated-policies.js';
+import { POLICY_LINT, RULE_LINT } from '../service/lint/lint.js';
+import { AUTHORIZE } from '../service/rights/authorize.js';
 import {
   AUTHORIZED,
   DECISION,

@@ -2,10 +2,10 @@
 import { ERROR_STATUS } from '../errors.js';
 import { KINDS } from '../kinds/definitions.js';
 import { type Fields, keep, object, omit, type Type, text, whole } from '../languages/fields.js';
-import { AUTOPILOT_CONFIGURATION } from '../service/autopilot.js';
-import { BOOTSTRAP } from '../service/bootstrap.js';
+import { BOOTSTRAP } from '../service/acl/bootstrap.js';
+import { AUTOPILOT_CONFIGURATION } from '../service/cluster/autopilot.js';
 import { METHOD_CONFIGS } from '../service/login/configs.js';
-import { LOGIN } from '../service/login.js';
+import { LOGIN } from '../service/login/login.js';
 import { configurationFields } from '../state/login-limits.js';
 import { OBJECTS } from '../state/objects.js';
 import {

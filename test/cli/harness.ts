@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runClient } from '../../src/cli/client.js';
 import type { Io } from '../../src/cli/io.js';
-import { readSnapshotFile } from '../../src/service/snapshot-file.js';
+import { readSnapshotFile } from '../../src/service/archives/snapshot-file.js';
 
 /** What a command did. */
 export interface Ran {

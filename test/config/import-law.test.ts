@@ -30,8 +30,8 @@ describe('the import law', () => {
     expect(problems('src/cli/http.ts', '../raft/types.js')).to.deep.equal([
       'src/cli/http.ts:1: cli may not import raft: it knows the server by its API alone',
     ]);
-    expect(problems('src/service/status.ts', '../cli/io.js')).to.deep.equal([
-      'src/service/status.ts:1: service may not import cli: the server does not know its client',
+    expect(problems('src/service/cluster/status.ts', '../cli/io.js')).to.deep.equal([
+      'src/service/cluster/status.ts:1: service may not import cli: the server does not know its client',
     ]);
   });
 
@@ -47,7 +47,7 @@ describe('the import law', () => {
   });
 
   it('lets imports go one way', () => {
-    expect(problems('src/service/status.ts', '../node/types.js')).to.deep.equal([]);
+    expect(problems('src/service/cluster/status.ts', '../node/types.js')).to.deep.equal([]);
     expect(problems('src/node/status.ts', '../service/types.js')).to.deep.equal([
       'src/node/status.ts:1: node may not import service (imports go one way)',
     ]);
@@ -55,7 +55,7 @@ describe('the import law', () => {
   });
 
   it('keeps the clock of named work from the pure layers', () => {
-    expect(problems('src/service/status.ts', '../works.js')).to.deep.equal([]);
+    expect(problems('src/service/cluster/status.ts', '../works.js')).to.deep.equal([]);
     expect(problems('src/replica/loop.ts', '../works.js')).to.deep.equal([
       'src/replica/loop.ts:1: replica may not import works: ' +
         'it reads a clock; name the work where the layer is called',

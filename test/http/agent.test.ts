@@ -4,7 +4,7 @@ import type { Authorizer } from '../../src/acl/types.js';
 import { ApiError } from '../../src/errors.js';
 import { agentRoutes } from '../../src/http/agent.js';
 import type { ClusterNode, NodeStatus } from '../../src/node/types.js';
-import type { ClusterParts } from '../../src/service/cluster.js';
+import type { ClusterParts } from '../../src/service/cluster/cluster.js';
 import { type Front, fakeService, startFront } from './harness.js';
 
 const DATE = '2026-01-31T12:00:00Z';

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { operatorRoutes } from '../../src/http/operator.js';
 import { statusRoutes } from '../../src/http/status.js';
-import type { ClusterParts } from '../../src/service/cluster.js';
+import type { ClusterParts } from '../../src/service/cluster/cluster.js';
 import { Client } from '../service/client.js';
 import { MANAGEMENT_SECRET, Solo } from '../service/solo.js';
 

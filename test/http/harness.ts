@@ -6,8 +6,8 @@ import { createApp, type HttpApp } from '../../src/http/app.js';
 import { type Listener, type ListenerOptions, listen } from '../../src/http/listener.js';
 import type { HttpLimits, HttpOptions, Observation } from '../../src/http/options.js';
 import type { Route } from '../../src/http/types.js';
-import type { CallEnd } from '../../src/service/call-end.js';
-import type { Service } from '../../src/service/types.js';
+import type { CallEnd } from '../../src/service/common/call-end.js';
+import type { Service } from '../../src/service/common/types.js';
 
 export interface Reply {
   readonly status: number;

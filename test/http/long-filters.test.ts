@@ -1,7 +1,7 @@
 /** Filters of long lists are decided before anything is answered. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
-import { decided } from '../../src/service/list-rendering.js';
+import { decided } from '../../src/service/reads/list-rendering.js';
 import { Client } from '../service/client.js';
 
 const ITEMS = 300;

@@ -1,7 +1,7 @@
 /** Long lists are sent in pieces of limited size, so that slow readers keep little in memory. */
 import { expect } from 'chai';
-import { filterOf } from '../../src/service/filters.js';
-import { listChunks } from '../../src/service/list-rendering.js';
+import { filterOf } from '../../src/service/common/filters.js';
+import { listChunks } from '../../src/service/reads/list-rendering.js';
 import { Client } from '../service/client.js';
 import { MANAGER } from '../service/solo.js';
 import { useCasesOf } from '../service/use-cases.js';

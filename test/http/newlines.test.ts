@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import type { Listener } from '../../src/http/listener.js';
 import { operatorRoutes } from '../../src/http/operator.js';
 import { statusRoutes } from '../../src/http/status.js';
-import type { ClusterParts } from '../../src/service/cluster.js';
+import type { ClusterParts } from '../../src/service/cluster/cluster.js';
 import type { Command } from '../../src/state/types.js';
 import { serve } from '../service/serve.js';
 import { MANAGEMENT_SECRET, Solo } from '../service/solo.js';

@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { reject } from '../../src/errors.js';
 import type { ApiRequest, Route } from '../../src/http/types.js';
-import type { ReadOptions } from '../../src/service/types.js';
+import type { ReadOptions } from '../../src/service/common/types.js';
 import { type Front, fakeService, startFront } from './harness.js';
 
 const OUTCOME = { index: 7, knownLeader: true, lastContactMs: 3.4, filtered: false };

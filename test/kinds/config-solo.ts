@@ -1,7 +1,7 @@
 /** A Solo that also serves config entries. */
 import { configRoutes } from '../../src/http/config-entries.js';
-import { configCheck } from '../../src/service/config-entries.js';
-import { makeGate } from '../../src/service/gate.js';
+import { configCheck } from '../../src/service/config/config-entries.js';
+import { makeGate } from '../../src/service/rights/gate.js';
 import { configHandlers } from '../../src/state/config.js';
 import { Machine } from '../../src/state/machine.js';
 import { ACL_HANDLERS } from '../../src/state/objects.js';

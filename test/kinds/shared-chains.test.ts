@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type ChainQuery, Chains } from '../../src/service/discovery-chain.js';
+import { type ChainQuery, Chains } from '../../src/service/config/discovery-chain.js';
 import { MANAGEMENT_SECRET, MANAGER } from '../service/solo.js';
 import { Client } from './client.js';
 import { ConfigSolo, serveConfig } from './config-solo.js';

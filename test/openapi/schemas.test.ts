@@ -10,7 +10,7 @@ import { bodyOf, type Fields } from '../../src/languages/fields.js';
 import { BODIES, bodySchemas } from '../../src/openapi/body-schemas.js';
 import type { JsonSchema } from '../../src/openapi/json-schema.js';
 import { answeredEntry, sentEntry } from '../../src/openapi/kind-schemas.js';
-import { decodeBody } from '../../src/service/decode.js';
+import { decodeBody } from '../../src/service/common/decode.js';
 import { ConfigFault } from '../../src/service/login/config-reader.js';
 import { readJwtConfig } from '../../src/service/login/jwt-config.js';
 import { readKubernetesConfig } from '../../src/service/login/kubernetes.js';

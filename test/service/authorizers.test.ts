@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { Authorizers } from '../../src/service/authorizers.js';
+import { Authorizers } from '../../src/service/rights/authorizers.js';
 import { keys } from '../../src/state/keys.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
 import type { Command, View } from '../../src/state/types.js';

@@ -1,7 +1,7 @@
 /** GET /v1/acl/lint: findings in stored objects and between them, rights and bounds. */
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { LongWork } from '../../src/service/long-work.js';
+import { LongWork } from '../../src/service/reads/long-work.js';
 import { ConfigSolo } from '../kinds/config-solo.js';
 import { type Signer, signer } from '../login/signers.js';
 import { Client } from './client.js';

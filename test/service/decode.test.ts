@@ -14,7 +14,7 @@ import {
   whole64,
 } from '../../src/languages/fields.js';
 import { normalTime, timeOf } from '../../src/languages/times.js';
-import { decodeBody } from '../../src/service/decode.js';
+import { decodeBody } from '../../src/service/common/decode.js';
 import { templateVariables } from '../../src/state/grants.js';
 
 const FIELDS = {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { atOnce } from '../../src/acl/steps.js';
 import { explained, ownToken, subjectOf } from '../../src/service/explain/subject.js';
-import { stepOf } from '../../src/service/origins.js';
+import { stepOf } from '../../src/service/rights/origins.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
 import { ALL_QUESTIONS } from '../acl/random-grants.js';
 import { aState, built, SECRETS } from './random-rights.js';

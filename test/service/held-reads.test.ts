@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
-import { listTokens } from '../../src/service/token-reads.js';
+import { listTokens } from '../../src/service/acl/token-reads.js';
 import type { Command } from '../../src/state/types.js';
 import { Client } from './client.js';
 import { MANAGER } from './solo.js';

@@ -1,9 +1,9 @@
 /** Join tokens that are made at the same time. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { ClusterParts } from '../../src/service/cluster.js';
-import { JoinTokens } from '../../src/service/joining.js';
-import type { Service } from '../../src/service/types.js';
+import type { ClusterParts } from '../../src/service/cluster/cluster.js';
+import { JoinTokens } from '../../src/service/cluster/joining.js';
+import type { Service } from '../../src/service/common/types.js';
 import { joinTokens } from '../../src/state/join-tokens.js';
 import { MANAGER, Solo } from './solo.js';
 

@@ -1,7 +1,11 @@
 /** Who may name, read and delete jwt-providers, and what callers learn of them. */
 import { expect } from 'chai';
 import type { EntryId } from '../../src/kinds/types.js';
-import { applyConfig, type ConfigWrite, deleteConfig } from '../../src/service/config-entries.js';
+import {
+  applyConfig,
+  type ConfigWrite,
+  deleteConfig,
+} from '../../src/service/config/config-entries.js';
 import { LEVELS, levelFor } from '../../src/state/levels.js';
 import type { Command } from '../../src/state/types.js';
 import { fakeService } from '../http/harness.js';

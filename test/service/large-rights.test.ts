@@ -1,9 +1,9 @@
 /** Tokens with more rules than a turn of the event loop has time for. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
-import { Authorizers } from '../../src/service/authorizers.js';
-import { prepareGate } from '../../src/service/gate.js';
-import type { ReadOptions } from '../../src/service/types.js';
+import type { ReadOptions } from '../../src/service/common/types.js';
+import { Authorizers } from '../../src/service/rights/authorizers.js';
+import { prepareGate } from '../../src/service/rights/gate.js';
 import { keys } from '../../src/state/keys.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
 import type { Command, View } from '../../src/state/types.js';

@@ -1,5 +1,5 @@
-import type { ListPlan } from '../../src/service/list-rendering.js';
-import { Links } from '../../src/service/reading.js';
+import { Links } from '../../src/service/common/reading.js';
+import type { ListPlan } from '../../src/service/reads/list-rendering.js';
 import type { View } from '../../src/state/types.js';
 
 /** All items of a list at once. */

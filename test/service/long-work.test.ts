@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
-import { LongWork, type WorkOwner } from '../../src/service/long-work.js';
+import { LongWork, type WorkOwner } from '../../src/service/reads/long-work.js';
 
 const owner = (token: string, namespace = 'default'): WorkOwner => ({ token, namespace });
 

@@ -1,9 +1,9 @@
 /** What operators are told about members that have a problem, or do not answer. */
 import { expect } from 'chai';
 import type { LevelStatus, NodeStatus, PeerStatus } from '../../src/node/types.js';
-import { autopilotHealth, autopilotState } from '../../src/service/autopilot.js';
-import type { ClusterParts, ClusterRead } from '../../src/service/cluster.js';
-import { clusterLevel } from '../../src/service/operator.js';
+import { autopilotHealth, autopilotState } from '../../src/service/cluster/autopilot.js';
+import type { ClusterParts, ClusterRead } from '../../src/service/cluster/cluster.js';
+import { clusterLevel } from '../../src/service/cluster/operator.js';
 
 const read = { mode: 'default', timeoutMs: 1000 } as unknown as ClusterRead;
 const partsOf = (node: object): ClusterParts =>

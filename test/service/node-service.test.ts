@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { GLOBAL_MANAGEMENT_ID } from '../../src/acl/builtin.js';
 import { ApiError, refusal } from '../../src/errors.js';
-import { CallEnd } from '../../src/service/call-end.js';
-import { listTokens } from '../../src/service/token-reads.js';
-import type { Caller, ReadOptions, ReadUseCase } from '../../src/service/types.js';
+import { listTokens } from '../../src/service/acl/token-reads.js';
+import { CallEnd } from '../../src/service/common/call-end.js';
+import type { Caller, ReadOptions, ReadUseCase } from '../../src/service/common/types.js';
 import { keys } from '../../src/state/keys.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
 import type { Command } from '../../src/state/types.js';

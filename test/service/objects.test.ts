@@ -1,8 +1,8 @@
 /** What the use cases of every ACL object do, whatever its definition. */
 import { expect } from 'chai';
-import { filterOf } from '../../src/service/filters.js';
-import { objectUseCases } from '../../src/service/objects.js';
-import type { ReadOptions } from '../../src/service/types.js';
+import { objectUseCases } from '../../src/service/acl/objects.js';
+import { filterOf } from '../../src/service/common/filters.js';
+import type { ReadOptions } from '../../src/service/common/types.js';
 import { roles } from '../../src/state/roles.js';
 import type { Command } from '../../src/state/types.js';
 import { listItems } from './list-items.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { LINKED_CHARS_MAX } from '../../src/service/policy-budget.js';
+import { LINKED_CHARS_MAX } from '../../src/service/rights/policy-budget.js';
 import { Client } from './client.js';
 
 const LENGTH = 64_000;

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ReadTurns } from '../../src/service/read-turns.js';
+import { ReadTurns } from '../../src/service/reads/read-turns.js';
 import { keys } from '../../src/state/keys.js';
 import { FakeClock } from '../replica/fakes.js';
 import { MANAGER, Solo } from './solo.js';

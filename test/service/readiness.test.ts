@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import { Stability, statusOf } from '../../src/node/status.js';
 import type { RaftStatus } from '../../src/raft/types.js';
-import type { ClusterParts } from '../../src/service/cluster.js';
-import { readiness } from '../../src/service/status.js';
+import type { ClusterParts } from '../../src/service/cluster/cluster.js';
+import { readiness } from '../../src/service/cluster/status.js';
 import { INIT_FACT } from '../../src/state/system.js';
 import { ScriptedCore } from '../replica/fakes.js';
 

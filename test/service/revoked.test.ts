@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { authorizeRoutes } from '../../src/http/authorize.js';
 import { operatorRoutes } from '../../src/http/operator.js';
 import type { NodeStatus } from '../../src/node/types.js';
-import type { ClusterParts } from '../../src/service/cluster.js';
+import type { ClusterParts } from '../../src/service/cluster/cluster.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
 import type { Command } from '../../src/state/types.js';
 import { serve } from './serve.js';

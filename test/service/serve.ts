@@ -9,7 +9,7 @@ import type { HttpOptions } from '../../src/http/options.js';
 import type { Route } from '../../src/http/types.js';
 import { authMethodTypes } from '../../src/service/login/index.js';
 import { Refusals } from '../../src/service/login/refusals.js';
-import { LongWork } from '../../src/service/long-work.js';
+import { LongWork } from '../../src/service/reads/long-work.js';
 import { LIMITS } from '../http/harness.js';
 import { LOGIN_DEFAULTS } from '../support/defaults.js';
 import type { Solo } from './solo.js';

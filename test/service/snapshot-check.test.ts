@@ -7,7 +7,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import tar from 'tar-stream';
 import { snapshotRoutes } from '../../src/http/snapshot.js';
-import { SnapshotCheck } from '../../src/service/snapshot-check.js';
+import { SnapshotCheck } from '../../src/service/archives/snapshot-check.js';
 import { keys } from '../../src/state/keys.js';
 import { stored } from '../../src/state/lists.js';
 import { ACL_DEFAULTS, ACL_FACT } from '../../src/state/login-limits.js';

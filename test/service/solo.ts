@@ -11,12 +11,12 @@ import type {
 } from '../../src/node/types.js';
 import type { ClockPort } from '../../src/replica/ports.js';
 import { Watches } from '../../src/replica/reads/watches.js';
-import { Authorizers } from '../../src/service/authorizers.js';
-import { configCheck } from '../../src/service/config-entries.js';
+import type { Caller } from '../../src/service/common/types.js';
+import { configCheck } from '../../src/service/config/config-entries.js';
 import { Decisions } from '../../src/service/explain/decisions.js';
-import { makeGate } from '../../src/service/gate.js';
-import { NodeService } from '../../src/service/node-service.js';
-import type { Caller } from '../../src/service/types.js';
+import { NodeService } from '../../src/service/reads/node-service.js';
+import { Authorizers } from '../../src/service/rights/authorizers.js';
+import { makeGate } from '../../src/service/rights/gate.js';
 import { HANDLERS } from '../../src/state/handlers.js';
 import { Machine } from '../../src/state/machine.js';
 import { encodeProposal } from '../../src/state/proposal.js';

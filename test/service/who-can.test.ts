@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import type { ReadOptions } from '../../src/service/common/types.js';
 import { whoCan } from '../../src/service/explain/who-can.js';
-import { LongWork } from '../../src/service/long-work.js';
-import type { ReadOptions } from '../../src/service/types.js';
+import { LongWork } from '../../src/service/reads/long-work.js';
 import { stored } from '../../src/state/lists.js';
 import { secretKeyOf, type Token } from '../../src/state/tokens.js';
 import { ALL_QUESTIONS } from '../acl/random-grants.js';

@@ -5,10 +5,10 @@
 import { ApiError } from '../../src/errors.js';
 import type { SharedBarriers } from '../../src/node/shared-barriers.js';
 import type { Replica } from '../../src/replica/replica.js';
-import { Authorizers } from '../../src/service/authorizers.js';
-import { readConfig } from '../../src/service/config-entries.js';
-import { NodeService, type NodeServiceOptions } from '../../src/service/node-service.js';
-import type { ReadOptions } from '../../src/service/types.js';
+import type { ReadOptions } from '../../src/service/common/types.js';
+import { readConfig } from '../../src/service/config/config-entries.js';
+import { NodeService, type NodeServiceOptions } from '../../src/service/reads/node-service.js';
+import { Authorizers } from '../../src/service/rights/authorizers.js';
 import type { Machine } from '../../src/state/machine.js';
 import { INIT_FACT } from '../../src/state/system.js';
 import { StorageError } from '../../src/storage/errors.js';

@@ -7,10 +7,10 @@ import type { ClusterNode } from '../../node/types.js';
 import { recordOf } from '../../state/machine-record.js';
 import { isAlive, tokenByAccessor } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
+import type { Caller, ReadContext, ReadOptions, ReadOutcome } from '../common/types.js';
 import { hidesCalls, withoutCall } from '../login/types.js';
-import { ownerOf } from '../long-work.js';
-import type { Collected } from '../origins.js';
-import type { Caller, ReadContext, ReadOptions, ReadOutcome } from '../types.js';
+import { ownerOf } from '../reads/long-work.js';
+import type { Collected } from '../rights/origins.js';
 import {
   type Decision,
   type Decisions,

@@ -8,10 +8,10 @@ import { ruleText } from '../../acl/explain.js';
 import type { Reason, Why } from '../../acl/reasons.js';
 import type { Level } from '../../acl/types.js';
 import type { ApiError, Refusal } from '../../errors.js';
-import type { Authorizers } from '../authorizers.js';
+import type { Caller } from '../common/types.js';
+import { LoginRefused } from '../login/login.js';
 import type { LoginFault } from '../login/types.js';
-import { LoginRefused } from '../login.js';
-import type { Caller } from '../types.js';
+import type { Authorizers } from '../rights/authorizers.js';
 
 /** A refused request. */
 export interface RefusedRequest {

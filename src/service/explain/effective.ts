@@ -4,10 +4,10 @@ import type { Steps } from '../../acl/steps.js';
 import { keys } from '../../state/keys.js';
 import { deletedIndex } from '../../state/lists.js';
 import { lifeKeys, type Token } from '../../state/tokens.js';
-import type { SharedRights } from '../authorizers.js';
-import { ownerOf } from '../long-work.js';
-import type { ReadOptions, ReadOutcome, ReadUseCase } from '../types.js';
-import { WeightedCache } from '../weighted-cache.js';
+import type { ReadOptions, ReadOutcome, ReadUseCase } from '../common/types.js';
+import { WeightedCache } from '../common/weighted-cache.js';
+import { ownerOf } from '../reads/long-work.js';
+import type { SharedRights } from '../rights/authorizers.js';
 import { withoutSecrets } from './secrets.js';
 import { again, type ExplainParts, findToken, subjectOf, type Whose } from './subject.js';
 

@@ -14,6 +14,8 @@ import { recordOf } from '../../state/machine-record.js';
 import type { AuthMethod } from '../../state/methods.js';
 import type { BindingRule } from '../../state/rules.js';
 import type { View } from '../../state/types.js';
+import { mustRead } from '../common/reading.js';
+import type { ReadContext, ReadOutcome } from '../common/types.js';
 import {
   judgeLogin,
   type LoginGrant,
@@ -22,6 +24,7 @@ import {
   namespaceRuleOf,
   rulesOf,
 } from '../login/judge.js';
+import { descriptionOf, type LoginParts } from '../login/login.js';
 import {
   type Examined,
   hidesCalls,
@@ -29,10 +32,7 @@ import {
   type Shown,
   withoutCall,
 } from '../login/types.js';
-import { descriptionOf, type LoginParts } from '../login.js';
-import { ownerOf } from '../long-work.js';
-import { mustRead } from '../reading.js';
-import type { ReadContext, ReadOutcome } from '../types.js';
+import { ownerOf } from '../reads/long-work.js';
 import { DRAFT, draftToken, type ExplainRequest } from './questions.js';
 import { hiding, withoutSecrets } from './secrets.js';
 import { type ExplainParts, subjectOf } from './subject.js';

@@ -13,11 +13,11 @@ import { namespaceProblem } from '../../state/lists.js';
 import { recordOf } from '../../state/machine-record.js';
 import { type Token, tokens } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
-import { normaliseGrants } from '../grants.js';
-import { ownerOf } from '../long-work.js';
-import type { Collected } from '../origins.js';
-import { mustRead } from '../reading.js';
-import type { Caller, ReadOptions, ReadOutcome } from '../types.js';
+import { mustRead } from '../common/reading.js';
+import type { Caller, ReadOptions, ReadOutcome } from '../common/types.js';
+import { ownerOf } from '../reads/long-work.js';
+import { normaliseGrants } from '../rights/grants.js';
+import type { Collected } from '../rights/origins.js';
 import { withoutSecrets } from './secrets.js';
 import { again, type ExplainParts, explained, findToken, subjectOf } from './subject.js';
 

@@ -6,7 +6,7 @@ import type { Hide } from '../../languages/shown-values.js';
 import { keys } from '../../state/keys.js';
 import { secretKeyOf } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
-import { HIDDEN } from '../reading.js';
+import { HIDDEN } from '../common/reading.js';
 
 /** SecretIDs are UUIDs. */
 const UUIDS = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;

@@ -9,11 +9,11 @@ import { stored } from '../../state/lists.js';
 import { DEFAULT_NAMESPACE } from '../../state/object.js';
 import { isAlive, type Token, tokenByAccessor, tokenBySecret } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
-import { type Authorizers, authorizerFor } from '../authorizers.js';
-import type { LongWork } from '../long-work.js';
-import { type Collected, stepOf } from '../origins.js';
-import { mustRead } from '../reading.js';
-import type { Caller, ReadContext, Service } from '../types.js';
+import { mustRead } from '../common/reading.js';
+import type { Caller, ReadContext, Service } from '../common/types.js';
+import type { LongWork } from '../reads/long-work.js';
+import { type Authorizers, authorizerFor } from '../rights/authorizers.js';
+import { type Collected, stepOf } from '../rights/origins.js';
 
 /** What explanations work on. */
 export interface ExplainParts {

@@ -1,0 +1,94 @@
+/**
+ * Use cases of the ACL configuration: how long tokens of logins live, and how many one identity may
+ * have.
+ */
+import type { Authorizer } from '../../acl/types.js';
+import { reject } from '../../errors.js';
+import { formatDuration } from '../../languages/duration.js';
+import { bodyOf } from '../../languages/fields.js';
+import { didYouMean } from '../../languages/suggest.js';
+import {
+  ACL_DEFAULTS,
+  ACL_FACT,
+  type AclConfiguration,
+  type AclConfigure,
+  aclConfiguration,
+  configurationDenial,
+  configurationFields,
+  REPLACED_MAX,
+} from '../../state/login-limits.js';
+import { decodeBody } from '../common/decode.js';
+import type { ReadUseCase, Service } from '../common/types.js';
+import { propose, type Write } from '../common/writing.js';
+
+const BODY = bodyOf(configurationFields);
+
+/** Shortest and longest life, in nanoseconds, the same as of MaxTokenTTL. */
+const TTL_MIN = 60e9;
+const TTL_MAX = 100 * 365 * 24 * 3600e9;
+const ON_LIMIT = ['refuse', 'replace'] as const;
+
+/** Permits a write of the configuration. Throws ApiError 403. */
+export const mayConfigure = (
+  service: Service,
+  { caller, timeoutMs }: Omit<Write, 'ns'>,
+): Promise<Authorizer> =>
+  service.permit(caller, timeoutMs, (authorizer) => configurationDenial(authorizer, 'write'));
+
+/** Decodes a configuration. Absent members take their defaults. Throws ApiError `invalid`. */
+export function decodeConfiguration(failure: string, body: unknown): AclConfiguration {
+  const sent = decodeBody(failure, body, BODY);
+  const { LoginTokenTTL = 0, LoginTokenTTLMax = 0, TokensPerIdentity = 0 } = sent;
+  const fail = (field: keyof AclConfiguration, why: string): never =>
+    reject('invalid', `${failure}: ${field} ${why}`, { pointer: `/${field}` });
+  for (const [field, ttl] of Object.entries({ LoginTokenTTL, LoginTokenTTLMax })) {
+    if (ttl === 0) continue;
+    const is = `${formatDuration(ttl)} cannot be`;
+    if (ttl < TTL_MIN) fail(field as 'LoginTokenTTL', `${is} less than 1m0s`);
+    if (ttl > TTL_MAX) fail(field as 'LoginTokenTTL', `${is} more than ${formatDuration(TTL_MAX)}`);
+  }
+  if (LoginTokenTTLMax !== 0 && LoginTokenTTL > LoginTokenTTLMax) {
+    const most = formatDuration(LoginTokenTTLMax);
+    const why = `${formatDuration(LoginTokenTTL)} cannot be more than LoginTokenTTLMax, which is ${most}`;
+    fail('LoginTokenTTL', why);
+  }
+  if (TokensPerIdentity > REPLACED_MAX) {
+    fail('TokensPerIdentity', `${TokensPerIdentity} cannot be more than ${REPLACED_MAX}`);
+  }
+  const { OnTokenLimit: wanted = ACL_DEFAULTS.OnTokenLimit } = sent;
+  const OnTokenLimit =
+    ON_LIMIT.find((known) => known === wanted) ??
+    fail('OnTokenLimit', `should be one of: refuse, replace${didYouMean(wanted, ON_LIMIT)}`);
+  const textOf = (ttl: number): string => (ttl === 0 ? '' : formatDuration(ttl));
+  return {
+    LoginTokenTTL: textOf(LoginTokenTTL),
+    LoginTokenTTLMax: textOf(LoginTokenTTLMax),
+    TokensPerIdentity,
+    OnTokenLimit,
+  };
+}
+
+/** Replaces the configuration. Returns it as answered. For `ifMatch`, see `AclConfigure`. */
+export function writeConfiguration(
+  service: Service,
+  write: Omit<Write, 'ns'>,
+  configuration: AclConfiguration,
+  ifMatch: readonly number[] | undefined,
+): Promise<string> {
+  const command: AclConfigure = {
+    type: 'acl.configure',
+    v: 1,
+    configuration,
+    ...(ifMatch !== undefined && { ifMatch }),
+  };
+  return propose(service, write, command);
+}
+
+/** Reads the configuration in force. */
+export const readConfiguration: ReadUseCase<string> = ({ view, authorizer }) => {
+  const why = configurationDenial(authorizer, 'read');
+  if (why !== undefined) reject('permission_denied', why);
+  const configuration = aclConfiguration(view);
+  const value = JSON.stringify(configuration);
+  return { value, index: configuration.ModifyIndex, keys: [ACL_FACT] };
+};

@@ -1,0 +1,217 @@
+/** Use cases of auth methods. The type of a method decides what its Config may hold. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { checkBindingRule, type IdentityShape, selectorProblem } from '../../acl/binding.js';
+import { isNamespaceName } from '../../acl/names.js';
+import { ApiError, reject } from '../../errors.js';
+import { formatDuration } from '../../languages/duration.js';
+import type { Sent } from '../../languages/fields.js';
+import { interpolate } from '../../languages/hil.js';
+import { didYouMean } from '../../languages/suggest.js';
+import { keys } from '../../state/keys.js';
+import { stored } from '../../state/lists.js';
+import { loginLifeMs } from '../../state/login-limits.js';
+import { type AuthMethod, type MethodSet, methods } from '../../state/methods.js';
+import { DEFAULT_NAMESPACE } from '../../state/object.js';
+import { HIDDEN } from '../common/reading.js';
+import type { Service } from '../common/types.js';
+import { mayWrite, propose, settled, type Write } from '../common/writing.js';
+import type { AuthMethodTypes } from '../login/index.js';
+import { rulesOf } from '../login/judge.js';
+import type { LoginParts } from '../login/login.js';
+import type { AuthMethodType } from '../login/types.js';
+import { type ObjectUseCases, objectUseCases } from './objects.js';
+
+type MethodBody = Sent<typeof methods.fields>;
+
+/**
+ * Shortest and longest MaxTokenTTL, in nanoseconds: a minute, because the clocks of members differ,
+ * and a hundred years.
+ */
+const TTL_MIN = 60e9;
+const TTL_MAX = 100 * 365 * 24 * 3600e9;
+
+/** What writing auth methods needs. */
+export type MethodParts = Pick<LoginParts, 'service' | 'methodTypes' | 'logger'>;
+
+/**
+ * All that the writer of a method learns about its issuer. More would let the writer explore the
+ * network of the node.
+ */
+const NO_KEYS = 'the keys of the issuer cannot be fetched';
+
+/** Returns the use cases of auth methods. Lists leave out Config, which may hold credentials. */
+export function methodUseCases(parts: MethodParts): ObjectUseCases<MethodBody> {
+  return {
+    ...objectUseCases(parts.service, methods, {
+      shownText: (text, isWriter) => (isWriter() ? text : withoutSecrets(text)),
+    }),
+    write: (write, name, body) => writeMethod(parts, write, name, body),
+  };
+}
+
+/**
+ * Creates or replaces an auth method. Returns it as answered. `name` is that of the path, if any.
+ */
+async function writeMethod(
+  { service, methodTypes: types, logger }: MethodParts,
+  write: Write,
+  name: string | undefined,
+  body: MethodBody,
+): Promise<string> {
+  const sent = body.Name ?? '';
+  if (name !== undefined && sent !== '' && sent !== name) {
+    reject('invalid', 'AuthMethod Name in URL and payload do not match', { pointer: '/Name' });
+  }
+  await mayWrite(service, write);
+  const wanted = name ?? sent;
+  const misnamed = methods.nameProblem?.(wanted);
+  if (misnamed !== undefined) reject('invalid', misnamed, { pointer: '/Name' });
+  const key = keys.method(write.ns, wanted);
+  const before = await settled(service, write, (view) => stored<AuthMethod>(view, key));
+  const type = typeOf(types, body, before);
+  const fields = commonFields(body);
+  const problem = type.checkConfig(body.Config, write.ns);
+  if (problem !== undefined) throw new ApiError(problem);
+  const rules = namespaceRules(body, type, write.ns);
+  if (before !== undefined) await keepsItsRules(service, before, type, body.Config);
+  const shown = { authMethod: wanted, namespace: write.ns };
+  // Last, so that no request is sent to an issuer for a method that is refused anyway.
+  const issuer = await type.checkIssuer(body.Config, write.ns);
+  if (issuer !== undefined) {
+    const failed = { event: 'issuer_unusable', ...shown, reason: issuer.reason } as const;
+    logger.warn(failed, 'the issuer of an auth method cannot be used');
+    reject('invalid', `Invalid Auth Method: error checking ${issuer.key}: ${NO_KEYS}`, {
+      pointer: `/Config/${issuer.key}`,
+      hint: 'the log of the node that answered has the reason',
+    });
+  }
+  const { MaxTokenTTL, ...rest } = fields;
+  const method = {
+    ...(MaxTokenTTL === undefined ? {} : { MaxTokenTTL }),
+    Name: wanted,
+    Type: type.name,
+    ...rest,
+    ...(rules.length > 0 ? { NamespaceRules: rules } : {}),
+    Config: body.Config ?? {},
+  };
+  const command: MethodSet = { type: 'method.set', v: 1, ns: write.ns, method };
+  const written = await propose(service, write, command);
+  if (loginLifeMs(service.view, method) === undefined) {
+    const what = 'an auth method without MaxTokenTTL makes tokens that never expire';
+    logger.warn({ event: 'tokens_never_expire', ...shown }, what);
+  }
+  return written;
+}
+
+/** Binding rules that are checked in one turn of the event loop. */
+const RULES_PER_TURN = 100;
+
+/**
+ * Throws ApiError if a valid binding rule names a claim that the new Config no longer maps. A rule
+ * that is written at the same moment is missed; it then matches no login.
+ */
+async function keepsItsRules(
+  service: Service,
+  before: AuthMethod,
+  type: AuthMethodType,
+  config: MethodBody['Config'],
+): Promise<void> {
+  const [was, is] = [type.shapeOf(before.Config), type.shapeOf(config)];
+  if (knowsAllOf(is, was)) return;
+  for (const [at, rule] of rulesOf(service.view, before).entries()) {
+    if (at % RULES_PER_TURN === RULES_PER_TURN - 1) await nextTurn();
+    const problem = checkBindingRule(rule, is, before.Namespace);
+    if (problem === undefined || checkBindingRule(rule, was, before.Namespace)) continue;
+    const why = `Invalid Auth Method: binding rule ${rule.ID} needs what this Config no longer maps: ${problem.message}`;
+    reject('conflict', why, { pointer: '/Config', hint: 'change or delete the rule first' });
+  }
+}
+
+/** Whether rules that are valid for one shape are valid for another. */
+function knowsAllOf(shape: IdentityShape, other: IdentityShape): boolean {
+  const mapped = Object.entries(other.mapped).every(([root, names]) =>
+    names.every((name) => shape.mapped[root]?.includes(name)),
+  );
+  return mapped && other.variables.every((name) => shape.variables.includes(name));
+}
+
+/** Returns the type of a method: the sent one, or the stored one. Throws ApiError. */
+function typeOf(
+  types: AuthMethodTypes,
+  { Type = '' }: MethodBody,
+  before: AuthMethod | undefined,
+): AuthMethodType {
+  if (before !== undefined && Type !== '' && Type !== before.Type) {
+    const why = 'the Type field of an Auth Method is immutable';
+    reject('invalid', why, { pointer: '/Type' });
+  }
+  const known = [...types.keys()].sort();
+  const wanted = Type === '' ? (before?.Type ?? '') : Type;
+  const why = `Invalid Auth Method: Type should be one of: [${known.join(' ')}]${didYouMean(wanted, known)}`;
+  return types.get(wanted) ?? reject('invalid', why, { pointer: '/Type' });
+}
+
+/** Checks what methods of all types have. Returns it in answer order, without empty members. */
+function commonFields(body: MethodBody) {
+  const { MaxTokenTTL = 0, TokenLocality = '', DisplayName, Description } = body;
+  if (MaxTokenTTL !== 0 && (MaxTokenTTL < TTL_MIN || MaxTokenTTL > TTL_MAX)) {
+    const is = `MaxTokenTTL ${formatDuration(MaxTokenTTL)} cannot be`;
+    const why =
+      MaxTokenTTL < TTL_MIN ? `${is} less than 1m0s` : `${is} more than ${formatDuration(TTL_MAX)}`;
+    reject('invalid', why, { pointer: '/MaxTokenTTL' });
+  }
+  if (!['', 'local', 'global'].includes(TokenLocality)) {
+    const why = "Invalid Auth Method: TokenLocality should be one of 'local' or 'global'";
+    reject('invalid', why, { pointer: '/TokenLocality' });
+  }
+  return {
+    ...(MaxTokenTTL === 0 ? {} : { MaxTokenTTL: formatDuration(MaxTokenTTL) }),
+    ...(DisplayName ? { DisplayName } : {}),
+    ...(Description ? { Description } : {}),
+    ...(TokenLocality ? { TokenLocality } : {}),
+  };
+}
+
+type NamespaceRule = NonNullable<AuthMethod['NamespaceRules']>[number];
+
+/** Checks the rules that select the namespace of a login's token. The Config is already checked. */
+function namespaceRules(body: MethodBody, type: AuthMethodType, ns: string): NamespaceRule[] {
+  const rules = body.NamespaceRules ?? [];
+  if (rules.length > 0 && ns !== DEFAULT_NAMESPACE) {
+    const why =
+      'Invalid Auth Method: NamespaceRules are allowed only on a method of the namespace "default"';
+    reject('invalid', why, { pointer: '/NamespaceRules' });
+  }
+  const shape = type.shapeOf(body.Config);
+  const words = new Map(shape.variables.map((variable) => [variable, 'fake']));
+  return rules.map(({ Selector = '', BindNamespace = '' }, position) => {
+    const fail = (why: string, field: string): never =>
+      reject('invalid', `Invalid Auth Method: NamespaceRules[${position}]: ${why}`, {
+        pointer: `/NamespaceRules/${position}/${field}`,
+      });
+    const selector = Selector === '' ? undefined : selectorProblem(Selector, shape);
+    if (selector !== undefined) fail(`Selector is invalid: ${selector}`, 'Selector');
+    if (BindNamespace === '') fail('no BindNamespace is set', 'BindNamespace');
+    const name = interpolate(BindNamespace, words);
+    if (!name.ok) {
+      fail(`error interpreting template: ${name.problem.message}`, 'BindNamespace');
+    } else if (!isNamespaceName(name.value)) {
+      const shown = JSON.stringify(name.value.slice(0, 80));
+      fail(`${shown} cannot be a namespace, whose name is a DNS label`, 'BindNamespace');
+    }
+    return { Selector, BindNamespace };
+  });
+}
+
+/** Keys of a Config that hold credentials, in lower case. They match in any letter case. */
+const SECRET_KEYS: ReadonlySet<string> = new Set(['serviceaccountjwt']);
+
+/** Returns a method without the secrets of its Config. */
+function withoutSecrets(text: string): string {
+  const method = JSON.parse(text) as AuthMethod;
+  const shown = Object.entries(method.Config).map(([key, value]) => [
+    key,
+    SECRET_KEYS.has(key.toLowerCase()) ? HIDDEN : value,
+  ]);
+  return JSON.stringify({ ...method, Config: Object.fromEntries(shown) });
+}

@@ -1,0 +1,53 @@
+/** The first management token. */
+import { randomUUID } from 'node:crypto';
+import { isUuid } from '../../acl/names.js';
+import { reject } from '../../errors.js';
+import { bodyOf, given, type Normal, text } from '../../languages/fields.js';
+import { timeOf } from '../../languages/times.js';
+import type { Bootstrap } from '../../state/system.js';
+import type { Service } from '../common/types.js';
+import { propose, type Write } from '../common/writing.js';
+import { shown } from './tokens.js';
+
+/** The body of a bootstrap. */
+export const BOOTSTRAP = bodyOf({
+  BootstrapSecret: given(
+    'The SecretID of the first token, a UUID. By default, the server generates one.',
+    text(),
+  ),
+});
+/** A decoded body of a bootstrap. */
+export type BootstrapBody = Normal<typeof BOOTSTRAP>;
+
+/** Allows another bootstrap. An operator writes its index into a file of the data folder. */
+export interface BootstrapReset {
+  read(): Promise<number | undefined>;
+  /** Removes the file after the bootstrap. */
+  remove(): Promise<void>;
+}
+
+/** Creates the first management token. Returns it with its secret also as `ID`, for old clients. */
+export async function bootstrap(
+  service: Service,
+  write: Omit<Write, 'ns'>,
+  body: BootstrapBody,
+  { nowMs, reset }: { readonly nowMs: number; readonly reset?: BootstrapReset | undefined },
+): Promise<string> {
+  const own = body.BootstrapSecret ?? '';
+  if (own !== '' && !isUuid(own)) {
+    const why = 'BootstrapSecret is not a UUID: uuid string is wrong length or form';
+    reject('invalid', why, { pointer: '/BootstrapSecret' });
+  }
+  await service.catchUp(write.timeoutMs);
+  const resetIndex = await reset?.read();
+  const secret = own === '' ? randomUUID() : own;
+  const command: Bootstrap = {
+    type: 'bootstrap',
+    v: 1,
+    token: { accessor: randomUUID(), secret, createTime: timeOf(nowMs) },
+    ...(resetIndex === undefined ? {} : { resetIndex }),
+  };
+  const token = shown(service, await propose(service, write, command));
+  if (resetIndex !== undefined) await reset?.remove();
+  return JSON.stringify({ ID: secret, ...(JSON.parse(token) as object) });
+}

@@ -1,0 +1,274 @@
+/**
+ * Checks all records of a snapshot before it replaces the state. A checksum proves that the records
+ * are those that were saved, not that a member can use them. Objects must have the fields of their
+ * definition and be stored under their own key. The records that derive from them (names, secrets,
+ * links, references) must be present, and no others.
+ */
+import { isNamespaceName } from '../../acl/names.js';
+import { templateByName } from '../../acl/templates.js';
+import { ApiError, reject } from '../../errors.js';
+import { isKind } from '../../kinds/definitions.js';
+import { storedProblem } from '../../kinds/index.js';
+import { targetsOf } from '../../kinds/references.js';
+import type { ConfigEntry } from '../../kinds/types.js';
+import type { Grants } from '../../state/grants.js';
+import { keys } from '../../state/keys.js';
+import { type Link, type LinkFact, linkKey } from '../../state/links.js';
+import { ACL_FACT } from '../../state/login-limits.js';
+import type { Namespace } from '../../state/namespaces.js';
+import {
+  DEFAULT_NAMESPACE,
+  linksAt,
+  type ObjectDefinition,
+  objectKey,
+  recordsOf,
+  type StoredObject,
+} from '../../state/object.js';
+import { OBJECTS } from '../../state/objects.js';
+import { type LoginOf, loginRecords, type Token } from '../../state/tokens.js';
+import { decodeConfiguration } from '../acl/acl-configuration.js';
+import { decodeBody } from '../common/decode.js';
+import { modifyIndexOf } from '../common/reading.js';
+
+type StateRecord = readonly [key: string, value: string];
+type Stored = Record<string, unknown>;
+
+/** Tables of records that derive from the objects of other tables. */
+const DERIVED: ReadonlySet<string> = new Set([
+  ...Object.values(OBJECTS).flatMap(({ recordTables }) => recordTables),
+  'config-ref',
+]);
+
+/** Records compared between two turns of the event loop. */
+const SLICE_RECORDS = 5000;
+
+/** Checks each record, and at the end that none is missing. Both throw ApiError `invalid`. */
+export class SnapshotCheck {
+  readonly #derived = new Map<string, string>();
+  readonly #found = new Map<string, string>();
+  /** Names that objects have and links show, by the keys of their facts. */
+  readonly #names = new Map<string, string>();
+  readonly #facts = new Map<string, string | undefined>();
+  readonly #dying = new Set<string>();
+  /** Tokens of logins. Another record holds the identity that logged in. */
+  readonly #logins: LoginOf[] = [];
+  #hasDefault = false;
+
+  /** Checks one record. */
+  add([key, value]: StateRecord): void {
+    const [table = '', ns = ''] = key.split('\u0000');
+    if (DERIVED.has(table)) this.#found.set(key, value);
+    else if (Object.hasOwn(this.#tables, table)) this.#tables[table]?.(key, value, ns);
+    else fail(table, 'this version does not know the table');
+  }
+
+  /** Checks that nothing is missing. Yields between slices, because a large state takes a while. */
+  *end(): Generator<void> {
+    let compared = 0;
+    const isTurn = (): boolean => ++compared % SLICE_RECORDS === 0;
+    if (!this.#hasDefault) fail('namespace', `the namespace ${DEFAULT_NAMESPACE} is missing`);
+    for (const login of this.#logins) {
+      if (isTurn()) yield;
+      for (const [key, value] of loginRecords(login, (of) => this.#identityAt(of)))
+        this.#derived.set(key, value);
+    }
+    for (const [key, value] of this.#derived) {
+      if (isTurn()) yield;
+      if (this.#found.get(key) !== value) fail(tableOf(key), 'a record is missing or wrong');
+    }
+    for (const key of this.#found.keys()) {
+      if (isTurn()) yield;
+      if (!this.#derived.has(key) && !this.#isLeft(key))
+        fail(tableOf(key), 'a record belongs to no object');
+    }
+    for (const [key, name] of this.#names) {
+      if (isTurn()) yield;
+      if (this.#facts.get(key) !== name) fail(tableOf(key), 'a name is missing or wrong');
+    }
+    for (const [key, name] of this.#facts) {
+      if (isTurn()) yield;
+      if (name !== undefined && !this.#names.has(key))
+        fail(tableOf(key), 'a name belongs to no object');
+    }
+  }
+
+  #identityAt(key: string): string | undefined {
+    const identity = this.#found.get(key);
+    const isIdentity = identity === undefined || /^([0-9a-f]{64})?$/.test(identity);
+    return isIdentity ? identity : fail(tableOf(key), 'an identity is not a SHA-256 digest');
+  }
+
+  /** Whether a record is left over: a dying namespace is emptied in parts, references last. */
+  #isLeft(key: string): boolean {
+    const [table, ns = ''] = key.split('\u0000');
+    return table === 'config-ref' && this.#dying.has(ns);
+  }
+
+  readonly #tables: Readonly<Record<string, (key: string, value: string, ns: string) => void>> = {
+    index: (_key, value) => mustBeNumber('index', value),
+    deleted: (_key, value) => mustBeNumber('deleted', value),
+    fact: (key, value) => mustBeFact(key, value),
+    'method-remains': () => {},
+    'policy-link': (key, value) => this.#fact('policy-link', key, value),
+    'role-link': (key, value) => this.#fact('role-link', key, value),
+    ...Object.fromEntries(
+      Object.values(OBJECTS).map((definition) => [
+        definition.table,
+        (key: string, value: string) => this.#object(definition, key, value),
+      ]),
+    ),
+    config: (key, value, ns) => this.#config(key, value, ns),
+  };
+
+  /** Checks an object, and collects the records that derive from it. */
+  #object(definition: ObjectDefinition, key: string, value: string): void {
+    const { table, linkedAs } = definition;
+    const object = read(definition, value);
+    mustBeKey(table, key, objectKey(definition, object));
+    if (Object.hasOwn(definition.fields, 'TemplatedPolicies')) mustBeGrants(table, object as Token);
+    for (const field of definition.linkFields) mustBeLinks(table, linksAt(object, field));
+    for (const [record, is] of recordsOf(definition, object)) this.#derived.set(record, is);
+    if (linkedAs !== undefined) this.#names.set(linkKey(linkedAs, object.ID!), object.Name!);
+    if (table === 'token') this.#login(object as Token);
+    if (table === 'namespace') this.#namespace(object as Namespace);
+  }
+
+  #login({ AccessorID, AuthMethod, AuthMethodNamespace, CreateTime, Namespace }: Token): void {
+    if (AuthMethod === undefined) return;
+    const home = AuthMethodNamespace !== undefined && { AuthMethodNamespace };
+    this.#logins.push({ AccessorID, CreateTime, Namespace, AuthMethod, ...home });
+  }
+
+  #namespace({ Name, DeletedAt }: Namespace): void {
+    if (!isNamespaceName(Name)) fail('namespace', 'the name of a namespace is not valid');
+    if (DeletedAt !== undefined) this.#dying.add(Name);
+    else if (Name === DEFAULT_NAMESPACE) this.#hasDefault = true;
+  }
+
+  #fact(table: string, key: string, value: string): void {
+    const { Name, Index } = objectOf(table, value) as Stored & LinkFact;
+    const isName = Name === undefined || typeof Name === 'string';
+    if (!isName || !Number.isSafeInteger(Index))
+      fail(table, 'a fact does not have a Name and an Index');
+    this.#facts.set(key, Name);
+  }
+
+  #config(key: string, value: string, ns: string): void {
+    const {
+      Status,
+      CreateIndex,
+      ModifyIndex,
+      Namespace: own,
+      ...content
+    } = objectOf('config', value);
+    const Name = textOf('config', content['Name']);
+    const Kind = textOf('config', content['Kind']);
+    if (!isKind(Kind)) fail('config', `the kind ${JSON.stringify(Kind.slice(0, 60))} is not known`);
+    mustBeKey('config', key, keys.config(ns, Kind, Name));
+    const start = `{"Kind":${JSON.stringify(Kind)},"Name":${JSON.stringify(Name)}`;
+    mustHaveIndexes('config', value, { CreateIndex, ModifyIndex });
+    if (own !== ns || !value.startsWith(start)) fail('config', 'an entry is not in stored form');
+    if (Status !== undefined && !isObject(Status)) fail('config', 'a Status is not an object');
+    const why = storedProblem(Kind, content);
+    if (why !== undefined) fail('config', `${Kind} ${JSON.stringify(Name)}: ${why}`);
+    // `storedProblem` has checked that it has the fields of its kind.
+    const entry = content as unknown as ConfigEntry;
+    for (const target of targetsOf(entry)) {
+      this.#derived.set(keys.configRef(ns, target, Kind, Name), '');
+    }
+  }
+}
+
+/** Members of a stored object that a body may leave out. */
+const INDEXES = ['CreateIndex', 'ModifyIndex'];
+
+/** Parses an object. Checks the types of its fields, and that no required field is missing. */
+function read(definition: ObjectDefinition, value: string): StoredObject {
+  const { fields, table } = definition;
+  const object = objectOf(table, value);
+  try {
+    decodeBody(table, object, definition.storedType);
+  } catch (error) {
+    if (error instanceof ApiError) fail(table, error.message);
+    throw error;
+  }
+  // A body may have null for an absent member, but a stored object has none.
+  const needed = Object.keys(fields).filter((name) => fields[name]!.mode === 'keep');
+  const missing = needed.find((name) => !INDEXES.includes(name) && object[name] === undefined);
+  if (missing !== undefined) fail(table, `an object has no ${missing}`);
+  if (Object.values(object).includes(null)) fail(table, 'a field of an object is null');
+  mustHaveIndexes(table, value, object);
+  return object as unknown as StoredObject;
+}
+
+function mustHaveIndexes(table: string, value: string, object: Stored): void {
+  const { CreateIndex, ModifyIndex } = object;
+  const areIndexes = [CreateIndex, ModifyIndex].every((one) => Number.isSafeInteger(one));
+  if (!areIndexes || modifyIndexOf(value) !== ModifyIndex)
+    fail(table, 'an object has no valid indexes');
+}
+
+/** Checks the names of grants, because requests compile them into rights. */
+function mustBeGrants(table: string, grants: Grants): void {
+  const services = (grants.ServiceIdentities ?? []).map(({ ServiceName }) => ServiceName);
+  const nodes = (grants.NodeIdentities ?? []).flatMap((one) => [one.NodeName, one.Datacenter]);
+  const templates = (grants.TemplatedPolicies ?? []).map((one) => one.TemplateName);
+  const names: unknown[] = [...services, ...nodes, ...templates];
+  if (names.some((name) => typeof name !== 'string')) fail(table, 'an identity has no name');
+  if (templates.some((name) => templateByName(name) === undefined)) {
+    fail(table, 'a templated policy is not known');
+  }
+}
+
+function mustBeLinks(table: string, links: readonly Link[]): void {
+  if (links.some(({ ID }) => typeof ID !== 'string')) fail(table, 'a link has no ID');
+}
+
+const tableOf = (key: string): string => key.split('\u0000', 1)[0]!;
+
+function mustBeKey(table: string, key: string, own: string): void {
+  if (key !== own) fail(table, 'an object is stored under the key of another');
+}
+
+function mustBeFact(key: string, value: string): void {
+  const fact = objectOf('fact', value);
+  if (key !== ACL_FACT) return;
+  try {
+    decodeConfiguration('ACL configuration', fact);
+  } catch (error) {
+    if (error instanceof ApiError) fail('fact', error.message);
+    throw error;
+  }
+  const { OnTokenLimit, TokensPerIdentity, LoginTokenTTL, LoginTokenTTLMax } = fact;
+  const texts = [OnTokenLimit, LoginTokenTTL, LoginTokenTTLMax];
+  const isWhole = texts.every((text) => typeof text === 'string');
+  if (!isWhole || typeof TokensPerIdentity !== 'number')
+    fail('fact', 'a field of the ACL configuration is missing or wrong');
+  if (!Number.isSafeInteger(fact['ModifyIndex']))
+    fail('fact', 'the ACL configuration has no index');
+}
+
+function mustBeNumber(table: string, value: string): void {
+  if (!/^\d{1,16}$/.test(value)) fail(table, 'an index is not a number');
+}
+
+const textOf = (table: string, value: unknown): string =>
+  typeof value === 'string' ? value : fail(table, 'a Kind or Name is not a string');
+
+const isObject = (value: unknown): value is Stored =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function objectOf(table: string, value: string): Stored {
+  let object: unknown;
+  try {
+    object = JSON.parse(value);
+  } catch {
+    object = undefined;
+  }
+  return isObject(object) ? object : fail(table, 'a record is not a JSON object');
+}
+
+function fail(table: string, why: string): never {
+  const shown = JSON.stringify(table.slice(0, 60));
+  return reject('invalid', `failed to read snapshot file: table ${shown}: ${why}`);
+}

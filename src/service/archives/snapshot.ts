@@ -1,0 +1,231 @@
+/**
+ * Use cases of archives: save the whole state, and restore it from an archive.
+ *
+ *   archive ──► file ──► whole archive verified ──► restore.add for each part ──► restore.commit
+ *
+ * Nothing is proposed before the archive is verified. Members store the parts beside the present
+ * state until the last command switches to them.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { reject } from '../../errors.js';
+import type { ClusterNode } from '../../node/types.js';
+import { keys } from '../../state/keys.js';
+import { levelOf } from '../../state/levels.js';
+import {
+  isArchived,
+  isRestored,
+  type RestoreAdd,
+  type RestoreCommit,
+} from '../../state/restore.js';
+import type { Command, View } from '../../state/types.js';
+import { type ArchiveLimits, readArchive, writeArchive } from '../../storage/archive.js';
+import { Spool } from '../../storage/spool.js';
+import type { StateRecord } from '../../storage/types.js';
+import { mustAllow, mustWrite } from '../cluster/cluster.js';
+import { nextTurn } from '../common/event-loop.js';
+import type { Caller, QueryMeta, ReadOptions, Requester, Service } from '../common/types.js';
+import { SnapshotCheck } from './snapshot-check.js';
+
+/**
+ * Bytes of keys and values in one part. A member stores and applies a part in a few milliseconds.
+ */
+const PART_BYTES = 64 * 1024;
+/** Milliseconds that applying a part may take on a slow machine. */
+const PART_MS = 64;
+/** Parts in flight at one time: a restore delays other writes by no more than a few writes do. */
+const WINDOW = 2;
+/** Bytes of an archive beyond its state: names, checksums, and blocks that do not compress. */
+const ARCHIVE_BYTES_MORE = 2 ** 20;
+
+/** What the use cases of archives work on. */
+export interface SnapshotParts {
+  readonly service: Service;
+  readonly node: ClusterNode;
+  /** Folder of the file that holds an archive while it is verified. */
+  readonly dataDir: string;
+  /** Bytes to which an archive may decompress. About as many may be uploaded. */
+  readonly snapshotBytes: number;
+}
+
+/** An archive that is being read. The reader must close it to release its view of the state. */
+export interface SavedArchive {
+  readonly pieces: AsyncIterable<Uint8Array>;
+  readonly meta: QueryMeta;
+  close(): void;
+}
+
+/** Saves and restores the state through one node. */
+export class Snapshots {
+  readonly #parts: SnapshotParts;
+  #isRestoring = false;
+
+  constructor(parts: SnapshotParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns the archive of the present state. Throws 403 without `acl:write`. */
+  async save(caller: Caller, options: ReadOptions): Promise<SavedArchive> {
+    const { service, node } = this.#parts;
+    const { value: _, ...meta } = await service.read(caller, options, ({ view, authorizer }) => {
+      mustAllow(authorizer, 'acl', 'write');
+      return { value: undefined, index: positionOf(view).index, keys: [] };
+    });
+    const { peers } = node.status();
+    const view = node.pin();
+    const members = peers.map(({ id, name, address, voter }) => ({ id, name, address, voter }));
+    const at = { ...positionOf(view), configuration: { members } };
+    return {
+      pieces: writeArchive(view, at, Date.now()),
+      meta: { ...meta, index: at.index },
+      close: () => view.close(),
+    };
+  }
+
+  /**
+   * Replaces the state by that of an archive. Throws 403 without `acl:write`, ApiError `invalid` or
+   * `too_large` for an unusable archive, and `too_many` while another one is restored: a second
+   * restore would need as much space again, only to be replaced.
+   */
+  async restore(requester: Requester, source: Readable): Promise<void> {
+    // This waits for a barrier, so the level in force is known here.
+    await mustWrite(this.#parts.service, requester, 'acl');
+    if (this.#isRestoring)
+      reject('too_many', 'This server is restoring another snapshot: try again later');
+    this.#isRestoring = true;
+    try {
+      await restore(this.#parts, requester, source);
+    } finally {
+      this.#isRestoring = false;
+    }
+  }
+}
+
+/** Returns the last entry that a view has applied. */
+function positionOf(view: View): { index: number; term: number } {
+  const { index, term } = JSON.parse(view.get(keys.machine) ?? '{"index":0,"term":0}') as {
+    index: number;
+    term: number;
+  };
+  return { index, term };
+}
+
+async function restore(
+  { service, node, dataDir, snapshotBytes }: SnapshotParts,
+  requester: Requester,
+  source: Readable,
+): Promise<void> {
+  const limits = { stateBytes: snapshotBytes, level: levelOf(node.view) };
+  const spool = await Spool.of(source, dataDir, snapshotBytes + ARCHIVE_BYTES_MORE).catch(
+    (error) => {
+      if (error === source.errored) reject('invalid', 'the snapshot was cut off');
+      throw error;
+    },
+  );
+  try {
+    await verify(spool, limits);
+    await replicate(service, requester, spool, limits);
+  } finally {
+    await spool.close();
+  }
+}
+
+/** Whether a restore takes a record. Archives of older releases hold join tokens. */
+const isTaken = ([key]: StateRecord): boolean => isRestored(key) && isArchived(key);
+
+/** Throws ApiError `invalid` or `too_large` unless the archive is whole and holds a state. */
+async function verify(spool: Spool, limits: ArchiveLimits): Promise<void> {
+  const check = new SnapshotCheck();
+  await readArchive(spool.read(), limits, async (records) => {
+    for (const record of records) if (isTaken(record)) check.add(record);
+    await nextTurn();
+  });
+  for (const _ of check.end()) await nextTurn();
+}
+
+async function replicate(
+  service: Service,
+  { caller, timeoutMs }: Requester,
+  spool: Spool,
+  limits: ArchiveLimits,
+): Promise<void> {
+  const id = randomUUID();
+  const write = (command: Command, forMs = timeoutMs): Promise<string | undefined> =>
+    service.write(caller, command, forMs);
+  const upload = new Upload(id, write);
+  try {
+    await readArchive(spool.read(), limits, (records) => upload.add(records));
+    await upload.end();
+  } catch (error) {
+    await upload.settle();
+    // Drops the parts that were sent. If that fails too, the housekeeper does it later.
+    if (upload.parts > 0)
+      await write({ type: 'restore.abort', v: 1, id } as Command).catch(() => {});
+    throw error;
+  }
+  const { parts } = upload;
+  const commit: RestoreCommit = { type: 'restore.commit', v: 1, id, parts };
+  await write(commit, timeoutMs + parts * PART_MS);
+}
+
+/** Divides records into parts and proposes a few of them at a time. */
+class Upload {
+  /** Parts sent so far. */
+  parts = 0;
+  readonly #id: string;
+  readonly #write: (command: Command) => Promise<unknown>;
+  #records: StateRecord[] = [];
+  #bytes = 0;
+  readonly #inFlight = new Set<Promise<unknown>>();
+  #failure: unknown;
+
+  constructor(id: string, write: (command: Command) => Promise<unknown>) {
+    this.#id = id;
+    this.#write = write;
+  }
+
+  /** Adds records. Waits while too many parts are in flight. Throws the first failure. */
+  async add(records: readonly StateRecord[]): Promise<void> {
+    for (const record of records) {
+      if (!isTaken(record)) continue;
+      this.#records.push(record);
+      this.#bytes += record[0].length + record[1].length;
+      if (this.#bytes >= PART_BYTES) await this.#send();
+    }
+  }
+
+  /** Sends the last part and waits for all. Throws the first failure. */
+  async end(): Promise<void> {
+    if (this.#records.length > 0 || this.parts === 0) await this.#send();
+    await this.settle();
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** Resolves when no part is in flight. */
+  async settle(): Promise<void> {
+    await Promise.all(this.#inFlight);
+  }
+
+  async #send(): Promise<void> {
+    const part = this.parts++;
+    const command: RestoreAdd = {
+      type: 'restore.add',
+      v: 1,
+      id: this.#id,
+      part,
+      records: this.#records,
+    };
+    this.#records = [];
+    this.#bytes = 0;
+    const sent = this.#write(command)
+      .catch((error) => {
+        this.#failure ??= error;
+      })
+      .finally(() => this.#inFlight.delete(sent));
+    this.#inFlight.add(sent);
+    // The first part discards those of an earlier restore, which makes room for the others.
+    if (part === 0) await sent;
+    else if (this.#inFlight.size >= WINDOW) await Promise.race(this.#inFlight);
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+}

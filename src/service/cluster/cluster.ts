@@ -1,0 +1,95 @@
+/** What the use cases of the cluster itself share: parts, rights and status. */
+import type { Access, Authorizer, Resource } from '../../acl/types.js';
+import { reject } from '../../errors.js';
+import type { ClusterNode, NodeStatus, PeerStatus, ReadMode } from '../../node/types.js';
+import type { Release } from '../../release.js';
+import type { Requester, Service } from '../common/types.js';
+
+/** What the use cases of operators, of the agent and of probes work on. */
+export interface ClusterParts {
+  readonly service: Service;
+  readonly node: ClusterNode;
+  readonly datacenter: string;
+  readonly release: Release;
+  /**
+   * Returns why this node does not serve or cannot follow the leader; undefined if it does. A full
+   * disk is not a reason.
+   */
+  readonly fault: () => string | undefined;
+  /** The settings in force, secrets hidden. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly metrics: {
+    /** The metrics in the text format of Prometheus. */
+    prometheus(): Promise<string>;
+    json(): object;
+  };
+}
+
+/** Who reads the status of the cluster. `stale` reads this node's view, otherwise the leader's. */
+export interface ClusterRead extends Requester {
+  readonly mode: ReadMode;
+}
+
+/** Throws 403 unless the authorizer grants the access. */
+export function mustAllow(authorizer: Authorizer, resource: Resource, access: Access): void {
+  const why = authorizer.denial(resource, access);
+  if (why !== undefined) reject('permission_denied', why);
+}
+
+/** Throws 403 unless the caller has a right. See `Service.permit`. */
+export async function mustHaveRight(
+  service: Service,
+  { caller, timeoutMs }: Requester,
+  resource: Resource,
+  access: Access,
+  segment?: string,
+): Promise<void> {
+  await service.permit(caller, timeoutMs, (authorizer) =>
+    authorizer.denial(resource, access, segment),
+  );
+}
+
+/**
+ * Throws 403 unless the caller may write. Waits for a barrier first: no leader authorizes again
+ * what bypasses the log, so this node must know of rights that were taken away.
+ */
+export async function mustWrite(
+  service: Service,
+  requester: Requester,
+  resource: Resource,
+): Promise<void> {
+  await service.catchUp(requester.timeoutMs);
+  await mustHaveRight(service, requester, resource, 'write');
+}
+
+/**
+ * Throws 403 unless the caller has `operator:read`. Waits for a barrier unless the read is stale.
+ */
+export async function mustReadAsOperator(
+  { service }: ClusterParts,
+  read: ClusterRead,
+): Promise<void> {
+  if (read.mode === 'stale') {
+    return mustAllow(await service.authorize(read.caller), 'operator', 'read');
+  }
+  await service.catchUp(read.timeoutMs);
+  await mustHaveRight(service, read, 'operator', 'read');
+}
+
+/** Returns the leader's status, after a barrier; this node's own for a stale read. */
+export async function statusFor(
+  { service, node }: ClusterParts,
+  { mode, timeoutMs }: ClusterRead,
+): Promise<NodeStatus> {
+  if (mode === 'stale') return node.status();
+  await service.catchUp(timeoutMs);
+  return node.leaderStatus(timeoutMs);
+}
+
+/** Whether a member is alive, as the leader reports it or as far as this node knows. */
+export function isAlive(status: NodeStatus, peer: PeerStatus): boolean {
+  if (peer.id === status.id) return true;
+  if (peer.leader) return status.leaderId === peer.id;
+  // Releases before 0.4.0 tell `healthy` alone.
+  return peer.alive ?? peer.healthy ?? true;
+}

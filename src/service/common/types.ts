@@ -1,0 +1,89 @@
+/** What the use cases are called with and return. Nothing here depends on HTTP. */
+import type { Authorizer } from '../../acl/types.js';
+import type { ReadMode } from '../../node/types.js';
+import type { Answer, Command, PinnedView, View } from '../../state/types.js';
+import type { CallEnd } from './call-end.js';
+
+/** Who sends a request. */
+export interface Caller {
+  /** SHA-256 of the SecretID in hex; null without a token, where the anonymous token counts. */
+  readonly tokenKey: string | null;
+}
+
+/** The caller of a use case, and how long the caller waits for barriers and writes. */
+export interface Requester {
+  readonly caller: Caller;
+  /** Milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** How current a read must be, and how long it may wait. */
+export interface ReadOptions {
+  readonly mode: ReadMode;
+  /** A blocking query waits until the index of the answer is greater. 0 does not wait. */
+  readonly index: number;
+  /** How long a blocking query waits, in milliseconds. */
+  readonly waitMs: number;
+  /** How long a barrier may take, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Of a blocking query. */
+  readonly end?: CallEnd;
+}
+
+/** What a read use case sees: the state, and the caller's rights in that state. */
+export interface ReadContext {
+  readonly view: View;
+  readonly authorizer: Authorizer;
+}
+/**
+ * A read use case. It throws ApiError to refuse. A missing object is `value: undefined`, so that
+ * its index is answered too.
+ */
+export type ReadUseCase<T> = (context: ReadContext) => Answer<T> & {
+  readonly filtered?: boolean;
+  /** The answer needs something first: after it, the use case is called again. */
+  readonly pending?: Promise<void>;
+};
+
+/** Metadata of a read, as its answer shows it. */
+export interface QueryMeta {
+  readonly index: number;
+  readonly knownLeader: boolean;
+  /** Milliseconds since this node heard from a leader. */
+  readonly lastContactMs: number;
+  /** Entries were left out because the caller may not read them. */
+  readonly filtered: boolean;
+}
+
+/** The value of a read and its metadata. */
+export interface ReadOutcome<T> extends QueryMeta {
+  readonly value: T;
+}
+
+/** What use cases run on: barriers, blocking queries, authorisation, proposals. */
+export interface Service {
+  /** This node's applied state now: for checks before a write, and for what its answer shows. */
+  readonly view: View;
+  /** Returns a frozen view for an answer that takes several turns. The caller must close it. */
+  pin(): PinnedView;
+  /** Evaluates a read use case after its barrier, and again until its index is new enough. */
+  read<T>(caller: Caller, options: ReadOptions, useCase: ReadUseCase<T>): Promise<ReadOutcome<T>>;
+  /** Proposes a command. Returns the JSON text of the written object, if any. Throws ApiError. */
+  write(caller: Caller, command: Command, timeoutMs: number): Promise<string | undefined>;
+  /** Returns the caller's authorizer in this node's state. Rejects with `acl_not_found`. */
+  authorize(caller: Caller): Promise<Authorizer>;
+  /**
+   * Throws 403 if `denial` returns a text. Evaluates it over this node's state and, if that denies,
+   * again after a barrier: another node may have created the token a moment ago. Writes call this
+   * before they read a body. The leader authorises the command again.
+   */
+  permit(
+    caller: Caller,
+    timeoutMs: number,
+    denial: (authorizer: Authorizer) => string | undefined,
+  ): Promise<Authorizer>;
+  /** Resolves when the cluster is initialized and this node has applied all acknowledged writes. */
+  catchUp(timeoutMs: number): Promise<void>;
+  /** Returns the namespace of a token; undefined if this node does not know the token. */
+  namespaceOf(tokenKey: string): string | undefined;
+}

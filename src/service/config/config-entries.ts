@@ -1,0 +1,370 @@
+/** Use cases of config entries: apply, delete, get. Lists are in config-entry-lists.ts. */
+import { deniedAsStored } from '../../acl/denial.js';
+import type { Authorizer } from '../../acl/types.js';
+import { ApiError, type refusal, reject } from '../../errors.js';
+import { namedIn } from '../../kinds/conflicts.js';
+import { definitionOf, isClusterWide, isKind } from '../../kinds/definitions.js';
+import { decodeInSteps, nameRefusal, unknownKind } from '../../kinds/index.js';
+import { NEVER_ALLOWED, type Operation } from '../../kinds/permissions.js';
+import { intentionsNaming, providerInUse } from '../../kinds/provider-rules.js';
+import { providersNamed, servicesNamed } from '../../kinds/references.js';
+import type { ConfigEntry, EntryId, Kind } from '../../kinds/types.js';
+import type { ConfigDelete, ConfigSet } from '../../state/config.js';
+import { allNamespaces, Entries } from '../../state/config-entries.js';
+import { keys } from '../../state/keys.js';
+import { deletedIndex } from '../../state/lists.js';
+import { type Command, keyOf, type View } from '../../state/types.js';
+import { inSlices } from '../common/event-loop.js';
+import { nearestKey } from '../common/nearest-name.js';
+import { modifyIndexOf } from '../common/reading.js';
+import type { ReadContext, ReadUseCase, Service } from '../common/types.js';
+import { propose, versionRefused, type Write } from '../common/writing.js';
+
+/** A write of a config entry: the caller, the namespace, the timeout and the condition. */
+export interface ConfigWrite extends Write {
+  /** The ModifyIndex that the entry must have. 0: it must not exist. null: no condition. */
+  readonly cas: number | null;
+  /** Whether a condition that does not hold is refused with the present version. */
+  readonly saysVersion?: boolean;
+  readonly datacenter: string;
+}
+
+/** Returns the kind that a path names. Throws ApiError 400 for an unknown one. */
+export function kindOf(text: string): Kind {
+  return isKind(text) ? text : rejectWith(unknownKind(text));
+}
+
+/**
+ * Returns the namespace of an entry. Cluster-wide kinds belong to `default`, whatever the request
+ * names.
+ */
+export const homeOf = (kind: Kind, ns: string): string => (isClusterWide(kind) ? 'default' : ns);
+
+/** A caller who may write nothing of these resources cannot apply an entry of any kind. */
+const APPLIED = ['service', 'intention', 'mesh'] as const;
+
+/**
+ * Permits a caller who may apply some entry, before the body is read that says which. Throws
+ * ApiError 403.
+ */
+export const mayApplySomething = (
+  service: Service,
+  write: Omit<Write, 'ns'>,
+): Promise<Authorizer> =>
+  service.permit(write.caller, write.timeoutMs, (authorizer) =>
+    APPLIED.some((resource) => authorizer.anywhere(resource, 'write'))
+      ? undefined
+      : authorizer
+          .denial('mesh', 'write')
+          ?.replace(
+            "lacks permission 'mesh:write'",
+            "lacks permission 'service:write', lacks permission 'intention:write' and " +
+              "lacks permission 'mesh:write', of which an entry needs one",
+          ),
+  );
+
+/**
+ * Throws ApiError 403 if the caller may not apply the entry of a body (parsed JSON). It names what
+ * that entry needs. A body that is no entry passes.
+ */
+export async function mustApply(
+  service: Service,
+  { caller, ns: namespace }: Pick<Write, 'caller' | 'ns'>,
+  body: unknown,
+): Promise<void> {
+  const decoded = await inSlices(decodeInSteps(body, { namespace }), 'decode');
+  if (!decoded.ok) return;
+  const why = changeDenial(
+    await service.authorize(caller),
+    service.view,
+    applying(decoded.entry, namespace),
+  );
+  if (why !== undefined) reject('permission_denied', why);
+}
+
+/** Returns what is asked of the rights to apply an entry. */
+const applying = (entry: ConfigEntry, ns: string): Change => ({
+  operation: 'apply',
+  ns: homeOf(entry.Kind, ns),
+  kind: entry.Kind,
+  name: entry.Name,
+  entry,
+});
+
+/** Returns what a write answers. Throws ApiError 412 if the client wants to know the version. */
+function conditional(
+  { view }: Service,
+  { saysVersion, ns: given }: ConfigWrite,
+  { kind, name }: EntryId,
+  answer: string,
+): string {
+  if (answer !== 'false' || saysVersion !== true) return answer;
+  const text = view.get(keys.config(homeOf(kind, given), kind, name));
+  const what = `${kind} ${JSON.stringify(name)}`;
+  return versionRefused(what, text === undefined ? undefined : modifyIndexOf(text));
+}
+
+/**
+ * Creates or replaces an entry from a body (parsed JSON). Returns the JSON text `true`, or `false`
+ * if the condition does not hold. Throws ApiError.
+ */
+export async function applyConfig(
+  service: Service,
+  write: ConfigWrite,
+  body: unknown,
+): Promise<string> {
+  const { caller, cas, datacenter, timeoutMs } = write;
+  const decoded = await inSlices(decodeInSteps(body, { namespace: write.ns }), 'decode');
+  if (!decoded.ok) throw new ApiError(decoded.refusal);
+  const { entry } = decoded;
+  const change = applying(entry, write.ns);
+  const { ns, kind, name } = change;
+  await service.permit(caller, timeoutMs, (authorizer) =>
+    changeDenial(authorizer, service.view, change),
+  );
+  const command: ConfigSet = {
+    type: 'config.set',
+    v: 1,
+    ns,
+    kind,
+    name,
+    entry: JSON.stringify(entry),
+    cas,
+    at: new Date().toISOString(),
+    datacenter,
+    ...(kind === 'jwt-provider' || providersNamed(entry).size > 0 ? { provider: true } : {}),
+  };
+  const answer = await proposeChange(service, write, command);
+  return conditional(service, write, { kind, name }, answer);
+}
+
+/**
+ * Deletes an entry. Returns the JSON text `{}`, or with a condition `true` or `false`. Throws
+ * ApiError.
+ */
+export async function deleteConfig(
+  service: Service,
+  write: ConfigWrite,
+  { kind, name }: EntryId,
+): Promise<string> {
+  const { caller, cas, datacenter, timeoutMs } = write;
+  const ns = homeOf(kind, write.ns);
+  const why = nameRefusal(kind, name);
+  if (why !== undefined) throw new ApiError(why);
+  await service.permit(caller, timeoutMs, (authorizer) =>
+    changeDenial(authorizer, service.view, { operation: 'delete', ns, kind, name }),
+  );
+  const command: ConfigDelete = {
+    type: 'config.delete',
+    v: 1,
+    ns,
+    kind,
+    name,
+    cas,
+    at: new Date().toISOString(),
+    datacenter,
+    ...(kind === 'jwt-provider' ? { provider: true } : {}),
+  };
+  const answer = await proposeChange(service, write, command);
+  return conditional(service, write, { kind, name }, answer);
+}
+
+/** Proposes a change. A refusal names another entry only to those who may read it. */
+async function proposeChange(
+  service: Service,
+  write: ConfigWrite,
+  command: ConfigSet | ConfigDelete,
+): Promise<string> {
+  try {
+    return await propose(service, write, command);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const { view } = service;
+    const authorizer = await service.authorize(write.caller);
+    const { kind, name, ns } = command;
+    if (
+      error.refusal.code === 'conflict' &&
+      kind === 'jwt-provider' &&
+      command.type === 'config.delete'
+    ) {
+      throw new ApiError(providerInUse(name, readableIntention(view, authorizer, name)));
+    }
+    const named = namedIn(error.refusal);
+    if (named === undefined) throw error;
+    const { entry, unnamed } = named;
+    // An entry of the cluster can conflict with one of any namespace.
+    const places = isClusterWide(kind)
+      ? [...allNamespaces(view)].filter(
+          (each) => view.get(keys.config(each, entry.kind, entry.name)) !== undefined,
+        )
+      : [ns];
+    const isHidden =
+      places.length === 0 ||
+      places.some((each) => denialOf(authorizer, 'get', entry, each) !== undefined);
+    throw isHidden ? new ApiError(unnamed) : error;
+  }
+}
+
+/** Returns the first intention, by namespace and name, that names a provider and may be read. */
+function readableIntention(
+  view: View,
+  authorizer: Authorizer,
+  provider: string,
+): (EntryId & { readonly ns: string }) | undefined {
+  for (const ns of allNamespaces(view)) {
+    for (const id of intentionsNaming(provider, new Entries(view, ns))) {
+      if (denialOf(authorizer, 'get', id, ns) === undefined) return { ...id, ns };
+    }
+  }
+  return undefined;
+}
+
+/** Reads one entry as it is stored, secrets hidden from those who may not write it. Throws 403. */
+export const readConfig =
+  (namespace: string, { kind, name }: EntryId): ReadUseCase<string | undefined> =>
+  ({ view, authorizer }) => {
+    const ns = homeOf(kind, namespace);
+    const why = denialOf(authorizer, 'get', { kind, name }, ns);
+    if (why !== undefined) reject('permission_denied', why);
+    const key = keys.config(ns, kind, name);
+    const text = view.get(key);
+    const deletedAt = (): number => deletedIndex(view, 'config', ns, kind);
+    if (text === undefined) return { value: undefined, index: deletedAt(), keys: [key] };
+    const stored = nameIn(text);
+    const own =
+      stored === name ? undefined : denialOf(authorizer, 'get', { kind, name: stored }, ns);
+    if (own !== undefined) return { value: undefined, index: deletedAt(), keys: [key] };
+    const value = shownTo(authorizer, kind, ns)(text);
+    return { value, index: modifyIndexOf(text), keys: [key] };
+  };
+
+/**
+ * Returns the name closest to that of an entry that does not exist, of those that the caller may
+ * read; undefined if none is close.
+ */
+export function nearestEntry(
+  { view, authorizer }: ReadContext,
+  namespace: string,
+  { kind, name }: EntryId,
+): string | undefined {
+  const ns = homeOf(kind, namespace);
+  const mayRead = (known: string): boolean =>
+    denialOf(authorizer, 'get', { kind, name: known }, ns) === undefined;
+  const key = nearestKey(view, keyOf('config', ns, kind, ''), name, mayRead);
+  const text = key === undefined ? undefined : view.get(key);
+  const spelled = text === undefined ? undefined : nameIn(text);
+  return spelled !== undefined && mayRead(spelled) ? spelled : undefined;
+}
+
+/** Returns the text of a 403 if the caller lacks the right to an operation on an entry. */
+function denialOf(
+  authorizer: Authorizer,
+  operation: Operation,
+  { kind, name }: EntryId,
+  ns: string,
+): string | undefined {
+  const { resource, access, named, orAnyService } = definitionOf(kind).permissions[operation];
+  if (resource === 'none') return undefined;
+  if (resource === 'never') return NEVER_ALLOWED;
+  if (orAnyService !== undefined && authorizer.anywhere('service', orAnyService)) return undefined;
+  return authorizer.denial(resource, access, named ? name : undefined, ns);
+}
+
+/** Returns a predicate of the names that a caller sees in lists of a kind. */
+export function listRight(
+  authorizer: Authorizer,
+  kind: Kind,
+  ns: string,
+): (name: string) => boolean {
+  const { resource, access, named } = definitionOf(kind).permissions.list;
+  if (resource === 'never') return () => false;
+  if (named && resource !== 'none') return (name) => authorizer.allowed(resource, access, name, ns);
+  const all = denialOf(authorizer, 'list', { kind, name: '' }, ns) === undefined;
+  return () => all;
+}
+
+/** What is to be done to an entry. An entry is applied with what it holds. */
+type Change = EntryId & {
+  readonly operation: 'apply' | 'delete';
+  readonly ns: string;
+  readonly entry?: ConfigEntry;
+};
+
+/** Authorises a command of config entries. The leader's gate calls it before the proposal. */
+export function configCheck(
+  authorizer: Authorizer,
+  command: Command,
+  view: View,
+): string | undefined {
+  const { ns, kind, name } = command as ConfigSet | ConfigDelete;
+  if (command.type === 'config.delete') {
+    return changeDenial(authorizer, view, { operation: 'delete', ns, kind, name });
+  }
+  const change = { operation: 'apply' as const, ns, kind, name };
+  const { forwards, namesProviders } = definitionOf(kind);
+  if (!forwards && !namesProviders) return changeDenial(authorizer, view, change);
+  const entry = JSON.parse((command as ConfigSet).entry) as ConfigEntry;
+  return changeDenial(authorizer, view, { ...change, entry });
+}
+
+/**
+ * Returns the text of a 403 if the caller may not change an entry. Entry names match in any letter
+ * case but rules name services exactly, so the caller also needs the right to the stored spelling
+ * of the entry that would be replaced.
+ */
+function changeDenial(authorizer: Authorizer, view: View, change: Change): string | undefined {
+  const { operation, kind, name, ns, entry } = change;
+  const own = denialOf(authorizer, operation, change, ns);
+  if (own !== undefined) return own;
+  const text = definitionOf(kind).permissions[operation].named
+    ? view.get(keys.config(ns, kind, name))
+    : undefined;
+  const stored = text === undefined ? name : nameIn(text);
+  if (stored !== name) {
+    const why = denialOf(authorizer, operation, { kind, name: stored }, ns);
+    if (why !== undefined) return deniedAsStored(why, name);
+  }
+  if (entry === undefined) return undefined;
+  for (const service of servicesNamed(entry)) {
+    const why = authorizer.denial('service', 'read', service, ns);
+    if (why !== undefined) return why;
+  }
+  // A refusal would tell whether the provider exists.
+  for (const provider of providersNamed(entry)) {
+    return denialOf(authorizer, 'get', { kind: 'jwt-provider', name: provider }, 'default');
+  }
+  return undefined;
+}
+
+/** Returns the Name of a stored entry. Entries begin with Kind and Name, so no more is parsed. */
+export function nameIn(text: string): string {
+  const start = text.indexOf(MARK) + MARK.length;
+  let end = text.indexOf('"', start);
+  while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  const raw = text.slice(start, end);
+  return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
+}
+const MARK = ',"Name":"';
+
+/** Whether the quote at `end` is preceded by an odd number of backslashes. */
+function isEscaped(text: string, end: number): boolean {
+  let count = 0;
+  while (text[end - 1 - count] === '\\') count += 1;
+  return count % 2 === 1;
+}
+
+/** Returns a function that hides the secrets of a kind's entries from callers who may not write. */
+export function shownTo(authorizer: Authorizer, kind: Kind, ns: string): (text: string) => string {
+  const { secrets } = definitionOf(kind);
+  if (secrets.length === 0) return (text) => text;
+  const hidden = Object.fromEntries(secrets.map((field) => [field, '<hidden>']));
+  return (text) => {
+    const isWriter = denialOf(authorizer, 'apply', { kind, name: nameIn(text) }, ns) === undefined;
+    if (isWriter) return text;
+    return JSON.stringify({ ...(JSON.parse(text) as ConfigEntry), ...hidden });
+  };
+}
+
+const rejectWith = (why: ReturnType<typeof refusal>): never => {
+  throw new ApiError(why);
+};

@@ -1,0 +1,144 @@
+/** Use cases of login and logout. Only the log says why a login was refused. */
+import { randomUUID } from 'node:crypto';
+import { ApiError, type Refusal, refusal, reject } from '../../errors.js';
+import { bodyOf, given, labels, type Normal, text } from '../../languages/fields.js';
+import { timeOf } from '../../languages/times.js';
+import { keys } from '../../state/keys.js';
+import { isInForce } from '../../state/levels.js';
+import { stored } from '../../state/lists.js';
+import { TOKEN_LIMIT } from '../../state/login-limits.js';
+import type { AuthMethod } from '../../state/methods.js';
+import type { TokenLogin, TokenLogout } from '../../state/token-commands.js';
+import { shown } from '../acl/tokens.js';
+import type { Service } from '../common/types.js';
+import { propose, type Write } from '../common/writing.js';
+import type { AuthMethodTypes } from './index.js';
+import { judgeLogin, LIMIT_FAULT } from './judge.js';
+import type { Refusals } from './refusals.js';
+import { causeOf, type LoginFault, type LoginLogger } from './types.js';
+
+/** The body of a login. */
+export const LOGIN = bodyOf({
+  AuthMethod: given('The name of the auth method.', text()),
+  BearerToken: given('The token that proves the identity of the client.', text()),
+  Meta: given('Labels that become part of the description of the token.', labels),
+  Namespace: given('The namespace of the auth method.', text()),
+});
+/** A decoded login. */
+export type LoginBody = Normal<typeof LOGIN>;
+
+/** What logins work on. */
+export interface LoginParts {
+  readonly service: Service;
+  readonly methodTypes: AuthMethodTypes;
+  readonly datacenter: string;
+  /**
+   * Milliseconds since the epoch: the creation time of tokens, and the clock by which they expire.
+   */
+  readonly nowMs: () => number;
+  readonly logger: LoginLogger;
+  readonly refusals: Refusals;
+}
+
+/** The namespace of the auth method, and the limits on a login. */
+export interface LoginRequest {
+  readonly ns: string;
+  readonly timeoutMs: number;
+  /** Called with the verified subject. Throws ApiError `too_many` to refuse it. */
+  readonly admit?: (subject: string) => void;
+}
+
+/**
+ * Verifies a bearer token and creates a token with all that the rules of the method bind. Returns
+ * it as answered. Throws ApiError.
+ */
+export async function login(
+  parts: LoginParts,
+  { ns, timeoutMs, admit }: LoginRequest,
+  body: LoginBody,
+): Promise<string> {
+  const { service, methodTypes, nowMs } = parts;
+  await service.catchUp(timeoutMs);
+  const name = body.AuthMethod ?? '';
+  const method = stored<AuthMethod>(service.view, keys.method(ns, name));
+  if (method === undefined) {
+    const why = `auth method ${JSON.stringify(name.slice(0, NAME_SHOWN_MAX))} not found`;
+    parts.refusals.note({ cause: 'method_unknown', reason: why });
+    const fault = { code: 'unknown_method', reason: why } as const;
+    const unknown = { Name: name.slice(0, NAME_SHOWN_MAX), Namespace: ns };
+    throw new LoginRefused(refusal('acl_not_found', `ACL not found: ${why}`), fault, unknown);
+  }
+  const type = methodTypes.get(method.Type)!;
+  // A token that was read from a file ends in a newline.
+  const bearer = (body.BearerToken ?? '').trim();
+  const judged = { namespace: method.Namespace, nowMs: nowMs() };
+  const verdict = await type.validate(method.Config, bearer, judged);
+  if (!verdict.ok) return refuse(parts, method, verdict);
+  admit?.(verdict.subject);
+  const shape = type.shapeOf(method.Config);
+  const at = nowMs();
+  const { identity, subject } = verdict;
+  const verified = { identity, subject, shape, datacenter: parts.datacenter, nowMs: at };
+  const outcome = judgeLogin(service.view, method, verified);
+  if (!outcome.ok) return refuse(parts, method, outcome);
+  const { grant } = outcome;
+  const command: TokenLogin = {
+    type: 'token.login',
+    v: 1,
+    ns: grant.ns,
+    accessor: randomUUID(),
+    secret: randomUUID(),
+    createTime: timeOf(at),
+    method: { ns, name: method.Name, modifyIndex: method.ModifyIndex },
+    token: { Description: descriptionOf(body.Meta ?? {}), ...grant.token },
+    ...(isInForce(service.view, 'token.login/identity')
+      ? { identity: grant.identity }
+      : grant.lifeMs !== undefined && { expirationTime: timeOf(at + grant.lifeMs) }),
+  };
+  const proposed = propose(service, { caller: { tokenKey: null }, timeoutMs }, command);
+  const token = await proposed.catch((error: unknown) => {
+    const isLimit = error instanceof ApiError && error.refusal.message === TOKEN_LIMIT;
+    if (isLimit) return refuse(parts, method, LIMIT_FAULT);
+    throw error;
+  });
+  return shown(service, token);
+}
+
+/** Characters of an unknown name that an error shows: it does not echo whole names. */
+const NAME_SHOWN_MAX = 128;
+
+/** A refused login. Its client learns nothing of the reason. */
+export class LoginRefused extends ApiError {
+  readonly fault: LoginFault;
+  readonly method: { readonly Name: string; readonly Namespace: string };
+
+  constructor(why: Refusal, fault: LoginFault, method: LoginRefused['method']) {
+    super(why);
+    this.fault = fault;
+    this.method = method;
+  }
+}
+
+function refuse({ refusals }: LoginParts, method: AuthMethod, fault: LoginFault): never {
+  const { code, reason } = fault;
+  refusals.note({ cause: causeOf(code), reason, method });
+  const why = refusal('permission_denied', 'Permission denied');
+  throw new LoginRefused(why, { code, reason }, method);
+}
+
+/** Returns the description of the token of a login with this Meta. */
+export function descriptionOf(meta: { readonly [name: string]: string }): string {
+  const names = Object.keys(meta).sort();
+  if (names.length === 0) return 'token created via login';
+  // The JSON text is built by member: an object would reorder number-like names and lose __proto__.
+  const members = names.map((name) => `${JSON.stringify(name)}:${JSON.stringify(meta[name])}`);
+  return `token created via login: {${members.join(',')}}`;
+}
+
+/** Deletes the token of the request, which a login created. */
+export async function logout(service: Service, write: Omit<Write, 'ns'>): Promise<string> {
+  const { tokenKey } = write.caller;
+  if (tokenKey === null) reject('unauthenticated', 'Supplied token does not exist');
+  const command: TokenLogout = { type: 'token.logout', v: 1, secretKey: tokenKey };
+  return propose(service, write, command);
+}

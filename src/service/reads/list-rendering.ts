@@ -1,0 +1,170 @@
+/**
+ * Renders lists of objects in steps. One turn of the event loop reads the keys of a list. A filter
+ * then decides which of its items are shown, and these are rendered, both a few at a time, because
+ * tens of thousands would delay heartbeats.
+ */
+import { createHash } from 'node:crypto';
+import type { View } from '../../state/types.js';
+import { named } from '../../works.js';
+import { inSlices, nextTurn } from '../common/event-loop.js';
+import type { Matches } from '../common/filters.js';
+import { Links } from '../common/reading.js';
+import type { Caller, ReadOptions, ReadOutcome, ReadUseCase, Service } from '../common/types.js';
+import { type ListRead, readList } from './blocking-lists.js';
+
+/** Whether a list shows the item of a key. Throws ApiError 400 if that takes too much work. */
+type Shows = (view: View, candidate: string, links: Links) => boolean;
+
+/** A list that is not rendered yet. */
+export interface ListPlan {
+  /** State keys from which items are rendered, in the order of the answer. */
+  readonly candidates: readonly string[];
+  /** Returns the JSON text of an item; undefined if there is none. */
+  readonly render: (view: View, candidate: string, links: Links) => string | undefined;
+  /** Begins to filter, with a budget of its own. Absent: all items are shown. */
+  readonly filter?: (() => Shows) | undefined;
+}
+
+/** Items rendered in one turn of the event loop, so that a long list delays nothing else. */
+const ITEMS_PER_TURN = 256;
+/**
+ * Approximate characters of the items rendered in one turn. A client that does not read its answer
+ * keeps that much in memory.
+ */
+const LENGTH_PER_TURN = 64 * 1024;
+
+/** Returns the filter of a list whose items `itemOf` makes. */
+export const filterOfItems = (
+  begin: (() => Matches) | undefined,
+  itemOf: (view: View, candidate: string, links: Links) => object | undefined,
+): ListPlan['filter'] =>
+  begin &&
+  (() => {
+    const matches = begin();
+    return (...where) => {
+      const item = itemOf(...where);
+      return item !== undefined && matches(item);
+    };
+  });
+
+/**
+ * Returns a list with the keys of the items that it shows in this view. Throws ApiError 400 if the
+ * filter takes too much work.
+ */
+export async function decided(view: View, plan: ListPlan): Promise<ListPlan> {
+  const shows = plan.filter?.();
+  if (shows === undefined) return plan;
+  return inSlices(shownOf(view, plan, shows), 'list');
+}
+
+function* shownOf(view: View, plan: ListPlan, shows: Shows): Generator<void, ListPlan> {
+  const links = new Links(view);
+  const candidates: string[] = [];
+  for (const candidate of plan.candidates) {
+    if (shows(view, candidate, links)) candidates.push(candidate);
+    yield;
+  }
+  return { candidates, render: plan.render };
+}
+
+/**
+ * Returns all items if one turn is enough for them; undefined if they must be rendered in chunks.
+ */
+export function shortList(view: View, plan: ListPlan): readonly string[] | undefined {
+  if (plan.candidates.length > ITEMS_PER_TURN) return undefined;
+  const { items, next } = render(view, plan, 0, new Links(view));
+  return next === plan.candidates.length ? items : undefined;
+}
+
+/** Yields the items in chunks. Other work runs between them. */
+export async function* listChunks(view: View, plan: ListPlan): AsyncIterable<readonly string[]> {
+  const links = new Links(view);
+  for (let at = 0; at < plan.candidates.length; ) {
+    const { items, next } = named('list', () => render(view, plan, at, links));
+    if (items.length > 0) yield items;
+    at = next;
+    await nextTurn();
+  }
+}
+
+/**
+ * Reads a list that shows only some of its items. A blocking query waits for a change of these
+ * items.
+ */
+export function readSome(
+  service: Service,
+  caller: Caller,
+  options: ReadOptions,
+  useCase: ReadUseCase<ListPlan>,
+): Promise<ReadOutcome<ListPlan>> {
+  return readList(options, async (how, withDigest): Promise<ListRead<ReadOutcome<ListPlan>>> => {
+    const outcome = await service.read(caller, how, useCase);
+    return withDigest ? { outcome, digest: await digestOf(service, outcome.value) } : { outcome };
+  });
+}
+
+async function digestOf(service: Service, plan: ListPlan): Promise<string> {
+  const view = service.pin();
+  try {
+    const hash = createHash('sha256');
+    for await (const items of listChunks(view, await decided(view, plan))) {
+      // A line break separates the items: no compact JSON text contains one.
+      for (const item of items) hash.update(item).update('\n');
+    }
+    return hash.digest('base64');
+  } finally {
+    view.close();
+  }
+}
+
+/**
+ * Yields the JSON text of a list in pieces, with a newline at the end. It is indented if `pretty`
+ * (the parameter `?pretty`).
+ */
+export async function* listPieces(
+  view: View,
+  plan: ListPlan,
+  pretty = false,
+): AsyncIterable<string> {
+  const between = pretty ? ',\n' : ',';
+  let before = pretty ? '[\n' : '[';
+  let isEmpty = true;
+  for await (const items of listChunks(view, plan)) {
+    const texts = pretty ? items.map(indented) : [...items];
+    // A long item ends its turn. It is sent by itself: joined to others it would be in memory
+    // twice.
+    const long = texts.at(-1)!.length < LENGTH_PER_TURN ? undefined : texts.pop();
+    yield before + texts.join(between);
+    if (long !== undefined) {
+      if (texts.length > 0) yield between;
+      yield long;
+    }
+    before = between;
+    isEmpty = false;
+  }
+  if (isEmpty) yield '[';
+  yield pretty && !isEmpty ? '\n]\n' : ']\n';
+}
+
+/** Returns an item of an indented list. JSON strings contain no line break, so each line is one. */
+const indented = (item: string): string =>
+  JSON.stringify(JSON.parse(item), null, 4).replace(/^/gm, '    ');
+
+/** Renders the items of one turn, from a candidate on. Returns them and the next candidate. */
+function render(
+  view: View,
+  { candidates, render: itemOf }: ListPlan,
+  from: number,
+  links: Links,
+): { readonly items: readonly string[]; readonly next: number } {
+  const items: string[] = [];
+  const end = Math.min(candidates.length, from + ITEMS_PER_TURN);
+  let next = from;
+  for (let length = 0; next < end && length < LENGTH_PER_TURN; next += 1) {
+    const item = itemOf(view, candidates[next]!, links);
+    if (item === undefined) continue;
+    items.push(item);
+    length += item.length;
+  }
+  return { items, next };
+}

@@ -1,0 +1,236 @@
+/**
+ * The service on a node: a barrier before each read that is not stale, blocking queries, and
+ * authorisation at the moment of the answer.
+ */
+import type { Authorizer } from '../../acl/types.js';
+import { ApiError, reject } from '../../errors.js';
+import type { ClusterNode } from '../../node/types.js';
+import { Deadlines } from '../../replica/deadlines.js';
+import type { ClockPort } from '../../replica/ports.js';
+import { restoredAt } from '../../state/restore.js';
+import { INIT_FACT } from '../../state/system.js';
+import type { Command, PinnedView, View } from '../../state/types.js';
+import { named } from '../../works.js';
+import type { CallEnd } from '../common/call-end.js';
+import type { Caller, ReadOptions, ReadOutcome, ReadUseCase, Service } from '../common/types.js';
+import type { Authorizers } from '../rights/authorizers.js';
+import { ReadTurns } from './read-turns.js';
+
+/** What the service works on. */
+export interface NodeServiceOptions {
+  readonly node: ServiceNode;
+  readonly authorizers: Authorizers;
+  readonly clock: ClockPort;
+}
+
+/** The part of a node that the service uses. */
+type ServiceNode = Pick<
+  ClusterNode,
+  'view' | 'pin' | 'contact' | 'closed' | 'barrier' | 'write' | 'watch'
+>;
+
+/** A read right after a barrier is as current as the leader's own state. */
+const FRESH = { knownLeader: true, lastContactMs: 0 };
+
+/** A read with this index does not block. */
+const NO_WAIT = { index: 0 };
+type Evaluated<T> = Pick<ReadOutcome<T>, 'value' | 'index' | 'filtered'>;
+
+/** Implements the service over a node, its state and a cache of authorizers. */
+export class NodeService implements Service {
+  readonly #node: ServiceNode;
+  readonly #authorizers: Authorizers;
+  readonly #clock: ClockPort;
+  readonly #deadlines: Deadlines;
+  readonly #turns: ReadTurns;
+  #isInitialized = false;
+
+  constructor({ node, authorizers, clock }: NodeServiceOptions) {
+    this.#node = node;
+    this.#authorizers = authorizers;
+    this.#clock = clock;
+    this.#deadlines = new Deadlines(clock);
+    this.#turns = new ReadTurns(clock);
+  }
+
+  get view(): View {
+    return this.#node.view;
+  }
+
+  pin(): PinnedView {
+    return this.#node.pin();
+  }
+
+  async read<T>(
+    caller: Caller,
+    options: ReadOptions,
+    useCase: ReadUseCase<T>,
+  ): Promise<ReadOutcome<T>> {
+    if (options.mode === 'stale') await this.#turns.soon();
+    else {
+      await this.#barrier(options.mode, options.timeoutMs);
+      await this.#turns.now();
+    }
+    const until = this.#clock.now() + options.waitMs;
+    for (let isFresh = options.mode !== 'stale'; ; isFresh = false) {
+      const { index: after } = this.#clock.now() >= until ? NO_WAIT : options;
+      const known = this.#authorizers.cached(caller.tokenKey);
+      const preparing = known ? undefined : this.#authorizers.prepare(caller.tokenKey);
+      if (preparing !== undefined) {
+        await this.#prepared(caller, preparing);
+        isFresh = false;
+      }
+      const authorizer = this.#authorizerOf(caller, known);
+      const { outcome, keys, pending } = this.#answer(authorizer, after, options.end, useCase);
+      if (pending !== undefined) {
+        await pending;
+        continue;
+      }
+      if (outcome !== undefined) {
+        const { value, index, filtered } = outcome;
+        const { knownLeader, lastContactMs } = isFresh ? FRESH : this.#node.contact();
+        // written out: V8 is slow to copy the members of two objects
+        return { value, index, filtered, knownLeader, lastContactMs };
+      }
+      // A caller who loses the right to the answer is refused at once.
+      const rights = this.#authorizers.keysOf(caller.tokenKey);
+      await this.#hold([...keys, ...rights], until, options.end);
+    }
+  }
+
+  /**
+   * Evaluates a read once. Returns its outcome, or what to wait for. It is a method of its own
+   * so that a blocked query does not keep a discarded answer in memory.
+   */
+  #answer<T>(
+    authorizer: Authorizer,
+    afterIndex: number,
+    end: CallEnd | undefined,
+    useCase: ReadUseCase<T>,
+  ): {
+    readonly outcome?: Evaluated<T>;
+    readonly keys: readonly string[];
+    readonly pending?: Promise<void>;
+  } {
+    const { view } = this.#node;
+    const answer = named('read', () => useCase({ view, authorizer }));
+    if (answer.pending !== undefined) return { keys: [], pending: answer.pending };
+    const index = Math.max(1, answer.index, restoredAt(view));
+    const isOver = afterIndex === 0 || end?.isOver === true;
+    if (!isOver && index <= afterIndex) return { keys: answer.keys };
+    const { value, filtered = false } = answer;
+    this.#turns.answers(value);
+    return { outcome: { value, index, filtered }, keys: [] };
+  }
+
+  async write(caller: Caller, command: Command, timeoutMs: number): Promise<string | undefined> {
+    const { tokenKey } = caller;
+    const result = await this.#node.write({ tokenKey, command, timeoutMs });
+    if (!result.ok) throw new ApiError(result.refusal);
+    return result.value;
+  }
+
+  async authorize(caller: Caller): Promise<Authorizer> {
+    await this.#prepared(caller);
+    return this.#authorizerOf(caller);
+  }
+
+  /** Resolves when the caller's rights are compiled. */
+  async #prepared({ tokenKey }: Caller, first?: Promise<void>): Promise<void> {
+    let preparing = first ?? this.#authorizers.prepare(tokenKey);
+    while (preparing !== undefined) {
+      await preparing;
+      preparing = this.#authorizers.prepare(tokenKey);
+    }
+  }
+
+  /** `known`: the authorizer, where the caller of this function has found it. */
+  #authorizerOf({ tokenKey }: Caller, known?: Authorizer): Authorizer {
+    this.#mustServe();
+    this.#mustBeInitialized();
+    return known ?? this.#authorizers.of(tokenKey) ?? reject('acl_not_found', 'ACL not found');
+  }
+
+  async permit(
+    caller: Caller,
+    timeoutMs: number,
+    denial: (authorizer: Authorizer) => string | undefined,
+  ): Promise<Authorizer> {
+    this.#mustServe();
+    await this.#prepared(caller);
+    const present = this.#authorizers.of(caller.tokenKey);
+    if (present !== undefined && denial(present) === undefined) return present;
+    await this.catchUp(timeoutMs);
+    const authorizer = await this.authorize(caller);
+    const why = denial(authorizer);
+    return why === undefined ? authorizer : reject('permission_denied', why);
+  }
+
+  catchUp(timeoutMs: number): Promise<void> {
+    return this.#barrier('default', timeoutMs);
+  }
+
+  namespaceOf(tokenKey: string): string | undefined {
+    return this.#authorizers.namespaceOf(tokenKey);
+  }
+
+  /**
+   * Throws ApiError if this node must not use its state: the state has diverged or is lost, or the
+   * node is no longer a member. Not even a stale read is answered then.
+   */
+  #mustServe(): void {
+    const closed = this.#node.closed();
+    if (closed !== undefined) throw new ApiError(closed);
+  }
+
+  #barrier(mode: 'default' | 'consistent', timeoutMs: number): Promise<void> {
+    const passed = this.#node.barrier(mode, timeoutMs);
+    return this.#isInitialized ? passed : this.#afterInit(passed, timeoutMs);
+  }
+
+  /** A new cluster has a leader shortly before it has its first tokens. */
+  async #afterInit(passed: Promise<void>, timeoutMs: number): Promise<void> {
+    const until = this.#clock.now() + timeoutMs;
+    await passed;
+    if (!this.#checkInitialized()) await this.#hold([INIT_FACT], until, undefined);
+  }
+
+  /**
+   * Throws ApiError `unavailable` before the cluster is initialized or a new member has received
+   * the state. Nobody has rights in an empty state, so a 403 would be wrong.
+   */
+  #mustBeInitialized(): void {
+    if (this.#checkInitialized()) return;
+    reject(
+      'unavailable',
+      'This server does not serve: it has no state yet, the cluster is starting',
+    );
+  }
+
+  #checkInitialized(): boolean {
+    this.#isInitialized ||= this.#node.view.get(INIT_FACT) !== undefined;
+    return this.#isInitialized;
+  }
+
+  /**
+   * Resolves after the next change of a key, the deadline, or the disconnection of the client, when
+   * it is this reader's turn.
+   */
+  #hold(keys: readonly string[], until: number, end: CallEnd | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const since = this.#clock.now();
+      const done = (): void => {
+        unwatch();
+        cancel();
+        if (end !== undefined) {
+          end.wake = undefined;
+          end.heldMs += this.#clock.now() - since;
+        }
+        this.#turns.again(resolve);
+      };
+      const unwatch = this.#node.watch(keys, done);
+      const cancel = this.#deadlines.at(until, done);
+      if (end !== undefined) end.wake = done;
+    });
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * Lets reads follow one another in slices of time. One change may wake thousands of blocking
+ * queries, and one barrier may release thousands of reads: if all were answered in one turn of the
+ * event loop, no message of the cluster would be handled meanwhile.
+ */
+import type { ClockPort } from '../../replica/ports.js';
+import { SLICE_MS } from '../common/event-loop.js';
+
+/**
+ * Characters or bytes of the answers of one turn. What the system does not take at once waits in
+ * the sockets, and is written when the clients have read.
+ */
+const TURN_BYTES_MAX = 4 * 1024 * 1024;
+
+type Start = () => void;
+
+/** Functions that were taken and are still in the list. */
+const TAKEN_MAX = 1024;
+
+/** Functions in the order in which they were added. */
+class Queue {
+  #items: Start[] = [];
+  #at = 0;
+
+  get isEmpty(): boolean {
+    return this.#at === this.#items.length;
+  }
+
+  add(item: Start): void {
+    this.#items.push(item);
+  }
+
+  take(): Start | undefined {
+    const item = this.#items[this.#at];
+    if (item === undefined) return undefined;
+    this.#at += 1;
+    // under load the queue may never be empty
+    if (this.isEmpty || (this.#at >= TAKEN_MAX && this.#at * 2 >= this.#items.length)) {
+      this.#items = this.#items.slice(this.#at);
+      this.#at = 0;
+    }
+    return item;
+  }
+}
+
+const DONE = Promise.resolve();
+
+/** The turns of the reads of one node. */
+export class ReadTurns {
+  readonly #clock: Pick<ClockPort, 'now' | 'soon'>;
+  /** New reads, and those that were held. They take turns, so that neither wait for the others. */
+  readonly #queues = { arrived: new Queue(), woken: new Queue() };
+  #isRunning = false;
+  #bytes = 0;
+
+  constructor(clock: Pick<ClockPort, 'now' | 'soon'>) {
+    this.#clock = clock;
+  }
+
+  /** Resolves when a new read may read, in this turn of the event loop if there is time left. */
+  now(): Promise<void> {
+    return new Promise((start) => {
+      this.#queues.arrived.add(start);
+      if (this.#isRunning) return;
+      this.#isRunning = true;
+      void this.#run();
+    });
+  }
+
+  /**
+   * Resolves at the end of this turn of the event loop, for all such reads one after the other.
+   * Their answers are sent back to back, so a client that waits for many of them wakes up once.
+   * This halves the work of answering each as it arrives.
+   */
+  soon(): Promise<void> {
+    return new Promise((start) => this.#later(this.#queues.arrived, start));
+  }
+
+  /** Calls `start` when a read that was held may read again. */
+  again(start: Start): void {
+    this.#later(this.#queues.woken, start);
+  }
+
+  /** Counts the length of an answer. */
+  answers(value: unknown): void {
+    if (typeof value === 'string' || value instanceof Uint8Array) this.#bytes += value.length;
+  }
+
+  #later(queue: Queue, start: Start): void {
+    queue.add(start);
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    this.#clock.soon(() => void this.#run());
+  }
+
+  async #run(): Promise<void> {
+    const { arrived, woken } = this.#queues;
+    const until = this.#clock.now() + SLICE_MS;
+    this.#bytes = 0;
+    let isOver = false;
+    for (let queue = arrived; !isOver; queue = queue === arrived ? woken : arrived) {
+      const start = queue.take();
+      if (start === undefined) {
+        if (arrived.isEmpty && woken.isEmpty) break;
+        continue;
+      }
+      start();
+      // the read reads here
+      await DONE;
+      isOver = this.#clock.now() > until || this.#bytes > TURN_BYTES_MAX;
+    }
+    this.#isRunning = !(arrived.isEmpty && woken.isEmpty);
+    if (this.#isRunning) this.#clock.soon(() => void this.#run());
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * Authorises a command on the leader before it is proposed, by the leader's applied state. Commands
+ * are listed with their rights (state/objects.ts). Any other command is refused.
+ */
+import { type Refusal, refusal } from '../../errors.js';
+import { type Gate, INTERNAL_KEY, type PrepareGate } from '../../node/types.js';
+import { HANDLERS } from '../../state/handlers.js';
+import type { CommandCheck, CommandRight } from '../../state/object.js';
+import { ACL_COMMANDS } from '../../state/objects.js';
+import { type Bootstrap, bootstrapProblem } from '../../state/system.js';
+import type { TokenLogout } from '../../state/token-commands.js';
+import type { Command, View } from '../../state/types.js';
+import type { Authorizers } from './authorizers.js';
+
+/** Checks for other groups of commands, by the part of their type before the dot. */
+export type GroupChecks = Readonly<Record<string, CommandCheck>>;
+
+/** Returns who may send a command; undefined if the check of its group decides. */
+const rightOf = (type: string): CommandRight | undefined =>
+  Object.hasOwn(ACL_COMMANDS, type) ? ACL_COMMANDS[type]!.right : undefined;
+
+/** Builds the gate over the leader's authorizers. */
+export function makeGate(authorizers: Authorizers, groups: GroupChecks): Gate {
+  return (view, tokenKey, command) => {
+    const rule = rightOf(command.type) ?? groupCheck(groups, command.type);
+    const isKnown = Object.hasOwn(HANDLERS, command.type) && command.v === 1;
+    if (rule === undefined || !isKnown) return unknownCommand(command);
+    if (tokenKey === INTERNAL_KEY) return undefined;
+    if (rule === 'open') return openProblem(authorizers, view, tokenKey, command);
+    if (rule === 'internal') {
+      return refusal('permission_denied', 'Permission denied: only the server itself may do this');
+    }
+    const authorizer = authorizers.of(tokenKey);
+    if (authorizer === undefined) return refusal('acl_not_found', 'ACL not found');
+    const why = rule(authorizer, command, view);
+    return why === undefined ? undefined : refusal('permission_denied', why);
+  };
+}
+
+/** Prepares the gate: compiles the rights of a caller whose first request is a write. */
+export function prepareGate(authorizers: Authorizers): PrepareGate {
+  const prepare: PrepareGate = (tokenKey, run) => {
+    const preparing = tokenKey === INTERNAL_KEY ? undefined : authorizers.prepare(tokenKey);
+    if (preparing === undefined) run();
+    // Rights that cannot be compiled are the gate's to report.
+    else preparing.then(() => prepare(tokenKey, run), run);
+  };
+  return prepare;
+}
+
+/** Refuses a command of a newer member: in the log it would stop every member of this version. */
+function unknownCommand({ type, v }: Command): Refusal {
+  const what = `${JSON.stringify(type)} version ${v}`;
+  return refusal(
+    'unavailable',
+    `The leader does not know the command ${what}: it is being upgraded`,
+  );
+}
+
+function groupCheck(groups: GroupChecks, type: string): CommandCheck | undefined {
+  const group = type.slice(0, type.indexOf('.'));
+  return Object.hasOwn(groups, group) ? groups[group] : undefined;
+}
+
+/** Refuses what apply would refuse to anyone, so that it is not written into the log. */
+function openProblem(
+  authorizers: Authorizers,
+  view: View,
+  tokenKey: string | null,
+  command: Command,
+): Refusal | undefined {
+  if (command.type === 'bootstrap')
+    return bootstrapProblem(view, (command as Bootstrap).resetIndex);
+  if (command.type !== 'token.logout') return undefined;
+  if ((command as TokenLogout).secretKey !== tokenKey) {
+    return refusal('permission_denied', 'Permission denied: a token can only log itself out');
+  }
+  const isKnown = authorizers.of(tokenKey) !== undefined;
+  return isKnown ? undefined : refusal('acl_not_found', 'ACL not found');
+}
