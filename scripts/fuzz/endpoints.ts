@@ -1,8 +1,8 @@
 /**
  * What is fuzzed: every method of every route in the code, so that a new route needs no entry here.
  */
-import { allRoutes, type RouteParts } from '../../src/http/routes.js';
-import type { Method, Route } from '../../src/http/types.js';
+import { allRoutes, type RouteParts } from '../../src/http/routes/routes.js';
+import type { Method, Route } from '../../src/http/routes/types.js';
 import { ENDPOINTS, type Endpoint } from '../../test/hostile/endpoints.js';
 
 const METHODS: readonly Method[] = ['GET', 'PUT', 'POST', 'DELETE'];

@@ -1,16 +1,16 @@
 /** The Koa application: what happens to every request, in order. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Koa from 'koa';
-import { browserCheck } from './browsers.js';
-import type { Additions, Context, State } from './context.js';
-import { errorHandling, reportErrors } from './error-handling.js';
 import { makeFront } from './front.js';
-import type { HeldCalls } from './held.js';
+import type { HeldCalls } from './limits/held.js';
+import type { Refused } from './limits/rates.js';
 import type { HttpOptions } from './options.js';
-import { pathDecoding, unknownPath } from './paths.js';
-import type { Refused } from './rates.js';
-import { routersOf } from './routing.js';
-import { uiPages } from './ui.js';
+import { browserCheck } from './request/browsers.js';
+import type { Additions, Context, State } from './request/context.js';
+import { pathDecoding, unknownPath } from './request/paths.js';
+import { errorHandling, reportErrors } from './response/error-handling.js';
+import { routersOf } from './routes/routing.js';
+import { uiPages } from './routes/ui.js';
 
 /** The application and what it counts. */
 export interface HttpApp {

@@ -1,11 +1,12 @@
 /** What all requests of one front end share. */
-import { type BodyReader, bodyReader } from './body.js';
-import { HeldCalls, Streams } from './held.js';
+
+import { HeldCalls, Streams } from './limits/held.js';
+import { Rates, Refused } from './limits/rates.js';
 import type { HttpOptions } from './options.js';
-import { LastRead } from './prepared-response.js';
-import { Rates, Refused } from './rates.js';
-import { Refusals } from './refusals.js';
-import { type HeaderNames, headerNames } from './response-headers.js';
+import { type BodyReader, bodyReader } from './request/body.js';
+import { LastRead } from './response/prepared-response.js';
+import { Refusals } from './response/refusals.js';
+import { type HeaderNames, headerNames } from './response/response-headers.js';
 
 /** What all requests of one front end share. */
 export interface Front {

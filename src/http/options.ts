@@ -2,10 +2,10 @@
 import type { ErrorCode } from '../errors.js';
 import type { Service } from '../service/common/types.js';
 import type { RefusedRequest } from '../service/explain/decisions.js';
-import type { HeldLimits } from './held.js';
-import type { RateLimits } from './rates.js';
-import type { RefusalLimits } from './refusals.js';
-import type { Method, Route } from './types.js';
+import type { HeldLimits } from './limits/held.js';
+import type { RateLimits } from './limits/rates.js';
+import type { RefusalLimits } from './response/refusals.js';
+import type { Method, Route } from './routes/types.js';
 
 /** Limits of requests and responses. */
 export interface HttpLimits extends HeldLimits, RateLimits, RefusalLimits {

@@ -1,6 +1,6 @@
 /** Latencies of requests by route, method and class of status. */
 import type { Observation } from '../http/options.js';
-import type { Route } from '../http/types.js';
+import type { Route } from '../http/routes/types.js';
 import type { Family } from './families.js';
 import { Histogram } from './histogram.js';
 

@@ -1,6 +1,6 @@
 /**
  * All operations of the API by path and method. A route whose path or method is not here does not
- * compile (`DeclaredRoute` of http/types.ts), nor does one without a method that is here.
+ * compile (`DeclaredRoute` of http/routes/types.ts), nor does one without a method that is here.
  */
 import { EXPLAIN_OPERATIONS, TOKEN_OPERATIONS } from './acl-operations.js';
 import { NODE_OPERATIONS, OPERATOR_OPERATIONS } from './cluster-operations.js';

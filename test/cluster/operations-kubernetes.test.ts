@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { parse } from 'yaml';
-import { statusRoutes } from '../../src/http/status.js';
+import { statusRoutes } from '../../src/http/routes/status.js';
 import {
   DIR,
   IMAGE,

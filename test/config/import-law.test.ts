@@ -8,8 +8,8 @@ describe('the import law', () => {
   for (const layer of ['node', 'replica', 'state', 'storage', 'raft', 'transport'])
     it(`keeps http from ${layer}`, () => {
       const why = 'http is HTTP alone; use cases are in service';
-      expect(problems('src/http/status.ts', `../${layer}/types.js`)).to.deep.equal([
-        `src/http/status.ts:1: http may not import ${layer}: ${why}`,
+      expect(problems('src/http/routes/status.ts', `../${layer}/types.js`)).to.deep.equal([
+        `src/http/routes/status.ts:1: http may not import ${layer}: ${why}`,
       ]);
     });
 
@@ -20,7 +20,7 @@ describe('the import law', () => {
       '../languages/json.js',
       './types.js',
     ])
-      expect(problems('src/http/status.ts', from), from).to.deep.equal([]);
+      expect(problems('src/http/routes/status.ts', from), from).to.deep.equal([]);
   });
 
   it('keeps client and server apart', () => {
@@ -79,9 +79,11 @@ describe('the import law', () => {
 
   it('lets only types be imported from node:http', () => {
     const from = (clause: string): string[] =>
-      importProblems('src/http/listener.ts', `import ${clause} from 'node:http';\n`);
+      importProblems('src/http/listener/listener.ts', `import ${clause} from 'node:http';\n`);
     const why = 'take the values of node:http from node-http.ts, which tells why';
-    expect(from('{ type Server, createServer }')).to.deep.equal([`src/http/listener.ts:1: ${why}`]);
+    expect(from('{ type Server, createServer }')).to.deep.equal([
+      `src/http/listener/listener.ts:1: ${why}`,
+    ]);
     expect(from('http')).to.have.lengthOf(1);
     expect(from('type { Server }')).to.deep.equal([]);
     expect(from('{ type IncomingMessage, type Server }')).to.deep.equal([]);
@@ -89,7 +91,7 @@ describe('the import law', () => {
 
   it('reads neither comments nor text', () => {
     const text = "// import type { A } from '../node/types.js'\nconst said = 'Date.now()';\n";
-    expect(importProblems('src/http/status.ts', text)).to.deep.equal([]);
+    expect(importProblems('src/http/routes/status.ts', text)).to.deep.equal([]);
     expect(importProblems('src/raft/raft.ts', text)).to.deep.equal([]);
   });
 });

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { Authorizer } from '../../src/acl/types.js';
 import { ApiError } from '../../src/errors.js';
-import { agentRoutes } from '../../src/http/agent.js';
+import { agentRoutes } from '../../src/http/routes/agent.js';
 import type { ClusterNode, NodeStatus } from '../../src/node/types.js';
 import type { ClusterParts } from '../../src/service/cluster/cluster.js';
 import { type Front, fakeService, startFront } from './harness.js';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect } from 'chai';
-import type { ApiRequest, Route } from '../../src/http/types.js';
+import type { ApiRequest, Route } from '../../src/http/routes/types.js';
 import { type Front, startFront } from './harness.js';
 
 describe('http: the application', () => {

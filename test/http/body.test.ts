@@ -3,8 +3,8 @@ import { connect } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { ApiError } from '../../src/errors.js';
-import { unpacking } from '../../src/http/places.js';
-import type { ApiRequest } from '../../src/http/types.js';
+import { unpacking } from '../../src/http/limits/places.js';
+import type { ApiRequest } from '../../src/http/routes/types.js';
 import { type Ask, type Front, fakeService, LIMITS, startFront } from './harness.js';
 
 describe('http: a body that is cut off', () => {

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import type { Authorizer } from '../../src/acl/types.js';
 import { ApiError } from '../../src/errors.js';
-import { agentRoutes } from '../../src/http/agent.js';
-import { authorizeRoutes } from '../../src/http/authorize.js';
-import { operatorRoutes } from '../../src/http/operator.js';
-import { statusRoutes } from '../../src/http/status.js';
+import { agentRoutes } from '../../src/http/routes/agent.js';
+import { authorizeRoutes } from '../../src/http/routes/authorize.js';
+import { operatorRoutes } from '../../src/http/routes/operator.js';
+import { statusRoutes } from '../../src/http/routes/status.js';
 import type { ClusterNode, NodeStatus, PeerStatus } from '../../src/node/types.js';
 import type { ClusterParts } from '../../src/service/cluster/cluster.js';
 import type { Service } from '../../src/service/common/types.js';

@@ -2,10 +2,10 @@
 import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { OPENAPI } from '../../src/documents.js';
-import { bytesOf } from '../../src/http/document-bytes.js';
-import { documentRoutes } from '../../src/http/documents.js';
-import { packing } from '../../src/http/places.js';
-import type { Route } from '../../src/http/types.js';
+import { packing } from '../../src/http/limits/places.js';
+import { bytesOf } from '../../src/http/response/document-bytes.js';
+import { documentRoutes } from '../../src/http/routes/documents.js';
+import type { Route } from '../../src/http/routes/types.js';
 import { type Front, startFront } from './harness.js';
 
 const LONG = JSON.stringify({ text: 'long '.repeat(50_000) });

@@ -1,7 +1,7 @@
 /** If-Match and If-None-Match on requests that do not heed them. */
 import { expect } from 'chai';
-import { operatorRoutes } from '../../src/http/operator.js';
-import { statusRoutes } from '../../src/http/status.js';
+import { operatorRoutes } from '../../src/http/routes/operator.js';
+import { statusRoutes } from '../../src/http/routes/status.js';
 import type { ClusterParts } from '../../src/service/cluster/cluster.js';
 import { Client } from '../service/client.js';
 import { MANAGEMENT_SECRET, Solo } from '../service/solo.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { SCHEMAS } from '../../src/documents.js';
-import { documentRoutes } from '../../src/http/documents.js';
+import { documentRoutes } from '../../src/http/routes/documents.js';
 import { type Front, startFront } from './harness.js';
 
 describe('http: documents about the API', () => {

@@ -3,9 +3,9 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import { createApp, type HttpApp } from '../../src/http/app.js';
-import { type Listener, type ListenerOptions, listen } from '../../src/http/listener.js';
+import { type Listener, type ListenerOptions, listen } from '../../src/http/listener/listener.js';
 import type { HttpLimits, HttpOptions, Observation } from '../../src/http/options.js';
-import type { Route } from '../../src/http/types.js';
+import type { Route } from '../../src/http/routes/types.js';
 import type { CallEnd } from '../../src/service/common/call-end.js';
 import type { Service } from '../../src/service/common/types.js';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { connect as tlsConnect } from 'node:tls';
 import { expect } from 'chai';
 import type { Observation } from '../../src/http/options.js';
-import type { ApiRequest, Route } from '../../src/http/types.js';
+import type { ApiRequest, Route } from '../../src/http/routes/types.js';
 import { ended, fakeService, LIMITS, startFront } from './harness.js';
 
 /** A response that never ends, a megabyte at a time. */

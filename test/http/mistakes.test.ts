@@ -1,8 +1,8 @@
 /** What a client is told whose request is nearly right. */
 import { connect } from 'node:net';
 import { expect } from 'chai';
-import { operatorRoutes } from '../../src/http/operator.js';
-import { statusRoutes } from '../../src/http/status.js';
+import { operatorRoutes } from '../../src/http/routes/operator.js';
+import { statusRoutes } from '../../src/http/routes/status.js';
 import { allOperations } from '../../src/openapi/operations.js';
 import type { ClusterParts } from '../../src/service/cluster/cluster.js';
 import { Client } from '../service/client.js';

@@ -1,9 +1,9 @@
 /** Every answer that is not empty ends with one newline, so that a terminal shows it as lines. */
 import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import type { Listener } from '../../src/http/listener.js';
-import { operatorRoutes } from '../../src/http/operator.js';
-import { statusRoutes } from '../../src/http/status.js';
+import type { Listener } from '../../src/http/listener/listener.js';
+import { operatorRoutes } from '../../src/http/routes/operator.js';
+import { statusRoutes } from '../../src/http/routes/status.js';
 import type { ClusterParts } from '../../src/service/cluster/cluster.js';
 import type { Command } from '../../src/state/types.js';
 import { serve } from '../service/serve.js';

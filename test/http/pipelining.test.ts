@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { connect as tlsConnect } from 'node:tls';
 import { expect } from 'chai';
-import type { ApiRequest, Route } from '../../src/http/types.js';
+import type { ApiRequest, Route } from '../../src/http/routes/types.js';
 import { ended, type Front, startFront } from './harness.js';
 
 /** Requests of one connection in progress. */

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { LastRead, PreparedResponse } from '../../src/http/prepared-response.js';
-import type { ApiRequest, Route } from '../../src/http/types.js';
+import { LastRead, PreparedResponse } from '../../src/http/response/prepared-response.js';
+import type { ApiRequest, Route } from '../../src/http/routes/types.js';
 import { type Front, startFront } from './harness.js';
 
 const META = { index: 7, knownLeader: true, lastContactMs: 0, filtered: false };

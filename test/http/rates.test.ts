@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect } from 'chai';
-import { clientAt } from '../../src/http/addresses.js';
-import { Buckets } from '../../src/http/rates.js';
-import type { Route } from '../../src/http/types.js';
+import { Buckets } from '../../src/http/limits/rates.js';
+import { clientAt } from '../../src/http/listener/addresses.js';
+import type { Route } from '../../src/http/routes/types.js';
 import { signer } from '../login/signers.js';
 import { Client } from '../service/client.js';
 import { ended, type Front, fakeService, LIMITS, startFront } from './harness.js';

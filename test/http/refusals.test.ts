@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { reject } from '../../src/errors.js';
-import type { Route } from '../../src/http/types.js';
+import type { Route } from '../../src/http/routes/types.js';
 import { type Front, LIMITS, startFront } from './harness.js';
 
 describe('http: refusals beyond limits.refusalsPerAddress', () => {

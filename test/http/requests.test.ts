@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { reject } from '../../src/errors.js';
-import type { ApiRequest, Route } from '../../src/http/types.js';
+import type { ApiRequest, Route } from '../../src/http/routes/types.js';
 import type { ReadOptions } from '../../src/service/common/types.js';
 import { type Front, fakeService, startFront } from './harness.js';
 

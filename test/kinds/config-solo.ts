@@ -1,5 +1,5 @@
 /** A Solo that also serves config entries. */
-import { configRoutes } from '../../src/http/config-entries.js';
+import { configRoutes } from '../../src/http/routes/config-entries.js';
 import { configCheck } from '../../src/service/config/config-entries.js';
 import { makeGate } from '../../src/service/rights/gate.js';
 import { configHandlers } from '../../src/state/config.js';

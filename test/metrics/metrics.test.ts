@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';
-import type { Route } from '../../src/http/types.js';
+import type { Route } from '../../src/http/routes/types.js';
 import { Metrics } from '../../src/metrics/metrics.js';
 import { Replication } from '../../src/metrics/replication.js';
 import { parts, STATUS } from './parts.js';

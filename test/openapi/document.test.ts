@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import { OPENAPI } from '../../src/documents.js';
-import { allRoutes, type RouteParts } from '../../src/http/routes.js';
+import { allRoutes, type RouteParts } from '../../src/http/routes/routes.js';
 
 interface Operation {
   readonly operationId: string;

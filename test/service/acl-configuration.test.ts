@@ -1,6 +1,6 @@
 /** GET and PUT /v1/operator/acl/configuration, and their effect on logins. */
 import { expect } from 'chai';
-import { aclConfigurationRoutes } from '../../src/http/acl-configuration.js';
+import { aclConfigurationRoutes } from '../../src/http/routes/acl-configuration.js';
 import { SUPPORTED_LEVEL } from '../../src/state/levels.js';
 import type { Command } from '../../src/state/types.js';
 import { type Signer, signer } from '../login/signers.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Listener } from '../../src/http/listener.js';
+import type { Listener } from '../../src/http/listener/listener.js';
 import type { Command } from '../../src/state/types.js';
 import { serve } from './serve.js';
 import { MANAGEMENT_SECRET, Solo } from './solo.js';

@@ -1,10 +1,10 @@
 /** Talks to a Solo over HTTP, for tests that make several requests in a row. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { AclParts } from '../../src/http/acl-common.js';
-import type { Listener } from '../../src/http/listener.js';
+import type { Listener } from '../../src/http/listener/listener.js';
 import type { HttpOptions } from '../../src/http/options.js';
-import type { Route } from '../../src/http/types.js';
+import type { AclParts } from '../../src/http/routes/acl-common.js';
+import type { Route } from '../../src/http/routes/types.js';
 import { expectDeclared } from '../openapi/declared.js';
 import { serve } from './serve.js';
 import { MANAGEMENT_SECRET, Solo } from './solo.js';

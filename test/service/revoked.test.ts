@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { authorizeRoutes } from '../../src/http/authorize.js';
-import { operatorRoutes } from '../../src/http/operator.js';
+import { authorizeRoutes } from '../../src/http/routes/authorize.js';
+import { operatorRoutes } from '../../src/http/routes/operator.js';
 import type { NodeStatus } from '../../src/node/types.js';
 import type { ClusterParts } from '../../src/service/cluster/cluster.js';
 import { secretKeyOf } from '../../src/state/tokens.js';

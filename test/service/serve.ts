@@ -1,12 +1,12 @@
 /** The front end on a Solo, for tests over HTTP. */
 
-import { aclRoutes } from '../../src/http/acl.js';
-import type { AclParts } from '../../src/http/acl-common.js';
 import { createApp } from '../../src/http/app.js';
-import { configRoutes } from '../../src/http/config-entries.js';
-import { listen } from '../../src/http/listener.js';
+import { listen } from '../../src/http/listener/listener.js';
 import type { HttpOptions } from '../../src/http/options.js';
-import type { Route } from '../../src/http/types.js';
+import { aclRoutes } from '../../src/http/routes/acl.js';
+import type { AclParts } from '../../src/http/routes/acl-common.js';
+import { configRoutes } from '../../src/http/routes/config-entries.js';
+import type { Route } from '../../src/http/routes/types.js';
 import { authMethodTypes } from '../../src/service/login/index.js';
 import { Refusals } from '../../src/service/login/refusals.js';
 import { LongWork } from '../../src/service/reads/long-work.js';

@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import tar from 'tar-stream';
-import { snapshotRoutes } from '../../src/http/snapshot.js';
+import { snapshotRoutes } from '../../src/http/routes/snapshot.js';
 import { SnapshotCheck } from '../../src/service/archives/snapshot-check.js';
 import { keys } from '../../src/state/keys.js';
 import { stored } from '../../src/state/lists.js';

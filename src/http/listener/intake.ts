@@ -1,0 +1,181 @@
+/**
+ * How much of what a connection sends is taken up at one time:
+ *
+ *     socket ── data ──► Intake ── one request ──► Node's parser ──► Intake ──► application
+ *                          └── the rest waits for a turn, and while many are in progress
+ *
+ * Node by itself parses all that has arrived, up to 2 MB, in one turn of the event loop, and emits
+ * a request for each line of it: a client that pipelines would delay the heartbeats of the cluster.
+ * Its parser reads from the socket without a detour through JavaScript, and is left alone until the
+ * first request beyond those that may be in progress. What it has read by then, 64 KB, waits.
+ */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { nextTurn, Slice } from '../../service/common/event-loop.js';
+
+/** Requests of one connection in progress; clients that pipeline more wait for responses. */
+const IN_PROGRESS_MAX = 16;
+/** Bytes that wait for responses; beyond them the socket is not read. */
+const WAITING_BYTES_MAX = 64 * 1024;
+/** What ends the headers of a request. */
+const HEAD_END = Buffer.from('\r\n\r\n');
+
+type Handler = (req: IncomingMessage, res: ServerResponse) => void;
+
+/** Makes `server` hand its requests to `handle`, a few of each connection at one time. */
+export function takeRequests(server: Server, isSecure: boolean, handle: Handler): void {
+  const intakes = new WeakMap<Socket, Intake>();
+  // later than the server's own listener, which connects the parser
+  server.on(isSecure ? 'secureConnection' : 'connection', (socket: Socket) => {
+    intakes.set(socket, new Intake(socket, handle));
+  });
+  server.on('request', (req, res) => intakes.get(req.socket)!.take(req, res));
+}
+
+/** What one connection sends. */
+class Intake {
+  readonly #socket: Socket;
+  readonly #handle: Handler;
+  /**
+   * Node's listener, which parses a chunk, once it is called from here. It must not be called while
+   * Node pauses the socket.
+   */
+  #parse: ((chunk: Buffer) => void) | undefined;
+  readonly #done: () => void;
+  #inProgress = 0;
+  /** A request beyond those that may be in progress: nothing is parsed while there is one. */
+  #waiting: Parameters<Handler>[] = [];
+  /** What is not parsed yet. */
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #isScheduled = false;
+  /** Whether this has paused the socket, and not Node. */
+  #isPaused = false;
+
+  constructor(socket: Socket, handle: Handler) {
+    this.#socket = socket;
+    this.#handle = handle;
+    this.#done = () => {
+      this.#inProgress -= 1;
+      if (this.#hasWork) this.#schedule();
+    };
+  }
+
+  /** Handles a request, or lets it wait. */
+  take(req: IncomingMessage, res: ServerResponse): void {
+    if (this.#inProgress < IN_PROGRESS_MAX && this.#waiting.length === 0) this.#begin(req, res);
+    else {
+      this.#waiting.push([req, res]);
+      if (this.#parse === undefined) this.#stepBetween();
+    }
+  }
+
+  /** From now on, what arrives comes here first. A listener for data makes Node hand it out. */
+  #stepBetween(): void {
+    const [parse] = this.#socket.listeners('data') as [(chunk: Buffer) => void];
+    this.#parse = parse;
+    this.#watch();
+    this.#socket.on('data', (chunk: Buffer) => this.#receive(chunk));
+    this.#socket.off('data', parse);
+  }
+
+  get #hasWork(): boolean {
+    return this.#chunks.length > 0 || this.#waiting.length > 0;
+  }
+
+  #begin(req: IncomingMessage, res: ServerResponse): void {
+    this.#inProgress += 1;
+    res.on('close', this.#done);
+    this.#handle(req, res);
+  }
+
+  /** Parses the first request of a chunk; further ones wait for turns of their own. */
+  #receive(chunk: Buffer): void {
+    if (this.#hasWork) {
+      this.#keep(chunk);
+      return;
+    }
+    const end = headEnd(chunk);
+    // what follows may be the body of the request, or the beginning of the next one
+    const hasPlace = this.#inProgress < IN_PROGRESS_MAX;
+    if (end === chunk.length || (hasPlace && !chunk.includes(HEAD_END, end))) {
+      this.#parse!(chunk);
+      return;
+    }
+    this.#parse!(chunk.subarray(0, end));
+    this.#keep(chunk.subarray(end));
+  }
+
+  /** Whether Node's parser takes more now. It pauses the socket while it does not. */
+  get #mayParse(): boolean {
+    return this.#waiting.length === 0 && !this.#socket.isPaused() && !this.#socket.destroyed;
+  }
+
+  #keep(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    this.#pauseIfFull();
+    this.#schedule();
+  }
+
+  #pauseIfFull(): void {
+    if (this.#bytes <= WAITING_BYTES_MAX || this.#socket.isPaused()) return;
+    this.#isPaused = true;
+    this.#socket.pause();
+  }
+
+  #watch(): void {
+    const forget = (): void => {
+      this.#chunks = [];
+      this.#waiting = [];
+      this.#bytes = 0;
+    };
+    this.#socket.once('end', forget).once('close', forget);
+    this.#socket.on('resume', () => {
+      if (this.#hasWork) this.#schedule();
+    });
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    nextTurn().then(() => this.#run());
+  }
+
+  /** Takes up what waits, as much as one turn of the event loop may. */
+  #run(): void {
+    this.#isScheduled = false;
+    const slice = new Slice();
+    while (this.#waiting.length > 0 && this.#inProgress < IN_PROGRESS_MAX && !slice.isOver)
+      this.#begin(...this.#waiting.shift()!);
+    if (this.#waiting.length > 0 && this.#inProgress < IN_PROGRESS_MAX) this.#schedule();
+    if (this.#isPaused && this.#waiting.length === 0) {
+      this.#isPaused = false;
+      this.#socket.resume();
+    }
+    while (this.#chunks.length > 0 && this.#mayParse) {
+      if (slice.isOver) {
+        this.#schedule();
+        break;
+      }
+      this.#parseOne();
+    }
+    this.#pauseIfFull();
+  }
+
+  /** Parses what waits up to the end of a request's headers, or the whole chunk. */
+  #parseOne(): void {
+    const chunk = this.#chunks[0]!;
+    const end = headEnd(chunk);
+    if (end === chunk.length) this.#chunks.shift();
+    else this.#chunks[0] = chunk.subarray(end);
+    this.#bytes -= end;
+    this.#parse!(end === chunk.length ? chunk : chunk.subarray(0, end));
+  }
+}
+
+/** Returns the end of the first headers in a chunk, or the end of the chunk. */
+function headEnd(chunk: Buffer): number {
+  const at = chunk.indexOf(HEAD_END);
+  return at < 0 ? chunk.length : at + HEAD_END.length;
+}

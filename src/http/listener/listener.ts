@@ -1,0 +1,169 @@
+/**
+ * The listening socket: TLS, time limits of slow clients, size of headers, and an orderly end.
+ */
+import { readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import { createSecureContext } from 'node:tls';
+import { createServer } from '../../node-http.js';
+import type { HttpApp } from '../app.js';
+import { type ConnectionLimits, Connections } from './connections.js';
+import { takeRequests } from './intake.js';
+import { type PlainReport, PlainRequests } from './plain-requests.js';
+import { plainResponse } from './plain-response.js';
+
+/** Where to listen, and the limits of connections. */
+export interface ListenerOptions extends ConnectionLimits {
+  readonly host: string;
+  readonly port: number;
+  /** Files of certificate, key and, to ask clients for certificates, their authority. */
+  readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string };
+  /** Bytes of all request headers together; more is answered with 431. */
+  readonly headerBytes: number;
+  /**
+   * Milliseconds for all headers, and for the whole request, to arrive: against clients that send
+   * byte by byte.
+   */
+  readonly headersMs: number;
+  readonly receiveMs: number;
+  /** Milliseconds an idle connection is kept. */
+  readonly keepAliveMs: number;
+  /** Milliseconds without a byte in either direction after which a connection is closed. */
+  readonly silenceMs: number;
+  /** Called for requests without TLS to a port that speaks it, at most once a minute. */
+  readonly onPlainRequests?: PlainReport;
+}
+
+/** A listening front end. */
+export interface Listener {
+  readonly port: number;
+  /** Number of connections open now. */
+  connections(): number;
+  /**
+   * Reads the TLS files again. Throws Error if they are unusable. The returned function, which
+   * cannot fail, makes later connections use them.
+   */
+  prepareTls(): () => void;
+  /**
+   * Accepts no more connections, waits for requests in flight, and closes what is left after
+   * `graceMs`. Idle connections stay open for `lingerMs`: the next response on them closes them. If
+   * they were closed at once, a request in flight would be lost.
+   */
+  close(graceMs: number, lingerMs?: number): Promise<void>;
+}
+
+/** How many connections may wait in the kernel to be accepted. */
+const BACKLOG = 4096;
+
+const MALFORMED: Record<string, string> = {
+  HPE_HEADER_OVERFLOW: plainResponse(
+    '431 Request Header Fields Too Large',
+    'The request line and headers are larger than this server takes',
+  ),
+  ERR_HTTP_REQUEST_TIMEOUT: plainResponse(
+    '408 Request Timeout',
+    'The request did not arrive in time',
+  ),
+};
+const BAD_REQUEST = plainResponse('400 Bad Request', 'The request is not well-formed HTTP');
+
+const tlsFiles = (tls: NonNullable<ListenerOptions['tls']>) => ({
+  cert: readFileSync(tls.cert),
+  key: readFileSync(tls.key),
+  ...(tls.ca !== undefined && {
+    ca: readFileSync(tls.ca),
+    requestCert: true,
+    rejectUnauthorized: true,
+  }),
+});
+
+/** Listens. Rejects with Node's error (EADDRINUSE, EACCES) if it cannot. */
+export async function listen(app: HttpApp, options: ListenerOptions): Promise<Listener> {
+  const settings = {
+    maxHeaderSize: options.headerBytes,
+    headersTimeout: options.headersMs,
+    requestTimeout: options.receiveMs,
+    keepAliveTimeout: options.keepAliveMs,
+    // one shared sweep over all connections instead of a timer per request
+    connectionsCheckingInterval: Math.max(1000, Math.min(options.headersMs, 30_000) / 2),
+    noDelay: true,
+  };
+  const { tls } = options;
+  const secure: TlsServer | undefined =
+    tls && createTlsServer({ ...settings, ...tlsFiles(tls), handshakeTimeout: options.headersMs });
+  const server: Server = secure ?? createServer(settings);
+  const connections = new Connections(app, options);
+  server.timeout = options.silenceMs;
+  server.on('connection', (socket: Socket) => connections.accept(socket));
+  takeRequests(server, secure !== undefined, (req, res) => connections.handle(req, res));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (socket.writable && error.code !== 'ECONNRESET')
+      socket.end(MALFORMED[error.code ?? ''] ?? BAD_REQUEST);
+    else socket.destroy();
+  });
+  if (secure !== undefined) watchHandshakes(secure, options.onPlainRequests);
+
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host: options.host, port: options.port, backlog: BACKLOG }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    connections: () => connections.open.size,
+    prepareTls() {
+      if (tls === undefined) return () => {};
+      const files = tlsFiles(tls);
+      createSecureContext(files);
+      return () => secure?.setSecureContext(files);
+    },
+    close: (graceMs, lingerMs = 0) => close(server, app, connections, { graceMs, lingerMs }),
+  };
+}
+
+function watchHandshakes(server: TlsServer, report: PlainReport | undefined): void {
+  const plain = new PlainRequests(report);
+  server.on('connection', (socket: Socket) => plain.begin(socket));
+  server.on('secureConnection', (socket) => plain.done(socket));
+  server.on('tlsClientError', (error, socket) => {
+    plain.failed(error, socket);
+    // Node never closes a connection whose client does not finish the handshake
+    socket.destroy();
+  });
+}
+
+async function close(
+  server: Server,
+  app: HttpApp,
+  connections: Connections,
+  { graceMs, lingerMs }: { readonly graceMs: number; readonly lingerMs: number },
+): Promise<void> {
+  const closed = new Promise((resolve) => server.once('close', resolve));
+  // Connections that the kernel has established already are accepted first, or they would be reset.
+  // Each turn of the loop accepts at least one: a turn that accepts none means that none is left.
+  // Under constant load, one backlog's worth is enough.
+  const most = connections.accepted + BACKLOG;
+  for (let before = -1; before !== connections.accepted && connections.accepted < most; ) {
+    before = connections.accepted;
+    for (let phase = 0; phase < 2; phase += 1) await new Promise((done) => setImmediate(done));
+  }
+  // not the HTTP server's own close, which closes idle connections at once
+  NetServer.prototype.close.call(server);
+  // Only now: a client that is told to close its connection opens another one at once, which would
+  // be reset if this server listened until then.
+  app.drain();
+  const idle = setTimeout(() => {
+    server.close(() => {});
+    // Node counts a connection as idle only after its first request
+    for (const socket of connections.open) if (socket.bytesRead === 0) socket.destroy();
+  }, lingerMs);
+  const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+  await closed;
+  clearTimeout(idle);
+  clearTimeout(cut);
+  // ends the server's own sweep over its connections
+  server.close(() => {});
+}

@@ -1,0 +1,148 @@
+/** The text of a request's body: bounded, whole, and UTF-8. json.ts reads what it says. */
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { promisify } from 'node:util';
+import { gunzip, inflate, type ZlibOptions } from 'node:zlib';
+import type { Context, Middleware } from 'koa';
+import { ApiError, refusal, reject } from '../../errors.js';
+import { unpacking } from '../limits/places.js';
+
+/**
+ * Reads a body. `failure` begins the sentence of a refusal. Throws ApiError `too_large` or
+ * `invalid`.
+ */
+export type BodyReader = (context: Context, failure: string) => Promise<string>;
+
+/** How many bytes a reader accepts, and the setting that says so. */
+export interface BodyLimit {
+  readonly bytes: number;
+  readonly setting: 'limits.bodyBytes' | 'limits.anonymousBodyBytes';
+}
+
+type Decoder = (bytes: Buffer, options: ZlibOptions) => Promise<Buffer>;
+
+/**
+ * The codings that are undone. Not brotli: no client of this API sends it, and a few bytes of it
+ * take up to 16 MB of memory.
+ */
+const DECODERS: Readonly<Record<string, Decoder>> = {
+  gzip: promisify<Buffer, ZlibOptions, Buffer>(gunzip),
+  deflate: promisify<Buffer, ZlibOptions, Buffer>(inflate),
+};
+
+/**
+ * Returns a reader for bodies of at most so many bytes, before and after `Content-Encoding` is
+ * undone. Endpoints call it once they know that the caller may send a body, so Koa's body parser is
+ * not in the chain of middlewares: it reads what comes in chunks. A body with its length needs no
+ * parser. Only the bodies of known callers may be encoded.
+ */
+export function bodyReader(limit: BodyLimit): BodyReader {
+  let parser: Promise<Middleware> | undefined;
+  return async (context, failure) => {
+    const { req } = context;
+    const coding = req.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
+    const decode = coding === 'identity' ? undefined : decoderOf(coding, limit, failure);
+    let bytes: Buffer;
+    if (decode === undefined && req.headers['content-length'] === undefined) {
+      // loaded with the first body that needs it: a node starts faster without it
+      parser ??= parserOf(limit.bytes);
+      bytes = await parsed(await parser, context, limit, failure);
+    } else {
+      const sent = await wholeOf(req, limit, failure);
+      bytes = decode === undefined ? sent : await unpacked(sent, decode, limit, failure);
+    }
+    if (!isUtf8(bytes)) reject('invalid', `${failure}: the body is not UTF-8`, { pointer: '' });
+    return bytes.toString('utf8');
+  };
+}
+
+function decoderOf(coding: string, { setting }: BodyLimit, failure: string): Decoder {
+  if (setting === 'limits.anonymousBodyBytes') {
+    const why = 'a body with Content-Encoding is only taken with a valid token';
+    reject('invalid', `${failure}: ${why}, and not for a login or a bootstrap`, {
+      hint: 'send the body without Content-Encoding',
+    });
+  }
+  const decode = Object.hasOwn(DECODERS, coding) ? DECODERS[coding] : undefined;
+  if (decode !== undefined) return decode;
+  const hint = `known are ${Object.keys(DECODERS).join(' and ')}`;
+  reject('invalid', `${failure}: the Content-Encoding is not known here`, { hint });
+}
+
+async function parserOf(maxBytes: number): Promise<Middleware> {
+  const { bodyParser } = await import('@koa/bodyparser');
+  // every byte becomes one character, so that bytes that are not UTF-8 are noticed
+  return bodyParser({ enableTypes: ['text'], textLimit: `${maxBytes}b`, encoding: 'latin1' });
+}
+
+/** Reads a body in chunks. */
+async function parsed(
+  parse: Middleware,
+  context: Context,
+  limit: BodyLimit,
+  failure: string,
+): Promise<Buffer> {
+  // every body of this API is JSON, whatever type it is sent as
+  context.headers['content-type'] = 'text/plain';
+  try {
+    await parse(context, () => Promise.resolve());
+  } catch (error) {
+    const { type } = error as { type?: string };
+    throw type === 'entity.too.large' ? tooLarge(limit) : unusable(failure);
+  }
+  return Buffer.from(context.request.rawBody ?? '', 'latin1');
+}
+
+/** Reads a body as it was sent. Rejects if the client leaves, or has left, before its end. */
+function wholeOf(req: IncomingMessage, limit: BodyLimit, failure: string): Promise<Buffer> {
+  return new Promise((resolve, refuse) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const add = (chunk: Buffer): void => {
+      length += chunk.length;
+      if (length <= limit.bytes) chunks.push(chunk);
+      else {
+        req.off('data', add).pause();
+        refuse(tooLarge(limit));
+      }
+    };
+    const cut = (): void => {
+      if (!req.readableEnded) refuse(unusable(failure));
+    };
+    if (Number(req.headers['content-length']) > limit.bytes) refuse(tooLarge(limit));
+    else if (req.destroyed) cut();
+    else {
+      req.on('data', add);
+      req.once('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+      req.once('close', cut);
+    }
+  });
+}
+
+/** Returns a body without its coding. The decoder ends when the limit is passed. */
+async function unpacked(
+  bytes: Buffer,
+  decode: Decoder,
+  limit: BodyLimit,
+  failure: string,
+): Promise<Buffer> {
+  await unpacking.take();
+  try {
+    return await decode(bytes, { maxOutputLength: limit.bytes });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge(limit) : unusable(failure);
+  } finally {
+    unpacking.leave();
+  }
+}
+
+function tooLarge({ bytes, setting }: BodyLimit): ApiError {
+  const whose = setting === 'limits.bodyBytes' ? '' : ' without a valid token';
+  const message = `The body is larger than the ${bytes} bytes this server takes${whose}`;
+  const hint = `the limit is ${setting} in its configuration`;
+  return new ApiError({ code: 'too_large', message, hint });
+}
+
+const unusable = (failure: string): ApiError =>
+  new ApiError(refusal('invalid', `${failure}: the body was cut off or cannot be unpacked`));

@@ -1,0 +1,104 @@
+/**
+ * Parameters as text: query strings, durations, indexes, names of namespaces. Functions that refuse
+ * throw ApiError 400.
+ */
+import { reject } from '../../errors.js';
+import { parseDuration } from '../../languages/duration.js';
+
+/** Query parameters by name; the first of a name counts. */
+export type Query = ReadonlyMap<string, string>;
+/** An empty query string. */
+export const NO_QUERY: Query = new Map();
+
+/** Returns the value of a parameter; undefined if it is absent or empty. */
+export const parameterOf = (query: Query, name: string): string | undefined =>
+  query.get(name) || undefined;
+
+/** Decodes a percent-encoded text once; undefined if an escape is broken or is not UTF-8. */
+export function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads a query string, without `?`. */
+export function parseQuery(text: string): Query {
+  if (text === '') return NO_QUERY;
+  const query = new Map<string, string>();
+  for (let start = 0; start <= text.length; ) {
+    const next = text.indexOf('&', start);
+    const end = next < 0 ? text.length : next;
+    if (end > start) addPair(query, text.slice(start, end));
+    start = end + 1;
+  }
+  return query;
+}
+
+function addPair(query: Map<string, string>, pair: string): void {
+  if (pair.includes(';'))
+    reject('invalid', 'Invalid query string: ";" does not separate parameters, write "&" or %3B');
+  const equals = pair.indexOf('=');
+  const name = unescapeQuery(equals < 0 ? pair : pair.slice(0, equals));
+  if (!query.has(name)) query.set(name, equals < 0 ? '' : unescapeQuery(pair.slice(equals + 1)));
+}
+
+function unescapeQuery(text: string): string {
+  const plain = text.includes('+') ? text.replaceAll('+', ' ') : text;
+  if (!plain.includes('%')) return plain;
+  return (
+    decode(plain) ??
+    reject(
+      'invalid',
+      `Invalid query string: ${JSON.stringify(text.slice(0, 60))} is not percent-encoded UTF-8`,
+    )
+  );
+}
+
+/** Reads a duration with units (`1h0m0.2s`, `300ms`) as milliseconds; undefined if it is none. */
+export function parseWait(text: string): number | undefined {
+  const parsed = parseDuration(text);
+  return parsed.ok ? parsed.nanoseconds / 1e6 : undefined;
+}
+
+const UINT64_MAX = '18446744073709551615';
+
+/** Reads an unsigned 64-bit decimal, at most as 2^53 - 1; undefined if it is none. */
+export function parseIndex(text: string): number | undefined {
+  if (!/^\d+$/.test(text)) return undefined;
+  const digits = text.replace(/^0+(?=\d)/, '');
+  if (digits.length > 20 || (digits.length === 20 && digits > UINT64_MAX)) return undefined;
+  return Math.min(Number(digits), Number.MAX_SAFE_INTEGER);
+}
+
+const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
+
+/** Returns a namespace's name in lower case. `where` names the place for the message. */
+export function namespaceName(name: string, where: string): string {
+  if (NAMESPACE.test(name)) return name.toLowerCase();
+  if (name === '*')
+    reject(
+      'invalid',
+      `Invalid ${where}: "*" names all namespaces, which only lists of ACL objects can show`,
+    );
+  const shown = JSON.stringify(name.slice(0, 80));
+  const rule = 'whose name is a DNS label of at most 63 letters, digits and "-"';
+  reject('invalid', `Invalid ${where}: ${shown} cannot be a namespace, ${rule}`);
+}
+
+/** Refuses every admin partition but `default`, which means nothing. `what` names the place. */
+export function checkPartition(name: string | undefined, what: string): void {
+  if (name === undefined || name === 'default') return;
+  reject('invalid', `Invalid ${what} - this server has no admin partitions but "default"`);
+}
+
+/** Checks a Cache-Control header. It has no effect here, but clients rely on the check. */
+export function checkCacheControl(header: string): void {
+  for (const directive of header.split(',')) {
+    const [name, value] = directive.trim().split('=', 2);
+    if (name !== 'max-age' && name !== 'stale-if-error') continue;
+    if (value === undefined || !/^"?\d+"?$/.test(value))
+      reject('invalid', `Invalid Cache-Control header. ${name} takes a number of seconds`);
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * If-Match and If-None-Match (RFC 9110, section 13.1). The entity tag of an object is its
+ * ModifyIndex.
+ */
+import type { IncomingMessage } from 'node:http';
+import { reject } from '../../errors.js';
+import { QUERY_NAMES } from '../../query-names.js';
+import type { Route, Target } from '../routes/types.js';
+
+/**
+ * Throws 400 if a request that is no read has a condition that its endpoint does not heed: a header
+ * that asks for safety must not be ignored. `routes` are those of the server.
+ */
+export function checkConditions(
+  { headers }: IncomingMessage,
+  { route, method }: Target,
+  routes: readonly Route[],
+): void {
+  if (method === 'GET') return;
+  if (headers['if-match'] !== undefined && route.ifMatch !== true) {
+    const heeding = routes.filter(({ ifMatch }) => ifMatch).map(({ path }) => `PUT ${path}`);
+    refuseCondition('If-Match', `only ${heeding.join(', ')} heeds it`, route);
+  }
+  if (headers['if-none-match'] !== undefined) {
+    refuseCondition('If-None-Match', 'only reads of documents heed it', route);
+  }
+}
+
+function refuseCondition(name: string, where: string, { path }: Route): never {
+  const takesCas = QUERY_NAMES[path]?.includes('cas');
+  const message = `Header "${name}" is not heeded here: ${where}. Nothing was done`;
+  return reject('invalid', message, takesCas ? { hint: 'this path takes ?cas=INDEX' } : {});
+}
+
+/** Entity tags in one header: more versions than any client holds. */
+const TAGS_MAX = 16;
+/** A list of entity tags, which may contain commas. */
+const LIST = /^(?:W\/)?"[^"]*"(?:\s*,\s*(?:W\/)?"[^"]*")*$/;
+const TAG = /(W\/)?"([^"]*)"/g;
+
+/**
+ * Returns the indexes of which the object must have one; undefined for any (`*`, or no header).
+ * Weak tags and tags that are not an index match nothing. Throws 400 for more than 16 tags, and for
+ * what is not a list of tags.
+ */
+export function ifMatchOf({ headers }: IncomingMessage): readonly number[] | undefined {
+  const text = headers['if-match']?.trim();
+  if (text === undefined || text === '*') return undefined;
+  const tags = LIST.test(text) ? [...text.matchAll(TAG)] : [];
+  if (tags.length === 0 || tags.length > TAGS_MAX) {
+    const why = `it holds "*", or at most ${TAGS_MAX} entity tags such as "57", quotes included`;
+    reject('invalid', `Invalid header "If-Match": ${why}`);
+  }
+  return tags.flatMap(([, weak, tag = '']) =>
+    weak === undefined && /^(?:0|[1-9]\d{0,15})$/.test(tag) ? [Number(tag)] : [],
+  );
+}

@@ -1,0 +1,224 @@
+/** One request of the API: its token, parameters and body, and one answer. */
+import type { Context } from 'koa';
+import { reject } from '../../errors.js';
+import { CallEnd } from '../../service/common/call-end.js';
+import type { Caller, ReadOptions } from '../../service/common/types.js';
+import type { Front } from '../front.js';
+import { clientOf } from '../listener/addresses.js';
+import { Responder } from '../response/responder.js';
+import type { ApiRequest, JsonObject, Method, Target } from '../routes/types.js';
+import { isGone, onceGone } from './gone.js';
+import { mustBeObject, parseJson } from './json.js';
+import {
+  checkCacheControl,
+  checkPartition,
+  NO_QUERY,
+  namespaceName,
+  parameterOf,
+  parseQuery,
+} from './parameters.js';
+import { checkConditions } from './preconditions.js';
+import { checkNames } from './query-names.js';
+import { readOptionsOf } from './read-options.js';
+import { callerOf, secretOf } from './token.js';
+
+/** A body of this size is read and parsed within some 100 µs. */
+const TINY_BODY_BYTES = 4096;
+
+/** Implements `ApiRequest`. The constructor throws 400 for a bad query string or token. */
+export class HttpRequest extends Responder implements ApiRequest {
+  readonly secret: string | null;
+  readonly caller: Caller;
+  readonly #context: Context;
+  readonly #captures: readonly string[];
+  #tokenNamespace: string | undefined;
+  /** Of a blocking query. */
+  #end: CallEnd | undefined;
+
+  constructor(front: Front, target: Target, context: Context, captures: readonly string[] = []) {
+    const { originalUrl } = context;
+    const at = originalUrl.indexOf('?');
+    super(front, target, context, at < 0 ? NO_QUERY : parseQuery(originalUrl.slice(at + 1)));
+    this.#context = context;
+    this.#captures = captures;
+    this.secret = secretOf(this.incoming, this.queries, front);
+    this.caller = callerOf(this.incoming.socket, this.secret);
+  }
+
+  get method(): Method {
+    return this.target.method;
+  }
+
+  protected get heldMs(): number {
+    return this.#end?.heldMs ?? 0;
+  }
+
+  get timeoutMs(): number {
+    return this.front.options.limits.requestMs;
+  }
+
+  /** Counts the request against the rates of its client; throws 429. */
+  countAgainstRates(): void {
+    const address = clientOf(this.incoming.socket);
+    this.front.rates.spendRequest(this.target, address, this.caller.tokenKey, this.startedMs);
+  }
+
+  spendLogin(limit: 'loginsPerMethod' | 'loginsPerIdentity', who: string): void {
+    this.front.rates.spend(limit, who, this.startedMs);
+  }
+
+  // ---- parameters ----
+
+  /**
+   * Checks what every endpoint takes: datacenter, partition. Looks up the namespace of the token
+   * where it may be needed, which may take a barrier. Throws 400, and 503 without a leader.
+   */
+  prepare(): Promise<void> | void {
+    const { options } = this.front;
+    const control = this.incoming.headers['cache-control'];
+    if (control !== undefined) checkCacheControl(control);
+    this.warning = checkNames(this.queries, this.target.route);
+    checkConditions(this.incoming, this.target, options.routes);
+    this.#checkDatacenter();
+    if (this.target.route.everywhere) return;
+    checkPartition(this.query('partition'), 'query parameter: "partition"');
+    checkPartition(this.#header('partition'), `header: "${options.headerPrefix}-Partition"`);
+    const { tokenKey } = this.caller;
+    if (tokenKey === null || this.query('ns') || this.#header('namespace')) return;
+    const { service } = options;
+    this.#tokenNamespace = service.namespaceOf(tokenKey);
+    if (this.#tokenNamespace !== undefined || this.flag('stale')) return;
+    // Another node may have made the token a moment ago. If it stays unknown, the endpoint refuses.
+    return service.catchUp(this.timeoutMs).then(() => {
+      this.#tokenNamespace = service.namespaceOf(tokenKey);
+    });
+  }
+
+  #checkDatacenter(): void {
+    const { datacenter } = this.front.options;
+    const asked = this.query('datacenter') ?? this.query('dc');
+    if (asked === undefined || asked === datacenter) return;
+    const here = `this cluster is ${JSON.stringify(datacenter)}`;
+    // clients look for these words when they apply entries
+    const entries = 'exported-services writes must not target secondary datacenters';
+    const isApply = this.method === 'PUT' && this.target.route.path === '/v1/config';
+    reject('unknown_datacenter', 'No path to datacenter', {
+      hint: isApply ? `${here}; ${entries}` : here,
+    });
+  }
+
+  param(name: string): string {
+    const { params, route } = this.target;
+    const at = params.indexOf(name);
+    if (at < 0) throw new Error(`route ${route.path} has no parameter ${name}`);
+    const text = this.#captures[at] ?? '';
+    return text.includes('%') ? decodeURIComponent(text) : text;
+  }
+
+  query(name: string): string | undefined {
+    return parameterOf(this.queries, name);
+  }
+
+  flag(name: string): boolean {
+    return this.queries.has(name);
+  }
+
+  namespace(bodyNamespace?: unknown): string {
+    if (bodyNamespace !== undefined && bodyNamespace !== '' && bodyNamespace !== null) {
+      if (typeof bodyNamespace === 'string')
+        return namespaceName(bodyNamespace, 'field "Namespace"');
+      reject('invalid', 'Invalid field "Namespace": expected a string', { pointer: '/Namespace' });
+    }
+    const named = this.query('ns');
+    if (named !== undefined) return namespaceName(named, 'query parameter "ns"');
+    const header = this.#header('namespace');
+    if (header !== undefined) return namespaceName(header, 'namespace header');
+    return this.#tokenNamespace ?? 'default';
+  }
+
+  protected refusedNamespace(): string {
+    try {
+      return this.namespace();
+    } catch {
+      // the refusal of a request whose namespace is no name
+      return 'default';
+    }
+  }
+
+  namespaceOrAll(): string {
+    const named = this.query('ns') ?? this.#header('namespace');
+    return named === '*' ? '*' : this.namespace();
+  }
+
+  readOptions(blocking = true): ReadOptions {
+    const options = readOptionsOf(this.queries, this.timeoutMs, blocking);
+    return options.index === 0 ? options : { ...options, end: this.#hold() };
+  }
+
+  /**
+   * Counts a blocking query until its response is closed; throws 429. Returns its end: then, or
+   * when the server stops.
+   */
+  #hold(): CallEnd {
+    const { held } = this.front;
+    const end = new CallEnd();
+    this.#end = end;
+    // The client may have left during the look-up of the token.
+    if (isGone(this.incoming, this.res)) end.end();
+    else {
+      const client = this.client();
+      held.enter(client, end);
+      // Node reads the rest of a request after its response. This need not wait for the change.
+      this.incoming.resume();
+      onceGone(this.incoming, this.res, () => {
+        held.leave(client, end);
+        end.end();
+      });
+    }
+    return end;
+  }
+
+  #header(name: 'namespace' | 'partition'): string | undefined {
+    const { headers } = this.incoming;
+    for (const key of this.front.incoming[name]) {
+      const value = headers[key];
+      // repeated headers come joined by ", ": the first one counts
+      if (typeof value === 'string' && value !== '') return value.split(',', 1)[0]!.trim();
+    }
+    return undefined;
+  }
+
+  // ---- body ----
+
+  get hasTinyBody(): boolean {
+    const { 'content-length': length, 'content-encoding': coding } = this.incoming.headers;
+    return coding === undefined && Number(length) <= TINY_BODY_BYTES;
+  }
+
+  async body(failure: string): Promise<JsonObject> {
+    return mustBeObject(await this.bodyValue(failure), failure);
+  }
+
+  async bodyValue(
+    failure: string,
+    { optional = false, small = false }: { optional?: boolean; small?: boolean } = {},
+  ): Promise<unknown> {
+    const isSmall = small || !(await this.#isKnown());
+    const { readBody, readSmallBody } = this.front;
+    const text = await (isSmall ? readSmallBody : readBody)(this.#context, failure);
+    if (optional && text.trim() === '') return null;
+    return parseJson(text, failure);
+  }
+
+  /** Whether the request carries a token; throws 403 for one that does not exist. */
+  async #isKnown(): Promise<boolean> {
+    const { tokenKey } = this.caller;
+    if (tokenKey === null) return false;
+    const { service } = this.front.options;
+    if (service.namespaceOf(tokenKey) === undefined) {
+      await service.catchUp(this.timeoutMs);
+      if (service.namespaceOf(tokenKey) === undefined) reject('acl_not_found', 'ACL not found');
+    }
+    return true;
+  }
+}

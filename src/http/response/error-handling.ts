@@ -1,0 +1,63 @@
+/** Turns errors into responses. */
+import type Koa from 'koa';
+import { ApiError, ERROR_STATUS, type Refusal, refusal } from '../../errors.js';
+import type { Front } from '../front.js';
+import type { Additions, Context, Middleware, State } from '../request/context.js';
+import { noteRefused } from './noted.js';
+import { refusalBody } from './refusal-body.js';
+import { addDecision } from './response-headers.js';
+
+const INTERNAL = refusal('internal', 'Internal error: the server log says more');
+
+/**
+ * The first middleware: answers whatever a later one throws. Emits faults of this server as `error`
+ * events of the application.
+ */
+export const errorHandling =
+  (front: Front): Middleware =>
+  async (context, next) => {
+    // Every response is written to `res`: some end after their middleware, and flat lists of
+    // headers and text from the store cost less than Koa's body types. See decision 10.
+    context.respond = false;
+    try {
+      await next();
+    } catch (error) {
+      const why = error instanceof ApiError ? error.refusal : INTERNAL;
+      const { res } = context;
+      const isBegun = res.headersSent || res.destroyed;
+      const isFault = isBegun ? !(error instanceof ApiError) : why.code === 'internal';
+      if (isFault) context.app.emit('error', error, context);
+      // a response that fails half way is cut, so that the client does not take it for whole
+      if (isBegun) res.destroy();
+      else if (context.state.request === undefined) refuseEarly(front, context, why);
+      else {
+        const carrier = error instanceof ApiError ? error : undefined;
+        context.state.request.refuse(why, undefined, carrier);
+      }
+    }
+  };
+
+/**
+ * Sends an error to a client of which nothing is known yet. `extra` is a flat list of headers.
+ */
+export function refuseEarly(
+  front: Front,
+  { req, res, state: { route } }: Context,
+  why: Refusal,
+  extra: readonly string[] = [],
+): void {
+  const { names, refusals } = front;
+  const decision = noteRefused(front, req, { namespace: 'default', refusal: why });
+  const { type, body } = refusalBody(req, why, route?.isNew === true, decision);
+  const headers = ['Content-Type', type, ...names.base, ...names.unkept, ...extra];
+  addDecision(headers, names, decision);
+  refusals.refuseStranger(req, res, { status: ERROR_STATUS[why.code], headers, body });
+}
+
+/** Reports what the application emits, but for errors of connections, which Koa emits as well. */
+export function reportErrors(koa: Koa<State, Additions>, { options }: Front): void {
+  koa.on('error', (error: unknown, { req, state }: Context) => {
+    if (error === req.socket.errored) return;
+    options.report({ code: 'internal', path: state.route?.path ?? '', error });
+  });
+}

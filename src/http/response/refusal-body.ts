@@ -1,0 +1,81 @@
+/** Bodies of errors: a sentence of text, or problem details (RFC 9457). */
+import type { IncomingMessage } from 'node:http';
+import { ERROR_STATUS, type Refusal } from '../../errors.js';
+import { STATUS_CODES } from '../../node-http.js';
+import { contentTypes } from './response-headers.js';
+
+/** Characters of a message and of a pointer, as JSON writes them. */
+const MESSAGE_MAX = 1500;
+const POINTER_MAX = 500;
+const PROBLEM_TYPE = 'application/problem+json';
+
+/**
+ * Characters that move a cursor, end a line, or turn the direction of a text. A refusal may quote
+ * them from the request.
+ */
+const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/** Returns a text with escapes in place of characters that are not seen. */
+const visible = (text: string): string =>
+  text.replace(INVISIBLE, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+/**
+ * Returns the body of a refusal and its type: problem details if the client asks for JSON or, with
+ * `preferProblem`, if it does not ask for text. They name the decision, if it was noted.
+ */
+export function refusalBody(
+  { headers }: IncomingMessage,
+  why: Refusal,
+  preferProblem = false,
+  decision?: string,
+): { type: string; body: string } {
+  const message = clipped(visible(why.message));
+  const hint = why.hint === undefined ? undefined : clipped(visible(why.hint));
+  if (!wantsProblem(headers.accept ?? '', preferProblem)) {
+    const body = hint ? `${message} (${hint})\n` : `${message}\n`;
+    return { type: contentTypes.text, body };
+  }
+  const status = ERROR_STATUS[why.code];
+  const problem = {
+    type: 'about:blank',
+    title: STATUS_CODES[status],
+    status,
+    detail: message,
+    code: why.code,
+    ...(why.pointer !== undefined && { pointer: nearest(why.pointer) }),
+    ...(hint !== undefined && { hint }),
+    ...(decision !== undefined && { decision }),
+  };
+  return { type: PROBLEM_TYPE, body: `${JSON.stringify(problem)}\n` };
+}
+
+/**
+ * Whether the client asks for problem details and no other JSON. Where the API answers `false`,
+ * such a client can be told more.
+ */
+export const asksForProblem = ({ headers: { accept = '' } }: IncomingMessage): boolean =>
+  accept.includes(PROBLEM_TYPE) && !accept.includes('application/json') && !accept.includes('*/*');
+
+function wantsProblem(accept: string, preferProblem: boolean): boolean {
+  const takesJson = accept.includes('application/json') || accept.includes(PROBLEM_TYPE);
+  return takesJson || (preferProblem && !accept.includes('text/plain'));
+}
+
+/** A message is a sentence, however much of the request it quotes. */
+function clipped(message: string): string {
+  if (isShort(message, MESSAGE_MAX)) return message;
+  let part = message.slice(0, MESSAGE_MAX);
+  // a character that JSON escapes grows up to six times
+  while (!isShort(part, MESSAGE_MAX)) part = part.slice(0, part.length / 2);
+  return `${part}…`;
+}
+
+/** A pointer through a long name ends at the nearest enclosing object whose pointer is short. */
+function nearest(pointer: string): string {
+  let part = pointer;
+  while (!isShort(part, POINTER_MAX)) part = part.slice(0, part.lastIndexOf('/'));
+  return part;
+}
+
+const isShort = (text: string, most: number): boolean =>
+  text.length <= most && JSON.stringify(text).length <= most + 2;

@@ -1,0 +1,264 @@
+/** Answers one request: index headers, JSON as text, lists, streams, errors. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Document } from '../../documents.js';
+import { type ApiError, ERROR_STATUS, type Refusal } from '../../errors.js';
+import { escapeHtml } from '../../languages/json.js';
+import type { Caller, QueryMeta, ReadOutcome } from '../../service/common/types.js';
+import { named } from '../../works.js';
+import type { Front } from '../front.js';
+import type { Client } from '../limits/held.js';
+import { clientOf } from '../listener/addresses.js';
+import { prettyJson } from '../request/json.js';
+import type { Query } from '../request/parameters.js';
+import { tokenHint } from '../request/token-hint.js';
+import type { Pieces, Target } from '../routes/types.js';
+import { bytesOf } from './document-bytes.js';
+import { noteRefused } from './noted.js';
+import { PreparedResponse } from './prepared-response.js';
+import { refusalBody } from './refusal-body.js';
+import { addDecision, addQueryHeaders, contentTypes } from './response-headers.js';
+import { send, sendPieces } from './send.js';
+
+/** Bytes of a response that may outgrow what the system buffers of it for the client. */
+const LONG_BYTES = 64 * 1024;
+/** Errors that a client may overcome by trying again in a second. */
+const RETRY: ReadonlySet<string> = new Set(['too_many', 'no_leader', 'unavailable']);
+/** Errors of clients that are unknown or ask for too much. */
+const STRANGE: ReadonlySet<string> = new Set([
+  'unauthenticated',
+  'permission_denied',
+  'acl_not_found',
+  'too_large',
+  'too_many',
+]);
+
+/** Whether the client has a version of which it names the entity tag (RFC 9110, section 13.1.2). */
+const hasTag = ({ headers }: IncomingMessage, etag: string): boolean =>
+  (headers['if-none-match'] ?? '')
+    .split(',')
+    .some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
+
+/** The response to one request. Each answers it once; see `ApiRequest`. */
+export abstract class Responder {
+  readonly incoming: IncomingMessage;
+  abstract readonly caller: Caller;
+  protected readonly front: Front;
+  protected readonly res: ServerResponse;
+  protected readonly target: Target;
+  protected readonly queries: Query;
+  protected readonly startedMs = performance.now();
+  /** A warning about the request, for a header. */
+  protected warning: string | undefined;
+
+  constructor(
+    front: Front,
+    target: Target,
+    { req, res }: { readonly req: IncomingMessage; readonly res: ServerResponse },
+    query: Query,
+  ) {
+    this.front = front;
+    this.target = target;
+    this.incoming = req;
+    this.res = res;
+    this.queries = query;
+  }
+
+  /** Milliseconds for which this request was held as a blocking query. */
+  protected abstract readonly heldMs: number;
+
+  /** Who the limits count this request for. */
+  protected client(): Client {
+    return { address: clientOf(this.incoming.socket), tokenKey: this.caller.tokenKey };
+  }
+
+  answerRead(
+    outcome: ReadOutcome<string | undefined>,
+    missing = 'Not found',
+    more?: Readonly<Record<string, string>>,
+  ): void {
+    const { value } = outcome;
+    if (value === undefined) this.answerMissing(outcome, missing);
+    else if (more === undefined) this.#answerShared(value, outcome);
+    else
+      this.#finish(200, this.#headersOf(contentTypes.json, outcome, more), this.#rendered(value));
+  }
+
+  answerMissing(meta: QueryMeta, message: string, hint?: string): void {
+    this.refuse({ code: 'not_found', message, ...(hint !== undefined && { hint }) }, meta);
+  }
+
+  answerList(outcome: ReadOutcome<readonly string[]>): void {
+    const headers = this.#headersOf(contentTypes.json, outcome);
+    this.#finish(200, headers, this.#rendered(`[${outcome.value.join(',')}]`));
+  }
+
+  answerBytes(outcome: ReadOutcome<Uint8Array>): void {
+    this.#answerShared(outcome.value, outcome);
+  }
+
+  answerJson(text: string, status = 200, more?: Readonly<Record<string, string>>): void {
+    const headers = this.#headersOf(contentTypes.json, undefined, more);
+    this.#finish(status, headers, this.#rendered(text));
+  }
+
+  answerWritten(text: string, lint?: string): void {
+    const headers = this.#headersOf(contentTypes.json);
+    if (lint !== undefined) for (const name of this.front.names.lint) headers.push(name, lint);
+    this.#finish(200, headers, this.#rendered(text));
+  }
+
+  answerValue(value: unknown, status = 200): void {
+    this.answerJson(JSON.stringify(value), status);
+  }
+
+  answerFiltered(value: unknown, isFiltered: boolean): void {
+    const headers = this.#headersOf(contentTypes.json);
+    if (isFiltered) for (const name of this.front.names.filtered) headers.push(name, 'true');
+    this.#finish(200, headers, this.#rendered(JSON.stringify(value)));
+  }
+
+  answerDocument(document: Document): void {
+    const { names } = this.front;
+    const { etag } = document;
+    const headers = ['ETag', etag, ...names.base, ...names.asked];
+    if (!hasTag(this.incoming, etag)) {
+      headers.unshift('Content-Type', contentTypes.json);
+      const { body, packed } = bytesOf(document);
+      this.#send(new PreparedResponse(200, headers, body, packed));
+      return;
+    }
+    if (!this.incoming.complete) this.incoming.resume();
+    this.res.writeHead(304, headers).end();
+    this.#observe(304);
+  }
+
+  answerText(text: string, options: { status?: number; contentType?: string } = {}): void {
+    const headers = this.#headersOf(options.contentType ?? contentTypes.text);
+    this.#finish(options.status ?? 200, headers, text);
+  }
+
+  async answerStream(
+    pieces: Pieces,
+    options: { contentType?: string; outcome?: QueryMeta } = {},
+  ): Promise<void> {
+    const headers = this.#headersOf(options.contentType ?? contentTypes.json, options.outcome);
+    const compress = options.contentType === undefined;
+    // a client that stops reading would keep the view that the pieces come from for ever
+    const { stalledMs, streamBytesPerSecond } = this.front.options.limits;
+    const leave = this.front.streams.enter(this.client());
+    let isWhole: boolean;
+    try {
+      this.#cutStalled();
+      const pace = { graceMs: stalledMs, bytesPerSecond: streamBytesPerSecond };
+      isWhole = await sendPieces(this.incoming, this.res, headers, pieces, { compress, pace });
+    } finally {
+      leave();
+    }
+    this.#observe(200, !isWhole);
+  }
+
+  /** Returns the namespace that a refusal concerns. */
+  protected abstract refusedNamespace(): string;
+
+  /**
+   * Answers with an error; `meta` adds the index headers. `error` carried the refusal, if anything
+   * did.
+   */
+  refuse(why: Refusal, meta?: QueryMeta, error?: ApiError): void {
+    const { route } = this.target;
+    const decision = STRANGE.has(why.code) ? this.#note(why, error) : undefined;
+    const isNew = route.isNew === true;
+    const { type, body } = refusalBody(this.incoming, this.#helped(why), isNew, decision);
+    const headers = this.#headersOf(type, meta);
+    addDecision(headers, this.front.names, decision);
+    if (RETRY.has(why.code)) headers.push('Retry-After', '1');
+    const response = { status: ERROR_STATUS[why.code], headers, body };
+    const { refusals } = this.front;
+    const { incoming, res } = this;
+    const onSent = (): void => this.#observe(response.status);
+    if (STRANGE.has(why.code)) refusals.refuseStranger(incoming, res, response, onSent);
+    else {
+      refusals.refuse(incoming, res, response);
+      onSent();
+    }
+  }
+
+  /** Returns a refusal with a hint about the token, if it has none and that helps. */
+  #helped(why: Refusal): Refusal {
+    if (why.hint !== undefined || !STRANGE.has(why.code)) return why;
+    const header = `${this.front.options.headerPrefix}-Token`;
+    const how = { hasToken: this.caller.tokenKey !== null, header };
+    const hint = tokenHint(why, this.incoming.headers, how);
+    return hint === undefined ? why : { ...why, hint };
+  }
+
+  #note(refusal: Refusal, error: ApiError | undefined): string | undefined {
+    const namespace = this.refusedNamespace();
+    const { caller, incoming } = this;
+    return noteRefused(this.front, incoming, { caller, namespace, refusal, error });
+  }
+
+  #headersOf(
+    contentType: string,
+    meta?: QueryMeta,
+    more?: Readonly<Record<string, string>>,
+  ): string[] {
+    const { names } = this.front;
+    const headers = ['Content-Type', contentType, ...names.base];
+    if (meta === undefined || this.target.route.isSecret) headers.push(...names.unkept);
+    if (meta !== undefined) addQueryHeaders(headers, names, meta);
+    if (this.warning !== undefined)
+      for (const name of names.warning) headers.push(name, this.warning);
+    if (more !== undefined) headers.push(...Object.entries(more).flat());
+    return headers;
+  }
+
+  #rendered(text: string): string {
+    return escapeHtml(this.queries.has('pretty') ? prettyJson(text) : text);
+  }
+
+  /** Sends a value of a read: the last response, if it had the same value and headers. */
+  #answerShared(value: string | Uint8Array, meta: QueryMeta): void {
+    const { lastRead } = this.front;
+    const isPretty = this.queries.has('pretty');
+    // a warning is for this request alone, and the headers of secrets are others
+    const isShared = this.warning === undefined && this.target.route.isSecret !== true;
+    let response = isShared ? lastRead.find(value, meta, isPretty) : undefined;
+    if (response === undefined) {
+      const headers = this.#headersOf(contentTypes.json, meta);
+      // on a follower, the time since the last contact differs from one reader to the next
+      const body = lastRead.bodyOf(value, isPretty) ?? this.#bodyOf(value, isPretty);
+      response = new PreparedResponse(200, headers, body);
+      if (isShared) lastRead.keep(response, value, meta, isPretty);
+    }
+    this.#send(response);
+  }
+
+  #bodyOf(value: string | Uint8Array, isPretty: boolean): string | Uint8Array {
+    if (typeof value === 'string') return this.#rendered(value);
+    return isPretty ? this.#rendered(Buffer.from(value).toString()) : value;
+  }
+
+  #finish(status: number, headers: string[], body: string): void {
+    this.#send(new PreparedResponse(status, headers, body));
+  }
+
+  #send(response: PreparedResponse): void {
+    // the unread body precedes the next request of the connection
+    if (!this.incoming.complete) this.incoming.resume();
+    if (response.length > LONG_BYTES) this.#cutStalled();
+    named('send', () => send(this.incoming, this.res, response));
+    this.#observe(response.status);
+  }
+
+  /** Closes the connection if its client takes no byte of the response for `stalledMs`. */
+  #cutStalled(): void {
+    this.res.setTimeout(this.front.options.limits.stalledMs, () => this.res.destroy());
+  }
+
+  #observe(status: number, isCut = false): void {
+    const { route, method } = this.target;
+    const ms = performance.now() - this.startedMs;
+    this.front.options.observe?.({ route, method, status, ms, heldMs: this.heldMs, isCut });
+  }
+}

@@ -1,0 +1,130 @@
+/** Routes of config entries. */
+import { reject } from '../../errors.js';
+import type { EntryId } from '../../kinds/types.js';
+import { escapeHtml } from '../../languages/json.js';
+import type { ReadContext, Service } from '../../service/common/types.js';
+import {
+  applyConfig,
+  type ConfigWrite,
+  deleteConfig,
+  kindOf,
+  mayApplySomething,
+  mustApply,
+  nearestEntry,
+  readConfig,
+} from '../../service/config/config-entries.js';
+import { ConfigLists, listPieces } from '../../service/config/config-entry-lists.js';
+import { admit } from '../request/admit.js';
+import { parseIndex } from '../request/parameters.js';
+import { answerOne } from '../response/hints.js';
+import { asksForProblem } from '../response/refusal-body.js';
+import { answerPlan } from './acl-common.js';
+import { chainRoute } from './discovery-chain.js';
+import type { ApiRequest, DeclaredRoute } from './types.js';
+
+const FAILURE = 'Request decoding failed';
+/** Longer lists are sent in pieces, so that they are never one text in memory. */
+const STREAMED_FROM = 1_000;
+
+/** What the routes of config entries work on. */
+export interface ConfigRouteOptions {
+  readonly service: Service;
+  readonly datacenter: string;
+}
+
+/** The routes below `/v1/config`, and the chains that entries make. */
+export function configRoutes({
+  service,
+  datacenter,
+}: ConfigRouteOptions): readonly DeclaredRoute[] {
+  const writeOf = (request: ApiRequest): ConfigWrite => ({
+    caller: request.caller,
+    ns: request.namespace(),
+    timeoutMs: request.timeoutMs,
+    cas: casOf(request),
+    saysVersion: asksForProblem(request.incoming),
+    datacenter,
+  });
+  const lists = new ConfigLists(service);
+  return [
+    {
+      path: '/v1/config',
+      PUT: async (request) => {
+        await admit(request, FAILURE, mayApplySomething(service, request), async (body) => {
+          await mustApply(service, writeOf(request), body);
+        });
+        const body = await request.bodyValue(FAILURE);
+        request.answerJson(await applyConfig(service, writeOf(request), body));
+      },
+    },
+    {
+      path: '/v1/config/:kind/:name',
+      GET: async (request) => {
+        const id = { kind: kindOf(request.param('kind')), name: request.param('name') };
+        const ns = request.namespace();
+        const read = readConfig(ns, id);
+        let seen: ReadContext;
+        const outcome = await service.read(request.caller, request.readOptions(), (context) => {
+          seen = context;
+          return read(context);
+        });
+        const sentence = outcome.value === undefined ? missing(id) : '';
+        // the name of an entry that may be meant
+        answerOne(request, outcome, sentence, () => nearestEntry(seen, ns, id));
+      },
+      DELETE: async (request) => {
+        const id = { kind: kindOf(request.param('kind')), name: request.param('name') };
+        request.answerJson(await deleteConfig(service, writeOf(request), id));
+      },
+    },
+    {
+      path: '/v1/config/:kind',
+      GET: (request) => answerList(service, lists, request),
+      DELETE: () => reject('not_found', 'Must provide both a kind and name to delete'),
+    },
+    chainRoute(service, datacenter),
+  ];
+}
+
+/** The text of the 404 for an entry. */
+const missing = ({ kind, name }: EntryId): string =>
+  `Config entry not found for ${JSON.stringify(kind)} / ${JSON.stringify(name.slice(0, 200))}`;
+
+/** The condition of a write; null if there is none. Throws 400 with the words clients know. */
+function casOf(request: ApiRequest): number | null {
+  const text = request.query('cas');
+  if (text === undefined) return null;
+  const cas = parseIndex(text);
+  if (cas !== undefined) return cas;
+  const why = /^\d+$/.test(text) ? 'value out of range' : 'invalid syntax';
+  return reject(
+    'invalid',
+    `Invalid cas: strconv.ParseUint: parsing ${JSON.stringify(text.slice(0, 64))}: ${why}`,
+    { hint: 'cas is the ModifyIndex that the entry must have, 0 for an entry that must not exist' },
+  );
+}
+
+async function answerList(
+  service: Service,
+  lists: ConfigLists,
+  request: ApiRequest,
+): Promise<void> {
+  const named = request.param('kind');
+  const query = {
+    ns: request.namespace(),
+    kind: named === '' ? undefined : kindOf(named),
+    filter: request.query('filter'),
+  };
+  const outcome = await lists.list(request.caller, request.readOptions(), query);
+  const { value } = outcome;
+  if ('plan' in value) return answerPlan(service, request, value.plan, outcome);
+  if ('whole' in value) return request.answerBytes({ ...outcome, value: value.whole });
+  if (value.texts.length < STREAMED_FROM || request.flag('pretty')) {
+    return request.answerList({ ...outcome, value: value.texts });
+  }
+  await request.answerStream(escaped(listPieces(value.texts)), { outcome });
+}
+
+function* escaped(pieces: Iterable<string>): Iterable<string> {
+  for (const piece of pieces) yield escapeHtml(piece);
+}

@@ -1,0 +1,33 @@
+/** The list of all routes of the API. Making it calls no handler and reads nothing of the parts. */
+
+import type { SnapshotParts } from '../../service/archives/snapshot.js';
+import type { ClusterParts } from '../../service/cluster/cluster.js';
+import { aclRoutes } from './acl.js';
+import type { AclParts } from './acl-common.js';
+import { agentRoutes } from './agent.js';
+import { authorizeRoutes } from './authorize.js';
+import { configRoutes } from './config-entries.js';
+import { documentRoutes } from './documents.js';
+import { operatorRoutes } from './operator.js';
+import { snapshotRoutes } from './snapshot.js';
+import { statusRoutes } from './status.js';
+import type { DeclaredRoute } from './types.js';
+
+/** What the use cases of all routes work on. */
+export interface RouteParts {
+  readonly acl: AclParts;
+  readonly cluster: ClusterParts;
+  readonly snapshot: SnapshotParts;
+}
+
+/** All routes; those of the parts that are asked most come first (see `routersOf`). */
+export const allRoutes = ({ acl, cluster, snapshot }: RouteParts): readonly DeclaredRoute[] => [
+  ...configRoutes(acl),
+  ...aclRoutes(acl),
+  ...statusRoutes(cluster),
+  ...operatorRoutes(cluster),
+  ...agentRoutes(cluster),
+  ...authorizeRoutes(acl.service),
+  ...snapshotRoutes(snapshot),
+  ...documentRoutes,
+];

@@ -1,0 +1,112 @@
+/** Routes as routers of Koa: which endpoint answers, and what is checked before it does. */
+import { createRequire } from 'node:module';
+import type Router from '@koa/router';
+import type { RouterMiddleware } from '@koa/router';
+import type { Refusal } from '../../errors.js';
+import type { Front } from '../front.js';
+import type { Additions, Context, State } from '../request/context.js';
+import { isSpelledOut, unknownPath } from '../request/paths.js';
+import { HttpRequest } from '../request/request.js';
+import { refuseEarly } from '../response/error-handling.js';
+import { PreparedResponse } from '../response/prepared-response.js';
+import { send } from '../response/send.js';
+import type { Method, Route, Target } from './types.js';
+
+/**
+ * The router's own build for `import` imports `node:http`: see node-http.ts. The cast gives what
+ * `require` returns its type.
+ */
+const required = createRequire(import.meta.url)('@koa/router') as typeof import('@koa/router');
+const METHODS: readonly Method[] = ['GET', 'PUT', 'POST', 'DELETE'];
+const BLOCKED: Refusal = {
+  code: 'permission_denied',
+  message: 'Endpoint is blocked by agent configuration',
+};
+
+/**
+ * Returns the routers of all routes, one for each part of the API (the segment after `/v1/`), in
+ * the order of their first routes. A router tests all of its patterns with each request that
+ * reaches it, so the parts that are asked most should come first.
+ */
+export function routersOf(front: Front): readonly Router<State, Additions>[] {
+  const routers = new Map<string, Router<State, Additions>>();
+  for (const route of front.options.routes) {
+    const [, version, part] = route.path.split('/');
+    if (version !== 'v1' || part === undefined) {
+      throw new Error(`route ${route.path} is not in /v1`);
+    }
+    let router = routers.get(part);
+    if (router === undefined) {
+      router = new required.Router<State, Additions>();
+      routers.set(part, router);
+    }
+    // every method: others than the route's own are answered by the first route of the path
+    router.all(patternOf(route.path), answering(front, route));
+  }
+  return [...routers.values()];
+}
+
+/**
+ * The last parameter takes the rest of the path, others take one segment. All may be empty, which
+ * the router's own language of patterns does not allow.
+ */
+const patternOf = (path: string): RegExp =>
+  new RegExp(`^${path.replace(/:\w+$/, '(.*)').replace(/:\w+/g, '([^/]*)')}$`);
+
+/**
+ * Returns the middleware of a route. It checks path and method, reads token and query string,
+ * counts the request against the rates of its client, checks what all endpoints take, and calls
+ * the endpoint. One function, because the router composes its middlewares for each request.
+ */
+function answering(front: Front, route: Route): RouterMiddleware<State, Additions> {
+  const targets = targetsOf(route);
+  const allow = allowedMethods(targets);
+  const { blockedPaths } = front.options;
+  const isBlocked = (path: string): boolean =>
+    blockedPaths.some((prefix) => route.path.startsWith(prefix) || path.startsWith(prefix));
+  return (context, next) => {
+    const { req, state } = context;
+    if (route.adds === true && !targets.has(req.method!)) return next();
+    if (!isSpelledOut(route, context)) return unknownPath(front, context);
+    if (isBlocked(state.path)) return refuseEarly(front, context, BLOCKED);
+    state.route = route;
+    const target = targets.get(req.method!);
+    if (target === undefined) return otherMethod(front, context, allow);
+    const request = new HttpRequest(front, target, context, context.captures);
+    // from here on the request answers errors
+    state.request = request;
+    request.countAgainstRates();
+    const ready = request.prepare();
+    if (ready === undefined) return target.endpoint(request);
+    return ready.then(() => target.endpoint(request));
+  };
+}
+
+/** The endpoints of a route by method. */
+function targetsOf(route: Route): ReadonlyMap<string, Target> {
+  const targets = new Map<string, Target>();
+  const params = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
+  for (const method of METHODS) {
+    const endpoint = route[method];
+    if (endpoint !== undefined) targets.set(method, { route, method, endpoint, params });
+  }
+  const get = targets.get('GET');
+  if (get !== undefined) targets.set('HEAD', get);
+  return targets;
+}
+
+/** The value of `Allow`. */
+const allowedMethods = (targets: ReadonlyMap<string, Target>): string =>
+  ['OPTIONS', ...targets.keys()].join(',');
+
+/** Answers OPTIONS, and refuses a method that the route does not have. */
+function otherMethod(front: Front, context: Context, allow: string): void {
+  const { req, res } = context;
+  if (req.method === 'OPTIONS') {
+    send(req, res, new PreparedResponse(200, [...front.names.base, 'Allow', allow], ''));
+    return;
+  }
+  const message = `method ${req.method} not allowed`;
+  const hint = `this path takes ${allow.replace('OPTIONS,', '').replaceAll(',', ', ')}`;
+  refuseEarly(front, context, { code: 'method_not_allowed', message, hint }, ['Allow', allow]);
+}
