@@ -4,7 +4,7 @@
 import { join, normalize } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
-import { DEV_OPTIONS } from '../src/cli/node-commands.js';
+import { DEV_OPTIONS } from '../src/cli/commands/node-commands.js';
 import { prepare, RAFT_OFFSET, runningPid, UsageError } from './dev-folder.js';
 import { type LocalCluster, type LocalNode, quote } from './local.js';
 

@@ -7,7 +7,7 @@ import { hostname } from 'node:os';
 import type { ErrorObject } from 'ajv';
 import { closest, distance } from 'fastest-levenshtein';
 import { isAddress, isLoopback } from './address.js';
-import { VARIABLES } from './cli/variables.js';
+import { VARIABLES } from './cli/client/variables.js';
 import { inTicks } from './node/options.js';
 import { leaseMsMax } from './raft/options.js';
 import { MEMBER, type MemberSetting, type Setting } from './setting.js';

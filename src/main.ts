@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The program: a node, or a command of the client. Loads only what the command needs. */
-import { nodeCommandOf } from './cli/node-commands.js';
+import { nodeCommandOf } from './cli/commands/node-commands.js';
 import { releaseOf } from './release.js';
 
 // Set before any file is created: a node's files hold secrets.
@@ -14,7 +14,7 @@ if (named !== undefined) {
   await runNode(named, version);
 } else {
   const { runClient } = await import('./cli/client.js');
-  const { terminal } = await import('./cli/terminal.js');
+  const { terminal } = await import('./cli/print/terminal.js');
   const io = terminal(version, async (file) => {
     const { readSnapshotFile } = await import('./service/archives/snapshot-file.js');
     return readSnapshotFile(file, false);

@@ -3,7 +3,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { Command, Option } from 'commander';
-import { describedCommand, type NodeCommandLine } from './cli/node-commands.js';
+import { describedCommand, type NodeCommandLine } from './cli/commands/node-commands.js';
 import { keepCompiledCode, useCompiledCode } from './compile-cache.js';
 import { type Config, ConfigError, flagName, loadConfig } from './config.js';
 import { checkKeyFiles } from './key-files.js';

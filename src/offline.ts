@@ -1,7 +1,7 @@
 /** The commands that read the files of a stopped node, or a snapshot file. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Field, renderFields, renderTable } from './cli/table.js';
+import { type Field, renderFields, renderTable } from './cli/print/table.js';
 import { memberFaults, memberOf } from './config.js';
 import type { FolderFacts, RecoverOptions } from './node/recover.js';
 import type { SnapshotContent } from './service/archives/snapshot-file.js';

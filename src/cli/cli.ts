@@ -1,13 +1,18 @@
 /** What every command of the client is given: options, the API, and how to print. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../languages/duration.js';
-import { type CommonOptions, readToken, type Surroundings, surroundingsOf } from './environment.js';
-import { EXIT, Fault, misused } from './fault.js';
-import { Api } from './http.js';
+import {
+  type CommonOptions,
+  readToken,
+  type Surroundings,
+  surroundingsOf,
+} from './client/environment.js';
+import { Api } from './client/http.js';
+import { readProfiles } from './client/profiles.js';
 import type { Io } from './io.js';
-import { FORMATS, formatOf, Printer } from './output.js';
-import { readProfiles } from './profiles.js';
-import { oneLine } from './text.js';
+import { EXIT, Fault, misused } from './print/fault.js';
+import { FORMATS, formatOf, Printer } from './print/output.js';
+import { oneLine } from './print/text.js';
 
 const TIMEOUT_DEFAULT = '30s';
 

@@ -2,9 +2,9 @@
 import { CommanderError } from 'commander';
 import { withTwoDashes } from './arguments.js';
 import { Cli } from './cli.js';
-import { EXIT, Fault, faultJson, faultLines, interruption } from './fault.js';
-import { FIRST_STEPS } from './first-steps.js';
+import { FIRST_STEPS } from './commands/first-steps.js';
 import type { Io } from './io.js';
+import { EXIT, Fault, faultJson, faultLines, interruption } from './print/fault.js';
 import { programOf } from './program.js';
 
 /**

@@ -1,27 +1,27 @@
 /** All commands of the client as one program. */
 import { Command } from 'commander';
-import { addAuthMethod } from './auth-method.js';
-import { addBindingRule } from './binding-rule.js';
-import { addBootstrap } from './bootstrap.js';
 import { type Cli, withCommonOptions } from './cli.js';
-import { addCompletion } from './completion.js';
-import { addConfig } from './config.js';
-import { addDoctor } from './doctor.js';
-import { addExamples } from './examples.js';
-import { addExplain } from './explain.js';
-import { addLint } from './lint.js';
-import { addLogin } from './login.js';
-import { addNamespace } from './namespace.js';
-import { addNodeCommands } from './node-commands.js';
-import { addOperations } from './operations.js';
-import { addOperator } from './operator.js';
-import { addPolicy } from './policy.js';
-import { addProfile } from './profile.js';
-import { addRole } from './role.js';
-import { addStatus } from './status.js';
-import { addTemplatedPolicy } from './templated-policy.js';
-import { addToken } from './token.js';
-import { addWatch } from './watch-command.js';
+import { addAuthMethod } from './commands/auth-method.js';
+import { addBindingRule } from './commands/binding-rule.js';
+import { addBootstrap } from './commands/bootstrap.js';
+import { addConfig } from './commands/config.js';
+import { addDoctor } from './commands/doctor.js';
+import { addExamples } from './commands/examples.js';
+import { addExplain } from './commands/explain.js';
+import { addLint } from './commands/lint.js';
+import { addLogin } from './commands/login.js';
+import { addNamespace } from './commands/namespace.js';
+import { addNodeCommands } from './commands/node-commands.js';
+import { addOperations } from './commands/operations.js';
+import { addOperator } from './commands/operator.js';
+import { addPolicy } from './commands/policy.js';
+import { addProfile } from './commands/profile.js';
+import { addRole } from './commands/role.js';
+import { addStatus } from './commands/status.js';
+import { addTemplatedPolicy } from './commands/templated-policy.js';
+import { addToken } from './commands/token.js';
+import { addWatch } from './commands/watch-command.js';
+import { addCompletion } from './completion/completion.js';
 
 /** Returns the program. */
 export function programOf(cli: Cli): Command {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Chain } from '../../src/answers.js';
-import { chainView } from '../../src/cli/chain-view.js';
+import { chainView } from '../../src/cli/print/chain-view.js';
 
 const target = (Service: string, more: object = {}) => ({
   ID: Service,

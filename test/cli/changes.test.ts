@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { changesBetween, memberChanges } from '../../src/cli/changes.js';
-import { targetOf } from '../../src/cli/watch-command.js';
+import { changesBetween, memberChanges } from '../../src/cli/client/changes.js';
+import { targetOf } from '../../src/cli/commands/watch-command.js';
 
 describe('what differs between two answers', () => {
   const cases: readonly (readonly [before: unknown, after: unknown, expected: string[]])[] = [

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Cli } from '../../src/cli/cli.js';
-import { positionOf } from '../../src/cli/completion.js';
+import { positionOf } from '../../src/cli/completion/completion.js';
 import type { Io } from '../../src/cli/io.js';
 import { programOf } from '../../src/cli/program.js';
 import { FakeServers, json } from './fake-server.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { type LocalCluster, startCluster } from '../../cluster/local.js';
-import { type EntryOptions, refOf, whichEntry } from '../../src/cli/entries.js';
+import { type EntryOptions, refOf, whichEntry } from '../../src/cli/commands/entries.js';
 import { FakeServers, json, text } from './fake-server.js';
 import { User } from './harness.js';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ClusterView } from '../../src/cli/cluster.js';
+import type { ClusterView } from '../../src/cli/client/cluster.js';
 import {
   backupFinding,
   bySeverity,
@@ -9,8 +9,8 @@ import {
   endingFindings,
   samplesIn,
   summary,
-} from '../../src/cli/doctor.js';
-import { sizeText } from '../../src/cli/progress.js';
+} from '../../src/cli/commands/doctor.js';
+import { sizeText } from '../../src/cli/print/progress.js';
 import { compare } from '../../src/offline.js';
 import { FakeServers, text } from './fake-server.js';
 import { User } from './harness.js';

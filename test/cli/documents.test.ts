@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { documentOf, documentsOf, objectsOf } from '../../src/cli/documents.js';
-import { Fault } from '../../src/cli/fault.js';
+import { documentOf, documentsOf, objectsOf } from '../../src/cli/files/documents.js';
+import { Fault } from '../../src/cli/print/fault.js';
 
 /** Returns why a text is refused. */
 async function faultOf(text: string): Promise<string> {

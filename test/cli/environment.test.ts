@@ -2,8 +2,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { addressesOf, type CommonOptions, surroundingsOf } from '../../src/cli/environment.js';
-import type { Profiles } from '../../src/cli/profiles.js';
+import {
+  addressesOf,
+  type CommonOptions,
+  surroundingsOf,
+} from '../../src/cli/client/environment.js';
+import type { Profiles } from '../../src/cli/client/profiles.js';
 
 const hrefs = (text: string, isSecure = false): string[] =>
   addressesOf(text, { isSecure }).map(({ href }) => href);

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { certificateEnd } from '../../src/cli/certificate.js';
+import { certificateEnd } from '../../src/cli/commands/certificate.js';
 import { CA, SERVER_CERTIFICATE, SERVER_KEY } from '../login/certificates.js';
 import { FakeServers, json, problem, text } from './fake-server.js';
 import { type Given, User } from './harness.js';

@@ -7,7 +7,7 @@ import {
   pairsOf,
   replacedLinks,
   serviceIdentity,
-} from '../../src/cli/links.js';
+} from '../../src/cli/commands/links.js';
 
 describe('links in options', () => {
   it('reads identities in the form of the peer', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { problemLines } from '../../src/cli/lint.js';
+import { problemLines } from '../../src/cli/commands/lint.js';
 import { FakeServers, json } from './fake-server.js';
 import { type Ran, User } from './harness.js';
 

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { Command } from 'commander';
 import { Cli } from '../../src/cli/cli.js';
+import { NODE_COMMANDS, nodeCommandOf } from '../../src/cli/commands/node-commands.js';
 import type { Io } from '../../src/cli/io.js';
-import { NODE_COMMANDS, nodeCommandOf } from '../../src/cli/node-commands.js';
 import { programOf } from '../../src/cli/program.js';
 import { User } from './harness.js';
 

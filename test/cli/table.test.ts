@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { fitted, renderFields, renderTable } from '../../src/cli/table.js';
+import { fitted, renderFields, renderTable } from '../../src/cli/print/table.js';
 
 const plain = { width: undefined, colour: false };
 /** Returns the widths of columns of which nothing special is known. */

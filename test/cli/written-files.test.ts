@@ -14,7 +14,7 @@ import type { RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { replaceFile } from '../../src/cli/files.js';
+import { replaceFile } from '../../src/cli/files/files.js';
 import { FakeServers, json, text } from './fake-server.js';
 import { User } from './harness.js';
 

@@ -13,7 +13,7 @@ import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { parse } from 'yaml';
-import { VARIABLES } from '../../src/cli/variables.js';
+import { VARIABLES } from '../../src/cli/client/variables.js';
 import { envName, loadConfig } from '../../src/config.js';
 import { SETTINGS } from '../../src/settings.js';
 import {

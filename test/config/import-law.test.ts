@@ -24,11 +24,11 @@ describe('the import law', () => {
   });
 
   it('keeps client and server apart', () => {
-    expect(problems('src/cli/http.ts', '../errors.js')).to.deep.equal([]);
-    expect(problems('src/cli/lint.ts', '../acl/lint/policy.js')).to.deep.equal([]);
+    expect(problems('src/cli/client/http.ts', '../errors.js')).to.deep.equal([]);
+    expect(problems('src/cli/commands/lint.ts', '../acl/lint/policy.js')).to.deep.equal([]);
     expect(problems('src/acl/lint/policy.ts', '../../cli/io.js')).to.have.lengthOf(2);
-    expect(problems('src/cli/http.ts', '../raft/types.js')).to.deep.equal([
-      'src/cli/http.ts:1: cli may not import raft: it knows the server by its API alone',
+    expect(problems('src/cli/client/http.ts', '../raft/types.js')).to.deep.equal([
+      'src/cli/client/http.ts:1: cli may not import raft: it knows the server by its API alone',
     ]);
     expect(problems('src/service/cluster/status.ts', '../cli/io.js')).to.deep.equal([
       'src/service/cluster/status.ts:1: service may not import cli: the server does not know its client',

@@ -1,0 +1,356 @@
+/** Requests to the cluster, with failover and retries. */
+import { readFileSync } from 'node:fs';
+import type { Agent as AnyAgent, IncomingMessage } from 'node:http';
+import type { AgentOptions } from 'node:https';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Agent as HttpAgent, request as httpRequest } from '../../node-http.js';
+import type { Io } from '../io.js';
+import { Fault, interruption, misused, refusedBy, unknownOutcome } from '../print/fault.js';
+import type { TlsSettings } from './environment.js';
+
+/** What a client of the API is made of. */
+export interface ApiOptions {
+  readonly addresses: readonly URL[];
+  readonly tls: TlsSettings;
+  /** Reads the token when the first request is sent. */
+  readonly token: () => string | undefined;
+  readonly namespace: string | undefined;
+  readonly mode: 'stale' | 'consistent' | undefined;
+  /** How long a request may take, and be repeated, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly debug: boolean;
+}
+
+/** A request. */
+export interface Ask {
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** JSON as the user wrote it, so that the server can name the place of a fault in it. */
+  readonly json?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Whether a request other than GET changes nothing, and so may be repeated. */
+  readonly isRead?: boolean;
+  /** Whether a read is never stale, because a write follows from it. */
+  readonly isCurrent?: boolean;
+  /** Sends the token; so do all but those that do without. */
+  readonly withToken?: boolean;
+  /** Whether a 404 with an index is an answer: what does not exist can be awaited. */
+  readonly mayBeMissing?: boolean;
+  /** Whether the namespace and the kind of read stay out: it is about a node or its cluster. */
+  readonly isPlain?: boolean;
+  /** Whether it is sent only once, although there may be a leader later. */
+  readonly isOnce?: boolean;
+  /** Sends this token in place of the usual one. */
+  readonly token?: string;
+  /** How long the server may hold the request, in milliseconds, besides the usual time. */
+  readonly heldMs?: number;
+}
+
+/** An answer with status 2xx, or the 404 of a request that permits it. */
+export interface Answer {
+  readonly status: number;
+  /** Index to wait on; 0 if the answer has none. */
+  readonly index: number;
+  header(name: string): string | undefined;
+  /** The body as JSON. Faults if it is none. */
+  json<T>(): T;
+  readonly text: string;
+}
+
+/** A request that got no answer. */
+class NoAnswer extends Error {
+  /** Whether the server may have received it. */
+  readonly wasSent: boolean;
+  readonly reason: NodeJS.ErrnoException;
+  constructor(reason: NodeJS.ErrnoException, wasSent: boolean) {
+    super(reason.message);
+    this.reason = reason;
+    this.wasSent = wasSent;
+  }
+}
+
+/** Why a request ends that takes longer than it may. */
+class NoAnswerInTime extends Error {
+  constructor(timeoutMs: number) {
+    super(`no answer within ${timeoutMs / 1000} s`);
+  }
+}
+
+interface Sent {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** A stream can be read only once, so each try makes its own. */
+  readonly body: string | (() => Readable) | undefined;
+  /** Undefined if the answer may take as long as it wants. */
+  readonly timeoutMs: number | undefined;
+}
+
+/** The pause before a request is repeated when the server names none. */
+const RETRY_MS = 500;
+
+/** A client of the API. */
+export class Api {
+  readonly #options: ApiOptions;
+  readonly #io: Io;
+  /** The address that is asked first: the one that answered last. */
+  #first = 0;
+  #agents: Promise<{ agent: AnyAgent; request: typeof httpRequest }>[] = [];
+
+  constructor(options: ApiOptions, io: Io) {
+    this.#options = options;
+    this.#io = io;
+  }
+
+  /** The namespace of the requests; undefined if the token's own holds. */
+  get namespace(): string | undefined {
+    return this.#options.namespace;
+  }
+
+  /** Closes the connections. */
+  async close(): Promise<void> {
+    for (const made of this.#agents) (await made)?.agent.destroy();
+  }
+
+  /** Sends a request that reads. */
+  get(path: string, ask: Ask = {}): Promise<Answer> {
+    return this.ask('GET', path, { ...ask, isRead: true });
+  }
+
+  /** Sends a request. Repeats it while there is no leader. Faults if it is refused. */
+  async ask(method: string, path: string, ask: Ask = {}): Promise<Answer> {
+    const body = ask.json ?? (ask.body === undefined ? undefined : JSON.stringify(ask.body));
+    const timeoutMs = this.#options.timeoutMs + (ask.heldMs ?? 0);
+    const message = await this.#accepted({ method, path, headers: {}, body, timeoutMs }, ask);
+    return this.#answerOf(message, ask.isRead === true);
+  }
+
+  /** The same, with an answer as a stream. `body` makes the stream that is sent. */
+  open(method: string, path: string, body?: () => Readable): Promise<IncomingMessage> {
+    const sent = { method, path, headers: {}, body, timeoutMs: undefined };
+    return this.#accepted(sent, { isRead: method === 'GET' });
+  }
+
+  /** Sends a request until it is accepted. Faults if it is refused for good, or for too long. */
+  async #accepted(request: Sent, ask: Ask): Promise<IncomingMessage> {
+    const { method, path } = request;
+    const isRead = ask.isRead === true;
+    const deadline = performance.now() + this.#options.timeoutMs;
+    const headers = this.#headersOf(ask);
+    for (;;) {
+      const sent = { ...request, path: this.#pathOf(path, ask), headers };
+      const message = await this.#sendAnywhere(sent, isRead);
+      const { statusCode = 0 } = message;
+      const isMissing = statusCode === 404 && Number(message.headers['x-consul-index'] ?? 0) > 0;
+      if (isSuccess(statusCode) || (ask.mayBeMissing === true && isMissing)) return message;
+      const answer = await this.#answerOf(message, isRead);
+      const fault = faultOf(method, path, answer);
+      const waitMs = retryAfterMs(fault, answer);
+      const isLast = ask.isOnce === true || waitMs === undefined;
+      if (isLast || performance.now() + waitMs > deadline) throw fault;
+      if (fault.details.code === 'unavailable') this.#first += 1;
+      await pause(waitMs, undefined, { signal: this.#io.signal });
+    }
+  }
+
+  /** Reads an answer to its end. */
+  async #answerOf(message: IncomingMessage, isRead: boolean): Promise<Answer> {
+    try {
+      return await answerOf(message);
+    } catch (error) {
+      if (this.#io.signal.aborted) throw interruption();
+      const what = `the answer was cut off: ${(error as Error).message}`;
+      throw isRead ? new Fault(what, { code: 'unreachable' }) : unknownOutcome(what);
+    }
+  }
+
+  #headersOf({ headers, withToken, token }: Ask): Record<string, string> {
+    const sent = token ?? (withToken === false ? undefined : this.#options.token());
+    return {
+      Accept: 'application/json',
+      'User-Agent': `conclave/${this.#io.version}`,
+      ...(sent !== undefined && { 'X-Consul-Token': sent }),
+      ...headers,
+    };
+  }
+
+  #pathOf(path: string, { query, isRead, isCurrent, isPlain = false }: Ask): string {
+    const { namespace, mode } = this.#options;
+    const parameters = new URLSearchParams();
+    if (namespace !== undefined && !isPlain) parameters.set('ns', namespace);
+    const hasMode = isRead === true && !isPlain && !(isCurrent === true && mode === 'stale');
+    if (hasMode && mode !== undefined) parameters.set(mode, '');
+    for (const [name, value] of Object.entries(query ?? {}))
+      if (value !== undefined) parameters.set(name, value);
+    const text = parameters.toString();
+    return text === '' ? path : `${path}?${text}`;
+  }
+
+  /** Tries the addresses in turn. A write that may have arrived is not sent to another one. */
+  async #sendAnywhere(sent: Sent, isRead: boolean): Promise<IncomingMessage> {
+    const { addresses } = this.#options;
+    const failed: string[] = [];
+    let hint: string | undefined;
+    for (let at = 0; at < addresses.length; at += 1) {
+      const which = (this.#first + at) % addresses.length;
+      const url = addresses[which]!;
+      try {
+        const message = await this.#send(url, which, sent);
+        this.#first = which;
+        return message;
+      } catch (error) {
+        if (!(error instanceof NoAnswer)) throw error;
+        if (this.#io.signal.aborted) throw interruption();
+        if (error.wasSent && !isRead) throw unknownOutcome(lossOf(url, error));
+        failed.push(`${url.origin} does not answer: ${error.message || error.reason.code}`);
+        hint ??= connectionHint(url, error.reason, error.wasSent);
+      }
+    }
+    throw new Fault(failed.join('; '), { code: 'unreachable', hint });
+  }
+
+  async #send(url: URL, which: number, sent: Sent): Promise<IncomingMessage> {
+    this.#agents[which] ??= agentOf(url, this.#options.tls);
+    const { agent, request } = await this.#agents[which];
+    const { method, path, headers, body, timeoutMs } = sent;
+    const started = performance.now();
+    const prefix = url.pathname.replace(/\/+$/, '');
+    const message = await new Promise<IncomingMessage>((resolve, reject) => {
+      let wasSent = false;
+      const asked = request(
+        {
+          agent,
+          method,
+          host: url.hostname.replace(/^\[|\]$/g, ''),
+          port: url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : url.port,
+          path: prefix + path,
+          headers: {
+            ...headers,
+            ...(typeof body === 'string' && {
+              'Content-Type': 'application/json',
+              'Content-Length': String(Buffer.byteLength(body)),
+            }),
+          },
+          signal: this.#io.signal,
+        },
+        resolve,
+      );
+      const fail = (error: Error): void => reject(new NoAnswer(error, wasSent));
+      asked.on('error', fail);
+      asked.on('socket', (socket) => {
+        const ready = url.protocol === 'https:' ? 'secureConnect' : 'connect';
+        if (socket.connecting) socket.once(ready, () => (wasSent = true));
+        else wasSent = true;
+      });
+      if (timeoutMs !== undefined)
+        asked.setTimeout(timeoutMs, () => asked.destroy(new NoAnswerInTime(timeoutMs)));
+      if (typeof body === 'function') pipeline(body(), asked).catch(fail);
+      else asked.end(body);
+    });
+    if (this.#options.debug) {
+      const took = Math.round(performance.now() - started);
+      this.#io.err.write(`${method} ${url.origin}${path} ${message.statusCode} ${took} ms\n`);
+    }
+    return message;
+  }
+}
+
+async function agentOf(url: URL, tls: TlsSettings) {
+  if (url.protocol === 'http:')
+    return { agent: new HttpAgent({ keepAlive: true }), request: httpRequest };
+  // Loaded here, because TLS takes a third of the program's start.
+  const { Agent, request } = await import('node:https');
+  const read = (option: string, path: string | undefined): Buffer | undefined => {
+    try {
+      return path === undefined ? undefined : readFileSync(path);
+    } catch (error) {
+      return misused(`${option}: ${(error as Error).message}`);
+    }
+  };
+  const ca = read('--ca-file', tls.caFile);
+  const cert = read('--client-cert', tls.clientCert);
+  const key = read('--client-key', tls.clientKey);
+  const settings: AgentOptions = {
+    keepAlive: true,
+    rejectUnauthorized: tls.verify,
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+    ...(tls.serverName !== undefined && { servername: tls.serverName }),
+  };
+  return { agent: new Agent(settings), request: request as typeof httpRequest };
+}
+
+async function answerOf(message: IncomingMessage): Promise<Answer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of message) chunks.push(chunk as Buffer);
+  const text = Buffer.concat(chunks).toString('utf8');
+  const header = (name: string): string | undefined => {
+    const value = message.headers[name.toLowerCase()];
+    return Array.isArray(value) ? value[0] : value;
+  };
+  return {
+    status: message.statusCode ?? 0,
+    index: Number(header('X-Consul-Index') ?? 0),
+    header,
+    text,
+    json<T>(): T {
+      try {
+        // The caller names the form of its endpoint's answer.
+        return JSON.parse(text) as T;
+      } catch {
+        throw new Fault('the answer is not JSON: this is not a server of this API', {
+          hint: `it begins with ${JSON.stringify(text.slice(0, 60))}`,
+        });
+      }
+    },
+  };
+}
+
+const isSuccess = (status: number): boolean => status >= 200 && status < 300;
+
+function faultOf(method: string, path: string, answer: Answer): Fault {
+  const type = answer.header('Content-Type') ?? '';
+  const decision = answer.header('X-Consul-Decision');
+  const { status, text } = answer;
+  const location = answer.header('Location');
+  return refusedBy({ method, path, status, type, text, decision, location });
+}
+
+/** Returns after how long a refused request may be sent again; undefined if not at all. */
+function retryAfterMs({ details: { code } }: Fault, answer: Answer): number | undefined {
+  const isPassing = code === 'no_leader' || code === 'unavailable' || answer.status === 429;
+  if (!isPassing) return undefined;
+  const seconds = Number(answer.header('Retry-After') ?? Number.NaN);
+  return Number.isNaN(seconds) ? RETRY_MS : Math.max(RETRY_MS, seconds * 1000);
+}
+
+const lossOf = (url: URL, { message }: NoAnswer): string =>
+  `the connection to ${url.origin} was lost before the answer arrived: ${message}`;
+
+const CERTIFICATE_HINT = 'it may require a client certificate: use --client-cert and --client-key';
+
+/** Returns what to do about a connection that could not be made. */
+function connectionHint(
+  url: URL,
+  reason: NodeJS.ErrnoException,
+  wasSent: boolean,
+): string | undefined {
+  if (reason instanceof NoAnswerInTime) return 'use --timeout to give the server more time';
+  const { code, message } = reason;
+  if (code === 'ECONNREFUSED')
+    return 'is a node running there? use --http-addr or CONCLAVE_HTTP_ADDR for another address';
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return 'use --tls-server-name to set the name to expect in the certificate';
+  if (url.protocol === 'https:' && /\balert\b/.test(message)) return CERTIFICATE_HINT;
+  if (/CERT|SIGNATURE/.test(code ?? ''))
+    return 'use --ca-file or CONCLAVE_CACERT to name the CA that issued its certificate';
+  if (/wrong version number|packet length/i.test(message))
+    return `it seems to speak http: try http://${url.host}`;
+  if (wasSent && url.protocol === 'http:') return `it may speak https: try https://${url.host}`;
+  if (url.protocol === 'https:' && (wasSent || code === 'ECONNRESET')) return CERTIFICATE_HINT;
+  return undefined;
+}

@@ -1,0 +1,102 @@
+/** `config edit`: an entry in the user's editor. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Call } from '../cli.js';
+import { documentOf } from '../files/documents.js';
+import { Schemas } from '../files/schemas.js';
+import { Fault, misused } from '../print/fault.js';
+import { painted } from '../print/table.js';
+import { lines } from '../print/text.js';
+import { entryPath, refOf, type Which, wasDone } from './entries.js';
+
+/** Members that the server sets. */
+const ANSWERED = new Set(['CreateIndex', 'ModifyIndex', 'Hash', 'Namespace', 'Status']);
+
+/**
+ * Opens an entry in the editor, shows what was changed, and writes it if nobody else has changed it
+ * meanwhile. The text is kept in its file if it was changed and could not be written.
+ */
+export async function editEntry(call: Call<{ yes?: boolean }>, which: Which): Promise<void> {
+  const { api, io, options, print } = call;
+  if (!io.canAsk && options.yes !== true) misused('--yes is required without a terminal');
+  const held = (await api.get(entryPath(which))).json<Record<string, unknown>>();
+  const { stringify } = await import('yaml');
+  const shown = Object.entries(held).filter(([member]) => !ANSWERED.has(member));
+  const before = stringify(Object.fromEntries(shown), { lineWidth: 0 });
+  const folder = await mkdtemp(join(tmpdir(), 'conclave-edit-'));
+  const file = join(folder, `${which.kind}.yaml`);
+  let isKept = false;
+  try {
+    await writeFile(file, before, { mode: 0o600 });
+    for (;;) {
+      await openEditor(call, file);
+      const after = await readFile(file, 'utf8');
+      if (after === before) return print.note('nothing was changed');
+      print.text([await diffOf(call, before, after)]);
+      const fault = await written(call, file, after, Number(held['ModifyIndex'] ?? 0));
+      if (fault === undefined) break;
+      if (!io.canAsk || fault.details.code === 'conflict') throw fault;
+      io.err.write(`conclave: ${lines(fault.message)}\n`);
+      if (!/^(?:y|yes)?$/i.test((await io.ask('edit it again? [Y/n] ')).trim())) throw fault;
+    }
+  } catch (error) {
+    isKept = (await readFile(file, 'utf8').catch(() => before)) !== before;
+    if (isKept) print.note(`your edits are kept in ${file}`);
+    throw error;
+  } finally {
+    if (!isKept) await rm(folder, { recursive: true, force: true });
+  }
+  await print.done('wrote', refOf(api.namespace, held), true);
+}
+
+/** Runs the editor. A shell splits its command, which may have options. */
+async function openEditor({ io }: Call<object>, file: string): Promise<void> {
+  const editor = io.env['VISUAL'] || io.env['EDITOR'] || 'vi';
+  const code = await io.run('sh', ['-c', `${editor} "$1"`, 'sh', file]);
+  if (code !== 0)
+    throw new Fault(`the editor "${editor}" exited with ${code}: nothing was written`);
+}
+
+async function diffOf({ print }: Call<object>, before: string, after: string): Promise<string> {
+  const { createTwoFilesPatch } = await import('diff');
+  const patch = createTwoFilesPatch('stored', 'edited', before, after, '', '', { context: 3 });
+  const { colour } = print.style;
+  return patch
+    .split('\n')
+    .filter((line) => !line.startsWith('='.repeat(10)))
+    .map((line) => {
+      const paint = { '+': 'green', '-': 'red', '@': 'cyan' }[line.charAt(0)];
+      return painted(lines(line), paint as 'green' | undefined, colour);
+    })
+    .join('\n');
+}
+
+/** Asks, and writes the text. Returns the fault if it can be mended by editing again. */
+async function written(
+  call: Call<{ yes?: boolean }>,
+  file: string,
+  text: string,
+  index: number,
+): Promise<Fault | undefined> {
+  const { api, io, options } = call;
+  try {
+    const entry = await documentOf(file, text);
+    const problems = await new Schemas({ api }).problemsOf(entry);
+    if (problems.length > 0)
+      return new Fault(problems.map(({ pointer, message }) => `${pointer}: ${message}`).join('; '));
+    if (options.yes !== true && !/^y/i.test((await io.ask('write it? [y/N] ')).trim()))
+      throw new Fault('not written');
+    const query = { cas: String(index) };
+    const answer = await api.ask('PUT', '/v1/config', { body: entry.value, query });
+    if (wasDone(answer)) return undefined;
+  } catch (error) {
+    const isMendable = error instanceof Fault && error.message !== 'not written';
+    if (isMendable) return error;
+    throw error;
+  }
+  return new Fault('the entry has changed since it was read', {
+    code: 'conflict',
+    hint: 'edit it again to start from the new version',
+  });
+}

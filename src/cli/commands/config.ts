@@ -1,0 +1,147 @@
+/** `config`: configuration entries. */
+import type { Command } from 'commander';
+import type { Chain } from '../../answers.js';
+import type { Call, Cli } from '../cli.js';
+import { watch } from '../client/watch.js';
+import { documentsIn } from '../files/documents.js';
+import { type Problem, Schemas, schemaPath } from '../files/schemas.js';
+import { chainView } from '../print/chain-view.js';
+import { Fault, misused } from '../print/fault.js';
+import { editEntry } from './config-edit.js';
+import { addDelete, addWrite } from './config-write.js';
+import {
+  ENTRIES,
+  type Entry,
+  type EntryOptions,
+  entryPath,
+  KINDS,
+  whichEntry,
+  withEntry,
+} from './entries.js';
+import { noteNamespace, withWatch } from './objects.js';
+
+/** Adds `config`. */
+export function addConfig(program: Command, cli: Cli): void {
+  const config = program.command('config').description('configuration entries of services');
+  addWrite(config, cli);
+  addReads(config, cli);
+  addDelete(config, cli);
+  addValidate(config, cli);
+  withEntry(config.command('edit').description('edit an entry in $EDITOR'))
+    .option('--yes', 'write without asking')
+    .addHelpText('after', '\nThe editor is $VISUAL or $EDITOR. The entry is shown as YAML.')
+    .action(
+      cli.action<EntryOptions & { yes?: boolean }>((call, first, second) =>
+        editEntry(call, whichEntry(first, second, call.options)),
+      ),
+    );
+  addChain(config, cli);
+  config
+    .command('schema')
+    .description('show the JSON Schema of a kind')
+    .argument('<kind>', 'such as service-defaults')
+    .action(
+      cli.action(async ({ api, print }, kind) =>
+        print.value((await api.get(schemaPath(kind!))).json()),
+      ),
+    );
+}
+
+function addChain(config: Command, cli: Cli): void {
+  config
+    .command('chain')
+    .description('draw the discovery chain of a service')
+    .argument('<service>', 'its name')
+    .action(
+      cli.action(async ({ api, print }, service) => {
+        const path = `/v1/discovery-chain/${encodeURIComponent(service!)}`;
+        const answer = (await api.get(path)).json<{ readonly Chain: Chain }>();
+        if (print.format === 'json' || print.format === 'yaml') return print.value(answer);
+        print.text([chainView(answer.Chain)]);
+      }),
+    );
+}
+
+function addReads(config: Command, cli: Cli): void {
+  const one = withEntry(config.command('read').description('show an entry as JSON'));
+  withWatch(one).action(
+    cli.action<EntryOptions & { watch?: boolean }>(async (call, first, second) => {
+      const path = entryPath(whichEntry(first, second, call.options));
+      const show = async (value: unknown): Promise<void> =>
+        call.print.format === 'name'
+          ? call.print.item(value as Entry, ENTRIES)
+          : call.print.value(value);
+      if (call.options.watch) return watch(call, { path }, show);
+      return show((await call.api.get(path)).json());
+    }),
+  );
+  const list = config
+    .command('list')
+    .alias('ls')
+    .description('list the entries of a kind, or all entries');
+  list
+    .argument('[kind]', 'the kind (default: all)')
+    .option('--kind <kind>', 'same as the argument');
+  list.option('--filter <expression>', 'list only what matches, such as \'Protocol == "http"\'');
+  withWatch(list).action(
+    cli.action<EntryOptions & { watch?: boolean; filter?: string }>(async (call, argument) => {
+      const { kind = argument, filter, watch: goesOn } = call.options;
+      const show = (value: unknown): Promise<void> => call.print.list(value as Entry[], ENTRIES);
+      if (goesOn && kind === undefined) misused('--watch needs a kind');
+      const path = `/v1/config/${encodeURIComponent(kind ?? '')}`;
+      if (goesOn) return watch(call, { path, query: { filter } }, show);
+      const entries =
+        kind === undefined
+          ? await allEntries(call)
+          : (await call.api.get(path, { query: { filter } })).json<Entry[]>();
+      await show(entries);
+      if (entries.length === 0) await noteNamespace(call);
+    }),
+  );
+}
+
+/** Reads the entries of all kinds, one kind after the other. Leaves out kinds of later releases. */
+async function allEntries({ api }: Call<object>): Promise<Entry[]> {
+  const all: Entry[] = [];
+  for (const kind of KINDS)
+    try {
+      all.push(...(await api.get(`/v1/config/${kind}`)).json<Entry[]>());
+    } catch (error) {
+      if (!(error instanceof Fault && /kind/i.test(error.message))) throw error;
+    }
+  return all;
+}
+
+function addValidate(config: Command, cli: Cli): void {
+  config
+    .command('validate')
+    .description('check entries in files against the schemas of their kinds; writes nothing')
+    .argument('<file...>', 'JSON or YAML files, folders with such files, or - for standard input')
+    .option('--offline', 'use the schemas built into this program; contact no server')
+    .action(
+      cli.action<{ offline?: boolean }>(async (call, files) => {
+        const schemas = new Schemas({
+          api: call.api,
+          own: call.options.offline ? 'only' : undefined,
+          onMissing: (kind) =>
+            call.print.note(`the server has no schema for ${kind}: using the one of this program`),
+        });
+        // Commander gives a list for an argument with dots.
+        const entries = await documentsIn(call.io, [files].flat() as string[]);
+        const problems: Problem[] = [];
+        for (const entry of entries) problems.push(...(await schemas.problemsOf(entry)));
+        await report(call, problems, entries.length);
+      }),
+    );
+}
+
+async function report(call: Call<object>, problems: readonly Problem[], judged: number) {
+  const { print } = call;
+  if (problems.length > 0) call.fails();
+  if (print.format === 'json' || print.format === 'yaml') return print.value(problems);
+  for (const { file, line, column, pointer, message } of problems) {
+    const where = pointer === '' ? '' : `${pointer}: `;
+    print.say(`${file}:${line}:${column}: ${where}${message}`);
+  }
+  if (problems.length === 0 && judged > 0) print.note(`${judged} valid`);
+}

@@ -1,0 +1,193 @@
+/** `acl explain`, `acl whoami`, `acl who-can`, `acl decision`, `acl login explain`. */
+import type { Command } from 'commander';
+import type { Decision, Effective, Explained, LoginExplained, WhoCan } from '../../answers.js';
+import { type Call, type Cli, refusedSecret } from '../cli.js';
+import { watch } from '../client/watch.js';
+import { documentOf } from '../files/documents.js';
+import { readInput, textOption } from '../files/files.js';
+import {
+  decisionFields,
+  effectiveFields,
+  GROUP_COLUMNS,
+  RESULT_COLUMNS,
+  RIGHT_COLUMNS,
+  whoCanText,
+} from '../print/explain-view.js';
+import { Fault, misused } from '../print/fault.js';
+import { loginFields, OUTCOME_COLUMNS } from '../print/login-view.js';
+import { TOKENS, type Token } from './acl-objects.js';
+import { find, withWatch } from './objects.js';
+
+/** A question about a right. */
+interface Question {
+  readonly Resource: string;
+  readonly Access: string;
+  readonly Segment?: string;
+}
+
+/** Parses `service:write:web`; the segment may hold colons. */
+export function parseQuestion(text: string): Question {
+  const [, Resource, Access, Segment] = /^([a-z_]+):([a-z-]+)(?::(.*))?$/s.exec(text) ?? [];
+  if (Resource === undefined || Access === undefined)
+    misused(`"${text}" is not a question: expected RESOURCE:ACCESS or RESOURCE:ACCESS:SEGMENT`);
+  return { Resource, Access, ...(Segment !== undefined && { Segment }) };
+}
+
+/** Adds the commands. */
+export function addExplain(acl: Command, cli: Cli): void {
+  addQuestions(acl, cli);
+  addWhoAmI(acl, cli);
+  addWhoCan(acl, cli);
+  acl
+    .command('decision')
+    .description('show why a request was refused, by the id in its error')
+    .argument('<id>', 'the id in the error; kept for ten minutes')
+    .action(
+      cli.action(async ({ api, print }, id) => {
+        const path = `/v1/acl/decision/${encodeURIComponent(id!)}`;
+        const decision = (await api.get(path)).json<Decision>();
+        if (print.format === 'table') print.fields(decisionFields(decision));
+        else await print.value(decision);
+      }),
+    );
+  addLoginExplain(acl, cli);
+}
+
+function addQuestions(acl: Command, cli: Cli): void {
+  acl
+    .command('explain')
+    .description('show whether a token may do something, and which rule decides')
+    .argument('<question...>', 'RESOURCE:ACCESS or RESOURCE:ACCESS:SEGMENT')
+    .option('--accessor <id>', 'AccessorID of the token (default: your own token)')
+    .addHelpText('after', '\nExits with 1 if any answer is no.')
+    .action(
+      cli.action<{ accessor?: string }>(async (call, given) => {
+        // Commander gives a list for an argument with dots.
+        const Requests = ([given].flat() as string[]).map(parseQuestion);
+        const AccessorID = await accessorOf(call);
+        const body = { ...(AccessorID !== undefined && { AccessorID }), Requests };
+        const path = '/v1/acl/authorize/explain';
+        const answer = await call.api.ask('POST', path, { body, isRead: true });
+        const explained = answer.json<Explained>();
+        if (call.print.format === 'table') call.print.table(RESULT_COLUMNS, explained.Results);
+        else await call.print.value(explained);
+        if (explained.Results.some(({ Allow }) => !Allow)) call.fails();
+      }),
+    );
+}
+
+async function accessorOf(call: Call<{ accessor?: string }>): Promise<string | undefined> {
+  const { accessor } = call.options;
+  return accessor === undefined
+    ? undefined
+    : TOKENS.id(await find(call, TOKENS, { text: accessor }));
+}
+
+function addWhoAmI(acl: Command, cli: Cli): void {
+  const who = acl.command('whoami').description('show your token and everything it may do');
+  who.option('--accessor <id>', 'AccessorID of another token');
+  withWatch(who).action(
+    cli.action<{ accessor?: string; watch?: boolean }>(async (call) => {
+      const accessor = await accessorOf(call);
+      const token = `${TOKENS.path}/${accessor ?? 'self'}`;
+      const path = `${token}/effective`;
+      const show = async (value: unknown): Promise<void> => showRights(call, value as Effective);
+      if (call.options.watch) return watch(call, { path }, show);
+      try {
+        await show((await call.api.get(path)).json());
+      } catch (error) {
+        if (!(error instanceof Fault && isWithoutRights(error))) throw error;
+        // Other servers of the API tell the token, not what follows from it.
+        call.print.note('the server cannot list the rights of a token: this is only the token');
+        const found = (await call.api.get(token)).json<Token>();
+        await call.print.item(TOKENS.hidden!(found), TOKENS.shape);
+      }
+    }),
+  );
+}
+
+/** Whether the server does not have the endpoint, or takes the path for an AccessorID. */
+const isWithoutRights = ({ details, message }: Fault): boolean =>
+  details.code === 'no_endpoint' || /UUID must be 36 characters/.test(message);
+
+async function showRights({ print }: Call<object>, rights: Effective): Promise<void> {
+  if (print.format === 'name') return print.refs([`token/${rights.AccessorID}`]);
+  if (print.format !== 'table') return print.value(rights);
+  print.fields(effectiveFields(rights));
+  print.text(['\n']);
+  if (rights.Rights.length === 0) print.note('no rule grants it any rights');
+  else print.table(RIGHT_COLUMNS, rights.Rights);
+  if (rights.Truncated) print.note('some rights are not shown');
+}
+
+function addWhoCan(acl: Command, cli: Cli): void {
+  acl
+    .command('who-can')
+    .description('find the tokens that may do something')
+    .argument('<question>', 'RESOURCE:ACCESS or RESOURCE:ACCESS:SEGMENT')
+    .action(
+      cli.action(async ({ api, print }, question) => {
+        const body = parseQuestion(question!);
+        const answer = await api.ask('POST', '/v1/acl/who-can', { body, isRead: true });
+        const found = answer.json<WhoCan>();
+        if (print.format === 'name')
+          return print.refs(
+            found.Groups.flatMap(({ Sample }) =>
+              Sample.map(({ AccessorID }) => `token/${AccessorID}`),
+            ),
+          );
+        if (print.format !== 'table') return print.value(found);
+        print.note(whoCanText(found));
+        if (found.Groups.length > 0) print.table(GROUP_COLUMNS, found.Groups);
+      }),
+    );
+}
+
+interface LoginExplainOptions {
+  readonly method?: string;
+  readonly bearerTokenFile?: string;
+  readonly claims?: string;
+}
+
+function addLoginExplain(acl: Command, cli: Cli): void {
+  const explain = acl
+    .command('login')
+    .description('explain logins')
+    .command('explain')
+    .description('show what a login with a JWT or claims would grant, and why');
+  explain
+    .option('--method <name>', 'the auth method')
+    .option('--bearer-token-file <file>', 'file with the JWT, or - for standard input')
+    .option('--claims <claims>', 'claims as JSON, @FILE (JSON or YAML), or - for standard input');
+  refusedSecret(explain, '--bearer-token <jwt>', 'use --bearer-token-file instead');
+  explain
+    .addHelpText('after', '\nDoes not log in. Exits with 1 if the login would be refused.')
+    .action(cli.action<LoginExplainOptions>(explainLogin));
+}
+
+async function explainLogin(call: Call<LoginExplainOptions>): Promise<void> {
+  const { api, print } = call;
+  const body = await loginBody(call);
+  const answer = await api.ask('POST', '/v1/acl/login/explain', { body, isRead: true });
+  const explained = answer.json<LoginExplained>();
+  if (explained.Outcome === 'refused') call.fails();
+  if (print.format !== 'table') return print.value(explained);
+  print.fields(loginFields(explained));
+  print.text(['\n']);
+  if (explained.Rules.length === 0) print.note('the method has no binding rules');
+  else print.table(OUTCOME_COLUMNS, explained.Rules);
+  if (explained.MoreRules) print.note(`${explained.MoreRules} more rules are not shown`);
+}
+
+async function loginBody({ io, options }: Call<LoginExplainOptions>): Promise<object> {
+  const { method, bearerTokenFile, claims } = options;
+  if (method === undefined) misused('--method is required: it names the auth method');
+  if ((bearerTokenFile === undefined) === (claims === undefined))
+    misused('give either --bearer-token-file or --claims');
+  if (bearerTokenFile !== undefined) {
+    const bearer = await readInput(io, '--bearer-token-file', bearerTokenFile);
+    return { AuthMethod: method, BearerToken: bearer.trim() };
+  }
+  const read = await documentOf('--claims', await textOption(io, '--claims', claims!));
+  return { AuthMethod: method, Claims: read.value };
+}

@@ -1,0 +1,132 @@
+/** `snapshot`, `leave` and `join-token`. */
+import { createReadStream } from 'node:fs';
+import { open, writeFile } from 'node:fs/promises';
+import { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Command } from 'commander';
+import { type Call, type Cli, oneNode } from '../cli.js';
+import { replaceFile } from '../files/files.js';
+import type { Sink } from '../io.js';
+import { Fault } from '../print/fault.js';
+import { Progress, sizeText } from '../print/progress.js';
+
+/** Where progress goes that nobody wants to see. */
+const SILENT: Sink = { write: () => {}, isTerminal: false, columns: undefined };
+
+/** Adds the commands. */
+export function addOperations(program: Command, cli: Cli): void {
+  const snapshot = program.command('snapshot').description('save or restore the whole state');
+  snapshot
+    .command('save')
+    .description('save the whole state, with the secrets of all tokens, to a file')
+    .argument('<file>', 'replaced if it exists')
+    .action(
+      cli.action(async (call, file) => {
+        const { index, bytes } = await saveSnapshot(call, file!);
+        const what = `saved index ${index} to ${file} (${sizeText(bytes)})`;
+        call.print.say(`${what}; it contains the secrets of all tokens`);
+      }),
+    );
+  snapshot
+    .command('restore')
+    .description('replace the whole state with that in a file')
+    .argument('<file>', 'a file written by snapshot save')
+    .action(
+      cli.action(async (call, file) => {
+        await restoreSnapshot(call, file!);
+        await tellRestored(call, file!);
+      }),
+    );
+  program
+    .command('leave')
+    .description('remove the contacted node from its cluster')
+    .action(
+      cli.action(async (call) => {
+        oneNode(call, 'leave');
+        call.print.say(`${await leave(call)} is no longer a member; stop it`);
+      }),
+    );
+  program
+    .command('join-token')
+    .description('create a token that lets one server join the cluster')
+    .option('--ttl <duration>', 'how long it is valid, up to 24h (default: 15m)')
+    .action(
+      cli.action<{ ttl?: string }>(async (call) => {
+        const query = { ttl: call.options.ttl };
+        const answer = await call.api.ask('POST', '/v1/operator/raft/join-token', { query });
+        const made = answer.json<{ JoinToken: string; ExpirationTime: string }>();
+        call.print.note(`valid for one server, until ${made.ExpirationTime}`);
+        if (call.print.format === 'table') call.print.say(made.JoinToken);
+        else await call.print.value(made);
+      }),
+    );
+}
+
+/** Saves a snapshot, completely or not at all: it is read back first. Returns index and size. */
+async function saveSnapshot(
+  { api, io, options }: Call<object>,
+  file: string,
+): Promise<{ readonly index: string; readonly bytes: number }> {
+  const progress = new Progress(options.quiet ? SILENT : io.err, 'saved');
+  let index = '';
+  await replaceFile(file, async (written, part) => {
+    const answer = await api.open('GET', '/v1/snapshot');
+    index = String(answer.headers['x-consul-index'] ?? '');
+    await pipeline(answer, progress, (chunks: AsyncIterable<Buffer>) => writeFile(written, chunks));
+    await mustBeArchive(part);
+  });
+  return { index, bytes: progress.bytes };
+}
+
+/**
+ * Checks that a file is a whole archive, by its compression: a newer release may have written what
+ * this one cannot read. Faults if it is none, or cut off.
+ */
+async function mustBeArchive(file: string): Promise<void> {
+  const { createGunzip } = await import('node:zlib');
+  try {
+    const drained = new Writable({ write: (_chunk, _encoding, done) => done() });
+    await pipeline(createReadStream(file), createGunzip(), drained);
+  } catch (error) {
+    throw new Fault(`the server did not send a complete archive: ${(error as Error).message}`);
+  }
+}
+
+/** Replaces the cluster's whole state by a snapshot. */
+async function restoreSnapshot({ api, io, options }: Call<object>, file: string): Promise<void> {
+  // Opened first, so that a problem with the file is not reported as one of the node.
+  const archive = await open(file);
+  const { size } = await archive.stat();
+  await archive.close();
+  const answer = await api.open('PUT', '/v1/snapshot', () => {
+    const progress = new Progress(options.quiet ? SILENT : io.err, 'sent', size);
+    progress.on('end', () => {
+      if (io.err.isTerminal && !options.quiet)
+        io.err.write('conclave: sent; the cluster checks it and replaces its state\n');
+    });
+    const read = createReadStream(file);
+    read.on('error', (error) => progress.destroy(error));
+    return read.pipe(progress);
+  });
+  answer.resume();
+}
+
+/** Says what was restored. It is read from the file once more: the server does not tell it. */
+async function tellRestored({ io, print }: Call<object>, file: string): Promise<void> {
+  // A server of a later release may have taken what this program cannot read.
+  const content = await io.archive(file).catch(() => undefined);
+  if (print.format === 'json' || print.format === 'yaml') return print.value({ file, ...content });
+  if (content === undefined) return print.say(`restored ${file}`);
+  const counts = Object.entries(content.objects).map(([type, count]) => `${type}: ${count}`);
+  print.say(`restored ${file}, saved at index ${content.index}`);
+  print.say(counts.join(', '));
+}
+
+/** Removes a node from its cluster and returns its name. Does not stop the process. */
+async function leave({ api }: Call<object>): Promise<string> {
+  const { Config } = (await api.get('/v1/agent/self')).json<{
+    Config: { NodeID: string; NodeName: string };
+  }>();
+  await api.ask('DELETE', '/v1/operator/raft/peer', { query: { id: Config.NodeID } });
+  return Config.NodeName;
+}

@@ -1,0 +1,278 @@
+/** `operator`: the members of the cluster, what autopilot goes by, and limits of logins. */
+import { type Command, InvalidArgumentError } from 'commander';
+import { type Call, type Cli, sure, whole } from '../cli.js';
+import type { Ask } from '../client/http.js';
+import { Fault, misused } from '../print/fault.js';
+import type { Shape } from '../print/output.js';
+
+const RAFT = '/v1/operator/raft';
+
+/** A member as Raft knows it. */
+interface Peer {
+  readonly ID: string;
+  readonly Node: string;
+  readonly Address: string;
+  readonly Leader: boolean;
+  readonly Voter: boolean;
+  readonly LastIndex: number;
+}
+
+/** A server that asks to join. */
+interface Joining {
+  readonly ID: string;
+  readonly Node: string;
+  readonly Address: string;
+  readonly CertificateSubject?: string;
+  readonly PublicKey?: string;
+}
+
+/** What the servers of both lists have. */
+export type Server = Pick<Peer, 'ID' | 'Node' | 'Address'>;
+
+const roleOf = ({ Leader, Voter }: Peer): string =>
+  Leader ? 'leader' : Voter ? 'voter' : 'learner';
+
+const PEERS: Shape<Peer> = {
+  columns: [
+    { head: 'NAME', isWhole: true, cell: ({ Node }) => Node },
+    { head: 'ADDRESS', isWhole: true, cell: ({ Address }) => Address },
+    {
+      head: 'ROLE',
+      cell: (peer) => (peer.Leader ? { text: 'leader', paint: 'bold' } : roleOf(peer)),
+    },
+    { head: 'INDEX', cell: ({ LastIndex }) => String(LastIndex) },
+    {
+      head: 'ID',
+      isWhole: true,
+      isMinor: true,
+      cell: ({ ID }) => ({ text: ID, paint: 'dim' }),
+    },
+  ],
+  fields: ({ Node, ID, Address }) => [
+    ['Name', Node],
+    ['ID', ID],
+    ['Address', Address],
+  ],
+  ref: ({ Node }) => `member/${Node}`,
+};
+
+const JOINING: Shape<Joining> = {
+  columns: [
+    { head: 'NAME', isWhole: true, cell: ({ Node }) => Node },
+    { head: 'ADDRESS', isWhole: true, cell: ({ Address }) => Address },
+    {
+      head: 'CERTIFICATE',
+      isMinor: true,
+      cell: ({ CertificateSubject = '' }) => CertificateSubject,
+    },
+    { head: 'KEY', isMinor: true, cell: ({ PublicKey = '' }) => PublicKey },
+    { head: 'ID', isWhole: true, cell: ({ ID }) => ID },
+  ],
+  fields: ({ Node, ID, Address }) => [
+    ['Name', Node],
+    ['ID', ID],
+    ['Address', Address],
+  ],
+  ref: ({ ID }) => `joining/${ID}`,
+};
+
+/** Adds the commands. */
+export function addOperator(program: Command, cli: Cli): void {
+  const operator = program.command('operator').description('cluster members and configuration');
+  addRaft(operator, cli);
+  const autopilot = operator
+    .command('autopilot')
+    .description('when a member counts as healthy, and what happens to dead ones');
+  autopilot
+    .command('state')
+    .description('show the health of the members as the leader sees it, as JSON')
+    .action(cli.action((call) => showJson(call, '/v1/operator/autopilot/state')));
+  addConfiguration(autopilot, cli, AUTOPILOT);
+  const acl = operator
+    .command('acl')
+    .description('limits on the lifetime and number of login tokens');
+  addConfiguration(acl, cli, ACL);
+  operator
+    .command('level')
+    .description('show the level in force, and what each member supports, as JSON')
+    .action(cli.action((call) => showJson(call, '/v1/operator/level')));
+}
+
+async function showJson({ api, print }: Call<object>, path: string): Promise<void> {
+  await print.value((await api.get(path)).json());
+}
+
+function addRaft(operator: Command, cli: Cli): void {
+  const raft = operator.command('raft').description('the members of the cluster');
+  raft
+    .command('list-peers')
+    .description('list the members in the Raft configuration')
+    .action(
+      cli.action(async (call) => {
+        const peers = await peersOf(call);
+        await call.print.list(peers, PEERS);
+      }),
+    );
+  raft
+    .command('transfer-leader')
+    .description('hand leadership over to a voter (default: the most advanced one)')
+    .argument('[member]', 'its name, ID or address')
+    .action(
+      cli.action(async (call, which) => {
+        const to = which === undefined ? undefined : chosen(await peersOf(call), which);
+        await call.api.ask('POST', `${RAFT}/transfer-leader`, { query: { id: to?.ID } });
+        const leader = (await peersOf(call)).find(({ Leader }) => Leader);
+        call.print.say(`${leader?.Node ?? to?.Node ?? 'another member'} is the leader now`);
+      }),
+    );
+  raft
+    .command('remove-peer')
+    .description('remove a member that will not come back')
+    .argument('<member>', 'its name, ID or address')
+    .option('--yes', 'remove without asking')
+    .action(
+      cli.action<{ yes?: boolean }>(async (call, which) => {
+        const { ID, Node, Address } = chosen(await peersOf(call), which!);
+        await sure(call, `remove ${Node} at ${Address} from the cluster?`);
+        await call.api.ask('DELETE', `${RAFT}/peer`, { query: { id: ID } });
+        call.print.say(`${Node} is no longer a member`);
+      }),
+    );
+  raft
+    .command('joining')
+    .description('list the servers that wait for an operator to admit them')
+    .action(cli.action(async (call) => call.print.list(await joiningOf(call), JOINING)));
+  raft
+    .command('admit')
+    .description('let a waiting server join')
+    .argument('<server>', 'its name, ID or address')
+    .option('--yes', 'admit without asking')
+    .action(
+      cli.action<{ yes?: boolean }>(async (call, which) => {
+        const { ID, Node, Address, PublicKey } = chosen(await joiningOf(call), which!);
+        const key = PublicKey === undefined ? '' : `, key ${PublicKey}`;
+        await sure(call, `let ${Node} at ${Address} (${ID}${key}) join the cluster?`);
+        await call.api.ask('PUT', `${RAFT}/joining/${encodeURIComponent(ID)}`);
+        call.print.say(`${Node} is joining`);
+      }),
+    );
+}
+
+/** Reads the members in the configuration of Raft. */
+export const peersOf = async ({ api }: Call<object>): Promise<readonly Peer[]> =>
+  (await api.get(`${RAFT}/configuration`)).json<{ readonly Servers: readonly Peer[] }>().Servers;
+/** Reads the servers that ask to join. */
+export const joiningOf = async ({ api }: Call<object>): Promise<readonly Joining[]> =>
+  (await api.get(`${RAFT}/joining`)).json<readonly Joining[]>();
+
+/** Returns the server of a name, an ID or an address. Faults unless there is exactly one. */
+function chosen<T extends Server>(servers: readonly T[], which: string): T {
+  const found = servers.filter(({ ID, Node, Address }) => [ID, Node, Address].includes(which));
+  const [one] = found;
+  if (one !== undefined && found.length === 1) return one;
+  const names = servers.map(({ Node }) => Node).join(', ');
+  const hint = names === '' ? 'the list is empty' : `there are ${names}`;
+  const how = found.length > 1 ? 'several servers are called' : 'there is no server';
+  throw new Fault(`${how} ${JSON.stringify(which)}: ${hint}`);
+}
+
+/** A configuration of the cluster that is read and written as a whole. */
+interface Configuration {
+  readonly path: string;
+  readonly what: string;
+  /** Its fields: the member, the option without dashes, and what it means. */
+  readonly fields: readonly (readonly [member: string, option: string, says: string])[];
+  /** How a write says which version it replaces. */
+  condition(index: string): Pick<Ask, 'query' | 'headers'>;
+}
+
+/** Members of an answer that a body does not have. */
+const ANSWERED: ReadonlySet<string> = new Set(['CreateIndex', 'ModifyIndex']);
+
+const AUTOPILOT: Configuration = {
+  path: '/v1/operator/autopilot/configuration',
+  what: 'autopilot',
+  fields: [
+    ['CleanupDeadServers', 'cleanup-dead-servers <boolean>', 'whether to remove dead members'],
+    [
+      'LastContactThreshold',
+      'last-contact-threshold <duration>',
+      'how long a healthy member may be out of contact',
+    ],
+    [
+      'MaxTrailingLogs',
+      'max-trailing-logs <count>',
+      'how many entries a healthy member may be behind',
+    ],
+    ['MinQuorum', 'min-quorum <count>', 'how many voters must remain after a removal'],
+    [
+      'ServerStabilizationTime',
+      'server-stabilization-time <duration>',
+      'how long a new member must be healthy before it votes',
+    ],
+  ],
+  condition: (index) => ({ query: { cas: index } }),
+};
+
+const ACL: Configuration = {
+  path: '/v1/operator/acl/configuration',
+  what: 'login',
+  fields: [
+    [
+      'LoginTokenTTL',
+      'login-token-ttl <duration>',
+      'token lifetime for methods without a MaxTokenTTL',
+    ],
+    ['LoginTokenTTLMax', 'login-token-ttl-max <duration>', 'longest token lifetime of any method'],
+    ['TokensPerIdentity', 'tokens-per-identity <count>', 'how many tokens one identity may have'],
+    ['OnTokenLimit', 'on-token-limit <what>', 'what happens to a login beyond that limit'],
+  ],
+  condition: (index) => ({ headers: { 'If-Match': `"${index}"` } }),
+};
+
+function addConfiguration(
+  parent: Command,
+  cli: Cli,
+  { path, what, fields, condition }: Configuration,
+) {
+  parent
+    .command('get-config')
+    .description(`show the ${what} configuration as JSON`)
+    .action(cli.action((call) => showJson(call, path)));
+  const change = parent
+    .command('set-config')
+    .description(`change the given fields of the ${what} configuration`);
+  for (const [, option, says] of fields) change.option(`--${option}`, says, parserOf(option));
+  change.action(
+    cli.action<Readonly<Record<string, unknown>>>(async ({ api, options, print }) => {
+      const given = fields.flatMap(([member, option]) => {
+        const value = options[nameOf(option)];
+        return value === undefined ? [] : [[member, value] as const];
+      });
+      if (given.length === 0) misused('give at least one option; see --help');
+      const answer = await api.get(path);
+      const held = answer.json<Readonly<Record<string, unknown>>>();
+      const kept = Object.entries(held).filter(([member]) => !ANSWERED.has(member));
+      const body = Object.fromEntries([...kept, ...given]);
+      const index = String(held['ModifyIndex'] ?? 0);
+      const done = await api.ask('PUT', path, { ...condition(index), body });
+      if (done.json() === false)
+        throw new Fault('it was changed in the meantime: nothing was written');
+      print.say(`wrote the ${what} configuration`);
+    }),
+  );
+}
+
+/** Returns what reads the value of an option. */
+function parserOf(option: string): (text: string) => unknown {
+  if (option.endsWith('<count>')) return whole;
+  if (!option.endsWith('<boolean>')) return (text) => text;
+  return (text) => {
+    if (text === 'true' || text === 'false') return text === 'true';
+    throw new InvalidArgumentError('expected true or false');
+  };
+}
+
+/** Returns the name under which commander keeps an option. */
+const nameOf = (option: string): string =>
+  option.replace(/ .*/, '').replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());

@@ -1,0 +1,80 @@
+/** Files that a command reads and writes. */
+import { randomBytes } from 'node:crypto';
+import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs';
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Io } from '../io.js';
+import { Fault, misused } from '../print/fault.js';
+
+/** Reads a file that an option or argument names. `what` names it in the fault. */
+export function readNamed(what: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    return misused(`${what}: ${reasonOf(error, path)}`);
+  }
+}
+
+/** Returns a file fault in words: `ENOENT` is "does not exist". */
+function reasonOf(error: unknown, path: string): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const known: Record<string, string> = {
+    ENOENT: 'does not exist',
+    EACCES: 'cannot be read: permission denied',
+    EISDIR: 'is a folder',
+  };
+  return `${path} ${known[code ?? ''] ?? message}`;
+}
+
+/** Reads a file, or the standard input for `-`. */
+export async function readInput(io: Io, what: string, path: string): Promise<string> {
+  return path === '-' ? io.input() : readNamed(what, path);
+}
+
+/** Returns the value of an option that is a text, `@FILE`, or `-` for the standard input. */
+export async function textOption(io: Io, what: string, value: string): Promise<string> {
+  if (value === '-') return io.input();
+  return value.startsWith('@') ? readNamed(what, value.slice(1)) : value;
+}
+
+/**
+ * Replaces a file, or the one that a symbolic link leads to, by one that only the user may read,
+ * completely or not at all. `fill` writes a file beside it, whose name no other process uses; that
+ * file is removed if anything fails.
+ */
+export async function replaceFile(
+  path: string,
+  fill: (file: FileHandle, part: string) => Promise<void>,
+): Promise<void> {
+  const target = existsSync(path) ? realpathSync(path) : path;
+  if (lstatSync(target, { throwIfNoEntry: false })?.isFile() === false)
+    throw new Fault(`${path} exists and is not a regular file`);
+  const part = `${target}.${randomBytes(6).toString('hex')}.part`;
+  const file = await open(part, 'wx', 0o600);
+  try {
+    try {
+      await fill(file, part);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(part, target);
+  } catch (error) {
+    await rm(part, { force: true });
+    throw error;
+  }
+}
+
+/**
+ * Replaces a file by text that only the user may read, completely or not at all. Text that is made
+ * by a function is made only if the file can be written.
+ */
+export async function writePrivate(
+  path: string,
+  text: string | (() => Promise<string>),
+): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await replaceFile(path, async (file) =>
+    file.writeFile(typeof text === 'string' ? text : await text()),
+  );
+}

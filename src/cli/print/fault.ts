@@ -1,0 +1,148 @@
+/** What goes wrong in a command, and how it is told. */
+import type { ErrorCode } from '../../errors.js';
+import { lines } from './text.js';
+
+/** Exit codes of all commands of the client. */
+export const EXIT = { done: 0, failed: 1, misused: 2, interrupted: 130 } as const;
+
+/** A code of the server's list, or one of the client's own. */
+export type FaultCode = ErrorCode | 'unreachable' | 'no_endpoint' | 'interrupted' | 'misused';
+
+/** What is known about a fault besides its sentence. */
+export interface FaultDetails {
+  readonly code?: FaultCode;
+  readonly hint?: string | undefined;
+  /** The id of the server's decision, for `acl decision`. */
+  readonly decision?: string | undefined;
+  /** The server's answer as problem details (RFC 9457), for `-o json`. */
+  readonly problem?: Readonly<Record<string, unknown>>;
+  readonly exit?: number;
+}
+
+/** A command fails. The message is one sentence for the terminal. */
+export class Fault extends Error {
+  readonly details: FaultDetails;
+  constructor(message: string, details: FaultDetails = {}) {
+    super(message);
+    this.name = 'Fault';
+    this.details = details;
+  }
+  /** The exit code of the program. */
+  get exit(): number {
+    return this.details.exit ?? EXIT.failed;
+  }
+}
+
+/** Returns the fault of a command that the user interrupts. */
+export const interruption = (): Fault =>
+  new Fault('interrupted', { code: 'interrupted', exit: EXIT.interrupted });
+
+/** Returns the fault of a write that may have happened. */
+export const unknownOutcome = (message: string): Fault =>
+  new Fault(message, { code: 'outcome_unknown', hint: OUTCOME_HINT });
+
+/** Throws the fault of a command line that cannot be carried out as it is written. */
+export function misused(message: string, hint?: string): never {
+  throw new Fault(message, { code: 'misused', hint, exit: EXIT.misused });
+}
+
+/** The parts of an answer from which a fault is made. */
+export interface Refused {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly type: string;
+  readonly text: string;
+  /** The value of the header with the decision's id. */
+  readonly decision: string | undefined;
+  /** Where a redirect points. */
+  readonly location: string | undefined;
+}
+
+const OUTCOME_HINT = 'the write may have happened: read before you write again';
+const NO_ENDPOINT = /^Invalid URL path|^404 page not found|^method [A-Z]+ not allowed/;
+/** Answers of other servers of the API that mean what a code of this one means. */
+const KNOWN: readonly (readonly [RegExp, FaultCode])[] = [
+  [/^No cluster leader/, 'no_leader'],
+  [/^ACL not found/, 'acl_not_found'],
+  [/^Permission denied/, 'permission_denied'],
+];
+
+/** Returns the fault that an answer with a status other than 2xx stands for. */
+export function refusedBy(answer: Refused): Fault {
+  if (answer.status < 400) return redirected(answer);
+  const problem = problemOf(answer);
+  const detail = String(problem['detail'] ?? '') || `status ${answer.status} without a reason`;
+  if (NO_ENDPOINT.test(detail))
+    return new Fault(`the server does not support ${answer.method} ${answer.path}`, {
+      code: 'no_endpoint',
+      hint: 'it runs an older release, or is another server with this API',
+      problem,
+    });
+  const code = (problem['code'] ?? KNOWN.find(([text]) => text.test(detail))?.[1]) as
+    | FaultCode
+    | undefined;
+  const decision = answer.decision ?? (problem['decision'] as string | undefined);
+  return new Fault(detail, {
+    ...(code !== undefined && { code }),
+    hint: ownHint(detail) ?? (problem['hint'] as string | undefined) ?? hintOf(code, decision),
+    decision,
+    problem,
+  });
+}
+
+/** The API never redirects: a proxy or another server has answered. */
+function redirected({ method, path, status, location }: Refused): Fault {
+  const target = location === undefined ? '' : ` and redirects to ${location}`;
+  return new Fault(`the answer to ${method} ${path} has status ${status}${target}`, {
+    hint: 'this is not a server of this API: use --http-addr with the address of a node',
+  });
+}
+
+function problemOf({ status, type, text }: Refused): Record<string, unknown> {
+  if (/\bjson\b/.test(type))
+    try {
+      const value: unknown = JSON.parse(text);
+      if (typeof value === 'object' && value !== null) return { ...value };
+    } catch {
+      // The text is shown as it is.
+    }
+  return { status, detail: text.trim() };
+}
+
+/** The options and commands of this program help more than what the server says about headers. */
+function ownHint(detail: string): string | undefined {
+  if (/anonymous token lacks/.test(detail))
+    return 'no token was sent: log in, or set --token-file or CONCLAVE_HTTP_TOKEN';
+  if (/^ACL not found(?: \(|$)/.test(detail))
+    return 'this cluster does not know the token that was sent';
+  return undefined;
+}
+
+function hintOf(code: FaultCode | undefined, decision: string | undefined): string | undefined {
+  if (decision !== undefined) return `conclave acl decision ${decision} says why`;
+  if (code === 'outcome_unknown') return OUTCOME_HINT;
+  return undefined;
+}
+
+/** Returns a fault as the lines that people read on the terminal. A server may have worded it. */
+export function faultLines({ message, details }: Fault): string {
+  const { code, decision, hint } = details;
+  const shown = code === undefined || code === 'misused' ? [] : [code];
+  const known = [...shown, ...(decision === undefined ? [] : [`decision ${decision}`])];
+  const first = `conclave: ${message}${known.length === 0 ? '' : ` (${known.join(', ')})`}\n`;
+  return lines(hint === undefined ? first : `${first}  ${hint}\n`);
+}
+
+/** Returns a fault as problem details, for programs: JSON that a terminal can show. */
+export function faultJson({ message, details }: Fault): string {
+  const { code, decision, hint, problem } = details;
+  const body = {
+    ...problem,
+    detail: message,
+    ...(code !== undefined && { code }),
+    ...(hint !== undefined && { hint }),
+    ...(decision !== undefined && { decision }),
+  };
+  return `${lines(JSON.stringify(body))}\n`;
+}

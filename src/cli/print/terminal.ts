@@ -1,0 +1,66 @@
+/** The surroundings of a command when it runs as a process. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { homedir } from 'node:os';
+import { createInterface } from 'node:readline/promises';
+import type { Io, Sink } from '../io.js';
+import { EXIT } from './fault.js';
+
+/** Returns the surroundings of this process. The client itself cannot read archives. */
+export function terminal(version: string, archive: Io['archive']): Io {
+  const controller = new AbortController();
+  process.once('SIGINT', () => controller.abort());
+  let endsWithReader = false;
+  // Whoever read the results has stopped, as `head` does. The command still does all its work.
+  const onClosed = (): void => {
+    if (endsWithReader) process.exit(EXIT.done);
+  };
+  return {
+    env: process.env,
+    out: sinkOf(process.stdout, onClosed),
+    err: sinkOf(process.stderr, onClosed),
+    canAsk: process.stdin.isTTY === true && process.stderr.isTTY === true,
+    home: homedir(),
+    version,
+    signal: controller.signal,
+    archive,
+    endWithReader() {
+      endsWithReader = true;
+    },
+    async input() {
+      const chunks: Buffer[] = [];
+      for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
+      return Buffer.concat(chunks).toString('utf8');
+    },
+    async ask(question) {
+      const reader = createInterface({ input: process.stdin, output: process.stderr });
+      try {
+        return await reader.question(question, { signal: controller.signal });
+      } finally {
+        reader.close();
+      }
+    },
+    async run(command, args) {
+      const child = spawn(command, [...args], { stdio: 'inherit' });
+      const [code] = (await once(child, 'exit')) as [number | null];
+      return code ?? 1;
+    },
+  };
+}
+
+/** Returns a stream as a sink that takes no more once nobody reads it. */
+function sinkOf(stream: NodeJS.WriteStream, onClosed: () => void): Sink {
+  let isClosed = false;
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    isClosed = true;
+    onClosed();
+  });
+  return {
+    write(text) {
+      if (!isClosed) stream.write(text);
+    },
+    isTerminal: stream.isTTY === true,
+    columns: stream.isTTY ? stream.columns : undefined,
+  };
+}
