@@ -2,14 +2,14 @@
  * Writes the modules of the documents about the API, and of the names of query parameters. The
  * build runs it, so that a node neither makes them nor loads what they are made from:
  *
- *     node dist/scripts/documents.js dist/src/documents.js dist/src/query-names.js
+ *     node dist/scripts/documents.js dist/src/api/documents.js dist/src/api/query-names.js
  */
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Document } from '../src/documents.js';
-import { bodySchemas } from '../src/openapi/body-schemas.js';
-import { openApi } from '../src/openapi/document.js';
-import { queryNames } from '../src/openapi/operations.js';
+import { bodySchemas } from '../src/api/document/body-schemas.js';
+import { openApi } from '../src/api/document/document.js';
+import type { Document } from '../src/api/documents.js';
+import { queryNames } from '../src/api/operations/operations.js';
 
 function documentOf(value: object): Document {
   const text = `${JSON.stringify(value)}\n`;

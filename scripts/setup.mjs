@@ -87,7 +87,7 @@ if (recorded(builtMark) !== state) {
   }
   run('node', ['node_modules/typescript/bin/tsc', '-p', '.', '--outDir', out], 'tsc');
   run('node', [`${out}/scripts/validators.js`, `${out}/src/validators.js`], 'validators');
-  const documents = [`${out}/src/documents.js`, `${out}/src/query-names.js`];
+  const documents = [`${out}/src/api/documents.js`, `${out}/src/api/query-names.js`];
   run('node', [`${out}/scripts/documents.js`, ...documents], 'documents');
   // The program in a few files: a node that has to find and read 250 starts later. Packages stay
   // outside, and names stay as they are, so that stack traces can be read.

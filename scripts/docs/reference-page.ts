@@ -1,11 +1,12 @@
 /** docs/reference.md as text: endpoints and fields, from the declarations of the API. */
+
+import { BODIES } from '../../src/api/document/body-schemas.js';
+import { type JsonSchema, schemaOf } from '../../src/api/document/json-schema.js';
+import { allOperations } from '../../src/api/operations/operations.js';
+import { QUERY } from '../../src/api/operations/parameters.js';
+import { type Operation, TAGS } from '../../src/api/operations/types.js';
 import { definitionOf, KINDS } from '../../src/kinds/definitions.js';
 import type { Fields, Type } from '../../src/languages/fields.js';
-import { BODIES } from '../../src/openapi/body-schemas.js';
-import { type JsonSchema, schemaOf } from '../../src/openapi/json-schema.js';
-import { allOperations } from '../../src/openapi/operations.js';
-import { QUERY } from '../../src/openapi/parameters.js';
-import { type Operation, TAGS } from '../../src/openapi/types.js';
 
 const HEAD = `# Endpoints and fields
 

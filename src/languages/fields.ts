@@ -2,7 +2,7 @@
  * The field language: one declaration of what an object of the API holds. Config entries and ACL
  * objects are declared in it. From a declaration follow the decoder with its normal form, the type
  * of the value, the check of stored objects, what filters may select (filter-shape.ts), and the
- * JSON Schema that describes it to clients (openapi/json-schema.ts).
+ * JSON Schema that describes it to clients (api/document/json-schema.ts).
  *
  *     object({
  *       Name: keep('The name of the service.', text()),

@@ -1,7 +1,7 @@
 /**
  * Rules between the members of an object of the field language. A rule is a sentence and a
  * condition as data: the kind asks whether a value obeys it and words the refusal, and the JSON
- * Schema says the same to clients (openapi/rule-schemas.ts).
+ * Schema says the same to clients (api/document/rule-schemas.ts).
  *
  *     const oneSource = exactlyOne('JWKS', 'Filename');
  *     const local = ruled(object({ JWKS: …, Filename: … }), oneSource);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Chain } from '../../src/answers.js';
+import type { Chain } from '../../src/api/answers/answers.js';
 import { chainView } from '../../src/cli/print/chain-view.js';
 
 const target = (Service: string, more: object = {}) => ({

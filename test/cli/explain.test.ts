@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Clause } from '../../src/answers.js';
+import type { Clause } from '../../src/api/answers/answers.js';
 import { parseQuestion } from '../../src/cli/commands/explain.js';
 import { whereOf } from '../../src/cli/print/explain-view.js';
 import { failedTests } from '../../src/cli/print/login-view.js';

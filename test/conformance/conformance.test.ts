@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { type LocalCluster, startCluster } from '../../cluster/local.js';
-import { OPENAPI } from '../../src/documents.js';
+import { OPENAPI } from '../../src/api/documents.js';
 import { Checker, type Exchange } from '../openapi/checker.js';
 import { type Case, play, type Target } from './player.js';
 

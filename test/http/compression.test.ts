@@ -1,7 +1,7 @@
 /** Compressed responses: few are made at one time, and documents are kept. */
 import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { OPENAPI } from '../../src/documents.js';
+import { OPENAPI } from '../../src/api/documents.js';
 import { packing } from '../../src/http/limits/places.js';
 import { bytesOf } from '../../src/http/response/document-bytes.js';
 import { documentRoutes } from '../../src/http/routes/documents.js';

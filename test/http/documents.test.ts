@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { SCHEMAS } from '../../src/documents.js';
+import { SCHEMAS } from '../../src/api/documents.js';
 import { documentRoutes } from '../../src/http/routes/documents.js';
 import { type Front, startFront } from './harness.js';
 

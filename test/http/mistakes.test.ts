@@ -1,9 +1,9 @@
 /** What a client is told whose request is nearly right. */
 import { connect } from 'node:net';
 import { expect } from 'chai';
+import { allOperations } from '../../src/api/operations/operations.js';
 import { operatorRoutes } from '../../src/http/routes/operator.js';
 import { statusRoutes } from '../../src/http/routes/status.js';
-import { allOperations } from '../../src/openapi/operations.js';
 import type { ClusterParts } from '../../src/service/cluster/cluster.js';
 import { Client } from '../service/client.js';
 import { MANAGEMENT_SECRET, Solo } from '../service/solo.js';

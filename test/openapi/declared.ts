@@ -1,6 +1,6 @@
 /** Fails a test whose requests and answers are not as the OpenAPI document says. */
 import { expect } from 'chai';
-import { OPENAPI } from '../../src/documents.js';
+import { OPENAPI } from '../../src/api/documents.js';
 import { Checker, type Exchange } from './checker.js';
 
 const checker = new Checker(JSON.parse(OPENAPI.text));

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
-import { OPENAPI } from '../../src/documents.js';
+import { OPENAPI } from '../../src/api/documents.js';
 import { allRoutes, type RouteParts } from '../../src/http/routes/routes.js';
 
 interface Operation {

@@ -2,6 +2,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { spellingsOf } from '../../src/api/document/json-schema.js';
+import { ruleSchema } from '../../src/api/document/rule-schemas.js';
 import { definitionOf, KINDS } from '../../src/kinds/definitions.js';
 import {
   HOST_NAME,
@@ -12,8 +14,6 @@ import {
 } from '../../src/kinds/host-names.js';
 import { Report } from '../../src/kinds/problems.js';
 import type { Condition, Description, Fields, Rule, Type } from '../../src/languages/fields.js';
-import { spellingsOf } from '../../src/openapi/json-schema.js';
-import { ruleSchema } from '../../src/openapi/rule-schemas.js';
 
 type Ruled = Extract<Description, { readonly is: 'object' }>;
 const ajv = new Ajv2020({ strict: false, validateFormats: false });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { bodySchemas } from '../../src/openapi/body-schemas.js';
+import { bodySchemas } from '../../src/api/document/body-schemas.js';
 import { mistakesIn } from '../../src/ui/schema/check.js';
 import { type Described, offersAt, sentenceAt } from '../../src/ui/schema/help.js';
 import { type JsonNode, rangeOf, readJson } from '../../src/ui/schema/json-text.js';

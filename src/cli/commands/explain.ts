@@ -1,6 +1,12 @@
 /** `acl explain`, `acl whoami`, `acl who-can`, `acl decision`, `acl login explain`. */
 import type { Command } from 'commander';
-import type { Decision, Effective, Explained, LoginExplained, WhoCan } from '../../answers.js';
+import type {
+  Decision,
+  Effective,
+  Explained,
+  LoginExplained,
+  WhoCan,
+} from '../../api/answers/answers.js';
 import { type Call, type Cli, refusedSecret } from '../cli.js';
 import { watch } from '../client/watch.js';
 import { documentOf } from '../files/documents.js';

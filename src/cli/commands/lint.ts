@@ -3,7 +3,7 @@
  * server. What is stored, and binding rules, which name an auth method, are judged by the server.
  */
 import type { Command } from 'commander';
-import type { Finding, Findings, Linted, LintProblem } from '../../answers.js';
+import type { Finding, Findings, Linted, LintProblem } from '../../api/answers/answers.js';
 import type { Call, Cli } from '../cli.js';
 import { readInput } from '../files/files.js';
 import { misused } from '../print/fault.js';

@@ -107,7 +107,7 @@ export class Schemas {
 
 /** Returns the schema of a kind that this program has. */
 async function ownSchema(kind: string): Promise<object | undefined> {
-  const { SCHEMAS } = await import('../../documents.js');
+  const { SCHEMAS } = await import('../../api/documents.js');
   const name = `config/${kind}`;
   return Object.hasOwn(SCHEMAS, name) ? (JSON.parse(SCHEMAS[name]!.text) as object) : undefined;
 }

@@ -9,7 +9,7 @@ import type {
   Source,
   Step,
   WhoCan,
-} from '../../answers.js';
+} from '../../api/answers/answers.js';
 import type { Column } from './output.js';
 import type { Cell, Field } from './table.js';
 import { localTime } from './text.js';

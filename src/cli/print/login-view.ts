@@ -1,5 +1,5 @@
 /** Explanations of logins, as people see them. Pure. */
-import type { Clause, JudgedRule, LoginExplained } from '../../answers.js';
+import type { Clause, JudgedRule, LoginExplained } from '../../api/answers/answers.js';
 import { identityTexts, linkNames } from '../commands/links.js';
 import type { Column } from './output.js';
 import type { Cell, Field } from './table.js';

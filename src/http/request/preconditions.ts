@@ -3,8 +3,8 @@
  * ModifyIndex.
  */
 import type { IncomingMessage } from 'node:http';
+import { QUERY_NAMES } from '../../api/query-names.js';
 import { reject } from '../../errors.js';
-import { QUERY_NAMES } from '../../query-names.js';
 import type { Route, Target } from '../routes/types.js';
 
 /**

@@ -6,10 +6,11 @@
  *     ?foo=bar     ignored; X-Consul-Warning: ignored query parameters: foo
  *     ?stal        400: Unknown query parameter "stal"; did you mean "stale"?
  */
+
+import { COMMON, CONSISTENCY } from '../../api/operations/parameters.js';
+import { QUERY_NAMES } from '../../api/query-names.js';
 import { reject } from '../../errors.js';
 import { changesBetween, didYouMean } from '../../languages/suggest.js';
-import { COMMON, CONSISTENCY } from '../../openapi/parameters.js';
-import { QUERY_NAMES } from '../../query-names.js';
 import type { Route } from '../routes/types.js';
 import type { Query } from './parameters.js';
 

@@ -1,7 +1,7 @@
 /** The bytes of documents: made when one is first asked for, and shared by all responses. */
 import { promisify } from 'node:util';
 import { constants, gzip } from 'node:zlib';
-import type { Document } from '../../documents.js';
+import type { Document } from '../../api/documents.js';
 
 const compress = promisify(gzip);
 

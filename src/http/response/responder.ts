@@ -1,6 +1,6 @@
 /** Answers one request: index headers, JSON as text, lists, streams, errors. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Document } from '../../documents.js';
+import type { Document } from '../../api/documents.js';
 import { type ApiError, ERROR_STATUS, type Refusal } from '../../errors.js';
 import { escapeHtml } from '../../languages/json.js';
 import type { Caller, QueryMeta, ReadOutcome } from '../../service/common/types.js';

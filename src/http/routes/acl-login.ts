@@ -1,7 +1,8 @@
 /** Routes of login and logout. */
+import { LOGIN } from '../../api/bodies/login.js';
 import { reject } from '../../errors.js';
 import { decodeBody } from '../../service/common/decode.js';
-import { LOGIN, login, logout } from '../../service/login/login.js';
+import { login, logout } from '../../service/login/login.js';
 import type { AclParts } from './acl-common.js';
 import type { DeclaredRoute } from './types.js';
 

@@ -1,5 +1,5 @@
 /** The routes that every ACL object has, derived from its definition. */
-import { NAMED_PATHS, OBJECT_PATHS } from '../../openapi/object-paths.js';
+import { NAMED_PATHS, OBJECT_PATHS } from '../../api/operations/object-paths.js';
 import type { ListQuery, ObjectUseCases } from '../../service/acl/objects.js';
 import { decodeBody } from '../../service/common/decode.js';
 import { filterOf } from '../../service/common/filters.js';

@@ -1,9 +1,9 @@
 /** Routes of templated policies. They carry no index: built-in templates do not change. */
 
+import { PREVIEW_VARIABLES } from '../../api/bodies/templates.js';
 import {
   listTemplates,
   mustPreview,
-  PREVIEW,
   previewTemplate,
   readTemplate,
 } from '../../service/acl/templated-policies.js';
@@ -35,7 +35,7 @@ export function templateRoutes({ service }: AclParts): readonly DeclaredRoute[] 
         const name = mustHave(request, 'name', WHAT);
         await mustPreview(service, writeOf(request), name);
         const body = (await request.bodyValue(FAILURE)) ?? {};
-        const variables = decodeValue(FAILURE, body, PREVIEW);
+        const variables = decodeValue(FAILURE, body, PREVIEW_VARIABLES);
         request.answerValue(previewTemplate(name, variables));
       },
     },

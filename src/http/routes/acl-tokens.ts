@@ -1,7 +1,9 @@
 /** Routes of tokens that other objects do not have, and of bootstrap. */
+
 import { hash, timingSafeEqual } from 'node:crypto';
+import { BOOTSTRAP } from '../../api/bodies/login.js';
 import { reject } from '../../errors.js';
-import { BOOTSTRAP, bootstrap } from '../../service/acl/bootstrap.js';
+import { bootstrap } from '../../service/acl/bootstrap.js';
 import { readOwnToken, refuseOwnToken } from '../../service/acl/token-reads.js';
 import { cloneToken, TOKEN_BODY } from '../../service/acl/tokens.js';
 import { decodeBody } from '../../service/common/decode.js';

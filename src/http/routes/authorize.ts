@@ -1,9 +1,10 @@
 /** Route of batch authorization: which of these accesses does the caller have? */
+
 import { authorizeBatch } from '../../acl/batch.js';
+import { AUTHORIZE } from '../../api/bodies/questions.js';
 import { ApiError, reject } from '../../errors.js';
 import { decodeValue } from '../../service/common/decode.js';
 import type { Service } from '../../service/common/types.js';
-import { AUTHORIZE } from '../../service/rights/authorize.js';
 import type { DeclaredRoute } from './types.js';
 
 const FAILURE = 'Failed to decode request body';

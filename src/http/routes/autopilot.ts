@@ -1,7 +1,7 @@
 /** Routes of autopilot. */
+import { AUTOPILOT_CONFIGURATION } from '../../api/bodies/autopilot.js';
 import { reject } from '../../errors.js';
 import {
-  AUTOPILOT_CONFIGURATION,
   autopilotHealth,
   autopilotState,
   mustWriteAutopilot,

@@ -7,7 +7,7 @@ import type { ApiRequest, DeclaredRoute, Endpoint } from './types.js';
 const schemaNamed =
   (head: string, parameter: string): Endpoint =>
   async (request: ApiRequest) => {
-    const { SCHEMAS } = await import('../../documents.js');
+    const { SCHEMAS } = await import('../../api/documents.js');
     const name = request.param(parameter);
     if (Object.hasOwn(SCHEMAS, head + name)) return request.answerDocument(SCHEMAS[head + name]!);
     const known = Object.keys(SCHEMAS)
@@ -23,7 +23,8 @@ export const documentRoutes: readonly DeclaredRoute[] = [
     path: '/v1/openapi.json',
     everywhere: true,
     isNew: true,
-    GET: async (request) => request.answerDocument((await import('../../documents.js')).OPENAPI),
+    GET: async (request) =>
+      request.answerDocument((await import('../../api/documents.js')).OPENAPI),
   },
   {
     path: '/v1/schema/config/:kind',

@@ -1,10 +1,11 @@
 /** Routes that explain what tokens may do, who may do something, and what a login comes to. */
+import { EXPLAIN, LOGIN_EXPLAIN, WHO_CAN } from '../../api/bodies/questions.js';
 import { decodeBody } from '../../service/common/decode.js';
 import { findDecision, NO_DECISION, readDecision } from '../../service/explain/decision-reads.js';
 import { EffectiveRights } from '../../service/explain/effective.js';
-import { explainLogin, LOGIN_EXPLAIN } from '../../service/explain/login.js';
-import { accessorOf, EXPLAIN, explainQuestions } from '../../service/explain/questions.js';
-import { WHO_CAN, whoCan } from '../../service/explain/who-can.js';
+import { explainLogin } from '../../service/explain/login.js';
+import { accessorOf, explainQuestions } from '../../service/explain/questions.js';
+import { whoCan } from '../../service/explain/who-can.js';
 import type { AclParts } from './acl-common.js';
 import type { ApiRequest, DeclaredRoute, Endpoint } from './types.js';
 

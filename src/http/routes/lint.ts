@@ -1,16 +1,10 @@
 /** Routes of lint. */
+import { POLICY_LINT, RULE_LINT } from '../../api/bodies/lint.js';
 import type { Type } from '../../languages/fields.js';
 import { decodeBody } from '../../service/common/decode.js';
 import type { ReadOutcome } from '../../service/common/types.js';
 import { clusterLint, severityOf } from '../../service/lint/cluster-lint.js';
-import {
-  type LintRequest,
-  mayLint,
-  POLICY_LINT,
-  policyLint,
-  RULE_LINT,
-  ruleLint,
-} from '../../service/lint/lint.js';
+import { type LintRequest, mayLint, policyLint, ruleLint } from '../../service/lint/lint.js';
 import { admit } from '../request/admit.js';
 import type { AclParts } from './acl-common.js';
 import type { DeclaredRoute } from './types.js';

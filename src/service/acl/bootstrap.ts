@@ -1,23 +1,14 @@
 /** The first management token. */
+
 import { randomUUID } from 'node:crypto';
 import { isUuid } from '../../acl/names.js';
+import type { BootstrapBody } from '../../api/bodies/login.js';
 import { reject } from '../../errors.js';
-import { bodyOf, given, type Normal, text } from '../../languages/fields.js';
 import { timeOf } from '../../languages/times.js';
 import type { Bootstrap } from '../../state/system.js';
 import type { Service } from '../common/types.js';
 import { propose, type Write } from '../common/writing.js';
 import { shown } from './tokens.js';
-
-/** The body of a bootstrap. */
-export const BOOTSTRAP = bodyOf({
-  BootstrapSecret: given(
-    'The SecretID of the first token, a UUID. By default, the server generates one.',
-    text(),
-  ),
-});
-/** A decoded body of a bootstrap. */
-export type BootstrapBody = Normal<typeof BOOTSTRAP>;
 
 /** Allows another bootstrap. An operator writes its index into a file of the data folder. */
 export interface BootstrapReset {

@@ -8,7 +8,6 @@ import {
 } from '../../acl/templates.js';
 import { reject } from '../../errors.js';
 import { didYouMean } from '../../languages/suggest.js';
-import { templateVariables } from '../../state/grants.js';
 import type { Service } from '../common/types.js';
 import type { Write } from '../common/writing.js';
 
@@ -46,9 +45,6 @@ export async function mustPreview(service: Service, request: Write, name: string
   const quoted = JSON.stringify(name);
   reject('not_found', `templated policy ${quoted} does not exist${hintFor(name)}`);
 }
-
-/** The body of a preview. */
-export const PREVIEW = templateVariables;
 
 /** Returns the policy that a template yields for these variables. Throws ApiError. */
 export function previewTemplate(name: string, variables: { readonly name?: string }): object {

@@ -1,14 +1,6 @@
 /** Use cases of autopilot: its configuration, and the members' health as the leader sees it. */
+import type { AUTOPILOT_CONFIGURATION } from '../../api/bodies/autopilot.js';
 import { formatDuration } from '../../languages/duration.js';
-import {
-  bodyOf,
-  boolean,
-  computed,
-  given,
-  text,
-  timeToLive,
-  whole64,
-} from '../../languages/fields.js';
 import type { NodeStatus, PeerStatus } from '../../node/types.js';
 import { keys } from '../../state/keys.js';
 import type { FactSet } from '../../state/system.js';
@@ -25,28 +17,6 @@ import {
   statusFor,
 } from './cluster.js';
 
-/** The configuration as clients send it. */
-export const AUTOPILOT_CONFIGURATION = bodyOf({
-  CleanupDeadServers: given('Whether dead servers are removed once others replace them.', boolean),
-  LastContactThreshold: given(
-    'How long a healthy server may go without contact with the leader.',
-    timeToLive,
-  ),
-  MaxTrailingLogs: given('How many log entries a healthy server may be behind.', whole64),
-  MinQuorum: given('How many voters must remain when a dead server is removed.', whole64),
-  ServerStabilizationTime: given(
-    'How long a new server must be healthy before it may vote.',
-    timeToLive,
-  ),
-  RedundancyZoneTag: given('A setting of another edition. It is stored but has no effect.', text()),
-  DisableUpgradeMigration: given(
-    'A setting of another edition. It is stored but has no effect.',
-    boolean,
-  ),
-  UpgradeVersionTag: given('A setting of another edition. It is stored but has no effect.', text()),
-  CreateIndex: given('The index at which the configuration was created.', computed(whole64)),
-  ModifyIndex: given('The index at which the configuration was last changed.', computed(whole64)),
-});
 const DEFAULTS = {
   CleanupDeadServers: false,
   LastContactThreshold: '200ms',

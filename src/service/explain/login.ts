@@ -4,9 +4,9 @@ import { selects } from '../../acl/binding.js';
 import { explainRule, type RuleExplanation } from '../../acl/binding-explain.js';
 import { type RightsRow, SHOWN_CHARS_MAX } from '../../acl/explain.js';
 import type { Steps } from '../../acl/steps.js';
+import type { LoginExplainBody } from '../../api/bodies/questions.js';
 import { reject } from '../../errors.js';
 import { formatDuration } from '../../languages/duration.js';
-import { anyObject, bodyOf, given, type Sent, text } from '../../languages/fields.js';
 import { cut, type Hide, SENTENCE_MAX, shortened } from '../../languages/shown-values.js';
 import { keys } from '../../state/keys.js';
 import { stored } from '../../state/lists.js';
@@ -36,19 +36,6 @@ import { ownerOf } from '../reads/long-work.js';
 import { DRAFT, draftToken, type ExplainRequest } from './questions.js';
 import { hiding, withoutSecrets } from './secrets.js';
 import { type ExplainParts, subjectOf } from './subject.js';
-
-/** The body of a request that explains a login. */
-export const LOGIN_EXPLAIN = bodyOf({
-  AuthMethod: given('The name of the auth method.', text()),
-  BearerToken: given(
-    'The bearer token of the login. It is checked, but nothing is written.',
-    text(),
-  ),
-  Claims: given('Claims to use instead of a bearer token.', anyObject),
-  Namespace: given('The namespace of the auth method.', text()),
-});
-/** The decoded body. */
-type LoginExplainBody = Sent<(typeof LOGIN_EXPLAIN)['fields']>;
 
 /** What the use case works on. */
 export type LoginExplainParts = ExplainParts &

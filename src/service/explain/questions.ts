@@ -1,4 +1,5 @@
 /** Use cases that explain decisions: why a token may do something, or may not. */
+
 import { QUESTIONS_MAX, questionProblem, TOO_MANY } from '../../acl/batch.js';
 import { type Explanation, SHOWN_CHARS_MAX } from '../../acl/explain.js';
 import { isNamespaceName, isUuid } from '../../acl/names.js';
@@ -6,12 +7,12 @@ import type { Asked } from '../../acl/reasons.js';
 import { parseRulesSteps, type RulesOutcome } from '../../acl/rules.js';
 import type { Steps } from '../../acl/steps.js';
 import type { Access, Resource } from '../../acl/types.js';
+import type { Draft, ExplainBody, SentQuestion } from '../../api/bodies/questions.js';
 import { ApiError, reject } from '../../errors.js';
-import { bodyOf, given, items, type Sent, text } from '../../languages/fields.js';
 import { resolveLinks } from '../../state/links.js';
 import { namespaceProblem } from '../../state/lists.js';
 import { recordOf } from '../../state/machine-record.js';
-import { type Token, tokens } from '../../state/tokens.js';
+import type { Token } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
 import { mustRead } from '../common/reading.js';
 import type { Caller, ReadOptions, ReadOutcome } from '../common/types.js';
@@ -20,41 +21,6 @@ import { normaliseGrants } from '../rights/grants.js';
 import type { Collected } from '../rights/origins.js';
 import { withoutSecrets } from './secrets.js';
 import { again, type ExplainParts, explained, findToken, subjectOf } from './subject.js';
-
-const { Policies, Roles, ServiceIdentities, NodeIdentities, TemplatedPolicies } = tokens.fields;
-const draftFields = {
-  Policies,
-  Roles,
-  ServiceIdentities,
-  NodeIdentities,
-  TemplatedPolicies,
-  Rules: given('The rules of an additional policy for the token.', text()),
-};
-/** A token that does not exist, as it is sent. */
-type Draft = Sent<typeof draftFields>;
-
-/** The members of a question. */
-export const QUESTION_FIELDS = {
-  Resource: given('The resource, such as service, key or namespace.', text()),
-  Access: given('The access, such as read or write.', text()),
-  Segment: given('The name of the resource. Omitted for resources without names.', text()),
-  Namespace: given('The namespace of the resource. Defaults to that of the request.', text()),
-};
-/** A question as it is sent. */
-type SentQuestion = Sent<typeof QUESTION_FIELDS>;
-
-/** The body of a request for explanations. */
-export const EXPLAIN = bodyOf({
-  AccessorID: given(
-    'The token whose rights are explained. Defaults to the token of the request.',
-    text(),
-  ),
-  Draft: given('A token that does not exist, to use instead of AccessorID.', bodyOf(draftFields)),
-  Requests: given('Between 1 and 64 questions.', items(bodyOf(QUESTION_FIELDS))),
-  Namespace: given('The namespace of the request.', text()),
-});
-/** The decoded body. */
-export type ExplainBody = Sent<(typeof EXPLAIN)['fields']>;
 
 /** Resources of questions that batch authorization does not have. */
 const MORE_RESOURCES = ['namespace'];

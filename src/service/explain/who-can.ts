@@ -1,10 +1,12 @@
 /** Finds who may do something: the tokens that are allowed it, by what they grant. */
+
 import { ANONYMOUS_ACCESSOR } from '../../acl/builtin.js';
 import { type Explanation, SHOWN_CHARS_MAX } from '../../acl/explain.js';
 import type { Asked } from '../../acl/reasons.js';
 import { least, type Steps } from '../../acl/steps.js';
 import type { Authorizer } from '../../acl/types.js';
-import { bodyOf, type Sent } from '../../languages/fields.js';
+import type { QUESTION_FIELDS } from '../../api/bodies/questions.js';
+import type { Sent } from '../../languages/fields.js';
 import { cut } from '../../languages/shown-values.js';
 import { keysBelow, stored } from '../../state/lists.js';
 import { recordOf } from '../../state/machine-record.js';
@@ -15,12 +17,9 @@ import type { Caller, ReadOptions, ReadOutcome } from '../common/types.js';
 import { ownerOf } from '../reads/long-work.js';
 import { Authorizers, authorizerFor, rightsIdOf } from '../rights/authorizers.js';
 import { stepOf } from '../rights/origins.js';
-import { askedOf, QUESTION_FIELDS } from './questions.js';
+import { askedOf } from './questions.js';
 import { withoutSecrets } from './secrets.js';
 import { type ExplainParts, explained, subjectOf } from './subject.js';
-
-/** The body: one question. */
-export const WHO_CAN = bodyOf(QUESTION_FIELDS);
 
 /** What the use case works on. */
 export interface WhoCanParts extends ExplainParts {

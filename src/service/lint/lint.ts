@@ -2,13 +2,15 @@
  * Use cases of lint: what is wrong with a policy or binding rule, or likely not meant. They write
  * nothing.
  */
+
 import { byBinding, lintBindingRule, type RuleSurroundings } from '../../acl/lint/binding-rule.js';
 import { type Lint, lintOf, type Problem } from '../../acl/lint/findings.js';
 import { lintPolicy } from '../../acl/lint/policy.js';
 import { parseRules } from '../../acl/rules.js';
 import type { Authorizer } from '../../acl/types.js';
+import type { POLICY_LINT } from '../../api/bodies/lint.js';
 import { ApiError, type refusal, reject } from '../../errors.js';
-import { bodyOf, given, type Sent, text } from '../../languages/fields.js';
+import type { Sent } from '../../languages/fields.js';
 import { keys } from '../../state/keys.js';
 import { take } from '../../state/links.js';
 import { lastPart, stored } from '../../state/lists.js';
@@ -33,13 +35,6 @@ export interface LintRequest {
   readonly ns: string;
   readonly options: ReadOptions;
 }
-
-/** The body of a lint of a policy: its rules, or the ID of a stored policy. */
-export const POLICY_LINT = bodyOf({
-  Rules: given('The rules to lint.', text()),
-  ID: given('The ID of a stored policy, to use instead of rules.', text()),
-  Namespace: given('The namespace of the policy.', text()),
-});
 
 /**
  * Permits lint in some namespace, before the body is read that may name it. Throws ApiError 403.
@@ -75,7 +70,6 @@ export async function policyLint(
 const shown = (lint: Lint): string => JSON.stringify(lint);
 
 /** The body of a lint of a binding rule: the rule, or the ID alone of a stored one. */
-export const RULE_LINT = bodyOf(rules.fields);
 type RuleBody = Sent<typeof rules.fields>;
 
 /** Members that a body with an ID of a stored rule may have beside it. */

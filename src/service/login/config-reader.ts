@@ -4,7 +4,7 @@
  */
 import { X509Certificate } from 'node:crypto';
 import { type Refusal, refusal } from '../../errors.js';
-import { type Field, type Fields, list, type Mode, text } from '../../languages/fields.js';
+import type { Field, Fields, Mode } from '../../languages/fields.js';
 import { didYouMean } from '../../languages/suggest.js';
 import { isObject } from './exchange.js';
 
@@ -28,9 +28,6 @@ export function refusing(check: () => unknown): Refusal | undefined {
     return refusal('invalid', `Invalid Auth Method: ${error.message}`, { pointer });
   }
 }
-
-/** A list of texts in a Config, or one text in its place. */
-export const texts = list(text(), { single: true });
 
 /** The names of the fields with values of a type. */
 type NamesOf<F extends Fields, T> = {

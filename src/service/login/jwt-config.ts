@@ -1,18 +1,17 @@
 /** The Config of auth methods of type jwt. */
+
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import {
-  list,
-  map,
-  neededText,
-  object,
-  omit,
-  type Rule,
-  text,
-  whole,
-} from '../../languages/fields.js';
-import { exactlyOne, needs, ruled } from '../../languages/rules.js';
+  ALGORITHMS,
+  JWKS_OF_CA,
+  JWT_CONFIG,
+  KEYS_MAX,
+  OIDC_OF_CA,
+  ONE_SOURCE,
+} from '../../api/bodies/auth-methods.js';
+import type { Rule } from '../../languages/fields.js';
 import { type ClaimMappings, claimKeyProblem } from './claims.js';
-import { ConfigFault, ConfigReader, checkCertificate, texts } from './config-reader.js';
+import { ConfigFault, ConfigReader, checkCertificate } from './config-reader.js';
 import { httpUrl } from './exchange.js';
 
 /** A checked Config. */
@@ -36,60 +35,11 @@ export interface JwtConfig {
   readonly clockSkewMs: number;
 }
 
-const ALGORITHMS = ['RS', 'ES', 'PS'].flatMap((kind) =>
-  ['256', '384', '512'].map((bits) => kind + bits),
-);
-/** Keys in a Config: a login may have to try each. */
-const KEYS_MAX = 32;
-
-const fields = {
-  JWTValidationPubKeys: omit(
-    'Public keys or certificates in PEM format, one of which must verify a token.',
-    list(text(), { single: true, max: KEYS_MAX }),
-  ),
-  JWKSURL: omit('The URL from which the key set of the issuer is fetched.', text()),
-  JWKSCACert: omit('The certificate in PEM format used to verify the server of JWKSURL.', text()),
-  OIDCDiscoveryURL: omit('The issuer, whose discovery document says where its keys are.', text()),
-  OIDCDiscoveryCACert: omit(
-    'The certificate in PEM format used to verify the server of OIDCDiscoveryURL.',
-    text(),
-  ),
-  BoundAudiences: omit('The accepted audiences. A token must name one of them.', texts),
-  BoundIssuer: omit('The issuer that a token must name.', text()),
-  JWTSupportedAlgs: omit(
-    'The accepted signature algorithms. Empty means all.',
-    list(text({ values: ALGORITHMS }), { single: true }),
-  ),
-  ClaimMappings: omit(
-    'Maps claims, or JSON pointers to claims, to the names of values.',
-    map(neededText),
-  ),
-  ListClaimMappings: omit('Maps claims to the names of lists.', map(neededText)),
-  ExpirationLeeway: omit(
-    'How long a token is still accepted after it expires, in nanoseconds. 0 means 150 seconds.',
-    whole(),
-  ),
-  NotBeforeLeeway: omit(
-    'How long a token is already accepted before it becomes valid, in nanoseconds. 0 ' +
-      'means 150 seconds.',
-    whole(),
-  ),
-  ClockSkewLeeway: omit(
-    'The maximum difference between the clocks of the issuer and the node, in ' +
-      'nanoseconds. 0 means 60 seconds.',
-    whole(),
-  ),
-};
-const oneSource = exactlyOne('JWTValidationPubKeys', 'JWKSURL', 'OIDCDiscoveryURL');
-const jwksOfCa = needs('JWKSCACert', 'JWKSURL');
-const oidcOfCa = needs('OIDCDiscoveryCACert', 'OIDCDiscoveryURL');
-/** The Config of the type jwt. */
-export const JWT_CONFIG = ruled(object(fields), oneSource, jwksOfCa, oidcOfCa);
-type Reader = ConfigReader<typeof fields>;
+type Reader = ConfigReader<(typeof JWT_CONFIG)['fields']>;
 
 /** Reads and checks a Config without using the network. Throws ConfigFault. */
 export function readJwtConfig(config: unknown): JwtConfig {
-  const reader = new ConfigReader(config, fields);
+  const reader = new ConfigReader(config, JWT_CONFIG.fields);
   const source = readSource(reader);
   const algorithms = reader.list('JWTSupportedAlgs');
   for (const algorithm of algorithms) {
@@ -117,13 +67,13 @@ function readSource(reader: Reader): JwtConfig['source'] {
   const jwks = reader.text('JWKSURL');
   const oidc = reader.text('OIDCDiscoveryURL');
   const sources = { JWTValidationPubKeys: keys, JWKSURL: jwks, OIDCDiscoveryURL: oidc };
-  if (!oneSource.holds(sources)) {
+  if (!ONE_SOURCE.holds(sources)) {
     throw new ConfigFault(
       "exactly one of 'JWTValidationPubKeys', 'JWKSURL', or 'OIDCDiscoveryURL' must be set for type \"jwt\"",
     );
   }
-  const jwksCa = readCa(reader, 'JWKSCACert', 'JWKSURL', jwksOfCa);
-  const oidcCa = readCa(reader, 'OIDCDiscoveryCACert', 'OIDCDiscoveryURL', oidcOfCa);
+  const jwksCa = readCa(reader, 'JWKSCACert', 'JWKSURL', JWKS_OF_CA);
+  const oidcCa = readCa(reader, 'OIDCDiscoveryCACert', 'OIDCDiscoveryURL', OIDC_OF_CA);
   if (jwks !== '') return remote('jwks', 'JWKSURL', jwks, jwksCa);
   if (oidc !== '') return remote('oidc', 'OIDCDiscoveryURL', oidc, oidcCa);
   if (keys.length > KEYS_MAX) {

@@ -2,11 +2,12 @@
  * Auth methods of type kubernetes: the API server of the cluster reviews the token of a service
  * account (TokenReview).
  */
+
 import { decodeProtectedHeader } from 'jose/decode/protected_header';
 import { decodeJwt } from 'jose/jwt/decode';
 import type { IdentityShape } from '../../acl/binding.js';
+import { KUBERNETES_CONFIG } from '../../api/bodies/auth-methods.js';
 import type { Refusal } from '../../errors.js';
-import { keep, neededText, object } from '../../languages/fields.js';
 import { ConfigFault, ConfigReader, checkCertificate, refusing } from './config-reader.js';
 import { FetchFault, httpUrl, isObject, jsonObject, type Outbound } from './exchange.js';
 import {
@@ -33,15 +34,6 @@ interface Cluster extends KubernetesConfig {
 type Json = Readonly<Record<string, unknown>>;
 type At = Parameters<AuthMethodType['validate']>[2];
 
-/** The Config of the type kubernetes. */
-export const KUBERNETES_CONFIG = object({
-  Host: keep('The https URL of the API server of the cluster.', neededText),
-  CACert: keep('The certificate in PEM format used to verify the API server.', neededText),
-  ServiceAccountJWT: keep(
-    'The token with which the node authenticates to the API server.',
-    neededText,
-  ),
-});
 /** An annotation of a service account that overrides its name. */
 const NAME_ANNOTATION = 'consul.hashicorp.com/service-name';
 const TEXT = { kind: 'string' } as const;

@@ -1,7 +1,8 @@
 /** Use cases of login and logout. Only the log says why a login was refused. */
+
 import { randomUUID } from 'node:crypto';
+import type { LoginBody } from '../../api/bodies/login.js';
 import { ApiError, type Refusal, refusal, reject } from '../../errors.js';
-import { bodyOf, given, labels, type Normal, text } from '../../languages/fields.js';
 import { timeOf } from '../../languages/times.js';
 import { keys } from '../../state/keys.js';
 import { isInForce } from '../../state/levels.js';
@@ -16,16 +17,6 @@ import type { AuthMethodTypes } from './index.js';
 import { judgeLogin, LIMIT_FAULT } from './judge.js';
 import type { Refusals } from './refusals.js';
 import { causeOf, type LoginFault, type LoginLogger } from './types.js';
-
-/** The body of a login. */
-export const LOGIN = bodyOf({
-  AuthMethod: given('The name of the auth method.', text()),
-  BearerToken: given('The token that proves the identity of the client.', text()),
-  Meta: given('Labels that become part of the description of the token.', labels),
-  Namespace: given('The namespace of the auth method.', text()),
-});
-/** A decoded login. */
-export type LoginBody = Normal<typeof LOGIN>;
 
 /** What logins work on. */
 export interface LoginParts {

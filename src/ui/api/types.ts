@@ -1,5 +1,5 @@
 /** Answers of the API, as far as the pages read them. */
-import type { Candidate, Result, Rule } from '../../answers.js';
+import type { Candidate, Result, Rule } from '../../api/answers/answers.js';
 
 export type {
   Decision,
@@ -13,7 +13,7 @@ export type {
   Source,
   Step,
   WhoCan,
-} from '../../answers.js';
+} from '../../api/answers/answers.js';
 
 /** Any stored object. Forms know its other members. */
 export interface Stored {

@@ -1,8 +1,8 @@
 /** A discovery chain as a graph, laid out in columns. Picture and list are made from it. */
 
-import type { Chain, ChainNode, RouteDefinition } from '../../answers.js';
+import type { Chain, ChainNode, RouteDefinition } from '../../api/answers/answers.js';
 
-export type { Chain, ChainNode } from '../../answers.js';
+export type { Chain, ChainNode } from '../../api/answers/answers.js';
 
 /** A step of the picture. */
 export interface Box {

@@ -1,2 +1,2 @@
 /** The answer of the login playground. */
-export type { Clause, JudgedRule, LoginExplained } from '../../answers.js';
+export type { Clause, JudgedRule, LoginExplained } from '../../api/answers/answers.js';

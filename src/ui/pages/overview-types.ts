@@ -4,4 +4,4 @@ export type {
   Findings as ClusterFindings,
   Level as Levels,
   Server,
-} from '../../answers.js';
+} from '../../api/answers/answers.js';

@@ -1,5 +1,5 @@
 /** What the endpoints of the cluster and of the agent answer. */
-import type { Autopilot, Level } from '../answers.js';
+
 import {
   anyObject,
   boolean,
@@ -10,7 +10,8 @@ import {
   text,
   utcTime,
   whole64,
-} from '../languages/fields.js';
+} from '../../languages/fields.js';
+import type { Autopilot, Level } from './answers.js';
 import { listOf, mapOf, oneOf, orNone, shape } from './shapes.js';
 
 const number = fraction((value) => value);

@@ -1,5 +1,5 @@
 /** The operations on config entries and chains. */
-import { CHAIN } from './chain-answers.js';
+import { CHAIN } from '../answers/chain-answers.js';
 import { BLOCKING } from './common.js';
 import type { Operations } from './types.js';
 

@@ -1,5 +1,5 @@
 /** JSON Schemas of texts that clients send. */
-import type { TextRules } from '../languages/fields.js';
+import type { TextRules } from '../../languages/fields.js';
 import type { JsonSchema } from './json-schema.js';
 
 /** Returns the schema of a text. Values have any letter case if `change` makes them equal. */

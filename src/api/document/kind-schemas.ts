@@ -1,6 +1,6 @@
 /** JSON Schemas of config entries: as clients write them, and as answers contain them. */
-import { type AnyKind, definitionOf } from '../kinds/definitions.js';
-import type { Kind } from '../kinds/types.js';
+import { type AnyKind, definitionOf } from '../../kinds/definitions.js';
+import type { Kind } from '../../kinds/types.js';
 import { type JsonSchema, objectSchema } from './json-schema.js';
 
 /** Members of answers that a body may contain, where they have no effect. */

@@ -1,12 +1,6 @@
 /** The operations on tokens besides those of all ACL objects, logins, explanations and lint. */
 
-import { given, text } from '../languages/fields.js';
-import { PREVIEW as PREVIEW_BODY } from '../service/acl/templated-policies.js';
-import { LOGIN_EXPLAIN } from '../service/explain/login.js';
-import { EXPLAIN } from '../service/explain/questions.js';
-import { WHO_CAN } from '../service/explain/who-can.js';
-import { POLICY_LINT, RULE_LINT } from '../service/lint/lint.js';
-import { AUTHORIZE } from '../service/rights/authorize.js';
+import { given, text } from '../../languages/fields.js';
 import {
   AUTHORIZED,
   DECISION,
@@ -19,7 +13,10 @@ import {
   TEMPLATE,
   TEMPLATES,
   WHO,
-} from './acl-answers.js';
+} from '../answers/acl-answers.js';
+import { POLICY_LINT, RULE_LINT } from '../bodies/lint.js';
+import { AUTHORIZE, EXPLAIN, LOGIN_EXPLAIN, WHO_CAN } from '../bodies/questions.js';
+import { PREVIEW_VARIABLES } from '../bodies/templates.js';
 import { BLOCKING } from './common.js';
 import type { Operations } from './types.js';
 
@@ -120,7 +117,7 @@ export const TOKEN_OPERATIONS = {
       tag: 'acl',
       says: 'Fills in a template and returns the resulting policy.',
       does: 'read',
-      body: { content: { type: PREVIEW_BODY } },
+      body: { content: { type: PREVIEW_VARIABLES } },
       answers: { 200: { says: 'The policy.', content: { type: PREVIEW } } },
       refuses: [404, 413],
       rights: ['acl:read'],

@@ -8,7 +8,7 @@ import {
   type Infer,
   object,
   type Type,
-} from '../languages/fields.js';
+} from '../../languages/fields.js';
 
 const described = <T>(description: Description, zero: () => T): Type<T> => ({
   description,

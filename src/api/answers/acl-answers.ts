@@ -2,6 +2,21 @@
  * What explanations, lint, logins and templated policies answer. Clients read some of it by the
  * types of answers.ts.
  */
+
+import {
+  anyObject,
+  boolean,
+  items,
+  keep,
+  object,
+  omit,
+  type Type,
+  text,
+  utcTime,
+  whole64,
+} from '../../languages/fields.js';
+import { grants } from '../../state/grants.js';
+import { links } from '../../state/links.js';
 import type {
   Clause,
   Decision,
@@ -16,21 +31,7 @@ import type {
   Right,
   Source,
   WhoCan,
-} from '../answers.js';
-import {
-  anyObject,
-  boolean,
-  items,
-  keep,
-  object,
-  omit,
-  type Type,
-  text,
-  utcTime,
-  whole64,
-} from '../languages/fields.js';
-import { grants } from '../state/grants.js';
-import { links } from '../state/links.js';
+} from './answers.js';
 import { anyAs, listOf, mapOf, oneOf, orNone, shape } from './shapes.js';
 
 const word = text();

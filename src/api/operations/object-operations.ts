@@ -1,6 +1,6 @@
 /** The operations that every ACL object has, derived from its definition. */
-import type { ObjectTable } from '../state/object.js';
-import { OBJECTS } from '../state/objects.js';
+import type { ObjectTable } from '../../state/object.js';
+import { OBJECTS } from '../../state/objects.js';
 import { BLOCKING, DELETED } from './common.js';
 import { NAMED_PATHS, OBJECT_PATHS } from './object-paths.js';
 import type { QueryName } from './parameters.js';

@@ -1,6 +1,15 @@
 /** What the discovery chain of a service answers. */
-import type { Chain, RouteDefinition } from '../answers.js';
-import { anyObject, boolean, fraction, keep, omit, type Type, text } from '../languages/fields.js';
+
+import {
+  anyObject,
+  boolean,
+  fraction,
+  keep,
+  omit,
+  type Type,
+  text,
+} from '../../languages/fields.js';
+import type { Chain, RouteDefinition } from './answers.js';
 import { anyAs, listOf, mapOf, oneOf, shape } from './shapes.js';
 
 const word = text();

@@ -8,8 +8,8 @@
  *
  * A body that breaks the type of a member is refused anyway, so conditions need not look at it.
  */
-import type { Condition, Description, Field, Fields, Rule } from '../languages/fields.js';
-import { holds } from '../languages/rules.js';
+import type { Condition, Description, Field, Fields, Rule } from '../../languages/fields.js';
+import { holds } from '../../languages/rules.js';
 import { type Form, type JsonSchema, spellingsOf } from './json-schema.js';
 import { inAnyCase, sentText } from './text-schema.js';
 

@@ -1,15 +1,15 @@
 /** The schemas of bodies and answers that several operations share, by name. */
-import { KINDS } from '../kinds/definitions.js';
-import { type Fields, items, keep, omit, type Type, text } from '../languages/fields.js';
-import { configurationFields } from '../state/login-limits.js';
-import type { ObjectTable } from '../state/object.js';
-import { OBJECTS } from '../state/objects.js';
-import { PREVIEW } from './acl-answers.js';
+import { KINDS } from '../../kinds/definitions.js';
+import { type Fields, items, keep, omit, type Type, text } from '../../languages/fields.js';
+import { configurationFields } from '../../state/login-limits.js';
+import type { ObjectTable } from '../../state/object.js';
+import { OBJECTS } from '../../state/objects.js';
+import { PREVIEW } from '../answers/acl-answers.js';
+import { orNone } from '../answers/shapes.js';
+import { titleOf } from '../operations/object-operations.js';
 import { BODIES, problemSchema, sentBody } from './body-schemas.js';
 import { type JsonSchema, objectSchema, schemaOf } from './json-schema.js';
 import { answeredEntry, sentEntry } from './kind-schemas.js';
-import { titleOf } from './object-operations.js';
-import { orNone } from './shapes.js';
 
 type Schemas = Readonly<Record<string, JsonSchema>>;
 

@@ -15,9 +15,9 @@ import {
   SELF,
   SUCCESS,
   VERSION,
-} from './cluster-answers.js';
+} from '../answers/cluster-answers.js';
+import { listOf } from '../answers/shapes.js';
 import { DONE } from './common.js';
-import { listOf } from './shapes.js';
 import type { Operations } from './types.js';
 
 const TRUE = { says: 'The operation succeeded.', content: { schema: { const: true } } } as const;

@@ -1,4 +1,8 @@
 /** The OpenAPI document (3.1), made from the operations and the declarations of fields. */
+
+import { allOperations } from '../operations/operations.js';
+import { COMMON, CONSISTENCY, PATH, QUERY } from '../operations/parameters.js';
+import { type Answer, type Body, type Content, type Operation, TAGS } from '../operations/types.js';
 import { components } from './components.js';
 import {
   below,
@@ -8,9 +12,6 @@ import {
   PARTITION,
   schemaOf,
 } from './json-schema.js';
-import { allOperations } from './operations.js';
-import { COMMON, CONSISTENCY, PATH, QUERY } from './parameters.js';
-import { type Answer, type Body, type Content, type Operation, TAGS } from './types.js';
 
 type Tree = Record<string, unknown>;
 

@@ -1,6 +1,6 @@
 /**
  * Types of answers that clients read: the command line and the web UI. They are types alone, and
- * import nothing. The declarations of the answers (openapi/acl-answers.ts), from which their
+ * import nothing. The declarations of the answers (api/answers/acl-answers.ts), from which their
  * schemas are made, do not compile unless they have these types.
  */
 

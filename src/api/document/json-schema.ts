@@ -3,10 +3,10 @@
  * that the server takes, and refuses what breaks a declared limit or rule. What only code knows,
  * such as other objects, is beyond it.
  */
-import { DURATION_LENGTH_MAX } from '../languages/duration.js';
-import type { Description, Field, Fields, Rule, Type } from '../languages/fields.js';
-import { ITEMS_MAX } from '../languages/fields.js';
-import { rule, set } from '../languages/rules.js';
+import { DURATION_LENGTH_MAX } from '../../languages/duration.js';
+import type { Description, Field, Fields, Rule, Type } from '../../languages/fields.js';
+import { ITEMS_MAX } from '../../languages/fields.js';
+import { rule, set } from '../../languages/rules.js';
 import { ruleSchema } from './rule-schemas.js';
 import { inAnyCase, sentText } from './text-schema.js';
 

@@ -1,13 +1,13 @@
 /** The schemas that clients can ask for by name: of bodies, and of problem details. */
-import { ERROR_STATUS } from '../errors.js';
-import { KINDS } from '../kinds/definitions.js';
-import { type Fields, keep, object, omit, type Type, text, whole } from '../languages/fields.js';
-import { BOOTSTRAP } from '../service/acl/bootstrap.js';
-import { AUTOPILOT_CONFIGURATION } from '../service/cluster/autopilot.js';
-import { METHOD_CONFIGS } from '../service/login/configs.js';
-import { LOGIN } from '../service/login/login.js';
-import { configurationFields } from '../state/login-limits.js';
-import { OBJECTS } from '../state/objects.js';
+
+import { ERROR_STATUS } from '../../errors.js';
+import { KINDS } from '../../kinds/definitions.js';
+import { type Fields, keep, object, omit, type Type, text, whole } from '../../languages/fields.js';
+import { configurationFields } from '../../state/login-limits.js';
+import { OBJECTS } from '../../state/objects.js';
+import { METHOD_CONFIGS } from '../bodies/auth-methods.js';
+import { AUTOPILOT_CONFIGURATION } from '../bodies/autopilot.js';
+import { BOOTSTRAP, LOGIN } from '../bodies/login.js';
 import {
   below,
   type Form,
