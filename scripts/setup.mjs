@@ -86,7 +86,7 @@ if (recorded(builtMark) !== state) {
     run('node', ['node_modules/peggy/bin/peggy.js', ...args], `grammar ${grammar}`);
   }
   run('node', ['node_modules/typescript/bin/tsc', '-p', '.', '--outDir', out], 'tsc');
-  run('node', [`${out}/scripts/validators.js`, `${out}/src/validators.js`], 'validators');
+  run('node', [`${out}/scripts/validators.js`, `${out}/src/base/validators.js`], 'validators');
   const documents = [`${out}/src/api/documents.js`, `${out}/src/api/query-names.js`];
   run('node', [`${out}/scripts/documents.js`, ...documents], 'documents');
   // The program in a few files: a node that has to find and read 250 starts later. Packages stay
@@ -94,7 +94,7 @@ if (recorded(builtMark) !== state) {
   const { build } = await import('esbuild');
   await build({
     absWorkingDir: root,
-    entryPoints: [`${out}/src/main.js`],
+    entryPoints: [`${out}/src/program/main.js`],
     outdir: `${out}/program`,
     chunkNames: '[name]-[hash]',
     bundle: true,

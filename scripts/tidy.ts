@@ -30,7 +30,7 @@ function entriesOf(paths: readonly string[]): string[] {
   );
   // Started by setup.mjs, which is not TypeScript.
   const builders = ['scripts/validators.ts', 'scripts/documents.ts', 'scripts/build-ui.ts'];
-  const programs = ['src/main.ts', 'src/ui/main.ts'];
+  const programs = ['src/program/main.ts', 'src/ui/main.ts'];
   return [
     ...programs,
     ...builders,

@@ -2,14 +2,14 @@
  * Writes the module of the checks that ajv makes from the JSON schemas. The build runs it, so that
  * no schema is compiled at the start of a node:
  *
- *     node dist/scripts/validators.js dist/src/validators.js
+ *     node dist/scripts/validators.js dist/src/base/validators.js
  */
 import { writeFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
 import standalone from 'ajv/dist/standalone/index.js';
 import { NAME_SCHEMA } from '../src/acl/template-schema.js';
-import { MEMBER, type Setting } from '../src/setting.js';
-import { SETTINGS } from '../src/settings.js';
+import { MEMBER, type Setting } from '../src/config/setting.js';
+import { SETTINGS } from '../src/config/settings.js';
 
 type Tree = Record<string, unknown>;
 
@@ -48,7 +48,7 @@ function schemaOf(settings: readonly Setting[]): Tree {
   return root;
 }
 
-/** The schemas by the names of their checks. src/validators.d.ts declares these. */
+/** The schemas by the names of their checks. src/base/validators.d.ts declares these. */
 const SCHEMAS = {
   validateSettings: schemaOf(SETTINGS),
   validateVariables: JSON.parse(NAME_SCHEMA) as object,

@@ -1,9 +1,9 @@
 /** docs/log.md as text. */
-import { LOG_EVENTS } from '../../src/log-events.js';
+import { LOG_EVENTS } from '../../src/log/log-events.js';
 
 const HEAD = `# The log of a node
 
-Written by \`npm run docs\` from \`src/log-events.ts\`; do not edit it.
+Written by \`npm run docs\` from \`src/log/log-events.ts\`; do not edit it.
 
 A node logs to its standard error: text on a terminal, elsewhere a JSON object a line
 (\`log.format\`). Each line has \`time\` (RFC 3339, UTC), \`level\` (\`debug\`, \`info\`,

@@ -1,12 +1,12 @@
 /** docs/settings.md as text. */
-import { envName, flagName } from '../../src/config.js';
-import type { Setting } from '../../src/setting.js';
-import { SETTINGS } from '../../src/settings.js';
+import { envName, flagName } from '../../src/config/config.js';
+import type { Setting } from '../../src/config/setting.js';
+import { SETTINGS } from '../../src/config/settings.js';
 import { type Constant, constantsOf } from './constants.js';
 
 const HEAD = `# Settings
 
-Written by \`npm run docs\` from \`src/settings.ts\` and the source; do not edit it.
+Written by \`npm run docs\` from \`src/config/settings.ts\` and the source; do not edit it.
 
 A setting is a key of the JSON file (\`http.port\`), a variable (\`${envName('http.port')}\`) and a flag
 (\`${flagName('http.port')}\`). A flag wins over a variable, and that over the file. Secrets are not taken as flags.

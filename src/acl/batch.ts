@@ -1,5 +1,5 @@
 /** Batch authorisation: decides many requests for one token. */
-import { type Refusal, refusal } from '../errors.js';
+import { type Refusal, refusal } from '../base/errors.js';
 import { type Access, type Authorizer, NAMED, type Resource, SCALARS } from './types.js';
 
 /** One request of a batch. An absent member counts as empty. */

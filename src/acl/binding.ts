@@ -2,7 +2,7 @@
  * Binding rules: the checks when a rule is written, and the rights that the rules of an auth method
  * bind to an identity at login. All matching rules add up.
  */
-import { type Refusal, refusal } from '../errors.js';
+import { type Refusal, refusal } from '../base/errors.js';
 import {
   BudgetError,
   type Compiled,

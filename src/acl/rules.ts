@@ -2,7 +2,7 @@
  * The text of a policy as rules. Refuses everything that would have no effect, because its author
  * would believe that it grants or denies something.
  */
-import { type Refusal, refusal } from '../errors.js';
+import { type Refusal, refusal } from '../base/errors.js';
 import {
   parseRulesInSteps,
   parseRulesText,

@@ -1,6 +1,6 @@
 /** The built-in templated policies, and the synthetic policies of templates and identities. */
 import type { ErrorObject } from 'ajv';
-import { validateVariables } from '../validators.js';
+import { validateVariables } from '../base/validators.js';
 import { policyHash } from './hash.js';
 import { identityNameProblem, isIdentityName } from './names.js';
 import { NAME_SCHEMA } from './template-schema.js';

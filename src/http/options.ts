@@ -1,5 +1,5 @@
 /** Options of the front end. */
-import type { ErrorCode } from '../errors.js';
+import type { ErrorCode } from '../base/errors.js';
 import type { Service } from '../service/common/types.js';
 import type { RefusedRequest } from '../service/explain/decisions.js';
 import type { HeldLimits } from './limits/held.js';

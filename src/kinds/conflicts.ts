@@ -1,5 +1,5 @@
 /** How a change of one entry is refused, and which other entries the refusal names. */
-import { type Refusal, refusal } from '../errors.js';
+import { type Refusal, refusal } from '../base/errors.js';
 import type { ConfigEntry, EntryId, Kind } from './types.js';
 
 /** A change of one entry. `before` is undefined if it is created, `after` if it is deleted. */

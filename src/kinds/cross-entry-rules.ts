@@ -8,7 +8,7 @@
  * A change of service-defaults "web" affects the chains of "web" and "api", and through "api" the
  * listeners of "edge".
  */
-import { type Refusal, refusal } from '../errors.js';
+import { type Refusal, refusal } from '../base/errors.js';
 import {
   type Budget,
   CHAIN_KINDS,

@@ -1,8 +1,8 @@
 /** The kinds: decodes, normalises and checks the entries that clients send. */
 import { distance } from 'fastest-levenshtein';
-import { type Refusal, refusal } from '../errors.js';
+import { type Refusal, refusal } from '../base/errors.js';
+import { hasControls } from '../base/printable.js';
 import { isObject, jsonKind } from '../languages/fields.js';
-import { hasControls } from '../printable.js';
 import { ENTRY_NAME_MAX, isLonger } from './common.js';
 import type { EntryContext } from './definition.js';
 import { definitionOf, isKind, KINDS } from './definitions.js';

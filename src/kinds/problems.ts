@@ -1,5 +1,5 @@
 /** The problems of an entry, and the refusal that reports them. */
-import { type Refusal, refusal } from '../errors.js';
+import { type Refusal, refusal } from '../base/errors.js';
 import {
   type Fault,
   jsonKind,

@@ -1,5 +1,5 @@
 /** Rules between jwt-providers and the intentions that name them. */
-import { type Refusal, refusal } from '../errors.js';
+import { type Refusal, refusal } from '../base/errors.js';
 import type { Change } from './conflicts.js';
 import { type Problem, problem, refusalOf } from './problems.js';
 import { providersNamed } from './references.js';

@@ -1,5 +1,5 @@
 /** Config entries, their kinds and permissions. */
-import type { Refusal } from '../errors.js';
+import type { Refusal } from '../base/errors.js';
 import type { Kind } from './definitions.js';
 
 export type { Kind };

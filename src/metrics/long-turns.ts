@@ -2,8 +2,9 @@
  * Looks out for turns of the event loop that are long enough to delay heartbeats, and says which
  * work they did.
  */
-import type { LogEvent } from '../log-events.js';
-import { takeSpent, type Work } from '../works.js';
+
+import { takeSpent, type Work } from '../base/works.js';
+import type { LogEvent } from '../log/log-events.js';
 import { byLabel, counter, type Family, gauge } from './families.js';
 
 /** Milliseconds from which a turn is long: heartbeats are due every 50 ms. */

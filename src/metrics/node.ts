@@ -1,6 +1,7 @@
 /** Metrics that are read from the node and its front end at each scrape. */
+
+import type { Release } from '../base/release.js';
 import type { NodeStatus } from '../node/types.js';
-import type { Release } from '../release.js';
 import { byLabel, counter, type Family, gauge, type Sample } from './families.js';
 import { peerLabels, type Replication } from './replication.js';
 

@@ -1,6 +1,7 @@
 /** The clock and timers of the process. */
+
+import { named } from '../base/works.js';
 import type { ClockPort } from '../replica/ports.js';
-import { named } from '../works.js';
 
 /**
  * Returns the clock of the process. It passes an error of a callback to `onFatal`, because the

@@ -4,7 +4,7 @@
  * Reads and deletes still work, and writes are accepted again once there is space.
  */
 import { statfs } from 'node:fs/promises';
-import { type Refusal, refusal } from '../errors.js';
+import { type Refusal, refusal } from '../base/errors.js';
 import type { Command } from '../state/types.js';
 
 /** What the free space is compared with, and who learns of it. */

@@ -5,7 +5,7 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import type { KeyPair } from '../peer-record.js';
+import type { KeyPair } from '../base/peer-record.js';
 import type { Configuration, NodeId } from '../raft/types.js';
 import { type Identity, type IdentityPort, nextStart } from '../replica/members/identity.js';
 import type { Disk } from '../storage/disk.js';

@@ -1,5 +1,5 @@
 /** Requests to other members as promises. */
-import { ApiError, reject } from '../errors.js';
+import { ApiError, reject } from '../base/errors.js';
 import { CHANGE_MS } from '../replica/members/join.js';
 import type { Rpc, RpcRequest, RpcResponse } from '../replica/rpc.js';
 

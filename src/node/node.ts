@@ -7,7 +7,7 @@
  *     stop       transfers leadership and closes everything
  */
 import { randomUUID } from 'node:crypto';
-import { ApiError, type Refusal, reject } from '../errors.js';
+import { ApiError, type Refusal, reject } from '../base/errors.js';
 import { createRaft } from '../raft/raft.js';
 import type { NodeId, RoleChange } from '../raft/types.js';
 import { newestConfiguration } from '../replica/log/applied-log.js';

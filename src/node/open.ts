@@ -8,6 +8,7 @@
  *                    not start
  */
 import { join } from 'node:path';
+import { named } from '../base/works.js';
 import { newestConfiguration } from '../replica/log/applied-log.js';
 import type { Identity } from '../replica/members/identity.js';
 import { reconcile } from '../replica/state/reconcile.js';
@@ -18,7 +19,6 @@ import { LEVEL_DISK } from '../storage/level-disk.js';
 import type { SegmentLog } from '../storage/log.js';
 import { openLog } from '../storage/open-log.js';
 import { type LevelState, openState } from '../storage/state.js';
-import { named } from '../works.js';
 import {
   claimIdentity,
   countStart,

@@ -1,6 +1,7 @@
 /** The options of a node, with its times and limits. */
 
-import type { LogEvent } from '../log-events.js';
+import { FRAME_BYTES_MAX } from '../base/wire-limits.js';
+import type { LogEvent } from '../log/log-events.js';
 import { silenceMsOf, ticksOfSilence } from '../raft/options.js';
 import type { NodeId, RaftOptions } from '../raft/types.js';
 import type { ReplicaLimits } from '../replica/options.js';
@@ -8,7 +9,6 @@ import type { LevelTable } from '../state/levels.js';
 import type { Handlers } from '../state/machine.js';
 import type { Command } from '../state/types.js';
 import type { WireSecurity } from '../transport/security.js';
-import { FRAME_BYTES_MAX } from '../wire-limits.js';
 import type { InitialMember } from './identity.js';
 import type { NodeMeasures } from './measures.js';
 import type { Loading } from './read-state.js';

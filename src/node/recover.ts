@@ -6,7 +6,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { refusal } from '../errors.js';
+import { refusal } from '../base/errors.js';
 import type { Configuration, Index, NodeId, Term } from '../raft/types.js';
 import { newestConfiguration } from '../replica/log/applied-log.js';
 import type { Identity } from '../replica/members/identity.js';

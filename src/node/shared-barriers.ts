@@ -6,7 +6,7 @@
  *     the request is sent     ->  round 8
  *     read 3 arrives          ->  another promise, for the next request
  */
-import { ApiError } from '../errors.js';
+import { ApiError } from '../base/errors.js';
 import type { ClockPort } from '../replica/ports.js';
 import type { BarrierMode } from '../replica/reads/read-index.js';
 import type { Replica } from '../replica/replica.js';

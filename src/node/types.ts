@@ -1,5 +1,5 @@
 /** A member of the cluster, for the layers above, which never import Raft. */
-import type { Refusal } from '../errors.js';
+import type { Refusal } from '../base/errors.js';
 import type { JoiningServer, LevelStatus, WriteRequest } from '../replica/types.js';
 import type { PinnedView, Result, View } from '../state/types.js';
 

@@ -1,5 +1,5 @@
 /** Whether this server serves its clients, and whether it should lead. */
-import { type Refusal, refusal } from '../errors.js';
+import { type Refusal, refusal } from '../base/errors.js';
 
 /** What Availability needs. */
 export interface AvailabilityParts {

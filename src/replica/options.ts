@@ -1,7 +1,7 @@
 /** What a replica is made from, and the limits it keeps. */
 
-import type { Refusal } from '../errors.js';
-import type { LogEvent } from '../log-events.js';
+import type { Refusal } from '../base/errors.js';
+import type { LogEvent } from '../log/log-events.js';
 import type { Trace } from '../raft/decisions.js';
 import type { NodeId, RaftCore, RoleChange } from '../raft/types.js';
 import type { LevelTable } from '../state/levels.js';

@@ -3,7 +3,7 @@
  * `components.ts` connects. Completions are calls. There are no promises, timers or randomness
  * here, so the simulation runs the same code as production.
  */
-import type { Refusal } from '../errors.js';
+import type { Refusal } from '../base/errors.js';
 import type { Entry, Index, Message, NodeId, RoleChange, SnapshotMeta } from '../raft/types.js';
 import type { Availability } from './availability.js';
 import { Components } from './components.js';

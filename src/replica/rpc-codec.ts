@@ -4,8 +4,8 @@
  * release can append some.
  */
 import { Packr } from 'msgpackr';
-import { ERROR_STATUS, type Refusal } from '../errors.js';
-import type { PeerRecord } from '../peer-record.js';
+import { ERROR_STATUS, type Refusal } from '../base/errors.js';
+import type { PeerRecord } from '../base/peer-record.js';
 import type { Index, NodeId } from '../raft/types.js';
 import type { Result } from '../state/types.js';
 import type { RpcRequest, RpcResponse, ServerFacts } from './rpc.js';

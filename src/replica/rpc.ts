@@ -2,8 +2,8 @@
  * Remote procedure calls between members: everything one server can ask of another outside Raft. A
  * call is made once; whoever needs the result repeats it.
  */
-import { type Refusal, refusal } from '../errors.js';
-import type { PeerRecord } from '../peer-record.js';
+import { type Refusal, refusal } from '../base/errors.js';
+import type { PeerRecord } from '../base/peer-record.js';
 import type { Index, NodeId, RoleChange, Term } from '../raft/types.js';
 import type { Result } from '../state/types.js';
 import type { Reply, WirePort } from './ports.js';

@@ -1,5 +1,5 @@
 /** What callers give a replica and get from it. */
-import type { Refusal } from '../errors.js';
+import type { Refusal } from '../base/errors.js';
 import type { Command, View } from '../state/types.js';
 
 /**

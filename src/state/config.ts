@@ -1,5 +1,5 @@
 /** The commands that change config entries, and the changes that follow in the same step. */
-import { type Refusal, refusal } from '../errors.js';
+import { type Refusal, refusal } from '../base/errors.js';
 import { CHANGE_STEPS_MAX, ReachesTooFar } from '../kinds/chain.js';
 import type { Status } from '../kinds/conditions.js';
 import type { Change } from '../kinds/conflicts.js';

@@ -7,7 +7,7 @@
  *     policy-link NUL <policy>      →  {"Name":"read-web","Index":17}
  */
 import { isUuid } from '../acl/names.js';
-import { type Refusal, refusal } from '../errors.js';
+import { type Refusal, refusal } from '../base/errors.js';
 import { bodyOf, given, items, type Type, text } from '../languages/fields.js';
 import { keys } from './keys.js';
 import { keysBelow, noteChange, stored } from './lists.js';

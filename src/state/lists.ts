@@ -1,5 +1,5 @@
 /** The indexes of a table: of its last change and of its last deletion. Helpers for handlers. */
-import { type Refusal, refusal } from '../errors.js';
+import { type Refusal, refusal } from '../base/errors.js';
 import { keys, type Table } from './keys.js';
 import { type ApplyContext, keyOf, type View } from './types.js';
 

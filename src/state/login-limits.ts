@@ -3,7 +3,7 @@
  * from one method. It is one fact of the state, which apply reads.
  */
 import type { Authorizer } from '../acl/types.js';
-import { refusal } from '../errors.js';
+import { refusal } from '../base/errors.js';
 import { parseDuration } from '../languages/duration.js';
 import { computed, type Infer, keep, text, timeToLive, whole } from '../languages/fields.js';
 import { keys } from './keys.js';

@@ -8,7 +8,7 @@
  *     entry 8   →   …
  *                   [machine]                       {"index":8,"term":2,"sums":{…}}
  */
-import type { Refusal } from '../errors.js';
+import type { Refusal } from '../base/errors.js';
 import type { Entry, Index, Term } from '../raft/types.js';
 import { type Checkpoint, Checkpoints } from './checkpoints.js';
 import { Checksums } from './checksum.js';

@@ -4,7 +4,7 @@
  * name of the method stays in use until all are removed.
  */
 import { isMethodName } from '../acl/names.js';
-import { refusal } from '../errors.js';
+import { refusal } from '../base/errors.js';
 import {
   anyObject,
   type Infer,

@@ -5,7 +5,7 @@
  */
 import { policyHash } from '../acl/hash.js';
 import { isNamespaceName } from '../acl/names.js';
-import { type Refusal, refusal } from '../errors.js';
+import { type Refusal, refusal } from '../base/errors.js';
 import { type Infer, keep, labels, object, omit, text } from '../languages/fields.js';
 import { keys } from './keys.js';
 import { levelOf } from './levels.js';

@@ -1,5 +1,5 @@
 /** The commands that ACL objects have in common: create or replace, and delete. */
-import { type Refusal, refusal } from '../errors.js';
+import { type Refusal, refusal } from '../base/errors.js';
 import { type LinkInput, linkFact, resolveLinks } from './links.js';
 import { namespaceProblem, refused, stored } from './lists.js';
 import {

@@ -11,7 +11,7 @@
  * The list of all objects is in objects.ts.
  */
 import type { Authorizer } from '../acl/types.js';
-import type { Refusal } from '../errors.js';
+import type { Refusal } from '../base/errors.js';
 import {
   bodyOf,
   computed,

@@ -1,7 +1,7 @@
 /** ACL policies. Links show their names, so a rename or a deletion changes what links show. */
 import { BUILT_IN_POLICIES, isReservedId } from '../acl/builtin.js';
 import { policyNameProblem } from '../acl/names.js';
-import { type Refusal, refusal } from '../errors.js';
+import { type Refusal, refusal } from '../base/errors.js';
 import { given, type Infer, items, keep, text } from '../languages/fields.js';
 import { keys } from './keys.js';
 import { stored } from './lists.js';

@@ -10,7 +10,7 @@
  * What a page holds depends on the results alone, not on how entries were grouped when they were
  * applied: members compare it.
  */
-import type { Refusal } from '../errors.js';
+import type { Refusal } from '../base/errors.js';
 import type { Index } from '../raft/types.js';
 import type { Result } from './types.js';
 

@@ -8,7 +8,7 @@
  *     1  2  3 | 4  5  6  7        floor is 3: a request sent before index 3 whose id is not
  *                                 remembered may be one of 1 to 3, so its outcome is unknown
  */
-import { refusal } from '../errors.js';
+import { refusal } from '../base/errors.js';
 import type { Index } from '../raft/types.js';
 import { GrowingHash, hashOf, type RecordHash } from './checksum.js';
 import { keys } from './keys.js';

@@ -9,7 +9,7 @@
  * heartbeats. What belongs to this cluster's own log (the machine's record, remembered requests)
  * stays.
  */
-import { type Refusal, refusal } from '../errors.js';
+import { type Refusal, refusal } from '../base/errors.js';
 import { JOIN_TOKENS_FACT } from './join-tokens.js';
 import { keys } from './keys.js';
 import { LEVEL_KEY } from './levels.js';

@@ -1,6 +1,6 @@
 /** Binding rules: what the tokens of an auth method's logins are linked to. */
 import { BIND_TYPES } from '../acl/binding.js';
-import { type Refusal, refusal } from '../errors.js';
+import { type Refusal, refusal } from '../base/errors.js';
 import { type Infer, keep, omit, text } from '../languages/fields.js';
 import { templateVariables } from './grants.js';
 import { keys } from './keys.js';

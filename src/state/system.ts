@@ -6,7 +6,7 @@ import {
   GLOBAL_MANAGEMENT_ID,
 } from '../acl/builtin.js';
 import { policyHash } from '../acl/hash.js';
-import { type Refusal, refusal } from '../errors.js';
+import { type Refusal, refusal } from '../base/errors.js';
 import { keys } from './keys.js';
 import { refused, stored } from './lists.js';
 import { namespaces } from './namespaces.js';

@@ -1,7 +1,7 @@
 /** The commands on tokens, including login and logout. Ids, secrets and times are their members. */
 import { ANONYMOUS_ACCESSOR } from '../acl/builtin.js';
 import { tokenHash } from '../acl/hash.js';
-import { type Refusal, refusal } from '../errors.js';
+import { type Refusal, refusal } from '../base/errors.js';
 import { timeOf } from '../languages/times.js';
 import type { Grants } from './grants.js';
 import { keys } from './keys.js';

@@ -7,7 +7,7 @@
  *
  * NUL joins the parts of a key, so no part may contain it.
  */
-import type { Refusal } from '../errors.js';
+import type { Refusal } from '../base/errors.js';
 
 /** Joins the parts of a key. */
 export const keyOf = (...parts: string[]): string => parts.join('\u0000');

@@ -10,7 +10,7 @@ import { PassThrough, type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import tar from 'tar-stream';
-import { ApiError, reject } from '../errors.js';
+import { ApiError, reject } from '../base/errors.js';
 import type { SnapshotMeta } from '../raft/types.js';
 import { levelOf } from '../state/levels.js';
 import type { View } from '../state/types.js';

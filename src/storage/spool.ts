@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { reject } from '../errors.js';
+import { reject } from '../base/errors.js';
 
 /** A stream in an unlinked file. Use `Spool.of`. */
 export class Spool {

@@ -18,9 +18,9 @@
  * recognise each other (`hello-checks.ts`).
  */
 
-import { parseAddress } from '../address.js';
+import { parseAddress } from '../base/address.js';
+import { FRAME_BYTES_MAX } from '../base/wire-limits.js';
 import type { NodeId } from '../raft/types.js';
-import { FRAME_BYTES_MAX } from '../wire-limits.js';
 import type { WireClock } from './clock.js';
 import { Connection } from './connection.js';
 import { type Hello, OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION, type Purpose } from './frames.js';

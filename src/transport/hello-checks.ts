@@ -3,7 +3,7 @@
  * told (`WireError.told`) contains nothing by which it could pass for a member: no cluster id,
  * incarnation, start or key of another one.
  */
-import type { PeerRecord } from '../peer-record.js';
+import type { PeerRecord } from '../base/peer-record.js';
 import type { NodeId } from '../raft/types.js';
 import type { Connection } from './connection.js';
 import { type Hello, OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION } from './frames.js';

@@ -5,7 +5,7 @@
  * somebody in the middle, and it needs no round trip of its own.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto';
-import type { KeyPair } from '../peer-record.js';
+import type { KeyPair } from '../base/peer-record.js';
 import type { Purpose } from './frames.js';
 import type { WireSocket } from './sockets.js';
 

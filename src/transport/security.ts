@@ -19,9 +19,9 @@ import { createHash, hkdfSync, X509Certificate } from 'node:crypto';
 import { lookup as dnsLookup } from 'node:dns';
 import net from 'node:net';
 import tls from 'node:tls';
-import { isLoopback } from '../address.js';
-import { listTexts } from '../revocation-lists.js';
+import { isLoopback } from '../base/address.js';
 import { patientLookup } from './lookup.js';
+import { listTexts } from './revocation-lists.js';
 import type { WireServer, WireSocket, WireSockets } from './sockets.js';
 
 /** The mode of protection, with its secrets. See the head of this file. */

@@ -1,5 +1,5 @@
 /** Checks of single decoded values. Each returns the value with its type, or throws WireError. */
-import { TEXT_MAX } from '../wire-limits.js';
+import { TEXT_MAX } from '../base/wire-limits.js';
 import { WireError } from './types.js';
 
 function wrong(expected: string, value: unknown): never {

@@ -1,6 +1,7 @@
 /** The interfaces between the network and its node. */
-import type { LogEvent } from '../log-events.js';
-import type { KeyPair, PeerRecord } from '../peer-record.js';
+
+import type { KeyPair, PeerRecord } from '../base/peer-record.js';
+import type { LogEvent } from '../log/log-events.js';
 import type { Message, NodeId } from '../raft/types.js';
 
 /**

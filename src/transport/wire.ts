@@ -10,7 +10,7 @@
  * ignores messages of servers that do not matter to it.
  */
 import type { AddressInfo } from 'node:net';
-import { isLoopbackAddress } from '../address.js';
+import { isLoopbackAddress } from '../base/address.js';
 import type { Message, NodeId } from '../raft/types.js';
 import { every, systemClock, type WireClock } from './clock.js';
 import { Connection } from './connection.js';

@@ -11,7 +11,7 @@ import {
   summary,
 } from '../../src/cli/commands/doctor.js';
 import { sizeText } from '../../src/cli/print/progress.js';
-import { compare } from '../../src/offline.js';
+import { compare } from '../../src/program/offline.js';
 import { FakeServers, text } from './fake-server.js';
 import { User } from './harness.js';
 

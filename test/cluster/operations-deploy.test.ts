@@ -14,8 +14,8 @@ import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { VARIABLES } from '../../src/cli/client/variables.js';
-import { envName, loadConfig } from '../../src/config.js';
-import { SETTINGS } from '../../src/settings.js';
+import { envName, loadConfig } from '../../src/config/config.js';
+import { SETTINGS } from '../../src/config/settings.js';
 import {
   DIR,
   deployFiles,

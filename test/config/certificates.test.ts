@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { certificateEnds, expiryWarnings } from '../../src/certificates.js';
-import { loadConfig } from '../../src/config.js';
+import { loadConfig } from '../../src/config/config.js';
+import { certificateEnds, expiryWarnings } from '../../src/program/certificates.js';
 
 const fixture = (name: string): string => join('test/transport/fixtures', name);
 const endOf = (name: string): number =>

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { useCompiledCode } from '../../src/compile-cache.js';
+import { useCompiledCode } from '../../src/program/compile-cache.js';
 
 describe('compiled code in the data folder', () => {
   let dir: string;

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { ConfigError, envName, flagName, loadConfig } from '../../src/config.js';
-import { bootstrapSecret, checkKeyFiles } from '../../src/key-files.js';
+import { ConfigError, envName, flagName, loadConfig } from '../../src/config/config.js';
+import { SETTINGS } from '../../src/config/settings.js';
 import { inTicks } from '../../src/node/options.js';
+import { bootstrapSecret, checkKeyFiles } from '../../src/program/key-files.js';
 import { checkOptions } from '../../src/raft/options.js';
-import { SETTINGS } from '../../src/settings.js';
 
 const RAFT = {
   id: 'a',

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { refusal } from '../../src/errors.js';
+import { refusal } from '../../src/base/errors.js';
 import type { Message } from '../../src/raft/types.js';
 import { HANDLERS } from '../../src/state/handlers.js';
 import { encodeProposal } from '../../src/state/proposal.js';

@@ -8,62 +8,61 @@ describe('the import law', () => {
   for (const layer of ['node', 'replica', 'state', 'storage', 'raft', 'transport'])
     it(`keeps http from ${layer}`, () => {
       const why = 'http is HTTP alone; use cases are in service';
-      expect(problems('src/http/routes/status.ts', `../${layer}/types.js`)).to.deep.equal([
+      expect(problems('src/http/routes/status.ts', `../../${layer}/types.js`)).to.deep.equal([
         `src/http/routes/status.ts:1: http may not import ${layer}: ${why}`,
       ]);
     });
 
   it('lets http import the service, the errors and the languages', () => {
     for (const from of [
-      '../service/types.js',
-      '../errors.js',
-      '../languages/json.js',
+      '../../service/common/types.js',
+      '../../base/errors.js',
+      '../../languages/json.js',
       './types.js',
     ])
       expect(problems('src/http/routes/status.ts', from), from).to.deep.equal([]);
   });
 
   it('keeps client and server apart', () => {
-    expect(problems('src/cli/client/http.ts', '../errors.js')).to.deep.equal([]);
-    expect(problems('src/cli/commands/lint.ts', '../acl/lint/policy.js')).to.deep.equal([]);
+    expect(problems('src/cli/client/http.ts', '../../base/errors.js')).to.deep.equal([]);
+    expect(problems('src/cli/commands/lint.ts', '../../acl/lint/policy.js')).to.deep.equal([]);
     expect(problems('src/acl/lint/policy.ts', '../../cli/io.js')).to.have.lengthOf(2);
-    expect(problems('src/cli/client/http.ts', '../raft/types.js')).to.deep.equal([
+    expect(problems('src/cli/client/http.ts', '../../raft/types.js')).to.deep.equal([
       'src/cli/client/http.ts:1: cli may not import raft: it knows the server by its API alone',
     ]);
-    expect(problems('src/service/cluster/status.ts', '../cli/io.js')).to.deep.equal([
+    expect(problems('src/service/cluster/status.ts', '../../cli/io.js')).to.deep.equal([
       'src/service/cluster/status.ts:1: service may not import cli: the server does not know its client',
     ]);
   });
 
   it('keeps the web UI by itself', () => {
     expect(problems('src/ui/pages/login.tsx', '../texts.js')).to.deep.equal([]);
-    expect(problems('src/ui/main.tsx', '../errors.js')).to.deep.equal([
-      'src/ui/main.tsx:1: ui may not import errors: it knows the server by its API alone',
+    expect(problems('src/ui/main.tsx', '../base/errors.js')).to.deep.equal([
+      'src/ui/main.tsx:1: ui may not import base: it knows the server by its API alone',
     ]);
     expect(problems('src/ui/main.tsx', 'node:fs')).to.deep.equal([
       'src/ui/main.tsx:1: ui runs in a browser and may not use node:fs',
     ]);
-    expect(problems('src/main.ts', './ui/main.js')).to.have.lengthOf(1);
+    expect(problems('src/program/main.ts', '../ui/main.js')).to.have.lengthOf(1);
   });
 
   it('lets imports go one way', () => {
-    expect(problems('src/service/cluster/status.ts', '../node/types.js')).to.deep.equal([]);
-    expect(problems('src/node/status.ts', '../service/types.js')).to.deep.equal([
+    expect(problems('src/service/cluster/status.ts', '../../node/types.js')).to.deep.equal([]);
+    expect(problems('src/node/status.ts', '../service/common/types.js')).to.deep.equal([
       'src/node/status.ts:1: node may not import service (imports go one way)',
     ]);
     expect(problems('src/state/keys.ts', '../storage/types.js')).to.have.lengthOf(1);
   });
 
   it('keeps the clock of named work from the pure layers', () => {
-    expect(problems('src/service/cluster/status.ts', '../works.js')).to.deep.equal([]);
-    expect(problems('src/replica/loop.ts', '../works.js')).to.deep.equal([
-      'src/replica/loop.ts:1: replica may not import works: ' +
-        'it reads a clock; name the work where the layer is called',
+    expect(problems('src/service/cluster/status.ts', '../../base/works.js')).to.deep.equal([]);
+    expect(problems('src/replica/loop.ts', '../base/works.js')).to.deep.equal([
+      'src/replica/loop.ts:1: base/works.ts reads a clock; name the work where replica is called',
     ]);
   });
 
   it('knows every layer', () => {
-    expect(problems('src/other/a.ts', '../errors.js')).to.deep.equal([
+    expect(problems('src/other/a.ts', '../base/errors.js')).to.deep.equal([
       'src/other/a.ts: no layer named other',
     ]);
   });
@@ -80,7 +79,7 @@ describe('the import law', () => {
   it('lets only types be imported from node:http', () => {
     const from = (clause: string): string[] =>
       importProblems('src/http/listener/listener.ts', `import ${clause} from 'node:http';\n`);
-    const why = 'take the values of node:http from node-http.ts, which tells why';
+    const why = 'take the values of node:http from base/node-http.ts, which tells why';
     expect(from('{ type Server, createServer }')).to.deep.equal([
       `src/http/listener/listener.ts:1: ${why}`,
     ]);

@@ -15,10 +15,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { connect } from 'node:tls';
 import { expect } from 'chai';
-import { loadConfig } from '../../src/config.js';
-import { checkKeyFiles } from '../../src/key-files.js';
-import { createLog, type Log } from '../../src/log.js';
-import { startServer } from '../../src/server.js';
+import { loadConfig } from '../../src/config/config.js';
+import { createLog, type Log } from '../../src/log/log.js';
+import { checkKeyFiles } from '../../src/program/key-files.js';
+import { startServer } from '../../src/program/server.js';
 
 const fixture = (name: string): string => join('test/transport/fixtures', name);
 

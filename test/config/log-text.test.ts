@@ -1,6 +1,6 @@
 /** Lines of the log for people, with texts of strangers in them. */
 import { expect } from 'chai';
-import { textLine } from '../../src/log-text.js';
+import { textLine } from '../../src/log/log-text.js';
 
 const HOSTILE = 'a\u009b2J\u202eb\u2028c\u0085d\u2066e\u061cf';
 const ESCAPED = 'a\\u009b2J\\u202eb\\u2028c\\u0085d\\u2066e\\u061cf';

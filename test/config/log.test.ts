@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { createLog, withoutSecrets } from '../../src/log.js';
-import { LOG_EVENTS } from '../../src/log-events.js';
+import { createLog, withoutSecrets } from '../../src/log/log.js';
+import { LOG_EVENTS } from '../../src/log/log-events.js';
 
 describe('log', () => {
   const lines: string[] = [];
@@ -54,7 +54,7 @@ describe('log', () => {
   });
 
   it('does not stop the process when it cannot be written', () => {
-    const module = new URL('../../src/log.js', import.meta.url).href;
+    const module = new URL('../../src/log/log.js', import.meta.url).href;
     const script = `
       const { createLog } = await import(${JSON.stringify(module)});
       const log = createLog({ level: 'info', format: 'auto' }, {});

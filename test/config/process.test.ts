@@ -17,7 +17,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { type LocalCluster, planCluster, startCluster } from '../../cluster/local.js';
 import { freePorts } from '../../cluster/ports.js';
-import { LOG_EVENTS } from '../../src/log-events.js';
+import { LOG_EVENTS } from '../../src/log/log-events.js';
 import { until } from '../cluster/operator.js';
 
 const MAIN = fileURLToPath(new URL('../../program/main.js', import.meta.url));

@@ -9,7 +9,7 @@ import {
   listTexts,
   type RevocationList,
   revocationLists,
-} from '../../src/revocation-lists.js';
+} from '../../src/transport/revocation-lists.js';
 
 const fixture = (name: string): string =>
   readFileSync(join('test/transport/fixtures', name), 'utf8');

@@ -32,7 +32,8 @@ describe('tidy', () => {
 
   it('finds exports and files that are unused, or used only by tests', () => {
     const sources = project({
-      'src/main.ts': "import { used } from './a.js';\nused();\nawait import('./lazy.js');\n",
+      'src/program/main.ts':
+        "import { used } from './a.js';\nused();\nawait import('./lazy.js');\n",
       'src/a.ts':
         'export const used = () => own;\nexport const own = 1;\nexport const dead = 2;\n' +
         'export const probe = 3;\nexport interface Shape {}\nconst s: Shape = {};\n',
@@ -43,7 +44,7 @@ describe('tidy', () => {
         "import { probe } from '../src/a.js';\nimport { twin } from '../src/twin.js';\n",
       'test/lost.ts': 'export const lost = 1;\n',
     });
-    expect(textOf(unused(sources, ['src/main.ts', 'test/a.test.ts']))).to.have.members([
+    expect(textOf(unused(sources, ['src/program/main.ts', 'test/a.test.ts']))).to.have.members([
       'src/a.ts:2 own: needless export',
       'src/a.ts:3 dead: unused export',
       'src/a.ts:4 probe: used by tests alone',
@@ -74,13 +75,13 @@ describe('tidy', () => {
 
   it('finds members that are never read', () => {
     const sources = project({
-      'src/main.ts':
+      'src/program/main.ts':
         'class A {\n  x = 1;\n  #y = 2;\n  get z() { return this.x; }\n  m() {}\n}\n' +
         'const { m } = new A();\nclass B extends A { called() {} }\n',
     });
     expect(textOf(unusedMembers(sources))).to.deep.equal([
-      'src/main.ts:3 A.#y: nothing reads it',
-      'src/main.ts:4 A.z: nothing reads it',
+      'src/program/main.ts:3 A.#y: nothing reads it',
+      'src/program/main.ts:4 A.z: nothing reads it',
     ]);
   });
 

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { loadConfig } from '../../src/config.js';
-import { createLog } from '../../src/log.js';
-import { startServer } from '../../src/server.js';
+import { loadConfig } from '../../src/config/config.js';
+import { createLog } from '../../src/log/log.js';
+import { startServer } from '../../src/program/server.js';
 
 describe('the URL of a node', function () {
   this.timeout(20_000);

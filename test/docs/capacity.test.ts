@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { SETTINGS } from '../../src/settings.js';
+import { SETTINGS } from '../../src/config/settings.js';
 
 /** A row of a table: its cells, without the bars. */
 type Row = readonly string[];

@@ -1,7 +1,7 @@
 /** What the agent says of itself, in the form in which clients decode it. */
 import { expect } from 'chai';
 import type { Authorizer } from '../../src/acl/types.js';
-import { ApiError } from '../../src/errors.js';
+import { ApiError } from '../../src/base/errors.js';
 import { agentRoutes } from '../../src/http/routes/agent.js';
 import type { ClusterNode, NodeStatus } from '../../src/node/types.js';
 import type { ClusterParts } from '../../src/service/cluster/cluster.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Authorizer } from '../../src/acl/types.js';
-import { ApiError } from '../../src/errors.js';
+import { ApiError } from '../../src/base/errors.js';
 import { agentRoutes } from '../../src/http/routes/agent.js';
 import { authorizeRoutes } from '../../src/http/routes/authorize.js';
 import { operatorRoutes } from '../../src/http/routes/operator.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { type LocalCluster, startCluster } from '../../cluster/local.js';
-import { SETTINGS } from '../../src/settings.js';
+import { SETTINGS } from '../../src/config/settings.js';
 
 describe('http: the largest bodies that can be configured, on three nodes', function () {
   this.timeout(120_000);

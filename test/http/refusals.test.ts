@@ -1,7 +1,7 @@
 /** The refusals of an address that is refused too often are delayed, and nothing else is. */
 import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
-import { reject } from '../../src/errors.js';
+import { reject } from '../../src/base/errors.js';
 import type { Route } from '../../src/http/routes/types.js';
 import { type Front, LIMITS, startFront } from './harness.js';
 

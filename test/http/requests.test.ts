@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { reject } from '../../src/errors.js';
+import { reject } from '../../src/base/errors.js';
 import type { ApiRequest, Route } from '../../src/http/routes/types.js';
 import type { ReadOptions } from '../../src/service/common/types.js';
 import { type Front, fakeService, startFront } from './harness.js';

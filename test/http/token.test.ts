@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
-import { ApiError, refusal } from '../../src/errors.js';
+import { ApiError, refusal } from '../../src/base/errors.js';
 import { fakeService, startFront } from './harness.js';
 
 describe('http: the tokens of one connection', () => {

@@ -2,7 +2,7 @@
 import type { LookupAddress } from 'node:dns';
 import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
-import { ApiError } from '../../src/errors.js';
+import { ApiError } from '../../src/base/errors.js';
 import type { AddressRules } from '../../src/service/login/addresses.js';
 import { FetchFault, Outbound, type Resolve } from '../../src/service/login/exchange.js';
 import { authMethodTypes } from '../../src/service/login/index.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { named, takeSpent, type Work } from '../../src/base/works.js';
 import { LongTurns } from '../../src/metrics/long-turns.js';
-import { named, takeSpent, type Work } from '../../src/works.js';
 
 describe('metrics/long turns', () => {
   const spentOn = (some: Partial<Record<Work, number>>) => ({ ...takeNothing(), ...some });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ApiError } from '../../src/errors.js';
+import { ApiError } from '../../src/base/errors.js';
 import type { RunningNode } from '../../src/node/node.js';
 import type { Command, Result } from '../../src/state/types.js';
 import { append, Cluster, HANDLERS, put, valueAt, watchAt } from './processes.js';

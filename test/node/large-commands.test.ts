@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { ApiError } from '../../src/errors.js';
+import { ApiError } from '../../src/base/errors.js';
+import { COMMAND_BYTES_MAX } from '../../src/base/wire-limits.js';
+import { SETTINGS } from '../../src/config/settings.js';
 import type { RunningNode } from '../../src/node/node.js';
 import { DEFAULT_LIMITS as NODE_LIMITS } from '../../src/node/options.js';
-import { SETTINGS } from '../../src/settings.js';
 import { DEFAULT_LIMITS } from '../../src/transport/handshake.js';
-import { COMMAND_BYTES_MAX } from '../../src/wire-limits.js';
 import { Cluster, put, valueAt } from './processes.js';
 
 const write = async (node: RunningNode, key: string, value: string): Promise<string> => {

@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { ApiError } from '../../src/errors.js';
+import type { ApiError } from '../../src/base/errors.js';
 import type { RunningNode } from '../../src/node/node.js';
 import type { NodeOptions } from '../../src/node/options.js';
 import { levelOf } from '../../src/state/levels.js';

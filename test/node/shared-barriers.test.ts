@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type Refusal, refusal } from '../../src/errors.js';
+import { type Refusal, refusal } from '../../src/base/errors.js';
 import { SharedBarriers } from '../../src/node/shared-barriers.js';
 import type { BarrierMode } from '../../src/replica/reads/read-index.js';
 

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { BODIES, bodySchemas } from '../../src/api/document/body-schemas.js';
 import type { JsonSchema } from '../../src/api/document/json-schema.js';
 import { answeredEntry, sentEntry } from '../../src/api/document/kind-schemas.js';
-import { ApiError } from '../../src/errors.js';
+import { ApiError } from '../../src/base/errors.js';
 import { definitionOf, KINDS } from '../../src/kinds/definitions.js';
 import type { Kind } from '../../src/kinds/types.js';
 import { bodyOf, type Fields } from '../../src/languages/fields.js';

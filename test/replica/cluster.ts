@@ -1,6 +1,6 @@
 /** A few real replicas with the real core in one process; the test controls time and network. */
 
-import { refusal } from '../../src/errors.js';
+import { refusal } from '../../src/base/errors.js';
 import type { Gate, PrepareGate } from '../../src/node/types.js';
 import { createRaft } from '../../src/raft/raft.js';
 import type { Configuration, Message, NodeId } from '../../src/raft/types.js';

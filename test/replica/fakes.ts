@@ -1,6 +1,6 @@
 /** Ports whose completions the test controls. */
 
-import { refusal } from '../../src/errors.js';
+import { refusal } from '../../src/base/errors.js';
 import { newOutbox } from '../../src/raft/state.js';
 import type {
   Entry,

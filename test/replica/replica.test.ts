@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { Packr } from 'msgpackr';
-import { type Refusal, refusal } from '../../src/errors.js';
+import { type Refusal, refusal } from '../../src/base/errors.js';
+import { COMMAND_BYTES_MAX, TEXT_MAX } from '../../src/base/wire-limits.js';
 import type { RpcRequest } from '../../src/replica/rpc.js';
 import { decodeResponse, encodeRequest } from '../../src/replica/rpc-codec.js';
 import type { Gate } from '../../src/replica/types.js';
 import type { WriteOutcome } from '../../src/replica/writes/client-writes.js';
 import { encodeProposal } from '../../src/state/proposal.js';
-import { COMMAND_BYTES_MAX, TEXT_MAX } from '../../src/wire-limits.js';
 import { LIMITS, type Node, ReplicaCluster } from './cluster.js';
 
 /** Writes a command named `name` on a node; the returned holder receives the outcome. */

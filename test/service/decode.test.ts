@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ApiError } from '../../src/errors.js';
+import { ApiError } from '../../src/base/errors.js';
 import {
   anyObject,
   bodyOf,

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ApiError, refusal } from '../../src/errors.js';
+import { ApiError, refusal } from '../../src/base/errors.js';
 import { freesSpace } from '../../src/node/options.js';
 import { INTERNAL_KEY, type NodeStatus } from '../../src/node/types.js';
 import { SETTLE_MS } from '../../src/service/maintenance/expiry-clock.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { ApiError } from '../../src/errors.js';
+import { ApiError } from '../../src/base/errors.js';
 import type { ReadOptions, ReadUseCase } from '../../src/service/common/types.js';
 import type { Command } from '../../src/state/types.js';
 import { aCommand, fitted } from '../state/commands.js';

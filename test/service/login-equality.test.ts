@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { selects } from '../../src/acl/binding.js';
-import { ApiError } from '../../src/errors.js';
+import { ApiError } from '../../src/base/errors.js';
 import type { ReadOptions } from '../../src/service/common/types.js';
 import { explainLogin } from '../../src/service/explain/login.js';
 import { authMethodTypes } from '../../src/service/login/index.js';

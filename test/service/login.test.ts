@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ApiError } from '../../src/errors.js';
+import { ApiError } from '../../src/base/errors.js';
 import { methodUseCases } from '../../src/service/acl/auth-methods.js';
 import { ruleUseCases } from '../../src/service/acl/binding-rules.js';
 import { roleUseCases } from '../../src/service/acl/roles.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { GLOBAL_MANAGEMENT_ID } from '../../src/acl/builtin.js';
-import { ApiError, refusal } from '../../src/errors.js';
+import { ApiError, refusal } from '../../src/base/errors.js';
 import { listTokens } from '../../src/service/acl/token-reads.js';
 import { CallEnd } from '../../src/service/common/call-end.js';
 import type { Caller, ReadOptions, ReadUseCase } from '../../src/service/common/types.js';

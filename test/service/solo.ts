@@ -1,7 +1,7 @@
 /** A cluster of one without Raft, disk or waiting: the real machine applies writes at once. */
 
 import { randomUUID } from 'node:crypto';
-import { ApiError } from '../../src/errors.js';
+import { ApiError } from '../../src/base/errors.js';
 import type {
   ClusterNode,
   Gate,

@@ -1,6 +1,6 @@
 /** Key pairs of simulated data folders: the same ones each time a seed is played. */
 import { createHash, createPrivateKey } from 'node:crypto';
-import type { KeyPair } from '../../src/peer-record.js';
+import type { KeyPair } from '../../src/base/peer-record.js';
 
 /** The head of an Ed25519 private key in PKCS #8 (RFC 8410). */
 const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex');

@@ -1,5 +1,5 @@
 /** One process of a server: the real core, replica and state machine on simulated ports. */
-import { refusal } from '../../src/errors.js';
+import { refusal } from '../../src/base/errors.js';
 import type { SharedBarriers } from '../../src/node/shared-barriers.js';
 import { peerRecords, wireHandlers } from '../../src/node/wire-handlers.js';
 import { ticksOfSilence } from '../../src/raft/options.js';

@@ -3,7 +3,7 @@
  * some worlds with all of the product's.
  */
 
-import { refusal } from '../../src/errors.js';
+import { refusal } from '../../src/base/errors.js';
 import type { Entry, Index, Term } from '../../src/raft/types.js';
 import type { MachinePort } from '../../src/replica/ports.js';
 import type { Checkpoint } from '../../src/state/checkpoints.js';

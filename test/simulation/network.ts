@@ -1,6 +1,6 @@
 /** The network between the machines in virtual time: its links, and the processes on it. */
 
-import type { PeerRecord } from '../../src/peer-record.js';
+import type { PeerRecord } from '../../src/base/peer-record.js';
 import type { Message, NodeId } from '../../src/raft/types.js';
 import type { WirePort } from '../../src/replica/ports.js';
 import type { PeerRecords, WireHandlers, WireIdentity } from '../../src/transport/types.js';

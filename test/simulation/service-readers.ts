@@ -2,7 +2,7 @@
  * Blocking queries on one server, by the product's own service over the product's own state: what a
  * reader is shown never gets older, and no reader is held on an answer that is out of date.
  */
-import { ApiError } from '../../src/errors.js';
+import { ApiError } from '../../src/base/errors.js';
 import type { SharedBarriers } from '../../src/node/shared-barriers.js';
 import type { Replica } from '../../src/replica/replica.js';
 import type { ReadOptions } from '../../src/service/common/types.js';

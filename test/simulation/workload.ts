@@ -4,7 +4,7 @@
  */
 import type { Operation } from '../../cluster/checker/history.js';
 import type { Random } from '../../cluster/checker/random.js';
-import type { Refusal } from '../../src/errors.js';
+import type { Refusal } from '../../src/base/errors.js';
 import type { NodeId } from '../../src/raft/types.js';
 import type { Result } from '../../src/state/types.js';
 import type { Invariants } from './invariants.js';

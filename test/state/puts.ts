@@ -1,5 +1,5 @@
 /** A command that puts a key, and entries with it. */
-import { refusal } from '../../src/errors.js';
+import { refusal } from '../../src/base/errors.js';
 import type { Entry } from '../../src/raft/types.js';
 import type { Handlers } from '../../src/state/machine.js';
 import { encodeProposal } from '../../src/state/proposal.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { refusal } from '../../src/errors.js';
+import { refusal } from '../../src/base/errors.js';
 import { Checksums } from '../../src/state/checksum.js';
 import { LEVEL_KEY } from '../../src/state/levels.js';
 import { type Handlers, Machine } from '../../src/state/machine.js';

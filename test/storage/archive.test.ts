@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import tar from 'tar-stream';
-import { ApiError } from '../../src/errors.js';
+import { ApiError } from '../../src/base/errors.js';
 import type { SnapshotMeta } from '../../src/raft/types.js';
 import { keys } from '../../src/state/keys.js';
 import { readArchive, writeArchive } from '../../src/storage/archive.js';

@@ -1,4 +1,4 @@
-import { loadConfig } from '../../src/config.js';
+import { loadConfig } from '../../src/config/config.js';
 import { loginOptions } from '../../src/service/login/index.js';
 
 /** The configuration of a node without any settings. */

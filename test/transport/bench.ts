@@ -1,7 +1,7 @@
 /** Wires in one process that talk over loopback sockets, and what they received. */
 import { once } from 'node:events';
 import net from 'node:net';
-import type { KeyPair, PeerRecord } from '../../src/peer-record.js';
+import type { KeyPair, PeerRecord } from '../../src/base/peer-record.js';
 import type { Message } from '../../src/raft/types.js';
 import type { WirePort } from '../../src/replica/ports.js';
 import type { WireLimits } from '../../src/transport/handshake.js';

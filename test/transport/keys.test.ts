@@ -1,7 +1,7 @@
 /** Who may speak as a member: what a holder of the shared key learns, and what it cannot do. */
 import type net from 'node:net';
 import { expect } from 'chai';
-import type { KeyPair } from '../../src/peer-record.js';
+import type { KeyPair } from '../../src/base/peer-record.js';
 import { FrameReader } from '../../src/transport/frame-reader.js';
 import { decodeFrame, encodeFrame, type Frame, type Hello } from '../../src/transport/frames.js';
 import { isProof, newKeyPair, type Proven, prove } from '../../src/transport/proof.js';

@@ -7,7 +7,7 @@ import net from 'node:net';
 import tls from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { isLoopback, parseAddress } from '../../src/address.js';
+import { isLoopback, parseAddress } from '../../src/base/address.js';
 import { checkSecurity, type WireSecurity } from '../../src/transport/security.js';
 import { introduce, Relay, TestNode } from './bench.js';
 

@@ -5,7 +5,7 @@ import type { AgentOptions } from 'node:https';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Agent as HttpAgent, request as httpRequest } from '../../node-http.js';
+import { Agent as HttpAgent, request as httpRequest } from '../../base/node-http.js';
 import type { Io } from '../io.js';
 import { Fault, interruption, misused, refusedBy, unknownOutcome } from '../print/fault.js';
 import type { TlsSettings } from './environment.js';

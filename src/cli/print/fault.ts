@@ -1,5 +1,5 @@
 /** What goes wrong in a command, and how it is told. */
-import type { ErrorCode } from '../../errors.js';
+import type { ErrorCode } from '../../base/errors.js';
 import { lines } from './text.js';
 
 /** Exit codes of all commands of the client. */

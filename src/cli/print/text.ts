@@ -1,6 +1,6 @@
 /** Text of the server on a terminal. */
 
-export { hasControls, lines, oneLine } from '../../printable.js';
+export { hasControls, lines, oneLine } from '../../base/printable.js';
 
 /** Returns the plural of a noun. */
 export const plural = (noun: string): string =>

@@ -1,5 +1,5 @@
 /** Limits of what clients occupy for longer: blocking queries, and long responses being read. */
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import type { CallEnd } from '../../service/common/call-end.js';
 import type { Refused } from './rates.js';
 

@@ -1,5 +1,5 @@
 /** Rate limits: token buckets by client, and the number of refusals by limit. */
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import type { Target } from '../routes/types.js';
 
 /** Requests per second and client; 0: any number. */

@@ -6,7 +6,7 @@ import type { Server } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { createSecureContext } from 'node:tls';
-import { createServer } from '../../node-http.js';
+import { createServer } from '../../base/node-http.js';
 import type { HttpApp } from '../app.js';
 import { type ConnectionLimits, Connections } from './connections.js';
 import { takeRequests } from './intake.js';

@@ -1,5 +1,5 @@
 /** The order of a write: first the caller's right, then the body. */
-import { ApiError } from '../../errors.js';
+import { ApiError } from '../../base/errors.js';
 import type { ApiRequest } from '../routes/types.js';
 
 /**

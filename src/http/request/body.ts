@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip, inflate, type ZlibOptions } from 'node:zlib';
 import type { Context, Middleware } from 'koa';
-import { ApiError, refusal, reject } from '../../errors.js';
+import { ApiError, refusal, reject } from '../../base/errors.js';
 import { unpacking } from '../limits/places.js';
 
 /**

@@ -3,8 +3,8 @@
  * the host that is asked for (against DNS rebinding) and the origin of the request.
  */
 import type { IncomingMessage } from 'node:http';
-import { isLoopback } from '../../address.js';
-import type { Refusal } from '../../errors.js';
+import { isLoopback } from '../../base/address.js';
+import type { Refusal } from '../../base/errors.js';
 import type { Front } from '../front.js';
 import { refuseEarly } from '../response/error-handling.js';
 import { headerOf } from '../response/response-headers.js';

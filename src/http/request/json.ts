@@ -1,7 +1,7 @@
 /** JSON of requests and responses. */
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
+import { named } from '../../base/works.js';
 import { parseStrictJson } from '../../languages/json.js';
-import { named } from '../../works.js';
 import type { JsonObject } from '../routes/types.js';
 
 /** Reads a JSON text. Throws ApiError 400 `<failure>: <what> at line 1, column 2`. */

@@ -2,7 +2,7 @@
  * Parameters as text: query strings, durations, indexes, names of namespaces. Functions that refuse
  * throw ApiError 400.
  */
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import { parseDuration } from '../../languages/duration.js';
 
 /** Query parameters by name; the first of a name counts. */

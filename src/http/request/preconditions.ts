@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { QUERY_NAMES } from '../../api/query-names.js';
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import type { Route, Target } from '../routes/types.js';
 
 /**

@@ -9,7 +9,7 @@
 
 import { COMMON, CONSISTENCY } from '../../api/operations/parameters.js';
 import { QUERY_NAMES } from '../../api/query-names.js';
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import { changesBetween, didYouMean } from '../../languages/suggest.js';
 import type { Route } from '../routes/types.js';
 import type { Query } from './parameters.js';

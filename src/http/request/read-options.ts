@@ -1,5 +1,5 @@
 /** Consistency mode and blocking parameters of a read. */
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import type { ReadOptions } from '../../service/common/types.js';
 import { parameterOf, parseIndex, parseWait, type Query } from './parameters.js';
 

@@ -1,6 +1,6 @@
 /** One request of the API: its token, parameters and body, and one answer. */
 import type { Context } from 'koa';
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import { CallEnd } from '../../service/common/call-end.js';
 import type { Caller, ReadOptions } from '../../service/common/types.js';
 import type { Front } from '../front.js';

@@ -1,6 +1,6 @@
 /** What helps a caller whose token did not arrive, or is not known. */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Refusal } from '../../errors.js';
+import type { Refusal } from '../../base/errors.js';
 
 /** Headers in which other servers take a token, with the spelling in which they are shown. */
 const ELSEWHERE: readonly (readonly [name: string, shown: string])[] = [

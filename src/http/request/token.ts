@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import type { Caller } from '../../service/common/types.js';
 import type { HttpOptions } from '../options.js';
 import type { Query } from './parameters.js';

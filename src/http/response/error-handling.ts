@@ -1,6 +1,6 @@
 /** Turns errors into responses. */
 import type Koa from 'koa';
-import { ApiError, ERROR_STATUS, type Refusal, refusal } from '../../errors.js';
+import { ApiError, ERROR_STATUS, type Refusal, refusal } from '../../base/errors.js';
 import type { Front } from '../front.js';
 import type { Additions, Context, Middleware, State } from '../request/context.js';
 import { noteRefused } from './noted.js';

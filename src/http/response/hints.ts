@@ -1,6 +1,6 @@
 /** Hints in answers about one object: a similar name, and paths in place of IDs. */
 import { isUuid } from '../../acl/names.js';
-import { ApiError } from '../../errors.js';
+import { ApiError } from '../../base/errors.js';
 import type { ObjectUseCases } from '../../service/acl/objects.js';
 import type { ReadOutcome } from '../../service/common/types.js';
 import type { ApiRequest } from '../routes/types.js';

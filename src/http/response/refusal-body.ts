@@ -1,7 +1,7 @@
 /** Bodies of errors: a sentence of text, or problem details (RFC 9457). */
 import type { IncomingMessage } from 'node:http';
-import { ERROR_STATUS, type Refusal } from '../../errors.js';
-import { STATUS_CODES } from '../../node-http.js';
+import { ERROR_STATUS, type Refusal } from '../../base/errors.js';
+import { STATUS_CODES } from '../../base/node-http.js';
 import { contentTypes } from './response-headers.js';
 
 /** Characters of a message and of a pointer, as JSON writes them. */

@@ -1,10 +1,10 @@
 /** Answers one request: index headers, JSON as text, lists, streams, errors. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Document } from '../../api/documents.js';
-import { type ApiError, ERROR_STATUS, type Refusal } from '../../errors.js';
+import { type ApiError, ERROR_STATUS, type Refusal } from '../../base/errors.js';
+import { named } from '../../base/works.js';
 import { escapeHtml } from '../../languages/json.js';
 import type { Caller, QueryMeta, ReadOutcome } from '../../service/common/types.js';
-import { named } from '../../works.js';
 import type { Front } from '../front.js';
 import type { Client } from '../limits/held.js';
 import { clientOf } from '../listener/addresses.js';

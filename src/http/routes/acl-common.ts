@@ -1,5 +1,5 @@
 /** What the routes of ACL objects share. */
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import { escapeHtml } from '../../languages/json.js';
 import type { BootstrapReset } from '../../service/acl/bootstrap.js';
 import type { ReadOutcome, ReadUseCase, Service } from '../../service/common/types.js';

@@ -1,6 +1,6 @@
 /** Routes of login and logout. */
 import { LOGIN } from '../../api/bodies/login.js';
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import { decodeBody } from '../../service/common/decode.js';
 import { login, logout } from '../../service/login/login.js';
 import type { AclParts } from './acl-common.js';

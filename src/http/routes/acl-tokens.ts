@@ -2,7 +2,7 @@
 
 import { hash, timingSafeEqual } from 'node:crypto';
 import { BOOTSTRAP } from '../../api/bodies/login.js';
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import { bootstrap } from '../../service/acl/bootstrap.js';
 import { readOwnToken, refuseOwnToken } from '../../service/acl/token-reads.js';
 import { cloneToken, TOKEN_BODY } from '../../service/acl/tokens.js';

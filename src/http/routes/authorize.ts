@@ -2,7 +2,7 @@
 
 import { authorizeBatch } from '../../acl/batch.js';
 import { AUTHORIZE } from '../../api/bodies/questions.js';
-import { ApiError, reject } from '../../errors.js';
+import { ApiError, reject } from '../../base/errors.js';
 import { decodeValue } from '../../service/common/decode.js';
 import type { Service } from '../../service/common/types.js';
 import type { DeclaredRoute } from './types.js';

@@ -1,6 +1,6 @@
 /** Routes of autopilot. */
 import { AUTOPILOT_CONFIGURATION } from '../../api/bodies/autopilot.js';
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import {
   autopilotHealth,
   autopilotState,

@@ -1,5 +1,5 @@
 /** Routes of config entries. */
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import type { EntryId } from '../../kinds/types.js';
 import { escapeHtml } from '../../languages/json.js';
 import type { ReadContext, Service } from '../../service/common/types.js';

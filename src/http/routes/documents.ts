@@ -1,5 +1,5 @@
 /** Routes of the documents about the API. They are open to everyone, and loaded when asked for. */
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import { didYouMean } from '../../languages/suggest.js';
 import type { ApiRequest, DeclaredRoute, Endpoint } from './types.js';
 

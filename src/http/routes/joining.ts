@@ -1,5 +1,5 @@
 /** Routes of operators: servers that ask to join, and join tokens. */
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import { parseDuration } from '../../languages/duration.js';
 import type { ClusterParts } from '../../service/cluster/cluster.js';
 import { admitServer, JoinTokens, joiningServers } from '../../service/cluster/joining.js';

@@ -1,5 +1,5 @@
 /** Routes of operators: Raft membership and leadership, levels. */
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import type { ClusterParts } from '../../service/cluster/cluster.js';
 import {
   clusterLevel,

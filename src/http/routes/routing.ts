@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import type Router from '@koa/router';
 import type { RouterMiddleware } from '@koa/router';
-import type { Refusal } from '../../errors.js';
+import type { Refusal } from '../../base/errors.js';
 import type { Front } from '../front.js';
 import type { Additions, Context, State } from '../request/context.js';
 import { isSpelledOut, unknownPath } from '../request/paths.js';

@@ -6,7 +6,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
-import type { Refusal } from '../../errors.js';
+import type { Refusal } from '../../base/errors.js';
 import type { Front } from '../front.js';
 import type { UiOptions } from '../options.js';
 import type { Context, Middleware } from '../request/context.js';

@@ -4,8 +4,8 @@
  * leader soon knows who waits, and nothing is stored.
  */
 
-import { type Refusal, refusal } from '../../errors.js';
-import type { LogEvent } from '../../log-events.js';
+import { type Refusal, refusal } from '../../base/errors.js';
+import type { LogEvent } from '../../log/log-events.js';
 import type { NodeId } from '../../raft/types.js';
 import { joinTokens, setJoinTokens } from '../../state/join-tokens.js';
 import { encodeProposal } from '../../state/proposal.js';

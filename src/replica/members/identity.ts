@@ -1,7 +1,7 @@
 /**
  * The identity of a server, and what it remembers of the other members. Kept in its data folder.
  */
-import type { KeyPair, PeerRecord } from '../../peer-record.js';
+import type { KeyPair, PeerRecord } from '../../base/peer-record.js';
 import type { NodeId } from '../../raft/types.js';
 
 /** The content of `node.json` in the data folder. */

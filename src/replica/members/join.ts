@@ -3,8 +3,9 @@
  * admitted it. Also how a member forwards such requests, and how it reports that its own name or
  * address changed.
  */
-import type { LogEvent } from '../../log-events.js';
-import type { PeerRecord } from '../../peer-record.js';
+
+import type { PeerRecord } from '../../base/peer-record.js';
+import type { LogEvent } from '../../log/log-events.js';
 import type { NodeId } from '../../raft/types.js';
 import type { RaftLoop } from '../loop.js';
 import type { ClockPort, Reply, WirePort } from '../ports.js';

@@ -2,7 +2,7 @@
  * The servers that may speak to this one: those it has met, and strangers that a member vouches
  * for.
  */
-import type { PeerRecord } from '../../peer-record.js';
+import type { PeerRecord } from '../../base/peer-record.js';
 import type { NodeId } from '../../raft/types.js';
 import type { RaftLoop } from '../loop.js';
 import type { Rpc } from '../rpc.js';

@@ -3,7 +3,7 @@
  * commands that need a higher level until then. While the level in force is below its own, each
  * member asks the others what they support; the leader proposes the raise.
  */
-import { type Refusal, refusal } from '../../errors.js';
+import { type Refusal, refusal } from '../../base/errors.js';
 import type { Index, NodeId } from '../../raft/types.js';
 import { type LevelRaise, type LevelTable, levelFor, levelOf } from '../../state/levels.js';
 import { encodeProposal } from '../../state/proposal.js';

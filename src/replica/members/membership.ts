@@ -3,10 +3,10 @@
  * (§4.2.1) and becomes a voter once it has caught up. No server is removed unless an operator asks
  * for it.
  */
-import { type Refusal, refusal } from '../../errors.js';
+import { type Refusal, refusal } from '../../base/errors.js';
+import { TEXT_MAX } from '../../base/wire-limits.js';
 import { quorumSize } from '../../raft/quorum.js';
 import type { Configuration, Index, Member, NodeId } from '../../raft/types.js';
-import { TEXT_MAX } from '../../wire-limits.js';
 import type { RaftLoop } from '../loop.js';
 import type { ReplicaLimits } from '../options.js';
 import type { ClockPort } from '../ports.js';

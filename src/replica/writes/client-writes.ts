@@ -4,7 +4,7 @@
  * it takes effect once. Attempts with an open outcome are counted: while there are none, the write
  * certainly did not happen.
  */
-import { type Refusal, refusal } from '../../errors.js';
+import { type Refusal, refusal } from '../../base/errors.js';
 import type { Index, NodeId, RoleChange } from '../../raft/types.js';
 import { encodeProposal } from '../../state/proposal.js';
 import type { Command, Proposal, Result } from '../../state/types.js';

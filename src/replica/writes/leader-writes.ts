@@ -3,11 +3,11 @@
  * against the applied state, proposes the command, and waits until the command is applied. A
  * request id that is already proposed or applied is not proposed again.
  */
-import { type Refusal, refusal } from '../../errors.js';
+import { type Refusal, refusal } from '../../base/errors.js';
+import { COMMAND_BYTES_MAX } from '../../base/wire-limits.js';
 import type { Index, RoleChange, Term } from '../../raft/types.js';
 import { decodeProposal } from '../../state/proposal.js';
 import type { Command, Proposal, Result, View } from '../../state/types.js';
-import { COMMAND_BYTES_MAX } from '../../wire-limits.js';
 import type { RaftLoop } from '../loop.js';
 import type { MachinePort } from '../ports.js';
 import type { AppliedIndex } from '../reads/applied-index.js';

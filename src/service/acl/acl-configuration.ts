@@ -3,7 +3,7 @@
  * have.
  */
 import type { Authorizer } from '../../acl/types.js';
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import { formatDuration } from '../../languages/duration.js';
 import { bodyOf } from '../../languages/fields.js';
 import { didYouMean } from '../../languages/suggest.js';

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { checkBindingRule, type IdentityShape, selectorProblem } from '../../acl/binding.js';
 import { isNamespaceName } from '../../acl/names.js';
-import { ApiError, reject } from '../../errors.js';
+import { ApiError, reject } from '../../base/errors.js';
 import { formatDuration } from '../../languages/duration.js';
 import type { Sent } from '../../languages/fields.js';
 import { interpolate } from '../../languages/hil.js';

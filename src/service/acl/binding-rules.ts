@@ -1,6 +1,6 @@
 /** Use cases of binding rules: what is special about them. */
 import { checkBindingRule } from '../../acl/binding.js';
-import { ApiError, reject } from '../../errors.js';
+import { ApiError, reject } from '../../base/errors.js';
 import { keys } from '../../state/keys.js';
 import { lastPart, stored } from '../../state/lists.js';
 import type { AuthMethod } from '../../state/methods.js';

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { isUuid } from '../../acl/names.js';
 import type { BootstrapBody } from '../../api/bodies/login.js';
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import { timeOf } from '../../languages/times.js';
 import type { Bootstrap } from '../../state/system.js';
 import type { Service } from '../common/types.js';

@@ -1,6 +1,6 @@
 /** Use cases of namespaces. */
 import { randomUUID } from 'node:crypto';
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import { bodyOf, type Sent } from '../../languages/fields.js';
 import { timeOf } from '../../languages/times.js';
 import { keys } from '../../state/keys.js';

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { isUuid } from '../../acl/names.js';
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import { bodyOf, type Fields, type Sent, type Type } from '../../languages/fields.js';
 import type { Link } from '../../state/links.js';
 import { deletedIndex, keysBelow, stored } from '../../state/lists.js';

@@ -6,7 +6,7 @@ import {
   templateByName,
   variablesProblem,
 } from '../../acl/templates.js';
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import { didYouMean } from '../../languages/suggest.js';
 import type { Service } from '../common/types.js';
 import type { Write } from '../common/writing.js';

@@ -1,6 +1,6 @@
 /** Use cases that read tokens. Only callers who may write them see their secrets. */
 import { isUuid } from '../../acl/names.js';
-import { ApiError, reject } from '../../errors.js';
+import { ApiError, reject } from '../../base/errors.js';
 import { keys } from '../../state/keys.js';
 import { keysBelow, lastPart, stored } from '../../state/lists.js';
 import { isAlive, type Token, tokenBySecret } from '../../state/tokens.js';

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { isReservedId } from '../../acl/builtin.js';
 import { isUuid } from '../../acl/names.js';
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import { formatDuration } from '../../languages/duration.js';
 import { bodyOf, type Sent } from '../../languages/fields.js';
 import { timeOf } from '../../languages/times.js';

@@ -6,7 +6,7 @@
  */
 import { isNamespaceName } from '../../acl/names.js';
 import { templateByName } from '../../acl/templates.js';
-import { ApiError, reject } from '../../errors.js';
+import { ApiError, reject } from '../../base/errors.js';
 import { isKind } from '../../kinds/definitions.js';
 import { storedProblem } from '../../kinds/index.js';
 import { targetsOf } from '../../kinds/references.js';

@@ -8,7 +8,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import type { ClusterNode } from '../../node/types.js';
 import { keys } from '../../state/keys.js';
 import { levelOf } from '../../state/levels.js';

@@ -1,8 +1,8 @@
 /** Use cases of the agent: what this node reports about itself and the members. */
 import { availableParallelism } from 'node:os';
-import { parseAddress } from '../../address.js';
+import { parseAddress } from '../../base/address.js';
+import type { Release } from '../../base/release.js';
 import type { NodeStatus, PeerStatus } from '../../node/types.js';
-import type { Release } from '../../release.js';
 import type { FilterOf } from '../common/filters.js';
 import type { Requester } from '../common/types.js';
 import { type ClusterParts, isAlive, mustHaveRight } from './cluster.js';

@@ -1,8 +1,8 @@
 /** What the use cases of the cluster itself share: parts, rights and status. */
 import type { Access, Authorizer, Resource } from '../../acl/types.js';
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
+import type { Release } from '../../base/release.js';
 import type { ClusterNode, NodeStatus, PeerStatus, ReadMode } from '../../node/types.js';
-import type { Release } from '../../release.js';
 import type { Requester, Service } from '../common/types.js';
 
 /** What the use cases of operators, of the agent and of probes work on. */

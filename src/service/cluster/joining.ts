@@ -1,6 +1,6 @@
 /** Use cases of operators: servers that ask to join, and join tokens. */
 import { randomBytes } from 'node:crypto';
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import { JOIN_TOKENS_MAX, joinTokens, setJoinTokens } from '../../state/join-tokens.js';
 import { secretKeyOf } from '../../state/tokens.js';
 import type { Requester } from '../common/types.js';

@@ -1,5 +1,5 @@
 /** Use cases of operators: Raft membership, leadership and levels. */
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import type { NodeStatus } from '../../node/types.js';
 import type { Requester } from '../common/types.js';
 import {

@@ -1,5 +1,5 @@
 /** Use cases of status, which need no token: the leader, the voters, and readiness. */
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import { INIT_FACT } from '../../state/system.js';
 import type { ClusterParts } from './cluster.js';
 

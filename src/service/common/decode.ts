@@ -2,7 +2,7 @@
  * Decodes the bodies of all requests but those of config entries. Member names match exactly. The
  * first fault refuses the body, with its place and what was expected.
  */
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import type {
   Description,
   Fault,

@@ -5,7 +5,7 @@
  * heartbeats.
  */
 import { setImmediate as turn } from 'node:timers/promises';
-import { named, type Work } from '../../works.js';
+import { named, type Work } from '../../base/works.js';
 
 /** Longest slice of work in one turn, in milliseconds. */
 export const SLICE_MS = 5;

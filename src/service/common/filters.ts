@@ -1,5 +1,5 @@
 /** The parameter `filter` of lists: expressions over the fields that an item shows. */
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import {
   BudgetError,
   compileExpression,

@@ -1,7 +1,7 @@
 /** What the reads of all ACL objects share: rights, ids, indexes, names of links. */
 import { isUuid } from '../../acl/names.js';
 import type { Authorizer } from '../../acl/types.js';
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import { keys, type Table } from '../../state/keys.js';
 import { raisedTo } from '../../state/levels.js';
 import { type Link, type LinkFact, type LinkTarget, linkKey } from '../../state/links.js';

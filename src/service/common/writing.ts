@@ -1,6 +1,6 @@
 /** What use cases that write share: the caller, rights, ids, proposals. */
 import type { Authorizer } from '../../acl/types.js';
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import type { Command, View } from '../../state/types.js';
 import type { Caller, Service } from './types.js';
 

@@ -1,7 +1,7 @@
 /** Use cases of config entries: apply, delete, get. Lists are in config-entry-lists.ts. */
 import { deniedAsStored } from '../../acl/denial.js';
 import type { Authorizer } from '../../acl/types.js';
-import { ApiError, type refusal, reject } from '../../errors.js';
+import { ApiError, type refusal, reject } from '../../base/errors.js';
 import { namedIn } from '../../kinds/conflicts.js';
 import { definitionOf, isClusterWide, isKind } from '../../kinds/definitions.js';
 import { decodeInSteps, nameRefusal, unknownKind } from '../../kinds/index.js';

@@ -4,7 +4,8 @@
  */
 import { createHash, type Hash } from 'node:crypto';
 import type { Authorizer } from '../../acl/types.js';
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
+import { named } from '../../base/works.js';
 import { definitionOf, KINDS } from '../../kinds/definitions.js';
 import { COMMON_SHAPE, shapeOf } from '../../kinds/schema.js';
 import type { Kind } from '../../kinds/types.js';
@@ -14,7 +15,6 @@ import { keys } from '../../state/keys.js';
 import { listIndex } from '../../state/lists.js';
 import { RESTORE_FACT, restoredAt } from '../../state/restore.js';
 import { keyOf, type View } from '../../state/types.js';
-import { named } from '../../works.js';
 import { Slice } from '../common/event-loop.js';
 import { isHidden, modifyIndexOf } from '../common/reading.js';
 import type { Caller, ReadOptions, ReadOutcome, Service } from '../common/types.js';

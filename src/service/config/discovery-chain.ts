@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import { deniedAsStored } from '../../acl/denial.js';
 import type { Authorizer } from '../../acl/types.js';
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import type { ChainEntries } from '../../kinds/chain.js';
 import { chainGraph, type Graphed } from '../../kinds/chain-graph.js';
 import type { ConfigEntry, Kind } from '../../kinds/types.js';

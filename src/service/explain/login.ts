@@ -5,7 +5,7 @@ import { explainRule, type RuleExplanation } from '../../acl/binding-explain.js'
 import { type RightsRow, SHOWN_CHARS_MAX } from '../../acl/explain.js';
 import type { Steps } from '../../acl/steps.js';
 import type { LoginExplainBody } from '../../api/bodies/questions.js';
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import { formatDuration } from '../../languages/duration.js';
 import { cut, type Hide, SENTENCE_MAX, shortened } from '../../languages/shown-values.js';
 import { keys } from '../../state/keys.js';

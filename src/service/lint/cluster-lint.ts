@@ -1,6 +1,6 @@
 /** The use case of lint over all that is stored, and between objects. */
 import { SEVERITIES, type Severity } from '../../acl/lint/findings.js';
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import { didYouMean } from '../../languages/suggest.js';
 import { recordOf } from '../../state/machine-record.js';
 import type { PinnedView } from '../../state/types.js';

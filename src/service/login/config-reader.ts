@@ -3,7 +3,7 @@
  * list.
  */
 import { X509Certificate } from 'node:crypto';
-import { type Refusal, refusal } from '../../errors.js';
+import { type Refusal, refusal } from '../../base/errors.js';
 import type { Field, Fields, Mode } from '../../languages/fields.js';
 import { didYouMean } from '../../languages/suggest.js';
 import { isObject } from './exchange.js';

@@ -6,8 +6,8 @@ import { type LookupAddress, type LookupAllOptions, lookup } from 'node:dns';
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
-import { reject } from '../../errors.js';
-import { request as httpRequest } from '../../node-http.js';
+import { reject } from '../../base/errors.js';
+import { request as httpRequest } from '../../base/node-http.js';
 import { type AddressRules, addressProblem, urlProblem } from './addresses.js';
 import type { FetchLimits } from './types.js';
 

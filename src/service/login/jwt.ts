@@ -5,7 +5,7 @@
 import * as errors from 'jose/errors';
 import { compactVerify } from 'jose/jws/compact/verify';
 import type { IdentityShape } from '../../acl/binding.js';
-import type { Refusal } from '../../errors.js';
+import type { Refusal } from '../../base/errors.js';
 import { parseStrictJson } from '../../languages/json.js';
 import { type Claims, shapeOfMappings } from './claims.js';
 import { ConfigFault, refusing } from './config-reader.js';

@@ -7,7 +7,7 @@ import { decodeProtectedHeader } from 'jose/decode/protected_header';
 import { decodeJwt } from 'jose/jwt/decode';
 import type { IdentityShape } from '../../acl/binding.js';
 import { KUBERNETES_CONFIG } from '../../api/bodies/auth-methods.js';
-import type { Refusal } from '../../errors.js';
+import type { Refusal } from '../../base/errors.js';
 import { ConfigFault, ConfigReader, checkCertificate, refusing } from './config-reader.js';
 import { FetchFault, httpUrl, isObject, jsonObject, type Outbound } from './exchange.js';
 import {

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { LoginBody } from '../../api/bodies/login.js';
-import { ApiError, type Refusal, refusal, reject } from '../../errors.js';
+import { ApiError, type Refusal, refusal, reject } from '../../base/errors.js';
 import { timeOf } from '../../languages/times.js';
 import { keys } from '../../state/keys.js';
 import { isInForce } from '../../state/levels.js';

@@ -2,7 +2,7 @@
  * Counts refused logins, and logs some of each kind. It does not log all, because anyone can cause
  * any number of refusals.
  */
-import type { LogEvent } from '../../log-events.js';
+import type { LogEvent } from '../../log/log-events.js';
 import { type LoginLogger, REFUSAL_CAUSES, type RefusalCause } from './types.js';
 
 /** A refused login. `method` is the stored method, absent if the login names an unknown one. */

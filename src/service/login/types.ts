@@ -1,7 +1,7 @@
 /** The interface of auth method types, and what they work with. */
 import type { Identity, IdentityShape } from '../../acl/binding.js';
 import type { Authorizer } from '../../acl/types.js';
-import type { Refusal } from '../../errors.js';
+import type { Refusal } from '../../base/errors.js';
 import { DEFAULT_NAMESPACE } from '../../state/object.js';
 
 /** Why logins are refused. The metric `login_refused_total` counts by cause. */

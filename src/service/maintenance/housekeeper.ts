@@ -4,9 +4,9 @@
  * proposes small commands, one at a time, so that none delays the write of a client.
  */
 import { randomUUID } from 'node:crypto';
-import { ApiError } from '../../errors.js';
+import { ApiError } from '../../base/errors.js';
 import { timeOf } from '../../languages/times.js';
-import type { LogEvent } from '../../log-events.js';
+import type { LogEvent } from '../../log/log-events.js';
 import { type ClusterNode, INTERNAL_KEY } from '../../node/types.js';
 import type { ClockPort } from '../../replica/ports.js';
 import { take } from '../../state/links.js';

@@ -4,8 +4,8 @@
  * tens of thousands would delay heartbeats.
  */
 import { createHash } from 'node:crypto';
+import { named } from '../../base/works.js';
 import type { View } from '../../state/types.js';
-import { named } from '../../works.js';
 import { inSlices, nextTurn } from '../common/event-loop.js';
 import type { Matches } from '../common/filters.js';
 import { Links } from '../common/reading.js';

@@ -1,7 +1,7 @@
 /** Limits the long work of one node, and shares it between those who ask for it. */
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
+import type { Work } from '../../base/works.js';
 import { DEFAULT_NAMESPACE } from '../../state/object.js';
-import type { Work } from '../../works.js';
 import { inSlices, inThisTurn } from '../common/event-loop.js';
 import type { Caller, Service } from '../common/types.js';
 

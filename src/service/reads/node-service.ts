@@ -3,14 +3,14 @@
  * authorisation at the moment of the answer.
  */
 import type { Authorizer } from '../../acl/types.js';
-import { ApiError, reject } from '../../errors.js';
+import { ApiError, reject } from '../../base/errors.js';
+import { named } from '../../base/works.js';
 import type { ClusterNode } from '../../node/types.js';
 import { Deadlines } from '../../replica/deadlines.js';
 import type { ClockPort } from '../../replica/ports.js';
 import { restoredAt } from '../../state/restore.js';
 import { INIT_FACT } from '../../state/system.js';
 import type { Command, PinnedView, View } from '../../state/types.js';
-import { named } from '../../works.js';
 import type { CallEnd } from '../common/call-end.js';
 import type { Caller, ReadOptions, ReadOutcome, ReadUseCase, Service } from '../common/types.js';
 import type { Authorizers } from '../rights/authorizers.js';

@@ -2,7 +2,7 @@
  * Authorises a command on the leader before it is proposed, by the leader's applied state. Commands
  * are listed with their rights (state/objects.ts). Any other command is refused.
  */
-import { type Refusal, refusal } from '../../errors.js';
+import { type Refusal, refusal } from '../../base/errors.js';
 import { type Gate, INTERNAL_KEY, type PrepareGate } from '../../node/types.js';
 import { HANDLERS } from '../../state/handlers.js';
 import type { CommandCheck, CommandRight } from '../../state/object.js';

@@ -1,7 +1,7 @@
 /** Checks and normalises the identities and templated policies of roles and tokens. */
 import { identityNameProblem, isIdentityName } from '../../acl/names.js';
 import { TEMPLATES, templateId, variablesProblem } from '../../acl/templates.js';
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import type { Sent } from '../../languages/fields.js';
 import { didYouMean } from '../../languages/suggest.js';
 import type {

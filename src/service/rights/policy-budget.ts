@@ -2,7 +2,7 @@
  * Limits what the rights of a token are compiled from. The node that takes a write judges it. What
  * exists already, and policies that grow later, are compiled in slices whatever their size.
  */
-import { reject } from '../../errors.js';
+import { reject } from '../../base/errors.js';
 import { keys } from '../../state/keys.js';
 import type { LinkInput } from '../../state/links.js';
 import { stored } from '../../state/lists.js';

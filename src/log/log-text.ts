@@ -1,6 +1,6 @@
 /** Lines of the log for people: time, level, sentence, and the members that say more. */
 import { styleText } from 'node:util';
-import { lines, oneLine } from './printable.js';
+import { lines, oneLine } from '../base/printable.js';
 
 type Line = Readonly<Record<string, unknown>>;
 

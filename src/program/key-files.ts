@@ -5,13 +5,13 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
+import { BOOTSTRAP_SECRET, type Config, UUID } from '../config/config.js';
+import { IDENTITY_FILE } from '../node/identity.js';
+import type { Identity } from '../replica/members/identity.js';
+import { endOfLists, issuerOf, listTexts, revocationLists } from '../transport/revocation-lists.js';
+import { checkSecurity } from '../transport/security.js';
 import { chainFault, subjectWarning } from './certificate-chain.js';
 import { certificateEnds, expiryWarnings } from './certificates.js';
-import { BOOTSTRAP_SECRET, type Config, UUID } from './config.js';
-import { IDENTITY_FILE } from './node/identity.js';
-import type { Identity } from './replica/members/identity.js';
-import { endOfLists, issuerOf, listTexts, revocationLists } from './revocation-lists.js';
-import { checkSecurity } from './transport/security.js';
 
 /** What is wrong with the files. */
 export interface KeyFileReport {

@@ -1,9 +1,9 @@
 /** When the certificates that a configuration names expire. */
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Config } from './config.js';
-import type { Log } from './log.js';
-import { endOfLists, revocationLists } from './revocation-lists.js';
+import type { Config } from '../config/config.js';
+import type { Log } from '../log/log.js';
+import { endOfLists, revocationLists } from '../transport/revocation-lists.js';
 
 /** The end of the certificates, or of the lists of revoked ones, in one file. */
 export interface CertificateEnd {

@@ -1,7 +1,7 @@
 /** What a node says in its log once it serves: the next step, and what is dangerous. */
-import { isLoopback } from './address.js';
-import type { Config } from './config.js';
-import type { Log } from './log.js';
+import { isLoopback } from '../base/address.js';
+import type { Config } from '../config/config.js';
+import type { Log } from '../log/log.js';
 
 /** Logs how the first token is created. */
 export function tellFirstStep({ acl, http }: Config, url: string, log: Log): void {

@@ -1,12 +1,12 @@
 /** What the composition root passes to the node: its settings, keys and certificates. */
 import { readFileSync } from 'node:fs';
-import type { Config } from './config.js';
+import type { Config } from '../config/config.js';
+import type { Log } from '../log/log.js';
+import type { NodeOptions } from '../node/options.js';
+import { HANDLERS } from '../state/handlers.js';
+import type { WireSecurity } from '../transport/security.js';
 import { sharedKeys } from './key-files.js';
-import type { Log } from './log.js';
-import type { NodeOptions } from './node/options.js';
 import { type Members, nodeLog } from './node-log.js';
-import { HANDLERS } from './state/handlers.js';
-import type { WireSecurity } from './transport/security.js';
 
 /** Returns the options of the node. */
 export function nodeOptions(

@@ -6,14 +6,14 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { ErrorObject } from 'ajv';
 import { closest, distance } from 'fastest-levenshtein';
-import { isAddress, isLoopback } from './address.js';
-import { VARIABLES } from './cli/client/variables.js';
-import { inTicks } from './node/options.js';
-import { leaseMsMax } from './raft/options.js';
+import { isAddress, isLoopback } from '../base/address.js';
+import { validateSettings } from '../base/validators.js';
+import { TEXT_MAX } from '../base/wire-limits.js';
+import { VARIABLES } from '../cli/client/variables.js';
+import { inTicks } from '../node/options.js';
+import { leaseMsMax } from '../raft/options.js';
 import { MEMBER, type MemberSetting, type Setting } from './setting.js';
 import { type ConfigOfSettings, SETTINGS } from './settings.js';
-import { validateSettings } from './validators.js';
-import { TEXT_MAX } from './wire-limits.js';
 
 /** A checked configuration. Times in milliseconds, sizes in bytes; see settings.ts for each. */
 export type Config = ConfigOfSettings;

@@ -1,5 +1,5 @@
 /** What this program is: its version, and the commit and time of its build. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 
 /** A release. */
 export interface Release {
@@ -16,17 +16,15 @@ const UNKNOWN_DATE = '1970-01-01T00:00:01Z';
 
 /** Reads the release. `scripts/setup.mjs` writes `build.json` into the folder of the build. */
 export function releaseOf(): Release {
-  const { version } = read('../../package.json') as { version: string };
-  const { sha = '', date = UNKNOWN_DATE } = read('../build.json') as Partial<Release>;
+  // The bundle lies one folder higher than this file as it is compiled for tests.
+  const build = ['..', '../..'].find((path) => existsSync(at(`${path}/build.json`))) ?? '..';
+  const { version } = read(`${build}/../package.json`) as { version: string };
+  const { sha = '', date = UNKNOWN_DATE } = read(`${build}/build.json`) as Partial<Release>;
   return { version, sha, date };
 }
 
-/** Returns the JSON object in a file near this one, an empty object if there is none. */
-function read(path: string): unknown {
-  try {
-    return JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
-    throw error;
-  }
-}
+const at = (path: string): URL => new URL(path, import.meta.url);
+
+/** Returns the JSON object in a file, an empty object if there is none. */
+const read = (path: string): unknown =>
+  existsSync(at(path)) ? JSON.parse(readFileSync(at(path), 'utf8')) : {};

@@ -1,8 +1,9 @@
 /** The settings below `limits`; see settings.ts. */
-import { DEFAULT_LIMITS } from './node/options.js';
+
+import { COMMAND_BYTES_MAX } from '../base/wire-limits.js';
+import { DEFAULT_LIMITS } from '../node/options.js';
 import type { Setting } from './setting.js';
 import { COUNT, MS, RATE } from './setting-types.js';
-import { COMMAND_BYTES_MAX } from './wire-limits.js';
 
 /** The limits of a node. */
 export const LIMITS = [

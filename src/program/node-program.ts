@@ -3,15 +3,15 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { Command, Option } from 'commander';
-import { describedCommand, type NodeCommandLine } from './cli/commands/node-commands.js';
+import { describedCommand, type NodeCommandLine } from '../cli/commands/node-commands.js';
+import { type Config, ConfigError, flagName, loadConfig } from '../config/config.js';
+import { type ShownSettings, withSettings } from '../config/help.js';
+import { SETTINGS } from '../config/settings.js';
+import { createLog, type Log, withoutSecrets } from '../log/log.js';
 import { keepCompiledCode, useCompiledCode } from './compile-cache.js';
-import { type Config, ConfigError, flagName, loadConfig } from './config.js';
 import { checkKeyFiles } from './key-files.js';
-import { createLog, type Log, withoutSecrets } from './log.js';
-import { type ShownSettings, withSettings } from './node-help.js';
 import type { Offline } from './offline.js';
 import type { Server } from './server.js';
-import { SETTINGS } from './settings.js';
 
 /**
  * Compiled code is written this long after the start, and not at once: by then the code that the
@@ -92,7 +92,7 @@ async function agent(config: Config): Promise<void> {
   });
   try {
     // Loaded here, so that the other commands start faster.
-    const { readState } = await import('./node/read-state.js');
+    const { readState } = await import('../node/read-state.js');
     const loading = readState(config.dataDir);
     if (loading !== undefined) useCompiledCode(config.dataDir);
     const { startServer } = await import('./server.js');
@@ -163,7 +163,7 @@ export async function runNode(
   version: string,
 ): Promise<void> {
   if (words[0] === 'dev') {
-    const { runDev } = await import('../cluster/dev.js');
+    const { runDev } = await import('../../cluster/dev.js');
     return runDev(words.slice(1), { command: 'conclave dev', dir: 'conclave-dev', nodes: 1 });
   }
   const program = new Command('conclave')

@@ -1,10 +1,10 @@
 /** The commands that read the files of a stopped node, or a snapshot file. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Field, renderFields, renderTable } from './cli/print/table.js';
-import { memberFaults, memberOf } from './config.js';
-import type { FolderFacts, RecoverOptions } from './node/recover.js';
-import type { SnapshotContent } from './service/archives/snapshot-file.js';
+import { type Field, renderFields, renderTable } from '../cli/print/table.js';
+import { memberFaults, memberOf } from '../config/config.js';
+import type { FolderFacts, RecoverOptions } from '../node/recover.js';
+import type { SnapshotContent } from '../service/archives/snapshot-file.js';
 
 /** What a command prints: JSON for programs, and lines for people. */
 export interface Offline {
@@ -19,7 +19,7 @@ const fields = (lines: readonly Field[]): string => renderFields(lines, COLOUR);
 
 /** Shows what folders hold. */
 export async function inspect(folders: readonly string[]): Promise<Offline> {
-  const { inspectFolder } = await import('./node/recover.js');
+  const { inspectFolder } = await import('../node/recover.js');
   const found: (readonly [string, FolderFacts])[] = [];
   for (const folder of folders)
     found.push([folder, await stopped(folder, () => inspectFolder(folder))]);
@@ -102,8 +102,8 @@ export interface RecoverFlags {
 
 /** Makes a new cluster of a folder, or says what would be done. */
 export async function recover(flags: RecoverFlags): Promise<Offline> {
-  const { recoverFolder } = await import('./node/recover.js');
-  const { HANDLERS } = await import('./state/handlers.js');
+  const { recoverFolder } = await import('../node/recover.js');
+  const { HANDLERS } = await import('../state/handlers.js');
   const { nodeName: name, dataDir, acceptLoss, dryRun } = flags;
   const members = flags.members?.split(',').map(memberOf) ?? [{ name, address: flags.advertise }];
   const faults = memberFaults('--members', members);
@@ -119,7 +119,7 @@ export async function recover(flags: RecoverFlags): Promise<Offline> {
 
 /** Says what a recovery would do. */
 async function planOf(dataDir: string, options: RecoverOptions): Promise<Offline> {
-  const { inspectFolder, lossIn, UNFINISHED } = await import('./node/recover.js');
+  const { inspectFolder, lossIn, UNFINISHED } = await import('../node/recover.js');
   const { name, members, acceptLoss } = options;
   const facts = await stopped(dataDir, () => inspectFolder(dataDir));
   const { lastIndex, appliedIndex, damage } = facts;
@@ -143,7 +143,7 @@ async function planOf(dataDir: string, options: RecoverOptions): Promise<Offline
 
 /** Shows what a snapshot file holds. With `check`, checks it as a restore does. */
 export async function snapshot(file: string, check: boolean): Promise<Offline> {
-  const { readSnapshotFile } = await import('./service/archives/snapshot-file.js');
+  const { readSnapshotFile } = await import('../service/archives/snapshot-file.js');
   const content = await readSnapshotFile(file, check);
   return { value: content, text: fields(contentFields(file, content, check)) };
 }

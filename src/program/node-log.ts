@@ -1,7 +1,7 @@
 /** How a node's own reports become lines of the log. */
-import type { Observation } from './http/options.js';
-import type { Log } from './log.js';
-import type { NodeOptions } from './node/options.js';
+import type { Observation } from '../http/options.js';
+import type { Log } from '../log/log.js';
+import type { NodeOptions } from '../node/options.js';
 
 /** The members that are known, once the node is open. */
 export type Members = () => readonly { readonly id: string; readonly name: string }[];

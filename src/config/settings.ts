@@ -3,8 +3,9 @@
  * Environment variables (`CONCLAVE_HTTP_PORT`) and flags (`--http-port`) follow from the key
  * (`http.port`).
  */
+
+import { DEFAULT_TIMING } from '../node/options.js';
 import { LIMITS } from './limit-settings.js';
-import { DEFAULT_TIMING } from './node/options.js';
 import type { ConfigOf, Setting } from './setting.js';
 import { MS, PORT, TEXT } from './setting-types.js';
 
