@@ -1,4 +1,4 @@
 /** `npm start`: `conclave dev` with three nodes, in `data/`. */
-import { runDev } from './dev.js';
+import { runDev } from '../src/dev/dev.js';
 
 await runDev(process.argv.slice(2), { command: 'npm start', dir: 'data', nodes: 3 });

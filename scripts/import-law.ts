@@ -45,7 +45,7 @@ const FORBIDDEN: [from: string, to: string, why: string][] = [
  */
 const CLIENT_SEES = ['base', 'languages', 'acl', 'api'];
 /** Who may import the client: what names its commands and variables, and draws its tables. */
-const SEES_CLIENT = ['config', 'program'];
+const SEES_CLIENT = ['config', 'dev', 'program'];
 /** Effects that a pure layer must not have. What depends on them is passed in. */
 const EFFECTS: [pattern: RegExp, what: string][] = [
   [/\bDate\.now\b|\bDate\(\s*\)/, 'the wall clock'],

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-// The same numbers as in cluster/dev-folder.ts.
+// The same numbers as in src/dev/dev-folder.ts.
 const PORT_DEFAULT = 8501;
 const RAFT_OFFSET = 100;
 

@@ -2,8 +2,8 @@
 import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import type { LocalNode } from '../../src/dev/local.js';
 import type { Random } from '../checker/random.js';
-import type { LocalNode } from '../local.js';
 import type { ControlFile } from './control.js';
 import type { Members } from './members.js';
 import type { ProxyNetwork } from './proxy.js';

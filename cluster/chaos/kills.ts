@@ -1,6 +1,6 @@
 /** Measures failover: kills one leader after the other under writes through all nodes. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LocalNode } from '../local.js';
+import type { LocalNode } from '../../src/dev/local.js';
 import { Connection } from './client.js';
 import type { Testbed } from './testbed.js';
 

@@ -2,8 +2,8 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { LocalCluster, LocalNode } from '../../src/dev/local.js';
 import type { Random } from '../checker/random.js';
-import type { LocalCluster, LocalNode } from '../local.js';
 import { Connection } from './client.js';
 
 const ANSWER_MS = 10_000;

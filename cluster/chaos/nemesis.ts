@@ -1,6 +1,6 @@
 /** Makes random faults, one or several at once, and undoes all of them at the end. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LocalNode } from '../local.js';
+import type { LocalNode } from '../../src/dev/local.js';
 import { FAULTS, type Fault, type FaultContext } from './faults.js';
 
 /** What the nemesis needs. */

@@ -10,9 +10,9 @@
  * advertises.
  */
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { HOST } from '../../src/dev/ports.js';
 import { FrameReader } from '../../src/transport/frame-reader.js';
 import { decodeFrame } from '../../src/transport/frames.js';
-import { HOST } from '../ports.js';
 
 const HELLO_BYTES_MAX = 65_536;
 

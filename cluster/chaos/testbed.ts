@@ -1,7 +1,7 @@
 /** A cluster of real nodes that reach each other only through the proxies of a `ProxyNetwork`. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type LocalCluster, type LocalNode, planCluster } from '../local.js';
+import { type LocalCluster, type LocalNode, planCluster } from '../../src/dev/local.js';
 import { Connection } from './client.js';
 import { CONTROL_VARIABLE, ControlFile } from './control.js';
 import { setJoin } from './members.js';

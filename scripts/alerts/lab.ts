@@ -9,7 +9,7 @@ import {
   type LocalCluster,
   type LocalNode,
   PROGRAM,
-} from '../../cluster/local.js';
+} from '../../src/dev/local.js';
 import { ask, Field, peersOf, type Reply } from '../../test/cluster/operator.js';
 import type { Prometheus, Target } from './prometheus.js';
 

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePorts, HOST } from '../../cluster/ports.js';
+import { freePorts, HOST } from '../../src/dev/ports.js';
 import { until } from '../../test/cluster/operator.js';
 
 const RULES = join('cluster', 'deploy', 'alerts.yaml');

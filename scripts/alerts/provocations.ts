@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type LocalNode, PROGRAM } from '../../cluster/local.js';
+import { type LocalNode, PROGRAM } from '../../src/dev/local.js';
 import { SUPPORTED_LEVEL } from '../../src/state/levels.js';
 import { corruptChecksum } from '../../test/cluster/corrupt.js';
 import { configure, peersOf, settingsOf, until } from '../../test/cluster/operator.js';

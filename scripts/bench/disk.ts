@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
-import type { LocalNode } from '../../cluster/local.js';
+import type { LocalNode } from '../../src/dev/local.js';
 import { openLog } from '../../src/storage/open-log.js';
 import { fill } from './load.js';
 import { figure, row, title } from './report.js';

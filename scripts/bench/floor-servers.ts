@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { freePorts, HOST } from '../../cluster/ports.js';
+import { freePorts, HOST } from '../../src/dev/ports.js';
 import { FIGURES_PATH, type FloorFigures } from './floor-state.js';
 import { Line, type Target } from './line.js';
 

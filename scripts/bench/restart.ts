@@ -4,7 +4,7 @@
  */
 import { statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LocalNode } from '../../cluster/local.js';
+import type { LocalNode } from '../../src/dev/local.js';
 import { fill, spreadOf } from './load.js';
 import { linesAfter } from './node-log.js';
 import { Pace } from './pace.js';

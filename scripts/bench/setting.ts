@@ -4,12 +4,8 @@
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import {
-  type ClusterPlan,
-  type LocalCluster,
-  type LocalNode,
-  startCluster,
-} from '../../cluster/local.js';
+import { startCluster } from '../../cluster/local.js';
+import type { ClusterPlan, LocalCluster, LocalNode } from '../../src/dev/local.js';
 import { type Ask, Line, type Reply, type Target } from './line.js';
 import { type LoopReading, loopReading } from './loop-delay.js';
 

@@ -1,7 +1,7 @@
 /** The resources of a node's process, as `preload.ts` writes them. */
 import { readFileSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LocalNode } from '../../cluster/local.js';
+import type { LocalNode } from '../../src/dev/local.js';
 
 /** Environment variable that names the file. */
 export const FIGURES_VARIABLE = 'FUZZ_FIGURES';

@@ -1,7 +1,8 @@
 /** Sends each flood to the leader of three nodes, and judges what it does to them. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ClusterPlan, startCluster } from '../../cluster/local.js';
+import { startCluster } from '../../cluster/local.js';
+import type { ClusterPlan } from '../../src/dev/local.js';
 import { Line } from '../bench/line.js';
 import { Setting } from '../bench/setting.js';
 import { flood } from './flood-clients.js';

@@ -4,7 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Random } from '../../cluster/checker/random.js';
-import { type LocalCluster, startCluster } from '../../cluster/local.js';
+import { startCluster } from '../../cluster/local.js';
+import type { LocalCluster } from '../../src/dev/local.js';
 import { Setting } from '../bench/setting.js';
 import { allEndpoints, type Fuzzed, labelOf } from './endpoints.js';
 import { FIGURES_VARIABLE, type Figures, memoryOf } from './figures.js';

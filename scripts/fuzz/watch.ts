@@ -5,7 +5,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LocalCluster, LocalNode } from '../../cluster/local.js';
+import type { LocalCluster, LocalNode } from '../../src/dev/local.js';
 import type { Setting } from '../bench/setting.js';
 import { type Figures, figuresOf, growth } from './figures.js';
 

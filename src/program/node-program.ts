@@ -163,7 +163,7 @@ export async function runNode(
   version: string,
 ): Promise<void> {
   if (words[0] === 'dev') {
-    const { runDev } = await import('../../cluster/dev.js');
+    const { runDev } = await import('../dev/dev.js');
     return runDev(words.slice(1), { command: 'conclave dev', dir: 'conclave-dev', nodes: 1 });
   }
   const program = new Command('conclave')

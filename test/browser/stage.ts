@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { type LocalCluster, startCluster } from '../../cluster/local.js';
+import { startCluster } from '../../cluster/local.js';
 import { findChromium } from '../../scripts/chromium.js';
+import type { LocalCluster } from '../../src/dev/local.js';
 
 /** Time for one step of a page on a busy machine. */
 const STEP_MS = 20_000;

@@ -2,7 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type LocalCluster, startCluster } from '../../cluster/local.js';
+import { startCluster } from '../../cluster/local.js';
+import type { LocalCluster } from '../../src/dev/local.js';
 import { User } from './harness.js';
 
 describe('policies, roles and tokens by the command line', function () {

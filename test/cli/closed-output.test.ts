@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import { expect } from 'chai';
-import { PROGRAM } from '../../cluster/local.js';
+import { PROGRAM } from '../../src/dev/local.js';
 import { FakeServers, json, text } from './fake-server.js';
 
 describe('the client when nobody reads its output any more', () => {

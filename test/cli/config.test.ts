@@ -2,8 +2,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type LocalCluster, startCluster } from '../../cluster/local.js';
+import { startCluster } from '../../cluster/local.js';
 import { type EntryOptions, refOf, whichEntry } from '../../src/cli/commands/entries.js';
+import type { LocalCluster } from '../../src/dev/local.js';
 import { FakeServers, json, text } from './fake-server.js';
 import { User } from './harness.js';
 

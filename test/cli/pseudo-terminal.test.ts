@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { PROGRAM, quote } from '../../cluster/local.js';
+import { PROGRAM, quote } from '../../src/dev/local.js';
 import { FakeServers, json } from './fake-server.js';
 
 const ESCAPE = '\u001b';

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type LocalCluster, startCluster } from '../../cluster/local.js';
+import { startCluster } from '../../cluster/local.js';
+import type { LocalCluster } from '../../src/dev/local.js';
 import { SERVER_KEY } from '../login/certificates.js';
 import { User } from './harness.js';
 

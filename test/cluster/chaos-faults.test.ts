@@ -12,7 +12,7 @@ import { endOfLog } from '../../cluster/chaos/segments.js';
 import { startTestbed, type Testbed } from '../../cluster/chaos/testbed.js';
 import type { Operation, Value } from '../../cluster/checker/history.js';
 import { checkHistory } from '../../cluster/checker/linearizability.js';
-import type { LocalNode } from '../../cluster/local.js';
+import type { LocalNode } from '../../src/dev/local.js';
 import { segmentNumber } from '../../src/storage/segment.js';
 import { decodeRecord, HEAD_BYTES, saltOf } from '../../src/storage/segment-record.js';
 import { ask, until } from './operator.js';

@@ -15,9 +15,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { prepare, RAFT_OFFSET } from '../../cluster/dev-folder.js';
-import { type ClusterFile, planCluster } from '../../cluster/local.js';
-import { freePortsInARow } from '../../cluster/ports.js';
+import { freePortsInARow } from '../../cluster/local.js';
+import { prepare, RAFT_OFFSET } from '../../src/dev/dev-folder.js';
+import { type ClusterFile, planCluster } from '../../src/dev/local.js';
 import { until } from './operator.js';
 
 const START = fileURLToPath(new URL('../../cluster/start.js', import.meta.url));

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { LocalCluster, LocalNode } from '../../cluster/local.js';
+import type { LocalCluster, LocalNode } from '../../src/dev/local.js';
 import { ask, Field, type Reply, until } from './operator.js';
 
 const RULES = 'service "web" { policy = "read" }\nservice "other" { policy = "write" }';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { LocalCluster, LocalNode } from '../../cluster/local.js';
+import type { LocalCluster, LocalNode } from '../../src/dev/local.js';
 import { ask, Field, until } from './operator.js';
 import { THIS_MAIN, unpackRelease } from './releases.js';
 

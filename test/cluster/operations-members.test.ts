@@ -2,7 +2,7 @@ import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { LocalCluster, LocalNode } from '../../cluster/local.js';
+import type { LocalCluster, LocalNode } from '../../src/dev/local.js';
 import {
   addressesOf,
   admit,

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { LocalCluster, LocalNode } from '../../cluster/local.js';
+import type { LocalCluster, LocalNode } from '../../src/dev/local.js';
 import { SUPPORTED_LEVEL } from '../../src/state/levels.js';
 import { ask, Field, load, until } from './operator.js';
 import { THIS_MAIN, unpackRelease } from './releases.js';

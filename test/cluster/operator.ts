@@ -7,13 +7,13 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { startCluster } from '../../cluster/local.js';
 import {
   type ClusterPlan,
   type LocalCluster,
   type LocalNode,
   planCluster,
-  startCluster,
-} from '../../cluster/local.js';
+} from '../../src/dev/local.js';
 
 const MAIN = fileURLToPath(new URL('../../program/main.js', import.meta.url));
 const AGAIN_MS = 25;

@@ -2,10 +2,10 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { freePorts } from '../../cluster/ports.js';
+import { freePorts } from '../../src/dev/ports.js';
 
 const run = promisify(execFile);
-const MODULE = new URL('../../cluster/ports.js', import.meta.url).href;
+const MODULE = new URL('../../src/dev/ports.js', import.meta.url).href;
 /** Prints ports, and ends when nothing keeps it alive. */
 const PROGRAM = `import { freePorts } from ${JSON.stringify(MODULE)};
 console.log(JSON.stringify(await freePorts(600)));`;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { LocalCluster } from '../../cluster/local.js';
+import type { LocalCluster } from '../../src/dev/local.js';
 import { ask, Field, until } from './operator.js';
 
 const SECRET = '5ec2e701-aaaa-4bbb-8ccc-0d1e2f3a4b5c';

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { planCluster } from '../../cluster/local.js';
+import { planCluster } from '../../src/dev/local.js';
 
 describe('a SIGHUP during the start', function () {
   this.timeout(60_000);

@@ -31,7 +31,8 @@ describe('the import law', () => {
       'src/cli/client/http.ts:1: cli may not import raft: it knows the server by its API alone',
     ]);
     expect(problems('src/service/cluster/status.ts', '../../cli/io.js')).to.deep.equal([
-      'src/service/cluster/status.ts:1: service may not import cli: the server does not know its client',
+      'src/service/cluster/status.ts:1: service may not import cli: ' +
+        'the server does not know its client',
     ]);
   });
 

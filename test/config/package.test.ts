@@ -16,7 +16,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { freePorts } from '../../cluster/ports.js';
+import { freePorts } from '../../src/dev/ports.js';
 
 interface Manifest {
   readonly version: string;

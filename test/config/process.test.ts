@@ -15,8 +15,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { type LocalCluster, planCluster, startCluster } from '../../cluster/local.js';
-import { freePorts } from '../../cluster/ports.js';
+import { startCluster } from '../../cluster/local.js';
+import { type LocalCluster, planCluster } from '../../src/dev/local.js';
+import { freePorts } from '../../src/dev/ports.js';
 import { LOG_EVENTS } from '../../src/log/log-events.js';
 import { until } from '../cluster/operator.js';
 

@@ -33,7 +33,7 @@ describe('tidy', () => {
   it('finds exports and files that are unused, or used only by tests', () => {
     const sources = project({
       'src/program/main.ts':
-        "import { used } from './a.js';\nused();\nawait import('./lazy.js');\n",
+        "import { used } from '../a.js';\nused();\nawait import('../lazy.js');\n",
       'src/a.ts':
         'export const used = () => own;\nexport const own = 1;\nexport const dead = 2;\n' +
         'export const probe = 3;\nexport interface Shape {}\nconst s: Shape = {};\n',

@@ -6,8 +6,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type LocalCluster, startCluster } from '../../cluster/local.js';
+import { startCluster } from '../../cluster/local.js';
 import { OPENAPI } from '../../src/api/documents.js';
+import type { LocalCluster } from '../../src/dev/local.js';
 import { Checker, type Exchange } from '../openapi/checker.js';
 import { type Case, play, type Target } from './player.js';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { freePortsInARow } from '../../cluster/ports.js';
+import { freePortsInARow } from '../../cluster/local.js';
 import { type Block, blocksOf, indentedBlocksOf, isAsPrinted } from './blocks.js';
 import { Terminal } from './terminal.js';
 

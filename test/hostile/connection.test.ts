@@ -4,7 +4,8 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type LocalCluster, startCluster } from '../../cluster/local.js';
+import { startCluster } from '../../cluster/local.js';
+import type { LocalCluster } from '../../src/dev/local.js';
 import { HostileClient, judge } from './client.js';
 import { ENDPOINTS, WRITES } from './endpoints.js';
 

@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type LocalCluster, startCluster } from '../../cluster/local.js';
+import { startCluster } from '../../cluster/local.js';
 import { SETTINGS } from '../../src/config/settings.js';
+import type { LocalCluster } from '../../src/dev/local.js';
 
 describe('http: the largest bodies that can be configured, on three nodes', function () {
   this.timeout(120_000);

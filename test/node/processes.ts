@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { freePorts } from '../../cluster/ports.js';
+import { freePorts } from '../../src/dev/ports.js';
 import { openNode, type RunningNode } from '../../src/node/node.js';
 import type { NodeOptions } from '../../src/node/options.js';
 import { readState } from '../../src/node/read-state.js';

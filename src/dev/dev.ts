@@ -4,14 +4,15 @@
 import { join, normalize } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
-import { DEV_OPTIONS } from '../src/cli/commands/node-commands.js';
-import { prepare, RAFT_OFFSET, runningPid, UsageError } from './dev-folder.js';
+import { DEV_OPTIONS } from '../cli/commands/node-commands.js';
+import { PORT_MAX, prepare, RAFT_OFFSET, runningPid, UsageError } from './dev-folder.js';
 import { type LocalCluster, type LocalNode, quote } from './local.js';
 
 const { nodes: NODES, port: PORT, dir: DIR, fresh: FRESH } = DEV_OPTIONS;
+/** Milliseconds between two looks at the nodes. */
 const WATCH_MS = 1000;
+/** Milliseconds between two questions whether the nodes are ready. */
 const POLL_MS = 50;
-const PORT_MAX = 65_535;
 /** Ctrl-C and Ctrl-D, as a terminal sends them while keys are read one by one. */
 const END_KEYS = ['\u0003', '\u0004'];
 

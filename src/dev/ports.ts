@@ -39,14 +39,6 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** Returns the first of `count` ports in a row, for which the same is true. */
-export async function freePortsInARow(count: number): Promise<number> {
-  for (;;) {
-    const ports = await freePorts(count);
-    if (ports.at(-1)! - ports[0]! === count - 1) return ports[0]!;
-  }
-}
-
 async function takeBlock(): Promise<void> {
   const first = randomInt(BLOCKS);
   for (let step = 0; step < BLOCKS; step += 1) {

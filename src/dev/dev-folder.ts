@@ -26,7 +26,8 @@ import { HOST } from './ports.js';
 const PORT_DEFAULT = 8501;
 /** Raft ports are this much higher than HTTP ports. */
 export const RAFT_OFFSET = 100;
-const PORT_MAX = 65_535;
+/** The highest port of TCP. */
+export const PORT_MAX = 65_535;
 
 /** The example entry that the printed lines write. */
 const EXAMPLE = `Kind: service-defaults
