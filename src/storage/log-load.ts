@@ -4,17 +4,26 @@ import { settled } from './calls.js';
 import type { DiskFile, DiskFolder } from './disk.js';
 import { FORGOTTEN, rootMessage, StorageError } from './errors.js';
 import { type Recovered, recover, type SegmentSource } from './recovery.js';
-import { segmentNumber } from './segment.js';
+import { segmentName, segmentNumber } from './segment.js';
 import { SPARE } from './segment-pool.js';
 import type { LogDamage, LogState } from './segment-record.js';
 import { type Marks, WITNESS, Witness } from './witness.js';
 
 /** A log that was read. */
-export interface Loaded extends Recovered {
+export interface Loaded extends Omit<Recovered, 'unused'> {
   readonly folder: DiskFolder;
   readonly witness: Witness;
   /** The number of the next segment. */
   readonly nextSegment: number;
+  /** Files that hold nothing of the log, also those for later use. Kept while it is damaged. */
+  readonly unused: UnusedFile[];
+}
+
+/** A file that holds nothing of the log. */
+export interface UnusedFile {
+  readonly name: string;
+  /** Only if it was opened. */
+  readonly file?: DiskFile;
 }
 
 /**
@@ -42,12 +51,13 @@ export async function loadLog(folder: DiskFolder, windowBytes: number): Promise<
     if (recovered.damage === undefined) {
       if (isNew) await settled((done) => folder.sync(done));
       await secure(recovered, witness);
-      for (const name of names) {
-        if (SPARE.test(name)) await settled((done) => folder.remove(name, done));
-      }
     }
+    const unused = [
+      ...recovered.unused.map(({ number, file }) => ({ name: segmentName(number), file })),
+      ...names.filter((name) => SPARE.test(name)).map((name) => ({ name })),
+    ];
     const nextSegment = (sources.at(-1)?.number ?? 0) + 1;
-    return { ...recovered, folder, witness, nextSegment };
+    return { ...recovered, folder, witness, nextSegment, unused };
   } catch (error) {
     for (const file of files) file.close();
     if (error instanceof StorageError) throw error;

@@ -21,7 +21,7 @@ import { type EntryWindow, takeEntries } from './entry-window.js';
 import { rootMessage, StorageError } from './errors.js';
 import { type Loaded, loadLog } from './log-load.js';
 import { type Job, LogWriter } from './log-writer.js';
-import { type Segment, segmentName, segmentOf } from './segment.js';
+import { type Segment, segmentOf } from './segment.js';
 import { type Block, cleanedBlocks } from './segment-erase.js';
 import { SEGMENT_BYTES, SegmentPool } from './segment-pool.js';
 import {
@@ -72,7 +72,7 @@ export class SegmentLog {
   readonly #writer: LogWriter;
   readonly #pool: SegmentPool;
   readonly #options: LogOptions;
-  /** Files that do not belong to a damaged log; removed once it is repaired. */
+  /** See Loaded. Removed once the log is not damaged. */
   #unused: Loaded['unused'];
   #log: LogState;
   #state: 'open' | 'failed' | 'closed' = 'open';
@@ -260,7 +260,7 @@ export class SegmentLog {
     }
     this.#state = 'closed';
     await this.#pool.close();
-    for (const { file } of [...this.#writer.segments, ...this.#unused]) file.close();
+    for (const { file } of [...this.#writer.segments, ...this.#unused]) file?.close();
     if (this.#witness.isIdle) this.#witness.close();
     await this.#options.onClosed?.();
   }
@@ -344,9 +344,7 @@ export class SegmentLog {
 
   /** Removes the files and segments that hold nothing of the log. */
   #tidy(): void {
-    for (const { number, file } of this.#unused.splice(0)) {
-      this.#pool.remove(segmentName(number), file);
-    }
+    for (const { name, file } of this.#unused.splice(0)) this.#pool.remove(name, file);
     this.#writer.drop(this.firstIndex() - 1);
   }
 

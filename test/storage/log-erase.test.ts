@@ -41,6 +41,15 @@ const onDisk = ({ disk }: FakeMachine): Set<string> =>
 const held = (log: SegmentLog): string[] =>
   entriesOf(log).map(({ index, term }) => `${index}.${term}`);
 
+/** The files for later use. */
+const spares = ({ disk }: FakeMachine): string[] =>
+  disk.files.paths('log').filter((path) => path.includes('spare-'));
+/** Flips a bit behind a text, in the file that has it. */
+function flipIn(files: Map<string, Buffer>, text: string): void {
+  const bytes = [...files.values()].find((each) => each.includes(text))!;
+  bytes[bytes.indexOf(text) + text.length]! ^= 1;
+}
+
 /** A log whose entries are in many reused files, some of them replaced; most are compacted. */
 async function usedLog(machine: FakeMachine, disk = machine.start()): Promise<SegmentLog> {
   const log = await open(disk);
@@ -186,6 +195,31 @@ describe('erasing a log', function () {
       ),
       { numRuns: 300 },
     );
+  });
+
+  it('removes the files for later use that the start of a damaged log kept', async () => {
+    const hardState = { term: 4, votedFor: null };
+    const meta = { index: 120, term: 4, configuration };
+    const heal = {
+      repair: (log: SegmentLog) => done((resolve) => log.repair(resolve)),
+      reset: (log: SegmentLog) => done((resolve) => log.reset(meta, hardState, resolve)),
+    };
+    for (const [name, healed] of Object.entries(heal)) {
+      const machine = fakeMachine();
+      await (await usedLog(machine)).close();
+      const spoiled = machine.copy((files) => flipIn(files, '<85.2>'));
+      const kept = spoiled.disk.files.content();
+      const log = await open(spoiled.start());
+      expect(log.damaged?.index).to.equal(85);
+      await log.settled();
+      expect(spoiled.disk.files.content(), 'of a damaged log').to.deep.equal(kept);
+      expect(spares(spoiled)).to.have.length.above(0);
+      await healed(log);
+      await erased(log);
+      expect(spares(spoiled), name).to.deep.equal([]);
+      expect([...onDisk(spoiled)].sort(), name).to.deep.equal(held(log).sort());
+      await log.close();
+    }
   });
 
   it('overwrites payloads that go on in the next block, in blocks of any size', () => {
