@@ -258,7 +258,7 @@ export class RaftLoop {
   switched(meta: SnapshotMeta, from: NodeId, done: () => void): void {
     this.#applier.resume();
     this.#commit = Math.max(this.#commit, meta.index);
-    this.#pending.skippedTo(meta.index);
+    this.#pending.skippedTo(meta);
     if (!this.#core.accepts(meta)) {
       this.#feed({ type: 'applied', index: meta.index });
       done();

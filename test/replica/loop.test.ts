@@ -352,7 +352,7 @@ describe('replica/loop: outcomes of proposals', () => {
     clock.settle();
     while (log.storing.length > 0) log.synced();
     clock.settle();
-    expect(outcomes).to.deep.equal([{ kind: 'unknown' }]);
+    expect(outcomes).to.deep.equal([{ kind: 'dropped', reason: 'not_leader' }]);
     expect(loop.pending).to.equal(0);
   });
 

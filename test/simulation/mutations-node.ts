@@ -58,7 +58,7 @@ const machine: readonly Mutation[] = [
       },
       {
         file: 'replica/writes/pending-writes.js',
-        find: 'const isOurs = pending.term === term;',
+        find: 'const isOurs = own === term;',
         replace: 'const isOurs = true;',
       },
     ],

@@ -8,8 +8,8 @@ import type { DropReason, Index, Term } from '../../raft/types.js';
 import type { Result } from '../../state/types.js';
 
 /**
- * The outcome of a proposal. `dropped`: certainly not in any log. `unknown`: it may still be in
- * some log.
+ * The outcome of a proposal. `dropped`: it certainly never takes effect. `unknown`: it may have, or
+ * may still do so.
  */
 export type Outcome =
   | { readonly kind: 'applied'; readonly index: Index; readonly result: Result | undefined }
@@ -19,13 +19,18 @@ export type Outcome =
 /** Gets the outcome of a proposal. Called once. */
 export type Settle = (outcome: Outcome) => void;
 
+interface Position {
+  readonly index: Index;
+  readonly term: Term;
+}
+
 interface PendingWrite {
   /** The request id of a client's write; undefined for what the server proposes by itself. */
   readonly request: string | undefined;
   /** All that wait for the outcome: a request may be sent again while it is proposed. */
   readonly callers: Settle[];
-  /** The term in which the core has appended it; undefined before. */
-  term: Term | undefined;
+  /** Where the core has appended it; undefined before. */
+  at: Position | undefined;
 }
 
 /** A command for the next step of the core, under the id by which the core refers to it. */
@@ -38,6 +43,8 @@ export interface OfferedCommand {
 export class PendingWrites {
   readonly #byId = new Map<number, PendingWrite>();
   readonly #byIndex = new Map<Index, PendingWrite>();
+  /** Those whose entries are overwritten in this log. They may still be in another one. */
+  readonly #overwritten = new Set<PendingWrite>();
   readonly #byRequest = new Map<string, PendingWrite>();
   /** Commands that no step has taken yet. */
   #offered: OfferedCommand[] = [];
@@ -45,7 +52,7 @@ export class PendingWrites {
 
   /** Number of proposals whose outcome is open. */
   get size(): number {
-    return this.#byId.size + this.#byIndex.size;
+    return this.#byId.size + this.#byIndex.size + this.#overwritten.size;
   }
 
   /** Offers a command to the next step. `settle` is called once. */
@@ -56,7 +63,7 @@ export class PendingWrites {
   /** Adds a proposal that needs no command. Returns the id by which the core refers to it. */
   add(settle: Settle, request?: string): number {
     const id = this.#nextId++;
-    const pending: PendingWrite = { request, callers: [settle], term: undefined };
+    const pending: PendingWrite = { request, callers: [settle], at: undefined };
     this.#byId.set(id, pending);
     if (request !== undefined) this.#byRequest.set(request, pending);
     return id;
@@ -81,7 +88,7 @@ export class PendingWrites {
     const pending = this.#byId.get(id);
     if (pending === undefined) throw new Error(`proposal ${id} was appended twice`);
     this.#byId.delete(id);
-    pending.term = term;
+    pending.at = { index, term };
     this.#byIndex.set(index, pending);
   }
 
@@ -92,26 +99,33 @@ export class PendingWrites {
     if (pending !== undefined) this.#settle(pending, { kind: 'dropped', reason });
   }
 
-  /** Entries from `index` on are overwritten in this log. They may still be in another one. */
+  /** Entries from `index` on are overwritten in this log. */
   truncatedFrom(index: Index): void {
-    this.#giveUp((at) => at >= index);
+    for (const [at, pending] of [...this.#byIndex]) {
+      if (at < index) continue;
+      this.#byIndex.delete(at);
+      this.#overwritten.add(pending);
+    }
   }
 
-  /** A snapshot replaced the log up to `index`: the outcome of entries there cannot be known. */
-  skippedTo(index: Index): void {
-    this.#giveUp((at) => at <= index);
+  /** A snapshot replaced the log up to an entry: the outcome of those there cannot be known. */
+  skippedTo({ index, term }: Position): void {
+    for (const pending of [...this.#byIndex.values(), ...this.#overwritten]) {
+      const at = pending.at!;
+      if (at.index <= index) this.#end(pending, { kind: 'unknown' });
+      else if (isReplaced(at, term)) this.#end(pending, REPLACED);
+    }
   }
 
-  /**
-   * The entry at (index, term) was applied. If the term differs it is another leader's command, not
-   * the one proposed here.
-   */
+  /** The entry at (index, term) was applied. */
   applied(index: Index, term: Term, result: Result | undefined): void {
     const pending = this.#byIndex.get(index);
-    if (pending === undefined) return;
-    this.#byIndex.delete(index);
-    const isOurs = pending.term === term;
-    this.#settle(pending, isOurs ? { kind: 'applied', index, result } : { kind: 'unknown' });
+    if (pending !== undefined) this.#reached(pending, term, result);
+    for (const other of this.#overwritten) {
+      const at = other.at!;
+      if (at.index === index) this.#reached(other, term, result);
+      else if (at.index > index && isReplaced(at, term)) this.#end(other, REPLACED);
+    }
   }
 
   /** This server stops: the outcome of all requests is unknown. */
@@ -119,12 +133,19 @@ export class PendingWrites {
     for (const pending of [...this.#byRequest.values()]) this.#settle(pending, { kind: 'unknown' });
   }
 
-  #giveUp(lost: (index: Index) => boolean): void {
-    for (const [index, pending] of [...this.#byIndex]) {
-      if (!lost(index)) continue;
-      this.#byIndex.delete(index);
-      this.#settle(pending, { kind: 'unknown' });
-    }
+  /**
+   * The entry at its index was applied. If the term differs it is another leader's command, not the
+   * one proposed here.
+   */
+  #reached(pending: PendingWrite, term: Term, result: Result | undefined): void {
+    const { index, term: own } = pending.at!;
+    const isOurs = own === term;
+    this.#end(pending, isOurs ? { kind: 'applied', index, result } : REPLACED);
+  }
+
+  #end(pending: PendingWrite, outcome: Outcome): void {
+    if (!this.#overwritten.delete(pending)) this.#byIndex.delete(pending.at!.index);
+    this.#settle(pending, outcome);
   }
 
   #settle(pending: PendingWrite, outcome: Outcome): void {
@@ -132,3 +153,11 @@ export class PendingWrites {
     for (const settle of pending.callers.splice(0)) settle(outcome);
   }
 }
+
+/**
+ * Whether an entry of a later term is committed before this one. Terms never fall in a log, so this
+ * one is never committed, whichever logs have it.
+ */
+const isReplaced = (at: Position, term: Term): boolean => at.term < term;
+
+const REPLACED: Outcome = { kind: 'dropped', reason: 'not_leader' };

@@ -65,6 +65,25 @@ describe('client writes through a member that is behind what the members remembe
     for (const each of cluster.nodes.values()) expect(times(each, 'late')).to.equal(1);
   });
 
+  it('takes effect once if that member led, and its entry was overwritten', () => {
+    const cluster = new ReplicaCluster();
+    const deposed = cluster.elect();
+    for (const { machine } of cluster.nodes.values()) machine.resultsMax = 2;
+    cluster.isolate(deposed.id);
+    const before = deposed.log.lastIndex();
+    const done = write(deposed, 'late', 10_000);
+    cluster.until(() => deposed.log.lastIndex() > before, 200);
+    cluster.until(() => cluster.leader !== undefined && cluster.leader !== deposed, 3000);
+    const leader = cluster.leader!;
+    const writes = Array.from({ length: 6 }, (_, i) => write(leader, `w${i}`));
+    cluster.until(() => writes.every(({ outcome }) => outcome !== undefined), 1000);
+    cluster.heal();
+    cluster.until(() => done.outcome !== undefined, 3000);
+    expect(said(done)).to.equal('late');
+    cluster.advance(500);
+    for (const each of cluster.nodes.values()) expect(times(each, 'late')).to.equal(1);
+  });
+
   it('has an unknown outcome if an earlier attempt may have taken effect', () => {
     const cluster = new ReplicaCluster();
     const leader = cluster.elect();

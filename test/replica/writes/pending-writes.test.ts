@@ -7,6 +7,7 @@ function build() {
   const propose = (): number => proposals.add((outcome) => outcomes.push(outcome));
   return { proposals, outcomes, propose };
 }
+const NEVER: Outcome = { kind: 'dropped', reason: 'not_leader' };
 const result = { ok: true, index: 5 } as const;
 
 describe('replica/writes/pending-writes', () => {
@@ -25,16 +26,39 @@ describe('replica/writes/pending-writes', () => {
     const { proposals, outcomes, propose } = build();
     proposals.appended(propose(), 5, 2);
     proposals.applied(5, 3, result);
-    expect(outcomes).to.deep.equal([{ kind: 'unknown' }]);
+    expect(outcomes).to.deep.equal([NEVER]);
   });
 
-  it('reports an unknown outcome for overwritten entries, and only for those', () => {
+  it('has dropped overwritten entries once an entry of a later term is applied, not before', () => {
     const { proposals, outcomes, propose } = build();
     for (const index of [5, 6, 7]) proposals.appended(propose(), index, 2);
     proposals.truncatedFrom(6);
-    expect(outcomes).to.deep.equal([{ kind: 'unknown' }, { kind: 'unknown' }]);
+    expect([outcomes, proposals.size]).to.deep.equal([[], 3]);
     proposals.applied(5, 2, result);
-    expect(outcomes.at(-1)).to.deep.equal({ kind: 'applied', index: 5, result });
+    expect(outcomes.splice(0)).to.deep.equal([{ kind: 'applied', index: 5, result }]);
+    proposals.applied(6, 3, undefined);
+    expect([outcomes, proposals.size]).to.deep.equal([[NEVER, NEVER], 0]);
+  });
+
+  it('reports the result of an overwritten entry that another log has kept', () => {
+    const { proposals, outcomes, propose } = build();
+    proposals.appended(propose(), 5, 2);
+    proposals.truncatedFrom(5);
+    // it leads again, and is overwritten again
+    proposals.appended(propose(), 5, 4);
+    proposals.truncatedFrom(5);
+    proposals.applied(5, 2, result);
+    expect(outcomes).to.deep.equal([{ kind: 'applied', index: 5, result }, NEVER]);
+  });
+
+  it('knows nothing of entries up to a snapshot, and has dropped older ones after it', () => {
+    const { proposals, outcomes, propose } = build();
+    for (const index of [5, 6, 7]) proposals.appended(propose(), index, 2);
+    proposals.truncatedFrom(6);
+    proposals.skippedTo({ index: 6, term: 2 });
+    expect(outcomes.splice(0)).to.deep.equal([{ kind: 'unknown' }, { kind: 'unknown' }]);
+    proposals.skippedTo({ index: 6, term: 3 });
+    expect([outcomes, proposals.size]).to.deep.equal([[NEVER], 0]);
   });
 
   it('ignores a second outcome, and rejects a proposal that it does not know', () => {
