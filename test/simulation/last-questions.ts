@@ -9,11 +9,13 @@ import type { Workload, WriteOutcome } from './workload.js';
  * Writes and reads once through every member. Returns a function that tells whether all have
  * answered; one that was started again in the meantime is asked again. A server may refuse for a
  * while: when it has too much to do, when it knows of its removal but not yet that it was added
- * again, or when it learns only now that its state was wrong. Every other refusal is a violation,
- * unless an earlier request to remove the server has taken effect in the meantime.
+ * again, or when it learns only now that its state was wrong. A server that has just stood still
+ * sends over connections that have broken meanwhile, so the outcome of a write is unknown if its
+ * answer was lost. Every other refusal is a violation, unless an earlier request to remove the
+ * server has taken effect in the meantime.
  */
 export function lastQuestions(cluster: SimCluster, workload: Workload): () => boolean {
-  const { scheduler } = cluster;
+  const { scheduler, network } = cluster;
   const failed = (server: SimServer, what: string, again: () => void): void => {
     if (server.fault === REMOVED || server.wasWrong(0)) scheduler.after(100, again);
     else if (cluster.members().includes(server)) throw new Violation('liveness', what);
@@ -23,9 +25,12 @@ export function lastQuestions(cluster: SimCluster, workload: Workload): () => bo
     const value = workload.newValue();
     const type = server.level > 1 ? 'newPut' : 'put';
     const command = { type, v: 1, key: 'last', value } as const;
+    const lost = network.lostWrites(server.id);
     server.write(command, 20_000, (outcome) => {
-      if ('result' in outcome && outcome.result.ok) answered();
-      else if (hasTooMuchToDo(outcome)) scheduler.after(100, again);
+      const code = codeOf(outcome);
+      const isLost = code === 'outcome_unknown' && network.lostWrites(server.id) > lost;
+      if (code === undefined) answered();
+      else if (isLost || code === 'too_many') scheduler.after(100, again);
       else failed(server, `${server.id} answers ${JSON.stringify(outcome)}`, again);
     });
   };
@@ -37,15 +42,11 @@ export function lastQuestions(cluster: SimCluster, workload: Workload): () => bo
   const questions = cluster
     .members()
     .flatMap((server) => [write, read].map((ask) => ({ server, ask, start: 0, isDone: false })));
-  const awakeMs = new Map<SimServer, number>();
   return () => {
     const members = cluster.members();
-    for (const server of members)
-      if (server.stalled) awakeMs.set(server, scheduler.now + RECONNECT_MS);
     for (const question of questions) {
       const { server, ask, start, isDone } = question;
       if (isDone || !server.up || server.starts === start) continue;
-      if (scheduler.now < (awakeMs.get(server) ?? 0)) continue;
       question.start = server.starts;
       ask(server, () => {
         question.isDone = true;
@@ -55,12 +56,8 @@ export function lastQuestions(cluster: SimCluster, workload: Workload): () => bo
   };
 }
 
-/**
- * Time for a server that stood still to notice that its connections broke meanwhile: a write that
- * is sent on one of them may or may not have arrived.
- */
-const RECONNECT_MS = 2000;
-
-/** Any other failure is one: a write without crashes, cuts and changes of leader is certain. */
-const hasTooMuchToDo = (outcome: WriteOutcome): boolean =>
-  'refusal' in outcome && outcome.refusal.code === 'too_many';
+/** The code of a refusal; undefined for a write that is done. */
+function codeOf(outcome: WriteOutcome): string | undefined {
+  if ('refusal' in outcome) return outcome.refusal.code;
+  return outcome.result.ok ? undefined : outcome.result.refusal.code;
+}

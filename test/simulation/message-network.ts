@@ -63,7 +63,7 @@ export class MessageNetwork extends SimNetwork {
     return true;
   }
 
-  connect(process: Process): ProcessWire {
+  protected open(process: Process): ProcessWire {
     const { id: from, loop } = process;
     return {
       start: () => {

@@ -3,6 +3,7 @@
 import type { PeerRecord } from '../../src/base/peer-record.js';
 import type { Message, NodeId } from '../../src/raft/types.js';
 import type { WirePort } from '../../src/replica/ports.js';
+import { decodeRequest } from '../../src/replica/rpc-codec.js';
 import type { PeerRecords, WireHandlers, WireIdentity } from '../../src/transport/types.js';
 import type { SimLoop } from './loop.js';
 import type { StateImage } from './store.js';
@@ -95,11 +96,30 @@ export abstract class SimNetwork {
   /** Bytes that a process may have waiting for one peer, at most. */
   abstract readonly queueBytesMax: number;
   readonly #links = new Map<string, Map<string, Link>>();
+  readonly #lostWrites = new Map<NodeId, number>();
   /** Machines of servers that have another name than theirs. */
   readonly #machines = new Map<NodeId, string>();
 
   /** The wire of a process, which is not heard before `start`. */
-  abstract connect(process: Process): ProcessWire;
+  connect(process: Process): ProcessWire {
+    const wire = this.open(process);
+    const request: WirePort['request'] = (to, payload, timeoutMs, done) =>
+      wire.request(to, payload, timeoutMs, (answer, fate) => {
+        const isLost = answer === undefined && fate !== 'unsent';
+        if (isLost && decodeRequest(payload)?.type === 'write')
+          this.#lostWrites.set(process.id, this.lostWrites(process.id) + 1);
+        done(answer, fate);
+      });
+    return { ...wire, request };
+  }
+
+  /** Writes that a server has sent to a leader, and whose answers are lost. */
+  lostWrites(id: NodeId): number {
+    return this.#lostWrites.get(id) ?? 0;
+  }
+
+  /** See `connect`. */
+  protected abstract open(process: Process): ProcessWire;
   /** A process has ended; with `power` its machine went off. */
   abstract detach(process: Pick<Process, 'id' | 'machine'>, power: boolean): void;
   /** The process of a server; undefined while there is none. */

@@ -73,7 +73,7 @@ export class SocketNetwork extends SimNetwork {
     return this.#processes.get(id);
   }
 
-  connect(process: Process): ProcessWire {
+  protected open(process: Process): ProcessWire {
     const { id, machine: name, loop, identity, records, handlers } = process;
     const sockets = new ProcessSockets(name, loop, this.#parts);
     const wire = new Wire({
