@@ -48,9 +48,12 @@ export function raftOptions(
  * Returns the largest number of bytes that appends in flight to one follower take as frames. Raft
  * counts 48 bytes per entry besides its content, and a frame of one small entry takes up to twice
  * what is counted. The last append may begin just below the limit, with one entry of any size.
+ * Only simulations set `frameBytes`.
  */
-export const inflightFrameBytes = ({ appendBytes, inflightBytes }: NodeLimits): number =>
-  2 * inflightBytes + Math.max(2 * appendBytes, FRAME_BYTES_MAX);
+export const inflightFrameBytes = (
+  { appendBytes, inflightBytes }: Pick<NodeLimits, 'appendBytes' | 'inflightBytes'>,
+  frameBytes = FRAME_BYTES_MAX,
+): number => 2 * inflightBytes + Math.max(2 * appendBytes, frameBytes);
 
 /** Returns the silence that a node with this timing promises a leader, in milliseconds. */
 export const silenceMsIn = (timing: Partial<NodeTiming> = {}): number =>

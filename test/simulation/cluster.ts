@@ -111,7 +111,7 @@ export class SimCluster {
     const drawn = new Random(seed * 1000 + NETWORK_STREAM).chance(0.5) ? 'sockets' : 'messages';
     if ((kind ?? (plain ? 'messages' : drawn)) === 'messages')
       return new MessageNetwork(this.scheduler, random);
-    return new SocketNetwork(this.scheduler, random, this.trace);
+    return new SocketNetwork(this.scheduler, random, RAFT, this.trace);
   }
 
   /** Whether the servers know the product's commands too. */

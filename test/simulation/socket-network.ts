@@ -4,7 +4,8 @@
  * connection is slow, breaks, or is silent. Nothing is lost, repeated or overtaken within one.
  */
 import type { Random } from '../../cluster/checker/random.js';
-import type { Message, NodeId } from '../../src/raft/types.js';
+import { inflightFrameBytes } from '../../src/node/options.js';
+import type { Message, NodeId, RaftOptions } from '../../src/raft/types.js';
 import type { WireLimits } from '../../src/transport/handshake.js';
 import { Wire } from '../../src/transport/wire.js';
 import { Violation } from './invariants.js';
@@ -15,22 +16,30 @@ import { type Machine, ProcessSockets, type SocketParts } from './sockets.js';
 /** The sockets are not encrypted. A mode with a key lets the wire dial any address. */
 const SECURITY = { mode: 'key', keys: ['a key for simulated servers'] } as const;
 const PORT = 1;
-/** The window of the simulated servers and one append, as Raft counts them. */
-const INFLIGHT_BYTES = 10_000;
+/** More than the largest command of a world takes. */
+const FRAME_BYTES = 32_768;
 
 export class SocketNetwork extends SimNetwork {
   readonly kind = 'sockets';
   readonly #parts: SocketParts;
   readonly #limits: Partial<WireLimits>;
+  readonly #inflightBytes: number;
   readonly #trace: (text: string) => void;
   readonly #machines = new Map<NodeId, Machine>();
   readonly #processes = new Map<NodeId, Process>();
   readonly #said = new Said();
   #ports = 0;
 
-  constructor(scheduler: Scheduler, random: Random, trace: (text: string) => void) {
+  constructor(
+    scheduler: Scheduler,
+    random: Random,
+    raft: Pick<RaftOptions, 'maxAppendBytes' | 'maxInflightBytes'>,
+    trace: (text: string) => void,
+  ) {
     super();
     this.#trace = trace;
+    const { maxAppendBytes: appendBytes, maxInflightBytes: inflightBytes } = raft;
+    this.#inflightBytes = inflightFrameBytes({ appendBytes, inflightBytes }, FRAME_BYTES);
     this.#parts = {
       scheduler,
       random,
@@ -48,9 +57,8 @@ export class SocketNetwork extends SimNetwork {
       newPort: () => ++this.#ports,
     };
     this.#limits = {
-      frameBytes: 32_768,
-      // more than INFLIGHT_BYTES, and one append of a large command
-      queueBytes: random.pick([20_000, 1_000_000]),
+      frameBytes: FRAME_BYTES,
+      queueBytes: random.pick([this.#inflightBytes, 1_000_000]),
       requests: random.pick([40, 10_000]),
       connections: 64,
     };
@@ -89,7 +97,7 @@ export class SocketNetwork extends SimNetwork {
       },
       log: (_level, text) => this.#trace(`${id}: ${text}`),
       limits: this.#limits,
-      inflightBytes: INFLIGHT_BYTES,
+      inflightBytes: this.#inflightBytes,
       random: this.#parts.random.fork().next,
       clock: loop,
       sockets,
