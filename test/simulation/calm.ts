@@ -236,7 +236,8 @@ async function keepMajority(cluster: SimCluster, leader: SimServer): Promise<voi
     );
 }
 
-async function awaitLeader(cluster: SimCluster): Promise<SimServer> {
+/** Waits for a leader that lasts. */
+export async function awaitLeader(cluster: SimCluster): Promise<SimServer> {
   for (let waited = 0; waited < 20_000; waited += 100) {
     await cluster.advance(100);
     const leader = cluster.servers.find((server) => server.leading);

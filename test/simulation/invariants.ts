@@ -18,6 +18,7 @@ export class Invariants extends RaftInvariants {
   /** Where a command with a secret was first committed, of all up to an index. */
   readonly #secrets = new Map<string, Index>();
   #secretsUpTo: Index = 0;
+  readonly #installs = new Map<NodeId, number>();
   #lastApplied: Index = 0;
   /** The highest place in the order of operations that a client knows to be done. */
   #acknowledged: Index = 0;
@@ -35,6 +36,16 @@ export class Invariants extends RaftInvariants {
   beginsWith(meta: SnapshotMeta, registers: ReadonlyMap<string, string>): void {
     this.adopt(meta);
     for (const [key, value] of registers) this.effect(key, value, meta.index);
+  }
+
+  /** Snapshots that a server has installed so far. */
+  installsOf(id: NodeId): number {
+    return this.#installs.get(id) ?? 0;
+  }
+
+  override installed(id: NodeId, meta: SnapshotMeta): void {
+    super.installed(id, meta);
+    this.#installs.set(id, this.installsOf(id) + 1);
   }
 
   // --- state machine ---

@@ -3,6 +3,7 @@ import { REMOVED } from '../../src/replica/availability.js';
 import type { SimCluster } from './cluster.js';
 import { Violation } from './invariants.js';
 import type { SimServer } from './server.js';
+import { mayBeUnknown } from './unknown-outcome.js';
 import type { Workload, WriteOutcome } from './workload.js';
 
 /**
@@ -10,12 +11,12 @@ import type { Workload, WriteOutcome } from './workload.js';
  * answered; one that was started again in the meantime is asked again. A server may refuse for a
  * while: when it has too much to do, when it knows of its removal but not yet that it was added
  * again, or when it learns only now that its state was wrong. A server that has just stood still
- * sends over connections that have broken meanwhile, so the outcome of a write is unknown if its
- * answer was lost. Every other refusal is a violation, unless an earlier request to remove the
+ * sends over connections that have broken meanwhile, so the outcome of a write may be unknown (see
+ * mayBeUnknown). Every other refusal is a violation, unless an earlier request to remove the
  * server has taken effect in the meantime.
  */
 export function lastQuestions(cluster: SimCluster, workload: Workload): () => boolean {
-  const { scheduler, network } = cluster;
+  const { scheduler } = cluster;
   const failed = (server: SimServer, what: string, again: () => void): void => {
     if (server.fault === REMOVED || server.wasWrong(0)) scheduler.after(100, again);
     else if (cluster.members().includes(server)) throw new Violation('liveness', what);
@@ -25,10 +26,10 @@ export function lastQuestions(cluster: SimCluster, workload: Workload): () => bo
     const value = workload.newValue();
     const type = server.level > 1 ? 'newPut' : 'put';
     const command = { type, v: 1, key: 'last', value } as const;
-    const lost = network.lostWrites(server.id);
+    const mayNotKnow = mayBeUnknown(cluster, server, value);
     server.write(command, 20_000, (outcome) => {
       const code = codeOf(outcome);
-      const isLost = code === 'outcome_unknown' && network.lostWrites(server.id) > lost;
+      const isLost = code === 'outcome_unknown' && mayNotKnow();
       if (code === undefined) answered();
       else if (isLost || code === 'too_many') scheduler.after(100, again);
       else failed(server, `${server.id} answers ${JSON.stringify(outcome)}`, again);

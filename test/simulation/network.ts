@@ -3,7 +3,6 @@
 import type { PeerRecord } from '../../src/base/peer-record.js';
 import type { Message, NodeId } from '../../src/raft/types.js';
 import type { WirePort } from '../../src/replica/ports.js';
-import { decodeRequest } from '../../src/replica/rpc-codec.js';
 import type { PeerRecords, WireHandlers, WireIdentity } from '../../src/transport/types.js';
 import type { SimLoop } from './loop.js';
 import type { StateImage } from './store.js';
@@ -96,26 +95,27 @@ export abstract class SimNetwork {
   /** Bytes that a process may have waiting for one peer, at most. */
   abstract readonly queueBytesMax: number;
   readonly #links = new Map<string, Map<string, Link>>();
-  readonly #lostWrites = new Map<NodeId, number>();
+  readonly #unanswered = new Set<Uint8Array>();
   /** Machines of servers that have another name than theirs. */
   readonly #machines = new Map<NodeId, string>();
 
   /** The wire of a process, which is not heard before `start`. */
   connect(process: Process): ProcessWire {
     const wire = this.open(process);
-    const request: WirePort['request'] = (to, payload, timeoutMs, done) =>
+    const request: WirePort['request'] = (to, payload, timeoutMs, done) => {
+      this.#unanswered.add(payload);
       wire.request(to, payload, timeoutMs, (answer, fate) => {
-        const isLost = answer === undefined && fate !== 'unsent';
-        if (isLost && decodeRequest(payload)?.type === 'write')
-          this.#lostWrites.set(process.id, this.lostWrites(process.id) + 1);
+        if (answer !== undefined || fate === 'unsent') this.#unanswered.delete(payload);
         done(answer, fate);
       });
+    };
     return { ...wire, request };
   }
 
-  /** Writes that a server has sent to a leader, and whose answers are lost. */
-  lostWrites(id: NodeId): number {
-    return this.#lostWrites.get(id) ?? 0;
+  /** Whether a request with this value in it was sent, and has no answer or lost it. */
+  isUnanswered(value: string): boolean {
+    const text = JSON.stringify(value);
+    return [...this.#unanswered].some((payload) => Buffer.from(payload).includes(text));
   }
 
   /** See `connect`. */
