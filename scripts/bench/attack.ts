@@ -1,8 +1,7 @@
-/** What bodies of clients without a token, which take long to check, cost permitted clients. */
-
-import { flood } from '../fuzz/flood-clients.js';
-import { PeakMemory } from '../fuzz/flood-run.js';
-import { FLOODS, prepare } from '../fuzz/floods.js';
+/** What long bodies of clients without a token, and floods of requests, cost permitted clients. */
+import { burn, flood } from '../fuzz/flood-clients.js';
+import { newestTerm, PeakMemory, repeat } from '../fuzz/flood-run.js';
+import { type Fixture, FLOODS, type Flood, prepare } from '../fuzz/floods.js';
 import { attack, withBareServer } from './anonymous-clients.js';
 import { type Load, load, spreadOf } from './load.js';
 import { figure, row, title } from './report.js';
@@ -16,7 +15,8 @@ const WRITERS = 8;
  * The machine's load changes within a minute, so each attack is compared with the time before it.
  */
 const ROUNDS = 3;
-const FLOOD_SECONDS = 60;
+const FLOOD_SECONDS = 10;
+const ALL_FLOODS_SECONDS = 60;
 
 interface Outcome {
   readonly requests: number;
@@ -42,31 +42,55 @@ export function measureAttack(): Promise<void> {
     await withBareServer((url) => attackRow(setting, '8, at a bare server', [url], 8));
     await attackRow(setting, '2', urls, 2);
     await attackRow(setting, '8', urls, 8);
-    await allAtOnce(setting);
+    await floodRows(setting);
   });
 }
 
-/** Measures permitted writes before and while all floods that anybody can send go to all nodes. */
-async function allAtOnce(setting: Setting): Promise<void> {
-  title(`Permitted writes while all floods go to all nodes for ${FLOOD_SECONDS} s`, [
-    ...['p50 ms before', 'p50 ms during', 'p99 ms before', 'p99 ms during', 'during to before'],
-    ...['failed writes', 'term before', 'term during', 'MB of a node at most'],
+/**
+ * Measures permitted writes while floods go to all nodes: each alone, then all at once. They are
+ * compared with writes on a quiet machine, and with writes while another process uses as much of it
+ * as the clients of the flood did: the rest is what the flood does to the nodes.
+ */
+async function floodRows(setting: Setting): Promise<void> {
+  title('Permitted writes while floods go to all nodes', [
+    ...['flood', 'answers', 'cores of its clients'],
+    ...['p50 ms quiet', 'p50 ms beside its CPU use', 'p50 ms during'],
+    ...['p99 ms quiet', 'p99 ms beside its CPU use', 'p99 ms during'],
+    ...['during to quiet', 'during to CPU use', 'failed writes', 'term before', 'term after'],
+    'MB of a node at most',
   ]);
   const fixture = await prepare(setting);
+  const floods = FLOODS.filter((each) => each.bursts(fixture).length > 0);
+  for (const each of floods) await floodRow(setting, fixture, [each], FLOOD_SECONDS);
+  await floodRow(setting, fixture, floods, ALL_FLOODS_SECONDS);
+}
+
+async function floodRow(
+  setting: Setting,
+  fixture: Fixture,
+  floods: readonly Flood[],
+  seconds: number,
+): Promise<void> {
   const urls = setting.targets.map(({ url }) => url);
-  const before = await writesFor(setting, FLOOD_SECONDS);
-  const termBefore = await setting.metric('conclave_raft_term');
+  const termBefore = await newestTerm(setting);
+  const quiet = await writesFor(setting, seconds);
   const memories = setting.cluster.nodes.map(({ pid }) => new PeakMemory(pid!));
-  const bursts = FLOODS.flatMap((flooding) => flooding.bursts(fixture));
-  const sent = flood({ urls, bursts, seconds: FLOOD_SECONDS });
-  const during = await writesFor(setting, FLOOD_SECONDS);
-  await sent;
+  const sent = flood({ urls, bursts: floods.flatMap(({ bursts }) => bursts(fixture)), seconds });
+  const own = floods.map(({ meanwhile }) => repeat(meanwhile, setting, seconds));
+  const during = await writesFor(setting, seconds);
+  const { answers, cores } = await sent;
+  const problems = (await Promise.all(own)).flat();
+  const residentMb = Math.max(...memories.map((memory) => memory.stop()));
+  const burnt = burn(cores, seconds);
+  const beside = await writesFor(setting, seconds);
+  await burnt;
   const figures = [
-    ...[before.p50Ms, during.p50Ms, before.p99Ms, during.p99Ms, during.p99Ms / before.p99Ms],
-    ...[during.errors, termBefore, await setting.metric('conclave_raft_term')],
-    Math.max(...memories.map((memory) => memory.stop())),
+    ...[answers, cores, quiet.p50Ms, beside.p50Ms, during.p50Ms],
+    ...[quiet.p99Ms, beside.p99Ms, during.p99Ms],
+    ...[during.p99Ms / quiet.p99Ms, during.p99Ms / beside.p99Ms],
+    ...[during.errors + problems.length, termBefore, await newestTerm(setting), residentMb],
   ];
-  row(figures.map(figure));
+  row([floods.length > 1 ? 'all at once' : floods[0]!.name, ...figures.map(figure)]);
 }
 
 async function attackRow(

@@ -1,10 +1,11 @@
 /**
- * Clients that send bursts of bytes, in a worker thread, so that they do not use the event loop of
- * whoever measures. The same file is the worker.
+ * Clients that send bursts of bytes, in a process of their own: whoever measures keeps its event
+ * loop, and what they use of the machine is known. The same file is that process.
  */
+import { fork } from 'node:child_process';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parentPort, Worker, workerData } from 'node:worker_threads';
+import { fileURLToPath } from 'node:url';
 
 /** What connections send, each again on a new connection once it has been answered. */
 export interface Burst {
@@ -26,10 +27,35 @@ const PATIENCE_MS = 15_000;
 const PAUSE_MS = 50;
 const STATUS_LINE = Buffer.from('HTTP/1.1 ');
 
-/** Sends the bursts to all nodes for a time. Returns the number of responses. */
-export function flood(plan: Plan): Promise<number> {
-  const worker = new Worker(new URL(import.meta.url), { workerData: plan });
-  return new Promise((done, fail) => worker.once('message', done).once('error', fail));
+/** What clients have done. */
+export interface Flooded {
+  readonly answers: number;
+  /** The CPU time of the clients, as a share of one core. */
+  readonly cores: number;
+}
+
+/** A task of the process. */
+type Task = Plan | { readonly cores: number; readonly seconds: number };
+
+/** Sends the bursts to all nodes for a time. */
+export const flood = (plan: Plan): Promise<Flooded> => inProcess(plan);
+
+/**
+ * Uses as much of the machine as clients would, but sends nothing. What this does to a cluster on
+ * the same machine, no server can prevent.
+ */
+export const burn = (cores: number, seconds: number): Promise<Flooded> =>
+  inProcess({ cores, seconds });
+
+const FILE = fileURLToPath(import.meta.url);
+
+function inProcess(task: Task): Promise<Flooded> {
+  const child = fork(FILE, { serialization: 'advanced' });
+  return new Promise((done, fail) => {
+    child.once('message', (result) => done(result as Flooded)).once('error', fail);
+    child.once('exit', (code) => fail(new Error(`the clients ended with code ${code}`)));
+    child.send(task);
+  });
 }
 
 /** Sends a burst once. Resolves with the number of responses when all are there or it has ended. */
@@ -63,9 +89,7 @@ async function sendUntil(url: string, burst: Burst, endMs: number): Promise<numb
   return answers;
 }
 
-const plan = workerData as Plan | null;
-if (parentPort !== null && Array.isArray(plan?.bursts)) {
-  const { urls, bursts, seconds } = plan;
+async function sendAll({ urls, bursts, seconds }: Plan): Promise<number> {
   const endMs = performance.now() + seconds * 1000;
   const clients = bursts.flatMap((burst) =>
     Array.from({ length: burst.connections }, (_, at) =>
@@ -73,5 +97,28 @@ if (parentPort !== null && Array.isArray(plan?.bursts)) {
     ),
   );
   const counts = await Promise.all(clients);
-  parentPort.postMessage(counts.reduce((sum, count) => sum + count, 0));
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** Milliseconds in which a share of a core is used at once, as by the answers to a burst. */
+const CYCLE_MS = 20;
+
+async function burnAll(cores: number, seconds: number): Promise<number> {
+  for (const endMs = performance.now() + seconds * 1000; performance.now() < endMs; ) {
+    const restMs = performance.now() + Math.min(1, cores) * CYCLE_MS;
+    while (performance.now() < restMs);
+    await sleep((1 - Math.min(1, cores)) * CYCLE_MS);
+  }
+  return 0;
+}
+
+if (process.argv[1] === FILE && process.send !== undefined) {
+  process.once('message', async (task: Task) => {
+    const [beginMs, before] = [performance.now(), process.cpuUsage()];
+    const answers =
+      'bursts' in task ? await sendAll(task) : await burnAll(task.cores, task.seconds);
+    const { user, system } = process.cpuUsage(before);
+    const cores = (user + system) / 1000 / (performance.now() - beginMs);
+    process.send!({ answers, cores } satisfies Flooded, () => process.disconnect());
+  });
 }

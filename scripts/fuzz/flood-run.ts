@@ -85,11 +85,11 @@ async function runFlood(
   if (residentMb > RESIDENT_MB_MAX) problems.push(`the leader used ${residentMb} MB`);
   if (judgesStalls && stallMs > STALL_MS_MAX + quietMs)
     problems.push(`a probe waited ${stallMs} ms`);
-  return { name, answers: await sent, quietMs, stallMs, residentMb, problems };
+  return { name, answers: (await sent).answers, quietMs, stallMs, residentMb, problems };
 }
 
 /** Does what belongs to a flood for a time. Returns what went wrong. */
-async function repeat(
+export async function repeat(
   run: Flood['meanwhile'],
   setting: Setting,
   seconds: number,
@@ -103,7 +103,8 @@ async function repeat(
   return problems;
 }
 
-async function newestTerm(setting: Setting): Promise<number> {
+/** The newest term that any node has seen. */
+export async function newestTerm(setting: Setting): Promise<number> {
   const terms = setting.targets.map((_, node) => setting.metric('conclave_raft_term', node));
   return Math.max(...(await Promise.all(terms)));
 }

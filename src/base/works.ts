@@ -28,6 +28,8 @@ const noTime = () => Object.fromEntries(NAMES.map((name) => [name, 0])) as Recor
 
 /** Milliseconds of each work since the last `takeSpent`. */
 let spent = noTime();
+/** When entries of the log were applied last. */
+let appliedMs = Number.NEGATIVE_INFINITY;
 let current: Work | undefined;
 /** When `current` began or resumed. */
 let sinceMs = 0;
@@ -47,10 +49,14 @@ export function named<T>(work: Work, run: () => T): T {
   } finally {
     const endedMs = performance.now();
     spent[work] += endedMs - sinceMs;
+    if (work === 'apply') appliedMs = endedMs;
     current = outer;
     sinceMs = endedMs;
   }
 }
+
+/** Returns when entries of the log were applied last, by the clock of `performance.now`. */
+export const lastAppliedMs = (): number => appliedMs;
 
 /** Returns the milliseconds that each work took since the last call. */
 export function takeSpent(): Readonly<Record<Work, number>> {

@@ -151,10 +151,10 @@ export const LIMITS = [
     ...RATE,
     default: 10,
     why:
-      'refusals per second (401, 403, 413, 429; unknown paths and methods) that one ' +
-      'address gets without delay, in bursts of five seconds’ worth; further refusals are ' +
-      'delayed, and the request bodies stay unread, so that the client waits and not the ' +
-      'cluster. 0 for no limit',
+      'refusals per second (401, 403, 413, 429; unknown paths and methods; without a valid ' +
+      'token 400 too) that one address gets without delay, in bursts of five seconds’ ' +
+      'worth; further refusals are delayed, and the request bodies stay unread, so that ' +
+      'the client waits and not the cluster. 0 for no limit',
   },
   {
     key: 'limits.refusalDelayMs',

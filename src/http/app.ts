@@ -1,9 +1,11 @@
 /** The Koa application: what happens to every request, in order. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Koa from 'koa';
+import { loopShare } from '../service/common/event-loop.js';
 import { makeFront } from './front.js';
 import type { HeldCalls } from './limits/held.js';
 import type { Refused } from './limits/rates.js';
+import { Strangers } from './limits/strangers.js';
 import type { HttpOptions } from './options.js';
 import { browserCheck } from './request/browsers.js';
 import type { Additions, Context, State } from './request/context.js';
@@ -43,8 +45,14 @@ export function createApp(options: HttpOptions): HttpApp {
   if (options.ui !== undefined) koa.use(uiPages(front, options.ui));
   koa.use((context) => unknownPath(front, context));
   reportErrors(koa, front);
+  const handle = koa.callback();
+  const strangers = new Strangers(options.strangers ?? loopShare(), front.incoming.token);
   return {
-    handler: koa.callback(),
+    // where the default policy is "allow", clients need no token
+    handler:
+      options.defaultPolicy === 'allow'
+        ? handle
+        : (req, res) => strangers.begin(req, () => void handle(req, res)),
     held: front.held,
     refused: front.refused,
     drain() {

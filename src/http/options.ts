@@ -1,5 +1,6 @@
 /** Options of the front end. */
 import type { ErrorCode } from '../base/errors.js';
+import type { LoopShare } from '../service/common/loop-share.js';
 import type { Service } from '../service/common/types.js';
 import type { RefusedRequest } from '../service/explain/decisions.js';
 import type { HeldLimits } from './limits/held.js';
@@ -65,6 +66,8 @@ export interface HttpOptions {
   /** The folder of the web UI; undefined if it is not served. */
   readonly ui?: UiOptions | undefined;
   readonly limits: HttpLimits;
+  /** The share of the event loop for requests without a token; a new one by default. */
+  readonly strangers?: Pick<LoopShare, 'turn'>;
   /** Notes a refused request. Returns the id of the decision; undefined if it is not noted. */
   readonly noteRefused?: (refused: RefusedRequest) => string | undefined;
   readonly observe?: (observation: Observation) => void;

@@ -1,9 +1,10 @@
 /** The refusals of an address that is refused too often are delayed, and nothing else is. */
+import { hash } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { reject } from '../../src/base/errors.js';
 import type { Route } from '../../src/http/routes/types.js';
-import { type Front, LIMITS, startFront } from './harness.js';
+import { type Front, fakeService, LIMITS, startFront } from './harness.js';
 
 describe('http: refusals beyond limits.refusalsPerAddress', () => {
   const sockets: Socket[] = [];
@@ -15,6 +16,7 @@ describe('http: refusals beyond limits.refusalsPerAddress', () => {
     { path: '/v1/open', GET: (r) => r.answerText('') },
     { path: '/v1/missing', GET: () => reject('not_found', 'no such thing') },
     { path: '/v1/shut', GET: refused, PUT: refused },
+    { path: '/v1/wrong', POST: (r) => r.body('Body decoding failed').then(() => undefined) },
   ];
   const BODY = Buffer.alloc(32 * 1024 * 1024);
   /** Longer than any test: a delayed refusal does not arrive within it. */
@@ -22,9 +24,12 @@ describe('http: refusals beyond limits.refusalsPerAddress', () => {
   let front: Front;
   /** A front that refuses an address once without delay, and then not again for a long time. */
   const start = async (refusalDelayMs: number, socket = {}) => {
+    const service = fakeService({
+      namespaceOf: (key) => (key === hash('sha256', 'known') ? 'default' : undefined),
+    });
     front = await startFront(
       routes,
-      { limits: { ...LIMITS, refusalsPerAddress: 0.0001, refusalDelayMs } },
+      { service, limits: { ...LIMITS, refusalsPerAddress: 0.0001, refusalDelayMs } },
       socket,
     );
     expect(await status('/v1/shut')).to.equal(403);
@@ -85,6 +90,24 @@ describe('http: refusals beyond limits.refusalsPerAddress', () => {
     expect(await status('/v1/nowhere')).to.equal(404);
     expect(await status('/v1/open', 'PUT')).to.equal(405);
     expect(late()).to.equal(2);
+  });
+
+  it('include bad requests without a valid token, and no others', async () => {
+    await start(FOREVER);
+    const post = (token: string) =>
+      front.ask('/v1/wrong', { method: 'POST', headers: { 'x-service-token': token }, body: '{' });
+    for (let n = 0; n < 3; n += 1) expect((await post('known')).status).to.equal(400);
+    expect(late()).to.equal(0);
+    const answers: string[] = [];
+    const packed = 'Content-Encoding: br\r\nContent-Length: 1\r\n';
+    client()
+      .on('data', (chunk) => answers.push(String(chunk)))
+      .write(`POST /v1/wrong HTTP/1.1\r\nHost: x\r\n${packed}\r\n1`.repeat(40));
+    await until(() => late() === 1);
+    expect((await post('known')).status).to.equal(400);
+    expect(await status('/v1/open')).to.equal(200);
+    expect(front.observed.filter(({ status: code }) => code === 400)).to.have.length.below(25);
+    expect(answers).to.deep.equal([]);
   });
 
   it('leave a long body unread', async () => {

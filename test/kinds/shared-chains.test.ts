@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { type ChainQuery, Chains } from '../../src/service/config/discovery-chain.js';
+import { keys } from '../../src/state/keys.js';
 import { MANAGEMENT_SECRET, MANAGER } from '../service/solo.js';
 import { Client } from './client.js';
 import { ConfigSolo, serveConfig } from './config-solo.js';
@@ -133,6 +134,26 @@ describe('kinds: shared discovery chains', () => {
     expect(turns).to.be.greaterThan(2);
     const { Targets } = JSON.parse((await reading).value).Chain;
     expect(Object.keys(Targets)).to.have.length(services.length + 1);
+  });
+
+  it('are compiled one after the other, however often the state changes meanwhile', async () => {
+    const services = Array.from({ length: 1_200 }, (_, i) => `s${i}`);
+    await put({ Kind: 'proxy-defaults', Name: 'global', Config: { protocol: 'http' } });
+    await put(router('web', services));
+    const chains = new Chains(solo.service);
+    const readers = [];
+    for (let n = 0; n < 5; n += 1) {
+      readers.push(chains.read(MANAGER, NOW, queryOf('web')));
+      while (compiled === 0) await nextTurn();
+      await nextTurn();
+      // as a write of an entry that the chain does not have
+      solo.store.commit([[keys.index('config', 'default', 'service-defaults'), `${9_000 + n}`]]);
+    }
+    readers.push(chains.read(MANAGER, NOW, queryOf('web')));
+    const texts = await Promise.all(readers);
+    expect(compiled).to.be.within(1, 2);
+    const last = JSON.parse(texts.at(-1)!.value).Chain;
+    expect(Object.keys(last.Targets)).to.have.length(services.length + 1);
   });
 
   it('are what they would be if they were compiled each time', async function () {

@@ -82,6 +82,32 @@ describe('long work', () => {
     await Promise.all(scanning);
   });
 
+  it('that waits goes on in another turn than the one in which it gets its place', async () => {
+    const longWork = new LongWork();
+    let [now, isOver] = [0, false];
+    const count = (): void => {
+      now += 1;
+      if (!isOver) setImmediate(count);
+    };
+    count();
+    const ended = { first: 0, second: 0 };
+    const holding = new Work();
+    function* first(): Generator<void, void> {
+      yield* holding.steps();
+      ended.first = now;
+    }
+    function* second(): Generator<void, void> {
+      while (!holding.isOver) yield;
+      ended.second = now;
+    }
+    const runs = [first(), second()].map((work) => longWork.runSoon(owner('a'), 'explain', work));
+    await someTurns();
+    holding.isOver = true;
+    await Promise.all(runs);
+    isOver = true;
+    expect(ended.second).to.be.greaterThan(ended.first);
+  });
+
   it('that waits is bounded for each owner, and ends without a trace', async () => {
     const longWork = new LongWork();
     const holding = new Work();

@@ -24,8 +24,8 @@ const REFUSED_MS = 1000;
  */
 const PROBES_PER_ADDRESS = 4;
 
-/** Paths of probes. */
-const PROBES = '/v1/health/';
+/** Paths of probes of the node's health. */
+export const PROBES = '/v1/health/';
 
 const TOO_MANY = plainResponse(
   '429 Too Many Requests',

@@ -31,6 +31,12 @@ const STRANGE: ReadonlySet<string> = new Set([
   'too_large',
   'too_many',
 ]);
+/** Further errors that are delayed for clients without a valid token; others make mistakes. */
+const MISTAKES: ReadonlySet<string> = new Set([
+  'invalid',
+  'unknown_reference',
+  'unknown_datacenter',
+]);
 
 /** Whether the client has a version of which it names the entity tag (RFC 9110, section 13.1.2). */
 const hasTag = ({ headers }: IncomingMessage, etag: string): boolean =>
@@ -176,11 +182,18 @@ export abstract class Responder {
     const { refusals } = this.front;
     const { incoming, res } = this;
     const onSent = (): void => this.#observe(response.status);
-    if (STRANGE.has(why.code)) refusals.refuseStranger(incoming, res, response, onSent);
+    if (this.#mayWait(why)) refusals.refuseStranger(incoming, res, response, onSent);
     else {
       refusals.refuse(incoming, res, response);
       onSent();
     }
+  }
+
+  /** Whether an address that is refused like this again and again has to wait. */
+  #mayWait({ code }: Refusal): boolean {
+    if (!MISTAKES.has(code)) return STRANGE.has(code);
+    const { tokenKey } = this.caller;
+    return tokenKey === null || this.front.options.service.namespaceOf(tokenKey) === undefined;
   }
 
   /** Returns a refusal with a hint about the token, if it has none and that helps. */

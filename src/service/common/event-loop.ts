@@ -4,19 +4,31 @@
  * Otherwise many lists at a time would each run a slice in the same turn, and together delay
  * heartbeats.
  */
-import { setImmediate as turn } from 'node:timers/promises';
-import { named, type Work } from '../../base/works.js';
+import { lastAppliedMs, named, type Work } from '../../base/works.js';
+import { LoopShare } from './loop-share.js';
 
 /** Longest slice of work in one turn, in milliseconds. */
-export const SLICE_MS = 5;
+const SLICE_MS = 2;
+/** For so long after a write the next one is expected. */
+const WRITES_MS = 500;
 
-let last: Promise<void> = Promise.resolve();
+const CLOCK = {
+  now: () => performance.now(),
+  soon: (run: () => void) => void setImmediate(run),
+  after(ms: number, run: () => void) {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+};
+const isWrittenTo = (): boolean => performance.now() - lastAppliedMs() < WRITES_MS;
+
+/** Returns a share of this process's event loop. */
+export const loopShare = (): LoopShare => new LoopShare(CLOCK, isWrittenTo);
+
+const longWork = loopShare();
 
 /** Resolves in a turn of the event loop that no other long work gets. */
-export function nextTurn(): Promise<void> {
-  last = last.then(() => turn());
-  return last;
-}
+export const nextTurn = (): Promise<void> => new Promise((begin) => longWork.turn(begin));
 
 /**
  * Runs a generator to its end and returns its result. Other work runs between slices of steps.
@@ -24,12 +36,7 @@ export function nextTurn(): Promise<void> {
  */
 export async function inSlices<T>(work: Iterator<void, T>, name?: Work): Promise<T> {
   const slice = new Slice();
-  const steps = (): IteratorResult<void, T> => {
-    for (;;) {
-      const step = work.next();
-      if (step.done || slice.isOver) return step;
-    }
-  };
+  const steps = (): IteratorResult<void, T> => slice.stepsOf(work);
   for (;;) {
     const step = name === undefined ? steps() : named(name, steps);
     if (step.done) return step.value;
@@ -52,13 +59,11 @@ export function inThisTurn<T>(work: Iterator<void, T>, name: Work): IteratorResu
     });
   }
   const slice = shared;
-  if (slice.isOver) return { done: false, value: undefined };
-  return named(name, () => {
-    for (;;) {
-      const step = work.next();
-      if (step.done || slice.isOver) return step;
-    }
-  });
+  if (slice.isOver || longWork.restMs > 0) return { done: false, value: undefined };
+  const beganMs = performance.now();
+  const step = named(name, () => slice.stepsOf(work));
+  longWork.spend(performance.now() - beganMs);
+  return step;
 }
 
 /** Measures the time slice of one piece of long work. */
@@ -67,6 +72,14 @@ export class Slice {
 
   get isOver(): boolean {
     return performance.now() > this.#until;
+  }
+
+  /** Runs steps of a generator until the slice is over. Returns the last step. */
+  stepsOf<T>(work: Iterator<void, T>): IteratorResult<void, T> {
+    for (;;) {
+      const step = work.next();
+      if (step.done || this.isOver) return step;
+    }
   }
 
   /** Starts another slice, in a turn of its own. */

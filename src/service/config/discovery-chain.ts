@@ -36,6 +36,13 @@ interface Chain {
   readonly lookups: Lookups;
 }
 
+/** A chain that is being compiled. */
+interface Compilation {
+  /** Of two compilations, the later one has the greater number. */
+  readonly number: number;
+  readonly chain: Promise<Chain>;
+}
+
 /** Bytes of all cached chains: enough for the chains of a cluster that are asked for often. */
 const CACHED_BYTES_MAX = 8 * 1024 * 1024;
 /** Bytes that a key takes in memory, approximately. */
@@ -49,7 +56,8 @@ type Read = ReadOutcome<string>;
 export class Chains {
   readonly #service: Service;
   readonly #cached = new WeightedCache<Chain>(CACHED_BYTES_MAX);
-  readonly #compiling = new Map<string, Promise<Chain>>();
+  readonly #compiling = new Map<string, Compilation>();
+  #begun = 0;
 
   constructor(service: Service) {
     this.#service = service;
@@ -66,7 +74,8 @@ export class Chains {
   async #read(caller: Caller, options: ReadOptions, query: ChainQuery): Promise<ListRead<Read>> {
     const until = performance.now() + options.waitMs;
     let first: Pick<QueryMeta, 'knownLeader' | 'lastContactMs'> | undefined;
-    for (let compiled: Chain | undefined; ; compiled = await this.#compile(query)) {
+    let begun: number | undefined;
+    for (let compiled: Chain | undefined; ; compiled = await this.#compile(query, begun)) {
       const seen: { chain?: Chain | undefined } = {};
       const waitMs = until - performance.now();
       // the state that was compiled is as current as the first barrier
@@ -86,6 +95,7 @@ export class Chains {
       });
       const { knownLeader, lastContactMs } = outcome;
       first ??= { knownLeader, lastContactMs };
+      begun ??= this.#begun;
       const { value } = outcome;
       if (value === undefined) continue;
       const fresh = options.mode === 'stale' ? {} : first;
@@ -99,15 +109,22 @@ export class Chains {
     return cached?.lookups.areCurrent(view) === true ? cached : undefined;
   }
 
-  /** Compiles a chain in the present state, once for all who ask for it in this state. */
-  #compile(query: ChainQuery): Promise<Chain> {
-    const key = cacheKey(query) + stampOf(this.#service.view, query.ns);
-    let compiling = this.#compiling.get(key);
-    if (compiling === undefined) {
-      compiling = this.#compiled(query).finally(() => this.#compiling.delete(key));
-      this.#compiling.set(key, compiling);
+  /**
+   * Compiles a chain in the present state, once for all who ask for it meanwhile. If one runs that
+   * is not later than number `begun`, waits for it and returns undefined: its state may be older
+   * than the reader's barrier.
+   */
+  async #compile(query: ChainQuery, begun: number): Promise<Chain | undefined> {
+    const key = cacheKey(query);
+    const running = this.#compiling.get(key);
+    if (running !== undefined) {
+      const chain = await running.chain;
+      return running.number > begun ? chain : undefined;
     }
-    return compiling;
+    this.#begun += 1;
+    const chain = this.#compiled(query).finally(() => this.#compiling.delete(key));
+    this.#compiling.set(key, { number: this.#begun, chain });
+    return chain;
   }
 
   async #compiled(query: ChainQuery): Promise<Chain> {
@@ -137,10 +154,6 @@ const KINDS: readonly Kind[] = [
   'service-defaults',
   'proxy-defaults',
 ];
-
-/** Identifies the entries of a state that chains of a namespace are compiled from. */
-const stampOf = (view: View, ns: string): string =>
-  JSON.stringify([view.get(RESTORE_FACT), KINDS.map((kind) => listedAt(view, ns, kind))]);
 
 /** The index of the last change of any entry of a kind. */
 const listedAt = (view: View, ns: string, kind: Kind): number =>

@@ -2,7 +2,7 @@
 import { reject } from '../../base/errors.js';
 import type { Work } from '../../base/works.js';
 import { DEFAULT_NAMESPACE } from '../../state/object.js';
-import { inSlices, inThisTurn } from '../common/event-loop.js';
+import { inSlices, inThisTurn, nextTurn } from '../common/event-loop.js';
 import type { Caller, Service } from '../common/types.js';
 
 /** Works at one time: each may hold a frozen view, and all share the turns of the event loop. */
@@ -65,6 +65,8 @@ export class LongWork {
   async #inPlace<T>(owner: WorkOwner, name: Work, work: Iterator<void, T>): Promise<T> {
     this.#running.add(owner);
     try {
+      // the turn in which a place becomes free has had its slice
+      await nextTurn();
       return await inSlices(work, name);
     } finally {
       this.#running.delete(owner);

@@ -4,7 +4,10 @@
  * event loop, no message of the cluster would be handled meanwhile.
  */
 import type { ClockPort } from '../../replica/ports.js';
-import { SLICE_MS } from '../common/event-loop.js';
+import { Queue } from '../common/queue.js';
+
+/** Longest turn in milliseconds. */
+const TURN_MS = 5;
 
 /**
  * Characters or bytes of the answers of one turn. What the system does not take at once waits in
@@ -14,42 +17,13 @@ const TURN_BYTES_MAX = 4 * 1024 * 1024;
 
 type Start = () => void;
 
-/** Functions that were taken and are still in the list. */
-const TAKEN_MAX = 1024;
-
-/** Functions in the order in which they were added. */
-class Queue {
-  #items: Start[] = [];
-  #at = 0;
-
-  get isEmpty(): boolean {
-    return this.#at === this.#items.length;
-  }
-
-  add(item: Start): void {
-    this.#items.push(item);
-  }
-
-  take(): Start | undefined {
-    const item = this.#items[this.#at];
-    if (item === undefined) return undefined;
-    this.#at += 1;
-    // under load the queue may never be empty
-    if (this.isEmpty || (this.#at >= TAKEN_MAX && this.#at * 2 >= this.#items.length)) {
-      this.#items = this.#items.slice(this.#at);
-      this.#at = 0;
-    }
-    return item;
-  }
-}
-
 const DONE = Promise.resolve();
 
 /** The turns of the reads of one node. */
 export class ReadTurns {
   readonly #clock: Pick<ClockPort, 'now' | 'soon'>;
   /** New reads, and those that were held. They take turns, so that neither wait for the others. */
-  readonly #queues = { arrived: new Queue(), woken: new Queue() };
+  readonly #queues = { arrived: new Queue<Start>(), woken: new Queue<Start>() };
   #isRunning = false;
   #bytes = 0;
 
@@ -86,7 +60,7 @@ export class ReadTurns {
     if (typeof value === 'string' || value instanceof Uint8Array) this.#bytes += value.length;
   }
 
-  #later(queue: Queue, start: Start): void {
+  #later(queue: Queue<Start>, start: Start): void {
     queue.add(start);
     if (this.#isRunning) return;
     this.#isRunning = true;
@@ -95,7 +69,7 @@ export class ReadTurns {
 
   async #run(): Promise<void> {
     const { arrived, woken } = this.#queues;
-    const until = this.#clock.now() + SLICE_MS;
+    const until = this.#clock.now() + TURN_MS;
     this.#bytes = 0;
     let isOver = false;
     for (let queue = arrived; !isOver; queue = queue === arrived ? woken : arrived) {

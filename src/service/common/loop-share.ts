@@ -1,0 +1,67 @@
+/**
+ * Gives turns of the event loop to work that may wait, and bounds its share of the loop while the
+ * cluster is written to: each turn is followed by a rest, in which messages of the cluster and
+ * other requests are handled.
+ */
+import type { ClockPort } from '../../replica/ports.js';
+import { Queue } from './queue.js';
+
+/** Milliseconds, with its rest, for each millisecond of work: it gets half of the time. */
+const PERIOD = 2;
+/** Work after a pause that needs no rest, in milliseconds: what is short is not delayed. */
+const CREDIT_MS = 4;
+
+/** The turns of one kind of work. */
+export class LoopShare {
+  readonly #clock: Pick<ClockPort, 'now' | 'soon' | 'after'>;
+  readonly #isBusy: () => boolean;
+  readonly #waiting = new Queue<() => void>();
+  #isRunning = false;
+  /** When all work so far has had its rest. */
+  #restedMs = Number.NEGATIVE_INFINITY;
+
+  /** `isBusy`: whether there is other work that rests are for. */
+  constructor(clock: Pick<ClockPort, 'now' | 'soon' | 'after'>, isBusy: () => boolean) {
+    this.#clock = clock;
+    this.#isBusy = isBusy;
+  }
+
+  /** Milliseconds until the next turn may begin. */
+  get restMs(): number {
+    return this.#isBusy() ? Math.max(0, this.#restedMs - this.#clock.now()) : 0;
+  }
+
+  /** Calls `run` in a turn of the event loop that no other work of this kind gets. */
+  turn(run: () => void): void {
+    this.#waiting.add(run);
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    this.#schedule();
+  }
+
+  /** Counts work that was done outside these turns. */
+  spend(ms: number): void {
+    const beganMs = this.#clock.now() - ms;
+    this.#restedMs = Math.max(this.#restedMs, beganMs - CREDIT_MS * PERIOD) + ms * PERIOD;
+  }
+
+  #schedule(): void {
+    const { restMs } = this;
+    if (restMs > 0) this.#clock.after(restMs, () => this.#begin());
+    else this.#begin();
+  }
+
+  /** The second function follows the first one, and all that this calls before it waits. */
+  #begin(): void {
+    let beganMs = 0;
+    this.#clock.soon(() => {
+      beganMs = this.#clock.now();
+      this.#waiting.take()?.();
+    });
+    this.#clock.soon(() => {
+      this.spend(this.#clock.now() - beganMs);
+      if (this.#waiting.isEmpty) this.#isRunning = false;
+      else this.#schedule();
+    });
+  }
+}
