@@ -1,4 +1,4 @@
-/** The import law and the purity of the pure layers, checked as text. */
+/** The import law, circles of imports and the purity of the pure layers, checked as text. */
 import { posix } from 'node:path';
 
 /**
@@ -85,6 +85,8 @@ const layerOf = (path: string): string => (path.split('/')[1] ?? '').replace(/\.
 const lineOf = (source: string, offset: number): number =>
   source.slice(0, offset).split('\n').length;
 
+const IMPORT = /(?:from|import)\s*\(?\s*'([^']+)'/g;
+
 /** Whether an import takes nothing but types; `before` ends after its names. */
 function isOfTypes(before: string): boolean {
   const names = before.slice(before.lastIndexOf('import'));
@@ -98,7 +100,7 @@ export function importProblems(path: string, text: string): string[] {
   const rank = RANK[layer];
   if (rank === undefined) return [`${path}: no layer named ${layer}`];
   const source = withoutComments(text);
-  for (const match of source.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)) {
+  for (const match of source.matchAll(IMPORT)) {
     const target = match[1] ?? '';
     const at = `${path}:${lineOf(source, match.index)}`;
     if (target === 'node:http' && !isOfTypes(source.slice(0, match.index)))
@@ -139,4 +141,69 @@ export function importProblems(path: string, text: string): string[] {
     }
   }
   return found;
+}
+
+/**
+ * Returns the circles of imports, of types too: files of a circle can only be read, tested and
+ * moved together. `files` has the text of every file by its path, relative to the root.
+ */
+export function circleProblems(files: ReadonlyMap<string, string>): string[] {
+  const imports = new Map([...files].map(([path, text]) => [path, importsOf(path, text, files)]));
+  return components(imports).map((circle) => {
+    const [first] = circle;
+    const others = circle.length > 2 ? `; ${circle.length} files import each other` : '';
+    return `${first}: imports in a circle: ${shortest(imports, first).join(' -> ')}${others}`;
+  });
+}
+
+/** Returns the files that a file imports. */
+function importsOf(path: string, text: string, files: ReadonlyMap<string, string>): string[] {
+  const targets = [...withoutComments(text).matchAll(IMPORT)].map(([, target = '']) => target);
+  return targets
+    .filter((target) => target.startsWith('.'))
+    .flatMap((target) => {
+      const base = posix.join(posix.dirname(path), target).replace(/\.js$/, '');
+      return ['.ts', '.tsx', '.d.ts'].map((suffix) => base + suffix).filter((to) => files.has(to));
+    });
+}
+
+type Circle = [string, ...string[]];
+
+/** Returns the strongly connected components of more than one file, each sorted (Tarjan 1972). */
+function components(imports: ReadonlyMap<string, readonly string[]>): Circle[] {
+  const found: Circle[] = [];
+  const orders = new Map<string, number>();
+  const open: string[] = [];
+  const visit = (path: string): number => {
+    const order = orders.size;
+    orders.set(path, order);
+    open.push(path);
+    let lowest = order;
+    for (const to of imports.get(path) ?? []) {
+      const known = orders.get(to);
+      if (known === undefined) lowest = Math.min(lowest, visit(to));
+      else if (open.includes(to)) lowest = Math.min(lowest, known);
+    }
+    if (lowest !== order) return lowest;
+    const [first, ...others] = open.splice(open.indexOf(path)).sort();
+    const isItself = imports.get(path)?.includes(path) === true;
+    if (first !== undefined && (others.length > 0 || isItself)) found.push([first, ...others]);
+    return lowest;
+  };
+  for (const path of imports.keys()) if (!orders.has(path)) visit(path);
+  return found.sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** Returns the shortest way from a file of a circle back to it. */
+function shortest(imports: ReadonlyMap<string, readonly string[]>, start: string): string[] {
+  const ways = [[start]];
+  const seen = new Set<string>();
+  for (const way of ways) {
+    for (const to of imports.get(way.at(-1)!) ?? []) {
+      if (to === start) return [...way, start];
+      if (!seen.has(to)) ways.push([...way, to]);
+      seen.add(to);
+    }
+  }
+  return [start];
 }

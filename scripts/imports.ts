@@ -5,14 +5,18 @@
 import { readFileSync } from 'node:fs';
 import { relative, sep } from 'node:path';
 import { globSync } from './glob.js';
-import { importProblems } from './import-law.js';
+import { circleProblems, importProblems } from './import-law.js';
 
-const all = [...globSync('src', '.ts'), ...globSync('src', '.tsx')].filter(
-  (path) => !path.endsWith('.d.ts'),
+const all = new Map(
+  [...globSync('src', '.ts'), ...globSync('src', '.tsx')].map((path) => [
+    relative('.', path).split(sep).join('/'),
+    readFileSync(path, 'utf8'),
+  ]),
 );
-const problems = all.flatMap((path) =>
-  importProblems(relative('.', path).split(sep).join('/'), readFileSync(path, 'utf8')),
-);
+const problems = [...all]
+  .filter(([path]) => !path.endsWith('.d.ts'))
+  .flatMap(([path, text]) => importProblems(path, text))
+  .concat(circleProblems(all));
 for (const problem of problems) console.error(problem);
-console.log(`import law: ${all.length} files, ${problems.length} problems`);
+console.log(`import law: ${all.size} files, ${problems.length} problems`);
 process.exitCode = problems.length > 0 ? 1 : 0;

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { importProblems } from '../../scripts/import-law.js';
+import { circleProblems, importProblems } from '../../scripts/import-law.js';
 
 const problems = (path: string, from: string): string[] =>
   importProblems(path, `import type { A } from '${from}';\n`);
@@ -93,5 +93,53 @@ describe('the import law', () => {
     const text = "// import type { A } from '../node/types.js'\nconst said = 'Date.now()';\n";
     expect(importProblems('src/http/routes/status.ts', text)).to.deep.equal([]);
     expect(importProblems('src/raft/raft.ts', text)).to.deep.equal([]);
+  });
+
+  describe('circles of imports', () => {
+    const circles = (files: Record<string, string>): string[] =>
+      circleProblems(new Map(Object.entries(files)));
+
+    it('permits what imports go one way', () => {
+      const files = {
+        'src/raft/raft.ts': "import { a } from './log.js';\nimport { b } from './types.js';\n",
+        'src/raft/log.ts': "import { b } from './types.js';\nimport 'node:fs';\n",
+        'src/raft/types.ts': "// import { a } from './raft.js';\n",
+      };
+      expect(circles(files)).to.deep.equal([]);
+    });
+
+    it('finds circles of types, declarations and components', () => {
+      const files = {
+        'src/ui/a.tsx': "import type { B } from './parts/b.js';\n",
+        'src/ui/parts/b.ts': "import { type A } from '../a.js';\n",
+        'src/languages/hil.ts': "import { parse } from './hil.peggy.js';\n",
+        'src/languages/hil.peggy.d.ts': "export type T = import('./hil.js').T;\n",
+      };
+      expect(circles(files)).to.deep.equal([
+        'src/languages/hil.peggy.d.ts: imports in a circle: ' +
+          'src/languages/hil.peggy.d.ts -> src/languages/hil.ts -> src/languages/hil.peggy.d.ts',
+        'src/ui/a.tsx: imports in a circle: src/ui/a.tsx -> src/ui/parts/b.ts -> src/ui/a.tsx',
+      ]);
+    });
+
+    it('shows the shortest circle of a file, and how many files belong to it', () => {
+      const files = {
+        'src/state/a.ts': "import { b } from './b.js';\n",
+        'src/state/b.ts': "import { c } from './c.js';\nimport { d } from './d.js';\n",
+        'src/state/c.ts': "import { d } from './d.js';\n",
+        'src/state/d.ts': "import { a } from './a.js';\n",
+        'src/state/e.ts': "import { a } from './a.js';\n",
+      };
+      expect(circles(files)).to.deep.equal([
+        'src/state/a.ts: imports in a circle: src/state/a.ts -> src/state/b.ts -> ' +
+          'src/state/d.ts -> src/state/a.ts; 4 files import each other',
+      ]);
+    });
+
+    it('finds a file that imports itself', () => {
+      expect(circles({ 'src/log/a.ts': "import { b } from './a.js';\n" })).to.deep.equal([
+        'src/log/a.ts: imports in a circle: src/log/a.ts -> src/log/a.ts',
+      ]);
+    });
   });
 });
