@@ -5,7 +5,8 @@ import { type JsonSchema, schemaOf } from '../../src/api/document/json-schema.js
 import { allOperations } from '../../src/api/operations/operations.js';
 import { QUERY } from '../../src/api/operations/parameters.js';
 import { type Operation, TAGS } from '../../src/api/operations/types.js';
-import { definitionOf, KINDS } from '../../src/kinds/definitions.js';
+import { definitionOf } from '../../src/kinds/definitions.js';
+import { KINDS } from '../../src/kinds/types.js';
 import type { Fields, Type } from '../../src/languages/fields.js';
 
 const HEAD = `# Endpoints and fields

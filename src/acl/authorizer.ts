@@ -7,8 +7,9 @@
  *     service "web-api" { policy = "write" }      write on "web-api"
  */
 import { denialText } from './denial.js';
+import type { Rights } from './layer.js';
 import { CLUSTER_WIDE, Layer } from './layer.js';
-import { type Why, whyOf } from './reasons.js';
+import { whyOf } from './reasons.js';
 import { grantsAccess } from './rule-set.js';
 import { atOnce, type Steps } from './steps.js';
 import {
@@ -21,6 +22,7 @@ import {
   type Rules,
   SCALARS,
   type Scalar,
+  type Why,
 } from './types.js';
 
 /** Options of compile. */
@@ -39,14 +41,6 @@ export interface CompileOptions {
 /** Compiles the grants of a token. Tokens share parsed rules, which never change. */
 export const compile = (grants: readonly Grant[], options: CompileOptions): Authorizer =>
   authorizerOf(atOnce(compileRights(grants, options)), options);
-
-/** Compiled grants. They name no token, so that tokens with equal grants can share them. */
-export interface Rights {
-  readonly layers: readonly Layer[];
-  readonly allowByDefault: boolean;
-  /** Approximate size in memory, in bytes. */
-  readonly weight: number;
-}
 
 /** Compiles grants, and the defaults that apply below them. */
 export function* compileRights(

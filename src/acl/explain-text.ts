@@ -1,10 +1,28 @@
 /** The sentence of an explanation. */
-import type { ShownRule } from './explain.js';
 import { CLUSTER_WIDE } from './layer.js';
-import type { Path, PathStep } from './origins.js';
-import type { Asked, Why } from './reasons.js';
-import { SCALARS } from './types.js';
+import type { Path, PathStep, Source } from './origins.js';
+import type { Asked } from './reasons.js';
+import { type Level, SCALARS, type SpeakingRule, type Why } from './types.js';
 
+/** A namespace, or the namespaces of a prefix, as answers show it. */
+export interface ShownPlace {
+  readonly Match: 'exact' | 'prefix';
+  readonly Name: string;
+}
+
+/** A rule as answers show it. Null members: a link to a deleted object, whose rules are unknown. */
+export interface ShownRule {
+  readonly Resource: string | null;
+  readonly Match: SpeakingRule['match'] | null;
+  /** Absent for scalars. */
+  readonly Name?: string;
+  /** The block in which the rule stands, if it stands in one. */
+  readonly NamespaceBlock?: ShownPlace;
+  readonly Level: Level | null;
+  readonly Rule: string | null;
+  readonly Sources: readonly Source[];
+  readonly MoreSources: number;
+}
 /** Characters of a name that the sentence quotes. The members beside it hold the whole name. */
 const NAME_MAX = 128;
 const quoted = (name: string): string =>

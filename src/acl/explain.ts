@@ -1,46 +1,23 @@
 /** Explains the decisions on the accesses of a token: which rule decides, and who says it. */
 
 import { cut } from '../languages/shown-values.js';
-import { compileRights, type Rights } from './authorizer.js';
-import { sentenceOf } from './explain-text.js';
-import { Layer } from './layer.js';
+import { compileRights } from './authorizer.js';
+import { type ShownPlace, type ShownRule, sentenceOf } from './explain-text.js';
+import { Layer, type Rights } from './layer.js';
 import { type Origins, type Source, Statements } from './origins.js';
 import {
   type Asked,
   allAbout,
   allRules,
   keyText,
-  LAYERS,
-  type LayerName,
   othersOf,
-  type Reason,
-  type SpeakingRule,
-  type Why,
   type WhyNot,
   whyOf,
 } from './reasons.js';
 import { endsStep, least, type Steps } from './steps.js';
 import type { Level } from './types.js';
+import { LAYERS, type LayerName, type Reason, type SpeakingRule, type Why } from './types.js';
 
-/** A namespace, or the namespaces of a prefix, as answers show it. */
-interface ShownPlace {
-  readonly Match: 'exact' | 'prefix';
-  readonly Name: string;
-}
-
-/** A rule as answers show it. Null members: a link to a deleted object, whose rules are unknown. */
-export interface ShownRule {
-  readonly Resource: string | null;
-  readonly Match: SpeakingRule['match'] | null;
-  /** Absent for scalars. */
-  readonly Name?: string;
-  /** The block in which the rule stands, if it stands in one. */
-  readonly NamespaceBlock?: ShownPlace;
-  readonly Level: Level | null;
-  readonly Rule: string | null;
-  readonly Sources: readonly Source[];
-  readonly MoreSources: number;
-}
 /** A rule that speaks about a question and does not decide it. */
 type ShownCandidate = ShownRule & {
   readonly Why: WhyNot | 'other_datacenter' | 'dangling';

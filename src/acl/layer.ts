@@ -1,7 +1,17 @@
 /** The compiled rules of one layer of a token's grants, by namespace. */
 import { grantsAccess, RuleSet } from './rule-set.js';
 import type { Steps } from './steps.js';
-import type { Access, Authorizer, Grant, Level, Named, Resource, Rules, Scalar } from './types.js';
+import type {
+  Access,
+  Authorizer,
+  Grant,
+  Level,
+  Named,
+  Place,
+  Resource,
+  Rules,
+  Scalar,
+} from './types.js';
 
 /**
  * Resources of the cluster as a whole. Their rules are in `default` and hold in every namespace.
@@ -12,12 +22,6 @@ export const CLUSTER_WIDE: ReadonlySet<Resource> = new Set([
   'event',
   'query',
 ]);
-
-/** A namespace, or the namespaces of a prefix, in which rules hold. */
-export interface Place {
-  readonly match: 'exact' | 'prefix';
-  readonly name: string;
-}
 
 /** Grants of equal precedence: those of the token, or those of its namespace. */
 export class Layer {
@@ -160,4 +164,12 @@ export class Layer {
     }
     return undefined;
   }
+}
+
+/** Compiled grants. They name no token, so that tokens with equal grants can share them. */
+export interface Rights {
+  readonly layers: readonly Layer[];
+  readonly allowByDefault: boolean;
+  /** Approximate size in memory, in bytes. */
+  readonly weight: number;
 }

@@ -4,10 +4,17 @@
  */
 import { sourceOf } from '../languages/policy-rules.js';
 import { placesIn } from '../languages/syntax.js';
-import type { Place } from './layer.js';
-import { keyText, type RuleKey, type SpeakingRule } from './reasons.js';
+import { keyText } from './reasons.js';
 import { endsStep, type Steps } from './steps.js';
-import { type Grant, type Level, type Rules, SCALARS } from './types.js';
+import type { Place } from './types.js';
+import {
+  type Grant,
+  type Level,
+  type RuleKey,
+  type Rules,
+  SCALARS,
+  type SpeakingRule,
+} from './types.js';
 
 /** A step on the way from a token to a text, as answers show it. */
 export interface PathStep {

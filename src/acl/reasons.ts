@@ -3,16 +3,22 @@
  * speak about the question. Walks the rules in the order of enforcement (authorizer.ts), which
  * keeps no trace of its own because it is faster without.
  */
-import type { Rights } from './authorizer.js';
-import { CLUSTER_WIDE, type Layer, type Place } from './layer.js';
+import type { Rights } from './layer.js';
+import { CLUSTER_WIDE, type Layer } from './layer.js';
 import { grantsAccess, impliedIntentions, type RuleSet } from './rule-set.js';
 import {
   type Access,
+  LAYERS,
+  type LayerName,
   type Level,
   type Named,
+  type Reason,
   type Resource,
+  type RuleKey,
   SCALARS,
   type Scalar,
+  type SpeakingRule,
+  type Why,
 } from './types.js';
 
 /** A question with all of its parts. */
@@ -21,52 +27,6 @@ export interface Asked {
   readonly access: Access;
   readonly segment: string;
   readonly namespace: string;
-}
-
-/** What identifies a rule: rules of several policies with one key merge. */
-export interface RuleKey {
-  readonly place: Place;
-  readonly resource: Scalar | Named | 'namespace';
-  readonly match: 'exact' | 'prefix' | 'scalar';
-  /** Empty for scalars. */
-  readonly name: string;
-}
-
-/** The layers of a token's rights, the first that decides counts. */
-export const LAYERS = ['own', 'namespace_default'] as const;
-/** A layer by name. */
-export type LayerName = (typeof LAYERS)[number];
-
-/** A merged rule that speaks about a question. */
-export interface SpeakingRule extends RuleKey {
-  readonly layer: LayerName;
-  /** The merged level: for questions about intentions, that of the intentions. */
-  readonly level: Level;
-  /** For questions about intentions: the merged level of the service. */
-  readonly service?: Level;
-}
-
-/**
- * Why a decision is as it is. `service_rule`: an intention level that equals what follows from the
- * service's level. `operator_or_any`: a namespace without a rule of its own.
- */
-export type Reason =
-  | 'rule'
-  | 'operator_rule'
-  | 'service_rule'
-  | 'any_service'
-  | 'every_service'
-  | 'key_prefix'
-  | 'operator_or_any'
-  | 'default_policy'
-  | 'never_by_default';
-
-/** A decision with its reason. */
-export interface Why {
-  readonly allow: boolean;
-  readonly reason: Reason;
-  /** The rule that decided; absent if none did. */
-  readonly rule?: SpeakingRule;
 }
 
 /** Why a rule that speaks about a question does not decide it. */

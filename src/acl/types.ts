@@ -1,5 +1,4 @@
 /** The types of access control: rules, grants and the authorizer. */
-import type { Why } from './reasons.js';
 
 /** The level that a rule grants. `list` exists for keys only. */
 export type Level = 'deny' | 'read' | 'list' | 'write';
@@ -55,6 +54,58 @@ export type Access = 'read' | 'list' | 'write' | 'write-prefix';
  * by name.
  */
 export type Resource = Scalar | Named | 'intention' | 'namespace';
+
+/** A namespace, or the namespaces of a prefix, in which rules hold. */
+export interface Place {
+  readonly match: 'exact' | 'prefix';
+  readonly name: string;
+}
+
+/** What identifies a rule: rules of several policies with one key merge. */
+export interface RuleKey {
+  readonly place: Place;
+  readonly resource: Scalar | Named | 'namespace';
+  readonly match: 'exact' | 'prefix' | 'scalar';
+  /** Empty for scalars. */
+  readonly name: string;
+}
+
+/** The layers of a token's rights, the first that decides counts. */
+export const LAYERS = ['own', 'namespace_default'] as const;
+/** A layer by name. */
+export type LayerName = (typeof LAYERS)[number];
+
+/** A merged rule that speaks about a question. */
+export interface SpeakingRule extends RuleKey {
+  readonly layer: LayerName;
+  /** The merged level: for questions about intentions, that of the intentions. */
+  readonly level: Level;
+  /** For questions about intentions: the merged level of the service. */
+  readonly service?: Level;
+}
+
+/**
+ * Why a decision is as it is. `service_rule`: an intention level that equals what follows from the
+ * service's level. `operator_or_any`: a namespace without a rule of its own.
+ */
+export type Reason =
+  | 'rule'
+  | 'operator_rule'
+  | 'service_rule'
+  | 'any_service'
+  | 'every_service'
+  | 'key_prefix'
+  | 'operator_or_any'
+  | 'default_policy'
+  | 'never_by_default';
+
+/** A decision with its reason. */
+export interface Why {
+  readonly allow: boolean;
+  readonly reason: Reason;
+  /** The rule that decided; absent if none did. */
+  readonly rule?: SpeakingRule;
+}
 
 /**
  * Decides the accesses of one token. `segment` is the name of the object, `namespace` its

@@ -22,7 +22,7 @@ import { type Change, isWritten, refusalIn, refusalOfBroken } from './conflicts.
 import { entryOf, ofKind } from './entry-types.js';
 import type { ExportedServices } from './exported-services.js';
 import { providerRefusal } from './provider-rules.js';
-import { routedServices } from './routes.js';
+import { routedServices } from './references.js';
 import type { ServiceDefaults } from './service-defaults.js';
 import { target } from './targets.js';
 import type { ConfigEntry, EntryId, EntryLookup, Kind } from './types.js';

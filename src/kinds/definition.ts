@@ -11,6 +11,7 @@ import {
 import { ruled } from '../languages/rules.js';
 import type { Permissions } from './permissions.js';
 import type { PAUSE, Problem } from './problems.js';
+import type { Kind } from './types.js';
 
 type Head = { Kind: ReturnType<typeof keep<string>>; Name: ReturnType<typeof keep<string>> };
 
@@ -67,7 +68,7 @@ interface Rules<T> {
 }
 
 /** A kind. `T` is the type of its normalised entries. */
-export interface KindDefinition<T, K extends string = string>
+export interface KindDefinition<T, K extends Kind = Kind>
   extends Required<Omit<Rules<T>, 'normalise'>> {
   readonly kind: K;
   readonly type: Type<T> & { readonly fields: Fields };
@@ -78,7 +79,7 @@ export interface KindDefinition<T, K extends string = string>
 }
 
 /** Defines a kind. The fields `Kind` and `Name` come before the given ones. */
-export function defineKind<K extends string, F extends Fields>(
+export function defineKind<K extends Kind, F extends Fields>(
   kind: K,
   fields: F,
   rules: Rules<EntryOf<F>>,

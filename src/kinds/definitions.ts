@@ -1,4 +1,4 @@
-/** The list of all kinds. A new kind is a file of its own and a line here. */
+/** The definitions of all kinds. A new kind is a file of its own, and a line here and in KINDS. */
 import { apiGateway } from './api-gateway.js';
 import { boundApiGateway } from './bound-api-gateway.js';
 import { fileSystemCertificate, inlineCertificate } from './certificates.js';
@@ -15,44 +15,37 @@ import { serviceResolver } from './service-resolver.js';
 import { serviceRouter } from './service-router.js';
 import { serviceSplitter } from './service-splitter.js';
 import { terminatingGateway } from './terminating-gateway.js';
-import type { ConfigEntry } from './types.js';
+import type { ConfigEntry, Kind } from './types.js';
 
-/** In alphabetical order, in which lists of all kinds answer them. */
-const ALL = [
-  apiGateway,
-  boundApiGateway,
-  exportedServices,
-  fileSystemCertificate,
-  httpRoute,
-  ingressGateway,
-  inlineCertificate,
-  jwtProvider,
+const BY_KIND = {
+  'api-gateway': apiGateway,
+  'bound-api-gateway': boundApiGateway,
+  'exported-services': exportedServices,
+  'file-system-certificate': fileSystemCertificate,
+  'http-route': httpRoute,
+  'ingress-gateway': ingressGateway,
+  'inline-certificate': inlineCertificate,
+  'jwt-provider': jwtProvider,
   mesh,
-  proxyDefaults,
-  serviceDefaults,
-  serviceIntentions,
-  serviceResolver,
-  serviceRouter,
-  serviceSplitter,
-  tcpRoute,
-  terminatingGateway,
-] as const;
+  'proxy-defaults': proxyDefaults,
+  'service-defaults': serviceDefaults,
+  'service-intentions': serviceIntentions,
+  'service-resolver': serviceResolver,
+  'service-router': serviceRouter,
+  'service-splitter': serviceSplitter,
+  'tcp-route': tcpRoute,
+  'terminating-gateway': terminatingGateway,
+} satisfies { readonly [K in Kind]: { readonly kind: K } };
 
-/** The definition of some kind, with its own fields. */
-export type AnyDefinition = (typeof ALL)[number];
-/** The name of a kind. */
-export type Kind = AnyDefinition['kind'];
-/** The names of all kinds, in alphabetical order. */
-export const KINDS: readonly Kind[] = ALL.map(({ kind }) => kind);
+/** The definition of a kind, with its own fields. */
+export type DefinitionOf<K extends Kind> = (typeof BY_KIND)[K];
 
 /** The definition of any kind. */
 export type AnyKind = KindDefinition<ConfigEntry, Kind>;
 
 // Each definition has its own entry type. The cast makes them one table, which is safe because
 // definitionOf returns the definition of the entry's own kind.
-const DEFINITIONS: ReadonlyMap<string, AnyKind> = new Map(
-  (ALL as unknown as readonly AnyKind[]).map((definition) => [definition.kind, definition]),
-);
+const DEFINITIONS = new Map(Object.entries(BY_KIND as unknown as Record<Kind, AnyKind>));
 
 /** Returns the definition of a kind. */
 export const definitionOf = (kind: Kind): AnyKind => DEFINITIONS.get(kind)!;

@@ -1,11 +1,10 @@
 /** The types of entries by kind. */
 import type { Normal } from '../languages/fields.js';
-import type { AnyDefinition, Kind } from './definitions.js';
-import type { ConfigEntry } from './types.js';
+import type { DefinitionOf } from './definitions.js';
+import type { ConfigEntry, Kind } from './types.js';
 
 /** A normalised entry of a kind. */
-export type EntryOfKind<K extends Kind> = ConfigEntry &
-  Normal<Extract<AnyDefinition, { readonly kind: K }>['type']>;
+export type EntryOfKind<K extends Kind> = ConfigEntry & Normal<DefinitionOf<K>['type']>;
 
 /** Returns an entry if it is of a kind. */
 export const ofKind = <K extends Kind>(

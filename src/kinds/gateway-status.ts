@@ -18,8 +18,7 @@ import {
 import type { Change } from './conflicts.js';
 import { isKind } from './definitions.js';
 import { type EntryOfKind, entryOf, ofKind } from './entry-types.js';
-import { providersNamed } from './references.js';
-import { parentsOf, routedServices } from './routes.js';
+import { parentsOf, providersNamed, routedServices } from './references.js';
 import { target } from './targets.js';
 import type { ConfigEntry, EntryId, EntryLookup, Kind } from './types.js';
 

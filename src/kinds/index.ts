@@ -5,10 +5,11 @@ import { hasControls } from '../base/printable.js';
 import { isObject, jsonKind } from '../languages/fields.js';
 import { ENTRY_NAME_MAX, isLonger } from './common.js';
 import type { EntryContext } from './definition.js';
-import { definitionOf, isKind, KINDS } from './definitions.js';
+import { definitionOf, isKind } from './definitions.js';
 import { PAUSE, type Problem, problem, Report, refusalOf } from './problems.js';
 import { targetsOf } from './references.js';
 import type { ConfigEntry, Decoded, Kind } from './types.js';
+import { KINDS } from './types.js';
 
 /** Returns the refusal of an unknown kind. `prefix` begins the sentence. */
 export function unknownKind(text: string, prefix = ''): Refusal {

@@ -1,4 +1,5 @@
 /** The problems of an entry, and the refusal that reports them. */
+import { distance } from 'fastest-levenshtein';
 import { type Refusal, refusal } from '../base/errors.js';
 import {
   type Fault,
@@ -7,7 +8,6 @@ import {
   type PathPart,
   type Report as TypeReport,
 } from '../languages/fields.js';
-import { givenMembers } from './members.js';
 
 /** A problem. `pointer` is the JSON pointer (RFC 6901) of the field, `message` a sentence. */
 export interface Problem {
@@ -66,7 +66,7 @@ export function refusalOf(
 
 /**
  * Collects the problems of an entry while it is decoded, and words them. Members may be spelled in
- * several ways (members.ts).
+ * several ways.
  */
 export class Report implements TypeReport {
   readonly problems: Problem[] = [];
@@ -158,4 +158,73 @@ function sentenceOf(fault: Fault, place: string): string {
     default:
       return `'${place}' expected a map, ${got}`;
   }
+}
+
+/**
+ * Returns the members of a decoded object by name. `spellings` maps every accepted spelling to its
+ * name. Reports unknown members and members that are given twice.
+ */
+function givenMembers(
+  input: Record<string, unknown>,
+  spellings: ReadonlyMap<string, string>,
+  report: Report,
+): Map<string, { key: string; input: unknown }> {
+  const values = new Map<string, { key: string; input: unknown }>();
+  for (const key of Object.keys(input)) {
+    const name = spellings.get(key);
+    const before = name === undefined ? undefined : values.get(name);
+    if (name === undefined && isDefaultPartition(key, input[key])) continue;
+    if ((name === undefined || before !== undefined) && report.full) {
+      report.count += 1;
+    } else if (name === undefined || before !== undefined) {
+      report.within(key, () => unknownKey(key, before?.key, spellings, report));
+    } else if (input[key] !== null) {
+      values.set(name, { key, input: input[key] });
+    }
+  }
+  return values;
+}
+
+/** Clients of other editions send the default partition with any object. It has no effect. */
+const isDefaultPartition = (key: string, value: unknown): boolean =>
+  (key === 'Partition' || key === 'partition') &&
+  (value === 'default' || value === '' || value === null);
+
+const EDITION_HINTS: readonly (readonly [RegExp, string])[] = [
+  [/jwt/i, ', api-gateway jwt validation is a member of Default, Override and Filters alone'],
+  [/partition$/i, ', partitions are a feature that this server does not have'],
+  [
+    /samenessgroup$|sameness_group$/i,
+    ', sameness groups are a feature that this server does not have',
+  ],
+  [/namespace$/i, ', the parameter "ns" of the request chooses the namespace'],
+];
+
+function unknownKey(
+  key: string,
+  twin: string | undefined,
+  spellings: ReadonlyMap<string, string>,
+  report: Report,
+): void {
+  const near = twin !== undefined ? undefined : nearest(key, spellings);
+  const edition = EDITION_HINTS.find(([pattern]) => pattern.test(key))?.[1];
+  let why = '';
+  if (twin !== undefined) why = `: the field is already given as "${twin}"`;
+  else if (edition !== undefined) why = edition;
+  const hint = why === '' && near !== undefined ? `did you mean "${near}"?` : undefined;
+  report.add(`invalid config key ${JSON.stringify(report.place)}${why}`, hint);
+}
+
+/** Returns the known name closest to a key, if it is close enough to be what was meant. */
+function nearest(key: string, spellings: ReadonlyMap<string, string>): string | undefined {
+  if (key.length > 64) return undefined;
+  const plain = (name: string): string => name.replaceAll('_', '').toLowerCase();
+  const wanted = plain(key);
+  let best: { name: string; steps: number } | undefined;
+  for (const name of spellings.values()) {
+    const steps = distance(wanted, plain(name));
+    if (best === undefined || steps < best.steps) best = { name, steps };
+  }
+  const limit = Math.min(3, Math.floor(wanted.length / 3));
+  return best !== undefined && best.steps <= limit ? best.name : undefined;
 }

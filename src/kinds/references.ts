@@ -4,6 +4,8 @@
  */
 import { ENTRY_NAME_MAX, isLonger } from './common.js';
 import { definitionOf } from './definitions.js';
+import { ofKind } from './entry-types.js';
+import { namesOf, type Parent, servicesOf } from './routes.js';
 import { target } from './targets.js';
 import type { ConfigEntry } from './types.js';
 
@@ -35,6 +37,16 @@ export function targetsOf(entry: ConfigEntry): ReadonlySet<string> {
   for (const one of targets) if (!isName(one)) targets.delete(one);
   return targets;
 }
+
+/** Returns the services of an http-route or tcp-route, each once, in order. */
+export const routedServices = (route: ConfigEntry): string[] =>
+  route.Kind === 'tcp-route'
+    ? namesOf(ofKind('tcp-route', route)?.Services)
+    : servicesOf(ofKind('http-route', route)?.Rules);
+
+/** Returns the gateways and listeners to which a route asks to bind. */
+export const parentsOf = (route: ConfigEntry): readonly Parent[] =>
+  (ofKind('tcp-route', route) ?? ofKind('http-route', route))?.Parents ?? [];
 
 /** Maximum number of bytes of a target: a name with its prefix, which lower-casing may lengthen. */
 const TARGET_MAX = 2 * ENTRY_NAME_MAX;

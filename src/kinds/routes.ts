@@ -28,20 +28,19 @@ import {
   textOr,
 } from './common.js';
 import { defineKind } from './definition.js';
-import { ofKind } from './entry-types.js';
 import { isDomainName, PLAIN_NAME } from './host-names.js';
 import { gatewayJwt, gatewayJwtProblems, providersOf } from './jwt.js';
 import { OF_MESH } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 import { target } from './targets.js';
-import type { ConfigEntry } from './types.js';
 
 const parent = object({
   Kind: keep('The kind of the gateway.', textOr('api-gateway', ['api-gateway'])),
   Name: keep('The name of the gateway.', text()),
   SectionName: keep('The listener of the gateway. Defaults to all listeners that fit.', text()),
 });
-type Parent = Normal<typeof parent>;
+/** A gateway, or a listener of it, to which a route asks to bind. */
+export type Parent = Normal<typeof parent>;
 
 const headerFilters = list(
   object({
@@ -265,11 +264,13 @@ function* filtersOf({
 
 type Named = { readonly Name: string };
 
-const namesOf = (services: readonly Named[] | null | undefined): string[] => [
+/** Returns the names of services, each once, in order. */
+export const namesOf = (services: readonly Named[] | null | undefined): string[] => [
   ...new Set((services ?? []).map(({ Name: name }) => name)),
 ];
 type Rules = readonly { readonly Services: readonly Named[] | null }[] | null | undefined;
-const servicesOf = (rules: Rules): string[] =>
+/** Returns the services of rules, each once, in order. */
+export const servicesOf = (rules: Rules): string[] =>
   namesOf((rules ?? []).flatMap(({ Services }) => Services ?? []));
 
 /** Returns the targets of a route: its services, and the gateways to which it asks to bind. */
@@ -277,16 +278,6 @@ function routeTargets(services: readonly string[], parents: readonly Named[] | n
   const gateways = (parents ?? []).map(({ Name: name }) => target.gateway(name));
   return [...services.map(target.service), ...gateways];
 }
-
-/** Returns the services of an http-route or tcp-route, each once, in order. */
-export const routedServices = (route: ConfigEntry): string[] =>
-  route.Kind === 'tcp-route'
-    ? namesOf(ofKind('tcp-route', route)?.Services)
-    : servicesOf(ofKind('http-route', route)?.Rules);
-
-/** Returns the gateways and listeners to which a route asks to bind. */
-export const parentsOf = (route: ConfigEntry): readonly Parent[] =>
-  (ofKind('tcp-route', route) ?? ofKind('http-route', route))?.Parents ?? [];
 
 function* parentProblems(parents: readonly Parent[]): Iterable<Problem> {
   const seen = new Set<string>();

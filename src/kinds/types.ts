@@ -1,8 +1,28 @@
 /** Config entries, their kinds and permissions. */
 import type { Refusal } from '../base/errors.js';
-import type { Kind } from './definitions.js';
 
-export type { Kind };
+/** The names of all kinds, in alphabetical order, in which lists of all kinds answer them. */
+export const KINDS = [
+  'api-gateway',
+  'bound-api-gateway',
+  'exported-services',
+  'file-system-certificate',
+  'http-route',
+  'ingress-gateway',
+  'inline-certificate',
+  'jwt-provider',
+  'mesh',
+  'proxy-defaults',
+  'service-defaults',
+  'service-intentions',
+  'service-resolver',
+  'service-router',
+  'service-splitter',
+  'tcp-route',
+  'terminating-gateway',
+] as const;
+/** The name of a kind. */
+export type Kind = (typeof KINDS)[number];
 
 /**
  * A normalised entry, as answers contain it but without indexes, Namespace and Status. Answers keep

@@ -1,5 +1,5 @@
 /** Counts the objects of the API in a state. */
-import { KINDS } from '../kinds/definitions.js';
+import { KINDS } from '../kinds/types.js';
 import { kindOf } from '../state/groups.js';
 import type { Table } from '../state/keys.js';
 

@@ -2,12 +2,12 @@
 
 import { FRAME_BYTES_MAX } from '../base/wire-limits.js';
 import type { LogEvent } from '../log/log-events.js';
+import type { RaftOptions } from '../raft/options.js';
 import { silenceMsOf, ticksOfSilence } from '../raft/options.js';
-import type { NodeId, RaftOptions } from '../raft/types.js';
+import type { NodeId } from '../raft/types.js';
 import type { ReplicaLimits } from '../replica/options.js';
 import type { LevelTable } from '../state/levels.js';
-import type { Handlers } from '../state/machine.js';
-import type { Command } from '../state/types.js';
+import type { Command, Handlers } from '../state/types.js';
 import type { WireSecurity } from '../transport/security.js';
 import type { InitialMember } from './identity.js';
 import type { NodeMeasures } from './measures.js';

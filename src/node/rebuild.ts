@@ -1,7 +1,8 @@
 /** Makes a damaged state again from the log. */
 import type { Index } from '../raft/types.js';
-import { type Handlers, Machine, type MachineLimits } from '../state/machine.js';
+import { Machine, type MachineLimits } from '../state/machine.js';
 import { recordOf } from '../state/machine-record.js';
+import type { Handlers } from '../state/types.js';
 import type { Disk } from '../storage/disk.js';
 import { installRecords, recordsOf } from '../storage/install.js';
 import { LEVEL_DISK } from '../storage/level-disk.js';

@@ -3,8 +3,6 @@
  * hook is `RaftOptions.trace`. While it is absent nothing of this runs: a call site is
  * `raft.trace?.(...)`, and an optional call does not evaluate its arguments.
  */
-import { isSticky } from './role-changes.js';
-import type { MessageOf, Raft } from './state.js';
 import type { DropReason, Index, Message, NodeId, Role, Term } from './types.js';
 
 /** Where a log ends. */
@@ -198,53 +196,3 @@ export type Decision =
 
 /** Gets each decision while it is made. It must not step the core. */
 export type Trace = (decision: Decision) => void;
-
-/** Returns the decision about a vote or pre-vote, as the fields of this server stand before it. */
-export function voteDecision(
-  raft: Raft,
-  message: MessageOf<'vote' | 'preVote'>,
-  granted: boolean,
-): Decision {
-  const { type, from: candidate, term, lastIndex, lastTerm } = message;
-  const preVote = type === 'preVote';
-  if (granted) return { type: 'voteGranted', preVote, candidate, term };
-  return {
-    type: 'voteRefused',
-    preVote,
-    candidate,
-    term,
-    reason: refusal(raft, message),
-    candidateLog: { index: lastIndex, term: lastTerm },
-    ownLog: ownLog(raft),
-    ownTerm: raft.term,
-    votedFor: raft.votedFor,
-    silenceTicks: Math.max(0, raft.options.electionTicks - raft.leaderElapsed),
-  };
-}
-
-/** Returns the end of this server's log. */
-export function ownLog({ log }: Raft): LogEnd {
-  return { index: log.last, term: log.lastTerm };
-}
-
-/** Returns the refusal of an append. `hint`: where the leader is sent back to. */
-export function appendRefusal(
-  raft: Raft,
-  { from: leader, term, prevIndex, prevTerm }: MessageOf<'append'>,
-  reason: 'stale_term' | 'malformed' | 'no_match',
-  hint?: LogEnd,
-): Decision {
-  const ownTerm = raft.log.term(prevIndex);
-  return { type: 'appendRefused', reason, leader, term, prevIndex, prevTerm, ownTerm, hint };
-}
-
-function refusal(raft: Raft, message: MessageOf<'vote' | 'preVote'>): VoteRefusal {
-  if (message.term < raft.term) return 'stale_term';
-  if (raft.state.role === 'leader') return 'leads';
-  if (message.transfer !== true && isSticky(raft)) return 'silence';
-  const isSameTerm = message.term === raft.term;
-  if (isSameTerm && raft.votedFor !== null && raft.votedFor !== message.from)
-    return 'already_voted';
-  if (!raft.log.isUpToDate(message.lastTerm, message.lastIndex)) return 'log_behind';
-  return 'leader_known';
-}

@@ -1,6 +1,6 @@
 /** Leader election (§3.4) with pre-vote (§9.6). */
 import { invariant } from './assert.js';
-import { ownLog, voteDecision } from './decisions.js';
+import type { Decision, LogEnd, VoteRefusal } from './decisions.js';
 import { followProgress } from './membership.js';
 import { appendOwn } from './propose.js';
 import { tally, type Verdict } from './quorum.js';
@@ -235,4 +235,43 @@ function requestVotes(raft: Raft, type: 'preVote' | 'vote', term: number, transf
     const message = { type, from, to, term, lastIndex, lastTerm };
     box.push(transfer ? { ...message, transfer } : message);
   }
+}
+
+/** Returns the decision about a vote or pre-vote, as the fields of this server stand before it. */
+export function voteDecision(
+  raft: Raft,
+  message: MessageOf<'vote' | 'preVote'>,
+  granted: boolean,
+): Decision {
+  const { type, from: candidate, term, lastIndex, lastTerm } = message;
+  const preVote = type === 'preVote';
+  if (granted) return { type: 'voteGranted', preVote, candidate, term };
+  return {
+    type: 'voteRefused',
+    preVote,
+    candidate,
+    term,
+    reason: refusal(raft, message),
+    candidateLog: { index: lastIndex, term: lastTerm },
+    ownLog: ownLog(raft),
+    ownTerm: raft.term,
+    votedFor: raft.votedFor,
+    silenceTicks: Math.max(0, raft.options.electionTicks - raft.leaderElapsed),
+  };
+}
+
+/** Returns the end of this server's log. */
+function ownLog({ log }: Raft): LogEnd {
+  return { index: log.last, term: log.lastTerm };
+}
+
+function refusal(raft: Raft, message: MessageOf<'vote' | 'preVote'>): VoteRefusal {
+  if (message.term < raft.term) return 'stale_term';
+  if (raft.state.role === 'leader') return 'leads';
+  if (message.transfer !== true && isSticky(raft)) return 'silence';
+  const isSameTerm = message.term === raft.term;
+  if (isSameTerm && raft.votedFor !== null && raft.votedFor !== message.from)
+    return 'already_voted';
+  if (!raft.log.isUpToDate(message.lastTerm, message.lastIndex)) return 'log_behind';
+  return 'leader_known';
 }

@@ -1,7 +1,7 @@
 /** How a follower or learner handles the leader's messages (§3.5, §5.3). */
 import { invariant } from './assert.js';
 import { commitTo } from './commit.js';
-import { appendRefusal } from './decisions.js';
+import type { Decision, LogEnd } from './decisions.js';
 import { applyConfiguration } from './membership.js';
 import { silenceMsOf } from './options.js';
 import { becomeFollower, resetElectionTimer } from './role-changes.js';
@@ -223,4 +223,15 @@ function respond(
     round,
     silenceMs: silenceMsOf(raft.options),
   });
+}
+
+/** Returns the refusal of an append. `hint`: where the leader is sent back to. */
+export function appendRefusal(
+  raft: Raft,
+  { from: leader, term, prevIndex, prevTerm }: MessageOf<'append'>,
+  reason: 'stale_term' | 'malformed' | 'no_match',
+  hint?: LogEnd,
+): Decision {
+  const ownTerm = raft.log.term(prevIndex);
+  return { type: 'appendRefused', reason, leader, term, prevIndex, prevTerm, ownTerm, hint };
 }

@@ -6,7 +6,6 @@
 import { invariant } from './assert.js';
 import { commitTo, maybeCommit } from './commit.js';
 import { Configurations } from './configuration.js';
-import { appendRefusal, voteDecision } from './decisions.js';
 import {
   onLeaderUnreachable,
   onPreVote,
@@ -15,10 +14,12 @@ import {
   onVote,
   onVoteResponse,
   tickElection,
+  voteDecision,
 } from './election.js';
 import {
   acknowledgeStored,
   adoptSnapshot,
+  appendRefusal,
   onAppend,
   onSnapshot,
   onSnapshotStored,
@@ -26,6 +27,7 @@ import {
 import { tickLeader } from './leader.js';
 import { Log } from './log.js';
 import { onChangeConfiguration } from './membership.js';
+import type { RaftOptions } from './options.js';
 import { checkOptions } from './options.js';
 import { onPropose } from './propose.js';
 import { bindReads, forgetLease, onRead } from './reads.js';
@@ -40,7 +42,6 @@ import type {
   Message,
   Output,
   RaftCore,
-  RaftOptions,
   Role,
   SnapshotMeta,
 } from './types.js';

@@ -5,6 +5,7 @@
 import type { Configurations } from './configuration.js';
 import type { Trace } from './decisions.js';
 import type { Log } from './log.js';
+import type { RaftOptions } from './options.js';
 import type { Progress } from './progress.js';
 import type {
   Configuration,
@@ -12,7 +13,6 @@ import type {
   Message,
   NodeId,
   Output,
-  RaftOptions,
   RaftStatus,
   ReadId,
   RoleChange,

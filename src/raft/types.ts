@@ -1,5 +1,4 @@
 /** The inputs and outputs of the Raft core: plain, comparable, printable data. */
-import type { Trace } from './decisions.js';
 
 /** Id of a server, unique and never reused. */
 export type NodeId = string;
@@ -260,44 +259,6 @@ export interface RoleChange {
   readonly role: Role;
   readonly term: Term;
   readonly leader: NodeId | null;
-}
-
-/**
- * Options of the core. Timing is in ticks, limits are in bytes. `checkOptions` checks them at
- * construction.
- */
-export interface RaftOptions {
-  readonly id: NodeId;
-  /** Minimum election timeout. The actual one is random in [electionTicks, 2 * electionTicks). */
-  readonly electionTicks: number;
-  /** Ticks between heartbeats, at most half of electionTicks. */
-  readonly heartbeatTicks: number;
-  /**
-   * Minimum milliseconds between two ticks of the driver. Used only for the silence that leases
-   * rest on.
-   */
-  readonly tickMs: number;
-  /**
-   * Maximum length of a lease, in milliseconds of the clock of `step` since its quorum round was
-   * *sent*; 0 for no leases. A lease is shorter if followers keep a shorter silence; see
-   * `silenceMsOf` and `leaseMsOver`.
-   */
-  readonly leaseMs: number;
-  /**
-   * Ticks of silence that an earlier run may have promised to a leader (§6.4.1). The server keeps
-   * them after the start if they exceed electionTicks. Absent: the earlier run had the same timing.
-   */
-  readonly promisedTicks?: number;
-  /** Bytes of entries in one append message. */
-  readonly maxAppendBytes: number;
-  /** Bytes of entries in flight to one follower. */
-  readonly maxInflightBytes: number;
-  /** Bytes of uncommitted entries, beyond which proposals are dropped as overloaded. */
-  readonly maxUncommittedBytes: number;
-  /** Returns a random number in [0, 1). */
-  readonly random: () => number;
-  /** Gets each decision, for a log or a test. Absent: decisions cost nothing. */
-  readonly trace?: Trace | undefined;
 }
 
 /** A copy of the state, for status pages, tests and invariants. */

@@ -1,8 +1,8 @@
 /** All commands. A type is never removed, because logs contain it. */
 import { configHandlers } from './config.js';
-import type { Handlers } from './machine.js';
 import { ACL_HANDLERS } from './objects.js';
 import { RESTORE_HANDLERS } from './restore.js';
+import type { Handlers } from './types.js';
 
 /** The handlers of all commands, by type. */
 export const HANDLERS: Handlers = {

@@ -24,17 +24,13 @@ import { leavesSecret } from './secrets.js';
 import type {
   Command,
   Handler,
+  Handlers,
   NewState,
   Proposal,
   Result,
   StateRecord,
   StateStore,
 } from './types.js';
-
-/** Handlers by command type, all of version 1. */
-// A handler takes the command of its own type, which the type of a table cannot express.
-// biome-ignore lint/suspicious/noExplicitAny: each handler declares the command it takes
-export type Handlers = Readonly<Record<string, Handler<any>>>;
 
 /** Called with the result of an entry that took many turns; undefined if it was not applied. */
 export type Resume = (result: Result | undefined) => void;

@@ -33,8 +33,7 @@ import {
   removeLinked,
 } from './links.js';
 import { noteChange, noteDeletion } from './lists.js';
-import type { Handlers } from './machine.js';
-import type { ApplyContext, Command, Draft, StateRecord, View } from './types.js';
+import type { ApplyContext, Command, Draft, Handlers, StateRecord, View } from './types.js';
 
 /** The namespace that always exists. Lists show the objects of the whole cluster in it. */
 export const DEFAULT_NAMESPACE = 'default';

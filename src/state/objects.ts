@@ -1,11 +1,11 @@
 /** All ACL objects, and the commands on them. */
 import { configurationDenial, configureAcl } from './login-limits.js';
-import type { Handlers } from './machine.js';
 import { type ListedObject, NAMESPACED } from './namespaced.js';
 import { namespaceCommands, namespaces } from './namespaces.js';
 import type { Commands, ObjectTable } from './object.js';
 import { forgetRequests } from './requests.js';
 import { bootstrap, initSystem, setFact } from './system.js';
+import type { Handlers } from './types.js';
 
 /** The objects by table. */
 export const OBJECTS: Readonly<Record<ObjectTable, ListedObject>> = {

@@ -107,6 +107,11 @@ export type Handler<C> = (
   | { readonly ok: true; readonly value?: string; readonly state?: NewState }
   | { readonly ok: false; readonly refusal: Refusal };
 
+/** Handlers by command type, all of version 1. */
+// A handler takes the command of its own type, which the type of a table cannot express.
+// biome-ignore lint/suspicious/noExplicitAny: each handler declares the command it takes
+export type Handlers = Readonly<Record<string, Handler<any>>>;
+
 /** A command, with its type and version. An unknown type or version stops the node. */
 export interface Command {
   readonly type: string;

@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { objectSchema } from '../../src/api/document/json-schema.js';
-import { definitionOf, KINDS, type Kind } from '../../src/kinds/definitions.js';
+import { definitionOf } from '../../src/kinds/definitions.js';
 import { Report } from '../../src/kinds/problems.js';
+import { KINDS, type Kind } from '../../src/kinds/types.js';
 import { decodeEntry } from './decode-entry.js';
 
 const rows = JSON.parse(readFileSync('test/tables/config-decode.json', 'utf8')) as {

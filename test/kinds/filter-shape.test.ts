@@ -1,8 +1,8 @@
 /** Filters on service-defaults select the same fields as on other servers of this API. */
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { KINDS } from '../../src/kinds/definitions.js';
 import { shapeOf } from '../../src/kinds/schema.js';
+import { KINDS } from '../../src/kinds/types.js';
 import { compileExpression } from '../../src/languages/bexpr.js';
 
 const rows = JSON.parse(readFileSync('test/tables/bexpr-service-defaults-fields.json', 'utf8')) as {

@@ -1,8 +1,9 @@
 /** The API's permission table, checked against the code's table and against a server. */
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { definitionOf, KINDS, type Kind } from '../../src/kinds/definitions.js';
+import { definitionOf } from '../../src/kinds/definitions.js';
 import type { Operation } from '../../src/kinds/permissions.js';
+import { KINDS, type Kind } from '../../src/kinds/types.js';
 import { MANAGEMENT_SECRET } from '../service/solo.js';
 import { Client } from './client.js';
 import { ConfigSolo, serveConfig } from './config-solo.js';

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { spellingsOf } from '../../src/api/document/json-schema.js';
 import { ruleSchema } from '../../src/api/document/rule-schemas.js';
-import { definitionOf, KINDS } from '../../src/kinds/definitions.js';
+import { definitionOf } from '../../src/kinds/definitions.js';
 import {
   HOST_NAME,
   isAddress,
@@ -13,6 +13,7 @@ import {
   PLAIN_NAME,
 } from '../../src/kinds/host-names.js';
 import { Report } from '../../src/kinds/problems.js';
+import { KINDS } from '../../src/kinds/types.js';
 import type { Condition, Description, Fields, Rule, Type } from '../../src/languages/fields.js';
 
 type Ruled = Extract<Description, { readonly is: 'object' }>;

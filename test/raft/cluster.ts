@@ -2,6 +2,8 @@
  * A cluster of cores without network or disk: messages move when a test says so, and disks sync
  * at once unless a test holds them.
  */
+
+import type { RaftOptions } from '../../src/raft/options.js';
 import { createRaft } from '../../src/raft/raft.js';
 import type {
   Configuration,
@@ -14,7 +16,6 @@ import type {
   NodeId,
   Output,
   RaftCore,
-  RaftOptions,
   RaftStatus,
   ReadId,
   Role,

@@ -1,7 +1,7 @@
 /** Which servers may not disturb a working leader, and when a leader steps down. */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { RaftOptions } from '../../src/raft/types.js';
+import type { RaftOptions } from '../../src/raft/options.js';
 import { Cluster, logOf } from './cluster.js';
 import { append, campaigning, lead, patient, rejection, type Solo, solo, vote } from './script.js';
 

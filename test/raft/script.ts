@@ -1,5 +1,7 @@
 /** A single core: the test plays all other servers, message by message. */
-import type { Entry, Input, Message, Output, RaftOptions } from '../../src/raft/types.js';
+
+import type { RaftOptions } from '../../src/raft/options.js';
+import type { Entry, Input, Message, Output } from '../../src/raft/types.js';
 import { diskWith, logOf, options, Server } from './cluster.js';
 
 type Plain<T> = T extends unknown

@@ -2,8 +2,10 @@
  * Random schedules on a few cores: every message may be lost, repeated or reordered, every disk may
  * be slow and every server may crash. The invariants are checked at each step.
  */
+
+import type { RaftOptions } from '../../src/raft/options.js';
 import { leaseMsMax, silenceMsOf, ticksOfSilence } from '../../src/raft/options.js';
-import type { Index, Input, Message, NodeId, Output, RaftOptions } from '../../src/raft/types.js';
+import type { Index, Input, Message, NodeId, Output } from '../../src/raft/types.js';
 import { MachineClock } from './clock.js';
 import {
   configuration,

@@ -2,7 +2,8 @@
 
 import { Random } from '../../cluster/checker/random.js';
 import type { Decision } from '../../src/raft/decisions.js';
-import type { Configuration, Member, NodeId, RaftOptions } from '../../src/raft/types.js';
+import type { RaftOptions } from '../../src/raft/options.js';
+import type { Configuration, Member, NodeId } from '../../src/raft/types.js';
 import { decisionText } from '../../src/replica/decision-text.js';
 import type { ReplicaLimits } from '../../src/replica/options.js';
 import type { MachineLimits } from '../../src/state/machine.js';

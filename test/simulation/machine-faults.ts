@@ -3,7 +3,7 @@
  * release.
  */
 import type { Random } from '../../cluster/checker/random.js';
-import type { RaftOptions } from '../../src/raft/types.js';
+import type { RaftOptions } from '../../src/raft/options.js';
 import type { MachineFault } from './fault-kinds.js';
 import type { Victim } from './faults.js';
 

@@ -9,9 +9,16 @@ import type { MachinePort } from '../../src/replica/ports.js';
 import type { Checkpoint } from '../../src/state/checkpoints.js';
 import { HANDLERS } from '../../src/state/handlers.js';
 import type { LevelTable } from '../../src/state/levels.js';
-import type { Handlers, Machine, Resume } from '../../src/state/machine.js';
+import type { Machine, Resume } from '../../src/state/machine.js';
 import { RESTORE_HANDLERS, type RestoreCommit } from '../../src/state/restore.js';
-import type { Command, Handler, Result, StateRecord, View } from '../../src/state/types.js';
+import type {
+  Command,
+  Handler,
+  Handlers,
+  Result,
+  StateRecord,
+  View,
+} from '../../src/state/types.js';
 
 export interface Put extends Command {
   readonly type: 'put';

@@ -5,7 +5,8 @@
 import { type Opened, openFolder } from '../../src/node/open.js';
 import { type FolderFacts, inspectFolder, recoverFolder } from '../../src/node/recover.js';
 import type { Index, NodeId } from '../../src/raft/types.js';
-import type { Handlers, MachineLimits } from '../../src/state/machine.js';
+import type { MachineLimits } from '../../src/state/machine.js';
+import type { Handlers } from '../../src/state/types.js';
 import type { Disk } from '../../src/storage/disk.js';
 import { openLog } from '../../src/storage/open-log.js';
 import { openState } from '../../src/storage/state.js';

@@ -1,6 +1,7 @@
 import type { Random } from '../../cluster/checker/random.js';
 import type { Trace } from '../../src/raft/decisions.js';
-import type { NodeId, RaftOptions } from '../../src/raft/types.js';
+import type { RaftOptions } from '../../src/raft/options.js';
+import type { NodeId } from '../../src/raft/types.js';
 import type { ReplicaLimits } from '../../src/replica/options.js';
 import type { MachineLimits } from '../../src/state/machine.js';
 import type { Invariants } from './invariants.js';

@@ -5,11 +5,11 @@ import { Checksums } from '../../src/state/checksum.js';
 import { FatalError } from '../../src/state/fatal.js';
 import { keys } from '../../src/state/keys.js';
 import { levelOf } from '../../src/state/levels.js';
-import { type Handlers, Machine } from '../../src/state/machine.js';
+import { Machine } from '../../src/state/machine.js';
 import { recordOf } from '../../src/state/machine-record.js';
 import { encodeProposal } from '../../src/state/proposal.js';
 import { forgetRequests } from '../../src/state/requests.js';
-import type { Command, Handler } from '../../src/state/types.js';
+import type { Command, Handler, Handlers } from '../../src/state/types.js';
 import { entry, handlers, put, putEntry } from './puts.js';
 import { MapStore } from './store.js';
 

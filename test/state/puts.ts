@@ -1,9 +1,8 @@
 /** A command that puts a key, and entries with it. */
 import { refusal } from '../../src/base/errors.js';
 import type { Entry } from '../../src/raft/types.js';
-import type { Handlers } from '../../src/state/machine.js';
 import { encodeProposal } from '../../src/state/proposal.js';
-import type { Command, Handler } from '../../src/state/types.js';
+import type { Command, Handler, Handlers } from '../../src/state/types.js';
 
 type Put = Command & { readonly key: string; readonly value?: string; readonly refuse?: boolean };
 

@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import { refusal } from '../../src/base/errors.js';
 import { Checksums } from '../../src/state/checksum.js';
 import { LEVEL_KEY } from '../../src/state/levels.js';
-import { type Handlers, Machine } from '../../src/state/machine.js';
+import { Machine } from '../../src/state/machine.js';
 import { forgetRequests, forgottenAt, RequestMemory } from '../../src/state/requests.js';
-import type { Result } from '../../src/state/types.js';
+import type { Handlers, Result } from '../../src/state/types.js';
 import { entry, handlers, put, putEntry } from './puts.js';
 import { MapStore } from './store.js';
 

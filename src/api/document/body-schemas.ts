@@ -1,7 +1,7 @@
 /** The schemas that clients can ask for by name: of bodies, and of problem details. */
 
 import { ERROR_STATUS } from '../../base/errors.js';
-import { KINDS } from '../../kinds/definitions.js';
+import { KINDS } from '../../kinds/types.js';
 import { type Fields, keep, object, omit, type Type, text, whole } from '../../languages/fields.js';
 import { configurationFields } from '../../state/login-limits.js';
 import { OBJECTS } from '../../state/objects.js';

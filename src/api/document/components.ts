@@ -1,5 +1,5 @@
 /** The schemas of bodies and answers that several operations share, by name. */
-import { KINDS } from '../../kinds/definitions.js';
+import { KINDS } from '../../kinds/types.js';
 import { type Fields, items, keep, omit, type Type, text } from '../../languages/fields.js';
 import { configurationFields } from '../../state/login-limits.js';
 import type { ObjectTable } from '../../state/object.js';

@@ -5,8 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Denied, readDenial } from '../../acl/denial.js';
 import { ruleText } from '../../acl/explain.js';
-import type { Reason, Why } from '../../acl/reasons.js';
-import type { Level } from '../../acl/types.js';
+import type { Level, Reason, Why } from '../../acl/types.js';
 import type { ApiError, Refusal } from '../../base/errors.js';
 import type { Caller } from '../common/types.js';
 import { LoginRefused } from '../login/login.js';

@@ -5,8 +5,9 @@
  * many rules are compiled in slices, once for all requests that wait for them.
  */
 import { hash } from 'node:crypto';
-import { authorizerOf, compile, compileRights, type Rights } from '../../acl/authorizer.js';
+import { authorizerOf, compile, compileRights } from '../../acl/authorizer.js';
 import { ANONYMOUS_ACCESSOR } from '../../acl/builtin.js';
+import type { Rights } from '../../acl/layer.js';
 import { atOnce, type Steps } from '../../acl/steps.js';
 import type { Authorizer } from '../../acl/types.js';
 import { keys } from '../../state/keys.js';
