@@ -1,7 +1,8 @@
 /** docs/reference.md as text: endpoints and fields, from the declarations of the API. */
 
 import { BODIES } from '../../src/api/document/body-schemas.js';
-import { type JsonSchema, schemaOf } from '../../src/api/document/json-schema.js';
+import { schemaOf } from '../../src/api/document/json-schema.js';
+import type { JsonSchema } from '../../src/api/document/text-schema.js';
 import { allOperations } from '../../src/api/operations/operations.js';
 import { QUERY } from '../../src/api/operations/parameters.js';
 import { type Operation, TAGS } from '../../src/api/operations/types.js';

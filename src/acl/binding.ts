@@ -8,9 +8,9 @@ import {
   type Compiled,
   compileExpression,
   EVALUATION_BUDGET,
-  type Expression,
   type Shape,
 } from '../languages/bexpr.js';
+import type { Expression } from '../languages/bexpr.peggy.js';
 import { interpolate } from '../languages/hil.js';
 import { didYouMean } from '../languages/suggest.js';
 import { type Problem, positionAt } from '../languages/syntax.js';

@@ -2,7 +2,8 @@
  * Interprets the tree of a policy's text: resources, names and levels. Notes everything that would
  * have no effect, because its author would believe that it grants or denies something.
  */
-import type { Body, Item, Key, RulesTree, Value } from '../languages/policy-rules.js';
+import type { RulesTree } from '../languages/policy-rules.js';
+import type { Body, Item, Key, Value } from '../languages/policy-rules.peggy.js';
 import { didYouMean } from '../languages/suggest.js';
 import {
   type Level,

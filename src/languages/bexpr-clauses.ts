@@ -1,5 +1,6 @@
 /** Explains why an expression holds for data or does not: the result of each of its parts. */
-import { type Budget, compileMatch, type Expression, type Match, type Shape } from './bexpr.js';
+import { type Budget, compileMatch, type Shape } from './bexpr.js';
+import type { Expression, Match } from './bexpr.peggy.js';
 import { cut, type Hide, shortened } from './shown-values.js';
 
 /** A part of an expression with its result, as answers show it. Long texts and lists are cut. */

@@ -4,7 +4,7 @@
  * takes bounded time on any data: regular expressions run in linear time and spend a budget.
  */
 import { RE2JS, RE2JSSyntaxException } from 're2js';
-import { parse } from './bexpr.peggy.js';
+import { type Expression, type Match, parse } from './bexpr.peggy.js';
 import { booleanOf, durationNs, floatOf, integerOf } from './numbers.js';
 import { searcher } from './search.js';
 import { nearestOf } from './suggest.js';
@@ -33,27 +33,6 @@ export type Shape =
   | { readonly kind: 'struct'; readonly fields: Readonly<Record<string, Shape>> }
   | { readonly kind: 'pointer'; readonly to: Shape }
   | { readonly kind: 'any (not filterable)' };
-
-type Operator = 'equal' | 'in' | 'matches' | 'empty';
-/** Where a part of an expression stands in the text: from `at` up to `end`. */
-interface Placed {
-  readonly at: number;
-  readonly end: number;
-}
-/** A test of one selector. `word` is the operator as it is written, with single spaces. */
-export interface Match extends Placed {
-  readonly type: 'match';
-  readonly path: readonly string[];
-  readonly op: Operator;
-  readonly negated: boolean;
-  readonly word: string;
-  readonly value: string;
-}
-/** A parsed expression. */
-export type Expression =
-  | Match
-  | (Placed & { readonly type: 'not'; readonly term: Expression })
-  | (Placed & { readonly type: 'and' | 'or'; readonly terms: readonly Expression[] });
 
 /**
  * The work that evaluation may still do: one unit for each test, and more for expensive ones. A
@@ -355,7 +334,7 @@ function expandedSize(regex: string): number {
   return groups.reduce((sum, size) => sum + size, 0);
 }
 
-const OPERATOR_NAMES: Readonly<Record<Operator, string>> = {
+const OPERATOR_NAMES: Readonly<Record<Match['op'], string>> = {
   equal: 'Equal',
   in: 'In',
   matches: 'Matches',

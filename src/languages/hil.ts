@@ -4,38 +4,10 @@
  * a letter that names may contain. Operators do not short-circuit: an error in any operand fails
  * the whole text, so a template that passes its check when it is stored evaluates at login.
  */
-import { parse } from './hil.peggy.js';
+import { parse, type Template } from './hil.peggy.js';
 import { booleanOf, floatOf, integerOf } from './numbers.js';
 import { didYouMean } from './suggest.js';
 import { type Parsed, positionAt, runGrammar } from './syntax.js';
-
-/** A parsed template. `at` is an offset in the text. */
-export type Template =
-  | { readonly type: 'join'; readonly parts: readonly Template[] }
-  | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'integer' | 'float'; readonly text: string; readonly at: number }
-  | { readonly type: 'boolean'; readonly value: boolean }
-  | { readonly type: 'variable' | 'call' | 'element'; readonly name: string; readonly at: number }
-  | {
-      readonly type: 'unary';
-      readonly op: '!' | '-';
-      readonly operand: Template;
-      readonly at: number;
-    }
-  | {
-      readonly type: 'binary';
-      readonly op: string;
-      readonly left: Template;
-      readonly right: Template;
-      readonly at: number;
-    }
-  | {
-      readonly type: 'choice';
-      readonly condition: Template;
-      readonly then: Template;
-      readonly else: Template;
-      readonly at: number;
-    };
 
 /** A text, a signed 64-bit integer, a float or a boolean. */
 type Value = string | bigint | number | boolean;

@@ -1,7 +1,8 @@
 /** Requests to other members as promises. */
 import { ApiError, reject } from '../base/errors.js';
 import { CHANGE_MS } from '../replica/members/join.js';
-import type { Rpc, RpcRequest, RpcResponse } from '../replica/rpc.js';
+import type { Rpc } from '../replica/rpc.js';
+import type { RpcRequest, RpcResponse } from '../replica/rpc-codec.js';
 
 function callLeader(rpc: Rpc, request: RpcRequest, timeoutMs: number): Promise<RpcResponse> {
   return new Promise((resolve) => rpc.callLeader(request, timeoutMs, resolve));

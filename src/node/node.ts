@@ -19,7 +19,7 @@ import { DIVERGED_KEY } from '../state/keys.js';
 import { LEVEL_KEY, LEVELS, levelOf } from '../state/levels.js';
 import type { PinnedView, Result, View } from '../state/types.js';
 import { isBelieved } from '../transport/hello-checks.js';
-import type { WireSecurity } from '../transport/security.js';
+import type { WireSecurity } from '../transport/sockets.js';
 import { Wire } from '../transport/wire.js';
 import { realClock } from './clock.js';
 import { DiskSpace } from './disk-space.js';

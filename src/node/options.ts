@@ -8,7 +8,7 @@ import type { NodeId } from '../raft/types.js';
 import type { ReplicaLimits } from '../replica/options.js';
 import type { LevelTable } from '../state/levels.js';
 import type { Command, Handlers } from '../state/types.js';
-import type { WireSecurity } from '../transport/security.js';
+import type { WireSecurity } from '../transport/sockets.js';
 import type { InitialMember } from './identity.js';
 import type { NodeMeasures } from './measures.js';
 import type { Loading } from './read-state.js';

@@ -10,7 +10,7 @@ import { refusal } from '../base/errors.js';
 import type { Configuration, Index, NodeId, Term } from '../raft/types.js';
 import { newestConfiguration } from '../replica/log/applied-log.js';
 import type { Identity } from '../replica/members/identity.js';
-import type { Sums } from '../replica/rpc.js';
+import type { Sums } from '../replica/rpc-codec.js';
 import { FatalError } from '../state/fatal.js';
 import { DIVERGED_KEY, isLocal } from '../state/keys.js';
 import { Machine, type MachineLimits } from '../state/machine.js';

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.js';
 import type { Log } from '../log/log.js';
 import type { NodeOptions } from '../node/options.js';
 import { HANDLERS } from '../state/handlers.js';
-import type { WireSecurity } from '../transport/security.js';
+import type { WireSecurity } from '../transport/sockets.js';
 import { sharedKeys } from './key-files.js';
 import { type Members, nodeLog } from './node-log.js';
 

@@ -27,7 +27,6 @@ import { ElectionGuard } from './election-guard.js';
 import { LogWriter } from './log/log-writer.js';
 import type { ClockPort, LogPort, MachinePort, WirePort } from './ports.js';
 import { PendingReads, type ReadDone, type ReadMode } from './reads/pending-reads.js';
-import type { ReadIndexClient } from './reads/read-index.js';
 import { Applier, type ApplierParts, type ApplyLimits } from './state/applier.js';
 import { Ticker, type TickerLimits } from './ticker.js';
 import { PendingWrites, type Settle } from './writes/pending-writes.js';
@@ -96,7 +95,7 @@ export class RaftLoop {
   readonly elections: ElectionGuard;
   readonly news: CommitNews;
   /** Readers that share one read index per turn. Set once, before the start. */
-  readIndex: Pick<ReadIndexClient, 'drain'> | undefined;
+  readIndex: { drain(): void } | undefined;
   readonly #parts: LoopParts;
   readonly #core: RaftCore;
   readonly #clock: ClockPort;

@@ -1,93 +1,13 @@
 /**
- * Remote procedure calls between members: everything one server can ask of another outside Raft. A
+ * Remote procedure calls between members (rpc-codec.ts lists what one can ask of another). A
  * call is made once; whoever needs the result repeats it.
  */
 import { type Refusal, refusal } from '../base/errors.js';
-import type { PeerRecord } from '../base/peer-record.js';
-import type { Index, NodeId, RoleChange, Term } from '../raft/types.js';
-import type { Result } from '../state/types.js';
+import type { NodeId, RoleChange } from '../raft/types.js';
 import type { Reply, WirePort } from './ports.js';
+import type { RpcRequest, RpcResponse } from './rpc-codec.js';
 import { decodeRequest, decodeResponse, encodeRequest, encodeResponse } from './rpc-codec.js';
 import { INTERNAL_KEY } from './types.js';
-
-/** Checksums of the state, by table. */
-export type Sums = Readonly<Record<string, string>>;
-
-/** A server that joins, as it describes itself. */
-export interface ServerFacts {
-  readonly id: NodeId;
-  readonly name: string;
-  /** `host:port` where the other members reach the server. */
-  readonly address: string;
-  /**
-   * The highest level its release supports. Absent in requests of a release that knows no levels.
-   */
-  readonly level?: number;
-  /** Public key that it has proved to the member it asked, which adds the key to the request. */
-  readonly publicKey?: string;
-}
-
-/** A server asks to become a member, or a member reports its new name and address. */
-export interface JoinRequest {
-  readonly server: ServerFacts;
-  /** A join token, as it was issued. */
-  readonly token?: string;
-  /** Subject of the server's certificate, added by the member that forwards the request. */
-  readonly subject?: string;
-}
-
-/** All requests between servers. */
-export type RpcRequest =
-  /**
-   * To the leader: replicate a write. `data` is the encoded Proposal; for `tokenKey` see
-   * WriteRequest.
-   */
-  | {
-      readonly type: 'write';
-      readonly tokenKey: string | null;
-      readonly data: Uint8Array;
-      readonly timeoutMs: number;
-    }
-  /**
-   * To the leader: give a read index (§6.4). `term`: that of the sender, absent in requests of
-   * releases before 0.3.0.
-   */
-  | { readonly type: 'read'; readonly mode: 'default' | 'consistent'; readonly term?: Term }
-  /** To the leader: send me the whole state as a snapshot, since mine is lost. */
-  | { readonly type: 'state' }
-  /** To the leader: a server asks to join, directly or through the member it contacted. */
-  | ({ readonly type: 'add' } & JoinRequest)
-  /** To the leader: an operator's command. The server that sends it has authorised the operator. */
-  | { readonly type: 'admit'; readonly server: ServerFacts }
-  | { readonly type: 'remove'; readonly id: NodeId }
-  | { readonly type: 'transfer'; readonly to: NodeId | null }
-  /**
-   * From the leader: the configuration at `index` no longer holds you. Nothing else would tell the
-   * receiver.
-   */
-  | { readonly type: 'removed'; readonly index: Index }
-  /**
-   * From a leader that should not lead: could you? `done` if the receiver serves, has room on its
-   * disk, and has applied almost all that it knows to be committed; otherwise `retry`.
-   */
-  | { readonly type: 'room' }
-  /** To the leader: its view of the cluster, for operators. */
-  | { readonly type: 'status' }
-  /** To the leader: the servers that wait for an operator to admit them. */
-  | { readonly type: 'joining' }
-  /** Which decision refused a request on your node? It answers with the decision as JSON. */
-  | { readonly type: 'decision'; readonly id: string }
-  /** Does your newest configuration hold this server? `done`, otherwise `retry`. */
-  | { readonly type: 'member'; readonly id: NodeId }
-  /**
-   * The highest level your release supports, how far you have applied the log, and why you are not
-   * healthy. A release that does not know the request supports level 1.
-   */
-  | { readonly type: 'level' }
-  /** From the leader: your checksums at an index, or at the newest checkpoint at or below it. */
-  | { readonly type: 'sums'; readonly index: Index }
-  /** From the leader: your state differs from the majority's in `table`. */
-  | { readonly type: 'differs'; readonly index: Index; readonly table: string };
 
 /**
  * Which servers may send a request. `member`: servers that the receiver's newest configuration
@@ -112,45 +32,6 @@ export const ACCEPTED_FROM: Readonly<Record<RpcRequest['type'], 'member' | 'peer
   sums: 'peer',
   differs: 'peer',
 };
-
-/** All responses. */
-export type RpcResponse =
-  /** The write was applied, with this result. */
-  | { readonly type: 'applied'; readonly result: Result }
-  /** The request was certainly not proposed, and why. */
-  | { readonly type: 'refused'; readonly refusal: Refusal }
-  /** The request was certainly not proposed; another member may lead, or this one may soon. */
-  | { readonly type: 'retry' }
-  /** The request was proposed and its outcome is open, or no response came. */
-  | { readonly type: 'unknown' }
-  | { readonly type: 'index'; readonly index: Index }
-  | { readonly type: 'sums'; readonly index: Index; readonly sums: Sums }
-  /**
-   * `applied`: the index. Releases before 0.3.0 do not send it. `problem`: why the member is not
-   * healthy; releases before 0.4.0 do not say.
-   */
-  | {
-      readonly type: 'level';
-      readonly level: number;
-      readonly applied?: Index;
-      readonly problem?: string;
-    }
-  /** NodeStatus, JoiningServer[] or a decision, as JSON. */
-  | { readonly type: 'status'; readonly text: string }
-  /** `publicKey`: of the server that a request `member` is about, as far as it is known. */
-  | { readonly type: 'done'; readonly publicKey?: string }
-  /**
-   * To a server that asked to join: it is now a member of this cluster. `seen` is what the
-   * responding server knows of the members' data folders; otherwise the new member would believe
-   * one whose disk was wiped or put back before they met.
-   */
-  | {
-      readonly type: 'joined';
-      readonly clusterId: string;
-      readonly seen: Readonly<Record<NodeId, PeerRecord>>;
-      /** Servers that were removed from the cluster. */
-      readonly removed: readonly NodeId[];
-    };
 
 /** Gets the response. Called once. */
 export type RpcDone = (response: RpcResponse) => void;

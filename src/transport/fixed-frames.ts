@@ -12,7 +12,6 @@
  */
 import type { Entry, Message, NodeId } from '../raft/types.js';
 import { pack, unpack } from './codec.js';
-import type { Frame } from './frames.js';
 import {
   checkTerm,
   KINDS,
@@ -28,6 +27,11 @@ export interface Ends {
   readonly to: NodeId;
 }
 
+/** The frames that may have a fixed head. */
+export type FrequentFrame =
+  | { readonly type: 'message'; readonly message: Message }
+  | { readonly type: 'request' | 'reply'; readonly id: number; readonly payload: Uint8Array };
+
 const APPEND = 12;
 const RESPONSE = 13;
 const CALLS = { request: 14, reply: 15 } as const;
@@ -40,14 +44,13 @@ const NOTHING = Buffer.alloc(0);
 const recent = new RecentEntries();
 
 /** Returns the buffers of a frame with a fixed head; undefined for a frame that has none. */
-export function encodeFixed(frame: Frame): Buffer[] | undefined {
-  if (frame.type === 'request' || frame.type === 'reply') {
+export function encodeFixed(frame: FrequentFrame): Buffer[] | undefined {
+  if (frame.type !== 'message') {
     const { payload } = frame;
     const head = begin(CALLS[frame.type], CALL_BYTES, payload.length);
     put(head, 5, frame.id);
     return [head, Buffer.from(payload.buffer, payload.byteOffset, payload.length)];
   }
-  if (frame.type !== 'message') return undefined;
   const { message } = frame;
   if (message.type === 'append') return encodeAppend(message);
   return message.type === 'appendResponse' ? [encodeResponse(message)] : undefined;
@@ -100,7 +103,7 @@ function contentOf(entry: Entry): Uint8Array {
 export const isFixed = (bytes: Buffer): boolean => bytes[0] !== 0;
 
 /** Decodes a frame with a fixed head, without its length prefix. Throws WireError. */
-export function decodeFixed(bytes: Buffer, ends: Ends | undefined): Frame {
+export function decodeFixed(bytes: Buffer, ends: Ends | undefined): FrequentFrame {
   const number = bytes[0];
   if (number === CALLS.request || number === CALLS.reply) {
     mustHave(bytes, CALL_BYTES);

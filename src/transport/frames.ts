@@ -12,7 +12,13 @@
  */
 import type { Message } from '../raft/types.js';
 import { pack, unpack } from './codec.js';
-import { decodeFixed, type Ends, encodeFixed, isFixed } from './fixed-frames.js';
+import {
+  decodeFixed,
+  type Ends,
+  encodeFixed,
+  type FrequentFrame,
+  isFixed,
+} from './fixed-frames.js';
 import { decodeMessage, encodeEntries, encodeMessage } from './messages.js';
 import { bool, fields, id, int, list, optional, text } from './shapes.js';
 import { WireError } from './types.js';
@@ -58,8 +64,7 @@ export type Frame =
   | { readonly type: 'hello'; readonly hello: Hello }
   | { readonly type: 'refused'; readonly code: string; readonly message: string }
   | { readonly type: 'ping' | 'pong' }
-  | { readonly type: 'message'; readonly message: Message }
-  | { readonly type: 'request' | 'reply'; readonly id: number; readonly payload: Uint8Array }
+  | FrequentFrame
   | { readonly type: 'snapshotBegin'; readonly id: string; readonly message: Message }
   | {
       readonly type: 'snapshotChunk';
@@ -99,7 +104,9 @@ const FIXED_SINCE = 2;
  * protocol which both sides speak, 1 before the handshake is done.
  */
 export function encodeFrame(frame: Frame, version = OLDEST_PROTOCOL_VERSION): Buffer[] {
-  return (version >= FIXED_SINCE ? encodeFixed(frame) : undefined) ?? encodePacked(frame);
+  const isFrequent = frame.type === 'message' || frame.type === 'request' || frame.type === 'reply';
+  const mayBeFixed = version >= FIXED_SINCE && isFrequent;
+  return (mayBeFixed ? encodeFixed(frame) : undefined) ?? encodePacked(frame);
 }
 
 function encodePacked(frame: Frame): Buffer[] {

@@ -20,20 +20,13 @@
 
 import { parseAddress } from '../base/address.js';
 import { FRAME_BYTES_MAX } from '../base/wire-limits.js';
-import type { NodeId } from '../raft/types.js';
 import type { WireClock } from './clock.js';
 import { Connection } from './connection.js';
 import { type Hello, OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION, type Purpose } from './frames.js';
-import { checkHello, checkKnown, type Shown, shownBy } from './hello-checks.js';
+import { checkHello, checkKnown, type HelloContext, type Shown, shownBy } from './hello-checks.js';
 import { type Proven, prove } from './proof.js';
 import type { WireSocket, WireSockets } from './sockets.js';
-import {
-  type PeerRecords,
-  WireError,
-  type WireHandlers,
-  type WireIdentity,
-  type WireLog,
-} from './types.js';
+import { WireError, type WireHandlers, type WireLog } from './types.js';
 
 /** Limits of the network between members. Sizes in bytes, times in milliseconds. */
 export interface WireLimits {
@@ -91,9 +84,7 @@ export function checkQueue({ queueBytes }: WireLimits, inflightBytes: number): v
 }
 
 /** What all parts of the network share. */
-export interface WireContext {
-  readonly identity: () => WireIdentity;
-  readonly records: PeerRecords;
+export interface WireContext extends HelloContext {
   readonly handlers: WireHandlers;
   readonly log: WireLog;
   /** Logs why a connection was refused. Logs the same reason only once in a while. */
@@ -102,8 +93,6 @@ export interface WireContext {
   readonly sockets: () => WireSockets;
   readonly clock: WireClock;
   readonly random: () => number;
-  /** Whether the newest configuration contains the node, or did until recently. */
-  readonly isMember: (id: NodeId) => boolean;
 }
 
 /** The newest version of the protocol that both sides speak. */

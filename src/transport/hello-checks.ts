@@ -7,15 +7,22 @@ import type { PeerRecord } from '../base/peer-record.js';
 import type { NodeId } from '../raft/types.js';
 import type { Connection } from './connection.js';
 import { type Hello, OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION } from './frames.js';
-import type { WireContext } from './handshake.js';
 import { isProof, type Proven } from './proof.js';
-import { type Joiner, type PeerRecords, WireError } from './types.js';
+import { type Joiner, type PeerRecords, WireError, type WireIdentity } from './types.js';
+
+/** What hellos are checked against. */
+export interface HelloContext {
+  readonly identity: () => WireIdentity;
+  readonly records: PeerRecords;
+  /** Whether the newest configuration contains the node, or did until recently. */
+  readonly isMember: (id: NodeId) => boolean;
+}
 
 /**
  * Whether a node is a member, or may be one although the configuration of this node is too old to
  * contain it.
  */
-const isKnown = ({ records, isMember }: WireContext, id: NodeId): boolean =>
+const isKnown = ({ records, isMember }: HelloContext, id: NodeId): boolean =>
   isMember(id) || records.isKnown?.(id) !== false;
 
 /** The error for a node that this node does not know. */
@@ -28,7 +35,7 @@ const stranger = ({ nodeId }: Hello): WireError =>
   );
 
 /** Returns why a connecting node is refused: it was removed, or is unknown and does not join. */
-function checkSpeaker(context: WireContext, hello: Hello): WireError | undefined {
+function checkSpeaker(context: HelloContext, hello: Hello): WireError | undefined {
   const { nodeId, purpose } = hello;
   if (!context.isMember(nodeId) && context.records.isRemoved?.(nodeId) === true) {
     return new WireError(
@@ -68,7 +75,7 @@ export function shownBy(
  * of an accepted node, and what it has shown.
  */
 export function checkHello(
-  context: Pick<WireContext, 'identity' | 'records'>,
+  context: Pick<HelloContext, 'identity' | 'records'>,
   hello: Hello,
   shown: Shown,
 ): WireError | undefined {
@@ -79,14 +86,14 @@ export function checkHello(
 
 /** The same for the hello of a connecting node, of which this node may know nothing. */
 export const checkKnown = (
-  context: WireContext,
+  context: HelloContext,
   hello: Hello,
   shown: Shown,
 ): WireError | undefined =>
   checkClaims(context, hello) ?? checkSpeaker(context, hello) ?? checkHello(context, hello, shown);
 
 /** Checks that both sides mean the same protocol, cluster and node. */
-function checkClaims(context: Pick<WireContext, 'identity'>, hello: Hello): WireError | undefined {
+function checkClaims(context: Pick<HelloContext, 'identity'>, hello: Hello): WireError | undefined {
   const own = context.identity();
   const who = `node ${hello.nodeId}`;
   if (hello.version < OLDEST_PROTOCOL_VERSION || hello.oldestVersion > PROTOCOL_VERSION) {

@@ -22,28 +22,7 @@ import tls from 'node:tls';
 import { isLoopback } from '../base/address.js';
 import { patientLookup } from './lookup.js';
 import { listTexts } from './revocation-lists.js';
-import type { WireServer, WireSocket, WireSockets } from './sockets.js';
-
-/** The mode of protection, with its secrets. See the head of this file. */
-export type WireSecurity =
-  | { readonly mode: 'closed' }
-  | { readonly mode: 'plain' }
-  /** Secrets of at least 16 characters, preferably 32 random bytes in base64. */
-  | { readonly mode: 'key'; readonly keys: readonly string[] }
-  | {
-      readonly mode: 'tls';
-      /** PEM. */
-      readonly cert: string;
-      readonly key: string;
-      readonly ca: string;
-      /** DNS name that the certificate of every member carries. */
-      readonly name: string;
-      /**
-       * Revocation lists (PEM), one for each authority in a certificate's chain. Without them no
-       * certificate is considered revoked.
-       */
-      readonly crl?: string;
-    };
+import type { WireSecurity, WireServer, WireSocket, WireSockets } from './sockets.js';
 
 /** A shorter key could be guessed from a recorded handshake. */
 const KEY_CHARACTERS_MIN = 16;

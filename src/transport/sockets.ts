@@ -2,7 +2,6 @@
  * The sockets that the network runs on, as far as it uses them: the sockets of `node:net` and
  * `node:tls` in production, sockets in virtual time in the simulation.
  */
-import type { WireSecurity } from './security.js';
 
 /** A connected stream of bytes. The members are those of `net.Socket` and `tls.TLSSocket`. */
 export interface WireSocket {
@@ -38,6 +37,27 @@ export interface WireServer {
   once(event: 'error', listener: (error: Error) => void): unknown;
   off(event: 'error', listener: (error: Error) => void): unknown;
 }
+
+/** The mode of protection, with its secrets. See security.ts. */
+export type WireSecurity =
+  | { readonly mode: 'closed' }
+  | { readonly mode: 'plain' }
+  /** Secrets of at least 16 characters, preferably 32 random bytes in base64. */
+  | { readonly mode: 'key'; readonly keys: readonly string[] }
+  | {
+      readonly mode: 'tls';
+      /** PEM. */
+      readonly cert: string;
+      readonly key: string;
+      readonly ca: string;
+      /** DNS name that the certificate of every member carries. */
+      readonly name: string;
+      /**
+       * Revocation lists (PEM), one for each authority in a certificate's chain. Without them no
+       * certificate is considered revoked.
+       */
+      readonly crl?: string;
+    };
 
 /**
  * How the sockets are made. `listen` and `dial` pass a socket on only when it is ready to carry

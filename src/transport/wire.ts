@@ -25,10 +25,10 @@ import {
 import type { Shown } from './hello-checks.js';
 import { requestJoin } from './join-request.js';
 import { NOT_HANDLED, Peer, type RequestDone } from './peer.js';
-import { checkSecurity, socketMaker, type WireSecurity } from './security.js';
+import { checkSecurity, socketMaker } from './security.js';
 import { SharedSubjects } from './shared-subjects.js';
 import { receiveSnapshot, SnapshotSender } from './snapshot-transfer.js';
-import type { WireServer, WireSockets } from './sockets.js';
+import type { WireSecurity, WireServer, WireSockets } from './sockets.js';
 import {
   type Joiner,
   type PeerRecords,

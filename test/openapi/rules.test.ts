@@ -2,8 +2,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { spellingsOf } from '../../src/api/document/json-schema.js';
-import { ruleSchema } from '../../src/api/document/rule-schemas.js';
+import { ruleSchema, spellingsOf } from '../../src/api/document/rule-schemas.js';
 import { definitionOf } from '../../src/kinds/definitions.js';
 import {
   HOST_NAME,

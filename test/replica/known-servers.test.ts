@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import type { Member, NodeId } from '../../src/raft/types.js';
 import type { Identity } from '../../src/replica/members/identity.js';
 import { KnownServers, type KnownServersParts } from '../../src/replica/members/known-servers.js';
-import type { Rpc, RpcDone, RpcRequest } from '../../src/replica/rpc.js';
+import type { Rpc, RpcDone } from '../../src/replica/rpc.js';
+import type { RpcRequest } from '../../src/replica/rpc-codec.js';
 
 const RECORD = { incarnation: 'x', starts: 1, startId: 's' };
 const memberOf = (id: string): Member => ({ id, name: id, address: `${id}:1`, voter: true });

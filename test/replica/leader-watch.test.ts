@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { RpcResponse } from '../../src/replica/rpc.js';
+import type { RpcResponse } from '../../src/replica/rpc-codec.js';
 import { ReplicaCluster } from './cluster.js';
 
 describe('replica/leader-watch', () => {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Packr } from 'msgpackr';
 import { type Refusal, refusal } from '../../src/base/errors.js';
 import { COMMAND_BYTES_MAX, TEXT_MAX } from '../../src/base/wire-limits.js';
-import type { RpcRequest } from '../../src/replica/rpc.js';
+import type { RpcRequest } from '../../src/replica/rpc-codec.js';
 import { decodeResponse, encodeRequest } from '../../src/replica/rpc-codec.js';
 import type { Gate } from '../../src/replica/types.js';
 import type { WriteOutcome } from '../../src/replica/writes/client-writes.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Packr } from 'msgpackr';
-import type { RpcRequest, RpcResponse } from '../../src/replica/rpc.js';
+import type { RpcRequest, RpcResponse } from '../../src/replica/rpc-codec.js';
 import {
   decodeRequest,
   decodeResponse,

@@ -1,7 +1,7 @@
 /** Lint of what is written: the header, and the modes of `acl.lint`. */
 import { expect } from 'chai';
 import { aclRoutes } from '../../src/http/routes/acl.js';
-import type { LintMode } from '../../src/service/lint/lint.js';
+import type { LintMode } from '../../src/service/acl/objects.js';
 import { type Signer, signer } from '../login/signers.js';
 import { Client } from './client.js';
 import { partsOf } from './serve.js';

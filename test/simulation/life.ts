@@ -6,7 +6,7 @@ import { ticksOfSilence } from '../../src/raft/options.js';
 import { createRaft } from '../../src/raft/raft.js';
 import type { Configuration, Input, Output, RaftCore } from '../../src/raft/types.js';
 import { Replica } from '../../src/replica/replica.js';
-import type { RpcRequest, RpcResponse } from '../../src/replica/rpc.js';
+import type { RpcRequest, RpcResponse } from '../../src/replica/rpc-codec.js';
 import { DIVERGED_KEY } from '../../src/state/keys.js';
 import { levelOf } from '../../src/state/levels.js';
 import type { Command } from '../../src/state/types.js';

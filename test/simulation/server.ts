@@ -2,7 +2,7 @@
 
 import { silenceMsOf } from '../../src/raft/options.js';
 import type { Configuration, NodeId } from '../../src/raft/types.js';
-import type { RpcRequest, RpcResponse } from '../../src/replica/rpc.js';
+import type { RpcRequest, RpcResponse } from '../../src/replica/rpc-codec.js';
 import { DIVERGED_KEY } from '../../src/state/keys.js';
 import type { Command, View } from '../../src/state/types.js';
 import { StorageError } from '../../src/storage/errors.js';

@@ -5,7 +5,7 @@ import type { KeyPair, PeerRecord } from '../../src/base/peer-record.js';
 import type { Message } from '../../src/raft/types.js';
 import type { WirePort } from '../../src/replica/ports.js';
 import type { WireLimits } from '../../src/transport/handshake.js';
-import type { WireSecurity } from '../../src/transport/security.js';
+import type { WireSecurity } from '../../src/transport/sockets.js';
 import type { ChunkSink, ChunkSource, Joiner, WireHandlers } from '../../src/transport/types.js';
 import { Wire } from '../../src/transport/wire.js';
 

@@ -1,6 +1,7 @@
 /** A process that dials a member and reports to its parent whether it trusted the other side. */
 import { once } from 'node:events';
-import { socketMaker, type WireSecurity } from '../../src/transport/security.js';
+import { socketMaker } from '../../src/transport/security.js';
+import type { WireSecurity } from '../../src/transport/sockets.js';
 
 const [{ security, port }] = (await once(process, 'message')) as [
   { security: WireSecurity; port: number },

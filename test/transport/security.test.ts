@@ -8,7 +8,8 @@ import tls from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { isLoopback, parseAddress } from '../../src/base/address.js';
-import { checkSecurity, type WireSecurity } from '../../src/transport/security.js';
+import { checkSecurity } from '../../src/transport/security.js';
+import type { WireSecurity } from '../../src/transport/sockets.js';
 import { introduce, Relay, TestNode } from './bench.js';
 
 const file = (name: string) => readFileSync(`test/transport/fixtures/${name}`, 'utf8');

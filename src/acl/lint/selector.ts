@@ -2,7 +2,8 @@
  * Lint of selectors. Its heart is the absent claim: a test of a claim that the identity does not
  * have may hold, so that a selector lets in whoever lacks the claim.
  */
-import { type Expression, ifMissing, type Match } from '../../languages/bexpr.js';
+import { ifMissing } from '../../languages/bexpr.js';
+import type { Expression, Match } from '../../languages/bexpr.peggy.js';
 import type { IdentityShape } from '../binding.js';
 import type { Linting } from './findings.js';
 

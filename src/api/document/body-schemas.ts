@@ -8,16 +8,10 @@ import { OBJECTS } from '../../state/objects.js';
 import { METHOD_CONFIGS } from '../bodies/auth-methods.js';
 import { AUTOPILOT_CONFIGURATION } from '../bodies/autopilot.js';
 import { BOOTSTRAP, LOGIN } from '../bodies/login.js';
-import {
-  below,
-  type Form,
-  type JsonSchema,
-  objectSchema,
-  orNull,
-  PARTITION,
-  schemaOf,
-} from './json-schema.js';
+import { below, objectSchema, orNull, PARTITION, schemaOf } from './json-schema.js';
 import { sentEntry } from './kind-schemas.js';
+import type { Form } from './rule-schemas.js';
+import type { JsonSchema } from './text-schema.js';
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 

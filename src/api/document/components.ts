@@ -8,8 +8,9 @@ import { PREVIEW } from '../answers/acl-answers.js';
 import { orNone } from '../answers/shapes.js';
 import { titleOf } from '../operations/object-operations.js';
 import { BODIES, problemSchema, sentBody } from './body-schemas.js';
-import { type JsonSchema, objectSchema, schemaOf } from './json-schema.js';
+import { objectSchema, schemaOf } from './json-schema.js';
 import { answeredEntry, sentEntry } from './kind-schemas.js';
+import type { JsonSchema } from './text-schema.js';
 
 type Schemas = Readonly<Record<string, JsonSchema>>;
 

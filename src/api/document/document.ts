@@ -4,14 +4,9 @@ import { allOperations } from '../operations/operations.js';
 import { COMMON, CONSISTENCY, PATH, QUERY } from '../operations/parameters.js';
 import { type Answer, type Body, type Content, type Operation, TAGS } from '../operations/types.js';
 import { components } from './components.js';
-import {
-  below,
-  type Form,
-  type JsonSchema,
-  objectSchema,
-  PARTITION,
-  schemaOf,
-} from './json-schema.js';
+import { below, objectSchema, PARTITION, schemaOf } from './json-schema.js';
+import type { Form } from './rule-schemas.js';
+import type { JsonSchema } from './text-schema.js';
 
 type Tree = Record<string, unknown>;
 

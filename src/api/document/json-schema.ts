@@ -7,29 +7,9 @@ import { DURATION_LENGTH_MAX } from '../../languages/duration.js';
 import type { Description, Field, Fields, Rule, Type } from '../../languages/fields.js';
 import { ITEMS_MAX } from '../../languages/fields.js';
 import { rule, set } from '../../languages/rules.js';
-import { ruleSchema } from './rule-schemas.js';
+import { type Form, ruleSchema, spellingsOf } from './rule-schemas.js';
+import type { JsonSchema } from './text-schema.js';
 import { inAnyCase, sentText } from './text-schema.js';
-
-/** A JSON Schema, or a part of one. */
-export type JsonSchema = { readonly [keyword: string]: unknown };
-
-/** Which schema is made of a declaration. */
-export interface Form {
-  /** Whether it is of what a client sends or of what the server answers. */
-  readonly of: 'sent' | 'answered';
-  /**
-   * Whether members may have their second spellings, and any object names the partition `default`:
-   * the bodies of config entries.
-   */
-  readonly lenient?: boolean;
-  /**
-   * Whether members may be spelled in any letter case, and lists and maps may have any size: the
-   * Config of auth methods.
-   */
-  readonly anyCase?: boolean;
-  /** Where the schema stands in its document, as the fragment of a URI. */
-  readonly at: string;
-}
 
 const NULL = { type: 'null' };
 /** The only admin partition, as a member of a body. */
@@ -127,11 +107,6 @@ function isNeeded({ description }: Type<unknown, unknown>): boolean {
       return false;
   }
 }
-
-/** Returns the spellings of a member in the bodies of config entries. */
-export const spellingsOf = (name: string, { spellings }: Field<unknown>): readonly string[] => [
-  ...new Set([name, ...(spellings ?? [name.toLowerCase()])]),
-];
 
 function memberSchema({ says, type, mode }: Field<unknown>, form: Form): JsonSchema {
   const schema = schemaOf(type, form);

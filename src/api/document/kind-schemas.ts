@@ -1,7 +1,8 @@
 /** JSON Schemas of config entries: as clients write them, and as answers contain them. */
 import { type AnyKind, definitionOf } from '../../kinds/definitions.js';
 import type { Kind } from '../../kinds/types.js';
-import { type JsonSchema, objectSchema } from './json-schema.js';
+import { objectSchema } from './json-schema.js';
+import type { JsonSchema } from './text-schema.js';
 
 /** Members of answers that a body may contain, where they have no effect. */
 const ANSWERED: Readonly<Record<string, JsonSchema>> = {

@@ -1,6 +1,8 @@
 /** JSON Schemas of texts that clients send. */
 import type { TextRules } from '../../languages/fields.js';
-import type { JsonSchema } from './json-schema.js';
+
+/** A JSON Schema, or a part of one. */
+export type JsonSchema = { readonly [keyword: string]: unknown };
 
 /** Returns the schema of a text. Values have any letter case if `change` makes them equal. */
 export function sentText({

@@ -1,5 +1,5 @@
 /** The parameters of requests, each with its sentence. */
-import type { JsonSchema } from '../document/json-schema.js';
+import type { JsonSchema } from '../document/text-schema.js';
 
 interface Parameter {
   readonly says: string;

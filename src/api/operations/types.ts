@@ -1,6 +1,6 @@
 /** What is declared about an endpoint: see operations.ts. */
 import type { Fields, Type } from '../../languages/fields.js';
-import type { JsonSchema } from '../document/json-schema.js';
+import type { JsonSchema } from '../document/text-schema.js';
 import type { QueryName } from './parameters.js';
 
 /** The methods that routes serve. */

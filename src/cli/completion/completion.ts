@@ -10,18 +10,12 @@ import type { CommonOptions } from '../client/environment.js';
 import { misused } from '../print/fault.js';
 import { FORMATS } from '../print/output.js';
 import { oneLine } from '../print/text.js';
-import { namesFor } from './names.js';
+import { type Candidate, namesFor } from './names.js';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 /** Directives of the scripts: the shell completes files, or nothing of its own. */
 const DIRECTIVE = { files: 0, none: 4 } as const;
-
-/** A candidate. */
-export interface Candidate {
-  readonly value: string;
-  readonly what: string;
-}
 
 /** What is to be completed. */
 export interface Position {

@@ -10,7 +10,12 @@ import { NAMESPACES } from '../commands/namespace.js';
 import type { ObjectType } from '../commands/objects.js';
 import { joiningOf, peersOf, type Server } from '../commands/operator.js';
 import { WATCHABLE } from '../commands/watch-command.js';
-import type { Candidate } from './completion.js';
+
+/** A candidate. */
+export interface Candidate {
+  readonly value: string;
+  readonly what: string;
+}
 
 type Source = (call: Call<object>, args: readonly string[]) => Promise<readonly Candidate[]>;
 

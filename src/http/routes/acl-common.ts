@@ -2,11 +2,11 @@
 import { reject } from '../../base/errors.js';
 import { escapeHtml } from '../../languages/json.js';
 import type { BootstrapReset } from '../../service/acl/bootstrap.js';
+import type { LintMode } from '../../service/acl/objects.js';
 import type { ReadOutcome, ReadUseCase, Service } from '../../service/common/types.js';
 import type { Write } from '../../service/common/writing.js';
 import type { DecisionParts } from '../../service/explain/decision-reads.js';
 import type { WhoCanParts } from '../../service/explain/who-can.js';
-import type { LintMode } from '../../service/lint/lint.js';
 import type { LoginParts } from '../../service/login/login.js';
 import {
   decided,

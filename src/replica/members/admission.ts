@@ -13,7 +13,7 @@ import { secretKeyOf } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
 import type { RaftLoop } from '../loop.js';
 import type { ClockPort } from '../ports.js';
-import type { JoinRequest, RpcResponse, ServerFacts } from '../rpc.js';
+import type { JoinRequest, RpcResponse, ServerFacts } from '../rpc-codec.js';
 import type { JoiningServer } from '../types.js';
 import type { Levels } from './levels.js';
 import type { Membership } from './membership.js';

@@ -1,7 +1,6 @@
 /** Asks the members on the leader's behalf whether something is wrong with them. */
 import type { NodeId } from '../../raft/types.js';
 import type { RaftLoop } from '../loop.js';
-import type { ReplicaLimits } from '../options.js';
 import type { WirePort } from '../ports.js';
 import type { Rpc } from '../rpc.js';
 
@@ -11,7 +10,7 @@ export interface HealthParts {
   readonly loop: RaftLoop;
   readonly rpc: Rpc;
   readonly wire: Pick<WirePort, 'reachable'>;
-  readonly limits: Pick<ReplicaLimits, 'askMs'>;
+  readonly limits: { readonly askMs: number };
 }
 
 /** Why members are not healthy, by member. */

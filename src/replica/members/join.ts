@@ -9,7 +9,8 @@ import type { LogEvent } from '../../log/log-events.js';
 import type { NodeId } from '../../raft/types.js';
 import type { RaftLoop } from '../loop.js';
 import type { ClockPort, Reply, WirePort } from '../ports.js';
-import type { Rpc, RpcResponse, ServerFacts } from '../rpc.js';
+import type { Rpc } from '../rpc.js';
+import type { RpcResponse, ServerFacts } from '../rpc-codec.js';
 import { decodeRequest, decodeResponse, encodeRequest, encodeResponse } from '../rpc-codec.js';
 import { type IdentityPort, introduced, introductions, withRemoved } from './identity.js';
 

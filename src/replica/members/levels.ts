@@ -12,7 +12,8 @@ import type { RaftLoop } from '../loop.js';
 import type { ReplicaLimits } from '../options.js';
 import type { ClockPort, WirePort } from '../ports.js';
 import type { AppliedIndex } from '../reads/applied-index.js';
-import type { Rpc, RpcDone, ServerFacts } from '../rpc.js';
+import type { Rpc, RpcDone } from '../rpc.js';
+import type { ServerFacts } from '../rpc-codec.js';
 import type { LevelStatus } from '../types.js';
 
 /** What Levels needs. */

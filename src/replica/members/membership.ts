@@ -10,7 +10,7 @@ import type { Configuration, Index, Member, NodeId } from '../../raft/types.js';
 import type { RaftLoop } from '../loop.js';
 import type { ReplicaLimits } from '../options.js';
 import type { ClockPort } from '../ports.js';
-import type { RpcResponse, ServerFacts } from '../rpc.js';
+import type { RpcResponse, ServerFacts } from '../rpc-codec.js';
 
 type Done = (answer: RpcResponse) => void;
 

@@ -8,7 +8,8 @@
  * Otherwise a wrong state could spread until it is the majority.
  */
 import type { Index, NodeId, Term } from '../../raft/types.js';
-import type { Rpc, RpcResponse, Sums } from '../rpc.js';
+import type { Rpc } from '../rpc.js';
+import type { RpcResponse, Sums } from '../rpc-codec.js';
 
 /** Checksums of the state machine. */
 export interface ChecksumPort {

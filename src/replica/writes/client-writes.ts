@@ -11,7 +11,8 @@ import type { Command, Proposal, Result } from '../../state/types.js';
 import type { Deadlines } from '../deadlines.js';
 import type { ClockPort } from '../ports.js';
 import type { AppliedIndex } from '../reads/applied-index.js';
-import { noLeader, type Rpc, type RpcResponse } from '../rpc.js';
+import { noLeader, type Rpc } from '../rpc.js';
+import type { RpcResponse } from '../rpc-codec.js';
 import type { WriteRequest } from '../types.js';
 import { type LeaderWrites, sizeProblem } from './leader-writes.js';
 

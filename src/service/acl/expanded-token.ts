@@ -17,21 +17,15 @@ import { type Role, roles } from '../../state/roles.js';
 import type { View } from '../../state/types.js';
 import { Links, mustRead } from '../common/reading.js';
 import type { ReadUseCase } from '../common/types.js';
-import { withNames } from './objects.js';
+import { type ObjectParts, withNames } from './objects.js';
 import { mustFindToken, tokenShown } from './token-reads.js';
-
-/** What an expanded read shows of the node that answers it. */
-export interface Resolver {
-  readonly nodeName: string;
-  readonly defaultPolicy: 'deny' | 'allow';
-}
 
 /** Reads a token with all that it links or implies. Throws ApiError 403, also if there is none. */
 export const readTokenExpanded =
   (
     ns: string,
     accessor: string,
-    resolver: Resolver,
+    resolver: Pick<ObjectParts, 'nodeName' | 'defaultPolicy'>,
     now: () => number,
   ): ReadUseCase<string | undefined> =>
   ({ view, authorizer }) => {

@@ -30,13 +30,25 @@ import {
   propose,
   type Write,
 } from '../common/writing.js';
-import type { LintMode } from '../lint/lint.js';
-import type { LoginParts } from '../login/login.js';
+import type { AuthMethodTypes } from '../login/index.js';
+import type { LoginLogger } from '../login/types.js';
 import { filterOfItems, type ListPlan } from '../reads/list-rendering.js';
-import type { Resolver } from './expanded-token.js';
+
+/** Whether writes of policies and binding rules are linted; `strict` refuses what has warnings. */
+export type LintMode = 'off' | 'warn' | 'strict';
 
 /** What the use cases of objects work on. */
-export type ObjectParts = LoginParts & Resolver & { readonly lint: LintMode };
+export interface ObjectParts {
+  readonly service: Service;
+  readonly methodTypes: AuthMethodTypes;
+  readonly logger: LoginLogger;
+  /** Milliseconds since the epoch. */
+  readonly nowMs: () => number;
+  readonly lint: LintMode;
+  /** What an expanded read of a token shows of the node that answers it. */
+  readonly nodeName: string;
+  readonly defaultPolicy: 'deny' | 'allow';
+}
 
 /** What a list is narrowed by: a filter, and links to other objects. */
 export interface ListQuery {

@@ -8,17 +8,7 @@ import { listedNamespaces } from '../common/reading.js';
 import type { Caller, ReadOptions, ReadOutcome, Service } from '../common/types.js';
 import { type LongWork, ownerOf } from '../reads/long-work.js';
 import { readerOf } from './lint.js';
-import { type LintParts, lintNamespaces } from './lint-objects.js';
-
-/** One thing that lint finds in the cluster. */
-export interface Finding {
-  readonly Ref: string;
-  readonly Severity: Severity;
-  readonly Code: string;
-  readonly Message: string;
-  /** The line in the rules of a policy. */
-  readonly Line?: number;
-}
+import { type Finding, type LintParts, lintNamespaces } from './lint-objects.js';
 
 /** Findings of one answer. */
 const FINDINGS_MAX = 1_000;

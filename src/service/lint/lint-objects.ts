@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { grantsAnything } from '../../acl/authorizer.js';
 import { ANONYMOUS_ACCESSOR, GLOBAL_MANAGEMENT_ID, isReservedId } from '../../acl/builtin.js';
 import { lintBindingRule } from '../../acl/lint/binding-rule.js';
-import type { Linting, Problem } from '../../acl/lint/findings.js';
+import type { Linting, Problem, Severity } from '../../acl/lint/findings.js';
 import { lintPolicy } from '../../acl/lint/policy.js';
 import type { Steps } from '../../acl/steps.js';
 import { partsOf } from '../../languages/hil.js';
@@ -22,7 +22,6 @@ import { isAlive, type Token } from '../../state/tokens.js';
 import { keyOf, type View } from '../../state/types.js';
 import type { AuthMethodTypes } from '../login/index.js';
 import { Authorizers, rightsIdOf } from '../rights/authorizers.js';
-import type { Finding } from './cluster-lint.js';
 import { type MayRead, rulesIn, surroundingsOf } from './lint.js';
 
 /** What lint of stored objects works with. */
@@ -39,6 +38,16 @@ export interface LintPlace {
   readonly namespace: string;
   readonly showsCertificates: boolean;
   readonly showsItself: boolean;
+}
+
+/** One thing that lint finds in the cluster. */
+export interface Finding {
+  readonly Ref: string;
+  readonly Severity: Severity;
+  readonly Code: string;
+  readonly Message: string;
+  /** The line in the rules of a policy. */
+  readonly Line?: number;
 }
 
 type Add = (finding: Finding) => void;

@@ -19,15 +19,12 @@ import type { AuthMethod } from '../../state/methods.js';
 import type { Policy } from '../../state/policies.js';
 import { type BindingRule, METHOD_FAULTS, rules } from '../../state/rules.js';
 import { keyOf, type View } from '../../state/types.js';
-import { contentOf } from '../acl/objects.js';
+import { contentOf, type LintMode } from '../acl/objects.js';
 import { inSlices } from '../common/event-loop.js';
 import { mustBeUuid, mustRead } from '../common/reading.js';
 import type { Caller, ReadOptions, ReadOutcome, Service } from '../common/types.js';
 import type { Write } from '../common/writing.js';
 import type { AuthMethodTypes } from '../login/index.js';
-
-/** Whether writes of policies and binding rules are linted; `strict` refuses what has warnings. */
-export type LintMode = 'off' | 'warn' | 'strict';
 
 /** Who asks for lint, of which namespace, and how current the state must be. */
 export interface LintRequest {

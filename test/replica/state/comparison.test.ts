@@ -1,6 +1,11 @@
 import { expect } from 'chai';
-import { Rpc, type RpcResponse, type Sums } from '../../../src/replica/rpc.js';
-import { decodeRequest, encodeResponse } from '../../../src/replica/rpc-codec.js';
+import { Rpc } from '../../../src/replica/rpc.js';
+import {
+  decodeRequest,
+  encodeResponse,
+  type RpcResponse,
+  type Sums,
+} from '../../../src/replica/rpc-codec.js';
 import { differingTable, StateComparison } from '../../../src/replica/state/comparison.js';
 import { FakeWire } from '../fakes.js';
 
