@@ -7,8 +7,7 @@
  *     service "web-api" { policy = "write" }      write on "web-api"
  */
 import { denialText } from './denial.js';
-import type { Rights } from './layer.js';
-import { CLUSTER_WIDE, Layer } from './layer.js';
+import { CLUSTER_WIDE, Layer, type Rights } from './layer.js';
 import { whyOf } from './reasons.js';
 import { grantsAccess } from './rule-set.js';
 import { atOnce, type Steps } from './steps.js';

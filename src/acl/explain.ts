@@ -15,8 +15,14 @@ import {
   whyOf,
 } from './reasons.js';
 import { endsStep, least, type Steps } from './steps.js';
-import type { Level } from './types.js';
-import { LAYERS, type LayerName, type Reason, type SpeakingRule, type Why } from './types.js';
+import {
+  LAYERS,
+  type LayerName,
+  type Level,
+  type Reason,
+  type SpeakingRule,
+  type Why,
+} from './types.js';
 
 /** A rule that speaks about a question and does not decide it. */
 type ShownCandidate = ShownRule & {

@@ -6,10 +6,10 @@ import { sourceOf } from '../languages/policy-rules.js';
 import { placesIn } from '../languages/syntax.js';
 import { keyText } from './reasons.js';
 import { endsStep, type Steps } from './steps.js';
-import type { Place } from './types.js';
 import {
   type Grant,
   type Level,
+  type Place,
   type RuleKey,
   type Rules,
   SCALARS,

@@ -3,8 +3,7 @@
  * speak about the question. Walks the rules in the order of enforcement (authorizer.ts), which
  * keeps no trace of its own because it is faster without.
  */
-import type { Rights } from './layer.js';
-import { CLUSTER_WIDE, type Layer } from './layer.js';
+import { CLUSTER_WIDE, type Layer, type Rights } from './layer.js';
 import { grantsAccess, impliedIntentions, type RuleSet } from './rule-set.js';
 import {
   type Access,

@@ -8,8 +8,7 @@ import type { EntryContext } from './definition.js';
 import { definitionOf, isKind } from './definitions.js';
 import { PAUSE, type Problem, problem, Report, refusalOf } from './problems.js';
 import { targetsOf } from './references.js';
-import type { ConfigEntry, Decoded, Kind } from './types.js';
-import { KINDS } from './types.js';
+import { type ConfigEntry, type Decoded, KINDS, type Kind } from './types.js';
 
 /** Returns the refusal of an unknown kind. `prefix` begins the sentence. */
 export function unknownKind(text: string, prefix = ''): Refusal {

@@ -2,8 +2,7 @@
 
 import { FRAME_BYTES_MAX } from '../base/wire-limits.js';
 import type { LogEvent } from '../log/log-events.js';
-import type { RaftOptions } from '../raft/options.js';
-import { silenceMsOf, ticksOfSilence } from '../raft/options.js';
+import { type RaftOptions, silenceMsOf, ticksOfSilence } from '../raft/options.js';
 import type { NodeId } from '../raft/types.js';
 import type { ReplicaLimits } from '../replica/options.js';
 import type { LevelTable } from '../state/levels.js';

@@ -27,8 +27,7 @@ import {
 import { tickLeader } from './leader.js';
 import { Log } from './log.js';
 import { onChangeConfiguration } from './membership.js';
-import type { RaftOptions } from './options.js';
-import { checkOptions } from './options.js';
+import { checkOptions, type RaftOptions } from './options.js';
 import { onPropose } from './propose.js';
 import { bindReads, forgetLease, onRead } from './reads.js';
 import { onAppendResponse, onSnapshotSent, onUnreachable, replicate } from './replication.js';

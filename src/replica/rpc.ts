@@ -5,8 +5,14 @@
 import { type Refusal, refusal } from '../base/errors.js';
 import type { NodeId, RoleChange } from '../raft/types.js';
 import type { Reply, WirePort } from './ports.js';
-import type { RpcRequest, RpcResponse } from './rpc-codec.js';
-import { decodeRequest, decodeResponse, encodeRequest, encodeResponse } from './rpc-codec.js';
+import {
+  decodeRequest,
+  decodeResponse,
+  encodeRequest,
+  encodeResponse,
+  type RpcRequest,
+  type RpcResponse,
+} from './rpc-codec.js';
 import { INTERNAL_KEY } from './types.js';
 
 /**

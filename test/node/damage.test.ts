@@ -6,8 +6,7 @@ import type { RunningNode } from '../../src/node/node.js';
 import { inspectFolder, recoverFolder, UNFINISHED } from '../../src/node/recover.js';
 import { Checksums } from '../../src/state/checksum.js';
 import { DIVERGED_KEY } from '../../src/state/keys.js';
-import type { Handlers } from '../../src/state/types.js';
-import { keyOf } from '../../src/state/types.js';
+import { type Handlers, keyOf } from '../../src/state/types.js';
 import { Folders, flip, flipRecord, isEntry, loseBatch, raw } from '../storage/helpers.js';
 import { append, Cluster, HANDLERS, put, valueAt } from './processes.js';
 

@@ -7,8 +7,7 @@ import { freePorts } from '../../src/dev/ports.js';
 import { openNode, type RunningNode } from '../../src/node/node.js';
 import type { NodeOptions } from '../../src/node/options.js';
 import { readState } from '../../src/node/read-state.js';
-import type { Handlers } from '../../src/state/types.js';
-import { type Command, keyOf } from '../../src/state/types.js';
+import { type Command, type Handlers, keyOf } from '../../src/state/types.js';
 import type { LevelState } from '../../src/storage/state.js';
 
 /** `put` sets a key; `append` appends to it, which shows a command that took effect twice. */

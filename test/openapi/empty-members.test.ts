@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import { sentEntry } from '../../src/api/document/kind-schemas.js';
-import type { Kind } from '../../src/kinds/types.js';
-import { KINDS } from '../../src/kinds/types.js';
+import { KINDS, type Kind } from '../../src/kinds/types.js';
 import { decodeEntry } from '../kinds/decode-entry.js';
 
 interface Row {

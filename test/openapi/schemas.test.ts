@@ -8,8 +8,7 @@ import { answeredEntry, sentEntry } from '../../src/api/document/kind-schemas.js
 import type { JsonSchema } from '../../src/api/document/text-schema.js';
 import { ApiError } from '../../src/base/errors.js';
 import { definitionOf } from '../../src/kinds/definitions.js';
-import type { Kind } from '../../src/kinds/types.js';
-import { KINDS } from '../../src/kinds/types.js';
+import { KINDS, type Kind } from '../../src/kinds/types.js';
 import { bodyOf, type Fields } from '../../src/languages/fields.js';
 import { decodeBody } from '../../src/service/common/decode.js';
 import { ConfigFault } from '../../src/service/login/config-reader.js';

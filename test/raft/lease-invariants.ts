@@ -1,7 +1,6 @@
 /** Reads and what they rest on: leases, and the silence that followers promise (thesis §6.4). */
 
-import type { RaftOptions } from '../../src/raft/options.js';
-import { silenceMsOf } from '../../src/raft/options.js';
+import { type RaftOptions, silenceMsOf } from '../../src/raft/options.js';
 import { quorumSize } from '../../src/raft/quorum.js';
 import type {
   Index,

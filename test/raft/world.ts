@@ -3,8 +3,12 @@
  * be slow and every server may crash. The invariants are checked at each step.
  */
 
-import type { RaftOptions } from '../../src/raft/options.js';
-import { leaseMsMax, silenceMsOf, ticksOfSilence } from '../../src/raft/options.js';
+import {
+  leaseMsMax,
+  type RaftOptions,
+  silenceMsOf,
+  ticksOfSilence,
+} from '../../src/raft/options.js';
 import type { Index, Input, Message, NodeId, Output } from '../../src/raft/types.js';
 import { MachineClock } from './clock.js';
 import {

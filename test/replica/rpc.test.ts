@@ -1,12 +1,13 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Packr } from 'msgpackr';
-import type { RpcRequest, RpcResponse } from '../../src/replica/rpc-codec.js';
 import {
   decodeRequest,
   decodeResponse,
   encodeRequest,
   encodeResponse,
+  type RpcRequest,
+  type RpcResponse,
 } from '../../src/replica/rpc-codec.js';
 
 const count = fc.nat();

@@ -4,12 +4,17 @@
  * such as other objects, is beyond it.
  */
 import { DURATION_LENGTH_MAX } from '../../languages/duration.js';
-import type { Description, Field, Fields, Rule, Type } from '../../languages/fields.js';
-import { ITEMS_MAX } from '../../languages/fields.js';
+import {
+  type Description,
+  type Field,
+  type Fields,
+  ITEMS_MAX,
+  type Rule,
+  type Type,
+} from '../../languages/fields.js';
 import { rule, set } from '../../languages/rules.js';
 import { type Form, ruleSchema, spellingsOf } from './rule-schemas.js';
-import type { JsonSchema } from './text-schema.js';
-import { inAnyCase, sentText } from './text-schema.js';
+import { inAnyCase, type JsonSchema, sentText } from './text-schema.js';
 
 const NULL = { type: 'null' };
 /** The only admin partition, as a member of a body. */

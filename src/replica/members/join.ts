@@ -10,8 +10,14 @@ import type { NodeId } from '../../raft/types.js';
 import type { RaftLoop } from '../loop.js';
 import type { ClockPort, Reply, WirePort } from '../ports.js';
 import type { Rpc } from '../rpc.js';
-import type { RpcResponse, ServerFacts } from '../rpc-codec.js';
-import { decodeRequest, decodeResponse, encodeRequest, encodeResponse } from '../rpc-codec.js';
+import {
+  decodeRequest,
+  decodeResponse,
+  encodeRequest,
+  encodeResponse,
+  type RpcResponse,
+  type ServerFacts,
+} from '../rpc-codec.js';
 import { type IdentityPort, introduced, introductions, withRemoved } from './identity.js';
 
 /** A server outside the cluster that asks to join, as far as its connection proves it. */
