@@ -3,12 +3,7 @@
  * be slow and every server may crash. The invariants are checked at each step.
  */
 
-import {
-  leaseMsMax,
-  type RaftOptions,
-  silenceMsOf,
-  ticksOfSilence,
-} from '../../src/raft/options.js';
+import { leaseMsMax, silenceMsOf, ticksOfSilence } from '../../src/raft/options.js';
 import type { Index, Input, Message, NodeId, Output } from '../../src/raft/types.js';
 import { MachineClock } from './clock.js';
 import {
@@ -142,7 +137,7 @@ export class World {
     return this.kinds.includes(kind);
   }
 
-  #options(): Partial<RaftOptions> {
+  #options() {
     const limits = { maxAppendBytes: 200, maxInflightBytes: 400, random: this.#random };
     if (!this.#has('skew')) return { ...limits, leaseMs: 700 };
     const electionTicks = this.#pick([4, 6, 10, 20]);
