@@ -2,6 +2,72 @@
  * The Raft core: `output = step(inputs)`. It only decides. It has no clock, disk, socket or
  * randomness of its own. The rules are in the files named after them; this file dispatches inputs
  * and messages to them.
+ *
+ * Its driver stores, sends and applies. This is a whole driver, in the order that safety needs
+ * (`replica/loop.ts` is the one of this product; `test/raft/driver.test.ts` runs the lines below):
+ *
+ *     const core = createRaft(options, log, log.hardState(), now());
+ *     const inbox = machine.applied > 0 ? [{ type: 'applied', index: machine.applied }] : [];
+ *     let storing = []; // batches on their way to the disk, oldest first
+ *     let durable = log.lastIndex();
+ *     let commit = machine.applied;
+ *     let isReplacing = false;
+ *
+ *     function take(input) {
+ *       inbox.push(input);
+ *       soon(turn);
+ *     }
+ *     function turn() {
+ *       if (inbox.length === 0 || isReplacing) return;
+ *       const output = core.step(inbox.splice(0), now());
+ *       output.sendNow.forEach(send);
+ *       store(output);
+ *       output.sendSnapshots.forEach(sendSnapshot); // later: take({ type: 'snapshotSent', to, ok })
+ *       commit = Math.max(commit, output.commit ?? 0);
+ *       report(output); // to callers: appended, dropped, reads, readsDropped, role
+ *       // The state is never ahead of the log: after a crash the log could not tell what is applied.
+ *       const upTo = Math.min(commit, durable);
+ *       log.entries(machine.applied + 1, upTo, Infinity).forEach(machine.apply);
+ *     }
+ *     function store({ hardState, entries, sendAfterStore }) {
+ *       if (hardState === undefined && entries.length === 0) {
+ *         // These promise what an earlier batch stores, such as a vote.
+ *         if (storing.length === 0) sendAfterStore.forEach(send);
+ *         else storing.at(-1).send.push(...sendAfterStore);
+ *         return;
+ *       }
+ *       const first = entries[0]?.index ?? log.lastIndex() + 1;
+ *       const batch = { first, last: first + entries.length - 1, send: [...sendAfterStore] };
+ *       storing.push(batch);
+ *       durable = Math.min(durable, first - 1); // entries that are about to be replaced do not count
+ *       log.append({ hardState, entries }, () => stored(batch)); // one synced batch, in order
+ *     }
+ *     function stored(batch) {
+ *       if (storing[0] !== batch) return; // a snapshot has replaced the log
+ *       storing.shift();
+ *       durable = Math.min(batch.last, ...storing.map(({ first }) => first - 1));
+ *       batch.send.forEach(send);
+ *       take({ type: 'stored', index: durable, term: log.term(durable) });
+ *     }
+ *     function install(meta, state, from) {
+ *       if (isReplacing || !core.accepts(meta)) return;
+ *       isReplacing = true; // no step, until the log begins after the snapshot
+ *       machine.replace(meta.index, state);
+ *       const hard = log.hardState();
+ *       const hardState = hard.term < meta.term ? { term: meta.term, votedFor: null } : hard;
+ *       log.reset(meta, hardState, () => {
+ *         isReplacing = false;
+ *         inbox.unshift({ type: 'snapshotStored', meta, from });
+ *         take({ type: 'applied', index: meta.index });
+ *       });
+ *       storing = [];
+ *       [durable, commit] = [meta.index, Math.max(commit, meta.index)];
+ *     }
+ *
+ * `take` gets a `tick` every `tickMs`, each message that arrives, proposals and reads. The log shows
+ * at once what it was given; `done` is called later, in order. A failed write ends the process. A
+ * proposal succeeded when the entry of its index and term is applied, and a read may be served when
+ * its index is.
  */
 import { invariant } from './assert.js';
 import { commitTo, maybeCommit } from './commit.js';

@@ -217,13 +217,8 @@ export type DropReason =
   | 'overloaded';
 
 /**
- * What the driver must do, in this order:
- *
- * 1. Send `sendNow`, and begin to store `hardState` and `entries` in one synced batch. If
- *    `entries[0].index` is not after the log's last index, the same batch truncates the log from
- *    there.
- * 2. Once that batch is durable, input `stored` and send `sendAfterStore`.
- * 3. Apply the entries up to `commit`.
+ * What the driver must do; the head of raft.ts has the order. If `entries[0].index` is not after
+ * the log's last index, the batch that stores them truncates the log from there.
  */
 export interface Output {
   readonly hardState?: HardState;

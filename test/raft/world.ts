@@ -137,7 +137,7 @@ export class World {
     return this.kinds.includes(kind);
   }
 
-  #options() {
+  #options(): Partial<Server["options"]> {
     const limits = { maxAppendBytes: 200, maxInflightBytes: 400, random: this.#random };
     if (!this.#has('skew')) return { ...limits, leaseMs: 700 };
     const electionTicks = this.#pick([4, 6, 10, 20]);
