@@ -31,7 +31,7 @@
  *     }
  *     function store({ hardState, entries, sendAfterStore }) {
  *       if (hardState === undefined && entries.length === 0) {
- *         // These promise what an earlier batch stores, such as a vote.
+ *         // They promise what an earlier batch still stores, such as the term.
  *         if (storing.length === 0) sendAfterStore.forEach(send);
  *         else storing.at(-1).send.push(...sendAfterStore);
  *         return;
