@@ -105,13 +105,8 @@ export interface Disk {
   claim(dir: string, marker: string): Promise<void>;
   /** Returns the folder at a path. */
   folder(dir: string): DiskFolder;
-  /** Whether a database was ever made in a folder, and not retired. */
+  /** Whether a folder holds a database. */
   hasDatabase(dir: string): Promise<boolean>;
-  /**
-   * Durably removes the database in a folder, if there is one, in one step. Releases that look for
-   * it there find that they are too old.
-   */
-  retireDatabase(dir: string): Promise<void>;
   /**
    * Opens a database of bytes, and creates it if it is missing. Throws StorageError `locked` if
    * another process has it open, `failed` if it cannot be opened.

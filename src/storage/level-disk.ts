@@ -5,7 +5,6 @@ import { Level } from 'level';
 import type { Database, Disk, Operation, Range, Snapshot } from './disk.js';
 import { rootMessage, StorageError } from './errors.js';
 import { claimFolder } from './folder.js';
-import { hasDatabase, retireDatabase } from './level-retire.js';
 import { NodeFolder } from './node-folder.js';
 
 /**
@@ -142,8 +141,9 @@ export const LEVEL_DISK: Disk = {
   },
   claim: claimFolder,
   folder: (dir) => new NodeFolder(dir),
-  hasDatabase,
-  retireDatabase,
+  // Not by CURRENT: release 0.3.0 leaves such a file in the folder of the log, where no LevelDB is.
+  hasDatabase: async (dir) =>
+    new NodeFolder(dir).names().some((name) => name.startsWith('MANIFEST-')),
   openBytes: (dir) =>
     openDatabase<Buffer>(dir, {
       keyEncoding: 'buffer',

@@ -200,7 +200,7 @@ export class SegmentLog {
     const { damaged } = this;
     const raised = damaged === undefined ? this.#log.bar : this.#raised(damaged.last);
     const bar = raised !== undefined && meta.index >= raised.index ? undefined : raised;
-    this.#log = { ...this.#withHardState(hardState), meta, bar, damage: undefined };
+    this.#log = { ...this.#withHardState(hardState), meta, bar };
     this.#window.reset(meta);
     const drop = (): void => {
       this.#tidy();
@@ -218,25 +218,13 @@ export class SegmentLog {
     if (damaged === undefined) throw new Error('repair of a log that is not damaged');
     this.damaged = undefined;
     const bar = this.#raised(damaged.last);
-    this.#log = { ...this.#withHardState(this.#log.hardState), bar, damage: undefined };
+    this.#log = { ...this.#withHardState(this.#log.hardState), bar };
     const tidy = (): void => {
       this.#tidy();
       done();
     };
     const options = { isUrgent: true, opensSegment: true };
     this.#add([stateDraft(this.#log, this.#last())], tidy, options);
-  }
-
-  /**
-   * Puts in the place of what this log says besides entries what another log says. A position of a
-   * snapshot beyond the end becomes the beginning of the log.
-   */
-  adopt(state: LogState, done: () => void): void {
-    this.#log = state;
-    if (state.meta !== undefined && state.meta.index > this.lastIndex()) {
-      this.#window.reset(state.meta);
-    }
-    this.#add([stateDraft(state, this.#last())], done, { isUrgent: true });
   }
 
   /** Allows this node to vote again. The head of this file says when that is safe. */

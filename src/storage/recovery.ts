@@ -72,7 +72,6 @@ export function recover(sources: readonly SegmentSource[], windowBytes: number):
       hardState,
       meta: [meta, whole.state.meta].find((each) => each?.index === base),
       bar: whole.state.bar ?? newest.state.bar,
-      damage: whole.state.damage,
     },
     highestBatch: notes.highestBatch,
     unused: sources.filter(({ number }) => !used.has(number)),
@@ -92,7 +91,7 @@ function damageOf(whole: Run, isFollowed: boolean, notes: Notes): LogDamage | un
   const next = window.lastIndex() + 1;
   if (isFollowed) return lost(next, `entry ${next} is missing`);
   if (whole.isBroken) return lost(next, `what was written after entry ${next - 1} is damaged`);
-  return whole.state.damage;
+  return undefined;
 }
 
 /**

@@ -15,11 +15,7 @@ export async function writeSealed(
   content: object,
 ): Promise<void> {
   const sealed = { ...content, crc32: crc32(JSON.stringify(content)) };
-  await replaceFile(folder, name, Buffer.from(`${JSON.stringify(sealed, null, 2)}\n`));
-}
-
-/** Replaces a file atomically. After a crash it is either the old one or the new one. */
-export async function replaceFile(folder: DiskFolder, name: string, bytes: Buffer): Promise<void> {
+  const bytes = Buffer.from(`${JSON.stringify(sealed, null, 2)}\n`);
   const unfinished = `${name}.new`;
   if (folder.names().includes(unfinished)) {
     await settled((done) => folder.remove(unfinished, done));
@@ -35,7 +31,7 @@ export async function replaceFile(folder: DiskFolder, name: string, bytes: Buffe
 }
 
 /** Returns the content of a file; undefined if there is none. */
-export async function readFile(folder: DiskFolder, name: string): Promise<Buffer | undefined> {
+async function readFile(folder: DiskFolder, name: string): Promise<Buffer | undefined> {
   if (!folder.names().includes(name)) return undefined;
   const file = await settled<DiskFile>((done) => folder.open(name, done));
   try {

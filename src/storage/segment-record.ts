@@ -41,8 +41,6 @@ export interface LogState {
   readonly meta?: SnapshotMeta | undefined;
   /** This node must not vote until it has caught up with this position. See `log.ts`. */
   readonly bar?: Position | undefined;
-  /** Damage of a log of an earlier format, until it is repaired. */
-  readonly damage?: LogDamage | undefined;
   /** In the first record of a segment: the batch that it follows. */
   readonly after?: number | undefined;
 }

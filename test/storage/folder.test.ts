@@ -5,8 +5,9 @@ import { expect } from 'chai';
 import { StorageError } from '../../src/storage/errors.js';
 import { claimFolder } from '../../src/storage/folder.js';
 import { LEVEL_DISK } from '../../src/storage/level-disk.js';
+import { openLog } from '../../src/storage/open-log.js';
 import { readSealed, writeSealed } from '../../src/storage/sealed-file.js';
-import { Folders, failure } from './helpers.js';
+import { Folders, failure, raw } from './helpers.js';
 
 describe('data folder', () => {
   let base: string;
@@ -50,6 +51,23 @@ describe('data folder', () => {
     expect((await stat(dir)).mode & 0o777).equal(0o755);
     await writeFile(join(dir, 'node.json'), '{}');
     await claimFolder(dir, 'node.json');
+  });
+
+  it('is refused and left unchanged if its log is of release 0.1 or 0.2', async () => {
+    const log = join(dir, 'log');
+    await raw(log, (db) => db.put(Buffer.from('hard'), Buffer.from('x')));
+    const before = await readdir(log);
+    const opening = openLog(log, { onFatal: () => {} });
+    await expectRefusal(opening, 'foreign', `${log} holds a log of release 0.1 or 0.2, which this`);
+    expect(await readdir(log)).eql(before);
+  });
+
+  it('is taken with what release 0.3.0 leaves beside its log', async () => {
+    const log = join(dir, 'log');
+    await mkdir(log, { recursive: true });
+    await writeFile(join(log, 'CURRENT'), 'THE LOG IS IN SEGMENTS SINCE RELEASE 0.3.0 - ...\n');
+    await (await openLog(log, { onFatal: () => {} })).close();
+    expect((await readdir(log)).sort()).eql(['CURRENT', 'lock', 'segments']);
   });
 
   it('may contain what a crash during its creation left', async () => {

@@ -111,11 +111,6 @@ export class Mount implements Disk {
     return this.live(() => this.#parts.platters.has(dir));
   }
 
-  async retireDatabase(dir: string): Promise<void> {
-    if (!(await this.hasDatabase(dir))) return;
-    await settled((done) => this.sync(() => this.#parts.platters.delete(dir), done));
-  }
-
   openBytes(dir: string): Promise<Database<Buffer>> {
     return this.#open<Buffer>(dir, (bytes) => Buffer.from(bytes, 'latin1'));
   }
