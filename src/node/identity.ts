@@ -53,30 +53,9 @@ export async function readIdentity(
 ): Promise<Identity | undefined> {
   const content = await readSealed(disk.folder(dir), IDENTITY_FILE);
   if (content === undefined) return undefined;
-  // An earlier build of version 2 did not write these members.
-  if (content['v'] === 2) {
-    const present = content as unknown as Omit<Identity, 'earlier' | 'removed'>;
-    return { earlier: [], removed: [], ...present };
-  }
-  if (content['v'] === 1) return withoutStarts(content as unknown as FirstIdentity);
-  throw new StorageError('foreign', `${join(dir, IDENTITY_FILE)} was written by another version`);
-}
-
-/** The identity as the first release wrote it. */
-interface FirstIdentity
-  extends Omit<Identity, 'v' | 'starts' | 'startId' | 'earlier' | 'seen' | 'removed'> {
-  readonly seen: Readonly<Record<NodeId, string>>;
-}
-
-/** Converts an identity of the first release, which did not count starts. */
-function withoutStarts(first: FirstIdentity): Identity {
-  const nothing = { starts: 0, startId: '' };
-  const earlier: string[] = [];
-  const seen = Object.entries(first.seen).map(([id, incarnation]) => [
-    id,
-    { incarnation, ...nothing },
-  ]);
-  return { ...first, v: 2, ...nothing, earlier, seen: Object.fromEntries(seen), removed: [] };
+  if (content['v'] === 2) return content as unknown as Identity;
+  const what = content['v'] === 1 ? 'release 0.1, which this one cannot read' : 'another version';
+  throw new StorageError('foreign', `${join(dir, IDENTITY_FILE)} was written by ${what}`);
 }
 
 /**
