@@ -71,13 +71,8 @@ function operationsTable(tag: string): string {
 const rowOf = (
   method: string,
   path: string,
-  { says, rights = [], query = [], level }: Operation,
-): string[] => [
-  code(`${method} ${path}`),
-  level === undefined ? says : `${says} Needs level ${level}.`,
-  rights.join(', '),
-  query.map(code).join(', '),
-];
+  { says, rights = [], query = [] }: Operation,
+): string[] => [code(`${method} ${path}`), says, rights.join(', '), query.map(code).join(', ')];
 
 function fieldsTable(fields: Fields): string {
   return table(['field', 'type', 'what it is'], [...rowsOf(fields, '')]);

@@ -25,11 +25,6 @@ interface ConfigCommand extends Command {
   readonly at: string;
   /** The cluster's datacenter. */
   readonly datacenter: string;
-  /**
-   * Present if the entry is a jwt-provider or names one. A release that does not know the kind
-   * would decide the command without its rules, so it needs a level.
-   */
-  readonly provider?: true;
 }
 
 /** Creates or replaces an entry. Answers `true`, or `false` when `cas` does not match. */

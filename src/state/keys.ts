@@ -95,7 +95,7 @@ export const keys = {
   fact: (name: string): string => keyOf('fact', name),
   /** A page of remembered results (request-records.ts), by the index of the first one. */
   requestPage: (index: number): string => keyOf('request', hex(index)),
-  /** A single remembered result, as below level 2. */
+  /** A single remembered result, as at level 1. */
   request: (index: number, size: number, id: string): string =>
     keyOf('request', hex(index), String(size), id),
   /** The machine's own record: applied index and term, and the checksum of each table. */

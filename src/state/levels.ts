@@ -3,9 +3,13 @@
  * entry alike, and a member that meets an unknown command stops. So a new command is proposed only
  * once every member runs a release that supports it:
  *
- *     releases of three members   0.2 0.2 0.2   0.3 0.2 0.3   0.3 0.3 0.3
- *     level in force              1             1             2
- *     commands proposed           those of 1    those of 1    those of 1 and 2
+ *     releases of three members   0.3 0.3 0.3   0.4 0.3 0.4   0.4 0.4 0.4
+ *     level in force              2             2             3
+ *     commands proposed           those of 2    those of 2    those of 2 and 3
+ *
+ * Every release that upgrades start from supports level 2. A new cluster is at level 1 until its
+ * first leader has heard all members. Its log begins with entries of that time, so apply treats
+ * them as release 0.3.0 does: it remembers each result in a record of its own.
  *
  * A command, or a member of a command, that older releases do not know needs a new level. So does a
  * table, and every change of what is replicated without being a member of a command:
@@ -31,15 +35,11 @@ export const SUPPORTED_LEVEL = 3;
 /**
  * The level that a command needs, by its type, or that a member of a command needs, by
  * `type/member`; `configuration` is no command but the servers of the cluster. All others need
- * level 1. Below the level, a command that works without such a
- * member is proposed without it, and any other is refused.
+ * none. Below the level, a command that works without such a member is proposed without it, and any
+ * other is refused.
  */
 export const COMMAND_LEVELS: Readonly<Record<string, number>> = {
-  'acl.configure': 2,
-  'config.delete/provider': 2,
-  'config.set/provider': 2,
   'configuration/publicKey': 3,
-  'token.login/identity': 2,
 };
 
 /** What a release supports. Tests replace it. */
@@ -84,10 +84,6 @@ export function levelFor({ commands }: LevelTable, command: Command): number {
   }
   return level;
 }
-
-/** Whether the level in force permits a command or member, named as in `COMMAND_LEVELS`. */
-export const isInForce = (view: View, name: keyof typeof COMMAND_LEVELS): boolean =>
-  levelOf(view) >= COMMAND_LEVELS[name]!;
 
 /** Raises the level, and never lowers it. Answers whether the level rose. */
 export const raiseLevel: Handler<LevelRaise> = ({ draft, index }, { level }) => {

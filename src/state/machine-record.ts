@@ -16,10 +16,7 @@ export interface MachineRecord {
   readonly sums: Readonly<Record<string, string>>;
 }
 
-/**
- * Returns the version of the machine's record. Releases without levels support version 1 only, so
- * from level 2 on they refuse the data folder or a snapshot by its version.
- */
+/** Returns the version of the machine's record, by which release 0.3.0 too tells level 1. */
 const recordVersion = (level: number): number => (level >= 2 ? 2 : 1);
 
 /** Returns the machine's record in a state; undefined if the state is empty. */

@@ -17,7 +17,6 @@ import { FatalError } from './fatal.js';
 import { LEVEL_KEY, levelOf, raiseLevel, SUPPORTED_LEVEL } from './levels.js';
 import { knownRecordOf, recordAt } from './machine-record.js';
 import { decodeProposal } from './proposal.js';
-import { PAGES_LEVEL } from './request-records.js';
 import { PAGE_REQUESTS, REQUESTS_MAX, type RequestLimits, RequestMemory } from './requests.js';
 import { keptRecords } from './restore.js';
 import { leavesSecret } from './secrets.js';
@@ -271,7 +270,7 @@ export class Machine {
   }
 
   #remember(id: string, result: Result): void {
-    this.#requests.remember(id, result, this.#level >= PAGES_LEVEL);
+    this.#requests.remember(id, result, this.#level > 1);
   }
 
   /** Commits the draft, the results and the position, unless nothing was applied. */

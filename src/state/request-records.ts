@@ -1,10 +1,10 @@
 /**
- * The records of remembered results, which are in log order. From level 2 on a record is a page: it
- * has a line for each of many results, and takes new ones until it is full. Below level 2 each
- * result is a record of its own:
+ * The records of remembered results, which are in log order. A record is a page: it has a line for
+ * each of many results, and takes new ones until it is full. Only at level 1, where a cluster is
+ * until its first leader has raised the level, is each result a record of its own:
  *
- *     request NUL 7            ["a",7,"true"]
- *                              ["b",9,null,{"code":"conflict","message":"…"}]
+ *     request NUL 7                       ["a",7,"true"]
+ *                                         ["b",9,null,{"code":"conflict","message":"…"}]
  *     request NUL 7 NUL 38 NUL a          {"ok":true,"value":"true","index":7}
  *
  * What a page holds depends on the results alone, not on how entries were grouped when they were
@@ -14,46 +14,32 @@ import type { Refusal } from '../base/errors.js';
 import type { Index } from '../raft/types.js';
 import type { Result } from './types.js';
 
-/** The level from which on results are stored in pages. */
-export const PAGES_LEVEL = 2;
-
 const NUL = '\u0000';
 
-/** A page as JSON: id, index, value or null, and the refusal if there is one. */
+/** A result as an array: id, index, value or null, and the refusal if there is one. */
 type Line = readonly [id: string, index: Index, value: string | null, refused?: Refusal];
 
-/** What the key of a record says. */
-export interface RequestKey {
-  /** The index of its first result. */
-  readonly index: Index;
-  /** The only request of the record; undefined for a page. */
-  readonly single: { readonly id: string; readonly size: number } | undefined;
+/** Returns the index of the first result of a record, and the id if it is no page. */
+export function requestKeyOf(key: string): { readonly index: Index; readonly id?: string } {
+  const [, index, , id] = key.split(NUL);
+  return { index: Number.parseInt(index!, 16), ...(id !== undefined && { id }) };
 }
 
-/** Reads the key of a record. `split` would double the time that a start takes for all of them. */
-export function requestKeyOf(key: string): RequestKey {
-  const at = key.indexOf(NUL) + 1;
-  const size = key.indexOf(NUL, at) + 1;
-  if (size === 0) return { index: Number.parseInt(key.slice(at), 16), single: undefined };
-  const id = key.indexOf(NUL, size) + 1;
-  return {
-    index: Number.parseInt(key.slice(at, size - 1), 16),
-    single: { id: key.slice(id), size: Number(key.slice(size, id - 1)) },
-  };
-}
+const lineFor = (id: string, result: Result): Line =>
+  result.ok ? [id, result.index, result.value ?? null] : [id, result.index, null, result.refusal];
 
 /** Returns the line of a page for a result. JSON text has no line feed in it. */
-export function lineOf(id: string, result: Result): string {
-  const { index } = result;
-  const line: Line = result.ok
-    ? [id, index, result.value ?? null]
-    : [id, index, null, result.refusal];
-  return `${JSON.stringify(line)}\n`;
-}
+export const lineOf = (id: string, result: Result): string =>
+  `${JSON.stringify(lineFor(id, result))}\n`;
 
-/** Returns the ids of the results of a page, and the index of the last one. */
-export function requestsOf(page: string): { readonly ids: string[]; readonly last: Index } {
-  const lines = page.slice(0, -1).split('\n');
+/** Returns the ids of the results of a record, and the index of the last one. */
+export function requestsOf(
+  key: string,
+  text: string,
+): { readonly ids: string[]; readonly last: Index } {
+  const { id, index } = requestKeyOf(key);
+  if (id !== undefined) return { ids: [id], last: index };
+  const lines = text.slice(0, -1).split('\n');
   return { ids: lines.map(idOf), last: (JSON.parse(lines.at(-1)!) as Line)[1] };
 }
 
@@ -63,9 +49,9 @@ function idOf(line: string): string {
   return id.includes('\\') ? (JSON.parse(line) as Line)[0] : id;
 }
 
-/** Returns a result of a page; undefined if it does not have it. */
-export function resultIn(page: string, id: string): Result | undefined {
-  const line = linesOf(page).find((each) => each[0] === id);
+/** Returns a result of a record; undefined if it does not have it. */
+export function resultIn(key: string, text: string, id: string): Result | undefined {
+  const line = linesOf(key, text).find((each) => each[0] === id);
   if (line === undefined) return undefined;
   const [, index, value, refused] = line;
   if (refused !== undefined) return { ok: false, index, refusal: refused };
@@ -73,19 +59,23 @@ export function resultIn(page: string, id: string): Result | undefined {
 }
 
 /**
- * Splits a page: `before` is the number of results up to an index, `last` the index of the last of
- * them, and `rest` the page without them.
+ * Splits a record: `before` is the number of results up to an index, `last` the index of the last
+ * of them, and `rest` the page without them.
  */
-export function splitPage(
-  page: string,
+export function splitRecord(
+  key: string,
+  text: string,
   upTo: Index,
 ): { readonly before: number; readonly last: Index; readonly rest: string } {
-  const lines = linesOf(page);
+  const lines = linesOf(key, text);
   const first = lines.findIndex(([, index]) => index > upTo);
   const before = first < 0 ? lines.length : first;
   const rest = lines.slice(before).map((line) => `${JSON.stringify(line)}\n`);
   return { before, last: lines[before - 1]?.[1] ?? 0, rest: rest.join('') };
 }
 
-const linesOf = (page: string): readonly Line[] =>
-  JSON.parse(`[${page.slice(0, -1).replaceAll('\n', ',')}]`) as Line[];
+function linesOf(key: string, text: string): readonly Line[] {
+  const { id } = requestKeyOf(key);
+  if (id !== undefined) return [lineFor(id, JSON.parse(text) as Result)];
+  return JSON.parse(`[${text.slice(0, -1).replaceAll('\n', ',')}]`) as Line[];
+}

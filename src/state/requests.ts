@@ -13,7 +13,7 @@ import type { Index } from '../raft/types.js';
 import { GrowingHash, hashOf, type RecordHash } from './checksum.js';
 import { keys } from './keys.js';
 import { keysBelow, stored } from './lists.js';
-import { lineOf, requestKeyOf, requestsOf, resultIn, splitPage } from './request-records.js';
+import { lineOf, requestKeyOf, requestsOf, resultIn, splitRecord } from './request-records.js';
 import type { Command, Handler, Proposal, Result, View } from './types.js';
 
 /**
@@ -57,14 +57,10 @@ export const forgetRequests: Handler<RequestForget> = ({ draft }, { upTo, max })
   let newest: Index = 0;
   let isDone = true;
   for (const key of keysBelow(draft, 'request')) {
-    const { index, single } = requestKeyOf(key);
-    if (index > upTo) break;
+    if (requestKeyOf(key).index > upTo) break;
     isDone = count < max;
     if (!isDone) break;
-    const { before, last, rest } =
-      single === undefined
-        ? splitPage(draft.get(key)!, upTo)
-        : { before: 1, last: index, rest: '' };
+    const { before, last, rest } = splitRecord(key, draft.get(key)!, upTo);
     if (before === 0) continue;
     due.push([key, rest]);
     count += before;
@@ -168,10 +164,7 @@ export class RequestMemory {
     if (record === undefined) return undefined;
     const text = record.content?.text ?? view.get(record.key);
     // The store has another state, and the machine has not loaded it yet.
-    if (text === undefined) return undefined;
-    return requestKeyOf(record.key).single === undefined
-      ? resultIn(text, id)
-      : (JSON.parse(text) as Result);
+    return text === undefined ? undefined : resultIn(record.key, text, id);
   }
 
   /**
@@ -248,7 +241,7 @@ export class RequestMemory {
     const oldest = this.#records[this.#head];
     if (oldest === undefined || requestKeyOf(oldest.key).index > index) return;
     const text = view.get(oldest.key)!;
-    const { ids } = requestsOf(text);
+    const { ids } = requestsOf(oldest.key, text);
     for (const id of oldest.ids.slice(0, -ids.length)) this.#byId.delete(id);
     this.#chars += text.length - oldest.chars;
     oldest.ids = ids;
@@ -267,11 +260,9 @@ export class RequestMemory {
   }
 
   #load(key: string, view: View): void {
-    const { index, single } = requestKeyOf(key);
-    const text = single === undefined ? view.get(key)! : '';
-    const { ids, last } =
-      single === undefined ? requestsOf(text) : { ids: [single.id], last: index };
-    const chars = single?.size ?? text.length;
+    const text = view.get(key)!;
+    const { ids, last } = requestsOf(key, text);
+    const chars = text.length;
     const record = { key, ids, last, chars, isFull: true, content: undefined, isCommitted: true };
     this.#records.push(record);
     for (const id of ids) this.#byId.set(id, record);
@@ -281,7 +272,7 @@ export class RequestMemory {
   /** The last page may take further results. */
   #openLast(view: View): void {
     const last = this.#records.at(-1);
-    if (last === undefined || requestKeyOf(last.key).single !== undefined) return;
+    if (last === undefined || requestKeyOf(last.key).id !== undefined) return;
     last.isFull = this.#isFull(last);
     if (!last.isFull) last.content = contentOf(last.key, view.get(last.key)!);
   }

@@ -82,8 +82,8 @@ export interface TokenLogin extends NewToken {
   /** Its links to objects that do not exist are dropped. */
   readonly token: TokenInput;
   /**
-   * The identity that logs in: SHA-256 in hex. If present, apply computes the expiration and counts
-   * the tokens of the identity.
+   * The identity that logs in: SHA-256 in hex. Apply computes the expiration and counts the tokens
+   * of the identity. Absent in logins that release 0.3.0 proposed at level 1.
    */
   readonly identity?: string;
   /** Without an identity: the expiration computed by the member that received the login. */

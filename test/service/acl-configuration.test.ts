@@ -1,8 +1,6 @@
 /** GET and PUT /v1/operator/acl/configuration, and their effect on logins. */
 import { expect } from 'chai';
 import { aclConfigurationRoutes } from '../../src/http/routes/acl-configuration.js';
-import { SUPPORTED_LEVEL } from '../../src/state/levels.js';
-import type { Command } from '../../src/state/types.js';
 import { type Signer, signer } from '../login/signers.js';
 import { Client, type Reply } from './client.js';
 import { MANAGEMENT_SECRET, Solo } from './solo.js';
@@ -27,8 +25,6 @@ describe('the ACL configuration', () => {
   });
   afterEach(() => client.close());
 
-  const raise = (level = SUPPORTED_LEVEL) =>
-    client.solo.must({ type: 'system.level', v: 1, level } as Command);
   const fetched = (method: string, headers: Record<string, string>, body?: unknown, query = '') =>
     fetch(`${client.url}/v1${PATH}${query}`, {
       method,
@@ -179,7 +175,6 @@ describe('the ACL configuration', () => {
       Date.parse(body.ExpirationTime) - Date.parse(body.CreateTime);
 
     it('gives a lifetime to tokens whose method has none, and shortens longer ones', async () => {
-      raise();
       await method('m');
       await method('short', { MaxTokenTTL: '5m' });
       await method('long', { MaxTokenTTL: '48h' });
@@ -190,7 +185,6 @@ describe('the ACL configuration', () => {
     });
 
     it('refuses a login beyond the limit with the usual text, and writes nothing', async () => {
-      raise();
       await method('m');
       await client.must(`PUT ${PATH}`, { TokensPerIdentity: 2 });
       for (let n = 0; n < 2; n++) expect((await login('web')).status).to.equal(200);
@@ -205,7 +199,6 @@ describe('the ACL configuration', () => {
     });
 
     it('replaces the oldest token of the identity', async () => {
-      raise();
       await method('m');
       await client.must(`PUT ${PATH}`, { TokensPerIdentity: 2, OnTokenLimit: 'replace' });
       const made: string[] = [];
@@ -217,7 +210,6 @@ describe('the ACL configuration', () => {
     });
 
     it('distinguishes identities without sub by all mapped claims', async () => {
-      raise();
       await method('m', {
         Config: {
           JWTValidationPubKeys: [issuer.pem],
@@ -239,15 +231,6 @@ describe('the ACL configuration', () => {
       expect(await by({ team: 'a', groups: ['x'], sub })).to.equal(200);
       expect(await by({ team: 'a', sub: '' })).to.equal(200);
       expect(await by({ team: 'b', sub: '' })).to.equal(200);
-    });
-
-    it('has no effect below its level: logins are unchanged', async () => {
-      await method('m', { MaxTokenTTL: '5m' });
-      expect(lifeMs(await login('web'))).to.equal(300_000);
-      expect([...client.solo.store.keys('token-identity')]).to.deep.equal([]);
-      raise();
-      expect(lifeMs(await login('web'))).to.equal(300_000);
-      expect([...client.solo.store.keys('token-identity')]).to.have.lengthOf(1);
     });
   });
 });

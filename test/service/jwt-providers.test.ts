@@ -1,14 +1,5 @@
 /** Who may name, read and delete jwt-providers, and what callers learn of them. */
 import { expect } from 'chai';
-import type { EntryId } from '../../src/kinds/types.js';
-import {
-  applyConfig,
-  type ConfigWrite,
-  deleteConfig,
-} from '../../src/service/config/config-entries.js';
-import { LEVELS, levelFor } from '../../src/state/levels.js';
-import type { Command } from '../../src/state/types.js';
-import { fakeService } from '../http/harness.js';
 import { Client } from './client.js';
 
 const provider = (Name: string, more: object = {}) => ({
@@ -23,16 +14,6 @@ const intentions = (Name: string, of: string) => ({
   Name,
   Sources: [{ Name: 'x', Action: 'allow' }],
   JWT: jwt(of),
-});
-const gateway = (of: string) => ({
-  Kind: 'api-gateway',
-  Name: 'gw',
-  Listeners: [{ Name: 'l', Port: 80, Protocol: 'http', Default: { JWT: jwt(of) } }],
-});
-const route = (of: string) => ({
-  Kind: 'http-route',
-  Name: 'r',
-  Rules: [{ Filters: { JWT: jwt(of) } }],
 });
 
 describe('jwt-providers over HTTP', function () {
@@ -140,48 +121,5 @@ describe('jwt-providers over HTTP', function () {
     expect([CreateIndex, Namespace]).to.deep.equal([ModifyIndex, 'default']);
     await client.must('PUT /config', { ...entry, CreateIndex, ModifyIndex, Namespace });
     expect((await client.must('GET /config/jwt-provider/p')).ModifyIndex).to.equal(ModifyIndex);
-  });
-});
-
-describe('jwt-providers and levels', () => {
-  const levelOf = async (body: { readonly Kind: string } | EntryId): Promise<number> => {
-    const proposed: Command[] = [];
-    const service = fakeService({
-      permit: async () => undefined as never,
-      write: async (_caller, command) => {
-        proposed.push(command);
-        return 'true';
-      },
-    });
-    const write: ConfigWrite = {
-      caller: { tokenKey: null },
-      ns: 'default',
-      timeoutMs: 1,
-      cas: null,
-      datacenter: 'dc1',
-    };
-    if ('Kind' in body) await applyConfig(service, write, body);
-    else await deleteConfig(service, write, body);
-    return levelFor(LEVELS, proposed[0]!);
-  };
-
-  it('what is or names a provider needs level 2, so no earlier release applies it', async () => {
-    for (const body of [provider('p'), intentions('web', 'p'), gateway('p'), route('p')]) {
-      expect(await levelOf(body), body.Kind).to.equal(2);
-    }
-    // The leader of an earlier release could not tell who may delete one.
-    expect(await levelOf({ kind: 'jwt-provider', name: 'p' })).to.equal(2);
-  });
-
-  it('entries of the same kinds that name none do not', async () => {
-    for (const body of [
-      { ...intentions('web', 'p'), JWT: {} },
-      { ...gateway('p'), Listeners: [{ Name: 'l', Port: 80, Protocol: 'http', Default: {} }] },
-      { ...route('p'), Rules: [{ Filters: { JWT: null } }] },
-      { Kind: 'service-defaults', Name: 'web' },
-    ]) {
-      expect(await levelOf(body), body.Kind).to.equal(1);
-    }
-    expect(await levelOf({ kind: 'service-intentions', name: 'web' })).to.equal(1);
   });
 });

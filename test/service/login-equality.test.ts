@@ -104,7 +104,6 @@ describe('explanations of logins', () => {
   function built({ rules, config, mapsTeam, namespaceRules, limit }: World): Solo {
     const solo = new Solo();
     const must = (command: object): unknown => solo.must({ v: 1, ...command } as Command);
-    must({ type: 'system.level', level: 2 });
     const unlimited = { LoginTokenTTL: '', LoginTokenTTLMax: '', OnTokenLimit: 'refuse' };
     must({ type: 'acl.configure', configuration: { ...unlimited, TokensPerIdentity: limit } });
     const team = { Name: 'team', PolicyDefaults: [], RoleDefaults: [] };

@@ -310,7 +310,6 @@ describe('POST /v1/acl/login/explain', () => {
   });
 
   it('tells when the identity has as many tokens as it may have', async () => {
-    client.solo.must({ type: 'system.level', v: 1, level: 2 } as Command);
     const configuration = { ...ACL_DEFAULTS, TokensPerIdentity: 1 };
     client.solo.must({ type: 'acl.configure', v: 1, configuration } as Command);
     await rule({ BindType: 'service', BindName: 'web' });

@@ -172,7 +172,6 @@ describe('login', () => {
     const setup = new LoginSetup();
     await setup.method();
     await setup.rule('service', 'web');
-    setup.solo.must({ type: 'system.level', v: 1, level: 2 } as Command);
     const before = setup.solo.store.pin();
     const configuration = { ...ACL_DEFAULTS, TokensPerIdentity: 1 };
     setup.solo.must({ type: 'acl.configure', v: 1, configuration } as Command);

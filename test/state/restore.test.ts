@@ -4,7 +4,6 @@ import { HANDLERS } from '../../src/state/handlers.js';
 import { keys } from '../../src/state/keys.js';
 import { Machine } from '../../src/state/machine.js';
 import { encodeProposal } from '../../src/state/proposal.js';
-import { PAGES_LEVEL } from '../../src/state/request-records.js';
 import { RESTORE_FACT, SLICE_RECORDS } from '../../src/state/restore.js';
 import { type Command, keyOf, type Result } from '../../src/state/types.js';
 import { MapStore } from './store.js';
@@ -164,9 +163,9 @@ describe('state: restore', () => {
     expect(store.map.size).to.equal(2 * SLICE_RECORDS + 4);
   });
 
-  for (const level of [1, PAGES_LEVEL])
+  for (const level of [1, 2])
     it(`tells the result only when it is applied, at level ${level}`, () => {
-      machine = new Machine(store, HANDLERS, PAGES_LEVEL);
+      machine = new Machine(store, HANDLERS, 2);
       if (level > 1) run({ type: 'system.level', level });
       add(0, manyRecords(2 * SLICE_RECORDS));
       const { late } = begin(1);

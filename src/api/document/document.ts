@@ -131,7 +131,7 @@ const placeOf = (path: string, method: string): Form =>
   below({ of: 'sent', at: '#' }, 'paths', template(path), method.toLowerCase());
 
 function operationOf(path: string, method: string, operation: Operation): Tree {
-  const { id, tag, says, does, query = [], body, rights, blocks, level } = operation;
+  const { id, tag, says, does, query = [], body, rights, blocks } = operation;
   const consistency = does === 'read' && method !== 'PUT' ? CONSISTENCY : [];
   const names = [...COMMON, ...consistency, ...query];
   return {
@@ -146,7 +146,6 @@ function operationOf(path: string, method: string, operation: Operation): Tree {
     responses: responsesOf(operation),
     ...(rights && { 'x-rights': rights }),
     ...(blocks && { 'x-blocks': true }),
-    ...(level && { 'x-level': level }),
   };
 }
 

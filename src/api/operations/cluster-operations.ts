@@ -183,7 +183,6 @@ export const OPERATOR_OPERATIONS = {
       },
       refuses: [412],
       rights: ['operator:write', 'acl:write'],
-      level: 2,
     },
   },
 } as const satisfies Operations;

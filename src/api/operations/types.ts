@@ -74,8 +74,6 @@ export interface Operation {
   readonly rights?: readonly string[];
   /** Whether it answers a blocking query. */
   readonly blocks?: true;
-  /** The level that the cluster needs for it. */
-  readonly level?: number;
 }
 
 /** The operations of paths by method. */

@@ -132,7 +132,6 @@ export async function applyConfig(
     cas,
     at: new Date().toISOString(),
     datacenter,
-    ...(kind === 'jwt-provider' || providersNamed(entry).size > 0 ? { provider: true } : {}),
   };
   const answer = await proposeChange(service, write, command);
   return conditional(service, write, { kind, name }, answer);
@@ -163,7 +162,6 @@ export async function deleteConfig(
     cas,
     at: new Date().toISOString(),
     datacenter,
-    ...(kind === 'jwt-provider' ? { provider: true } : {}),
   };
   const answer = await proposeChange(service, write, command);
   return conditional(service, write, { kind, name }, answer);

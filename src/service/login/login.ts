@@ -5,7 +5,6 @@ import type { LoginBody } from '../../api/bodies/login.js';
 import { ApiError, type Refusal, refusal, reject } from '../../base/errors.js';
 import { timeOf } from '../../languages/times.js';
 import { keys } from '../../state/keys.js';
-import { isInForce } from '../../state/levels.js';
 import { stored } from '../../state/lists.js';
 import { TOKEN_LIMIT } from '../../state/login-limits.js';
 import type { AuthMethod } from '../../state/methods.js';
@@ -82,9 +81,7 @@ export async function login(
     createTime: timeOf(at),
     method: { ns, name: method.Name, modifyIndex: method.ModifyIndex },
     token: { Description: descriptionOf(body.Meta ?? {}), ...grant.token },
-    ...(isInForce(service.view, 'token.login/identity')
-      ? { identity: grant.identity }
-      : grant.lifeMs !== undefined && { expirationTime: timeOf(at + grant.lifeMs) }),
+    identity: grant.identity,
   };
   const proposed = propose(service, { caller: { tokenKey: null }, timeoutMs }, command);
   const token = await proposed.catch((error: unknown) => {
