@@ -81,7 +81,7 @@ function requestPayload(random: Random): Uint8Array {
   }
   return encodeRequest(
     random.pick([
-      { type: 'read', mode: 'consistent' },
+      { type: 'read', mode: 'consistent', term: random.int(3) },
       { type: 'status' },
       { type: 'joining' },
       { type: 'level' },
@@ -101,11 +101,10 @@ export function joinRequest(id: string, random: Random): Uint8Array {
   return encodeRequest({ type: 'add', server, ...(token !== undefined && { token }) });
 }
 
-/** A frame as a member would send it, in a version of the protocol that this release speaks. */
+/** A frame as a member would send it. */
 export function goodFrame(from: string, to: string, random: Random): Buffer {
   const id = random.int(100);
-  const version = random.pick([1, 2]);
-  const bytesOf = (frame: Frame): Buffer => Buffer.concat(encodeFrame(frame, version));
+  const bytesOf = (frame: Frame): Buffer => Buffer.concat(encodeFrame(frame));
   switch (random.int(6)) {
     case 0:
       return bytesOf({ type: random.pick(['ping', 'pong'] as const) });
@@ -115,6 +114,8 @@ export function goodFrame(from: string, to: string, random: Random): Buffer {
       return bytesOf({ type: 'message', message: oldMessage(from, to, random) });
     case 3: {
       const message = oldMessage(from, to, random);
+      if (message.type === 'append' || message.type === 'appendResponse')
+        return bytesOf({ type: 'message', message });
       return bytesOf(
         random.pick<Frame>([
           { type: 'snapshotBegin', id: 'fuzz', message },

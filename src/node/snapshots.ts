@@ -7,10 +7,9 @@
  *     chunk 0 [records, null]   chunk 1 [records, null]   chunk 2 [records, [count, sum]]
  */
 import { Packr } from 'msgpackr';
-import type { SnapshotMeta } from '../raft/types.js';
+import type { SnapshotMessage, SnapshotMeta } from '../raft/types.js';
 import type {
   IncomingSnapshot,
-  SnapshotMessage,
   SnapshotTransfer,
   TransferEvents,
 } from '../replica/state/incoming-snapshot.js';

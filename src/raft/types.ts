@@ -120,8 +120,7 @@ export type Message =
       readonly round: number;
       /**
        * How long the follower refuses votes at least, in milliseconds of its own clock since it
-       * heard `round`. 0: it promises nothing, or its older release does not send this. No lease
-       * rests on such an answer.
+       * heard `round`. 0: it promises nothing, and no lease rests on its answer.
        */
       readonly silenceMs: number;
     })
@@ -134,6 +133,9 @@ export type Message =
       readonly round: number;
     })
   | (Envelope & { readonly type: 'timeoutNow' });
+
+/** The message with which a leader offers its state. */
+export type SnapshotMessage = Extract<Message, { readonly type: 'snapshot' }>;
 
 /**
  * Identifies a read request. The driver chooses it; the output that releases the read returns it.

@@ -9,6 +9,7 @@ import type {
   LogView,
   Message,
   NodeId,
+  SnapshotMessage,
   SnapshotMeta,
   Term,
 } from '../raft/types.js';
@@ -72,7 +73,7 @@ export interface WirePort {
     done: (answer: Uint8Array | undefined, fate?: 'unsent') => void,
   ): void;
   /** Sends the state as of `message.meta` in chunks, at a lower priority than messages. */
-  sendSnapshot(to: NodeId, message: Message, done: (ok: boolean) => void): void;
+  sendSnapshot(to: NodeId, message: SnapshotMessage, done: (ok: boolean) => void): void;
   /** The members to which this server is connected. Absent: it is not known. */
   reachable?(): readonly NodeId[];
   /** Sets the members to connect to, and their addresses. */

@@ -41,6 +41,8 @@ export class Connection {
   events: ConnectionEvents | undefined;
   /** Called once when the socket closes, regardless of the owner. */
   onGone: (() => void) | undefined;
+  /** The servers of messages that arrive; undefined if none may. */
+  ends: Ends | undefined;
   readonly #socket: WireSocket;
   readonly #clock: Pick<WireClock, 'after' | 'soon' | 'microtask'>;
   readonly #reader = new FrameReader(GREETING_BYTES);
@@ -52,8 +54,6 @@ export class Connection {
   #silentTurns = 0;
   #closed = false;
   #answerBytesMax = GREETING_BYTES;
-  #version: number | undefined;
-  #ends: Ends | undefined;
 
   constructor(socket: WireSocket, clock: Pick<WireClock, 'after' | 'soon' | 'microtask'>) {
     this.#socket = socket;
@@ -96,15 +96,6 @@ export class Connection {
     this.#answerBytesMax = limits.queueBytes;
   }
 
-  /**
-   * The handshake is done: sends frames of the version that both sides speak. `ends` are the
-   * servers of messages that arrive; undefined if none may.
-   */
-  greeted(version: number, ends?: Ends): void {
-    this.#version = version;
-    this.#ends = ends;
-  }
-
   /** Bytes that wait for the peer to read them. */
   get waitingBytes(): number {
     return this.#queuedBytes + this.#socket.writableLength;
@@ -116,7 +107,7 @@ export class Connection {
    */
   send(frame: Frame, limitBytes = Infinity): boolean {
     if (this.#closed) return false;
-    const buffers = encodeFrame(frame, this.#version);
+    const buffers = encodeFrame(frame);
     const bytes = buffers.reduce((sum, buffer) => sum + buffer.length, 0);
     const droppable = frame.type === 'message' && frame.message.type === 'append';
     this.#queue.push({ buffers, bytes, droppable });
@@ -211,7 +202,7 @@ export class Connection {
     this.#silentTurns = 0;
     let frames: Frame[];
     try {
-      frames = [...this.#reader.push(bytes)].map((frame) => decodeFrame(frame, this.#ends));
+      frames = [...this.#reader.push(bytes)].map((frame) => decodeFrame(frame, this.ends));
     } catch (error) {
       this.destroy(error as Error);
       return;

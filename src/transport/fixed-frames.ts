@@ -1,6 +1,5 @@
 /**
- * Frames with fixed heads, from version 2 of the protocol on: those that every read and write
- * sends. After its length, such a frame begins with its number, where other frames have the length
+ * Frames with fixed heads: those that every read and write sends. After its length, such a frame begins with its number, where other frames have the length
  * of their head, which begins with 0. Numbers are u64 unless said otherwise:
  *
  *     append          12 · term · prevIndex · prevTerm · commit · round · entries
@@ -12,13 +11,7 @@
  */
 import type { Entry, Message, NodeId } from '../raft/types.js';
 import { pack, unpack } from './codec.js';
-import {
-  checkTerm,
-  KINDS,
-  packConfiguration,
-  RecentEntries,
-  unpackConfiguration,
-} from './messages.js';
+import { packConfiguration, unpackConfiguration } from './messages.js';
 import { WireError } from './types.js';
 
 /** The servers of a connection: who dialled, and who accepted. */
@@ -27,37 +20,37 @@ export interface Ends {
   readonly to: NodeId;
 }
 
-/** The frames that may have a fixed head. */
-export type FrequentFrame =
-  | { readonly type: 'message'; readonly message: Message }
-  | { readonly type: 'request' | 'reply'; readonly id: number; readonly payload: Uint8Array };
+/** A request to a member, or the answer to one. */
+export interface Call {
+  readonly type: 'request' | 'reply';
+  readonly id: number;
+  readonly payload: Uint8Array;
+}
 
 const APPEND = 12;
 const RESPONSE = 13;
 const CALLS = { request: 14, reply: 15 } as const;
+/** The position is the number on the wire. */
+const KINDS = ['command', 'noop', 'configuration'] as const satisfies readonly Entry['kind'][];
 /** Bytes of a frame before its entries or payload, and of an entry before its content. */
 const APPEND_BYTES = 41;
 const RESPONSE_BYTES = 42;
 const CALL_BYTES = 9;
 const ENTRY_BYTES = 13;
 const NOTHING = Buffer.alloc(0);
-const recent = new RecentEntries();
 
-/** Returns the buffers of a frame with a fixed head; undefined for a frame that has none. */
-export function encodeFixed(frame: FrequentFrame): Buffer[] | undefined {
-  if (frame.type !== 'message') {
-    const { payload } = frame;
-    const head = begin(CALLS[frame.type], CALL_BYTES, payload.length);
-    put(head, 5, frame.id);
-    return [head, Buffer.from(payload.buffer, payload.byteOffset, payload.length)];
-  }
-  const { message } = frame;
-  if (message.type === 'append') return encodeAppend(message);
-  return message.type === 'appendResponse' ? [encodeResponse(message)] : undefined;
+type Append = Extract<Message, { readonly type: 'append' }>;
+
+/** Returns the buffers of a request or reply. */
+export function encodeCall({ type, id, payload }: Call): Buffer[] {
+  const head = begin(CALLS[type], CALL_BYTES, payload.length);
+  put(head, 5, id);
+  return [head, Buffer.from(payload.buffer, payload.byteOffset, payload.length)];
 }
 
-function encodeAppend(message: Message & { readonly type: 'append' }): Buffer[] {
-  const blob = recent.encode(message, encodeEntries);
+/** Returns the buffers of an append message. */
+export function encodeAppend(message: Append): Buffer[] {
+  const blob = blobOf(message);
   const head = begin(APPEND, APPEND_BYTES, blob.length);
   put(head, 5, message.term);
   put(head, 13, message.prevIndex);
@@ -67,7 +60,8 @@ function encodeAppend(message: Message & { readonly type: 'append' }): Buffer[] 
   return blob.length === 0 ? [head] : [head, blob];
 }
 
-function encodeResponse(message: Message & { readonly type: 'appendResponse' }): Buffer {
+/** Returns the buffer of the response to an append message. */
+export function encodeResponse(message: Extract<Message, { type: 'appendResponse' }>): Buffer {
   const frame = begin(RESPONSE, RESPONSE_BYTES, 0);
   frame[5] = message.success ? 1 : 0;
   put(frame, 6, message.term);
@@ -76,6 +70,31 @@ function encodeResponse(message: Message & { readonly type: 'appendResponse' }):
   put(frame, 30, message.round);
   put(frame, 38, message.silenceMs);
   return frame;
+}
+
+/** Encodings that are kept: followers are at few different positions. */
+const RECENT_MAX = 4;
+/** The last encoded entries: followers at the same position get the same bytes. */
+const recent: { first: Entry; last: Entry; count: number; blob: Buffer }[] = [];
+
+/** Returns the entries of a message, encoded once for all peers. */
+function blobOf({ entries, prevIndex }: Append): Buffer {
+  const count = entries.length;
+  if (count === 0) return NOTHING;
+  const first = entries[0]!;
+  const last = entries.at(-1)!;
+  // Entries of one log with the same first, last and count are the same entries.
+  const known = recent.find((one) => one.first === first && one.last === last);
+  if (known?.count === count) return known.blob;
+  for (let i = 0; i < count; i += 1) {
+    const { index } = entries[i]!;
+    if (index === prevIndex + 1 + i) continue;
+    throw new RangeError(`entry ${index} stands where ${prevIndex + 1 + i} belongs`);
+  }
+  const blob = encodeEntries(entries);
+  recent.unshift({ first, last, count, blob });
+  recent.length = Math.min(recent.length, RECENT_MAX);
+  return blob;
 }
 
 function encodeEntries(entries: readonly Entry[]): Buffer {
@@ -103,7 +122,10 @@ function contentOf(entry: Entry): Uint8Array {
 export const isFixed = (bytes: Buffer): boolean => bytes[0] !== 0;
 
 /** Decodes a frame with a fixed head, without its length prefix. Throws WireError. */
-export function decodeFixed(bytes: Buffer, ends: Ends | undefined): FrequentFrame {
+export function decodeFixed(
+  bytes: Buffer,
+  ends: Ends | undefined,
+): Call | { readonly type: 'message'; readonly message: Message } {
   const number = bytes[0];
   if (number === CALLS.request || number === CALLS.reply) {
     mustHave(bytes, CALL_BYTES);
@@ -168,11 +190,15 @@ function decodeEntries(bytes: Buffer, { prevIndex, prevTerm, term }: Position): 
   return entries;
 }
 
-function entryOf(
-  head: { readonly index: number; readonly term: number },
-  kind: Entry['kind'] | undefined,
-  content: Buffer,
-): Entry {
+/** Throws WireError unless a term is between that of the entry before it and of its message. */
+function checkTerm({ index, term }: Head, before: number, last: number): void {
+  if (term >= before && term <= last) return;
+  throw new WireError('protocol', `entry ${index} of term ${term} after ${before}`);
+}
+
+type Head = Pick<Entry, 'index' | 'term'>;
+
+function entryOf(head: Head, kind: Entry['kind'] | undefined, content: Buffer): Entry {
   if (kind === 'command') return { kind, ...head, data: content };
   if (kind === 'configuration')
     return { kind, ...head, configuration: unpackConfiguration(unpack(content)) };

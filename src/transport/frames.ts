@@ -7,19 +7,21 @@
  *     length       head length  [7, 7]
  *
  * Decoding is strict: each frame must have the items listed here, each of its type; otherwise it
- * throws WireError. It ignores additional items, which a newer release may append. Version 2 of the
- * protocol has other heads for the most frequent frames; see `fixed-frames.ts`.
+ * throws WireError. It ignores additional items, which a newer release may append. The most frequent
+ * frames have other heads; see `fixed-frames.ts`.
  */
 import type { Message } from '../raft/types.js';
 import { pack, unpack } from './codec.js';
 import {
+  type Call,
   decodeFixed,
   type Ends,
-  encodeFixed,
-  type FrequentFrame,
+  encodeAppend,
+  encodeCall,
+  encodeResponse,
   isFixed,
 } from './fixed-frames.js';
-import { decodeMessage, encodeEntries, encodeMessage } from './messages.js';
+import { decodeMessage, encodeMessage, type PackedMessage } from './messages.js';
 import { bool, fields, id, int, list, optional, text } from './shapes.js';
 import { WireError } from './types.js';
 
@@ -29,8 +31,8 @@ import { WireError } from './types.js';
  * older release closes the connection when it receives one.
  */
 export const PROTOCOL_VERSION = 2;
-/** The oldest version of the members' protocol that this release speaks. */
-export const OLDEST_PROTOCOL_VERSION = 1;
+/** The oldest version of the members' protocol that this release speaks: that of release 0.3.0. */
+export const OLDEST_PROTOCOL_VERSION = 2;
 
 /** The purposes of connections. `join`: requests of a node that is in no cluster. */
 export const PURPOSES = ['messages', 'snapshot', 'join'] as const;
@@ -64,8 +66,9 @@ export type Frame =
   | { readonly type: 'hello'; readonly hello: Hello }
   | { readonly type: 'refused'; readonly code: string; readonly message: string }
   | { readonly type: 'ping' | 'pong' }
-  | FrequentFrame
-  | { readonly type: 'snapshotBegin'; readonly id: string; readonly message: Message }
+  | { readonly type: 'message'; readonly message: Message }
+  | Call
+  | { readonly type: 'snapshotBegin'; readonly id: string; readonly message: PackedMessage }
   | {
       readonly type: 'snapshotChunk';
       readonly number: number;
@@ -76,40 +79,31 @@ export type Frame =
   | { readonly type: 'snapshotNext'; readonly number: number }
   | { readonly type: 'snapshotEnd'; readonly ok: boolean };
 
-/** Numbers of the frame types on the wire. They are never reused. */
+/**
+ * Numbers of the frame types on the wire. They are never reused: version 1 of the protocol had 6 and
+ * 7, and 12 to 15 have fixed heads.
+ */
 const NUMBERS = {
   hello: 1,
   refused: 2,
   ping: 3,
   pong: 4,
   message: 5,
-  request: 6,
-  reply: 7,
   snapshotBegin: 8,
   snapshotChunk: 9,
   snapshotNext: 10,
   snapshotEnd: 11,
-} as const satisfies Record<Frame['type'], number>;
-const TYPES = new Map<number, Frame['type']>(
-  Object.entries(NUMBERS).map(([type, number]) => [number, type as Frame['type']]),
+} as const satisfies Record<PackedType, number>;
+type PackedType = Exclude<Frame['type'], 'request' | 'reply'>;
+const TYPES = new Map<number, PackedType>(
+  Object.entries(NUMBERS).map(([type, number]) => [number, type as PackedType]),
 );
 
 const NOTHING = Buffer.alloc(0);
 
-/** The oldest version of the protocol that has frames with fixed heads. */
-const FIXED_SINCE = 2;
-
-/**
- * Encodes a frame into buffers that are written one after the other. `version` is that of the
- * protocol which both sides speak, 1 before the handshake is done.
- */
-export function encodeFrame(frame: Frame, version = OLDEST_PROTOCOL_VERSION): Buffer[] {
-  const isFrequent = frame.type === 'message' || frame.type === 'request' || frame.type === 'reply';
-  const mayBeFixed = version >= FIXED_SINCE && isFrequent;
-  return (mayBeFixed ? encodeFixed(frame) : undefined) ?? encodePacked(frame);
-}
-
-function encodePacked(frame: Frame): Buffer[] {
+/** Encodes a frame into buffers that are written one after the other. */
+export function encodeFrame(frame: Frame): Buffer[] {
+  if (frame.type === 'request' || frame.type === 'reply') return encodeCall(frame);
   const number = NUMBERS[frame.type];
   switch (frame.type) {
     case 'hello': {
@@ -138,11 +132,12 @@ function encodePacked(frame: Frame): Buffer[] {
     case 'ping':
     case 'pong':
       return assemble([number]);
-    case 'message':
-      return assemble([number, ...encodeMessage(frame.message)], encodeEntries(frame.message));
-    case 'request':
-    case 'reply':
-      return assemble([number, frame.id], frame.payload);
+    case 'message': {
+      const { message } = frame;
+      if (message.type === 'append') return encodeAppend(message);
+      if (message.type === 'appendResponse') return [encodeResponse(message)];
+      return assemble([number, ...encodeMessage(message)]);
+    }
     case 'snapshotBegin':
       return assemble([number, frame.id, ...encodeMessage(frame.message)]);
     case 'snapshotChunk':
@@ -164,7 +159,7 @@ function assemble(items: readonly unknown[], blob: Uint8Array = NOTHING): Buffer
 }
 
 /**
- * Decodes a frame of any version without its length prefix. `ends` are the servers of the
+ * Decodes a frame without its length prefix. `ends` are the servers of the
  * connection; without them no message with a fixed head is taken. Throws WireError.
  */
 export function decodeFrame(bytes: Buffer, ends?: Ends): Frame {
@@ -177,16 +172,15 @@ export function decodeFrame(bytes: Buffer, ends?: Ends): Frame {
   const blob = bytes.subarray(4 + headLength);
   const type = TYPES.get(int(head[0]));
   if (type === undefined) throw new WireError('protocol', `unknown frame ${String(head[0])}`);
-  const takesBlob =
-    type === 'message' || type === 'request' || type === 'reply' || type === 'snapshotChunk';
-  if (!takesBlob && blob.length > 0) throw new WireError('protocol', `${type} with extra bytes`);
+  if (type !== 'snapshotChunk' && blob.length > 0)
+    throw new WireError('protocol', `${type} with extra bytes`);
   return decodeBody(type, head.slice(1), blob);
 }
 
-function decodeBody(type: Frame['type'], items: readonly unknown[], blob: Buffer): Frame {
+function decodeBody(type: PackedType, items: readonly unknown[], blob: Buffer): Frame {
   switch (type) {
     case 'hello':
-      return { type, hello: decodeHello(fields(items, 10)) };
+      return { type, hello: decodeHello(fields(items, 11)) };
     case 'refused':
       fields(items, 2);
       return { type, code: text(items[0]), message: text(items[1]) };
@@ -194,13 +188,9 @@ function decodeBody(type: Frame['type'], items: readonly unknown[], blob: Buffer
     case 'pong':
       return { type };
     case 'message':
-      return { type, message: decodeMessage(items, blob) };
-    case 'request':
-    case 'reply':
-      fields(items, 1);
-      return { type, id: int(items[0]), payload: blob };
+      return { type, message: decodeMessage(items) };
     case 'snapshotBegin':
-      return { type, id: id(items[0]), message: decodeMessage(items.slice(1), NOTHING) };
+      return { type, id: id(items[0]), message: decodeMessage(items.slice(1)) };
     case 'snapshotChunk':
       fields(items, 2);
       return { type, number: int(items[0]), last: bool(items[1]), data: blob };
@@ -229,7 +219,7 @@ function decodeHello(items: readonly unknown[]): Hello {
     starts: int(items[7]),
     startId: id(items[8]),
     oldestVersion: int(items[9]),
-    earlier: (optional(items[10], list) ?? []).map(id),
+    earlier: list(items[10]).map(id),
     ...(publicKey !== undefined && proof !== undefined && { publicKey, proof }),
   };
 }

@@ -95,9 +95,6 @@ export interface WireContext extends HelloContext {
   readonly random: () => number;
 }
 
-/** The newest version of the protocol that both sides speak. */
-const sharedVersion = ({ version }: Hello): number => Math.min(PROTOCOL_VERSION, version);
-
 /** The hello of this node on a connection. */
 function helloFor(
   context: WireContext,
@@ -201,7 +198,6 @@ export function dial(
       if (problem !== undefined) fail(problem);
       else {
         connection.trust(limits);
-        connection.greeted(sharedVersion(frame.hello));
         decide(() => onOpen(connection, frame.hello));
       }
     },
@@ -275,8 +271,8 @@ export function accept(
             ? helloForJoiner(context)
             : helloFor(context, connection, { purpose, target: '' }, 'accepting');
         connection.send({ type: 'hello', hello: answer });
-        const ends = { from: nodeId, to: context.identity().nodeId };
-        connection.greeted(sharedVersion(hello), purpose === 'messages' ? ends : undefined);
+        if (purpose === 'messages')
+          connection.ends = { from: nodeId, to: context.identity().nodeId };
         connection.trust(context.limits);
         onOpen(hello, shown as Shown);
       }

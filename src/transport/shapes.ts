@@ -33,11 +33,6 @@ export function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : wrong('a list', value);
 }
 
-/** A byte string. */
-export function bytes(value: unknown): Uint8Array {
-  return value instanceof Uint8Array ? value : wrong('bytes', value);
-}
-
 /**
  * A list of at least `count` items. A newer release may append fields; they are ignored. This check
  * is for frames, messages and requests, which concern only two members.

@@ -13,7 +13,7 @@
  * A broken connection is dialled again and resumes where the receiver stopped, as long as
  * connections make progress.
  */
-import type { Message, NodeId } from '../raft/types.js';
+import type { Message, NodeId, SnapshotMessage } from '../raft/types.js';
 import type { Connection } from './connection.js';
 import type { Frame } from './frames.js';
 import { dial, type WireContext } from './handshake.js';
@@ -34,7 +34,7 @@ const VERIFY_FACTOR = 20;
 export class SnapshotSender {
   readonly #context: WireContext;
   readonly #to: { readonly id: NodeId; readonly address: string };
-  readonly #message: Message;
+  readonly #message: SnapshotMessage;
   readonly #source: ChunkSource;
   readonly #done: (ok: boolean) => void;
   #stopDialling: (() => void) | undefined;
@@ -52,7 +52,7 @@ export class SnapshotSender {
   constructor(
     context: WireContext,
     to: { readonly id: NodeId; readonly address: string },
-    job: { message: Message; source: ChunkSource; done: (ok: boolean) => void },
+    job: { message: SnapshotMessage; source: ChunkSource; done: (ok: boolean) => void },
   ) {
     this.#context = context;
     this.#to = to;

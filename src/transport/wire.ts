@@ -11,7 +11,7 @@
  */
 import type { AddressInfo } from 'node:net';
 import { isLoopbackAddress } from '../base/address.js';
-import type { Message, NodeId } from '../raft/types.js';
+import type { Message, NodeId, SnapshotMessage } from '../raft/types.js';
 import { every, systemClock, type WireClock } from './clock.js';
 import { Connection } from './connection.js';
 import type { Hello } from './frames.js';
@@ -208,7 +208,7 @@ export class Wire {
   }
 
   /** Sends a state to a follower, and aborts a transfer to it that is under way. */
-  sendSnapshot(to: NodeId, message: Message, done: (ok: boolean) => void): void {
+  sendSnapshot(to: NodeId, message: SnapshotMessage, done: (ok: boolean) => void): void {
     this.#sending.get(to)?.stop();
     const address = this.#addressOf(to);
     const source =

@@ -20,10 +20,8 @@ const hex = (bytes: Uint8Array): string => [...bytes].map((byte) => HEX[byte]).j
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
 const from = { from: 'n1', to: 'n2', term: 3 };
-const message = (fields: object, version = 1): Buffer =>
-  Buffer.concat(
-    encodeFrame({ type: 'message', message: { ...from, ...fields } as Message }, version),
-  );
+const message = (fields: object): Buffer =>
+  Buffer.concat(encodeFrame({ type: 'message', message: { ...from, ...fields } as Message }));
 
 describe('docs/formats.md', () => {
   it('shows the bytes that the code writes', () => {
@@ -35,9 +33,7 @@ describe('docs/formats.md', () => {
     const marks = { version: 2, hardState, batch: 9, lastIndex: 5 };
     const command = { type: 'policy.delete', v: 1, ns: 'default', id: 'p' } as Command;
     const append = { prevIndex: 4, prevTerm: 2, commit: 4, round: 7 };
-    const shown = 'head payload witness state applied refused command ping vote append fixed'.split(
-      ' ',
-    );
+    const shown = 'head payload witness state applied refused command ping vote append'.split(' ');
     expect(Object.fromEntries(shown.map((name) => [name, example(name)]))).to.deep.equal({
       head: hex(bytes.subarray(0, HEAD_BYTES)),
       payload: hex(bytes.subarray(HEAD_BYTES)),
@@ -49,7 +45,6 @@ describe('docs/formats.md', () => {
       ping: hex(Buffer.concat(encodeFrame({ type: 'ping' }))),
       vote: hex(message({ type: 'vote', lastIndex: 5, lastTerm: 2 })),
       append: hex(message({ type: 'append', ...append, entries: [noop] })),
-      fixed: hex(message({ type: 'append', ...append, entries: [noop] }, 2)),
     });
   });
 

@@ -1,11 +1,10 @@
 import { expect } from 'chai';
 import { StateSource, snapshotSink } from '../../src/node/snapshots.js';
-import type { Message, SnapshotMeta } from '../../src/raft/types.js';
+import type { Message, SnapshotMessage, SnapshotMeta } from '../../src/raft/types.js';
 import {
   IDLE_MS,
   IncomingSnapshot,
   RECONNECT_MS,
-  type SnapshotMessage,
 } from '../../src/replica/state/incoming-snapshot.js';
 import { POSITION_KEY } from '../../src/state/keys.js';
 import { keyOf } from '../../src/state/types.js';

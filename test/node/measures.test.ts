@@ -5,7 +5,7 @@ import {
   measuredHandlers,
   measuredWire,
 } from '../../src/node/measures.js';
-import type { Message } from '../../src/raft/types.js';
+import type { Message, SnapshotMessage } from '../../src/raft/types.js';
 import type { ChunkSink } from '../../src/transport/types.js';
 
 const append = (term: number, ...indexes: number[]): Message =>
@@ -16,6 +16,7 @@ const append = (term: number, ...indexes: number[]): Message =>
     term,
     entries: indexes.map((index) => ({ index, term })),
   }) as unknown as Message;
+const snapshot = { type: 'snapshot', from: 'a', to: 'b', term: 1 } as SnapshotMessage;
 const response = (term: number, index: number, success = true): Message =>
   ({ type: 'appendResponse', from: 'b', to: 'a', term, index, success }) as Message;
 
@@ -88,7 +89,7 @@ describe('node/measures', () => {
     wire.setMembers([]);
     expect(calls).to.deep.equal(['send', 'request', 'requestJoin', 'setMembers']);
     for (const ok of [false, true]) {
-      wire.sendSnapshot('b', append(1), (passed) => void calls.push(`sent ${passed}`));
+      wire.sendSnapshot('b', snapshot, (passed) => void calls.push(`sent ${passed}`));
       at(now + 500, () => sent(ok));
     }
     expect(calls.slice(4)).to.deep.equal(['sent false', 'sent true']);

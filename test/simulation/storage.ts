@@ -1,10 +1,7 @@
 /** Log and state of a simulated server: in memory, or the real ones on a disk in memory. */
-import type { Index, SnapshotMeta, Term } from '../../src/raft/types.js';
+import type { Index, SnapshotMessage, SnapshotMeta, Term } from '../../src/raft/types.js';
 import type { Identity, IdentityPort } from '../../src/replica/members/identity.js';
-import type {
-  IncomingSnapshot,
-  SnapshotMessage,
-} from '../../src/replica/state/incoming-snapshot.js';
+import type { IncomingSnapshot } from '../../src/replica/state/incoming-snapshot.js';
 import type { Change, PinnedView, View } from '../../src/state/types.js';
 import type { Installation } from '../../src/storage/types.js';
 import type { DiskSight } from '../raft/invariants.js';

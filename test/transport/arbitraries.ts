@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import type { Configuration, Entry, Message } from '../../src/raft/types.js';
 import type { Frame } from '../../src/transport/frames.js';
+import type { PackedMessage } from '../../src/transport/messages.js';
 
 const number = fc.oneof(fc.nat(200), fc.maxSafeNat());
 const name = fc.string({ minLength: 1, maxLength: 20, unit: 'grapheme' });
@@ -96,4 +97,12 @@ export const frame: fc.Arbitrary<Frame> = fc.oneof(
     { type: 'snapshotEnd', ok: true },
     { type: 'refused', code: 'cluster', message: 'no' },
   ),
+);
+
+const isPacked = (one: Message): one is PackedMessage =>
+  one.type !== 'append' && one.type !== 'appendResponse';
+/** Messages and frames whose head is an array. */
+export const packedMessage = message.filter(isPacked);
+export const packed = frame.filter((one) =>
+  one.type === 'message' ? isPacked(one.message) : one.type !== 'request' && one.type !== 'reply',
 );

@@ -1,4 +1,4 @@
-/** Frames with fixed heads, of version 2 of the protocol. */
+/** Frames with fixed heads. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Entry, Message } from '../../src/raft/types.js';
@@ -7,7 +7,7 @@ import { decodeFrame, encodeFrame, type Frame } from '../../src/transport/frames
 import { WireError } from '../../src/transport/types.js';
 import { frame } from './arbitraries.js';
 
-const fixedBytesOf = (one: Frame): Buffer => Buffer.concat(encodeFrame(one, 2));
+const fixedBytesOf = (one: Frame): Buffer => Buffer.concat(encodeFrame(one));
 /** The servers of a connection that carries a frame. */
 const endsOf = (one: Frame): Ends =>
   one.type === 'message' ? one.message : { from: 'a', to: 'b' };

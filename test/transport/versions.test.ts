@@ -1,13 +1,18 @@
-/** Members of two releases: which frames they send each other. */
+/** Members of other releases: which versions of the protocol are understood. */
 import net from 'node:net';
 import { expect } from 'chai';
 import { FrameReader } from '../../src/transport/frame-reader.js';
-import { decodeFrame, encodeFrame, type Hello } from '../../src/transport/frames.js';
+import {
+  decodeFrame,
+  encodeFrame,
+  type Frame,
+  type Hello,
+  PROTOCOL_VERSION,
+} from '../../src/transport/frames.js';
 import { TestNode } from './bench.js';
 
-const hello = (version: number): Hello => ({
-  version,
-  oldestVersion: 1,
+const hello = (over: Pick<Hello, 'version' | 'oldestVersion'>): Hello => ({
+  ...over,
   clusterId: 'cluster-1',
   nodeId: 'x',
   incarnation: 'x-first',
@@ -27,27 +32,39 @@ describe('wire: the version of the protocol', () => {
   });
   after(() => node.wire.close());
 
-  /** The first byte of the answer to a request of a peer that speaks `version` at most. */
-  const answerTo = async (version: number): Promise<number | undefined> => {
+  /** The frames that answer a hello and a request, as many as `count`. */
+  const answersTo = async (greeting: Hello, count: number): Promise<Frame[]> => {
     const [host, port] = node.address.split(':');
     const socket = net.connect(Number(port), host);
-    const greeting = encodeFrame({ type: 'hello', hello: hello(version) });
-    const request = encodeFrame({ type: 'request', id: 7, payload: Buffer.from('x') });
-    socket.write(Buffer.concat([...greeting, ...request]));
+    const sent: readonly Frame[] = [
+      { type: 'hello', hello: greeting },
+      { type: 'request', id: 7, payload: Buffer.from('x') },
+    ];
+    socket.write(Buffer.concat(sent.flatMap((frame) => encodeFrame(frame))));
     const reader = new FrameReader(10_000);
-    const frames: Buffer[] = [];
+    const frames: Frame[] = [];
     for await (const bytes of socket) {
-      frames.push(...reader.push(bytes as Buffer));
-      if (frames.length === 2) break;
+      for (const frame of reader.push(bytes as Buffer)) frames.push(decodeFrame(frame));
+      if (frames.length >= count) break;
     }
-    const [, answer] = frames;
-    expect(decodeFrame(answer!)).to.deep.include({ type: 'reply', id: 7 });
-    return answer![0];
+    return frames;
   };
 
-  it('is that of the older side: fixed heads only from 2 on', async () => {
-    expect(await answerTo(1)).to.equal(0);
-    expect(await answerTo(2)).to.equal(15);
-    expect(await answerTo(3)).to.equal(15);
+  it('is 2, also with a newer release that still speaks it', async () => {
+    expect(PROTOCOL_VERSION).to.equal(2);
+    for (const version of [2, 3]) {
+      const [, answer] = await answersTo(hello({ version, oldestVersion: 2 }), 2);
+      expect(answer).to.deep.include({ type: 'reply', id: 7 });
+    }
+  });
+
+  it('of a release before 0.3.0 is refused, and the log says so', async () => {
+    const [answer, ...rest] = await answersTo(hello({ version: 1, oldestVersion: 1 }), 1);
+    const why =
+      'node x supports protocol versions 1 to 1, but this node supports 2 to 2: it runs a ' +
+      'release before 0.3.0. Upgrade it to 0.3.0 first';
+    expect(answer).to.deep.equal({ type: 'refused', code: 'version', message: why });
+    expect(rest).to.deep.equal([]);
+    expect(node.log.all.filter((line) => line.includes(why))).to.have.lengthOf(1);
   });
 });

@@ -338,7 +338,7 @@ describe('wire', function () {
             starts: 1,
             startId: 'first',
             earlier: [],
-            oldestVersion: 1,
+            oldestVersion: PROTOCOL_VERSION,
             ...over,
           },
         }),
@@ -370,8 +370,8 @@ describe('wire', function () {
       await offend(a, Buffer.from('GET / HTTP/1.1\r\n\r\n'));
       await offend(a, giant);
       await offend(a, message());
-      await offend(a, hello({ version: 0 }));
-      await offend(a, hello({ version: 99, oldestVersion: 2 }));
+      await offend(a, hello({ version: 1, oldestVersion: 1 }));
+      await offend(a, hello({ version: 99, oldestVersion: 98 }));
       await offend(a, hello({ clusterId: 'other' }));
       await offend(a, hello({ nodeId: 'a' }));
       await offend(a, hello(), giant);
@@ -386,7 +386,7 @@ describe('wire', function () {
       const a = await start('a');
       const [host, port] = a.address.split(':');
       const socket = net.connect(Number(port), host);
-      socket.write(Buffer.concat([hello({ version: 2, oldestVersion: 1 }), message()]));
+      socket.write(Buffer.concat([hello({ version: 99, oldestVersion: 2 }), message()]));
       expect(await a.messages.one())
         .property('from')
         .equal('x');

@@ -1,8 +1,7 @@
 /** Compacts the log, and sends the state to followers that need entries which were dropped. */
-import type { Index, Message, NodeId, SnapshotMeta } from '../../raft/types.js';
+import type { Index, Message, NodeId, SnapshotMessage, SnapshotMeta } from '../../raft/types.js';
 import type { RaftLoop } from '../loop.js';
 import type { LogPort, MachinePort, WirePort } from '../ports.js';
-import type { SnapshotMessage } from '../state/incoming-snapshot.js';
 import type { AppliedLog, CompactionLimits } from './applied-log.js';
 
 /** What Compaction needs. */

@@ -4,13 +4,10 @@
  * another one can be requested. The bytes are the business of the transfer, which the caller
  * provides.
  */
-import type { Message, NodeId, SnapshotMeta } from '../../raft/types.js';
+import type { NodeId, SnapshotMessage, SnapshotMeta } from '../../raft/types.js';
 import type { RaftLoop } from '../loop.js';
 import type { ClockPort } from '../ports.js';
 import type { StateRecovery } from './recovery.js';
-
-/** The message with which a leader offers its state. */
-export type SnapshotMessage = Extract<Message, { readonly type: 'snapshot' }>;
 
 /** Receives the chunks of one snapshot and stores them beside the present state. */
 export interface SnapshotTransfer {
