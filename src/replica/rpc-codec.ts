@@ -18,10 +18,8 @@ export interface ServerFacts {
   readonly name: string;
   /** `host:port` where the other members reach the server. */
   readonly address: string;
-  /**
-   * The highest level its release supports. Absent in requests of a release that knows no levels.
-   */
-  readonly level?: number;
+  /** The highest level its release supports. */
+  readonly level: number;
   /** Public key that it has proved to the member it asked, which adds the key to the request. */
   readonly publicKey?: string;
 }
@@ -47,11 +45,8 @@ export type RpcRequest =
       readonly data: Uint8Array;
       readonly timeoutMs: number;
     }
-  /**
-   * To the leader: give a read index (§6.4). `term`: that of the sender, absent in requests of
-   * releases before 0.3.0.
-   */
-  | { readonly type: 'read'; readonly mode: 'default' | 'consistent'; readonly term?: Term }
+  /** To the leader: give a read index (§6.4). `term`: that of the sender. */
+  | { readonly type: 'read'; readonly mode: 'default' | 'consistent'; readonly term: Term }
   /** To the leader: send me the whole state as a snapshot, since mine is lost. */
   | { readonly type: 'state' }
   /** To the leader: a server asks to join, directly or through the member it contacted. */
@@ -80,7 +75,7 @@ export type RpcRequest =
   | { readonly type: 'member'; readonly id: NodeId }
   /**
    * The highest level your release supports, how far you have applied the log, and why you are not
-   * healthy. A release that does not know the request supports level 1.
+   * healthy.
    */
   | { readonly type: 'level' }
   /** From the leader: your checksums at an index, or at the newest checkpoint at or below it. */
@@ -100,14 +95,11 @@ export type RpcResponse =
   | { readonly type: 'unknown' }
   | { readonly type: 'index'; readonly index: Index }
   | { readonly type: 'sums'; readonly index: Index; readonly sums: Sums }
-  /**
-   * `applied`: the index. Releases before 0.3.0 do not send it. `problem`: why the member is not
-   * healthy; releases before 0.4.0 do not say.
-   */
+  /** `problem`: why the member is not healthy; releases before 0.4.0 do not say. */
   | {
       readonly type: 'level';
       readonly level: number;
-      readonly applied?: Index;
+      readonly applied: Index;
       readonly problem?: string;
     }
   /** NodeStatus, JoiningServer[] or a decision, as JSON. */
@@ -139,7 +131,7 @@ function arrayOf(request: RpcRequest): unknown[] {
     case 'write':
       return ['write', request.tokenKey, request.data, request.timeoutMs];
     case 'read':
-      return ['read', request.mode, request.term ?? null];
+      return ['read', request.mode, request.term];
     case 'add':
       return [
         'add',
@@ -180,17 +172,17 @@ export function decodeRequest(bytes: Uint8Array): RpcRequest | undefined {
       if ((a !== null && !isText(a)) || !(b instanceof Uint8Array) || !isCount(c)) return undefined;
       return { type, tokenKey: a, data: b, timeoutMs: c };
     case 'read':
-      if (a !== 'default' && a !== 'consistent') return undefined;
-      return isCount(b) ? { type, mode: a, term: b } : { type, mode: a };
+      if ((a !== 'default' && a !== 'consistent') || !isCount(b)) return undefined;
+      return { type, mode: a, term: b };
     case 'add':
     case 'admit': {
-      if (!isText(a) || !isText(b) || !isText(c)) return undefined;
+      if (!isText(a) || !isText(b) || !isText(c) || !isCount(d)) return undefined;
       const publicKey = type === 'admit' ? e : g;
       const server = {
         id: a,
         name: b,
         address: c,
-        ...(isCount(d) && { level: d }),
+        level: d,
         ...(isText(publicKey) && { publicKey }),
       };
       if (type === 'admit') return { type, server };
@@ -232,12 +224,7 @@ export function encodeResponse(response: RpcResponse): Uint8Array {
     case 'index':
       return packr.pack(['index', response.index]);
     case 'level':
-      return packr.pack([
-        'level',
-        response.level,
-        response.applied ?? null,
-        response.problem ?? null,
-      ]);
+      return packr.pack(['level', response.level, response.applied, response.problem ?? null]);
     case 'sums':
       return packr.pack(['sums', response.index, Object.entries(response.sums)]);
     case 'joined':
@@ -272,13 +259,8 @@ export function decodeResponse(bytes: Uint8Array): RpcResponse | undefined {
     case 'index':
       return isCount(a) ? { type, index: a } : undefined;
     case 'level':
-      if (!isCount(a)) return undefined;
-      return {
-        type,
-        level: a,
-        ...(isCount(b) && { applied: b }),
-        ...(isText(c) && { problem: c }),
-      };
+      if (!isCount(a) || !isCount(b)) return undefined;
+      return { type, level: a, applied: b, ...(isText(c) && { problem: c }) };
     case 'sums':
       if (!isCount(a) || !Array.isArray(b) || !b.every(isPair)) return undefined;
       return { type, index: a, sums: Object.fromEntries(b) };
@@ -345,8 +327,7 @@ const isPair = (value: unknown): value is [string, string] =>
   Array.isArray(value) && value.length >= 2 && isText(value[0]) && isText(value[1]);
 
 const partsOfServer = ({ id, name, address, level }: ServerFacts): unknown[] => [
-  ...[id, name, address],
-  level ?? null,
+  ...[id, name, address, level],
 ];
 
 type Introduction = [

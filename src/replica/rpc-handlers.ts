@@ -52,7 +52,7 @@ export function rpcHandlers(parts: RpcHandlerParts): RpcHandlers {
       loop.read(
         READ_MODE[mode],
         (index) => done(index === undefined ? { type: 'retry' } : { type: 'index', index }),
-        term === undefined ? undefined : { id: from, term },
+        { id: from, term },
       ),
     state: (_request, done, from) =>
       done({ type: compaction.sendState(id, from) ? 'done' : 'retry' }),

@@ -37,7 +37,7 @@ export interface JoiningServer {
   readonly id: string;
   readonly name: string;
   readonly address: string;
-  readonly level?: number;
+  readonly level: number;
   /** Of the certificate it has shown, where TLS is used. */
   readonly subject?: string;
   /** Of its data folder, as it has proved. */

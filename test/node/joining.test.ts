@@ -20,10 +20,10 @@ const write = (node: RunningNode, key: string, value: string) =>
 
 describe('node: what a server may request of another', () => {
   const data = encodeProposal({ id: 'one', since: 0, command: { type: 'x', v: 1 } });
-  const server = { id: 'x', name: 'x', address: 'x:1' };
+  const server = { id: 'x', name: 'x', address: 'x:1', level: 1 };
   const requests: readonly RpcRequest[] = [
     { type: 'write', tokenKey: null, data, timeoutMs: 100 },
-    ...[{ type: 'read', mode: 'consistent' } as const, { type: 'state' } as const],
+    ...[{ type: 'read', mode: 'consistent', term: 1 } as const, { type: 'state' } as const],
     ...[{ type: 'add', server } as const, { type: 'admit', server } as const],
     ...[{ type: 'remove', id: 'b' } as const, { type: 'transfer', to: 'b' } as const],
     ...[{ type: 'status' } as const, { type: 'joining' } as const],
@@ -61,7 +61,7 @@ describe('node: what a server may request of another', () => {
 
   it('a member cannot make another server a member by forwarding its request', () => {
     expect(responseTo('b', { type: 'add', server })).to.equal('refused: It waits for an operator');
-    const moved = { id: 'c', name: 'c', address: 'elsewhere:1' };
+    const moved = { id: 'c', name: 'c', address: 'elsewhere:1', level: 1 };
     expect(responseTo('b', { type: 'add', server: moved })).to.match(
       /^refused: .* is a member already/,
     );
@@ -165,7 +165,7 @@ describe('node: joining', function () {
     await leader.transfer(next.id);
     await cluster.until(() => next.status().role === 'leader');
     const answers: string[] = [];
-    const server = { id: d.id, name: 'd', address: cluster.address('d') };
+    const server = { id: d.id, name: 'd', address: cluster.address('d'), level: SUPPORTED_LEVEL };
     next.replica.rpc.callLeader({ type: 'add', server, token: 'first' }, 5000, ({ type }) =>
       answers.push(type),
     );

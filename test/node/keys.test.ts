@@ -80,7 +80,7 @@ describe('node: the keys of data folders', function () {
     const evil = new TestNode(d.id, { security: SECURITY });
     outsiders.push(evil);
     Object.assign(evil, { clusterId: null, keyPair: newKeyPair() });
-    const server = { id: d.id, name: 'd', address: '127.0.0.1:1' };
+    const server = { id: d.id, name: 'd', address: '127.0.0.1:1', level: 3 };
     const answer = await new Promise<Uint8Array | undefined>((resolve) =>
       evil.wire.requestJoin(
         cluster.address('a'),

@@ -503,7 +503,7 @@ describe('replica: membership', () => {
     for (let i = 0; i < 20; i++) write(leader, `before-${i}`);
     cluster.advance(50);
     const [follower] = cluster.others(leader.id);
-    const server = { id: 'd', name: 'd', address: 'd:1' };
+    const server = { id: 'd', name: 'd', address: 'd:1', level: 1 };
     const answers = administer(follower!, { type: 'admit', server });
     cluster.until(() => answers.length > 0, 1000);
     expect(answers).to.deep.equal(['done']);
@@ -518,7 +518,7 @@ describe('replica: membership', () => {
     for (let i = 0; i < 20; i++) write(leader, `before-${i}`);
     cluster.advance(50);
     cluster.applies = (id) => id !== 'd';
-    administer(leader, { type: 'admit', server: { id: 'd', name: 'd', address: 'd:1' } });
+    administer(leader, { type: 'admit', server: { id: 'd', name: 'd', address: 'd:1', level: 1 } });
     const { log } = cluster.node('d');
     cluster.until(() => log.lastIndex() === leader.log.lastIndex() && log.lastIndex() > 20, 2000);
     cluster.advance(2000);
@@ -573,7 +573,7 @@ describe('replica: membership', () => {
     const { configurationIndex } = leader.replica.loop.status();
     const long = 'x'.repeat(TEXT_MAX + 1);
     for (const wrong of [{ id: long }, { id: '' }, { name: long }, { address: `${long}:1` }]) {
-      const server = { id: 'd', name: 'd', address: 'd:1', ...wrong };
+      const server = { id: 'd', name: 'd', address: 'd:1', level: 1, ...wrong };
       expect(administer(leader, { type: 'admit', server })).to.deep.equal(['invalid']);
     }
     expect(leader.replica.loop.status().configurationIndex).to.equal(configurationIndex);
@@ -603,7 +603,7 @@ describe('replica: membership', () => {
     administer(leader, { type: 'remove', id });
     cluster.advance(1000);
     expect(faults).to.deep.equal(['it was removed from the cluster']);
-    administer(leader, { type: 'admit', server: { id, name: id, address: `${id}:1` } });
+    administer(leader, { type: 'admit', server: { id, name: id, address: `${id}:1`, level: 1 } });
     cluster.advance(1000);
     expect(faults).to.deep.equal(['it was removed from the cluster', null]);
     expect(leader.faults).to.deep.equal([]);

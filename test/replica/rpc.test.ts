@@ -11,10 +11,12 @@ import {
 } from '../../src/replica/rpc-codec.js';
 
 const count = fc.nat();
-const servers = fc.record(
-  { id: fc.string(), name: fc.string(), address: fc.string(), level: count },
-  { requiredKeys: ['id', 'name', 'address'] },
-);
+const servers = fc.record({
+  id: fc.string(),
+  name: fc.string(),
+  address: fc.string(),
+  level: count,
+});
 const requests: fc.Arbitrary<RpcRequest> = fc.oneof(
   fc.record({
     type: fc.constant('write' as const),
@@ -22,14 +24,11 @@ const requests: fc.Arbitrary<RpcRequest> = fc.oneof(
     data: fc.uint8Array(),
     timeoutMs: count,
   }),
-  fc.record(
-    {
-      type: fc.constant('read' as const),
-      mode: fc.constantFrom('default', 'consistent'),
-      term: count,
-    },
-    { requiredKeys: ['type', 'mode'] },
-  ),
+  fc.record({
+    type: fc.constant('read' as const),
+    mode: fc.constantFrom('default', 'consistent'),
+    term: count,
+  }),
   fc.record(
     {
       type: fc.constant('add' as const),

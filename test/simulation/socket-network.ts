@@ -5,7 +5,8 @@
  */
 import type { Random } from '../../cluster/checker/random.js';
 import { inflightFrameBytes } from '../../src/node/options.js';
-import type { Message, NodeId, RaftOptions } from '../../src/raft/types.js';
+import type { RaftOptions } from '../../src/raft/options.js';
+import type { Message, NodeId } from '../../src/raft/types.js';
 import type { WireLimits } from '../../src/transport/handshake.js';
 import { Wire } from '../../src/transport/wire.js';
 import { Violation } from './invariants.js';

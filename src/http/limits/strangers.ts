@@ -6,7 +6,9 @@ import type { IncomingMessage } from 'node:http';
 import { Slice } from '../../service/common/event-loop.js';
 import type { LoopShare } from '../../service/common/loop-share.js';
 import { Queue } from '../../service/common/queue.js';
-import { PROBES } from '../listener/connections.js';
+
+/** Paths of probes of the node's health. */
+export const PROBES = '/v1/health/';
 
 interface Waiting {
   readonly req: IncomingMessage;

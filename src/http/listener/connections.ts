@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { HttpApp } from '../app.js';
 import { Tally } from '../limits/held.js';
+import { PROBES } from '../limits/strangers.js';
 import { clientAt } from './addresses.js';
 import { plainResponse } from './plain-response.js';
 
@@ -23,9 +24,6 @@ const REFUSED_MS = 1000;
  * Connections for probes that one address may have: a node is probed from few places.
  */
 const PROBES_PER_ADDRESS = 4;
-
-/** Paths of probes of the node's health. */
-export const PROBES = '/v1/health/';
 
 const TOO_MANY = plainResponse(
   '429 Too Many Requests',

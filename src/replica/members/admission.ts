@@ -89,7 +89,7 @@ export class Admission {
 
   #wait({ server, subject }: JoinRequest, done: Done): void {
     const { clock, log } = this.#parts;
-    const { id, name, address, publicKey } = server;
+    const { id, name, address, level, publicKey } = server;
     const known = this.waiting.find((each) => each.id === id);
     if (known !== undefined && known.publicKey !== publicKey) {
       // An operator who has seen the one must not admit the other.
@@ -103,10 +103,8 @@ export class Admission {
       const [oldest] = this.#waiting.keys();
       if (oldest !== undefined && this.#waiting.size >= WAITING_MAX) this.#waiting.delete(oldest);
     }
-    const { level } = server;
     const shown = {
-      ...{ id, name, address },
-      ...(level !== undefined && { level }),
+      ...{ id, name, address, level },
       ...(subject !== undefined && { subject }),
       ...(publicKey !== undefined && { publicKey }),
     };

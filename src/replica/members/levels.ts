@@ -35,10 +35,7 @@ export interface LevelsParts {
 /** Milliseconds between two rounds of requests, and after which a response is too old to count. */
 const LOOK_MS = 1000;
 const FRESH_MS = 2000;
-/**
- * The level of a member that does not know the request. One that does not respond keeps the level
- * from rising in the same way.
- */
+/** The level of a member that has not responded: it keeps the level from rising. */
 const UNKNOWN = 1;
 
 interface Heard {
@@ -124,7 +121,7 @@ export class Levels {
    * being proposed. Waits until everything in this leader's log is applied, so that a raise by an
    * earlier leader is seen.
    */
-  admit({ name, level: its = UNKNOWN }: ServerFacts, admit: () => void, done: RpcDone): void {
+  admit({ name, level: its }: ServerFacts, admit: () => void, done: RpcDone): void {
     if (its >= this.supported) {
       admit();
       return;
@@ -168,27 +165,22 @@ export class Levels {
   }
 
   #ask(id: NodeId, done: (level: number | undefined) => void): void {
-    this.#question(id, (response) => done(response && (response.level ?? UNKNOWN)));
+    this.#question(id, (response) => done(response?.level));
   }
 
-  /**
-   * Asks a member how far it has applied the log. `Infinity`: its release does not say; undefined:
-   * it did not respond.
-   */
+  /** Asks a member how far it has applied the log. Undefined: it did not respond. */
   askApplied(id: NodeId, done: (applied: Index | undefined) => void): void {
-    this.#question(id, (response) => done(response && (response.applied ?? Infinity)));
+    this.#question(id, (response) => done(response?.applied));
   }
 
   #question(
     id: NodeId,
-    done: (response: { level?: number; applied?: Index } | undefined) => void,
+    done: (response: { readonly level: number; readonly applied: Index } | undefined) => void,
   ): void {
     const { rpc, limits } = this.#parts;
-    rpc.call(id, { type: 'level' }, limits.askMs, (response) => {
-      const { type } = response;
-      if (type === 'unknown' || type === 'retry') done(undefined);
-      else done(type === 'level' ? response : {});
-    });
+    rpc.call(id, { type: 'level' }, limits.askMs, (response) =>
+      done(response.type === 'level' ? response : undefined),
+    );
   }
 
   #look(nowMs: number, configurationIndex: Index): void {
