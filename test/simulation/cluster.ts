@@ -139,7 +139,7 @@ export class SimCluster {
   /** Any command, or those of a restore one after another. */
   #propose(server: SimServer, random: Random, n: number): void {
     const applied = server.look()!.applied;
-    const draw = { random, n, view: server.view, applied, level: 2 };
+    const draw = { random, n, view: server.view, applied };
     const kind = random.pick(['usual', 'usual', 'usual', 'usual', 'any', 'any', 'any', 'forget']);
     if (random.chance(0.02)) {
       const isTaken = (key: string): boolean => !key.startsWith(registerKey(''));

@@ -16,8 +16,6 @@ export interface Draw {
   readonly view: View;
   /** The index up to which it is applied. */
   readonly applied: number;
-  /** Of the cluster: which commands may be proposed. */
-  readonly level: number;
 }
 
 type Makers = Readonly<Record<string, (draw: Draw) => object>>;
@@ -144,7 +142,7 @@ const tokens: Makers = {
     const name = methodOf(draw);
     const found = stored<{ ModifyIndex: number }>(draw.view, keys.method(ns, name));
     const modifyIndex = found?.ModifyIndex ?? draw.random.int(draw.n + 1);
-    const hasIdentity = draw.level >= 2 && draw.random.chance(0.5);
+    const hasIdentity = draw.random.chance(0.5);
     const identity = secretKeyOf(draw.random.pick(['x', 'y']));
     return {
       ...newToken(draw),
@@ -242,18 +240,12 @@ const ALL: Makers = { ...policies, ...tokens, ...methods, ...system };
 
 /** A command about entries, objects, or what a cluster does by itself. */
 export function randomCommand(draw: Draw): Command {
-  const { random, n, level } = draw;
-  if (random.chance(0.5)) return belowLevel(entryCommand(random, n), level);
-  const types = [...Object.keys(ALL), ...(level >= 2 ? ['acl.configure'] : [])];
+  const { random, n } = draw;
+  if (random.chance(0.5)) return entryCommand(random, n);
+  const types = [...Object.keys(ALL), 'acl.configure'];
   const type = random.pick(types);
   return { type, v: 1, ...(ALL[type] ?? configuration)(draw) };
 }
-
-/** A command as it is proposed: entries that need a higher level are about something else. */
-const belowLevel = (command: Command, level: number): Command =>
-  level < 2 && 'provider' in command
-    ? ({ type: 'request.forget', v: 1, upTo: 0, max: 1 } as Command)
-    : command;
 
 /** A namespace or an auth method with what depends on it, and its removal. */
 export function cascade(draw: Draw): (() => Command)[] {
