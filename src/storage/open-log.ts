@@ -27,8 +27,8 @@ export async function openLog(dir: string, options: OpenLogOptions): Promise<Seg
   if (await disk.hasDatabase(dir)) {
     throw new StorageError(
       'foreign',
-      `${dir} holds a log of release 0.1 or 0.2, which this release cannot read. Start the folder ` +
-        'with release 0.3.0 first, or configure an empty one',
+      `${dir} holds a log of release 0.1 or 0.2, which this release cannot read. ` +
+        'Start the folder with release 0.3.0 first, or configure an empty one',
     );
   }
   const lock = await disk.openBytes(join(dir, 'lock'));

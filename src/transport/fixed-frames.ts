@@ -1,6 +1,7 @@
 /**
- * Frames with fixed heads: those that every read and write sends. After its length, such a frame begins with its number, where other frames have the length
- * of their head, which begins with 0. Numbers are u64 unless said otherwise:
+ * Frames with fixed heads: those that every read and write sends. After its length, such a frame
+ * begins with its number, where other frames have the length of their head, which begins with 0.
+ * Numbers are u64 unless said otherwise:
  *
  *     append          12 · term · prevIndex · prevTerm · commit · round · entries
  *     appendResponse  13 · success u8 · term · index · hintTerm · round · silenceMs

@@ -7,8 +7,8 @@
  *     length       head length  [7, 7]
  *
  * Decoding is strict: each frame must have the items listed here, each of its type; otherwise it
- * throws WireError. It ignores additional items, which a newer release may append. The most frequent
- * frames have other heads; see `fixed-frames.ts`.
+ * throws WireError. It ignores additional items, which a newer release may append. The most
+ * frequent frames have other heads; see `fixed-frames.ts`.
  */
 import type { Message } from '../raft/types.js';
 import { pack, unpack } from './codec.js';
@@ -80,8 +80,8 @@ export type Frame =
   | { readonly type: 'snapshotEnd'; readonly ok: boolean };
 
 /**
- * Numbers of the frame types on the wire. They are never reused: version 1 of the protocol had 6 and
- * 7, and 12 to 15 have fixed heads.
+ * Numbers of the frame types on the wire. They are never reused: version 1 of the protocol had 6
+ * and 7, and 12 to 15 have fixed heads.
  */
 const NUMBERS = {
   hello: 1,

@@ -101,7 +101,7 @@ function checkClaims(context: Pick<HelloContext, 'identity'>, hello: Hello): Wir
     const ours = `${OLDEST_PROTOCOL_VERSION} to ${PROTOCOL_VERSION}`;
     const why = `${who} supports protocol versions ${its}, but this node supports ${ours}`;
     const advice = ': it runs a release before 0.3.0. Upgrade it to 0.3.0 first';
-    return new WireError('version', hello.version < 2 ? why + advice : why);
+    return new WireError('version', hello.version < OLDEST_PROTOCOL_VERSION ? why + advice : why);
   }
   if (hello.target !== '' && hello.target !== own.nodeId) {
     return new WireError(

@@ -10,7 +10,7 @@ import { WireError } from './types.js';
 /** A message that is sent as an array. */
 export type PackedMessage = Exclude<Message, { readonly type: 'append' | 'appendResponse' }>;
 
-/** Numbers of the types on the wire. They are never reused: version 1 of the protocol had 4 and 5. */
+/** Numbers of the types on the wire, never reused: version 1 of the protocol had 4 and 5. */
 const NUMBERS = {
   preVote: 0,
   vote: 1,

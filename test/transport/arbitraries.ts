@@ -20,7 +20,7 @@ const entry = fc.oneof(
     data: fc.uint8Array({ maxLength: 300 }).map((data) => Buffer.from(data)),
   }),
 );
-export const message: fc.Arbitrary<Message> = fc
+const message: fc.Arbitrary<Message> = fc
   .record({ from: name, to: name, term: fc.integer({ min: 100, max: 2 ** 50 }) })
   .chain((head) =>
     fc.oneof(
