@@ -1,0 +1,36 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { expect } from 'chai';
+import { blocksOf, indentedBlocksOf } from './blocks.js';
+import { pasting } from './pasted.js';
+
+describe('the shell blocks of the README, pasted into a fresh folder', function () {
+  this.timeout(240_000);
+  const { folder, terminal, pasteAll } = pasting();
+
+  it('README.md', async () => {
+    const home = join(folder, 'readme');
+    const blocks = [...blocksOf('README.md'), ...indentedBlocksOf('README.md')];
+    blocks.sort((a, b) => a.line - b.line);
+    await pasteAll('README.md', blocks, await terminal(home, resolve(home)), home);
+  });
+});
+
+describe('the documents', () => {
+  it('use one name for each option, variable and command', () => {
+    for (const path of ['README.md', ...readdirSync('docs').map((name) => `docs/${name}`)]) {
+      // The page of all commands names the others once.
+      if (!path.endsWith('.md') || path === 'docs/cli.md') continue;
+      const other = /--url\b|\bCONCLAVE_(?:URL|TOKEN)\b|\bconfig check\b/.exec(
+        readFileSync(path, 'utf8'),
+      );
+      expect(other?.[0], path).to.equal(undefined);
+    }
+  });
+
+  it('name a reason for each block that is not run', () => {
+    for (const path of ['README.md', 'docs/operations.md', 'docs/tutorial.md'])
+      for (const { notRun, line } of blocksOf(path))
+        expect(notRun ?? 'needs nothing', `${path}:${line}`).to.match(/^needs /);
+  });
+});
