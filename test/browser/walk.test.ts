@@ -1,4 +1,4 @@
-/** The walk that docs/walk.md describes. */
+/** The walk that docs/ui.md describes. */
 import { describePages } from './stage.js';
 import { walk } from './walk.js';
 

@@ -1,5 +1,5 @@
 /**
- * The walk of docs/walk.md: from a policy to a login, a refusal, its reason, and a rule that is
+ * The walk of docs/ui.md: from a policy to a login, a refusal, its reason, and a rule that is
  * mended. What a user does, by role and name.
  */
 import { exportSPKI, generateKeyPair, SignJWT } from 'jose';
