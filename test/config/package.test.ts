@@ -2,6 +2,7 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -88,6 +89,26 @@ describe('the package that npm packs', function () {
     expect(readFileSync(join(installed, manifest.bin['conclave']!), 'utf8')).to.match(
       /^#!.*\bnode\n/,
     );
+  });
+
+  it('contains every page to which its documents link', () => {
+    const pages = readdirSync(installed, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => join(installed, name));
+    const missing = pages.flatMap((page) =>
+      // Pictures of the web UI are in the repository only.
+      [...readFileSync(page, 'utf8').matchAll(/\]\((?!\w+:|#|(?:docs\/)?ui\/)([^)#\s]+)/g)]
+        .map(([, target]) => join(dirname(page), target!))
+        .filter((target) => !existsSync(target)),
+    );
+    expect(pages).to.have.length.above(20);
+    expect(missing).to.deep.equal([]);
+  });
+
+  it('leaves out logs of runs and pictures of the web UI', () => {
+    const names = readdirSync(join(installed, 'docs'));
+    expect(names).to.include('ui.md');
+    expect(names).not.to.include.oneOf(['runs', 'ui']);
   });
 
   it('checks with what the build made of the JSON schemas; only the client may compile one', () => {
