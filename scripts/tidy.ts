@@ -6,10 +6,8 @@
  * files, and for what a review has agreed to.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { relative, sep } from 'node:path';
 import { parseArgs } from 'node:util';
-import { globSync } from './glob.js';
-import { bannedWords, brokenReferences } from './tidy/documents.js';
+import { bannedWords, brokenReferences, documentPaths } from './tidy/documents.js';
 import { beyond, type Finding, figures, lowered, type Ratchet } from './tidy/findings.js';
 import { idioms, longFile, longFunctions, undocumented, wide } from './tidy/habits.js';
 import { readSources } from './tidy/sources.js';
@@ -43,9 +41,6 @@ function entriesOf(paths: readonly string[]): string[] {
 function findings(): Finding[] {
   const sources = [...readSources('.'), ...readSources('.', 'src/ui/tsconfig.json')];
   const entries = entriesOf(sources.map(({ path }) => path));
-  const documents = ['.', 'docs', 'cluster']
-    .flatMap((folder) => globSync(folder, '.md', { recursive: folder !== '.' }))
-    .map((path) => relative('.', path).split(sep).join('/'));
   return [
     ...unused(sources, entries),
     ...unusedMembers(sources),
@@ -57,7 +52,7 @@ function findings(): Finding[] {
       ...idioms(source),
       ...bannedWords(source.path, source.file.text),
     ]),
-    ...documents.flatMap((path) => {
+    ...documentPaths().flatMap((path) => {
       const text = readFileSync(path, 'utf8');
       return [...bannedWords(path, text), ...brokenReferences('.', path, text)];
     }),

@@ -3,7 +3,8 @@
  * in the text.
  */
 import { existsSync, readFileSync } from 'node:fs';
-import { join, posix } from 'node:path';
+import { join, posix, relative, sep } from 'node:path';
+import { globSync } from '../glob.js';
 import type { Finding } from './findings.js';
 
 /** Words that this project does not use in comments and documents, and what to write instead. */
@@ -13,6 +14,13 @@ const WORDS: readonly (readonly [word: RegExp, instead: string])[] = [
 
 /** Documents about the past, which may name files that no longer exist. */
 const HISTORY = /^(?:CHANGELOG\.md|docs\/runs\/)/;
+
+/** Returns the paths of all documents. */
+export function documentPaths(): string[] {
+  return ['.', 'docs', 'cluster']
+    .flatMap((folder) => globSync(folder, '.md', { recursive: folder !== '.' }))
+    .map((path) => relative('.', path).split(sep).join('/'));
+}
 
 /** Returns the uses of banned words. */
 export function bannedWords(path: string, text: string): Finding[] {

@@ -16,7 +16,8 @@ import type { Finding } from './findings.js';
 import { layerOf, placeOf, type Source, walk } from './sources.js';
 import { exportsOf } from './usage.js';
 
-const WIDTH_MAX = 100;
+/** Columns of a line of code or prose. */
+export const WIDTH_MAX = 100;
 const FILE_LINES_MAX = 400;
 const FUNCTION_LINES_MAX = 60;
 

@@ -7,6 +7,7 @@ import { beyond, type Finding, figures, lowered } from '../../scripts/tidy/findi
 import { idioms, longFile, longFunctions, undocumented, wide } from '../../scripts/tidy/habits.js';
 import { readSources, type Source } from '../../scripts/tidy/sources.js';
 import { unused, unusedMembers } from '../../scripts/tidy/usage.js';
+import { unwrapped, wrapped } from '../../scripts/tidy/wrap.js';
 
 /** Findings with their places, as text. */
 const textOf = (findings: readonly Finding[]): string[] =>
@@ -131,6 +132,26 @@ describe('tidy', () => {
     expect(textOf(bannedWords('doc.md', text))).to.deep.equal([
       'doc.md:2 "rooms": write layers, or modules',
     ]);
+  });
+
+  it('wraps prose, and leaves tables, code, headings and pictures alone', () => {
+    const fixed = ['# A long heading', '', '| a | long | table |', '', '    long code, indented'];
+    const lines = [
+      ...[...fixed, '', '```sh', 'echo long code', '```', '![A long picture](a.png)', ''],
+      ...['A sentence with `code in it` that is', 'long, and 2 - 1.', ''],
+      ...['- an item that is long', '  1. nested', '', '> a quote', '> of two lines', ''],
+    ];
+    expect(wrapped(lines.join('\n'), 16).split('\n').slice(11)).to.deep.equal([
+      ...['A sentence with', '`code in it`', 'that is long,', 'and 2 - 1.', ''],
+      ...['- an item that', '  is long', '  1. nested', '', '> a quote of two', '> lines', ''],
+    ]);
+    expect(wrapped(lines.join('\n'), 16).split('\n').slice(0, 11)).to.deep.equal(
+      lines.slice(0, 11),
+    );
+    expect(textOf(unwrapped('doc.md', 'One.\nTwo.\n'))).to.deep.equal([
+      'doc.md:1 not wrapped: npm run format',
+    ]);
+    expect(unwrapped('doc.md', 'One.\n')).to.deep.equal([]);
   });
 
   describe('its ratchet', () => {
