@@ -12,7 +12,7 @@ export const serviceMutations: readonly Mutation[] = [
   ),
   one(
     'a reader of an entry that waits for nothing',
-    'service/config-entries.js',
+    'service/config/config-entries.js',
     'return { value, index: modifyIndexOf(text), keys: [key] };',
     'return { value, index: modifyIndexOf(text), keys: [] };',
   ),
