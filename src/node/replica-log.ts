@@ -3,16 +3,11 @@ import type { Trace } from '../raft/decisions.js';
 import type { Configuration, RoleChange } from '../raft/types.js';
 import { decisionText } from '../replica/decision-text.js';
 import type { Leaderless } from '../replica/leader-watch.js';
-import type { ReplicaParts } from '../replica/options.js';
+import type { ReplicaReports } from '../replica/options.js';
 import type { NodeOptions } from './options.js';
 
 /** The callbacks of a replica that only feed the log. */
-type Reports = Required<
-  Pick<
-    ReplicaParts,
-    'onFault' | 'onHang' | 'onUndecided' | 'onWhole' | 'onMembers' | 'onJoining' | 'onLeaderless'
-  >
->;
+type Reports = Required<Omit<ReplicaReports, 'onDiffers' | 'onRole'>>;
 
 /** Returns the callbacks of a replica that write to the log and do nothing else. */
 export function loggedReports(log: NodeOptions['log']): Reports {

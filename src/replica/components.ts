@@ -1,6 +1,7 @@
 /**
  * The components of a replica and how they are connected. Each gets the ports, and the components
- * that it needs. What they report to each other goes through calls that are set here.
+ * that it needs. What they report to each other goes through calls that are set here: such a call
+ * may use a component that is made later, because none comes before the loop is started.
  */
 import type { NodeId, SnapshotMeta } from '../raft/types.js';
 import { LEVELS } from '../state/levels.js';
@@ -20,7 +21,7 @@ import { KnownServers } from './members/known-servers.js';
 import { Levels } from './members/levels.js';
 import { Membership } from './members/membership.js';
 import { Peers } from './members/peers.js';
-import type { ReplicaLimits, ReplicaParts } from './options.js';
+import type { ReplicaLimits, ReplicaParts, ReplicaPorts, ReplicaReports } from './options.js';
 import { AppliedIndex } from './reads/applied-index.js';
 import { ReadIndexClient } from './reads/read-index.js';
 import { Watches } from './reads/watches.js';
@@ -47,319 +48,222 @@ export interface ComponentEvents extends Pick<LoopEvents, 'role' | 'applied' | '
   switched(meta: SnapshotMeta, from: NodeId, done: () => void): void;
 }
 
-/** All components of one replica. They do nothing before the loop is started. */
-export class Components {
-  readonly availability: Availability;
-  readonly loop: RaftLoop;
-  readonly rpc: Rpc;
-  readonly deadlines: Deadlines;
-  readonly appliedLog: AppliedLog;
-  readonly applied: AppliedIndex;
-  readonly readIndex: ReadIndexClient;
-  readonly watches: Watches;
-  readonly clientWrites: ClientWrites;
-  readonly leaderWrites: LeaderWrites;
-  readonly votingSuspension: VotingSuspension;
-  readonly compaction: Compaction;
-  readonly erasure: Erasure | undefined;
-  readonly peers: Peers;
-  readonly levels: Levels;
-  readonly health: Health;
-  readonly leaderWatch: LeaderWatch;
-  readonly membership: Membership;
-  readonly admission: Admission;
-  readonly handover: Handover;
-  readonly knownServers: KnownServers;
-  readonly join: Join;
-  readonly comparison: StateComparison | undefined;
-  readonly divergence: Divergence;
-  readonly recovery: StateRecovery;
-  readonly incomingSnapshot: IncomingSnapshot;
-  readonly #parts: ReplicaParts;
-  readonly #events: ComponentEvents;
+/** What the components are made from: the fields of a class begin only after those of its base. */
+class Base {
+  readonly parts: ReplicaParts;
+  readonly events: ComponentEvents;
+  readonly id: NodeId;
+  readonly ports: ReplicaPorts;
+  readonly limits: ReplicaLimits;
+  readonly reports: ReplicaReports;
 
   constructor(parts: ReplicaParts, events: ComponentEvents) {
-    const { clock, machine, limits } = parts;
-    this.#parts = parts;
-    this.#events = events;
-    this.watches = new Watches(clock);
-    this.deadlines = new Deadlines(clock);
-    this.appliedLog = new AppliedLog(parts.log, machine.appliedIndex(), limits.markEntries);
-    this.applied = new AppliedIndex(() => machine.appliedIndex());
-    this.availability = this.#createAvailability();
-    this.loop = this.#createLoop();
-    this.rpc = this.#createRpc();
-    const { loop, rpc, availability } = this;
-    this.votingSuspension = this.#createVotingSuspension();
-    this.compaction = this.#createCompaction();
-    this.erasure = this.#createErasure();
-    this.peers = this.#createPeers();
-    this.levels = this.#createLevels();
-    this.health = new Health({ ...parts, loop, rpc });
-    this.leaderWatch = new LeaderWatch({
-      id: parts.id,
-      wire: parts.wire,
-      loop,
-      onLeaderless: (leaderless) => parts.onLeaderless?.(leaderless),
+    this.parts = parts;
+    this.events = events;
+    this.id = parts.id;
+    this.ports = parts.ports;
+    this.limits = parts.limits;
+    this.reports = parts.reports;
+  }
+}
+
+/** All components of one replica. They do nothing before the loop is started. */
+export class Components extends Base {
+  readonly watches: Watches = new Watches(this.ports.clock);
+  readonly deadlines: Deadlines = new Deadlines(this.ports.clock);
+  readonly appliedLog: AppliedLog = new AppliedLog(
+    this.ports.log,
+    this.ports.machine.appliedIndex(),
+    this.limits.markEntries,
+  );
+  readonly applied: AppliedIndex = new AppliedIndex(() => this.ports.machine.appliedIndex());
+  readonly availability: Availability = new Availability({
+    isRemoved: () => this.peers.isRemoved,
+    hang: () => this.loop.disks.hang,
+    hasRoom: () => this.parts.hasRoom?.() ?? true,
+    stopServing: () => this.watches.wakeAll(),
+    stepDown: () => this.handover.stepDown(),
+    onFault: (why) => this.reports.onFault?.(why),
+    onHang: (why) => this.reports.onHang?.(why),
+  });
+  readonly loop: RaftLoop = new RaftLoop({
+    ...this.ports,
+    core: this.parts.core,
+    limits: this.limits,
+    hangTicks: hangTicksOf(this.limits),
+    isBehind: this.parts.isBehind,
+    measure: this.parts.measure,
+    trace: this.parts.trace,
+    events: {
+      ...this.events,
+      turn: () => this.readIndex.drain(),
+      configuration: (configuration) => this.peers.inForce(configuration),
+      sendSnapshot: (to, message) => this.compaction.sendSnapshot(to, message),
+    },
+  });
+  readonly rpc: Rpc = new Rpc({
+    id: this.id,
+    wire: this.ports.wire,
+    role: () => this.loop.role,
+    isMember: (id) => this.peers.isMember(id),
+    beforeResponse: (to) => this.loop.news.tell(to),
+  });
+  readonly votingSuspension: VotingSuspension = new VotingSuspension({
+    log: this.ports.log,
+    loop: this.loop,
+    // The log was shorter than what is applied: its configurations can be read only now.
+    found: () => {
+      this.appliedLog.restart(this.ports.machine.appliedIndex());
+      this.reports.onWhole?.();
+    },
+  });
+  readonly compaction: Compaction = new Compaction({
+    ...this.ports,
+    limits: this.limits,
+    loop: this.loop,
+    appliedLog: this.appliedLog,
+    mayCopy: () =>
+      this.availability.fault === undefined &&
+      (this.limits.compareTicks === 0 || this.comparison.mayCopy(this.loop.role.term)),
+  });
+  readonly erasure: Erasure | undefined =
+    this.parts.erase &&
+    new Erasure({
+      ...this.ports,
+      erase: this.parts.erase,
+      compaction: this.compaction,
+      spreadMs: this.limits.eraseSpreadMs,
+      isLeader: () => this.loop.role.role === 'leader',
     });
-    this.handover = this.#createHandover();
-    this.leaderWrites = this.#createLeaderWrites();
-    this.clientWrites = this.#createClientWrites();
-    this.readIndex = this.#createReadIndex();
-    this.membership = this.#createMembership();
-    this.admission = this.#createAdmission();
-    this.divergence = new Divergence({ ...parts, availability });
-    this.comparison = this.#createComparison();
-    this.knownServers = new KnownServers({ ...parts, loop, rpc });
-    this.join = this.#createJoin();
-    this.recovery = this.#createRecovery();
-    this.incomingSnapshot = this.#createIncomingSnapshot();
-    this.#serve();
+  /** What the components that talk with other members have in common. */
+  readonly #talk = {
+    ...this.ports,
+    id: this.id,
+    limits: this.limits,
+    loop: this.loop,
+    rpc: this.rpc,
+  };
+  readonly peers: Peers = new Peers({
+    ...this.#talk,
+    appliedLog: this.appliedLog,
+    onMembers: this.reports.onMembers,
+    removed: () => this.availability.closed(),
+    gone: (ids) => this.knownServers.removed(ids),
+  });
+  readonly levels: Levels = new Levels({
+    ...this.#talk,
+    table: this.parts.levels ?? LEVELS,
+    applied: this.applied,
+    isChanging: () => this.membership.isChanging,
+  });
+  readonly health: Health = new Health(this.#talk);
+  readonly leaderWatch: LeaderWatch = new LeaderWatch({
+    ...this.#talk,
+    onLeaderless: (leaderless) => this.reports.onLeaderless?.(leaderless),
+  });
+  readonly handover: Handover = new Handover({
+    ...this.#talk,
+    hasRoom: this.parts.hasRoom,
+    transfer: (done) => this.membership.transfer(null, done),
+  });
+  readonly leaderWrites: LeaderWrites = new LeaderWrites({
+    ...this.ports,
+    loop: this.loop,
+    applied: this.applied,
+    pendingWrites: this.limits.pendingWrites,
+    lateTicks: hangTicksOf(this.limits),
+    gate: (state, tokenKey, command) =>
+      this.levels.refusal(command) ?? this.parts.gate(state, tokenKey, command),
+    prepareGate: this.parts.prepareGate,
+    isUnfit: () => this.availability.isUnfit,
+    closedFor: (command) => this.parts.closedFor?.(command),
+    isFullEverywhere: () => this.handover.isFullEverywhere,
+  });
+  readonly clientWrites: ClientWrites = new ClientWrites({
+    ...this.#talk,
+    deadlines: this.deadlines,
+    applied: this.applied,
+    leaderWrites: this.leaderWrites,
+    waitingWrites: this.limits.waitingWrites,
+    waitingBytes: this.limits.waitingBytes,
+    lateMs: this.limits.electionMs,
+    committedIndex: () => {
+      const { commit, announced } = this.loop.status();
+      return Math.max(commit, announced, this.ports.machine.appliedIndex());
+    },
+    role: () => this.loop.role,
+    remembered: (request) => this.ports.machine.remembered(request),
+    retryLater: () => this.events.retryLater(),
+  });
+  readonly readIndex: ReadIndexClient = new ReadIndexClient({
+    ...this.#talk,
+    deadlines: this.deadlines,
+    applied: this.applied,
+    retryLater: () => this.events.retryLater(),
+  });
+  readonly membership: Membership = new Membership({
+    ...this.#talk,
+    askApplied: (of, done) => this.levels.askApplied(of, done),
+    keyOf: (of) =>
+      of === this.id
+        ? this.ports.identity.get().keyPair?.publicKey
+        : this.knownServers.get(of)?.publicKey,
+    hasKeys: () => this.levels.permits('configuration/publicKey'),
+  });
+  readonly admission: Admission = new Admission({
+    ...this.ports,
+    loop: this.loop,
+    membership: this.membership,
+    levels: this.levels,
+    log: (...line) => this.reports.onJoining?.(...line),
+  });
+  readonly divergence: Divergence = new Divergence({
+    availability: this.availability,
+    onDiffers: this.reports.onDiffers,
+  });
+  readonly comparison: StateComparison = new StateComparison({
+    id: this.id,
+    rpc: this.rpc,
+    timeoutMs: this.limits.askMs,
+    checksums: this.ports.machine,
+    peers: () => this.loop.status().configuration.members.map(({ id }) => id),
+    differs: (index, table) => this.divergence.found(index, table),
+    undecided: (index, table, successor) => {
+      const where = `in table "${table}" at index ${index}`;
+      this.reports.onUndecided?.(
+        `the servers' states differ ${where}, and too few can be compared to tell which is right`,
+      );
+      if (successor !== undefined) this.loop.transfer(successor);
+    },
+  });
+  readonly knownServers: KnownServers = new KnownServers(this.#talk);
+  readonly join: Join = new Join({
+    ...this.#talk,
+    name: this.parts.name,
+    address: this.parts.address,
+    level: () => this.levels.supported,
+    token: () => this.parts.joinToken?.(),
+    isBelieved: (joiner) => this.parts.isBelieved?.(joiner) ?? true,
+    log: (...line) => this.reports.onJoining?.(...line),
+  });
+  readonly recovery: StateRecovery = new StateRecovery({
+    ...this.#talk,
+    availability: this.availability,
+    isArriving: () => this.incomingSnapshot.isArriving,
+  });
+  readonly incomingSnapshot: IncomingSnapshot = new IncomingSnapshot({
+    clock: this.ports.clock,
+    loop: this.loop,
+    recovery: this.recovery,
+    reload: () => this.ports.machine.reload(),
+    switched: (meta, from, done) => this.events.switched(meta, from, done),
+  });
+
+  constructor(parts: ReplicaParts, events: ComponentEvents) {
+    super(parts, events);
+    const { machine } = parts.ports;
+    this.rpc.serve(rpcHandlers(this, parts));
     machine.onChanged((keys) => this.watches.changed(keys));
     machine.onReplaced?.(() => this.watches.wakeAll());
-  }
-
-  #serve(): void {
-    this.rpc.serve(
-      rpcHandlers({
-        ...this.#parts,
-        loop: this.loop,
-        availability: this.availability,
-        membership: this.membership,
-        levels: this.levels,
-        health: this.health,
-        comparison: this.comparison,
-        admission: this.admission,
-        peers: this.peers,
-        knownServers: this.knownServers,
-        compaction: this.compaction,
-        leaderWrites: this.leaderWrites,
-        divergence: this.divergence,
-      }),
-    );
-  }
-
-  #createAvailability(): Availability {
-    return new Availability({
-      isRemoved: () => this.peers.isRemoved,
-      hang: () => this.loop.disks.hang,
-      hasRoom: () => this.#parts.hasRoom?.() ?? true,
-      stopServing: () => this.watches.wakeAll(),
-      stepDown: () => this.handover.stepDown(),
-      onFault: (why) => this.#parts.onFault?.(why),
-      onHang: (why) => this.#parts.onHang?.(why),
-    });
-  }
-
-  #createLoop(): RaftLoop {
-    return new RaftLoop({
-      ...this.#parts,
-      hangTicks: hangTicksOf(this.#parts.limits),
-      events: {
-        ...this.#events,
-        configuration: (configuration) => this.peers.inForce(configuration),
-        sendSnapshot: (to, message) => this.compaction.sendSnapshot(to, message),
-      },
-    });
-  }
-
-  #createRpc(): Rpc {
-    return new Rpc({
-      ...this.#parts,
-      role: () => this.loop.role,
-      isMember: (id) => this.peers.isMember(id),
-      beforeResponse: (to) => this.loop.news.tell(to),
-    });
-  }
-
-  #createVotingSuspension(): VotingSuspension {
-    const { machine, onWhole } = this.#parts;
-    return new VotingSuspension({
-      ...this.#parts,
-      loop: this.loop,
-      // The log was shorter than what is applied: its configurations can be read only now.
-      found: () => {
-        this.appliedLog.restart(machine.appliedIndex());
-        onWhole?.();
-      },
-    });
-  }
-
-  #createCompaction(): Compaction {
-    const { loop, appliedLog } = this;
-    const { compareTicks } = this.#parts.limits;
-    return new Compaction({
-      ...this.#parts,
-      loop,
-      appliedLog,
-      mayCopy: () =>
-        this.availability.fault === undefined &&
-        (compareTicks === 0 || (this.comparison?.mayCopy(loop.role.term) ?? true)),
-    });
-  }
-
-  #createErasure(): Erasure | undefined {
-    const { erase, limits } = this.#parts;
-    return (
-      erase &&
-      new Erasure({
-        ...this.#parts,
-        erase,
-        compaction: this.compaction,
-        spreadMs: limits.eraseSpreadMs,
-        isLeader: () => this.loop.role.role === 'leader',
-      })
-    );
-  }
-
-  #createPeers(): Peers {
-    const { loop, rpc, appliedLog } = this;
-    return new Peers({
-      ...this.#parts,
-      loop,
-      rpc,
-      appliedLog,
-      removed: () => this.availability.closed(),
-      gone: (ids) => this.knownServers.removed(ids),
-    });
-  }
-
-  #createLevels(): Levels {
-    return new Levels({
-      ...this.#parts,
-      loop: this.loop,
-      rpc: this.rpc,
-      table: this.#parts.levels ?? LEVELS,
-      applied: this.applied,
-      isChanging: () => this.membership.isChanging,
-    });
-  }
-
-  #createHandover(): Handover {
-    const { loop, rpc } = this;
-    const transfer = (done: () => void): void => this.membership.transfer(null, done);
-    return new Handover({ ...this.#parts, loop, rpc, transfer });
-  }
-
-  #createLeaderWrites(): LeaderWrites {
-    const { limits, gate, closedFor } = this.#parts;
-    return new LeaderWrites({
-      ...this.#parts,
-      loop: this.loop,
-      applied: this.applied,
-      pendingWrites: limits.pendingWrites,
-      lateTicks: hangTicksOf(limits),
-      gate: (state, tokenKey, command) =>
-        this.levels.refusal(command) ?? gate(state, tokenKey, command),
-      isUnfit: () => this.availability.isUnfit,
-      closedFor: (command) => closedFor?.(command),
-      isFullEverywhere: () => this.handover.isFullEverywhere,
-    });
-  }
-
-  #createClientWrites(): ClientWrites {
-    const { machine, limits } = this.#parts;
-    return new ClientWrites({
-      ...this.#parts,
-      rpc: this.rpc,
-      deadlines: this.deadlines,
-      applied: this.applied,
-      leaderWrites: this.leaderWrites,
-      waitingWrites: limits.waitingWrites,
-      waitingBytes: limits.waitingBytes,
-      lateMs: limits.electionMs,
-      committedIndex: () => {
-        const { commit, announced } = this.loop.status();
-        return Math.max(commit, announced, machine.appliedIndex());
-      },
-      role: () => this.loop.role,
-      remembered: (request) => machine.remembered(request),
-      retryLater: () => this.#events.retryLater(),
-    });
-  }
-
-  #createReadIndex(): ReadIndexClient {
-    const { rpc, loop, deadlines } = this;
-    const retryLater = (): void => this.#events.retryLater();
-    const { applied } = this;
-    const readIndex = new ReadIndexClient({
-      ...this.#parts,
-      rpc,
-      loop,
-      deadlines,
-      applied,
-      retryLater,
-    });
-    loop.readIndex = readIndex;
-    return readIndex;
-  }
-
-  #createMembership(): Membership {
-    return new Membership({
-      ...this.#parts,
-      loop: this.loop,
-      askApplied: (of, done) => this.levels.askApplied(of, done),
-      keyOf: (of) =>
-        of === this.#parts.id
-          ? this.#parts.identity.get().keyPair?.publicKey
-          : this.knownServers.get(of)?.publicKey,
-      hasKeys: () => this.levels.permits('configuration/publicKey'),
-    });
-  }
-
-  #createAdmission(): Admission {
-    const { loop, membership, levels } = this;
-    const { onJoining: log = () => {} } = this.#parts;
-    return new Admission({ ...this.#parts, loop, membership, levels, log });
-  }
-
-  #createJoin(): Join {
-    const { joinToken, isBelieved, onJoining: log = () => {} } = this.#parts;
-    return new Join({
-      ...this.#parts,
-      loop: this.loop,
-      rpc: this.rpc,
-      level: () => this.levels.supported,
-      token: () => joinToken?.(),
-      isBelieved: (joiner) => isBelieved?.(joiner) ?? true,
-      log,
-    });
-  }
-
-  #createRecovery(): StateRecovery {
-    const { loop, rpc, availability } = this;
-    const isArriving = (): boolean => this.incomingSnapshot.isArriving;
-    return new StateRecovery({ ...this.#parts, loop, rpc, availability, isArriving });
-  }
-
-  #createIncomingSnapshot(): IncomingSnapshot {
-    return new IncomingSnapshot({
-      ...this.#parts,
-      loop: this.loop,
-      recovery: this.recovery,
-      reload: () => this.#parts.machine.reload(),
-      switched: (meta, from, done) => this.#events.switched(meta, from, done),
-    });
-  }
-
-  #createComparison(): StateComparison | undefined {
-    const { id, machine, limits, onUndecided } = this.#parts;
-    const { checkpoint, checksum } = machine;
-    if (checkpoint === undefined || checksum === undefined) return undefined;
-    return new StateComparison({
-      id,
-      rpc: this.rpc,
-      timeoutMs: limits.askMs,
-      checksums: { checkpoint: checkpoint.bind(machine), checksum: checksum.bind(machine) },
-      peers: () => this.loop.status().configuration.members.map((member) => member.id),
-      differs: (index, table) => this.divergence.found(index, table),
-      undecided: (index, table, successor) => {
-        const where = `in table "${table}" at index ${index}`;
-        onUndecided?.(
-          `the servers' states differ ${where}, and too few can be compared to tell which is right`,
-        );
-        if (successor !== undefined) this.loop.transfer(successor);
-      },
-    });
   }
 }

@@ -4,6 +4,7 @@
  * entries, and completes the calls that waited for them. Timers, clock, disk and network are ports,
  * so the simulation runs this file as it is.
  */
+import { invariant } from '../raft/assert.js';
 import type { Trace } from '../raft/decisions.js';
 import type {
   Asker,
@@ -33,6 +34,8 @@ import { PendingWrites, type Settle } from './writes/pending-writes.js';
 
 /** What the owner of the loop is told. All calls are made from the loop's own turn. */
 export interface LoopEvents {
+  /** A turn begins: readers may share its read index. */
+  turn(): void;
   /**
    * The role, the term or the known leader changed. The machine may not have applied everything
    * yet.
@@ -94,8 +97,6 @@ export class RaftLoop {
   readonly disks: DiskWatch;
   readonly elections: ElectionGuard;
   readonly news: CommitNews;
-  /** Readers that share one read index per turn. Set once, before the start. */
-  readIndex: { drain(): void } | undefined;
   readonly #parts: LoopParts;
   readonly #core: RaftCore;
   readonly #clock: ClockPort;
@@ -313,11 +314,6 @@ export class RaftLoop {
     return this.#pending.size;
   }
 
-  /** Number of batches that are being stored. */
-  get storing(): number {
-    return this.#writer.storing;
-  }
-
   /** Milliseconds since the last message of a leader; 0 on the leader. */
   get leaderSilenceMs(): number {
     return this.#role.role === 'leader' ? 0 : this.#clock.now() - this.#leaderContactMs;
@@ -334,8 +330,8 @@ export class RaftLoop {
    * time before the pause (§6.4).
    */
   #turn(): void {
-    // The reads that are drained here belong to this turn, so they request no other one.
-    if (this.#running && !this.#writer.isReplacing) this.readIndex?.drain();
+    // What is read here belongs to this turn, so it requests no other one.
+    if (this.#running && !this.#writer.isReplacing) this.#parts.events.turn();
     this.#scheduled = false;
     if (!this.#running || this.#writer.isReplacing) return;
     this.stats.turns += 1;
@@ -389,8 +385,10 @@ export class RaftLoop {
 
   #applied(entries: readonly Entry[], results: readonly (Result | undefined)[]): void {
     const applied = this.#parts.machine.appliedIndex();
+    const upTo = Math.min(this.#commit, this.#writer.durable);
+    invariant(applied <= upTo, 'applied before committed and durable', { applied, upTo });
     // The core needs no input: it put out the commit index up to which entries are applied.
-    if (applied < Math.min(this.#commit, this.#writer.durable)) this.wake();
+    if (applied < upTo) this.wake();
     for (const [at, entry] of entries.entries()) {
       this.#pending.applied(entry.index, entry.term, results[at]);
     }

@@ -41,52 +41,28 @@ export interface ReplicaLimits extends TickerLimits, ApplyLimits, CompactionLimi
   readonly eraseSpreadMs: number;
 }
 
-/** The ports of a replica, and whom it tells of what. */
-export interface ReplicaParts {
-  readonly id: NodeId;
-  /** Of this server, for people. */
-  readonly name: string;
-  /** `host:port` where the other members reach this server. */
-  readonly address: string;
-  readonly identity: IdentityPort;
-  /**
-   * The join token that this server shows, read at each attempt. Absent or undefined: it waits for
-   * an operator.
-   */
-  readonly joinToken?: () => string | undefined;
-  /** See JoinParts. Absent: every joiner is believed. */
-  readonly isBelieved?: (joiner: Joiner) => boolean;
-  readonly core: RaftCore;
+/** What a replica works on, and where it gets ids and chance from. */
+export interface ReplicaPorts {
   readonly log: LogPort;
   readonly wire: WirePort;
-  readonly machine: MachinePort & Partial<ChecksumPort>;
+  readonly machine: MachinePort & ChecksumPort;
   readonly clock: ClockPort;
+  readonly identity: IdentityPort;
   /** The applied state of this server. */
   readonly view: View;
-  /** Authorises commands on the leader. */
-  readonly gate: Gate;
-  readonly prepareGate?: PrepareGate | undefined;
   /** Returns a new request id, unique in the cluster and for ever. */
   readonly newId: () => string;
   /** Returns a random number in [0, 1). */
   readonly random: () => number;
-  readonly limits: ReplicaLimits;
-  /**
-   * Why this leader refuses a command at present, apart from its own faults: its disk is at its
-   * reserve.
-   */
-  readonly closedFor?: (command: Command) => Refusal | undefined;
-  /** The levels that this release supports; by default those of the product. */
-  readonly levels?: LevelTable;
-  /** False while the disk of this server is at its reserve. */
-  readonly hasRoom?: () => boolean;
+}
+
+/** Whom a replica tells of what. */
+export interface ReplicaReports {
   /** The state differs from the other members', and will after a restart. */
   readonly onDiffers?: (why: string) => void;
   /** The members' states differ and no majority tells which one is right. */
   readonly onUndecided?: (why: string) => void;
   readonly onRole?: (change: RoleChange) => void;
-  /** See LoopParts. */
-  readonly trace?: Trace | undefined;
   /** See PeersParts.changed. */
   readonly onMembers?: (what: string) => void;
   /** Log lines about servers that join, and about joining a cluster. */
@@ -102,12 +78,45 @@ export interface ReplicaParts {
   readonly onLeaderless?: (leaderless: Leaderless) => void;
   /** The entries that the disk had lost are back. */
   readonly onWhole?: () => void;
+}
+
+/** What a replica is made from. */
+export interface ReplicaParts {
+  readonly id: NodeId;
+  /** Of this server, for people. */
+  readonly name: string;
+  /** `host:port` where the other members reach this server. */
+  readonly address: string;
+  readonly core: RaftCore;
+  readonly ports: ReplicaPorts;
+  readonly reports: ReplicaReports;
+  readonly limits: ReplicaLimits;
+  /** The levels that this release supports; by default those of the product. */
+  readonly levels?: LevelTable;
+  /**
+   * The join token that this server shows, read at each attempt. Absent or undefined: it waits for
+   * an operator.
+   */
+  readonly joinToken?: () => string | undefined;
+  /** See JoinParts. Absent: every joiner is believed. */
+  readonly isBelieved?: (joiner: Joiner) => boolean;
+  /** Authorises commands on the leader. */
+  readonly gate: Gate;
+  readonly prepareGate?: PrepareGate | undefined;
+  /**
+   * Why this leader refuses a command at present, apart from its own faults: its disk is at its
+   * reserve.
+   */
+  readonly closedFor?: (command: Command) => Refusal | undefined;
+  /** False while the disk of this server is at its reserve. */
+  readonly hasRoom?: () => boolean;
   /** See LoopParts. */
   readonly isBehind?: () => boolean;
+  readonly trace?: Trace | undefined;
   /** See ApplierParts. Absent: nothing is measured. */
   readonly measure?: ((ms: number) => void) | undefined;
   /** See ErasureParts. Absent: nothing is erased. */
-  readonly erase?: (done: () => void) => void;
+  readonly erase?: ((done: () => void) => void) | undefined;
   /** NodeStatus of this leader as JSON, with what is wrong with other members. */
   readonly statusText?: (problems: Problems) => string;
   /** A decision of this server as JSON, for members that are asked for it. */

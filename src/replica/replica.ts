@@ -30,7 +30,7 @@ export class Replica {
   readonly levels: Levels;
   readonly knownServers: KnownServers;
   readonly join: Join;
-  readonly comparison: StateComparison | undefined;
+  readonly comparison: StateComparison;
   readonly incomingSnapshot: IncomingSnapshot;
   readonly #components: Components;
   readonly #parts: ReplicaParts;
@@ -62,7 +62,7 @@ export class Replica {
 
   /** Begins to take part. */
   start({ needsState, join = [], silenceMs }: StartOptions = {}): void {
-    const { clock, identity } = this.#parts;
+    const { clock, identity } = this.#parts.ports;
     this.#components.peers.inForce(this.loop.status().configuration);
     this.loop.start();
     // A longer silence of an earlier run stays stored until it is over: a restart before that must
@@ -123,7 +123,7 @@ export class Replica {
       done(refusal);
       return;
     }
-    const deadlineMs = this.#parts.clock.now() + timeoutMs;
+    const deadlineMs = this.#parts.ports.clock.now() + timeoutMs;
     this.#components.readIndex.wait(mode, deadlineMs, (passed) =>
       passed ? done() : done(availability.refusal ?? availability.hangRefusal ?? noLeader()),
     );
@@ -139,6 +139,12 @@ export class Replica {
    */
   watch(keys: readonly string[], wake: () => void): () => void {
     return this.#components.watches.watch(keys, wake);
+  }
+
+  /** Counters for metrics. */
+  stats() {
+    const { loop, comparison } = this;
+    return { loop: loop.stats, disks: loop.disks, comparison: comparison.stats };
   }
 
   /** Retries what failed without a change of leader. */
@@ -174,7 +180,7 @@ export class Replica {
     this.clientWrites.role();
     readIndex.retry(true);
     membership.role();
-    this.#parts.onRole?.(change);
+    this.#parts.reports.onRole?.(change);
   }
 
   #hasApplied(index: Index, entries: readonly Entry[]): void {
@@ -200,7 +206,7 @@ export class Replica {
     const { compareTicks } = this.#parts.limits;
     const { role, term } = this.loop.role;
     if (compareTicks > 0 && this.#ticks % compareTicks === 0 && role === 'leader')
-      this.comparison?.compare(term);
+      this.comparison.compare(term);
     this.availability.tick();
     leaderWatch.tick(now);
     leaderWrites.tick();
@@ -212,7 +218,7 @@ export class Replica {
   }
 
   #retryLater(): void {
-    this.#cancelRetry ??= this.#parts.clock.after(this.#parts.limits.retryMs, () => {
+    this.#cancelRetry ??= this.#parts.ports.clock.after(this.#parts.limits.retryMs, () => {
       this.#cancelRetry = undefined;
       this.retry();
     });

@@ -18,11 +18,7 @@ import type { Divergence } from './state/divergence.js';
 import type { LeaderWrites } from './writes/leader-writes.js';
 
 /** The components that handle requests. */
-export interface RpcHandlerParts
-  extends Pick<
-    ReplicaParts,
-    'id' | 'machine' | 'limits' | 'hasRoom' | 'statusText' | 'decisionText'
-  > {
+export interface HandlingComponents {
   readonly availability: Availability;
   readonly loop: RaftLoop;
   readonly leaderWrites: LeaderWrites;
@@ -33,15 +29,16 @@ export interface RpcHandlerParts
   readonly levels: Levels;
   readonly health: Health;
   readonly compaction: Compaction;
-  readonly comparison: StateComparison | undefined;
+  readonly comparison: StateComparison;
   readonly divergence: Divergence;
 }
 
 /** The function for each request of `RpcRequest`. */
-export function rpcHandlers(parts: RpcHandlerParts): RpcHandlers {
-  const { id, availability, loop, leaderWrites, admission, membership, peers } = parts;
-  const { knownServers, compaction, comparison, divergence, hasRoom, statusText } = parts;
-  const { machine, limits, levels, health, decisionText } = parts;
+export function rpcHandlers(components: HandlingComponents, parts: ReplicaParts): RpcHandlers {
+  const { availability, loop, leaderWrites, admission, membership, peers, levels } = components;
+  const { knownServers, compaction, comparison, divergence, health } = components;
+  const { id, limits, hasRoom, statusText, decisionText } = parts;
+  const { machine } = parts.ports;
   const appliedIndex = (): Index => machine.appliedIndex();
   /** Much of what is known to be committed is not applied here. */
   const isLagging = (): boolean => loop.status().commit - appliedIndex() > limits.promoteLagMax;
@@ -90,7 +87,7 @@ export function rpcHandlers(parts: RpcHandlerParts): RpcHandlers {
       done(aboutSelf({ level: levels.supported, applied: appliedIndex() }, availability)),
     // A state that is known to be wrong, or is about to be replaced, is not compared.
     sums: ({ index }, done) =>
-      done((availability.fault === undefined && comparison?.answer(index)) || { type: 'retry' }),
+      done((availability.fault === undefined && comparison.answer(index)) || { type: 'retry' }),
     differs: ({ index, table }, done) => {
       divergence.found(index, table);
       done({ type: 'done' });

@@ -102,10 +102,10 @@ describe('node: a cluster on real disks and sockets', function () {
     await write(away, append('before', 'y'));
     expect(valueAt(away, 'before')).to.equal('xy');
     const { comparison } = leader.replica;
-    const before = comparison!.stats.rounds;
+    const before = comparison.stats.rounds;
     await write(away, put('after', 'z'));
-    await cluster.until(() => comparison!.stats.rounds > before);
-    expect(comparison!.stats.differing).to.equal(0);
+    await cluster.until(() => comparison.stats.rounds > before);
+    expect(comparison.stats.differing).to.equal(0);
     await cluster.stop(awayName);
     const again = await cluster.start(awayName, { initial: cluster.initial('a', 'b', 'c') });
     expect(valueAt(again, 'before')).to.equal('xy');

@@ -163,23 +163,27 @@ export class ReplicaCluster {
     const hangs: (string | null)[] = [];
     const leaderless: Leaderless[] = [];
     const replica = new Replica({
-      ...{ id, core, log, machine, clock, wire: this.#wire(id) },
-      ...{ name: id, address: `${id}:1`, identity: identityOf(id) },
-      ...{ view: { get: () => undefined, keys: () => [] } },
+      ...{ id, core, name: id, address: `${id}:1` },
+      ports: {
+        ...{ log, machine, clock, wire: this.#wire(id), identity: identityOf(id) },
+        view: { get: () => undefined, keys: () => [] },
+        newId: () => `request-${++this.#ids}`,
+        random: () => 0,
+      },
+      reports: {
+        onFault: (why) => faults.push(why ?? null),
+        onHang: (why) => hangs.push(why ?? null),
+        onLeaderless: (time) => leaderless.push(time),
+      },
       gate: this.#options.gate ?? (() => undefined),
       prepareGate: this.#options.prepareGate,
       // The commands of the fakes need no level.
       levels: { supported: 1, commands: {} },
-      newId: () => `request-${++this.#ids}`,
-      random: () => 0,
       limits: { ...LIMITS, ...this.#options.limits },
       closedFor: (command) =>
         this.full.has(id) && command.type !== 'delete' ? refusal('no_space', 'full') : undefined,
       hasRoom: () => !this.full.has(id),
       isBehind: () => !this.applies(id),
-      onFault: (why) => faults.push(why ?? null),
-      onHang: (why) => hangs.push(why ?? null),
-      onLeaderless: (time) => leaderless.push(time),
       statusText: (problems) => JSON.stringify(Object.fromEntries(problems)),
     });
     this.nodes.set(id, { id, log, machine, replica, faults, hangs, leaderless, alive: true });

@@ -21,6 +21,7 @@ const vote = (to: string): Message => ({
 const HANG_TICKS = 10;
 
 const QUIET: LoopEvents = {
+  turn: () => {},
   role: () => {},
   configuration: () => {},
   applied: () => {},
@@ -268,15 +269,16 @@ describe('replica/loop: one step for everything that arrived', () => {
   });
 
   it('includes reads that are drained as a turn begins, and schedules no other turn', () => {
-    const { loop, core, clock } = build();
-    const before = loop.stats.turns;
     let drained = 0;
-    loop.readIndex = {
-      drain: () => {
-        drained += 1;
-        if (drained === 1) loop.read('lease', () => {});
-      },
+    let isReading = false;
+    const turn = (): void => {
+      if (!isReading) return;
+      drained += 1;
+      if (drained === 1) loop.read('lease', () => {});
     };
+    const { loop, core, clock } = build({ turn });
+    const before = loop.stats.turns;
+    isReading = true;
     loop.wake();
     clock.settle();
     expect(core.types).to.deep.equal(['read']);
@@ -321,7 +323,9 @@ describe('replica/loop: one step for everything that arrived', () => {
     clock.settle();
     once(core, { commit: 6 });
     log.synced();
-    expect(() => clock.settle()).to.throw('the log does not hold entry 1, which is to be applied');
+    expect(() => clock.settle()).to.throw(
+      'the log lacks the entry to apply (from 1, found undefined',
+    );
   });
 
   it('applies nothing while a snapshot is installed, but handles messages', () => {

@@ -90,28 +90,30 @@ export class Life {
     this.#records = peerRecords(replica, () => network.bindsProofs);
     this.#wire = this.#connect();
     this.replica = new Replica({
-      ...{ id, name: id, address: host.address, log, machine, clock: loop, view: store, identity },
+      ...{ id, name: id, address: host.address, core: this.#watched(core, timing) },
+      ports: {
+        ...{ log, machine, clock: loop, view: store, identity, wire: this.#wire },
+        newId: parts.newId,
+        random: random.next,
+      },
+      reports: {
+        onJoining: (_level, what) => trace(`${id}: ${what}`),
+        onDiffers: (why) => this.#differs(why),
+        onFault: () => this.#readers.excuse(),
+        onUndecided: parts.undecided,
+      },
       isBehind: storage.isBehind,
-      newId: parts.newId,
-      random: random.next,
       isBelieved: (joiner) => isBelieved(this.#records, joiner),
-      onJoining: (_level, what) => trace(`${id}: ${what}`),
-      core: this.#watched(core, timing),
       trace: options.trace,
       limits: { ...limits, electionMs: this.#electionMs },
-      wire: this.#wire,
       gate: (_view, _token, command) =>
         command.type === 'newPut' && release < NEW_PUT_LEVEL
           ? refusal('invalid', 'unknown command')
           : undefined,
       levels: levelsOf(release),
-      closedFor: () =>
-        host.atReserve ? refusal('no_space', 'the disk is almost full') : undefined,
+      closedFor: () => (host.atReserve ? refusal('no_space', 'the disk is full') : undefined),
       hasRoom: () => !host.atReserve,
-      ...(storage.erase && { erase: storage.erase }),
-      onDiffers: (why) => this.#differs(why),
-      onFault: () => this.#readers.excuse(),
-      onUndecided: parts.undecided,
+      erase: storage.erase,
     });
     const queues = { ...queueLimits(limits), sending: network.queueBytesMax };
     this.#barriers = sharedBarriers(this.replica, loop);

@@ -17,7 +17,7 @@ export interface HandoverParts {
   readonly clock: Pick<ClockPort, 'after'>;
   readonly limits: Pick<ReplicaLimits, 'askMs' | 'promoteLagMax'>;
   /** False while this disk is at its reserve. Absent: it never is. */
-  readonly hasRoom?: () => boolean;
+  readonly hasRoom?: (() => boolean) | undefined;
   /** Transfers leadership, if this server leads. `done` is called when that has ended. */
   readonly transfer: (done: () => void) => void;
 }

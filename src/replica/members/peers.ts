@@ -20,7 +20,7 @@ export interface PeersParts {
   /** A configuration was applied that no longer holds these servers. */
   readonly gone: (ids: readonly NodeId[]) => void;
   /** Gets a line for the log about each change that a configuration makes. */
-  readonly onMembers?: (what: string) => void;
+  readonly onMembers?: ((what: string) => void) | undefined;
 }
 
 /** How long removed servers stay connected, as a multiple of `askMs`. */

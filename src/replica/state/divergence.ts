@@ -5,8 +5,8 @@ import type { Availability } from '../availability.js';
 /** What Divergence needs. */
 export interface DivergenceParts {
   readonly availability: Availability;
-  /** See ReplicaParts. */
-  readonly onDiffers?: (why: string) => void;
+  /** See ReplicaReports. */
+  readonly onDiffers?: ((why: string) => void) | undefined;
 }
 
 /** Stops serving once the state is known to be wrong. */
