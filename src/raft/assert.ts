@@ -1,7 +1,7 @@
 /**
  * Throws if an invariant is broken, which stops the process: continuing could lose an acknowledged
- * write. The message contains `facts`, so that it alone shows what disagreed. Enabled in
- * production.
+ * write. The message contains `facts`, so that it alone shows what disagreed: numbers and names,
+ * never content. Enabled in production, in the layers above too.
  */
 export function invariant(
   condition: boolean,
@@ -10,5 +10,5 @@ export function invariant(
 ): asserts condition {
   if (condition) return;
   const shown = Object.entries(facts).map(([name, value]) => `${name} ${String(value)}`);
-  throw new Error(`raft invariant broken: ${what} (${shown.join(', ')})`);
+  throw new Error(`invariant broken: ${what} (${shown.join(', ')})`);
 }

@@ -1,4 +1,5 @@
 /** The checksums that a member remembers, so that members can compare theirs at equal indexes. */
+import { invariant } from '../raft/assert.js';
 import type { Index } from '../raft/types.js';
 
 /** The checksums of a member's state after the entry at an index. */
@@ -15,6 +16,8 @@ export class Checkpoints {
   readonly #kept: Checkpoint[] = [];
 
   remember(checkpoint: Checkpoint): void {
+    const [index, newest] = [checkpoint.index, this.#kept.at(-1)?.index ?? 0];
+    invariant(index > newest, 'a checkpoint before the newest one', { index, newest });
     this.#kept.push(checkpoint);
     if (this.#kept.length > CHECKPOINTS_KEPT) this.#kept.shift();
   }

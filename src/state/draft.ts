@@ -6,6 +6,7 @@
  *     put a 2   discard   →   a 1        the command was refused
  *     put b 1   accept    →   a 1, b 1   changes() of the whole apply
  */
+import { invariant } from '../raft/assert.js';
 import { groupBelow, groupOf } from './groups.js';
 import type { Change, Draft, View } from './types.js';
 
@@ -23,6 +24,8 @@ export class Overlay implements Draft {
   readonly #changed = new Map<string, Set<string>>();
   /** What `#changes` had before the present command, by the keys that it changed. */
   readonly #undo = new Map<string, string | null | undefined>();
+  /** Whether `changes` has returned what is to be committed. */
+  #isTaken = false;
 
   constructor(base: View) {
     this.#base = base;
@@ -68,6 +71,8 @@ export class Overlay implements Draft {
 
   /** Discards the changes of the present command. */
   discard(): void {
+    const facts = { undo: this.#undo.size, changes: this.#changes.size };
+    invariant(!this.#isTaken, 'a draft is discarded after its commit', facts);
     for (const [key, was] of this.#undo) {
       if (was === undefined) this.#changes.delete(key);
       else this.#changes.set(key, was);
@@ -77,6 +82,8 @@ export class Overlay implements Draft {
 
   /** Returns the changes of all commands that differ from the base. Visits them too. */
   changes(visit?: Visit): Change[] {
+    invariant(!this.#isTaken, 'a draft is committed twice', { changes: this.#changes.size });
+    this.#isTaken = true;
     const changes: Change[] = [];
     for (const [key, value] of this.#changes) {
       const before = this.#original(key);
@@ -99,6 +106,8 @@ export class Overlay implements Draft {
   }
 
   #change(key: string, value: string | null): void {
+    const { size } = this.#changes;
+    invariant(!this.#isTaken, 'a draft is changed after its commit', { changes: size });
     const was = this.#changes.get(key);
     if (!this.#undo.has(key)) this.#undo.set(key, was);
     if (was === undefined) {

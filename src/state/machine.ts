@@ -8,7 +8,9 @@
  *     entry 8   →   …
  *                   [machine]                       {"index":8,"term":2,"sums":{…}}
  */
+
 import type { Refusal } from '../base/errors.js';
+import { invariant } from '../raft/assert.js';
 import type { Entry, Index, Term } from '../raft/types.js';
 import { type Checkpoint, Checkpoints } from './checkpoints.js';
 import { Checksums } from './checksum.js';
@@ -218,6 +220,7 @@ export class Machine {
           'start a release that supports it',
       );
     }
+    invariant(level >= this.#level, 'the level falls', { from: this.#level, to: level });
     this.#level = level;
   }
 
@@ -256,7 +259,7 @@ export class Machine {
     else draft.discard();
     if (isForget && outcome.ok) this.#requests.forgetThrough(Number(outcome.value), draft);
     const result = { ...outcome, index: entry.index };
-    this.#remember(proposal.id, result);
+    this.#requests.remember(proposal.id, result, this.#level > 1);
     return { result };
   }
 
@@ -269,15 +272,13 @@ export class Machine {
     });
   }
 
-  #remember(id: string, result: Result): void {
-    this.#requests.remember(id, result, this.#level > 1);
-  }
-
   /** Commits the draft, the results and the position, unless nothing was applied. */
   #commit(): void {
     const draft = this.#draft;
     this.#draft = new Overlay(this.#store);
-    if (this.#committed === this.#index) return;
+    const [committed, applied] = [this.#committed, this.#index];
+    if (committed === applied) return;
+    invariant(committed < applied, 'committed what is not applied', { committed, applied });
     draft.discard();
     const changes = draft.changes((key, before, after) => this.#sums.change(key, before, after));
     for (const { key, value, before, after } of this.#requests.takeChanges(this.#store)) {
@@ -303,6 +304,11 @@ export class Machine {
   }
 
   #moveTo({ index, term }: Entry): void {
+    invariant(term >= this.#term, 'the term of an entry falls', {
+      index,
+      term,
+      before: this.#term,
+    });
     this.#index = index;
     this.#term = term;
   }
@@ -333,7 +339,7 @@ export class Machine {
         resume(undefined);
       } else {
         const result = { ok: false, refusal: refused, index: entry.index } as const;
-        this.#remember(work.id, result);
+        this.#requests.remember(work.id, result, this.#level > 1);
         this.#moveTo(entry);
         this.#commit();
         resume(result);
@@ -362,7 +368,7 @@ export class Machine {
       refuse(next.value);
       return false;
     }
-    this.#remember(id, result);
+    this.#requests.remember(id, result, this.#level > 1);
     const added: StateRecord[] = [];
     const changed = new Set<string>();
     for (const { key, value } of this.#requests.takeChanges(this.#store)) {

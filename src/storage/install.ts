@@ -2,6 +2,7 @@
  * Installs a whole new state. Its chunks are written beside the current state, under a generation
  * of their own. When it is complete, it is read back, and one batch switches the pointer to it.
  */
+import { invariant } from '../raft/assert.js';
 import type { View } from '../state/types.js';
 import type { Operation } from './disk.js';
 import { StorageError } from './errors.js';
@@ -86,6 +87,9 @@ export class LevelInstallation implements Installation {
     this.#mustBe('filling');
     this.#state = 'finishing';
     if (tally !== undefined) await this.#verify(tally);
+    const { count } = this.#keys.tally;
+    const announced = tally?.count ?? count;
+    invariant(count === announced, 'other keys than were verified', { count, announced });
     this.#state = 'ended';
     await this.#host.switchTo(this.#keys);
   }

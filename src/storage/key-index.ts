@@ -2,9 +2,11 @@
  * Keys in memory, ordered by UTF-16 code unit, which is the same on every node. A clone shares its
  * nodes with the original until one of them changes.
  */
+
 import { crc32 } from 'node:zlib';
 import sortedBtree from 'sorted-btree';
 import { bulkLoad } from 'sorted-btree/extended/bulkLoad.js';
+import { invariant } from '../raft/assert.js';
 import type { StateTally } from './types.js';
 
 const NODE_SIZE = 64;
@@ -72,6 +74,7 @@ export class Tally implements StateTally {
     this.sum = (this.sum + sum) % 2 ** 48;
   }
   remove(sum: number): void {
+    invariant(this.count > 0, 'more records removed than added', { count: this.count });
     this.count -= 1;
     this.sum = (this.sum - sum + 2 ** 48) % 2 ** 48;
   }

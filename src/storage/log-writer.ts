@@ -6,6 +6,7 @@
  *     write   the batch
  *     wait    the witness, if the hard state changed; then `done` of each job, in order
  */
+import { invariant } from '../raft/assert.js';
 import type { Index } from '../raft/types.js';
 import { writeAll } from './calls.js';
 import type { Done, StorageClock } from './disk.js';
@@ -211,10 +212,15 @@ export class LogWriter {
       return;
     }
     const goOn = (next: Segment): void => {
+      const [number, newest] = [next.number, segment?.number ?? -1];
+      invariant(number > newest, 'a segment older than the newest one', { number, newest });
       this.segments.push(next);
       this.#unless(null, () => this.#write(group, drafts, next));
     };
-    pool.take().then(goOn, (error) => this.#unless(error, () => {}));
+    pool
+      .take()
+      .then(goOn)
+      .catch((error) => this.#unless(error, () => {}));
   }
 
   #write(group: readonly Job[], some: readonly Draft[], segment: Segment): void {
@@ -247,6 +253,8 @@ export class LogWriter {
       const { index } = draft.position;
       const keeps = isEntry ? index - 1 : index;
       if (keeps < this.#placed) truncateSegments(this.segments, keeps + 1);
+      const placed = Math.min(this.#placed, keeps);
+      invariant(!isEntry || index === placed + 1, 'a gap in the segments', { index, placed });
       if (isEntry) segment.place(index, segment.end);
       this.#placed = index;
       segment.end += HEAD_BYTES + draft.payload.length;

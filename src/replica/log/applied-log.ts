@@ -3,6 +3,7 @@
  * of entries up to it. They give the position of a snapshot and the index up to which the log is
  * compacted.
  */
+import { invariant } from '../../raft/assert.js';
 import type { Configuration, Entry, Index, LogView, SnapshotMeta } from '../../raft/types.js';
 
 /** When the log is compacted, and how much of it stays for followers that were away briefly. */
@@ -71,7 +72,9 @@ export class AppliedLog {
   /** These entries were applied. */
   advance(entries: readonly Entry[]): void {
     for (const entry of entries) {
-      this.#applied = entry.index;
+      const { index } = entry;
+      invariant(index === this.#applied + 1, 'applied out of order', { index, at: this.#applied });
+      this.#applied = index;
       if (entry.kind === 'command') this.#bytes += entry.data.length;
       if (entry.kind === 'configuration') this.#configurations.push(entry);
       const last = this.#marks.at(-1)!;
@@ -124,6 +127,7 @@ export class AppliedLog {
 
   /** The log was compacted up to `index`. */
   forget(index: Index): void {
+    invariant(index <= this.#applied, 'compacted before applied', { index, at: this.#applied });
     const at = this.#marks.findLastIndex((mark) => mark.index <= index);
     if (at > 0) this.#marks = this.#marks.slice(at);
     const inForce = this.#configurations.findLastIndex((each) => each.index <= index);

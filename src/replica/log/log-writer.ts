@@ -6,6 +6,7 @@
  *     step 2 stores nothing, acknowledges 6 again     ->  the message waits for batch 1 too
  *     the disk reports batch 1                        ->  6 is durable, both messages are sent
  */
+import { invariant } from '../../raft/assert.js';
 import type { Index, Input, Message, Output, SnapshotMeta } from '../../raft/types.js';
 import type { LogPort, WirePort } from '../ports.js';
 
@@ -70,6 +71,7 @@ export class LogWriter {
    */
   store({ hardState, entries, sendAfterStore }: Output): boolean {
     const { log, wire, truncates } = this.#parts;
+    invariant(!this.#isReplacing, 'a step while the log is replaced', { durable: this.#durable });
     if (hardState === undefined && entries.length === 0) {
       const last = this.#storing.at(-1);
       if (last !== undefined) last.send.push(...sendAfterStore);
@@ -78,6 +80,8 @@ export class LogWriter {
     }
     const first = entries[0]?.index;
     if (first !== undefined) {
+      const last = log.lastIndex();
+      invariant(first <= last + 1, 'entries leave a gap in the log', { first, last });
       if (first <= log.lastIndex()) truncates(first);
       this.#durable = Math.min(this.#durable, first - 1);
     }
@@ -118,14 +122,18 @@ export class LogWriter {
   #stored(storing: Storing): void {
     const position = this.#storing.indexOf(storing);
     if (position < 0 || this.#stopped) return;
-    const done = this.#storing.splice(0, position + 1);
+    invariant(position === 0, 'a batch is durable before an earlier one', { position });
+    this.#storing.shift();
     let durable = storing.last;
     for (const { first } of this.#storing) {
       if (first !== undefined) durable = Math.min(durable, first - 1);
     }
+    const last = this.#parts.log.lastIndex();
+    invariant(this.#durable <= durable, 'what is durable falls', { from: this.#durable, durable });
+    invariant(durable <= last, 'durable beyond the end of the log', { durable, last });
     this.#durable = durable;
     this.#hasNews = true;
-    for (const { send } of done) for (const message of send) this.#parts.wire.send(message);
+    for (const message of storing.send) this.#parts.wire.send(message);
     this.#parts.stored();
   }
 }

@@ -2,6 +2,7 @@
  * Requests for a read index that the core has not answered. All that arrive before a step share one
  * read of the core (§6.4).
  */
+import { invariant } from '../../raft/assert.js';
 import type { Asker, Index, Input, ReadId } from '../../raft/types.js';
 
 /** Gets the read index, or undefined when there is none. */
@@ -48,7 +49,8 @@ export class PendingReads {
 
   /** The core released the read at `index`, or dropped it: undefined. */
   settle(id: ReadId, index: Index | undefined): void {
-    const readers = this.#byId.get(id) ?? [];
+    const readers = this.#byId.get(id);
+    invariant(readers !== undefined, 'a read is answered twice', { id, index });
     this.#byId.delete(id);
     for (const done of readers) done(index);
   }

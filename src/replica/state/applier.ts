@@ -3,6 +3,7 @@
  * that a long log does not delay messages. Applying rests while the disk of the state is behind,
  * and is paused while the whole state is replaced.
  */
+import { invariant } from '../../raft/assert.js';
 import type { Entry, Index } from '../../raft/types.js';
 import type { Result } from '../../state/types.js';
 import type { DiskWatch } from '../disk-watch.js';
@@ -82,14 +83,17 @@ export class Applier {
     }
     const hi = Math.min(upTo, from + limits.applyEntriesMax - 1);
     const entries = log.entries(from, hi, limits.applyBytesMax);
-    if (entries.length === 0)
-      throw new Error(`the log does not hold entry ${from}, which is to be applied`);
+    const found = entries[0]?.index;
+    invariant(found === from, 'the log lacks the entry to apply', { from, found, upTo });
     disks.stateProgressed();
     const since = measure === undefined ? 0 : clock.now();
     const results = machine.apply(entries, (result) =>
       this.#appliedLong(entries[results.length]!, result),
     );
     measure?.(clock.now() - since);
+    const applied = machine.appliedIndex();
+    const expected = from - 1 + results.length;
+    invariant(applied === expected, 'applied other entries than given', { applied, expected });
     this.#isApplyingLong = results.length < entries.length;
     if (results.length > 0) this.#parts.applied(entries.slice(0, results.length), results);
   }

@@ -4,6 +4,7 @@
  * index and term, and by request id all the while. With the index alone, a caller could get the
  * result of another leader's command.
  */
+import { invariant } from '../../raft/assert.js';
 import type { DropReason, Index, Term } from '../../raft/types.js';
 import type { Result } from '../../state/types.js';
 
@@ -65,7 +66,11 @@ export class PendingWrites {
     const id = this.#nextId++;
     const pending: PendingWrite = { request, callers: [settle], at: undefined };
     this.#byId.set(id, pending);
-    if (request !== undefined) this.#byRequest.set(request, pending);
+    if (request !== undefined) {
+      const open = this.#byRequest.size;
+      invariant(!this.#byRequest.has(request), 'a request is proposed twice', { id, open });
+      this.#byRequest.set(request, pending);
+    }
     return id;
   }
 
@@ -79,6 +84,11 @@ export class PendingWrites {
   /** The commands offered since the last call. */
   take(): readonly OfferedCommand[] {
     const offered = this.#offered;
+    const open = this.#byId.size;
+    invariant(offered.length <= open, 'more commands than writes', {
+      offered: offered.length,
+      open,
+    });
     if (offered.length > 0) this.#offered = [];
     return offered;
   }
@@ -86,7 +96,8 @@ export class PendingWrites {
   /** The core appended it at (index, term). */
   appended(id: number, index: Index, term: Term): void {
     const pending = this.#byId.get(id);
-    if (pending === undefined) throw new Error(`proposal ${id} was appended twice`);
+    invariant(pending !== undefined, 'a proposal is appended twice', { id, index, term });
+    invariant(!this.#byIndex.has(index), 'two proposals at one index', { id, index, term });
     this.#byId.delete(id);
     pending.at = { index, term };
     this.#byIndex.set(index, pending);
