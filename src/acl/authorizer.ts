@@ -6,7 +6,8 @@
  *     service_prefix "web" { policy = "read" }    read on "web" and "web-db"
  *     service "web-api" { policy = "write" }      write on "web-api"
  */
-import { denialText } from './denial.js';
+import type { Refusal } from '../base/errors.js';
+import { denialOf } from './denial.js';
 import { CLUSTER_WIDE, Layer, type Rights } from './layer.js';
 import { whyOf } from './reasons.js';
 import { grantsAccess } from './rule-set.js';
@@ -21,6 +22,7 @@ import {
   type Rules,
   SCALARS,
   type Scalar,
+  type Spelled,
   type Why,
 } from './types.js';
 
@@ -150,12 +152,14 @@ class CompiledAuthorizer implements Authorizer {
   denial(
     resource: Resource,
     access: Access,
-    segment?: string,
+    named?: string | Spelled,
     namespace = 'default',
-  ): string | undefined {
+  ): Refusal | undefined {
+    const { stored: segment, sent } =
+      typeof named === 'object' ? named : { stored: named, sent: undefined };
     if (this.allowed(resource, access, segment, namespace)) return undefined;
     const denied = { resource, access, ...(segment !== undefined && { segment }), namespace };
-    return denialText(denied, this.anonymous ? undefined : this.accessor);
+    return denialOf(this, denied, { ...(sent !== undefined && { sent }) });
   }
 }
 

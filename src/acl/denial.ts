@@ -1,8 +1,6 @@
-/**
- * The text of a denied access. Members send it to each other, and the ids of decisions need what it
- * says, so the same file reads it.
- */
-import type { Access, Resource } from './types.js';
+/** Denied accesses: as a sentence, and as data. */
+import { type Refusal, refusal } from '../base/errors.js';
+import { ACCESSES, type Access, RESOURCES, type Resource } from './types.js';
 
 /** A denied access. `segment` is absent for accesses to no object in particular. */
 export interface Denied {
@@ -12,45 +10,43 @@ export interface Denied {
   readonly namespace: string;
 }
 
-/** Returns the text of a 403. `accessor`: that of the token; undefined for the anonymous one. */
-export function denialText(
-  { resource, access, segment, namespace }: Denied,
-  accessor: string | undefined,
-): string {
-  const what = segment === undefined ? '' : ` on ${JSON.stringify(segment)}`;
-  const where = namespace === 'default' ? '' : ` in namespace ${JSON.stringify(namespace)}`;
-  const lack = `lacks permission '${resource}:${access}'${what}${where}`;
-  return accessor === undefined
-    ? `Permission denied: anonymous token ${lack}. ` +
-        'The anonymous token is used implicitly when a request does not specify a token.'
-    : `Permission denied: token with AccessorID '${accessor}' ${lack}`;
+/** Whose access is denied. */
+interface Who {
+  readonly accessor: string;
+  readonly anonymous: boolean;
 }
 
-const SPELLED = ' in the spelling of the stored entry';
-const QUOTED = '("(?:[^"\\\\]|\\\\.)*")';
-const DENIAL = new RegExp(
-  "^Permission denied: (?:anonymous token|token with AccessorID '[^']*') " +
-    `lacks permission '([a-z]+):([a-z-]+)'(?: on ${QUOTED}(?!${SPELLED}))?` +
-    `(?: in namespace ${QUOTED})?`,
-);
-const ON = new RegExp(` on ${QUOTED}`);
-
 /**
- * Returns the text of a 403 for the stored spelling of a name, without telling it: it names what
- * was sent.
+ * Returns the 403 for a denied access. `sent`: another spelling of the segment, which alone is
+ * told. `lack` replaces what the sentence says to be lacking.
  */
-export const deniedAsStored = (text: string, sent: string): string =>
-  text.replace(ON, () => ` on ${JSON.stringify(sent)}${SPELLED}`);
+export function denialOf(
+  { accessor, anonymous }: Who,
+  denied: Denied,
+  { sent, lack = lackOf(denied, sent) }: { readonly sent?: string; readonly lack?: string } = {},
+): Refusal {
+  const message = anonymous
+    ? `Permission denied: anonymous token ${lack}. ` +
+      'The anonymous token is used implicitly when a request does not specify a token.'
+    : `Permission denied: token with AccessorID '${accessor}' ${lack}`;
+  const { segment, ...rest } = denied;
+  const told = sent === undefined && segment !== undefined ? { segment } : {};
+  return refusal('permission_denied', message, { about: { kind: 'denied', ...rest, ...told } });
+}
 
-/** Returns what a text of `denialText` says; undefined for any other text. */
-export function readDenial(text: string): Denied | undefined {
-  const found = DENIAL.exec(text);
-  if (found === null) return undefined;
-  const [, resource, access, segment, namespace] = found;
-  return {
-    resource: resource as Resource,
-    access: access as Access,
-    ...(segment !== undefined && { segment: JSON.parse(segment) as string }),
-    namespace: namespace === undefined ? 'default' : (JSON.parse(namespace) as string),
-  };
+function lackOf({ resource, access, segment, namespace }: Denied, sent?: string): string {
+  const spelled = sent === undefined ? '' : ' in the spelling of the stored entry';
+  const what = segment === undefined ? '' : ` on ${JSON.stringify(sent ?? segment)}${spelled}`;
+  const where = namespace === 'default' ? '' : ` in namespace ${JSON.stringify(namespace)}`;
+  return `lacks permission '${resource}:${access}'${what}${where}`;
+}
+
+/** Returns the access that a refusal is about; undefined if it is about none, or an unknown one. */
+export function deniedIn({ about }: Refusal): Denied | undefined {
+  if (about?.kind !== 'denied') return undefined;
+  const { kind: _, ...denied } = about;
+  const isKnown =
+    RESOURCES.some((each) => each === denied.resource) &&
+    ACCESSES.some((each) => each === denied.access);
+  return isKnown ? (denied as Denied) : undefined;
 }

@@ -1,4 +1,5 @@
 /** The types of access control: rules, grants and the authorizer. */
+import type { Refusal } from '../base/errors.js';
 
 /** The level that a rule grants. `list` exists for keys only. */
 export type Level = 'deny' | 'read' | 'list' | 'write';
@@ -47,13 +48,23 @@ export interface Grant {
   readonly namespace: string;
 }
 
-/** An access to decide. `list` and `write-prefix` exist for keys only. */
-export type Access = 'read' | 'list' | 'write' | 'write-prefix';
+/** The accesses to decide. `list` and `write-prefix` exist for keys only. */
+export const ACCESSES = ['read', 'list', 'write', 'write-prefix'] as const;
+/** One of them. */
+export type Access = (typeof ACCESSES)[number];
 /**
- * A resource to decide about: those of the rules, intentions (derived from services) and namespaces
- * by name.
+ * The resources to decide about: those of the rules, intentions (derived from services) and
+ * namespaces by name.
  */
-export type Resource = Scalar | Named | 'intention' | 'namespace';
+export const RESOURCES = [...SCALARS, ...NAMED, 'intention', 'namespace'] as const;
+/** One of them. */
+export type Resource = (typeof RESOURCES)[number];
+
+/** The stored name of an object, and another spelling of it, which the request has. */
+export interface Spelled {
+  readonly stored: string;
+  readonly sent: string;
+}
 
 /** A namespace, or the namespaces of a prefix, in which rules hold. */
 export interface Place {
@@ -125,13 +136,14 @@ export interface Authorizer {
   /** Whether the token has any right in the namespace. */
   anyIn(namespace: string): boolean;
   /**
-   * Returns undefined if the access is allowed, otherwise the text of the 403: `Permission denied:
-   * token with AccessorID '…' lacks permission 'service:write' on "web"`.
+   * Returns undefined if the access is allowed, otherwise the 403: `Permission denied: token with
+   * AccessorID '…' lacks permission 'service:write' on "web"`. `segment` may be a stored name of
+   * which only the spelling of the request may be told.
    */
   denial(
     resource: Resource,
     access: Access,
-    segment?: string,
+    segment?: string | Spelled,
     namespace?: string,
-  ): string | undefined;
+  ): Refusal | undefined;
 }

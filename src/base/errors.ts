@@ -39,6 +39,39 @@ export const ERROR_STATUS = {
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
 /**
+ * What a program may know of a refusal, because no program reads its sentence. It is neither
+ * remembered nor replicated, and releases before 0.4.0 do not send it: where it is missing, the
+ * reader takes the side that tells less.
+ */
+export type About =
+  /** The caller lacks a right; see `Denied` of acl/denial.ts. */
+  | {
+      readonly kind: 'denied';
+      readonly resource: string;
+      readonly access: string;
+      readonly segment?: string;
+      readonly namespace: string;
+    }
+  /** The sentence names another config entry. `unnamed` is the sentence without it. */
+  | {
+      readonly kind: 'conflict';
+      readonly entry: { readonly kind: string; readonly name: string };
+      readonly unnamed: string;
+    }
+  /**
+   * `own`: the sentence names nothing but what was sent. `limit`: an identity has too many tokens.
+   * `caller`: the token of the request is unknown. `token`: a token that the request names is
+   * unknown. `id`: something is not a UUID.
+   */
+  | { readonly kind: (typeof PLAIN_KINDS)[number] };
+
+/** The kinds without further members. */
+export const PLAIN_KINDS = ['own', 'limit', 'caller', 'token', 'id'] as const;
+
+/** Marks a refusal that names nothing but what was sent. */
+export const OWN = { about: { kind: 'own' } } as const;
+
+/**
  * Why a request was refused. `message` is one helpful sentence; `pointer` is a JSON pointer (RFC
  * 6901) to the field.
  */
@@ -47,15 +80,15 @@ export interface Refusal {
   readonly message: string;
   readonly pointer?: string;
   readonly hint?: string;
+  readonly about?: About;
 }
 
+/** The optional members of a refusal. */
+type More = Pick<Refusal, 'pointer' | 'hint' | 'about'>;
+
 /** Returns a refusal. */
-export function refusal(
-  code: ErrorCode,
-  message: string,
-  extra: { pointer?: string; hint?: string } = {},
-): Refusal {
-  return { code, message, ...extra };
+export function refusal(code: ErrorCode, message: string, more: More = {}): Refusal {
+  return { code, message, ...more };
 }
 
 /**
@@ -74,11 +107,22 @@ export class ApiError extends Error {
   }
 }
 
+/** The refusal of a request whose token is unknown or has expired. */
+export const UNKNOWN_TOKEN = refusal('acl_not_found', 'ACL not found', {
+  about: { kind: 'caller' },
+});
+
+/** Throws a refusal as an ApiError. */
+export function refuse(why: Refusal): never {
+  throw new ApiError(why);
+}
+
+/** Throws a refusal as an ApiError, if there is one. */
+export function refuseIf(why: Refusal | undefined): void {
+  if (why !== undefined) refuse(why);
+}
+
 /** Throws an ApiError. */
-export function reject(
-  code: ErrorCode,
-  message: string,
-  extra: { pointer?: string; hint?: string } = {},
-): never {
-  throw new ApiError(refusal(code, message, extra));
+export function reject(code: ErrorCode, message: string, more: More = {}): never {
+  throw new ApiError(refusal(code, message, more));
 }

@@ -1,6 +1,6 @@
 /** How a change of one entry is refused, and which other entries the refusal names. */
-import { type Refusal, refusal } from '../base/errors.js';
-import type { ConfigEntry, EntryId, Kind } from './types.js';
+import { type About, OWN, type Refusal, refusal } from '../base/errors.js';
+import type { ConfigEntry, EntryId } from './types.js';
 
 /** A change of one entry. `before` is undefined if it is created, `after` if it is deleted. */
 export interface Change extends EntryId {
@@ -19,12 +19,12 @@ export const isWritten = (entry: EntryId, change: Change): boolean =>
 
 /** A fault of the changed entry is `invalid`. A fault that it causes in another is a `conflict`. */
 export function refusalIn(where: EntryId, change: Change, fault: string): Refusal {
-  if (isSame(where, change)) return refusal('invalid', fault);
-  const lead =
+  if (isSame(where, change)) return refusal('invalid', fault, OWN);
+  const lead = (who: string): string =>
     change.after === undefined
-      ? `cannot delete ${shown(change)}, ${shown(where)} still needs it`
-      : `cannot write ${shown(change)} like this, ${shown(where)} needs it otherwise`;
-  return refusal('conflict', `${lead}: ${fault}`);
+      ? `cannot delete ${shown(change)}, ${who} still needs it`
+      : `cannot write ${shown(change)} like this, ${who} needs it otherwise`;
+  return refusal('conflict', `${lead(shown(where))}: ${fault}`, naming(where, lead));
 }
 
 /**
@@ -36,31 +36,24 @@ export function refusalOfBroken(
   fault: string,
   { head, pointer }: { readonly head: EntryId; readonly pointer: string },
 ): Refusal {
-  const isOwn = head.name.toLowerCase() === written.name.toLowerCase();
-  const lead = `cannot write ${shown(written)} like this, ${shown(head)} leads to it and breaks`;
-  return refusal('invalid', isOwn ? fault : `${lead}: ${fault}`, { pointer });
+  if (head.name.toLowerCase() === written.name.toLowerCase())
+    return refusal('invalid', fault, { pointer, ...OWN });
+  const lead = (who: string): string =>
+    `cannot write ${shown(written)} like this, ${who} leads to it and breaks`;
+  return refusal('invalid', `${lead(shown(head))}: ${fault}`, { pointer, ...naming(head, lead) });
 }
-
-/** The text of a refusal up to its fault. A name is quoted, so it cannot end early. */
-const QUOTED = '"(?:[^"\\\\]|\\\\.)*"';
-const NAMING = new RegExp(
-  `^(cannot (?:delete|write) [a-z-]+ ${QUOTED}(?: like this)?, )([a-z-]+) (${QUOTED})` +
-    '( still needs it| needs it otherwise| leads to it and breaks): ',
-);
 
 /**
- * Returns the other entry that a refusal names, and the same refusal without that entry and its
- * services, for callers who may not read it: apply does not know who asks. Undefined if it names
- * none.
+ * Marks a refusal that names another entry, for callers who may not read it: apply does not know
+ * who asks.
  */
-export function namedIn(
-  why: Refusal,
-): { readonly entry: EntryId; readonly unnamed: Refusal } | undefined {
-  const [, lead, kind, name, end] = NAMING.exec(why.message) ?? [];
-  if (lead === undefined || name === undefined) return undefined;
-  const message = `${lead}an entry that the token may not read${end}`;
-  return {
-    entry: { kind: kind as Kind, name: JSON.parse(name) as string },
-    unnamed: { ...why, message },
-  };
-}
+const naming = (
+  { kind, name }: EntryId,
+  lead: (who: string) => string,
+): { readonly about: About } => ({
+  about: {
+    kind: 'conflict',
+    entry: { kind, name },
+    unnamed: lead('an entry that the token may not read'),
+  },
+});

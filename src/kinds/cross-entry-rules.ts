@@ -8,7 +8,7 @@
  * A change of service-defaults "web" affects the chains of "web" and "api", and through "api" the
  * listeners of "edge".
  */
-import { type Refusal, refusal } from '../base/errors.js';
+import { OWN, type Refusal, refusal } from '../base/errors.js';
 import {
   type Budget,
   CHAIN_KINDS,
@@ -118,7 +118,7 @@ function ownProblem(
       'conflict',
       `cannot create a ${quoted(kind)} config entry with name ${quoted(name)}, ` +
         `a ${quoted(twin)} config entry with that name already exists`,
-      { pointer: '/Name' },
+      { pointer: '/Name', ...OWN },
     );
   }
   const mode = 'MutualTLSMode';
@@ -129,7 +129,7 @@ function ownProblem(
         'invalid',
         'cannot set MutualTLSMode=permissive because ' +
           'AllowEnablingPermissiveMutualTLS=false in the mesh config entry',
-        { pointer: `/${mode}` },
+        { pointer: `/${mode}`, ...OWN },
       );
     }
   }

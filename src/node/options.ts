@@ -116,7 +116,13 @@ export interface NodeOptions {
   readonly frees?: (command: Command) => boolean;
   /** Returns a decision that this node made, as JSON, for other members. */
   readonly decisionText?: (id: string) => string | undefined;
-  readonly log: (level: 'info' | 'warn' | 'error', message: string, event: LogEvent) => void;
+  /** `peer`: the node that the message calls `node ID`. */
+  readonly log: (
+    level: 'info' | 'warn' | 'error',
+    message: string,
+    event: LogEvent,
+    peer?: NodeId,
+  ) => void;
   /** Gets what the node measures. Absent: nothing is measured, at no cost. */
   readonly measures?: NodeMeasures | undefined;
   /** Receives a line about each decision of Raft. Absent: decisions are not traced, at no cost. */

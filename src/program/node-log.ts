@@ -8,8 +8,7 @@ export type Members = () => readonly { readonly id: string; readonly name: strin
 
 /** Returns what logs the reports of a node. Puts names before ids, which are all the wire knows. */
 export function nodeLog(log: Log, members: Members): NodeOptions['log'] {
-  return (level, message, event) => {
-    const [, id] = /\bnode ([0-9a-f]{8}-[0-9a-f-]{27})/.exec(message) ?? [];
+  return (level, message, event, id) => {
     const peer = members().find((member) => member.id === id)?.name;
     if (peer === undefined) log[level]({ event }, message);
     else log[level]({ event, peer }, message.replace(`node ${id}`, `${peer} (${id})`));

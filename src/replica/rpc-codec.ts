@@ -4,7 +4,7 @@
  * known ones are ignored, so that a newer release can append some.
  */
 import { Packr } from 'msgpackr';
-import { ERROR_STATUS, type Refusal } from '../base/errors.js';
+import { type About, ERROR_STATUS, PLAIN_KINDS, type Refusal } from '../base/errors.js';
 import type { PeerRecord } from '../base/peer-record.js';
 import type { Index, NodeId, Term } from '../raft/types.js';
 import type { Result } from '../state/types.js';
@@ -292,22 +292,52 @@ function decodeResult(index: Index, refused: unknown, value: unknown): RpcRespon
   return { type: 'applied', result };
 }
 
-const partsOf = ({ code, message, pointer, hint }: Refusal): unknown[] => [
-  code,
-  message,
-  pointer ?? null,
-  hint ?? null,
+const partsOf = ({ code, message, pointer, hint, about }: Refusal): unknown[] => [
+  ...[code, message, pointer ?? null, hint ?? null],
+  about === undefined ? null : aboutParts(about),
 ];
+
+function aboutParts(about: About): unknown[] {
+  switch (about.kind) {
+    case 'denied': {
+      const { kind, resource, access, segment, namespace } = about;
+      return [kind, resource, access, segment ?? null, namespace];
+    }
+    case 'conflict': {
+      const { kind, entry, unnamed } = about;
+      return [kind, entry.kind, entry.name, unnamed];
+    }
+    default:
+      return [about.kind];
+  }
+}
+
+/** Undefined for what this release does not know: readers then tell less. */
+function aboutOf(parts: unknown): About | undefined {
+  if (!Array.isArray(parts)) return undefined;
+  const [kind, a, b, c, d] = parts as unknown[];
+  if (kind === 'denied' && isText(a) && isText(b) && isText(d)) {
+    const segment = isText(c) ? { segment: c } : {};
+    return { kind, resource: a, access: b, ...segment, namespace: d };
+  }
+  if (kind === 'conflict' && isText(a) && isText(b) && isText(c)) {
+    return { kind, entry: { kind: a, name: b }, unnamed: c };
+  }
+  const plain = PLAIN_KINDS.find((each) => each === kind);
+  return plain && { kind: plain };
+}
 
 function refusalOf(parts: unknown): Refusal | undefined {
   if (!Array.isArray(parts) || parts.length < 4) return undefined;
-  const [code, message, pointer, hint] = parts as unknown[];
+  const [code, message, pointer, hint, fifth] = parts as unknown[];
+  const about = aboutOf(fifth);
   if (!isText(code) || !Object.hasOwn(ERROR_STATUS, code) || !isText(message)) return undefined;
   return {
     code: code as Refusal['code'],
     message,
     ...(isText(pointer) && { pointer }),
     ...(isText(hint) && { hint }),
+    ...(about !== undefined && { about }),
   };
 }
 

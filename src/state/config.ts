@@ -1,5 +1,5 @@
 /** The commands that change config entries, and the changes that follow in the same step. */
-import { type Refusal, refusal } from '../base/errors.js';
+import { OWN, type Refusal, refusal } from '../base/errors.js';
 import { CHANGE_STEPS_MAX, ReachesTooFar } from '../kinds/chain.js';
 import type { Status } from '../kinds/conditions.js';
 import type { Change } from '../kinds/conflicts.js';
@@ -110,7 +110,10 @@ function settled(
       'invalid',
       `a change of ${what} would be felt in discovery chains of more than ${CHANGE_STEPS_MAX} ` +
         'steps in all',
-      { hint: 'let fewer routers, splitters, resolvers and routes lead to it, or make it smaller' },
+      {
+        hint: 'let fewer routers, splitters, resolvers and routes lead to it, or make it smaller',
+        ...OWN,
+      },
     );
   }
 }

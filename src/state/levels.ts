@@ -20,7 +20,7 @@
  *   kinds/              the limits and rules by which apply decides (such as CHANGE_STEPS_MAX), and
  *                       their order
  *   all handlers        the code, text, pointer and hint of a refusal, because the result of a
- *                       request contains them
+ *                       request contains them; test/tables/apply-texts.json lists the texts
  *   transport/messages  an entry, and a member of a configuration
  *
  * A release that changes one of these without a new level makes the states of members differ during

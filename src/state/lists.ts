@@ -1,5 +1,5 @@
 /** The indexes of a table: of its last change and of its last deletion. Helpers for handlers. */
-import { type Refusal, refusal } from '../base/errors.js';
+import { OWN, type Refusal, refusal } from '../base/errors.js';
 import { keys, type Table } from './keys.js';
 import { type ApplyContext, keyOf, type View } from './types.js';
 
@@ -53,7 +53,7 @@ export function namespaceProblem(view: View, ns: string): Refusal | undefined {
   // Every write asks, so a namespace that is not being deleted is not parsed.
   if (!text.includes('"DeletedAt"')) return undefined;
   if ((JSON.parse(text) as { DeletedAt?: string }).DeletedAt !== undefined) {
-    return refusal('conflict', `Namespace ${JSON.stringify(ns)} is being deleted`);
+    return refusal('conflict', `Namespace ${JSON.stringify(ns)} is being deleted`, OWN);
   }
   return undefined;
 }

@@ -3,7 +3,7 @@
  * from one method. It is one fact of the state, which apply reads.
  */
 import type { Authorizer } from '../acl/types.js';
-import { refusal } from '../base/errors.js';
+import { type Refusal, refusal } from '../base/errors.js';
 import { parseDuration } from '../languages/duration.js';
 import { computed, type Infer, keep, text, timeToLive, whole } from '../languages/fields.js';
 import { keys } from './keys.js';
@@ -67,17 +67,21 @@ export const ACL_DEFAULTS: AclConfiguration = {
 };
 
 /** The refusal of a login beyond the limit. The client gets a shorter text. */
-export const TOKEN_LIMIT = 'Permission denied: the identity has as many tokens as it may have';
+export const TOKEN_LIMIT = refusal(
+  'permission_denied',
+  'Permission denied: the identity has as many tokens as it may have',
+  { about: { kind: 'limit' } },
+);
 
 /** Returns the configuration in force. Its ModifyIndex is 0 until one is written. */
 export const aclConfiguration = (view: View): AclConfiguration & { readonly ModifyIndex: number } =>
   stored(view, ACL_FACT) ?? { ...ACL_DEFAULTS, ModifyIndex: 0 };
 
-/** Returns why a caller may not read or write the configuration; undefined if they may. */
+/** Returns the 403 of a caller who may not read or write the configuration. */
 export const configurationDenial = (
   authorizer: Authorizer,
   access: 'read' | 'write',
-): string | undefined =>
+): Refusal | undefined =>
   authorizer.denial('operator', access) ??
   (access === 'write'
     ? authorizer.denial('acl', 'write', undefined, DEFAULT_NAMESPACE)

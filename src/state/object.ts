@@ -64,12 +64,12 @@ const DESCRIPTION_BYTES_MAX = 8192;
 /** A text for people. The longest one that the server writes itself, at login, fits. */
 export const description = text({ bytesMax: DESCRIPTION_BYTES_MAX });
 
-/** Returns the text of the 403 if the caller may not send the command. */
+/** Returns the 403 of a caller who may not send the command. */
 export type CommandCheck = (
   authorizer: Authorizer,
   command: Command,
   view: View,
-) => string | undefined;
+) => Refusal | undefined;
 /** Who may send a command. `open`: anyone; the handler decides. `internal`: only the server. */
 export type CommandRight = CommandCheck | 'open' | 'internal';
 /** A command: who may send it, and how it is applied. */

@@ -90,7 +90,7 @@ const setRule: Handler<RuleSet> = (context, command) => {
 /** Why the auth method of a rule is refused. */
 export const METHOD_FAULTS = {
   immutable: 'the AuthMethod field of an Binding Rule is immutable',
-  none: 'Invalid Binding Rule: no AuthMethod is set',
+  none: 'no AuthMethod is set',
   unknown: (name: string): string => `cannot find auth method with name ${JSON.stringify(name)}`,
 } as const;
 
@@ -105,7 +105,7 @@ function methodProblem(
     return refusal('invalid', METHOD_FAULTS.immutable, { pointer });
   }
   if (name === '') {
-    return refusal('invalid', METHOD_FAULTS.none, { pointer });
+    return refusal('invalid', `Invalid Binding Rule: ${METHOD_FAULTS.none}`, { pointer });
   }
   if (draft.get(keys.method(ns, name)) === undefined) {
     return refusal('unknown_reference', METHOD_FAULTS.unknown(name), { pointer });

@@ -1,7 +1,7 @@
 /** The commands on tokens, including login and logout. Ids, secrets and times are their members. */
 import { ANONYMOUS_ACCESSOR } from '../acl/builtin.js';
 import { tokenHash } from '../acl/hash.js';
-import { type Refusal, refusal } from '../base/errors.js';
+import { type Refusal, refusal, UNKNOWN_TOKEN } from '../base/errors.js';
 import { timeOf } from '../languages/times.js';
 import type { Grants } from './grants.js';
 import { keys } from './keys.js';
@@ -103,7 +103,8 @@ export interface TokenReap extends Command {
   readonly max: number;
 }
 
-const notFound = (): Refusal => refusal('acl_not_found', 'token does not exist: ACL not found');
+const notFound = (): Refusal =>
+  refusal('acl_not_found', 'token does not exist: ACL not found', { about: { kind: 'token' } });
 
 /** Stores a new token. Answers it without the names of its links. */
 const createToken: Handler<TokenCreate> = (context, command) => {
@@ -212,7 +213,7 @@ const loginToken: Handler<TokenLogin> = (context, command) => {
   }
   const nowMs = Date.parse(command.createTime);
   const displaced = displacedTokens(draft, method, identity, nowMs);
-  if (displaced === undefined) return refused(refusal('permission_denied', TOKEN_LIMIT));
+  if (displaced === undefined) return refused(TOKEN_LIMIT);
   for (const old of displaced) removeToken(context, old);
   const lifeMs = loginLifeMs(draft, method);
   const end = lifeMs === undefined ? undefined : timeOf(nowMs + lifeMs);
@@ -223,7 +224,7 @@ const loginToken: Handler<TokenLogin> = (context, command) => {
 /** Deletes the token of a login. */
 const logoutToken: Handler<TokenLogout> = (context, { secretKey }) => {
   const token = tokenBySecret(context.draft, secretKey);
-  if (token === undefined) return refused(refusal('acl_not_found', 'ACL not found'));
+  if (token === undefined) return refused(UNKNOWN_TOKEN);
   if (token.AuthMethod === undefined) {
     const why = "Permission denied: token wasn't created via login";
     return refused(refusal('permission_denied', why));

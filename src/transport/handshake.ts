@@ -20,6 +20,7 @@
 
 import { parseAddress } from '../base/address.js';
 import { FRAME_BYTES_MAX } from '../base/wire-limits.js';
+import type { NodeId } from '../raft/types.js';
 import type { WireClock } from './clock.js';
 import { Connection } from './connection.js';
 import { type Hello, OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION, type Purpose } from './frames.js';
@@ -88,7 +89,7 @@ export interface WireContext extends HelloContext {
   readonly handlers: WireHandlers;
   readonly log: WireLog;
   /** Logs why a connection was refused. Logs the same reason only once in a while. */
-  readonly logRefusal: (remote: string, problem: string) => void;
+  readonly logRefusal: (remote: string, problem: string, peer: NodeId) => void;
   readonly limits: WireLimits;
   readonly sockets: () => WireSockets;
   readonly clock: WireClock;
@@ -287,7 +288,7 @@ function refuse(
   { nodeId }: Hello,
   { code, message, told }: WireError,
 ): void {
-  context.logRefusal(connection.remote, message);
+  context.logRefusal(connection.remote, message, nodeId);
   connection.send({ type: 'refused', code, message: told });
   connection.events = undefined;
   connection.end();

@@ -180,8 +180,8 @@ export class Peer {
     if (problem === this.#lastProblem) return;
     const where = `node ${this.id} at ${this.address}`;
     const { log } = this.#context;
-    if (problem === '') log('info', `${where} is reachable`, 'peer_reachable');
-    else log('warn', `${where} cannot be reached: ${problem}`, 'peer_unreachable');
+    if (problem === '') log('info', `${where} is reachable`, 'peer_reachable', this.id);
+    else log('warn', `${where} cannot be reached: ${problem}`, 'peer_unreachable', this.id);
     this.#lastProblem = problem;
   }
 

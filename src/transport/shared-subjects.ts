@@ -9,10 +9,10 @@ import type { NodeId } from '../raft/types.js';
 export class SharedSubjects {
   readonly #subjects = new Map<NodeId, string>();
   readonly #told = new Set<string>();
-  readonly #tell: (text: string) => void;
+  readonly #tell: (text: string, nodeId: NodeId) => void;
 
   /** `tell` gets a sentence for each shared subject, once. */
-  constructor(tell: (text: string) => void) {
+  constructor(tell: (text: string, nodeId: NodeId) => void) {
     this.#tell = tell;
   }
 
@@ -30,6 +30,7 @@ export class SharedSubjects {
       `node ${nodeId} and ${other[0]} show certificates with one subject, "${subject}": give ` +
         'each member a subject of its own, so that a certificate fits one member only and can ' +
         'be revoked alone',
+      nodeId,
     );
   }
 

@@ -137,7 +137,7 @@ export class SnapshotSender {
   #fail(why: string): void {
     if (this.#ended) return;
     const text = `the state for node ${this.#to.id} was not sent: ${why}`;
-    this.#context.log('warn', text, 'snapshot_not_sent');
+    this.#context.log('warn', text, 'snapshot_not_sent', this.#to.id);
     this.#end(false);
   }
 
@@ -163,7 +163,7 @@ export function receiveSnapshot(context: WireContext, connection: Connection, fr
     work
       .catch((error: Error): Frame => {
         const text = `the state from node ${from} was refused: ${error.message}`;
-        context.log('warn', text, 'snapshot_refused');
+        context.log('warn', text, 'snapshot_refused', from);
         return { type: 'snapshotEnd', ok: false };
       })
       .then((answer) => {

@@ -93,8 +93,13 @@ export interface WireHandlers {
   snapshotSink(message: Message, id: string): Promise<ChunkSink | undefined>;
 }
 
-/** Writes a line to the node's log. */
-export type WireLog = (level: 'info' | 'warn', message: string, event: LogEvent) => void;
+/** Writes a line to the node's log. `peer`: the node that the message calls `node ID`. */
+export type WireLog = (
+  level: 'info' | 'warn',
+  message: string,
+  event: LogEvent,
+  peer?: NodeId,
+) => void;
 
 /** Why a peer was refused. The codes are stable. */
 export type RefusalCode =

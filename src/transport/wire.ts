@@ -83,8 +83,8 @@ export class Wire {
   readonly #unprotected = new Set<string>();
   /** When each reason for a refusal was last logged. */
   readonly #refusals = new Map<string, number>();
-  readonly #subjects = new SharedSubjects((text) =>
-    this.#context.log('warn', text, 'certificates_alike'),
+  readonly #subjects = new SharedSubjects((text, peer) =>
+    this.#context.log('warn', text, 'certificates_alike', peer),
   );
   readonly #cancelTick: () => void;
   #closed = false;
@@ -101,7 +101,7 @@ export class Wire {
       records: options.records,
       handlers: options.handlers,
       log: options.log,
-      logRefusal: (remote, problem) => this.#logRefusal(remote, problem),
+      logRefusal: (remote, problem, peer) => this.#logRefusal(remote, problem, peer),
       limits,
       sockets: () => this.#sockets,
       clock,
@@ -260,7 +260,7 @@ export class Wire {
       this.#unprotected.add(address);
       const advice = 'give every member the same shared key, or TLS certificates';
       const text = `node ${id} at ${address} is not dialled unprotected: ${advice}`;
-      this.#context.log('warn', text, 'peer_unprotected');
+      this.#context.log('warn', text, 'peer_unprotected', id);
       return undefined;
     }
     const peer = new Peer(this.#context, id, address);
@@ -289,13 +289,13 @@ export class Wire {
     }
   }
 
-  #logRefusal(remote: string, problem: string): void {
+  #logRefusal(remote: string, problem: string, peer?: NodeId): void {
     const now = this.#context.clock.now();
     if (now - (this.#refusals.get(problem) ?? -REFUSAL_LOG_MS) < REFUSAL_LOG_MS) return;
     if (this.#refusals.size >= REFUSALS_MAX) this.#refusals.clear();
     this.#refusals.set(problem, now);
     const text = `a connection from ${remote} was refused: ${problem}`;
-    this.#context.log('warn', text, 'connection_refused');
+    this.#context.log('warn', text, 'connection_refused', peer);
   }
 
   #welcome(connection: Connection): void {

@@ -94,7 +94,7 @@ describe('how objects are found', () => {
 
   it('says that there is none, with or without a list to suggest from', async () => {
     const detail = 'token does not exist: ACL not found';
-    const gone = problem(403, { code: 'acl_not_found', detail });
+    const gone = problem(403, { code: 'acl_not_found', detail, about: 'token' });
     const { err } = await run(gone, 'acl', 'token', 'read', ID);
     expect(err).to.equal(`conclave: there is no token "${ID}" (not_found)\n`);
     const near = await run(policies, ...read, '--name', 'opss');

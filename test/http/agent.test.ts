@@ -1,7 +1,7 @@
 /** What the agent says of itself, in the form in which clients decode it. */
 import { expect } from 'chai';
 import type { Authorizer } from '../../src/acl/types.js';
-import { ApiError } from '../../src/base/errors.js';
+import { refusal, refuseIf } from '../../src/base/errors.js';
 import { agentRoutes } from '../../src/http/routes/agent.js';
 import type { ClusterNode, NodeStatus } from '../../src/node/types.js';
 import type { ClusterParts } from '../../src/service/cluster/cluster.js';
@@ -33,7 +33,10 @@ describe('http: the agent', () => {
   const denial = (resource: string, access: string, segment = '') =>
     rights.includes(`${resource}:${access}:${segment}`)
       ? undefined
-      : `Permission denied: lacks permission '${resource}:${access}' on "${segment}"`;
+      : refusal(
+          'permission_denied',
+          `Permission denied: lacks permission '${resource}:${access}' on "${segment}"`,
+        );
 
   before(async () => {
     const service = fakeService({
@@ -43,8 +46,7 @@ describe('http: the agent', () => {
       },
       permit: async (_caller, _ms, denies) => {
         const authorizer = { denial } as unknown as Authorizer;
-        const message = denies(authorizer);
-        if (message !== undefined) throw new ApiError({ code: 'permission_denied', message });
+        refuseIf(denies(authorizer));
         return authorizer;
       },
     });

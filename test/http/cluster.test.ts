@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Authorizer } from '../../src/acl/types.js';
-import { ApiError } from '../../src/base/errors.js';
+import { refusal, refuseIf } from '../../src/base/errors.js';
 import { agentRoutes } from '../../src/http/routes/agent.js';
 import { authorizeRoutes } from '../../src/http/routes/authorize.js';
 import { operatorRoutes } from '../../src/http/routes/operator.js';
@@ -54,15 +54,17 @@ describe('http: the cluster endpoints', () => {
     denial: (resource: string, access: string, segment?: string) =>
       allowed(resource, access, segment)
         ? undefined
-        : `Permission denied: lacks permission '${resource}:${access}'`,
+        : refusal(
+            'permission_denied',
+            `Permission denied: lacks permission '${resource}:${access}'`,
+          ),
   } as unknown as Authorizer;
   const facts = new Map([[INIT_FACT, '{}']]);
   const view = { get: (key: string) => facts.get(key), keys: () => [] };
   const service: Service = fakeService({
     view,
     permit: async (_caller, _ms, denial) => {
-      const why = denial(authorizer);
-      if (why !== undefined) throw new ApiError({ code: 'permission_denied', message: why });
+      refuseIf(denial(authorizer));
       return authorizer;
     },
     authorize: async () => authorizer,

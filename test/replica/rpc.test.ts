@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Packr } from 'msgpackr';
+import { type About, PLAIN_KINDS } from '../../src/base/errors.js';
 import {
   decodeRequest,
   decodeResponse,
@@ -49,12 +50,29 @@ const requests: fc.Arbitrary<RpcRequest> = fc.oneof(
   fc.record({ type: fc.constantFrom('state', 'room', 'level', 'status', 'joining') }),
 ) as fc.Arbitrary<RpcRequest>;
 
+const abouts: fc.Arbitrary<About> = fc.oneof(
+  fc.record(
+    {
+      kind: fc.constant('denied' as const),
+      ...{ resource: fc.string(), access: fc.string(), namespace: fc.string() },
+      segment: fc.string(),
+    },
+    { requiredKeys: ['kind', 'resource', 'access', 'namespace'] },
+  ),
+  fc.record({
+    kind: fc.constant('conflict' as const),
+    entry: fc.record({ kind: fc.string(), name: fc.string() }),
+    unnamed: fc.string(),
+  }),
+  fc.record({ kind: fc.constantFrom(...PLAIN_KINDS) }),
+);
 const refusals = fc.record(
   {
     code: fc.constantFrom('conflict' as const, 'no_leader' as const),
     message: fc.string(),
     pointer: fc.string(),
     hint: fc.string(),
+    about: abouts,
   },
   { requiredKeys: ['code', 'message'] },
 );
@@ -93,6 +111,26 @@ const responses: fc.Arbitrary<RpcResponse> = fc.oneof(
 ) as fc.Arbitrary<RpcResponse>;
 
 describe('replica/rpc', () => {
+  it('a refusal of an older or a newer release is taken without what it is about', () => {
+    const packr = new Packr({ useRecords: false });
+    const parts = ['conflict', 'no', null, null];
+    const plain = { type: 'refused', refusal: { code: 'conflict', message: 'no' } };
+    const later = [
+      null,
+      'own',
+      ['of', 'a', 'later', 'release'],
+      ['denied', 1],
+      ['conflict', 'a'],
+      [],
+    ];
+    for (const refused of [parts, ...later.map((about) => [...parts, about])]) {
+      expect(decodeResponse(packr.pack(['refused', refused]))).to.deep.equal(plain);
+    }
+    const more = [...parts, ['own', 'more'], 'and more'];
+    const own = { ...plain, refusal: { ...plain.refusal, about: { kind: 'own' } } };
+    expect(decodeResponse(packr.pack(['refused', more]))).to.deep.equal(own);
+  });
+
   it('every request and response is decoded as it was encoded', () => {
     fc.assert(
       fc.property(requests, (request) => {

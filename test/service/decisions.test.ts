@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { expect } from 'chai';
-import fc from 'fast-check';
-import { denialText, readDenial } from '../../src/acl/denial.js';
+import { denialOf, deniedIn } from '../../src/acl/denial.js';
 import type { Decision, Decisions } from '../../src/service/explain/decisions.js';
 import { Client, type Reply } from './client.js';
 import { Solo } from './solo.js';
@@ -10,23 +9,38 @@ import { Solo } from './solo.js';
 const OTHERS = 'service "other" { policy = "write" intentions = "write" }';
 const ANONYMOUS = '00000000-0000-0000-0000-000000000002';
 
-describe('texts of denied accesses', () => {
-  it('are read as they were written, whatever the names', () => {
-    const denied = fc.record(
-      {
-        resource: fc.constantFrom('service' as const, 'namespace' as const, 'acl' as const),
-        access: fc.constantFrom('read' as const, 'write-prefix' as const),
-        segment: fc.string(),
-        namespace: fc.oneof(fc.constant('default'), fc.string()),
-      },
-      { requiredKeys: ['resource', 'access', 'namespace'] },
-    );
-    fc.assert(
-      fc.property(denied, fc.option(fc.uuid(), { nil: undefined }), (one, accessor) => {
-        expect(readDenial(denialText(one, accessor))).to.deep.equal(one);
-      }),
-    );
-    expect(readDenial('Permission denied')).to.equal(undefined);
+describe('denied accesses', () => {
+  const denied = {
+    resource: 'service',
+    access: 'read',
+    segment: 'web',
+    namespace: 'team',
+  } as const;
+  const who = { accessor: ANONYMOUS, anonymous: true };
+
+  it('are known from a refusal without its words', () => {
+    const why = denialOf(who, denied);
+    expect(deniedIn(why)).to.deep.equal(denied);
+    expect(deniedIn({ ...why, message: 'no' })).to.deep.equal(denied);
+    const { about: _, ...told } = why;
+    expect(deniedIn(told)).to.equal(undefined);
+  });
+
+  it('tell the spelling that was sent, never the stored one', () => {
+    const why = denialOf(who, denied, { sent: 'WEB' });
+    expect(JSON.stringify(why)).to.contain('WEB').and.not.contain('web');
+  });
+
+  it('of a later release are none', () => {
+    const about = { ...denied, kind: 'denied' } as const;
+    for (const later of [{ resource: 'quota' }, { access: 'grant' }]) {
+      const why = {
+        code: 'permission_denied',
+        message: '',
+        about: { ...about, ...later },
+      } as const;
+      expect(deniedIn(why)).to.equal(undefined);
+    }
   });
 });
 

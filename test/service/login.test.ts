@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ApiError } from '../../src/base/errors.js';
+import { ApiError, reject } from '../../src/base/errors.js';
 import { methodUseCases } from '../../src/service/acl/auth-methods.js';
 import { ruleUseCases } from '../../src/service/acl/binding-rules.js';
 import { roleUseCases } from '../../src/service/acl/roles.js';
@@ -197,6 +197,19 @@ describe('login', () => {
         .to.match(/^token_limit: /)
         .and.not.match(/web/);
     before.close();
+  });
+
+  it('tells nothing of a limit that the leader only words', async () => {
+    const setup = new LoginSetup();
+    await setup.method();
+    await setup.rule('service', 'web');
+    const { service } = setup.solo;
+    const write: Service['write'] = () => reject('permission_denied', 'too many tokens already');
+    const late = { view: service.view, catchUp: async () => {}, write } as unknown as Service;
+    const asked = { ns: 'default', timeoutMs: 1000 };
+    const body = { AuthMethod: 'M', BearerToken: 'web' };
+    const error = await login({ ...setup.parts, service: late }, asked, body).catch((why) => why);
+    expect(error.message).to.equal('Permission denied');
   });
 
   it('logs the reason for a refusal, and tells the caller nothing about it', async () => {

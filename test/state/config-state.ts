@@ -1,5 +1,6 @@
 /** A state of config entries only, in a map: commands go straight to their handlers. */
 
+import type { About } from '../../src/base/errors.js';
 import type { Kind } from '../../src/kinds/types.js';
 import { type ConfigDelete, type ConfigSet, configHandlers } from '../../src/state/config.js';
 import { Overlay } from '../../src/state/draft.js';
@@ -26,6 +27,8 @@ interface Outcome {
 
 export class ConfigState {
   readonly store: MapStore;
+  /** What the last refusal is about. */
+  about: About | undefined;
   index = 10;
   /** The time of the next command. */
   at = '2026-01-01T00:00:00.000Z';
@@ -81,7 +84,8 @@ export class ConfigState {
     const overlay = new Overlay(this.store);
     const outcome = handler({ draft: overlay, index: this.index }, command);
     if (!outcome.ok) {
-      const { code, message, pointer } = outcome.refusal;
+      const { code, message, pointer, about } = outcome.refusal;
+      this.about = about;
       return { value: code, message, ...(pointer !== undefined && { pointer }), changed: [] };
     }
     const changes: Change[] = overlay.changes();

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
-import { refusal } from '../../src/base/errors.js';
+import { OWN, refusal } from '../../src/base/errors.js';
 import { Checksums } from '../../src/state/checksum.js';
 import { LEVEL_KEY } from '../../src/state/levels.js';
+import { refused } from '../../src/state/lists.js';
 import { Machine } from '../../src/state/machine.js';
 import { forgetRequests, forgottenAt, RequestMemory } from '../../src/state/requests.js';
 import type { Handlers, Result } from '../../src/state/types.js';
@@ -120,6 +121,21 @@ describe('stored request results', () => {
   });
 
   for (const level of [1, 2]) {
+    it(`have nothing of a refusal that older releases do not keep, at level ${level}`, () => {
+      const state = (about: object) => {
+        const store = new MapStore([[LEVEL_KEY, JSON.stringify({ Level: level, Index: 0 })]]);
+        const why = refusal('conflict', 'no', { pointer: '/Name', ...about });
+        const machine = new Machine(store, { ...handlers, no: () => refused(why) });
+        const result = machine.apply([entry(1, { type: 'no' }, 'one')])[0];
+        return { result, machine, sums: sumsOf(store), kept: machine.remembered('one') };
+      };
+      const [old, present] = [state({}), state(OWN)];
+      expect(present.sums).to.deep.equal(old.sums);
+      expect(present.result).to.have.nested.property('refusal.about.kind', 'own');
+      expect(present.kept).to.deep.equal(old.result);
+      expect(present.machine.apply([entry(2, { type: 'no' }, 'one')])[0]).to.deep.equal(old.result);
+    });
+
     it(`are dropped without a read, but for those of before a restart, at level ${level}`, () => {
       const store = new MapStore([[LEVEL_KEY, JSON.stringify({ Level: level, Index: 0 })]]);
       const limits = { requestsMax: 4, pageRequests: 2, checkpointEvery: 256 };

@@ -30,6 +30,10 @@ const PROBLEM = object({
   pointer: omit('The JSON pointer to the invalid member.', text()),
   hint: omit('A suggestion that may help.', text()),
   decision: omit('The ID of the decision that refused the request.', text()),
+  about: omit(
+    'Which token is unknown: that of the request (`caller`), or one that the request names (`token`).',
+    text({ values: ['caller', 'token'] }),
+  ),
 });
 
 /** A body that is not a config entry: what it is, and its declaration. */

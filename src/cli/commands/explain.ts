@@ -112,9 +112,12 @@ function addWhoAmI(acl: Command, cli: Cli): void {
   );
 }
 
-/** Whether the server does not have the endpoint, or takes the path for an AccessorID. */
-const isWithoutRights = ({ details, message }: Fault): boolean =>
-  details.code === 'no_endpoint' || /UUID must be 36 characters/.test(message);
+/**
+ * Whether the server may not have the endpoint. Other servers take the path for an AccessorID, and
+ * have no codes.
+ */
+const isWithoutRights = ({ details: { code } }: Fault): boolean =>
+  code === undefined || code === 'no_endpoint' || code === 'invalid';
 
 async function showRights({ print }: Call<object>, rights: Effective): Promise<void> {
   if (print.format === 'name') return print.refs([`token/${rights.AccessorID}`]);

@@ -114,11 +114,9 @@ export async function find<T>(
   return found ?? missing(call, type, called);
 }
 
-/** `ACL not found` alone is about the token of the request. */
-const isMissing = ({ message, details }: Fault): boolean =>
-  details.code === 'not_found' ||
-  /does not exist/i.test(message) ||
-  (/not found$/i.test(message) && !/\bACL not found$/i.test(message));
+/** A token that does not exist is a 403. */
+const isMissing = ({ details: { code, problem } }: Fault): boolean =>
+  code === 'not_found' || problem?.['status'] === 404 || problem?.['about'] === 'token';
 
 /** Throws the fault of an object that does not exist, with the nearest name as a suggestion. */
 async function missing<T>(

@@ -1,6 +1,6 @@
 /** One request of the API: its token, parameters and body, and one answer. */
 import type { Context } from 'koa';
-import { reject } from '../../base/errors.js';
+import { refuse, reject, UNKNOWN_TOKEN } from '../../base/errors.js';
 import { CallEnd } from '../../service/common/call-end.js';
 import type { Caller, ReadOptions } from '../../service/common/types.js';
 import type { Front } from '../front.js';
@@ -217,7 +217,7 @@ export class HttpRequest extends Responder implements ApiRequest {
     const { service } = this.front.options;
     if (service.namespaceOf(tokenKey) === undefined) {
       await service.catchUp(this.timeoutMs);
-      if (service.namespaceOf(tokenKey) === undefined) reject('acl_not_found', 'ACL not found');
+      if (service.namespaceOf(tokenKey) === undefined) refuse(UNKNOWN_TOKEN);
     }
     return true;
   }

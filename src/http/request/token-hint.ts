@@ -14,24 +14,20 @@ const ELSEWHERE: readonly (readonly [name: string, shown: string])[] = [
   ['token', 'Token'],
 ];
 
-/** A token that does not exist is refused with these words alone. */
-const UNKNOWN = 'ACL not found';
-/** Refusals of a caller without a token, for that reason. */
-const NO_TOKEN = /^Permission denied: anonymous token |^token does not exist|^Supplied token /;
-
 /**
  * Returns what helps against a refusal; undefined if it has nothing to do with how the token was
  * sent. `header` is the name of the header for tokens. Quotes nothing of the request.
  */
 export function tokenHint(
-  { message }: Refusal,
+  { code, about }: Refusal,
   headers: IncomingHttpHeaders,
   { hasToken, header }: { readonly hasToken: boolean; readonly header: string },
 ): string | undefined {
   if (hasToken) {
-    return message === UNKNOWN ? 'the token sent is not known to this cluster' : undefined;
+    return about?.kind === 'caller' ? 'the token sent is not known to this cluster' : undefined;
   }
-  if (!NO_TOKEN.test(message)) return undefined;
+  const needsToken = about?.kind === 'denied' || about?.kind === 'token';
+  if (!needsToken && code !== 'unauthenticated') return undefined;
   return `${whyNone(headers)}; send it as "${header}: TOKEN" or "Authorization: Bearer TOKEN"`;
 }
 

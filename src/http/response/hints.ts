@@ -44,7 +44,7 @@ export function withIdHint<T>(help: IdHelp, id: string | undefined, work: Promis
   const hint = id === undefined ? undefined : help(id);
   if (hint === undefined) return work;
   return work.catch((error: unknown) => {
-    if (!(error instanceof ApiError) || !/UUID/.test(error.message)) throw error;
+    if (!(error instanceof ApiError) || error.refusal.about?.kind !== 'id') throw error;
     throw new ApiError({ ...error.refusal, hint });
   });
 }

@@ -36,6 +36,7 @@ export function refusalBody(
     return { type: contentTypes.text, body };
   }
   const status = ERROR_STATUS[why.code];
+  const about = why.about?.kind;
   const problem = {
     type: 'about:blank',
     title: STATUS_CODES[status],
@@ -45,6 +46,7 @@ export function refusalBody(
     ...(why.pointer !== undefined && { pointer: nearest(why.pointer) }),
     ...(hint !== undefined && { hint }),
     ...(decision !== undefined && { decision }),
+    ...((about === 'caller' || about === 'token') && { about }),
   };
   return { type: PROBLEM_TYPE, body: `${JSON.stringify(problem)}\n` };
 }

@@ -3,7 +3,7 @@
  * have.
  */
 import type { Authorizer } from '../../acl/types.js';
-import { reject } from '../../base/errors.js';
+import { refuseIf, reject } from '../../base/errors.js';
 import { formatDuration } from '../../languages/duration.js';
 import { bodyOf } from '../../languages/fields.js';
 import { didYouMean } from '../../languages/suggest.js';
@@ -86,8 +86,7 @@ export function writeConfiguration(
 
 /** Reads the configuration in force. */
 export const readConfiguration: ReadUseCase<string> = ({ view, authorizer }) => {
-  const why = configurationDenial(authorizer, 'read');
-  if (why !== undefined) reject('permission_denied', why);
+  refuseIf(configurationDenial(authorizer, 'read'));
   const configuration = aclConfiguration(view);
   const value = JSON.stringify(configuration);
   return { value, index: configuration.ModifyIndex, keys: [ACL_FACT] };

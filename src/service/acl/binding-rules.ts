@@ -59,7 +59,7 @@ async function methodOf(
     }
     return methodNamed(service, write, before.AuthMethod);
   }
-  if (name === '') reject('invalid', METHOD_FAULTS.none, { pointer });
+  if (name === '') reject('invalid', `Invalid Binding Rule: ${METHOD_FAULTS.none}`, { pointer });
   return methodNamed(service, write, name);
 }
 

@@ -1,6 +1,6 @@
 /** Use cases of namespaces. */
 import { randomUUID } from 'node:crypto';
-import { reject } from '../../base/errors.js';
+import { refuseIf, reject } from '../../base/errors.js';
 import { bodyOf, type Sent } from '../../languages/fields.js';
 import { timeOf } from '../../languages/times.js';
 import { keys } from '../../state/keys.js';
@@ -127,8 +127,7 @@ function shown(namespace: Namespace, names: Links): object {
 const readNamespace =
   (name: string): ReadUseCase<string | undefined> =>
   ({ view, authorizer }) => {
-    const why = authorizer.denial('namespace', 'read', name);
-    if (why !== undefined) reject('permission_denied', why);
+    refuseIf(authorizer.denial('namespace', 'read', name));
     const key = keys.namespace(name);
     const namespace = stored<Namespace>(view, key);
     if (namespace === undefined) {

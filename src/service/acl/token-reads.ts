@@ -13,12 +13,14 @@ import {
   listPosition,
   mustBeUuid,
   mustRead,
+  NO_UUID,
 } from '../common/reading.js';
 import type { ReadUseCase } from '../common/types.js';
 import { filterOfItems, type ListPlan } from '../reads/list-rendering.js';
 import type { ListQuery } from './objects.js';
 
-const notFound = (): never => reject('acl_not_found', 'token does not exist: ACL not found');
+const notFound = (): never =>
+  reject('acl_not_found', 'token does not exist: ACL not found', { about: { kind: 'token' } });
 
 /** Returns a token with the present names of its links. */
 export function tokenShown(token: Token, links: Links, withSecret: boolean): object {
@@ -38,7 +40,7 @@ export function tokenShown(token: Token, links: Links, withSecret: boolean): obj
 /** Returns a live token of a namespace by its accessor. Throws ApiError 403 if there is none. */
 export function mustFindToken(view: View, ns: string, accessor: string, nowMs: number): Token {
   if (!isUuid(accessor)) {
-    reject('invalid', 'failed acl token lookup: index error: UUID must be 36 characters');
+    reject('invalid', 'failed acl token lookup: index error: UUID must be 36 characters', NO_UUID);
   }
   const token = stored<Token>(view, keys.token(ns, accessor.toLowerCase()));
   return token !== undefined && isAlive(view, token, nowMs) ? token : notFound();

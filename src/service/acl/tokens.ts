@@ -14,7 +14,7 @@ import type {
   TokenUpdate,
 } from '../../state/token-commands.js';
 import { secretKeyOf, type Token, tokenByAccessor, tokens } from '../../state/tokens.js';
-import { Links } from '../common/reading.js';
+import { Links, NO_UUID } from '../common/reading.js';
 import type { Service } from '../common/types.js';
 import { mayWrite, mayWriteSomewhere, propose, type Write } from '../common/writing.js';
 import { normaliseGrants } from '../rights/grants.js';
@@ -177,7 +177,7 @@ const linksOf = ({ Policies, Roles }: Pick<TokenBody, 'Policies' | 'Roles'>) => 
 });
 
 function mustBeAccessor(id: string, why = 'AccessorID is not a valid UUID'): string {
-  return isUuid(id) ? id.toLowerCase() : reject('invalid', why);
+  return isUuid(id) ? id.toLowerCase() : reject('invalid', why, NO_UUID);
 }
 
 /** Checks an id that the client chose. Throws ApiError. */

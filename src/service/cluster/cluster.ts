@@ -1,6 +1,6 @@
 /** What the use cases of the cluster itself share: parts, rights and status. */
 import type { Access, Authorizer, Resource } from '../../acl/types.js';
-import { reject } from '../../base/errors.js';
+import { refuseIf } from '../../base/errors.js';
 import type { Release } from '../../base/release.js';
 import type { ClusterNode, NodeStatus, PeerStatus, ReadMode } from '../../node/types.js';
 import type { Requester, Service } from '../common/types.js';
@@ -32,8 +32,7 @@ export interface ClusterRead extends Requester {
 
 /** Throws 403 unless the authorizer grants the access. */
 export function mustAllow(authorizer: Authorizer, resource: Resource, access: Access): void {
-  const why = authorizer.denial(resource, access);
-  if (why !== undefined) reject('permission_denied', why);
+  refuseIf(authorizer.denial(resource, access));
 }
 
 /** Throws 403 unless the caller has a right. See `Service.permit`. */

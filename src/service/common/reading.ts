@@ -1,7 +1,7 @@
 /** What the reads of all ACL objects share: rights, ids, indexes, names of links. */
 import { isUuid } from '../../acl/names.js';
 import type { Authorizer } from '../../acl/types.js';
-import { reject } from '../../base/errors.js';
+import { refuseIf, reject } from '../../base/errors.js';
 import { keys, type Table } from '../../state/keys.js';
 import { raisedTo } from '../../state/levels.js';
 import { type Link, type LinkFact, type LinkTarget, linkKey } from '../../state/links.js';
@@ -12,16 +12,18 @@ import type { Answer, View } from '../../state/types.js';
 
 /** Throws ApiError 403 unless the caller may read ACL objects of the namespace. */
 export function mustRead(authorizer: Authorizer, ns: string): void {
-  const why = authorizer.denial('acl', 'read', undefined, ns);
-  if (why !== undefined) reject('permission_denied', why);
+  refuseIf(authorizer.denial('acl', 'read', undefined, ns));
 }
+
+/** Marks the refusal of what is not a UUID. */
+export const NO_UUID = { about: { kind: 'id' } } as const;
 
 /** Returns the UUID of a path or parameter in lower case. Throws ApiError 400. */
 export function mustBeUuid(id: string, what: string): string {
   if (isUuid(id)) return id.toLowerCase();
-  const why = `${what}: UUID must be 36 characters`;
   const shown = JSON.stringify(id.slice(0, 64));
-  return reject('invalid', `${why}, in hexadecimal with four hyphens, not ${shown}`);
+  const why = `${what}: UUID must be 36 characters, in hexadecimal with four hyphens, not ${shown}`;
+  return reject('invalid', why, NO_UUID);
 }
 
 /** Replaces a secret that the caller may not see. */

@@ -1,5 +1,6 @@
 /** What the use cases are called with and return. Nothing here depends on HTTP. */
 import type { Authorizer } from '../../acl/types.js';
+import type { Refusal } from '../../base/errors.js';
 import type { ReadMode } from '../../node/types.js';
 import type { Answer, Command, PinnedView, View } from '../../state/types.js';
 import type { CallEnd } from './call-end.js';
@@ -73,14 +74,14 @@ export interface Service {
   /** Returns the caller's authorizer in this node's state. Rejects with `acl_not_found`. */
   authorize(caller: Caller): Promise<Authorizer>;
   /**
-   * Throws 403 if `denial` returns a text. Evaluates it over this node's state and, if that denies,
+   * Throws what `denial` returns. Evaluates it over this node's state and, if that denies,
    * again after a barrier: another node may have created the token a moment ago. Writes call this
    * before they read a body. The leader authorises the command again.
    */
   permit(
     caller: Caller,
     timeoutMs: number,
-    denial: (authorizer: Authorizer) => string | undefined,
+    denial: (authorizer: Authorizer) => Refusal | undefined,
   ): Promise<Authorizer>;
   /** Resolves when the cluster is initialized and this node has applied all acknowledged writes. */
   catchUp(timeoutMs: number): Promise<void>;

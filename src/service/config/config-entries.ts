@@ -1,8 +1,14 @@
 /** Use cases of config entries: apply, delete, get. Lists are in config-entry-lists.ts. */
-import { deniedAsStored } from '../../acl/denial.js';
-import type { Authorizer } from '../../acl/types.js';
-import { ApiError, type refusal, reject } from '../../base/errors.js';
-import { namedIn } from '../../kinds/conflicts.js';
+import { denialOf as denied } from '../../acl/denial.js';
+import type { Authorizer, Spelled } from '../../acl/types.js';
+import {
+  type About,
+  ApiError,
+  type Refusal,
+  refusal,
+  refuse,
+  refuseIf,
+} from '../../base/errors.js';
 import { definitionOf, isClusterWide, isKind } from '../../kinds/definitions.js';
 import { decodeInSteps, nameRefusal, unknownKind } from '../../kinds/index.js';
 import { NEVER_ALLOWED, type Operation } from '../../kinds/permissions.js';
@@ -31,7 +37,7 @@ export interface ConfigWrite extends Write {
 
 /** Returns the kind that a path names. Throws ApiError 400 for an unknown one. */
 export function kindOf(text: string): Kind {
-  return isKind(text) ? text : rejectWith(unknownKind(text));
+  return isKind(text) ? text : refuse(unknownKind(text));
 }
 
 /**
@@ -54,14 +60,13 @@ export const mayApplySomething = (
   service.permit(write.caller, write.timeoutMs, (authorizer) =>
     APPLIED.some((resource) => authorizer.anywhere(resource, 'write'))
       ? undefined
-      : authorizer
-          .denial('mesh', 'write')
-          ?.replace(
-            "lacks permission 'mesh:write'",
-            "lacks permission 'service:write', lacks permission 'intention:write' and " +
-              "lacks permission 'mesh:write', of which an entry needs one",
-          ),
+      : denied(authorizer, { resource: 'service', access: 'write', namespace: 'default' }, NONE),
   );
+const NONE = {
+  lack:
+    "lacks permission 'service:write', lacks permission 'intention:write' and " +
+    "lacks permission 'mesh:write', of which an entry needs one",
+};
 
 /**
  * Throws ApiError 403 if the caller may not apply the entry of a body (parsed JSON). It names what
@@ -74,12 +79,8 @@ export async function mustApply(
 ): Promise<void> {
   const decoded = await inSlices(decodeInSteps(body, { namespace }), 'decode');
   if (!decoded.ok) return;
-  const why = changeDenial(
-    await service.authorize(caller),
-    service.view,
-    applying(decoded.entry, namespace),
-  );
-  if (why !== undefined) reject('permission_denied', why);
+  const authorizer = await service.authorize(caller);
+  refuseIf(changeDenial(authorizer, service.view, applying(decoded.entry, namespace)));
 }
 
 /** Returns what is asked of the rights to apply an entry. */
@@ -115,7 +116,7 @@ export async function applyConfig(
 ): Promise<string> {
   const { caller, cas, datacenter, timeoutMs } = write;
   const decoded = await inSlices(decodeInSteps(body, { namespace: write.ns }), 'decode');
-  if (!decoded.ok) throw new ApiError(decoded.refusal);
+  if (!decoded.ok) refuse(decoded.refusal);
   const { entry } = decoded;
   const change = applying(entry, write.ns);
   const { ns, kind, name } = change;
@@ -148,8 +149,7 @@ export async function deleteConfig(
 ): Promise<string> {
   const { caller, cas, datacenter, timeoutMs } = write;
   const ns = homeOf(kind, write.ns);
-  const why = nameRefusal(kind, name);
-  if (why !== undefined) throw new ApiError(why);
+  refuseIf(nameRefusal(kind, name));
   await service.permit(caller, timeoutMs, (authorizer) =>
     changeDenial(authorizer, service.view, { operation: 'delete', ns, kind, name }),
   );
@@ -179,28 +179,54 @@ async function proposeChange(
     if (!(error instanceof ApiError)) throw error;
     const { view } = service;
     const authorizer = await service.authorize(write.caller);
-    const { kind, name, ns } = command;
+    const { kind, name } = command;
     if (
       error.refusal.code === 'conflict' &&
       kind === 'jwt-provider' &&
       command.type === 'config.delete'
     ) {
-      throw new ApiError(providerInUse(name, readableIntention(view, authorizer, name)));
+      refuse(providerInUse(name, readableIntention(view, authorizer, name)));
     }
-    const named = namedIn(error.refusal);
-    if (named === undefined) throw error;
-    const { entry, unnamed } = named;
-    // An entry of the cluster can conflict with one of any namespace.
-    const places = isClusterWide(kind)
-      ? [...allNamespaces(view)].filter(
-          (each) => view.get(keys.config(each, entry.kind, entry.name)) !== undefined,
-        )
-      : [ns];
-    const isHidden =
-      places.length === 0 ||
-      places.some((each) => denialOf(authorizer, 'get', entry, each) !== undefined);
-    throw isHidden ? new ApiError(unnamed) : error;
+    if (!NAMING.has(error.refusal.code)) throw error;
+    if (mayTell(view, authorizer, command, error.refusal.about)) throw error;
+    refuse(unnamed(command, error.refusal));
   }
+}
+
+/** Codes of refusals whose sentence may name entries that were not sent. */
+const NAMING: ReadonlySet<string> = new Set(['conflict', 'invalid']);
+
+/** Whether a caller may read what a refusal of a change names. */
+function mayTell(
+  view: View,
+  authorizer: Authorizer,
+  { kind, ns }: ConfigSet | ConfigDelete,
+  about: About | undefined,
+): boolean {
+  if (about?.kind === 'own') return true;
+  if (about?.kind !== 'conflict' || !isKind(about.entry.kind)) return false;
+  const entry = { kind: about.entry.kind, name: about.entry.name };
+  // An entry of the cluster can conflict with one of any namespace.
+  const places = isClusterWide(kind)
+    ? [...allNamespaces(view)].filter(
+        (each) => view.get(keys.config(each, entry.kind, entry.name)) !== undefined,
+      )
+    : [ns];
+  return (
+    places.length > 0 &&
+    places.every((each) => denialOf(authorizer, 'get', entry, each) === undefined)
+  );
+}
+
+/** Returns a refusal of a change in words that name nothing but what was sent. */
+function unnamed({ type, kind, name }: ConfigSet | ConfigDelete, why: Refusal): Refusal {
+  const change = type === 'config.delete' ? 'delete' : 'write';
+  const message =
+    why.about?.kind === 'conflict'
+      ? why.about.unnamed
+      : `cannot ${change} ${kind} ${JSON.stringify(name)} like this, other entries do not allow it`;
+  const { code, pointer } = why;
+  return refusal(code, message, { ...(pointer !== undefined && { pointer }) });
 }
 
 /** Returns the first intention, by namespace and name, that names a provider and may be read. */
@@ -222,8 +248,7 @@ export const readConfig =
   (namespace: string, { kind, name }: EntryId): ReadUseCase<string | undefined> =>
   ({ view, authorizer }) => {
     const ns = homeOf(kind, namespace);
-    const why = denialOf(authorizer, 'get', { kind, name }, ns);
-    if (why !== undefined) reject('permission_denied', why);
+    refuseIf(denialOf(authorizer, 'get', { kind, name }, ns));
     const key = keys.config(ns, kind, name);
     const text = view.get(key);
     const deletedAt = (): number => deletedIndex(view, 'config', ns, kind);
@@ -254,16 +279,16 @@ export function nearestEntry(
   return spelled !== undefined && mayRead(spelled) ? spelled : undefined;
 }
 
-/** Returns the text of a 403 if the caller lacks the right to an operation on an entry. */
+/** Returns the 403 of a caller who lacks the right to an operation on an entry. */
 function denialOf(
   authorizer: Authorizer,
   operation: Operation,
-  { kind, name }: EntryId,
+  { kind, name }: Pick<EntryId, 'kind'> & { readonly name: string | Spelled },
   ns: string,
-): string | undefined {
+): Refusal | undefined {
   const { resource, access, named, orAnyService } = definitionOf(kind).permissions[operation];
   if (resource === 'none') return undefined;
-  if (resource === 'never') return NEVER_ALLOWED;
+  if (resource === 'never') return refusal('permission_denied', NEVER_ALLOWED);
   if (orAnyService !== undefined && authorizer.anywhere('service', orAnyService)) return undefined;
   return authorizer.denial(resource, access, named ? name : undefined, ns);
 }
@@ -293,7 +318,7 @@ export function configCheck(
   authorizer: Authorizer,
   command: Command,
   view: View,
-): string | undefined {
+): Refusal | undefined {
   const { ns, kind, name } = command as ConfigSet | ConfigDelete;
   if (command.type === 'config.delete') {
     return changeDenial(authorizer, view, { operation: 'delete', ns, kind, name });
@@ -306,11 +331,11 @@ export function configCheck(
 }
 
 /**
- * Returns the text of a 403 if the caller may not change an entry. Entry names match in any letter
+ * Returns the 403 of a caller who may not change an entry. Entry names match in any letter
  * case but rules name services exactly, so the caller also needs the right to the stored spelling
  * of the entry that would be replaced.
  */
-function changeDenial(authorizer: Authorizer, view: View, change: Change): string | undefined {
+function changeDenial(authorizer: Authorizer, view: View, change: Change): Refusal | undefined {
   const { operation, kind, name, ns, entry } = change;
   const own = denialOf(authorizer, operation, change, ns);
   if (own !== undefined) return own;
@@ -319,8 +344,8 @@ function changeDenial(authorizer: Authorizer, view: View, change: Change): strin
     : undefined;
   const stored = text === undefined ? name : nameIn(text);
   if (stored !== name) {
-    const why = denialOf(authorizer, operation, { kind, name: stored }, ns);
-    if (why !== undefined) return deniedAsStored(why, name);
+    const why = denialOf(authorizer, operation, { kind, name: { stored, sent: name } }, ns);
+    if (why !== undefined) return why;
   }
   if (entry === undefined) return undefined;
   for (const service of servicesNamed(entry)) {
@@ -362,7 +387,3 @@ export function shownTo(authorizer: Authorizer, kind: Kind, ns: string): (text: 
     return JSON.stringify({ ...(JSON.parse(text) as ConfigEntry), ...hidden });
   };
 }
-
-const rejectWith = (why: ReturnType<typeof refusal>): never => {
-  throw new ApiError(why);
-};

@@ -1,9 +1,8 @@
 /** The use case that shows a compiled discovery chain. */
 
 import { hash } from 'node:crypto';
-import { deniedAsStored } from '../../acl/denial.js';
 import type { Authorizer } from '../../acl/types.js';
-import { reject } from '../../base/errors.js';
+import { refuseIf, reject } from '../../base/errors.js';
 import type { ChainEntries } from '../../kinds/chain.js';
 import { chainGraph, type Graphed } from '../../kinds/chain-graph.js';
 import type { ConfigEntry, Kind } from '../../kinds/types.js';
@@ -166,9 +165,8 @@ function mustReadService(
   ns: string,
   sent = service,
 ): void {
-  const why = authorizer.denial('service', 'read', service, ns);
-  if (why === undefined) return;
-  reject('permission_denied', sent === service ? why : deniedAsStored(why, sent));
+  const named = sent === service ? service : { stored: service, sent };
+  refuseIf(authorizer.denial('service', 'read', named, ns));
 }
 
 /** Compiles a chain in steps of bounded work. */

@@ -3,7 +3,7 @@
  * of the node that made them.
  */
 import { randomUUID } from 'node:crypto';
-import { type Denied, readDenial } from '../../acl/denial.js';
+import { type Denied, deniedIn } from '../../acl/denial.js';
 import { ruleText } from '../../acl/explain.js';
 import type { Level, Reason, Why } from '../../acl/types.js';
 import type { ApiError, Refusal } from '../../base/errors.js';
@@ -135,7 +135,7 @@ export class Decisions {
     const share = isKnown ? this.#known : this.#strange;
     if (!share.isInRate(atMs)) return undefined;
     const login = error instanceof LoginRefused ? loginOf(error) : null;
-    const denied = login === null ? readDenial(refusal.message) : undefined;
+    const denied = login === null ? deniedIn(refusal) : undefined;
     const asked = authorizer && denied;
     const isUnknown = caller !== undefined && authorizer === undefined;
     const random = randomUUID();

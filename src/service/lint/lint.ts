@@ -137,10 +137,10 @@ function ruleJob(
   return { rule: before === undefined ? rule : { ...rule, ID: before.ID }, problems, surroundings };
 }
 
-const methodFault = (Code: Parameters<typeof refusal>[0], message: string): Problem => ({
+const methodFault = (Code: Parameters<typeof refusal>[0], Message: string): Problem => ({
   Severity: 'error',
   Code,
-  Message: message.replace(/^Invalid Binding Rule: /, ''),
+  Message,
   Field: 'AuthMethod',
   Line: 1,
   Column: 1,

@@ -6,7 +6,6 @@ import { ApiError, type Refusal, refusal, reject } from '../../base/errors.js';
 import { timeOf } from '../../languages/times.js';
 import { keys } from '../../state/keys.js';
 import { stored } from '../../state/lists.js';
-import { TOKEN_LIMIT } from '../../state/login-limits.js';
 import type { AuthMethod } from '../../state/methods.js';
 import type { TokenLogin, TokenLogout } from '../../state/token-commands.js';
 import { shown } from '../acl/tokens.js';
@@ -85,9 +84,9 @@ export async function login(
   };
   const proposed = propose(service, { caller: { tokenKey: null }, timeoutMs }, command);
   const token = await proposed.catch((error: unknown) => {
-    const isLimit = error instanceof ApiError && error.refusal.message === TOKEN_LIMIT;
-    if (isLimit) return refuse(parts, method, LIMIT_FAULT);
-    throw error;
+    if (!(error instanceof ApiError) || error.refusal.code !== 'permission_denied') throw error;
+    if (error.refusal.about?.kind === 'limit') return refuse(parts, method, LIMIT_FAULT);
+    throw new ApiError(DENIED);
   });
   return shown(service, token);
 }
@@ -107,11 +106,13 @@ export class LoginRefused extends ApiError {
   }
 }
 
+/** All that the client of a refused login is told. */
+const DENIED = refusal('permission_denied', 'Permission denied');
+
 function refuse({ refusals }: LoginParts, method: AuthMethod, fault: LoginFault): never {
   const { code, reason } = fault;
   refusals.note({ cause: causeOf(code), reason, method });
-  const why = refusal('permission_denied', 'Permission denied');
-  throw new LoginRefused(why, { code, reason }, method);
+  throw new LoginRefused(DENIED, { code, reason }, method);
 }
 
 /** Returns the description of the token of a login with this Meta. */

@@ -3,7 +3,14 @@
  * authorisation at the moment of the answer.
  */
 import type { Authorizer } from '../../acl/types.js';
-import { ApiError, reject } from '../../base/errors.js';
+import {
+  ApiError,
+  type Refusal,
+  refuse,
+  refuseIf,
+  reject,
+  UNKNOWN_TOKEN,
+} from '../../base/errors.js';
 import { named } from '../../base/works.js';
 import type { ClusterNode } from '../../node/types.js';
 import { Deadlines } from '../../replica/deadlines.js';
@@ -148,13 +155,13 @@ export class NodeService implements Service {
   #authorizerOf({ tokenKey }: Caller, known?: Authorizer): Authorizer {
     this.#mustServe();
     this.#mustBeInitialized();
-    return known ?? this.#authorizers.of(tokenKey) ?? reject('acl_not_found', 'ACL not found');
+    return known ?? this.#authorizers.of(tokenKey) ?? refuse(UNKNOWN_TOKEN);
   }
 
   async permit(
     caller: Caller,
     timeoutMs: number,
-    denial: (authorizer: Authorizer) => string | undefined,
+    denial: (authorizer: Authorizer) => Refusal | undefined,
   ): Promise<Authorizer> {
     this.#mustServe();
     await this.#prepared(caller);
@@ -162,8 +169,8 @@ export class NodeService implements Service {
     if (present !== undefined && denial(present) === undefined) return present;
     await this.catchUp(timeoutMs);
     const authorizer = await this.authorize(caller);
-    const why = denial(authorizer);
-    return why === undefined ? authorizer : reject('permission_denied', why);
+    refuseIf(denial(authorizer));
+    return authorizer;
   }
 
   catchUp(timeoutMs: number): Promise<void> {

@@ -2,7 +2,7 @@
  * Authorises a command on the leader before it is proposed, by the leader's applied state. Commands
  * are listed with their rights (state/objects.ts). Any other command is refused.
  */
-import { type Refusal, refusal } from '../../base/errors.js';
+import { type Refusal, refusal, UNKNOWN_TOKEN } from '../../base/errors.js';
 import { type Gate, INTERNAL_KEY, type PrepareGate } from '../../node/types.js';
 import { HANDLERS } from '../../state/handlers.js';
 import type { CommandCheck, CommandRight } from '../../state/object.js';
@@ -31,9 +31,8 @@ export function makeGate(authorizers: Authorizers, groups: GroupChecks): Gate {
       return refusal('permission_denied', 'Permission denied: only the server itself may do this');
     }
     const authorizer = authorizers.of(tokenKey);
-    if (authorizer === undefined) return refusal('acl_not_found', 'ACL not found');
-    const why = rule(authorizer, command, view);
-    return why === undefined ? undefined : refusal('permission_denied', why);
+    if (authorizer === undefined) return UNKNOWN_TOKEN;
+    return rule(authorizer, command, view);
   };
 }
 
@@ -76,5 +75,5 @@ function openProblem(
     return refusal('permission_denied', 'Permission denied: a token can only log itself out');
   }
   const isKnown = authorizers.of(tokenKey) !== undefined;
-  return isKnown ? undefined : refusal('acl_not_found', 'ACL not found');
+  return isKnown ? undefined : UNKNOWN_TOKEN;
 }

@@ -89,9 +89,9 @@ function mayRepeat({ code, status }: Problem, { method = 'GET' }: Ask): boolean 
 }
 
 /** Whether the token of the session is gone, rather than one that the path names. */
-function isOwnGone({ code, status, message }: Problem, path: string, { token }: Ask): boolean {
+function isOwnGone({ code, status, about }: Problem, path: string, { token }: Ask): boolean {
   if (code !== 'acl_not_found' || status !== 403 || token !== undefined) return false;
-  return path === SELF || !message.startsWith('token does not exist');
+  return path === SELF || about !== 'token';
 }
 
 /**
@@ -170,7 +170,7 @@ export async function find<T>(path: string, how: Ask = {}): Promise<T | undefine
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     // A token that does not exist is a 403.
-    if (error.status === 404 || error.message.startsWith('token does not exist')) return undefined;
+    if (error.status === 404 || error.about === 'token') return undefined;
     throw error;
   }
 }

@@ -9,6 +9,8 @@ export class Problem extends Error {
   readonly hint: string | undefined;
   /** The member of the body that is wrong, as a JSON pointer. */
   readonly pointer: string | undefined;
+  /** `token` if a token that the request names does not exist. */
+  readonly about: string | undefined;
   /** The decision that refused the request. */
   readonly decision: string | undefined;
 
@@ -22,6 +24,7 @@ export class Problem extends Error {
     this.code = text('code') ?? 'internal';
     this.hint = text('hint');
     this.pointer = text('pointer');
+    this.about = text('about');
     this.decision = text('decision');
   }
 }
