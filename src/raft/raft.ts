@@ -22,10 +22,10 @@
  *       const output = core.step(inbox.splice(0), now());
  *       output.sendNow.forEach(send);
  *       store(output);
- *       output.sendSnapshots.forEach(sendSnapshot); // later: take({ type: 'snapshotSent', to, ok })
+ *       output.sendSnapshots.forEach(sendSnapshot); // at last: take({ type: 'snapshotSent', … })
  *       commit = Math.max(commit, output.commit ?? 0);
  *       report(output); // to callers: appended, dropped, reads, readsDropped, role
- *       // The state is never ahead of the log: after a crash the log could not tell what is applied.
+ *       // What a crash could take from the log is not applied.
  *       const upTo = Math.min(commit, durable);
  *       log.entries(machine.applied + 1, upTo, Infinity).forEach(machine.apply);
  *     }
@@ -39,7 +39,7 @@
  *       const first = entries[0]?.index ?? log.lastIndex() + 1;
  *       const batch = { first, last: first + entries.length - 1, send: [...sendAfterStore] };
  *       storing.push(batch);
- *       durable = Math.min(durable, first - 1); // entries that are about to be replaced do not count
+ *       durable = Math.min(durable, first - 1); // what is about to be replaced does not count
  *       log.append({ hardState, entries }, () => stored(batch)); // one synced batch, in order
  *     }
  *     function stored(batch) {
@@ -64,10 +64,10 @@
  *       [durable, commit] = [meta.index, Math.max(commit, meta.index)];
  *     }
  *
- * `take` gets a `tick` every `tickMs`, each message that arrives, proposals and reads. The log shows
- * at once what it was given; `done` is called later, in order. A failed write ends the process. A
- * proposal succeeded when the entry of its index and term is applied, and a read may be served when
- * its index is.
+ * `take` gets a `tick` every `tickMs`, each message that arrives, proposals and reads. The log
+ * shows at once what it was given; `done` is called later, in order. A failed write ends the
+ * process. A proposal succeeded when the entry of its index and term is applied, and a read may be
+ * served when its index is.
  */
 import { invariant } from './assert.js';
 import { commitTo, maybeCommit } from './commit.js';

@@ -74,26 +74,13 @@ export interface LoopParts extends Pick<ApplierParts, 'measure'> {
   readonly trace?: Trace | undefined;
 }
 
-/** Counters for metrics. All but `stallMsMax` only grow. */
-export interface LoopStats {
-  turns: number;
-  /** Batches given to the log, and the entries in them. */
-  appends: number;
-  entriesAppended: number;
-  /** Ticks that came too late, and the longest delay in milliseconds. */
-  stalls: number;
-  stallMsMax: number;
-}
-
 /** Owns the Raft core: nothing else steps it. */
 export class RaftLoop {
-  readonly stats: LoopStats = {
-    turns: 0,
-    appends: 0,
-    entriesAppended: 0,
-    stalls: 0,
-    stallMsMax: 0,
-  };
+  /**
+   * Counters for metrics: batches given to the log and the entries in them, ticks that came too
+   * late, and the longest delay in milliseconds.
+   */
+  readonly stats = { turns: 0, appends: 0, entriesAppended: 0, stalls: 0, stallMsMax: 0 };
   readonly disks: DiskWatch;
   readonly elections: ElectionGuard;
   readonly news: CommitNews;
@@ -317,6 +304,11 @@ export class RaftLoop {
   /** Number of proposals whose outcome is open. */
   get pending(): number {
     return this.#pending.size;
+  }
+
+  /** Number of batches that are being stored. */
+  get storing(): number {
+    return this.#writer.storing;
   }
 
   /** Milliseconds since the last message of a leader; 0 on the leader. */

@@ -283,9 +283,7 @@ export class Machine {
   #commit(): void {
     const draft = this.#draft;
     this.#draft = new Overlay(this.#store);
-    const [committed, applied] = [this.#committed, this.#index];
-    if (committed === applied) return;
-    invariant(committed < applied, 'committed what is not applied', { committed, applied });
+    if (this.#committed === this.#index) return;
     draft.discard();
     const changes = draft.changes((key, before, after) => this.#sums.change(key, before, after));
     for (const { key, value, before, after } of this.#requests.takeChanges(this.#store)) {

@@ -84,6 +84,11 @@ class Host {
   }
 }
 
+const proposal = (id: number): Input => {
+  const data = new TextEncoder().encode(`${id}`);
+  return { type: 'propose', commands: [{ id, data }] };
+};
+
 /**
  * Three hosts. Messages are lost and repeated, disks are slow, servers crash and are cut off at
  * random; then one alone is cut off, and at last all is well.
@@ -104,8 +109,7 @@ function run(seed: number) {
     soon: (task) => due.push(task),
     send: (message) => void wire.push(message),
     sendSnapshot: ({ to, message }) => {
-      if (message.type !== 'snapshot') throw new Error('no snapshot');
-      const { meta, from } = message;
+      const { meta, from } = message as Message & { readonly type: 'snapshot' };
       const target = hosts.get(to)!.driver;
       const state = hosts.get(from)!.snapshot;
       target.take({ type: 'message', message });
@@ -138,8 +142,7 @@ function run(seed: number) {
       }
       if (host.driver.leads() && hits(0.5)) {
         counts.proposed += 1;
-        const data = new TextEncoder().encode(`${counts.proposed}`);
-        host.driver.take({ type: 'propose', commands: [{ id: counts.proposed, data }] });
+        host.driver.take(proposal(counts.proposed));
       }
       if (hits(0.02)) host.compact();
       host.driver.take({ type: 'tick' });

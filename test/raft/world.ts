@@ -2,7 +2,6 @@
  * Random schedules on a few cores: every message may be lost, repeated or reordered, every disk may
  * be slow and every server may crash. The invariants are checked at each step.
  */
-
 import { leaseMsMax, silenceMsOf, ticksOfSilence } from '../../src/raft/options.js';
 import type { Index, Input, Message, NodeId, Output } from '../../src/raft/types.js';
 import { MachineClock } from './clock.js';
@@ -137,7 +136,7 @@ export class World {
     return this.kinds.includes(kind);
   }
 
-  #options(): Partial<Server["options"]> {
+  #options(): Partial<Server['options']> {
     const limits = { maxAppendBytes: 200, maxInflightBytes: 400, random: this.#random };
     if (!this.#has('skew')) return { ...limits, leaseMs: 700 };
     const electionTicks = this.#pick([4, 6, 10, 20]);

@@ -5,10 +5,12 @@ import type { Entry, Output } from '../../src/raft/types.js';
 import { DiskWatch } from '../../src/replica/disk-watch.js';
 import { AppliedLog } from '../../src/replica/log/applied-log.js';
 import { LogWriter } from '../../src/replica/log/log-writer.js';
+import { RaftLoop } from '../../src/replica/loop.js';
 import { PendingReads } from '../../src/replica/reads/pending-reads.js';
 import { Applier } from '../../src/replica/state/applier.js';
 import { PendingWrites } from '../../src/replica/writes/pending-writes.js';
-import { FakeClock, FakeLog, FakeMachine, FakeWire } from './fakes.js';
+import type { Result } from '../../src/state/types.js';
+import { FakeClock, FakeLog, FakeMachine, FakeWire, ScriptedCore } from './fakes.js';
 
 const noop = (index: number): Entry => ({ kind: 'noop', index, term: 1 });
 const output = (...entries: Entry[]): Output => ({ ...newOutbox(), entries });
@@ -75,6 +77,35 @@ const CASES: readonly (readonly [broken: string, breaks: () => unknown])[] = [
       log.list.pop();
       storing.store({ ...output(), hardState: { term: 2, votedFor: null } });
       log.synced();
+    },
+  ],
+  [
+    'applied before committed and durable (applied 3, upTo 2)',
+    () => {
+      const [core, log, wire] = [new ScriptedCore(), new FakeLog(), new FakeWire()];
+      const [machine, clock] = [new FakeMachine(), new FakeClock()];
+      let resume = nothing;
+      Object.assign(machine, {
+        apply: (_entries: readonly Entry[], later: (result: Result) => void) => {
+          resume = () => later({ ok: true, index: 1 });
+          return [];
+        },
+      });
+      const limits = { tickMs: 10, applyEntriesMax: 1, applyBytesMax: 1000, stallMs: 100 };
+      const quiet = { turn: nothing, role: nothing, configuration: nothing, applied: nothing };
+      const events = { ...quiet, sendSnapshot: nothing, tick: nothing };
+      const loop = new RaftLoop({ core, log, wire, machine, clock, limits, hangTicks: 5, events });
+      core.respond = () => ({
+        entries: core.steps.length === 1 ? [noop(1), noop(2)] : [],
+        commit: 2,
+      });
+      loop.start();
+      loop.transfer();
+      clock.settle();
+      log.synced();
+      clock.settle();
+      machine.index = 3;
+      resume();
     },
   ],
   [

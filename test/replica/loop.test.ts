@@ -269,16 +269,12 @@ describe('replica/loop: one step for everything that arrived', () => {
   });
 
   it('includes reads that are drained as a turn begins, and schedules no other turn', () => {
-    let drained = 0;
-    let isReading = false;
+    let drained = -1;
     const turn = (): void => {
-      if (!isReading) return;
-      drained += 1;
-      if (drained === 1) loop.read('lease', () => {});
+      if (++drained === 1) loop.read('lease', () => {});
     };
     const { loop, core, clock } = build({ turn });
     const before = loop.stats.turns;
-    isReading = true;
     loop.wake();
     clock.settle();
     expect(core.types).to.deep.equal(['read']);

@@ -89,13 +89,13 @@ export class Life {
     this.#snapshots = new Snapshots({ world, host, storage, replica });
     this.#records = peerRecords(replica, () => network.bindsProofs);
     this.#wire = this.#connect();
+    const held = { log, machine, identity, clock: loop, view: store };
     this.replica = new Replica({
-      ...{ id, name: id, address: host.address, core: this.#watched(core, timing) },
-      ports: {
-        ...{ log, machine, clock: loop, view: store, identity, wire: this.#wire },
-        newId: parts.newId,
-        random: random.next,
-      },
+      id,
+      name: id,
+      address: host.address,
+      core: this.#watched(core, timing),
+      ports: { ...held, wire: this.#wire, newId: parts.newId, random: random.next },
       reports: {
         onJoining: (_level, what) => trace(`${id}: ${what}`),
         onDiffers: (why) => this.#differs(why),
