@@ -296,11 +296,6 @@ export class RaftLoop {
     return this.#role;
   }
 
-  /** Number of batches that are being stored. */
-  get storing(): number {
-    return this.#writer.storing;
-  }
-
   /** Number of proposals whose outcome is open. */
   get pending(): number {
     return this.#pending.size;

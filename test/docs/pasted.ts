@@ -58,6 +58,49 @@ export interface Pasting {
   pasteAll(path: string, blocks: readonly Block[], shell: Terminal, cwd: string): Promise<void>;
 }
 
+/** A home without anything in it, and an environment that names no cluster. */
+function environment(home: string): Record<string, string> {
+  mkdirSync(home, { recursive: true });
+  const { PATH = '', TMPDIR } = process.env;
+  return { PATH, HOME: home, LC_ALL: 'C.UTF-8', ...(TMPDIR !== undefined && { TMPDIR }) };
+}
+
+/** The ports of a suite, and what ends the processes that it started. */
+interface Running {
+  readonly ports: Ports;
+  readonly ends: (() => Promise<unknown>)[];
+}
+
+/** Runs `npm start` in a folder, and waits until it says that the nodes run. */
+async function start({ ports, ends }: Running, cwd: string, text: string): Promise<void> {
+  const flags = text
+    .trim()
+    .split(/\s+/)
+    .slice(2)
+    .filter((word) => word !== '--');
+  const arguments_ = [PROGRAM, '--port', String(ports.first), ...flags];
+  const child = spawn(process.execPath, arguments_, {
+    cwd,
+    env: environment(cwd),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = once(child, 'exit');
+  ends.push(async () => {
+    child.kill('SIGTERM');
+    await ended;
+  });
+  let printed = '';
+  const started = new Promise<void>((done) => {
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (part: string) => {
+        printed += part;
+        if (STARTED.test(printed)) done();
+      });
+  });
+  await Promise.race([started, ended]);
+  expect(printed).to.match(STARTED);
+}
+
 /** Prepares a suite to paste documents. Called in its `describe`. */
 export function pasting(): Pasting {
   const folder = mkdtempSync(join(tmpdir(), 'conclave-docs-'));
@@ -71,13 +114,6 @@ export function pasting(): Pasting {
   });
   after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 
-  /** A home without anything in it, and an environment that names no cluster. */
-  function environment(home: string): Record<string, string> {
-    mkdirSync(home, { recursive: true });
-    const { PATH = '', TMPDIR } = process.env;
-    return { PATH, HOME: home, LC_ALL: 'C.UTF-8', ...(TMPDIR !== undefined && { TMPDIR }) };
-  }
-
   async function terminal(home: string, cwd: string): Promise<Terminal> {
     const shell = new Terminal(cwd, home, environment(home));
     ends.push(() => shell.end());
@@ -86,41 +122,11 @@ export function pasting(): Pasting {
     return shell;
   }
 
-  /** Runs `npm start` in a folder, and waits until it says that the nodes run. */
-  async function start(cwd: string, text: string): Promise<void> {
-    const flags = text
-      .trim()
-      .split(/\s+/)
-      .slice(2)
-      .filter((word) => word !== '--');
-    const arguments_ = [PROGRAM, '--port', String(ports.first), ...flags];
-    const child = spawn(process.execPath, arguments_, {
-      cwd,
-      env: environment(cwd),
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    const ended = once(child, 'exit');
-    ends.push(async () => {
-      child.kill('SIGTERM');
-      await ended;
-    });
-    let printed = '';
-    const started = new Promise<void>((done) => {
-      for (const stream of [child.stdout, child.stderr])
-        stream.setEncoding('utf8').on('data', (part: string) => {
-          printed += part;
-          if (STARTED.test(printed)) done();
-        });
-    });
-    await Promise.race([started, ended]);
-    expect(printed).to.match(STARTED);
-  }
-
   async function pasteAll(path: string, blocks: readonly Block[], shell: Terminal, cwd: string) {
     for (const { line, text, notRun, fails, output } of blocks) {
       if (notRun !== undefined || SUITES.test(text)) continue;
       if (STARTS.test(text)) {
-        await start(cwd, text);
+        await start({ ports, ends }, cwd, text);
         continue;
       }
       const pasted = await shell.paste(ports.toFree(text));
