@@ -2,7 +2,6 @@
  * Metric families, and their two forms: the text format of Prometheus (version 0.0.4), and JSON in
  * the form of Consul's agent.
  */
-import type { Metric } from 'prom-client';
 import type { Histogram } from './histogram.js';
 
 /** Labels of a sample, by name. Values may hold any character. */
@@ -48,55 +47,42 @@ export const byLabel = (
 const one = (value: number): readonly Sample[] => [{ labels: {}, value }];
 
 /** Returns families in the text format. A family without samples is left out. */
-export async function toText(families: readonly Family[]): Promise<string> {
-  // Loaded at the first scrape: a start does not need it.
-  const { Registry } = await import('prom-client');
-  const registry = new Registry();
-  for (const family of families) {
-    if (family.samples.length === 0) continue;
-    // The registry asks a metric for its values alone: see metricOf.
-    registry.registerMetric(metricOf(family) as unknown as Metric);
-  }
-  return registry.metrics();
-}
+export const toText = (families: readonly Family[]): string =>
+  `${families
+    .filter(({ samples }) => samples.length > 0)
+    .map((family) => {
+      const { name, help, type } = family;
+      const lines =
+        family.type === 'histogram'
+          ? family.samples.flatMap(({ labels, histogram }) => linesOf(name, labels, histogram))
+          : family.samples.map(({ labels, value }) => line(name, labels, value));
+      return [`# HELP ${name} ${escaped(help)}`, `# TYPE ${name} ${type}`, ...lines].join('\n');
+    })
+    .join('\n\n')}\n`;
 
-/** A value of a metric as prom-client writes it. */
-interface Line {
-  readonly metricName: string;
-  readonly labels: Record<string, string | number>;
-  readonly value: number;
-}
-
-/**
- * Returns a family as the registry reads it. It asks a metric for nothing but its values, which are
- * counted elsewhere, so it needs none of prom-client's own classes.
- */
-function metricOf(family: Family) {
-  const { name, help, type } = family;
-  const values: Line[] =
-    family.type === 'histogram'
-      ? family.samples.flatMap(({ labels, histogram }) => bucketsOf(name, labels, histogram))
-      : family.samples.map(({ labels, value }) => ({ metricName: name, labels, value }));
-  return { name, help, type, get: () => ({ name, help, type, values }) };
-}
-
-function bucketsOf(
-  name: string,
-  labels: Labels,
-  { bounds, counts, count, sum }: Histogram,
-): Line[] {
+function linesOf(name: string, labels: Labels, { bounds, counts, count, sum }: Histogram) {
   let below = 0;
   const buckets = bounds.map((le, at) => {
     below += counts[at]!;
-    return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: below };
+    return line(`${name}_bucket`, { ...labels, le: `${le}` }, below);
   });
   return [
     ...buckets,
-    { metricName: `${name}_bucket`, labels: { ...labels, le: '+Inf' }, value: count },
-    { metricName: `${name}_sum`, labels, value: sum },
-    { metricName: `${name}_count`, labels, value: count },
+    line(`${name}_bucket`, { ...labels, le: '+Inf' }, count),
+    line(`${name}_sum`, labels, sum),
+    line(`${name}_count`, labels, count),
   ];
 }
+
+function line(name: string, labels: Labels, value: number): string {
+  const parts = Object.entries(labels).map(
+    ([label, text]) => `${label}="${escaped(text).replaceAll('"', '\\"')}"`,
+  );
+  const shown = `${value}`.replace('Infinity', 'Inf').replace(/^Inf/, '+Inf');
+  return `${name}${parts.length === 0 ? '' : `{${parts.join(',')}}`} ${shown}`;
+}
+
+const escaped = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
 
 /**
  * Returns families as `{Timestamp, Gauges, Points, Counters, Samples}`. Clients decode `Count` as

@@ -52,7 +52,7 @@ export class Metrics {
   }
 
   /** Returns the metrics in the Prometheus text format. */
-  prometheus(): Promise<string> {
+  prometheus(): string {
     return toText(this.#families());
   }
 

@@ -58,7 +58,7 @@ describe('http: the agent', () => {
       release: { version: '1.2.3-rc1+x', sha: SHA, date: DATE },
       fault: () => undefined,
       settings: { acl: { initialManagement: 'hidden' } },
-      metrics: { prometheus: async () => '', json: () => ({}) },
+      metrics: { prometheus: () => '', json: () => ({}) },
     };
     front = await startFront(agentRoutes(parts), { service });
   });

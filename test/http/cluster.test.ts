@@ -100,7 +100,7 @@ describe('http: the cluster endpoints', () => {
     release: { version: '1.2.3', sha: '', date: '2026-01-31T12:00:00Z' },
     fault: () => fault,
     settings: { acl: { initialManagement: 'hidden' } },
-    metrics: { prometheus: async () => 'up 1\n', json: () => ({ Gauges: [] }) },
+    metrics: { prometheus: () => 'up 1\n', json: () => ({ Gauges: [] }) },
   };
 
   before(async () => {

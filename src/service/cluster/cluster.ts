@@ -20,7 +20,7 @@ export interface ClusterParts {
   readonly settings: Readonly<Record<string, unknown>>;
   readonly metrics: {
     /** The metrics in the text format of Prometheus. */
-    prometheus(): Promise<string>;
+    prometheus(): string;
     json(): object;
   };
 }
