@@ -58,13 +58,6 @@ const LIMITS: MachineLimits = {
   checkpointEvery: CHECKPOINT_EVERY,
 };
 
-/** Returns a result without what only the present caller needs; see `About`. */
-function replicated(result: Result): Result {
-  if (result.ok) return result;
-  const { about: _, ...refused } = result.refusal;
-  return { ...result, refusal: refused };
-}
-
 /** The state machine of a node. It is synchronous, except for entries that replace the state. */
 export class Machine {
   readonly #store: StateStore;
@@ -266,7 +259,7 @@ export class Machine {
     else draft.discard();
     if (isForget && outcome.ok) this.#requests.forgetThrough(Number(outcome.value), draft);
     const result = { ...outcome, index: entry.index };
-    this.#requests.remember(proposal.id, replicated(result), this.#level > 1);
+    this.#requests.remember(proposal.id, result, this.#level > 1);
     return { result };
   }
 
@@ -344,7 +337,7 @@ export class Machine {
         resume(undefined);
       } else {
         const result = { ok: false, refusal: refused, index: entry.index } as const;
-        this.#requests.remember(work.id, replicated(result), this.#level > 1);
+        this.#requests.remember(work.id, result, this.#level > 1);
         this.#moveTo(entry);
         this.#commit();
         resume(result);
@@ -373,7 +366,7 @@ export class Machine {
       refuse(next.value);
       return false;
     }
-    this.#requests.remember(id, replicated(result), this.#level > 1);
+    this.#requests.remember(id, result, this.#level > 1);
     const added: StateRecord[] = [];
     const changed = new Set<string>();
     for (const { key, value } of this.#requests.takeChanges(this.#store)) {

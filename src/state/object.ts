@@ -3,7 +3,7 @@
  * form and its type, the records derived from an object, the commands that write and delete it with
  * their rights, and the checks of a snapshot. The layers above derive the decoder of bodies, the
  * shape of filters, the use cases (service/acl/objects.ts) and the routes
- * (http/routes/acl-objects.ts).
+ * (http/routes/acl.ts).
  *
  *     export const roles = defineObject<Role, typeof fields>({
  *       table: 'role', noun: 'role', identity: 'ID', fields, key: keys.role, …

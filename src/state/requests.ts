@@ -180,8 +180,9 @@ export class RequestMemory {
   }
 
   /** Remembers a result, in a page or as a record of its own. Drops what exceeds the limits. */
-  remember(id: string, result: Result, inPage: boolean): void {
+  remember(id: string, given: Result, inPage: boolean): void {
     this.#read();
+    const result = replicated(given);
     const { index } = result;
     if (inPage) this.#append(this.#openPage(index), id, index, lineOf(id, result));
     else {
@@ -320,6 +321,13 @@ export class RequestMemory {
     }
     return record;
   }
+}
+
+/** Returns a result without what only the present caller needs; see `About`. */
+function replicated(result: Result): Result {
+  if (result.ok) return result;
+  const { about: _, ...refused } = result.refusal;
+  return { ...result, refusal: refused };
 }
 
 function contentOf(key: string, text: string): Content {

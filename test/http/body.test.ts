@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { ApiError } from '../../src/base/errors.js';
-import { unpacking } from '../../src/http/limits/places.js';
+import { unpacking } from '../../src/http/limits/held.js';
 import type { ApiRequest } from '../../src/http/routes/types.js';
 import { type Ask, type Front, fakeService, LIMITS, startFront } from './harness.js';
 

@@ -1,6 +1,6 @@
 /** What a page of another site cannot make a browser do, and what filtering proxies can rely on. */
 import { expect } from 'chai';
-import { tokenRoutes } from '../../src/http/routes/acl-tokens.js';
+import { tokenRoutes } from '../../src/http/routes/acl.js';
 import type { Route } from '../../src/http/routes/types.js';
 import { partsOf, serve } from '../service/serve.js';
 import { Solo } from '../service/solo.js';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Authorizer } from '../../src/acl/types.js';
 import { refusal, refuseIf } from '../../src/base/errors.js';
 import { agentRoutes } from '../../src/http/routes/agent.js';
-import { authorizeRoutes } from '../../src/http/routes/authorize.js';
+import { authorizeRoutes } from '../../src/http/routes/explain.js';
 import { operatorRoutes } from '../../src/http/routes/operator.js';
 import { statusRoutes } from '../../src/http/routes/status.js';
 import type { ClusterNode, NodeStatus, PeerStatus } from '../../src/node/types.js';
@@ -54,10 +54,7 @@ describe('http: the cluster endpoints', () => {
     denial: (resource: string, access: string, segment?: string) =>
       allowed(resource, access, segment)
         ? undefined
-        : refusal(
-            'permission_denied',
-            `Permission denied: lacks permission '${resource}:${access}'`,
-          ),
+        : refusal('permission_denied', `lacks permission '${resource}:${access}'`),
   } as unknown as Authorizer;
   const facts = new Map([[INIT_FACT, '{}']]);
   const view = { get: (key: string) => facts.get(key), keys: () => [] };

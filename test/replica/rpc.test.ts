@@ -54,7 +54,9 @@ const abouts: fc.Arbitrary<About> = fc.oneof(
   fc.record(
     {
       kind: fc.constant('denied' as const),
-      ...{ resource: fc.string(), access: fc.string(), namespace: fc.string() },
+      resource: fc.string(),
+      access: fc.string(),
+      namespace: fc.string(),
       segment: fc.string(),
     },
     { requiredKeys: ['kind', 'resource', 'access', 'namespace'] },

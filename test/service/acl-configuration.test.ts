@@ -1,6 +1,6 @@
 /** GET and PUT /v1/operator/acl/configuration, and their effect on logins. */
 import { expect } from 'chai';
-import { aclConfigurationRoutes } from '../../src/http/routes/acl-configuration.js';
+import { aclConfigurationRoutes } from '../../src/http/routes/operator.js';
 import { type Signer, signer } from '../login/signers.js';
 import { Client, type Reply } from './client.js';
 import { MANAGEMENT_SECRET, Solo } from './solo.js';

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Listener } from '../../src/http/listener/listener.js';
 import type { HttpOptions } from '../../src/http/options.js';
-import type { AclParts } from '../../src/http/routes/acl-common.js';
+import type { AclParts } from '../../src/http/routes/common.js';
 import type { Route } from '../../src/http/routes/types.js';
 import { expectDeclared } from '../openapi/declared.js';
 import { serve } from './serve.js';

@@ -41,7 +41,7 @@ describe('service: entries named by the refusal of a change', () => {
 
   for (const code of ['conflict', 'invalid'] as const) {
     for (const change of ['apply', 'delete'] as const) {
-      it(`stay unnamed in a ${code} of which nothing but its words is known (${change})`, async () => {
+      it(`stay unnamed in a ${code} of which only the words are known (${change})`, async () => {
         for (const mayRead of [true, false]) {
           const why = await told(
             { code, message: REWORDED, hint: 'ask "secret"' },

@@ -4,7 +4,7 @@ import { createApp } from '../../src/http/app.js';
 import { listen } from '../../src/http/listener/listener.js';
 import type { HttpOptions } from '../../src/http/options.js';
 import { aclRoutes } from '../../src/http/routes/acl.js';
-import type { AclParts } from '../../src/http/routes/acl-common.js';
+import type { AclParts } from '../../src/http/routes/common.js';
 import { configRoutes } from '../../src/http/routes/config-entries.js';
 import type { Route } from '../../src/http/routes/types.js';
 import { authMethodTypes } from '../../src/service/login/index.js';

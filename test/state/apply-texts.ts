@@ -14,8 +14,11 @@ import {
 import { readSources } from '../../scripts/tidy/sources.js';
 
 /** Apply is all of `state/`, the rules of `kinds/` that it evaluates, and shared refusals. */
-const APPLY =
-  /^src\/(?:base\/errors\.ts$|state\/|kinds\/(?:chain|chain-causes|chain-graph|conditions|conflicts|cross-entry-rules|gateway-status|problems|provider-rules|targets)\.ts$)/;
+const RULES = [
+  'chain|chain-causes|chain-graph|conditions|conflicts|cross-entry-rules|gateway-status',
+  'problems|provider-rules|targets',
+];
+const APPLY = new RegExp(`^src/(?:base/errors\\.ts$|state/|kinds/(?:${RULES.join('|')})\\.ts$)`);
 /** Calls whose texts stay out of the state: they stop the node, or document a field. */
 const OUTSIDE = new Set(['FatalError', 'Error', 'invariant', 'keep', 'omit', 'computed']);
 /** Members that document an object. */

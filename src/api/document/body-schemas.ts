@@ -31,7 +31,7 @@ const PROBLEM = object({
   hint: omit('A suggestion that may help.', text()),
   decision: omit('The ID of the decision that refused the request.', text()),
   about: omit(
-    'Which token is unknown: that of the request (`caller`), or one that the request names (`token`).',
+    'The unknown token: that of the request (`caller`), or one that it names (`token`).',
     text({ values: ['caller', 'token'] }),
   ),
 });

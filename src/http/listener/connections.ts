@@ -5,7 +5,6 @@ import type { HttpApp } from '../app.js';
 import { Tally } from '../limits/held.js';
 import { PROBES } from '../limits/strangers.js';
 import { clientAt } from './addresses.js';
-import { plainResponse } from './plain-response.js';
 
 /** How many connections are accepted. */
 export interface ConnectionLimits {
@@ -139,4 +138,17 @@ export class Connections {
 function cutLater(socket: Socket, cut: () => void): void {
   const timer = setTimeout(cut, REFUSED_MS);
   socket.once('close', () => clearTimeout(timer));
+}
+
+/** Responses for connections on which no request was read. */
+
+/**
+ * Returns a whole response that closes its connection. `message` is ASCII, without a newline at its
+ * end. `headers` end with a line break each.
+ */
+export function plainResponse(status: string, message: string, headers = ''): string {
+  return (
+    `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\n` +
+    `Content-Length: ${message.length + 1}\r\n${headers}Connection: close\r\n\r\n${message}\n`
+  );
 }

@@ -1,11 +1,15 @@
-/** The text of a request's body: bounded, whole, and UTF-8. json.ts reads what it says. */
+/** A request's body: bounded, whole, UTF-8, and what it says as JSON. */
+
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip, inflate, type ZlibOptions } from 'node:zlib';
 import type { Context, Middleware } from 'koa';
 import { ApiError, refusal, reject } from '../../base/errors.js';
-import { unpacking } from '../limits/places.js';
+import { named } from '../../base/works.js';
+import { parseStrictJson } from '../../languages/json.js';
+import { unpacking } from '../limits/held.js';
+import type { JsonObject } from '../routes/types.js';
 
 /**
  * Reads a body. `failure` begins the sentence of a refusal. Throws ApiError `too_large` or
@@ -146,3 +150,26 @@ function tooLarge({ bytes, setting }: BodyLimit): ApiError {
 
 const unusable = (failure: string): ApiError =>
   new ApiError(refusal('invalid', `${failure}: the body was cut off or cannot be unpacked`));
+
+/** Reads a JSON text. Throws ApiError 400 `<failure>: <what> at line 1, column 2`. */
+export function parseJson(text: string, failure: string): unknown {
+  if (text.trim() === '')
+    reject('invalid', `${failure}: EOF: the body is empty, expected a JSON value`, { pointer: '' });
+  const parsed = named('decode', () => parseStrictJson(text));
+  if (parsed.ok) return parsed.value;
+  const { message, line, column } = parsed.problem;
+  reject('invalid', `${failure}: ${message} at line ${line}, column ${column}`, { pointer: '' });
+}
+
+/** Checks that a JSON value is an object; `null` counts as an empty one. Throws ApiError 400. */
+export function mustBeObject(value: unknown, failure: string): JsonObject {
+  if (value === null) return {};
+  if (typeof value === 'object' && !Array.isArray(value)) return value as JsonObject;
+  const got = Array.isArray(value) ? 'a list' : `a ${typeof value}`;
+  reject('invalid', `${failure}: expected a JSON object, got ${got}`, { pointer: '' });
+}
+
+/** Indents JSON text as `?pretty` asks: four spaces and a newline at the end. */
+export function prettyJson(text: string): string {
+  return `${JSON.stringify(JSON.parse(text), null, 4)}\n`;
+}

@@ -6,9 +6,9 @@ import type { Caller, ReadOptions } from '../../service/common/types.js';
 import type { Front } from '../front.js';
 import { clientOf } from '../listener/addresses.js';
 import { Responder } from '../response/responder.js';
+import { isGone, onceGone } from '../response/send.js';
 import type { ApiRequest, JsonObject, Method, Target } from '../routes/types.js';
-import { isGone, onceGone } from './gone.js';
-import { mustBeObject, parseJson } from './json.js';
+import { mustBeObject, parseJson } from './body.js';
 import {
   checkCacheControl,
   checkPartition,
@@ -16,10 +16,10 @@ import {
   namespaceName,
   parameterOf,
   parseQuery,
+  readOptionsOf,
 } from './parameters.js';
 import { checkConditions } from './preconditions.js';
 import { checkNames } from './query-names.js';
-import { readOptionsOf } from './read-options.js';
 import { callerOf, secretOf } from './token.js';
 
 /** A body of this size is read and parsed within some 100 µs. */

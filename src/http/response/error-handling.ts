@@ -3,8 +3,7 @@ import type Koa from 'koa';
 import { ApiError, ERROR_STATUS, type Refusal, refusal } from '../../base/errors.js';
 import type { Front } from '../front.js';
 import type { Additions, Context, Middleware, State } from '../request/context.js';
-import { noteRefused } from './noted.js';
-import { refusalBody } from './refusal-body.js';
+import { noteRefused, refusalBody } from './refusal-body.js';
 import { addDecision } from './response-headers.js';
 
 const INTERNAL = refusal('internal', 'Internal error: the server log says more');

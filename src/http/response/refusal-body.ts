@@ -1,7 +1,9 @@
-/** Bodies of errors: a sentence of text, or problem details (RFC 9457). */
-import type { IncomingMessage } from 'node:http';
+/** Bodies of errors, as text or problem details (RFC 9457), and what helps against them. */
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { ERROR_STATUS, type Refusal } from '../../base/errors.js';
 import { STATUS_CODES } from '../../base/node-http.js';
+import type { RefusedRequest } from '../../service/explain/decisions.js';
+import type { Front } from '../front.js';
 import { contentTypes } from './response-headers.js';
 
 /** Characters of a message and of a pointer, as JSON writes them. */
@@ -81,3 +83,54 @@ function nearest(pointer: string): string {
 
 const isShort = (text: string, most: number): boolean =>
   text.length <= most && JSON.stringify(text).length <= most + 2;
+
+/** Notes a refused request. Returns the id of the decision; undefined if it is not noted. */
+export function noteRefused(
+  { options }: Pick<Front, 'options'>,
+  { method = '', url = '', socket }: IncomingMessage,
+  refused: Pick<RefusedRequest, 'caller' | 'namespace' | 'refusal' | 'error'>,
+): string | undefined {
+  const at = url.indexOf('?');
+  return options.noteRefused?.({
+    ...refused,
+    method,
+    path: at < 0 ? url : url.slice(0, at),
+    remoteAddress: (socket.remoteAddress ?? '').replace(/^::ffff:/, ''),
+  });
+}
+
+/** Headers in which other servers take a token, with the spelling in which they are shown. */
+const ELSEWHERE: readonly (readonly [name: string, shown: string])[] = [
+  ['x-api-token', 'X-Api-Token'],
+  ['x-api-key', 'X-Api-Key'],
+  ['x-auth-token', 'X-Auth-Token'],
+  ['x-access-token', 'X-Access-Token'],
+  ['x-vault-token', 'X-Vault-Token'],
+  ['x-nomad-token', 'X-Nomad-Token'],
+  ['x-token', 'X-Token'],
+  ['token', 'Token'],
+];
+
+/**
+ * Returns what helps against a refusal; undefined if it has nothing to do with how the token was
+ * sent. `header` is the name of the header for tokens. Quotes nothing of the request.
+ */
+export function tokenHint(
+  { code, about }: Refusal,
+  headers: IncomingHttpHeaders,
+  { hasToken, header }: { readonly hasToken: boolean; readonly header: string },
+): string | undefined {
+  if (hasToken) {
+    return about?.kind === 'caller' ? 'the token sent is not known to this cluster' : undefined;
+  }
+  const needsToken = about?.kind === 'denied' || about?.kind === 'token';
+  if (!needsToken && code !== 'unauthenticated') return undefined;
+  return `${whyNone(headers)}; send it as "${header}: TOKEN" or "Authorization: Bearer TOKEN"`;
+}
+
+function whyNone(headers: IncomingHttpHeaders): string {
+  if (headers.authorization) return 'the header Authorization does not hold "Bearer TOKEN"';
+  const found = ELSEWHERE.find(([name]) => headers[name] !== undefined);
+  if (found !== undefined) return `the header ${found[1]} is not read here`;
+  return 'no token came with the request';
+}

@@ -1,5 +1,7 @@
 /** Answers one request: index headers, JSON as text, lists, streams, errors. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { promisify } from 'node:util';
+import { constants, gzip } from 'node:zlib';
 import type { Document } from '../../api/documents.js';
 import { type ApiError, ERROR_STATUS, type Refusal } from '../../base/errors.js';
 import { named } from '../../base/works.js';
@@ -8,14 +10,11 @@ import type { Caller, QueryMeta, ReadOutcome } from '../../service/common/types.
 import type { Front } from '../front.js';
 import type { Client } from '../limits/held.js';
 import { clientOf } from '../listener/addresses.js';
-import { prettyJson } from '../request/json.js';
+import { prettyJson } from '../request/body.js';
 import type { Query } from '../request/parameters.js';
-import { tokenHint } from '../request/token-hint.js';
 import type { Pieces, Target } from '../routes/types.js';
-import { bytesOf } from './document-bytes.js';
-import { noteRefused } from './noted.js';
 import { PreparedResponse } from './prepared-response.js';
-import { refusalBody } from './refusal-body.js';
+import { noteRefused, refusalBody, tokenHint } from './refusal-body.js';
 import { addDecision, addQueryHeaders, contentTypes } from './response-headers.js';
 import { send, sendPieces } from './send.js';
 
@@ -274,4 +273,27 @@ export abstract class Responder {
     const ms = performance.now() - this.startedMs;
     this.front.options.observe?.({ route, method, status, ms, heldMs: this.heldMs, isCut });
   }
+}
+
+const compress = promisify(gzip);
+
+/** A text as it is, and compressed. */
+interface DocumentBytes {
+  readonly body: Buffer;
+  readonly packed: Promise<Buffer>;
+}
+
+const kept = new WeakMap<Document, DocumentBytes>();
+
+/** Returns the bytes of a document, which ends with a newline. */
+export function bytesOf(document: Document): DocumentBytes {
+  let bytes = kept.get(document);
+  if (bytes === undefined) {
+    const body = Buffer.from(document.text);
+    const packed = compress(body, { level: constants.Z_BEST_COMPRESSION });
+    packed.catch(() => kept.delete(document));
+    bytes = { body, packed };
+    kept.set(document, bytes);
+  }
+  return bytes;
 }

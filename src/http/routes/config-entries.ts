@@ -1,7 +1,6 @@
-/** Routes of config entries. */
+/** Routes of config entries, and of the discovery chains that they make. */
 import { reject } from '../../base/errors.js';
 import type { EntryId } from '../../kinds/types.js';
-import { escapeHtml } from '../../languages/json.js';
 import type { ReadContext, Service } from '../../service/common/types.js';
 import {
   applyConfig,
@@ -14,12 +13,10 @@ import {
   readConfig,
 } from '../../service/config/config-entries.js';
 import { ConfigLists, listPieces } from '../../service/config/config-entry-lists.js';
-import { admit } from '../request/admit.js';
+import { Chains } from '../../service/config/discovery-chain.js';
 import { parseIndex } from '../request/parameters.js';
-import { answerOne } from '../response/hints.js';
 import { asksForProblem } from '../response/refusal-body.js';
-import { answerPlan } from './acl-common.js';
-import { chainRoute } from './discovery-chain.js';
+import { admit, answerOne, answerPlan, escaped, mustHave } from './common.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
 const FAILURE = 'Request decoding failed';
@@ -125,6 +122,16 @@ async function answerList(
   await request.answerStream(escaped(listPieces(value.texts)), { outcome });
 }
 
-function* escaped(pieces: Iterable<string>): Iterable<string> {
-  for (const piece of pieces) yield escapeHtml(piece);
+/** The chain of a service. */
+function chainRoute(service: Service, datacenter: string): DeclaredRoute {
+  const chains = new Chains(service);
+  return {
+    path: '/v1/discovery-chain/:service',
+    isNew: true,
+    GET: async (request) => {
+      const name = mustHave(request, 'service', 'service name');
+      const query = { service: name, ns: request.namespace(), datacenter };
+      request.answerRead(await chains.read(request.caller, request.readOptions(), query));
+    },
+  };
 }

@@ -1,12 +1,19 @@
-/** Routes that explain what tokens may do, who may do something, and what a login comes to. */
-import { EXPLAIN, LOGIN_EXPLAIN, WHO_CAN } from '../../api/bodies/questions.js';
-import { decodeBody } from '../../service/common/decode.js';
+/** Routes of questions: explanations, decisions, batches of accesses, and lint. */
+import { authorizeBatch } from '../../acl/batch.js';
+import { POLICY_LINT, RULE_LINT } from '../../api/bodies/lint.js';
+import { AUTHORIZE, EXPLAIN, LOGIN_EXPLAIN, WHO_CAN } from '../../api/bodies/questions.js';
+import { ApiError, reject } from '../../base/errors.js';
+import type { Type } from '../../languages/fields.js';
+import { decodeBody, decodeValue } from '../../service/common/decode.js';
+import type { ReadOutcome, Service } from '../../service/common/types.js';
 import { findDecision, NO_DECISION, readDecision } from '../../service/explain/decision-reads.js';
 import { EffectiveRights } from '../../service/explain/effective.js';
 import { explainLogin } from '../../service/explain/login.js';
 import { accessorOf, explainQuestions } from '../../service/explain/questions.js';
 import { whoCan } from '../../service/explain/who-can.js';
-import type { AclParts } from './acl-common.js';
+import { clusterLint, severityOf } from '../../service/lint/cluster-lint.js';
+import { type LintRequest, mayLint, policyLint, ruleLint } from '../../service/lint/lint.js';
+import { type AclParts, admit } from './common.js';
 import type { ApiRequest, DeclaredRoute, Endpoint } from './types.js';
 
 const FAILURE = 'Failed to decode request body';
@@ -86,4 +93,74 @@ async function answerLogin(parts: AclParts, request: ApiRequest): Promise<void> 
   const ns = request.namespace(body.Namespace);
   const asked = { caller, ns, options: request.readOptions(false) };
   request.answerRead(await explainLogin(parts, asked, body), NO_METHOD);
+}
+
+/** Lint of policies, of binding rules, and of all that is stored. */
+export function lintRoutes(parts: AclParts): readonly DeclaredRoute[] {
+  const { service } = parts;
+  const route = <B extends { readonly Namespace?: string | undefined }>(
+    path: '/v1/acl/policy/lint' | '/v1/acl/binding-rule/lint',
+    noun: string,
+    type: Type<unknown, B>,
+    lint: (request: LintRequest, body: B) => Promise<ReadOutcome<string | undefined>>,
+  ): DeclaredRoute => ({
+    path,
+    counts: 'read',
+    isNew: true,
+    adds: true,
+    POST: async (request) => {
+      await admit(request, FAILURE, mayLint(service, request));
+      const body = decodeBody(FAILURE, await request.body(FAILURE), type);
+      const options = request.readOptions(false);
+      const ns = request.namespace(body.Namespace);
+      const outcome = await lint({ caller: request.caller, ns, options }, body);
+      request.answerRead(outcome, `Requested ${noun} does not exist`);
+    },
+  });
+  return [
+    route('/v1/acl/policy/lint', 'policy', POLICY_LINT, (request, body) =>
+      policyLint(service, request, body),
+    ),
+    route('/v1/acl/binding-rule/lint', 'binding rule', RULE_LINT, (request, body) =>
+      ruleLint(parts, request, body),
+    ),
+    {
+      path: '/v1/acl/lint',
+      isNew: true,
+      GET: async (request) => {
+        const severity = severityOf(request.query('severity'));
+        const { caller } = request;
+        const options = request.readOptions(false);
+        const ns = request.namespaceOrAll();
+        request.answerRead(await clusterLint(parts, { caller, options }, { ns, severity }));
+      },
+    },
+  ];
+}
+
+/** The route of `/v1/internal/acl/authorize`. */
+export function authorizeRoutes(service: Service): readonly DeclaredRoute[] {
+  return [
+    {
+      path: '/v1/internal/acl/authorize',
+      counts: 'read',
+      POST: async (request) => {
+        const sent = (await request.bodyValue(FAILURE, { small: true })) ?? [];
+        if (!Array.isArray(sent)) reject('invalid', `${FAILURE}: expected a list of questions`);
+        const questions = decodeValue(FAILURE, sent, AUTHORIZE);
+        const ns = request.namespace();
+        // a read like others: rights that were removed before the request do not count
+        const { value } = await service.read(
+          request.caller,
+          request.readOptions(false),
+          ({ authorizer }) => {
+            const outcome = authorizeBatch(authorizer, questions, ns);
+            if (!outcome.ok) throw new ApiError(outcome.refusal);
+            return { value: outcome.decisions, index: 1, keys: [] };
+          },
+        );
+        request.answerValue(value);
+      },
+    },
+  ];
 }

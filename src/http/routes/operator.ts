@@ -1,6 +1,22 @@
-/** Routes of operators: Raft membership and leadership, levels. */
+/** Routes of operators: members, leadership, levels, joining, autopilot, the ACL configuration. */
+import { AUTOPILOT_CONFIGURATION } from '../../api/bodies/autopilot.js';
 import { reject } from '../../base/errors.js';
-import type { ClusterParts } from '../../service/cluster/cluster.js';
+import { parseDuration } from '../../languages/duration.js';
+import {
+  decodeConfiguration,
+  mayConfigure,
+  readConfiguration,
+  writeConfiguration,
+} from '../../service/acl/acl-configuration.js';
+import {
+  autopilotHealth,
+  autopilotState,
+  mustWriteAutopilot,
+  readAutopilot,
+  writeAutopilot,
+} from '../../service/cluster/autopilot.js';
+import type { ClusterParts, ClusterRead } from '../../service/cluster/cluster.js';
+import { admitServer, JoinTokens, joiningServers } from '../../service/cluster/joining.js';
 import {
   clusterLevel,
   type PeerName,
@@ -8,10 +24,12 @@ import {
   removePeer,
   transferLeadership,
 } from '../../service/cluster/operator.js';
-import { aclConfigurationRoutes } from './acl-configuration.js';
-import { autopilotRoutes } from './autopilot.js';
-import { clusterRead } from './cluster-read.js';
-import { joiningRoutes } from './joining.js';
+import { decodeBody } from '../../service/common/decode.js';
+import type { Service } from '../../service/common/types.js';
+import { parseIndex } from '../request/parameters.js';
+import { ifMatchOf } from '../request/preconditions.js';
+import { asksForProblem } from '../response/refusal-body.js';
+import { admit } from './common.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
 /** The routes below `/v1/operator`. */
@@ -57,4 +75,127 @@ function peerName(request: ApiRequest): PeerName {
     'invalid',
     "Must specify either ?id with the server's ID or ?address with IP:port of peer to remove",
   );
+}
+
+/** Returns who reads the status, and how current it must be. Throws 400. */
+const clusterRead = (request: ApiRequest): ClusterRead => {
+  const { mode, timeoutMs } = request.readOptions(false);
+  return { caller: request.caller, timeoutMs, mode };
+};
+
+/**
+ * How long a join token lasts: long enough to bring it to a server and start that; and at most a
+ * day.
+ */
+const TTL_MS = 15 * 60_000;
+const TTL_MS_MAX = 24 * 3_600_000;
+
+/** The routes of `/v1/operator/raft/joining` and `join-token`. */
+function joiningRoutes(parts: ClusterParts): readonly DeclaredRoute[] {
+  const tokens = new JoinTokens(parts);
+  return [
+    {
+      path: '/v1/operator/raft/joining',
+      isNew: true,
+      GET: async (request) =>
+        request.answerValue(await joiningServers(parts, clusterRead(request))),
+    },
+    {
+      path: '/v1/operator/raft/joining/:id',
+      isNew: true,
+      PUT: async (request) => {
+        await admitServer(parts, request, request.param('id'));
+        request.answerValue(true);
+      },
+    },
+    {
+      path: '/v1/operator/raft/join-token',
+      isNew: true,
+      POST: async (request) => {
+        const ttlMs = ttlOf(request.query('ttl'));
+        request.answerValue(await tokens.create(request, ttlMs));
+      },
+    },
+  ];
+}
+
+/** Milliseconds of `?ttl=`. Throws 400. */
+function ttlOf(text: string | undefined): number {
+  if (text === undefined) return TTL_MS;
+  const parsed = parseDuration(text);
+  if (!parsed.ok) reject('invalid', `?ttl: ${parsed.message}`);
+  const ms = parsed.nanoseconds / 1e6;
+  if (ms < 1000 || ms > TTL_MS_MAX) reject('invalid', '?ttl: must be from 1s to 24h');
+  return Math.round(ms);
+}
+
+const AUTOPILOT_FAILURE = 'Error parsing autopilot config';
+
+/** The routes below `/v1/operator/autopilot`. */
+const autopilotRoutes = (parts: ClusterParts): readonly DeclaredRoute[] => [
+  {
+    path: '/v1/operator/autopilot/configuration',
+    GET: async (request) => {
+      const options = request.readOptions(false);
+      const { value } = await parts.service.read(request.caller, options, readAutopilot);
+      request.answerJson(value);
+    },
+    PUT: async (request) => {
+      const { service } = parts;
+      const cas = casOf(request);
+      await admit(request, AUTOPILOT_FAILURE, mustWriteAutopilot(service, request));
+      const sent = decodeBody(
+        AUTOPILOT_FAILURE,
+        await request.body(AUTOPILOT_FAILURE),
+        AUTOPILOT_CONFIGURATION,
+      );
+      const condition = { cas, saysVersion: asksForProblem(request.incoming) };
+      request.answerJson(await writeAutopilot(service, request, sent, condition));
+    },
+  },
+  {
+    path: '/v1/operator/autopilot/health',
+    GET: async (request) => {
+      const health = await autopilotHealth(parts, clusterRead(request));
+      request.answerValue(health, health.Healthy ? 200 : 429);
+    },
+  },
+  {
+    path: '/v1/operator/autopilot/state',
+    GET: async (request) => request.answerValue(await autopilotState(parts, clusterRead(request))),
+  },
+];
+
+/** The ModifyIndex of `?cas=`; undefined if there is none. Throws 400. */
+function casOf(request: ApiRequest): number | undefined {
+  const text = request.query('cas');
+  if (text === undefined) return undefined;
+  const shown = JSON.stringify(text.slice(0, 60));
+  return parseIndex(text) ?? reject('invalid', `Error parsing cas value: ${shown} is no index`);
+}
+
+const ACL_FAILURE = 'Error parsing ACL configuration';
+
+const etagOf = (text: string): string =>
+  `"${(JSON.parse(text) as { ModifyIndex: number }).ModifyIndex}"`;
+
+/** The ACL configuration: read and replace it. */
+export function aclConfigurationRoutes(service: Service): readonly DeclaredRoute[] {
+  const read = async (request: ApiRequest): Promise<void> => {
+    const options = request.readOptions(false);
+    const outcome = await service.read(request.caller, options, readConfiguration);
+    request.answerRead(outcome, undefined, { ETag: etagOf(outcome.value) });
+  };
+
+  const write = async (request: ApiRequest): Promise<void> => {
+    await admit(request, ACL_FAILURE, mayConfigure(service, request));
+    const ifMatch = ifMatchOf(request.incoming);
+    const configuration = decodeConfiguration(ACL_FAILURE, await request.body(ACL_FAILURE));
+    const text = await writeConfiguration(service, request, configuration, ifMatch);
+    request.answerJson(text, 200, { ETag: etagOf(text) });
+  };
+
+  return [
+    { path: '/v1/operator/acl/configuration', isNew: true, ifMatch: true, GET: read, PUT: write },
+  ];
 }

@@ -3,11 +3,11 @@
 import type { SnapshotParts } from '../../service/archives/snapshot.js';
 import type { ClusterParts } from '../../service/cluster/cluster.js';
 import { aclRoutes } from './acl.js';
-import type { AclParts } from './acl-common.js';
 import { agentRoutes } from './agent.js';
-import { authorizeRoutes } from './authorize.js';
+import type { AclParts } from './common.js';
 import { configRoutes } from './config-entries.js';
 import { documentRoutes } from './documents.js';
+import { authorizeRoutes } from './explain.js';
 import { operatorRoutes } from './operator.js';
 import { snapshotRoutes } from './snapshot.js';
 import { statusRoutes } from './status.js';

@@ -1,8 +1,9 @@
-/** What the routes of ACL objects share. */
-import { reject } from '../../base/errors.js';
+/** What routes share: parameters, lists, hints about one object, and the order of a write. */
+import { isUuid } from '../../acl/names.js';
+import { ApiError, reject } from '../../base/errors.js';
 import { escapeHtml } from '../../languages/json.js';
 import type { BootstrapReset } from '../../service/acl/bootstrap.js';
-import type { LintMode } from '../../service/acl/objects.js';
+import type { LintMode, ObjectUseCases } from '../../service/acl/objects.js';
 import type { ReadOutcome, ReadUseCase, Service } from '../../service/common/types.js';
 import type { Write } from '../../service/common/writing.js';
 import type { DecisionParts } from '../../service/explain/decision-reads.js';
@@ -88,6 +89,80 @@ export async function answerPlan(
   }
 }
 
-async function* escaped(pieces: AsyncIterable<string>): AsyncIterable<string> {
+/** Escapes what browsers could take for HTML. */
+export async function* escaped(
+  pieces: Iterable<string> | AsyncIterable<string>,
+): AsyncIterable<string> {
   for await (const piece of pieces) yield escapeHtml(piece);
+}
+
+/**
+ * Waits for a permission before the body is read; throws what it throws. A caller who is refused
+ * does not learn what the body would have done. Of a tiny body it does learn whether that is not
+ * JSON, which clients that send none rely on, and which right it needs: `mustMay` throws that 403.
+ */
+export async function admit(
+  request: ApiRequest,
+  failure: string,
+  permission: Promise<unknown>,
+  mustMay: (body: unknown) => Promise<void> = async () => {},
+): Promise<void> {
+  try {
+    await permission;
+  } catch (error) {
+    if (request.hasTinyBody) {
+      const body = await request.bodyValue(failure, { small: true });
+      await mustMay(body).catch(rethrowDenial);
+    }
+    throw error;
+  }
+}
+
+/** A caller without the right learns nothing of the body but what is missing. */
+function rethrowDenial(error: unknown): void {
+  if (!(error instanceof ApiError) || error.refusal.code === 'permission_denied') throw error;
+}
+
+/** Names that a hint repeats. Others stay out of it. */
+const PLAIN_NAME = /^[\w-]{1,64}$/;
+
+/**
+ * Answers the read of one object, or a 404 with the sentence `missing`. `nearest` returns a similar
+ * name that exists, if there is one. It is not asked for requests that wait for changes: thousands
+ * may wait for one object, and all are answered in one turn once it is deleted.
+ */
+export function answerOne(
+  request: ApiRequest,
+  outcome: ReadOutcome<string | undefined>,
+  missing: string,
+  nearest: () => string | undefined,
+): void {
+  const isFound = outcome.value !== undefined;
+  const near = isFound || request.flag('index') ? undefined : nearest();
+  const hint = near === undefined ? undefined : `did you mean ${JSON.stringify(near)}?`;
+  if (isFound) request.answerRead(outcome);
+  else request.answerMissing(outcome, missing, hint);
+}
+
+/** Returns the hint for an id; undefined if it is one. */
+export type IdHelp = (id: string) => string | undefined;
+
+/** Returns what helps where objects have IDs, and a name may have been sent instead. */
+export function helpOf<B>(useCases: ObjectUseCases<B>, path: string, listPath: string): IdHelp {
+  return (id) => {
+    if (useCases.definition.identity === 'Name' || isUuid(id)) return undefined;
+    const list = `the list is ${listPath}`;
+    if (useCases.readByName === undefined) return list;
+    return `by name it is ${path}/name/${PLAIN_NAME.test(id) ? id : ':name'}; ${list}`;
+  };
+}
+
+/** Resolves as `work` does. Adds the hint for an id to the refusal that it is no UUID. */
+export function withIdHint<T>(help: IdHelp, id: string | undefined, work: Promise<T>): Promise<T> {
+  const hint = id === undefined ? undefined : help(id);
+  if (hint === undefined) return work;
+  return work.catch((error: unknown) => {
+    if (!(error instanceof ApiError) || error.refusal.about?.kind !== 'id') throw error;
+    throw new ApiError({ ...error.refusal, hint });
+  });
 }
