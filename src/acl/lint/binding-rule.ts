@@ -3,7 +3,7 @@ import { compileExpression } from '../../languages/bexpr.js';
 import { partsOf } from '../../languages/hil.js';
 import { positionAt } from '../../languages/syntax.js';
 import { type BindingRule, type IdentityShape, ruleFaults } from '../binding.js';
-import type { Linting, Problem } from './findings.js';
+import type { Finding, Linting } from './findings.js';
 import { lintSelector } from './selector.js';
 
 /** What a rule is judged against. */
@@ -24,7 +24,7 @@ export interface RuleSurroundings {
 export function* lintBindingRule(
   rule: BindingRule,
   { shape, namespace, rules, exists }: RuleSurroundings,
-): Linting<Problem[]> {
+): Linting<Finding[]> {
   const linter = new RuleLinter(rule, shape);
   for (const { field, message, line, column } of ruleFaults(rule, shape, namespace)) {
     linter.problems.push({
@@ -44,7 +44,7 @@ export function* lintBindingRule(
 }
 
 class RuleLinter {
-  readonly problems: Problem[] = [];
+  readonly problems: Finding[] = [];
   readonly #rule: BindingRule;
   readonly #shape: IdentityShape;
 
@@ -55,7 +55,7 @@ class RuleLinter {
 
   #add(
     field: 'Selector' | 'BindName' | 'BindVars',
-    found: Pick<Problem, 'Severity' | 'Code' | 'Message' | 'Claim' | 'Fix' | 'Hint'>,
+    found: Pick<Finding, 'Severity' | 'Code' | 'Message' | 'Claim' | 'Fix' | 'Hint'>,
     offset = 0,
   ): void {
     const text = field === 'Selector' ? (this.#rule.Selector ?? '') : this.#rule.BindName;

@@ -6,7 +6,7 @@ export type Severity = 'error' | 'warning' | 'info';
 export const SEVERITIES: readonly Severity[] = ['error', 'warning', 'info'];
 
 /** One thing that lint finds, as answers show it. Lines and columns count from 1. */
-export interface Problem {
+export interface Finding {
   readonly Severity: Severity;
   readonly Code: string;
   readonly Message: string;
@@ -24,7 +24,7 @@ export interface Problem {
 /** The answer of lint. */
 export interface Lint {
   readonly Valid: boolean;
-  readonly Problems: readonly Problem[];
+  readonly Problems: readonly Finding[];
   /** How many problems are left out; absent if none. */
   readonly More?: number;
 }
@@ -36,7 +36,7 @@ export const PROBLEMS_MAX = 1_000;
 export type Linting<T> = Generator<void, T>;
 
 /** Returns an answer: errors first if there are too many problems, in the order of the text. */
-export function lintOf(problems: readonly Problem[]): Lint {
+export function lintOf(problems: readonly Finding[]): Lint {
   const shown =
     problems.length <= PROBLEMS_MAX
       ? [...problems]
@@ -49,7 +49,7 @@ export function lintOf(problems: readonly Problem[]): Lint {
   };
 }
 
-const bySeverity = (a: Problem, b: Problem): number =>
+const bySeverity = (a: Finding, b: Finding): number =>
   SEVERITIES.indexOf(a.Severity) - SEVERITIES.indexOf(b.Severity);
-const byPlace = (a: Problem, b: Problem): number =>
+const byPlace = (a: Finding, b: Finding): number =>
   a.Line - b.Line || a.Column - b.Column || bySeverity(a, b);

@@ -7,7 +7,7 @@ import { impliedIntentions, merged } from '../rule-set.js';
 import { readRules } from '../rules.js';
 import { quoted, type RulesFault } from '../rules-reader.js';
 import { type Level, type Named, type Rules, SCALARS, type Scalar } from '../types.js';
-import { type Lint, type Linting, lintOf, PROBLEMS_MAX, type Problem } from './findings.js';
+import { type Finding, type Lint, type Linting, lintOf, PROBLEMS_MAX } from './findings.js';
 
 /** A rule as one line of the text says it. */
 interface Said {
@@ -33,7 +33,7 @@ interface Group {
 export function* lintPolicy(text: string, namespace: string): Linting<Lint> {
   const { faults, replaced, rules, source } = readRules(text, namespace);
   const places = placesIn(source);
-  const problems: Problem[] = [];
+  const problems: Finding[] = [];
   const linter = new PolicyLinter(places, problems);
   const refused = new Set(faults.map(({ at }) => at));
   for (const { resource, at, by } of replaced) {
@@ -48,7 +48,7 @@ export function* lintPolicy(text: string, namespace: string): Linting<Lint> {
   return { Valid, Problems, ...(left > 0 && { More: left }) };
 }
 
-function errorOf({ code, at, say }: RulesFault, places: ReturnType<typeof placesIn>): Problem {
+function errorOf({ code, at, say }: RulesFault, places: ReturnType<typeof placesIn>): Finding {
   const { line, column } = places(at);
   return {
     Severity: 'error',
@@ -74,9 +74,9 @@ const pluralOf = (resource: string): string => PLURALS[resource] ?? `${resource}
 
 class PolicyLinter {
   readonly #places: ReturnType<typeof placesIn>;
-  readonly #problems: Problem[];
+  readonly #problems: Finding[];
 
-  constructor(places: ReturnType<typeof placesIn>, problems: Problem[]) {
+  constructor(places: ReturnType<typeof placesIn>, problems: Finding[]) {
     this.#places = places;
     this.#problems = problems;
   }
@@ -89,7 +89,7 @@ class PolicyLinter {
     this.#add('warning', code, at, message, hint);
   }
 
-  #add(severity: Problem['Severity'], code: string, at: number, message: string, hint?: string) {
+  #add(severity: Finding['Severity'], code: string, at: number, message: string, hint?: string) {
     const { line, column } = this.#places(at);
     this.#problems.push({
       Severity: severity,

@@ -8,7 +8,7 @@ import { listedNamespaces } from '../common/reading.js';
 import type { Caller, ReadOptions, ReadOutcome, Service } from '../common/types.js';
 import { type LongWork, ownerOf } from '../reads/long-work.js';
 import { readerOf } from './lint.js';
-import { type Finding, type LintParts, lintNamespaces } from './lint-objects.js';
+import { type LintParts, lintNamespaces, type StoredFinding } from './lint-objects.js';
 
 /** Findings of one answer. */
 const FINDINGS_MAX = 1_000;
@@ -60,7 +60,7 @@ export async function clusterLint(
 
 /** Keeps the findings of an answer, the most severe ones if there are too many. */
 class Findings {
-  readonly #bySeverity: ReadonlyMap<Severity, Finding[]>;
+  readonly #bySeverity: ReadonlyMap<Severity, StoredFinding[]>;
   #count = 0;
 
   constructor(least: Severity) {
@@ -68,14 +68,14 @@ class Findings {
     this.#bySeverity = new Map(kept.map((severity) => [severity, []]));
   }
 
-  add(finding: Finding): void {
+  add(finding: StoredFinding): void {
     const list = this.#bySeverity.get(finding.Severity);
     if (list === undefined) return;
     this.#count += 1;
     if (list.length < FINDINGS_MAX) list.push(finding);
   }
 
-  get shown(): readonly Finding[] {
+  get shown(): readonly StoredFinding[] {
     return [...this.#bySeverity.values()].flat().slice(0, FINDINGS_MAX);
   }
 

@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { grantsAnything } from '../../acl/authorizer.js';
 import { ANONYMOUS_ACCESSOR, GLOBAL_MANAGEMENT_ID, isReservedId } from '../../acl/builtin.js';
 import { lintBindingRule } from '../../acl/lint/binding-rule.js';
-import type { Linting, Problem, Severity } from '../../acl/lint/findings.js';
+import type { Finding, Linting, Severity } from '../../acl/lint/findings.js';
 import { lintPolicy } from '../../acl/lint/policy.js';
 import type { Steps } from '../../acl/steps.js';
 import { partsOf } from '../../languages/hil.js';
@@ -41,7 +41,7 @@ export interface LintPlace {
 }
 
 /** One thing that lint finds in the cluster. */
-export interface Finding {
+export interface StoredFinding {
   readonly Ref: string;
   readonly Severity: Severity;
   readonly Code: string;
@@ -50,7 +50,7 @@ export interface Finding {
   readonly Line?: number;
 }
 
-type Add = (finding: Finding) => void;
+type Add = (finding: StoredFinding) => void;
 
 /** The namespaces to lint, and where their reader may read. */
 interface LintScope {
@@ -292,7 +292,7 @@ class NamespaceLinter {
     this.#warn(Ref, 'dangling_link', why);
   }
 
-  #found(Ref: string, problems: readonly Problem[], hasLines: boolean): void {
+  #found(Ref: string, problems: readonly Finding[], hasLines: boolean): void {
     for (const { Severity, Code, Message, Line } of problems) {
       this.#add({ Ref, Severity, Code, Message, ...(hasLines && { Line }) });
     }

@@ -4,7 +4,7 @@
  */
 
 import { byBinding, lintBindingRule, type RuleSurroundings } from '../../acl/lint/binding-rule.js';
-import { type Lint, lintOf, type Problem } from '../../acl/lint/findings.js';
+import { type Finding, type Lint, lintOf } from '../../acl/lint/findings.js';
 import { lintPolicy } from '../../acl/lint/policy.js';
 import { parseRules } from '../../acl/rules.js';
 import type { Authorizer } from '../../acl/types.js';
@@ -106,7 +106,7 @@ export async function ruleLint(
 /** What is to be linted, and the faults that are known already. */
 interface RuleJob {
   readonly rule: BindingRule;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly Finding[];
   /** Absent if the rule has no auth method to judge it by. */
   readonly surroundings?: RuleSurroundings;
 }
@@ -121,7 +121,7 @@ function ruleJob(
     rule,
   }: { readonly ns: string; readonly before: BindingRule | undefined; readonly rule: BindingRule },
 ): RuleJob {
-  const problems: Problem[] = [];
+  const problems: Finding[] = [];
   const name = rule.AuthMethod === '' ? (before?.AuthMethod ?? '') : rule.AuthMethod;
   const method = stored<AuthMethod>(view, keys.method(ns, name));
   if (before !== undefined && before.AuthMethod !== name) {
@@ -137,7 +137,7 @@ function ruleJob(
   return { rule: before === undefined ? rule : { ...rule, ID: before.ID }, problems, surroundings };
 }
 
-const methodFault = (Code: Parameters<typeof refusal>[0], Message: string): Problem => ({
+const methodFault = (Code: Parameters<typeof refusal>[0], Message: string): Finding => ({
   Severity: 'error',
   Code,
   Message,
@@ -231,7 +231,7 @@ export async function lintWrittenRule(
 
 function noteWarnings(
   mode: LintMode,
-  problems: readonly Problem[],
+  problems: readonly Finding[],
   noteLint: Write['noteLint'],
 ): void {
   const warnings = problems.filter(({ Severity }) => Severity === 'warning');

@@ -13,7 +13,7 @@ import {
   lintBindingRule,
   type RuleSurroundings,
 } from '../../../src/acl/lint/binding-rule.js';
-import type { Problem } from '../../../src/acl/lint/findings.js';
+import type { Finding } from '../../../src/acl/lint/findings.js';
 import { finish } from './finish.js';
 
 const text = { kind: 'string' } as const;
@@ -35,7 +35,7 @@ const rule = (more: Partial<BindingRule>): BindingRule => ({
   BindName: 'web',
   ...more,
 });
-const lint = (more: Partial<BindingRule>, around: Partial<RuleSurroundings> = {}): Problem[] =>
+const lint = (more: Partial<BindingRule>, around: Partial<RuleSurroundings> = {}): Finding[] =>
   finish(
     lintBindingRule(rule(more), {
       shape: SHAPE,
