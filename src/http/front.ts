@@ -1,5 +1,3 @@
-/** What all requests of one front end share. */
-
 import { HeldCalls, Streams } from './limits/held.js';
 import { Rates, Refused } from './limits/rates.js';
 import type { HttpOptions } from './options.js';

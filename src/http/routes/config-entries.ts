@@ -16,24 +16,18 @@ import { ConfigLists, listPieces } from '../../service/config/config-entry-lists
 import { Chains } from '../../service/config/discovery-chain.js';
 import { parseIndex } from '../request/parameters.js';
 import { asksForProblem } from '../response/refusal-body.js';
-import { admit, answerOne, answerPlan, escaped, mustHave } from './common.js';
+import { type AclParts, admit, answerOne, answerPlan, escaped, mustHave } from './common.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
 const FAILURE = 'Request decoding failed';
 /** Longer lists are sent in pieces, so that they are never one text in memory. */
 const STREAMED_FROM = 1_000;
 
-/** What the routes of config entries work on. */
-export interface ConfigRouteOptions {
-  readonly service: Service;
-  readonly datacenter: string;
-}
-
 /** The routes below `/v1/config`, and the chains that entries make. */
 export function configRoutes({
   service,
   datacenter,
-}: ConfigRouteOptions): readonly DeclaredRoute[] {
+}: Pick<AclParts, 'service' | 'datacenter'>): readonly DeclaredRoute[] {
   const writeOf = (request: ApiRequest): ConfigWrite => ({
     caller: request.caller,
     ns: request.namespace(),
