@@ -38,7 +38,6 @@ import {
   silenceMsIn,
 } from './options.js';
 import { loggedReports, roleLine, traceTo } from './replica-log.js';
-import { SharedBarriers } from './shared-barriers.js';
 import { Stability, statusOf } from './status.js';
 import type { ClusterNode, JoiningServer, LevelStatus, NodeStatus, WriteRequest } from './types.js';
 import { peerRecords, wireHandlers } from './wire-handlers.js';
@@ -121,7 +120,6 @@ class Node implements RunningNode {
     () => this.#options.security.mode !== 'plain',
   );
   readonly #stability = new Stability();
-  readonly #barriers: SharedBarriers;
   readonly #roleListeners: ((change: RoleChange) => void)[] = [];
   #stopping: Promise<void> | undefined;
   #stopped = false;
@@ -162,7 +160,6 @@ class Node implements RunningNode {
       void this.#wire.close();
       throw error;
     }
-    this.#barriers = new SharedBarriers(this.replica, this.#clock);
   }
 
   get view(): View {
@@ -245,7 +242,11 @@ class Node implements RunningNode {
   }
 
   barrier(mode: 'default' | 'consistent', timeoutMs: number): Promise<void> {
-    return this.#barriers.pass(mode, timeoutMs);
+    return new Promise((resolve, refuse) => {
+      this.replica.barrier(mode, timeoutMs, (why) =>
+        why === undefined ? resolve() : refuse(new ApiError(why)),
+      );
+    });
   }
 
   write(request: WriteRequest): Promise<Result> {
@@ -256,8 +257,8 @@ class Node implements RunningNode {
     });
   }
 
-  watch(keys: readonly string[], wake: () => void): () => void {
-    return this.replica.watch(keys, wake);
+  watch(keys: readonly string[], wake: () => void, untilMs?: number): () => void {
+    return this.replica.watch(keys, wake, untilMs);
   }
 
   transfer(to?: string): Promise<void> {

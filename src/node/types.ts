@@ -98,10 +98,10 @@ export interface ClusterNode {
    */
   write(request: WriteRequest): Promise<Result>;
   /**
-   * Calls `wake` once, after the next applied change of any of the keys. Returns a function that
-   * cancels it.
+   * Calls `wake` once, after the next applied change of any of the keys, or when the clock has
+   * reached `untilMs`. Returns a function that cancels it.
    */
-  watch(keys: readonly string[], wake: () => void): () => void;
+  watch(keys: readonly string[], wake: () => void, untilMs?: number): () => void;
   /**
    * Transfers leadership to the voter `to`, or to the one with the most complete log. Throws
    * ApiError.

@@ -69,8 +69,8 @@ class Base {
 
 /** All components of one replica. They do nothing before the loop is started. */
 export class Components extends Base {
-  readonly watches: Watches = new Watches(this.ports.clock);
   readonly deadlines: Deadlines = new Deadlines(this.ports.clock);
+  readonly watches: Watches = new Watches(this.ports.clock, this.deadlines);
   readonly appliedLog: AppliedLog = new AppliedLog(
     this.ports.log,
     this.ports.machine.appliedIndex(),

@@ -123,22 +123,14 @@ export class Replica {
       done(refusal);
       return;
     }
-    const deadlineMs = this.#parts.ports.clock.now() + timeoutMs;
-    this.#components.readIndex.wait(mode, deadlineMs, (passed) =>
+    this.#components.readIndex.wait(mode, timeoutMs, (passed) =>
       passed ? done() : done(availability.refusal ?? availability.hangRefusal ?? noLeader()),
     );
   }
 
-  /** See ReadIndexClient.round. */
-  readRound(mode: BarrierMode): number {
-    return this.#components.readIndex.round(mode);
-  }
-
-  /**
-   * Calls `wake` once, after the next applied change of any of the keys. Returns a cancel function.
-   */
-  watch(keys: readonly string[], wake: () => void): () => void {
-    return this.#components.watches.watch(keys, wake);
+  /** See Watches.watch. */
+  watch(keys: readonly string[], wake: () => void, untilMs?: number): () => void {
+    return this.#components.watches.watch(keys, wake, untilMs);
   }
 
   /** Counters for metrics. */

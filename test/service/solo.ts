@@ -9,6 +9,7 @@ import type {
   PeerStatus,
   WriteRequest,
 } from '../../src/node/types.js';
+import { Deadlines } from '../../src/replica/deadlines.js';
 import type { ClockPort } from '../../src/replica/ports.js';
 import { Watches } from '../../src/replica/reads/watches.js';
 import type { Caller } from '../../src/service/common/types.js';
@@ -47,7 +48,7 @@ const clock: ClockPort = {
 export class Solo {
   readonly store = new MemoryState();
   readonly machine = new Machine(this.store, HANDLERS);
-  readonly watches = new Watches(clock);
+  readonly watches = new Watches(clock, new Deadlines(clock));
   readonly authorizers: Authorizers;
   readonly service: NodeService;
   readonly decisions: Decisions;
@@ -140,7 +141,7 @@ export class Solo {
         if (why !== undefined) throw new ApiError(why);
         return this.apply(command);
       },
-      watch: (keys, wake) => watches.watch(keys, wake),
+      watch: (...asked) => watches.watch(...asked),
       transfer: () => Promise.reject(new Error('no peers')),
       removeServer: () => Promise.reject(new Error('no peers')),
       joining: async () => [],

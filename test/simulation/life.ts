@@ -1,6 +1,5 @@
 /** One process of a server: the real core, replica and state machine on simulated ports. */
 import { refusal } from '../../src/base/errors.js';
-import type { SharedBarriers } from '../../src/node/shared-barriers.js';
 import { peerRecords, wireHandlers } from '../../src/node/wire-handlers.js';
 import { ticksOfSilence } from '../../src/raft/options.js';
 import { createRaft } from '../../src/raft/raft.js';
@@ -12,7 +11,6 @@ import { levelOf } from '../../src/state/levels.js';
 import type { Command } from '../../src/state/types.js';
 import { isBelieved } from '../../src/transport/hello-checks.js';
 import type { ChunkSource, WireHandlers } from '../../src/transport/types.js';
-import { sharedBarriers } from './barriers.js';
 import { Bounds, queueLimits } from './bounds.js';
 import { HeldReaders } from './held-readers.js';
 import type { Host } from './host.js';
@@ -60,7 +58,6 @@ export class Life {
   readonly #bounds: Bounds;
   readonly #readers: HeldReaders;
   readonly #queries: ServiceReaders | undefined;
-  readonly #barriers: SharedBarriers;
   readonly #electionMs: number;
   readonly #snapshots: Snapshots;
   readonly #wire: ProcessWire;
@@ -116,7 +113,6 @@ export class Life {
       erase: storage.erase,
     });
     const queues = { ...queueLimits(limits), sending: network.queueBytesMax };
-    this.#barriers = sharedBarriers(this.replica, loop);
     this.#bounds = new Bounds(id, queues, machine.appliedIndex());
     this.#readers = this.#holdReaders();
     this.#queries = this.#createQueries();
@@ -282,7 +278,6 @@ export class Life {
       storage,
       machine,
       replica: () => this.replica,
-      barriers: this.#barriers,
       violated,
     });
   }
@@ -389,8 +384,7 @@ export class Life {
   ): void {
     this.loop.deliver(() => {
       const once = this.#bounds.once(() => `a ${mode} read`, done);
-      const end = (passed: boolean) => () => this.loop.guard(() => once(passed));
-      this.#barriers.pass(mode, timeoutMs).then(end(true), end(false));
+      this.replica.barrier(mode, timeoutMs, (why) => once(why === undefined));
     });
   }
   administer(ask: RpcRequest, timeoutMs: number, done: (answer: RpcResponse) => void): void {

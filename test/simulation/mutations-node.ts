@@ -20,9 +20,9 @@ const machine: readonly Mutation[] = [
   },
   one(
     'a reader who shares a barrier whose request was sent before',
-    'node/shared-barriers.js',
-    'last.round === round',
-    'true',
+    'replica/reads/read-index.js',
+    'const last = waiting.at(-1);',
+    'const last = waiting.at(-1) ?? this.#lanes[mode].asking.at(-1);',
   ),
   one(
     'the applied index stored apart from the data',

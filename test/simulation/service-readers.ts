@@ -3,7 +3,6 @@
  * reader is shown never gets older, and no reader is held on an answer that is out of date.
  */
 import { ApiError } from '../../src/base/errors.js';
-import type { SharedBarriers } from '../../src/node/shared-barriers.js';
 import type { Replica } from '../../src/replica/replica.js';
 import type { ReadOptions } from '../../src/service/common/types.js';
 import { readConfig } from '../../src/service/config/config-entries.js';
@@ -23,7 +22,6 @@ export interface ServiceReaderParts {
   readonly storage: Pick<Storage, 'store'>;
   readonly machine: Machine;
   readonly replica: () => Replica;
-  readonly barriers: SharedBarriers;
   readonly violated: (violation: unknown) => void;
 }
 
@@ -153,7 +151,7 @@ export class ServiceReaders {
 
   /** Each reader has a service of its own, so that it is known whether it is held. */
   #serviceOf(reader: Reader): NodeService {
-    const { loop, storage, replica, barriers } = this.#parts;
+    const { loop, storage, replica } = this.#parts;
     const touching = (run: () => void) => () => {
       loop.touch();
       run();
@@ -164,14 +162,21 @@ export class ServiceReaders {
       contact: () => ({ knownLeader: true, lastContactMs: 0 }),
       closed: () => replica().availability.refusal,
       write: () => Promise.reject(new Error('readers do not write')),
-      barrier: (mode, timeoutMs) => barriers.pass(mode, timeoutMs),
-      watch: (keys, wake) => {
+      barrier: (mode, timeoutMs) =>
+        new Promise((resolve, refuse) => {
+          replica().barrier(mode, timeoutMs, (why) => {
+            loop.touch();
+            if (why === undefined) resolve();
+            else refuse(new ApiError(why));
+          });
+        }),
+      watch: (keys, wake, untilMs) => {
         if (keys[0] !== INIT_FACT) reader.stage = 'held';
         const end = touching(() => {
           reader.stage = 'asks';
           wake();
         });
-        const cancel = replica().watch(keys, end);
+        const cancel = replica().watch(keys, end, untilMs);
         return () => {
           reader.stage = 'asks';
           cancel();

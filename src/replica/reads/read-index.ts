@@ -2,12 +2,17 @@
  * Read barriers (§6.4): a server asks the leader for a read index, waits until it has applied that
  * index, and then reads its own state. At most one request per mode is under way. Readers that
  * arrive meanwhile share the next one, since an index given before they arrived may be too old for
- * them.
+ * them:
+ *
+ *     reads 1 and 2 arrive    ->  one barrier with one deadline
+ *     its request is sent
+ *     read 3 arrives          ->  another barrier, for the next request
  */
 import type { Index, NodeId } from '../../raft/types.js';
 import type { Deadlines } from '../deadlines.js';
 import type { RaftLoop } from '../loop.js';
 import type { ReplicaLimits } from '../options.js';
+import type { ClockPort } from '../ports.js';
 import type { Rpc } from '../rpc.js';
 import type { AppliedIndex } from './applied-index.js';
 import type { ReadDone } from './pending-reads.js';
@@ -18,17 +23,28 @@ export type BarrierMode = 'default' | 'consistent';
 /** `default` reads rely on the leader's lease, `consistent` ones on a round to a quorum (§6.4). */
 export const READ_MODE = { default: 'lease', consistent: 'quorum' } as const;
 
-interface Reader {
-  /** Called once: with true when the barrier is passed, with false at the deadline. */
-  readonly done: (passed: boolean) => void;
+/** Called once: with true when the barrier is passed, with false at the deadline. */
+type BarrierDone = (passed: boolean) => void;
+
+/**
+ * How long readers may join a barrier, in milliseconds. While there is no leader no request is
+ * sent, and the deadlines of those who wait must not be those of the first.
+ */
+const JOIN_MS = 50;
+
+/** A barrier, and the readers that share it. */
+interface Barrier {
+  readonly timeoutMs: number;
+  readonly joinUntilMs: number;
+  readonly readers: BarrierDone[];
   cancelDeadline: () => void;
   ended: boolean;
 }
 
 interface Lane {
-  waiting: Reader[];
-  /** Readers whose request is under way. */
-  asking: Reader[];
+  waiting: Barrier[];
+  /** Barriers whose request is under way. */
+  asking: Barrier[];
   /** The last request failed. `retry` sends the next one. */
   failed: boolean;
   /** Numbers the requests, so that the response to an abandoned one is ignored. */
@@ -42,7 +58,8 @@ export interface ReadIndexParts {
   readonly rpc: Pick<Rpc, 'callLeader'>;
   readonly limits: Pick<ReplicaLimits, 'askMs'>;
   readonly applied: AppliedIndex;
-  readonly deadlines: Deadlines;
+  readonly clock: Pick<ClockPort, 'now'>;
+  readonly deadlines: Pick<Deadlines, 'at'>;
   /** Requests a call of `retry` after a while. */
   readonly retryLater: () => void;
 }
@@ -58,16 +75,32 @@ export class ReadIndexClient {
     this.#parts = parts;
   }
 
-  /** Waits for a barrier until `deadlineMs` of the clock. */
-  wait(mode: BarrierMode, deadlineMs: number, done: (passed: boolean) => void): void {
-    const reader: Reader = { done, cancelDeadline: () => {}, ended: false };
-    reader.cancelDeadline = this.#parts.deadlines.at(deadlineMs, () => end(reader, false));
-    this.#lanes[mode].waiting.push(reader);
-    this.#parts.loop.wake();
+  /** Waits for a barrier, for `timeoutMs` or a little longer. */
+  wait(mode: BarrierMode, timeoutMs: number, done: BarrierDone): void {
+    const { clock, deadlines, loop } = this.#parts;
+    const { waiting } = this.#lanes[mode];
+    const nowMs = clock.now();
+    const last = waiting.at(-1);
+    const isOpen = last !== undefined && !last.ended && nowMs < last.joinUntilMs;
+    if (isOpen && last.timeoutMs === timeoutMs) {
+      last.readers.push(done);
+      return;
+    }
+    const barrier: Barrier = {
+      timeoutMs,
+      joinUntilMs: nowMs + JOIN_MS,
+      readers: [done],
+      cancelDeadline: () => {},
+      ended: false,
+    };
+    const deadlineMs = nowMs + timeoutMs + JOIN_MS;
+    barrier.cancelDeadline = deadlines.at(deadlineMs, () => end(barrier, false));
+    waiting.push(barrier);
+    loop.wake();
   }
 
   /**
-   * Sends one request for all waiting readers of a mode. Called by the Raft loop at the beginning
+   * Sends one request for all that wait for a barrier of a mode. Called by the Raft loop at the beginning
    * of a turn.
    */
   drain(): void {
@@ -76,11 +109,6 @@ export class ReadIndexClient {
       if (lane.failed || lane.asking.length > 0 || lane.waiting.length === 0) continue;
       this.#ask(mode, lane);
     }
-  }
-
-  /** Changes whenever a request is sent: readers under one number share the next request. */
-  round(mode: BarrierMode): number {
-    return this.#lanes[mode].round;
   }
 
   /** Retries requests that failed or were sent to a deposed leader. */
@@ -97,12 +125,12 @@ export class ReadIndexClient {
   stop(): void {
     for (const lane of Object.values(this.#lanes)) {
       this.#giveUp(lane);
-      for (const reader of lane.waiting.splice(0)) end(reader, false);
+      for (const barrier of lane.waiting.splice(0)) end(barrier, false);
     }
   }
 
   #ask(mode: BarrierMode, lane: Lane): void {
-    lane.asking = lane.waiting.filter((reader) => !reader.ended);
+    lane.asking = lane.waiting.filter(({ ended }) => !ended);
     lane.waiting = [];
     lane.round += 1;
     if (lane.asking.length === 0) return;
@@ -115,7 +143,7 @@ export class ReadIndexClient {
         this.#parts.retryLater();
         return;
       }
-      for (const reader of lane.asking.splice(0)) this.#whenApplied(reader, index);
+      for (const barrier of lane.asking.splice(0)) this.#whenApplied(barrier, index);
       if (lane.waiting.length > 0) this.#parts.loop.wake();
     });
   }
@@ -134,26 +162,26 @@ export class ReadIndexClient {
       );
   }
 
-  #whenApplied(reader: Reader, index: Index): void {
-    if (reader.ended) return;
-    const cancelDeadline = reader.cancelDeadline;
-    const cancelWait = this.#parts.applied.when(index, () => end(reader, true));
-    reader.cancelDeadline = () => {
+  #whenApplied(barrier: Barrier, index: Index): void {
+    if (barrier.ended) return;
+    const { cancelDeadline } = barrier;
+    const cancelWait = this.#parts.applied.when(index, () => end(barrier, true));
+    barrier.cancelDeadline = () => {
       cancelDeadline();
       cancelWait();
     };
   }
 
   #giveUp(lane: Lane): void {
-    lane.waiting = [...lane.asking, ...lane.waiting].filter((reader) => !reader.ended);
+    lane.waiting = [...lane.asking, ...lane.waiting].filter(({ ended }) => !ended);
     lane.asking = [];
     lane.round += 1;
   }
 }
 
-function end(reader: Reader, passed: boolean): void {
-  if (reader.ended) return;
-  reader.ended = true;
-  reader.cancelDeadline();
-  reader.done(passed);
+function end(barrier: Barrier, passed: boolean): void {
+  if (barrier.ended) return;
+  barrier.ended = true;
+  barrier.cancelDeadline();
+  for (const done of barrier.readers) done(passed);
 }

@@ -1,13 +1,15 @@
 /**
- * Blocking queries that wait for a change of state keys. Each costs one entry here, no timer and no
- * promise: those that wait for the same keys, one after the other, form a group, and only groups
+ * Blocking queries that wait for a change of state keys. Each costs one entry here and one among the
+ * deadlines, no timer and no promise: those that wait for the same keys, one after the other, form a group, and only groups
  * are indexed by key. They are woken in slices of time, so that ten thousand of them do not delay
  * the messages of the cluster.
  */
+import type { Deadlines } from '../deadlines.js';
 import type { ClockPort } from '../ports.js';
 
 interface Waiter {
   readonly wake: () => void;
+  cancelDeadline: (() => void) | undefined;
   /** Undefined once one of its keys has changed. */
   group: Group | undefined;
   /** Called or cancelled. */
@@ -32,14 +34,16 @@ const WAKE_MS = 5;
 
 /** Wakes blocking queries. */
 export class Watches {
-  readonly #clock: ClockPort;
+  readonly #clock: Pick<ClockPort, 'now' | 'soon'>;
+  readonly #deadlines: Pick<Deadlines, 'at'>;
   readonly #places = new Map<string, Place>();
   #woken: Waiter[] = [];
   #scheduled = false;
   #count = 0;
 
-  constructor(clock: ClockPort) {
+  constructor(clock: Pick<ClockPort, 'now' | 'soon'>, deadlines: Pick<Deadlines, 'at'>) {
     this.#clock = clock;
+    this.#deadlines = deadlines;
   }
 
   /** Number of callers that wait. */
@@ -48,18 +52,26 @@ export class Watches {
   }
 
   /**
-   * Calls `wake` once, after the next change of any of the keys. Returns a cancel function, which
-   * may be called at any time.
+   * Calls `wake` once, after the next change of any of the keys, or when the clock has reached
+   * `untilMs`. Returns a cancel function, which may be called at any time.
    */
-  watch(keys: readonly string[], wake: () => void): () => void {
+  watch(keys: readonly string[], wake: () => void, untilMs?: number): () => void {
     const group = this.#groupOf(keys);
-    const waiter: Waiter = { wake, group, isDone: false };
+    const waiter: Waiter = { wake, group, cancelDeadline: undefined, isDone: false };
     group.waiters.add(waiter);
     this.#count += 1;
-    return () => {
+    const cancel = (): void => {
       waiter.isDone = true;
+      waiter.cancelDeadline?.();
       this.#leave(waiter);
     };
+    if (untilMs !== undefined) {
+      waiter.cancelDeadline = this.#deadlines.at(untilMs, () => {
+        cancel();
+        wake();
+      });
+    }
+    return cancel;
   }
 
   /** Wakes the callers that wait for any of these keys. */
@@ -139,6 +151,7 @@ export class Watches {
       at += 1;
       if (waiter.isDone) continue;
       waiter.isDone = true;
+      waiter.cancelDeadline?.();
       waiter.wake();
     }
     if (at === woken.length) return;

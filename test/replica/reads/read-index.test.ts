@@ -9,6 +9,8 @@ type IndexRequest = { mode: BarrierMode; done: (index: number | undefined) => vo
 function build() {
   const clock = new FakeClock();
   const state = { applied: 0, retries: 0 };
+  const all = new Deadlines(clock);
+  const deadlines: number[] = [];
   const requests: IndexRequest[] = [];
   const applied = new AppliedIndex(() => state.applied);
   const barriers: ReadIndexClient = new ReadIndexClient({
@@ -22,19 +24,25 @@ function build() {
     },
     rpc: { callLeader: () => {} },
     applied,
-    deadlines: new Deadlines(clock),
+    clock,
+    deadlines: {
+      at: (atMs, run) => {
+        deadlines.push(atMs);
+        return all.at(atMs, run);
+      },
+    },
     retryLater: () => {
       state.retries += 1;
     },
   });
   const results: string[] = [];
   const wait = (name: string, mode: BarrierMode = 'default', timeoutMs = 1000): void =>
-    barriers.wait(mode, clock.now() + timeoutMs, (passed) => results.push(`${name} ${passed}`));
+    barriers.wait(mode, timeoutMs, (passed) => results.push(`${name} ${passed}`));
   const apply = (index: number): void => {
     state.applied = index;
     applied.reached(index);
   };
-  return { clock, state, requests, barriers, results, wait, apply };
+  return { clock, state, requests, barriers, results, deadlines, wait, apply };
 }
 
 describe('replica/reads/read-index', () => {
@@ -68,16 +76,32 @@ describe('replica/reads/read-index', () => {
     expect(results).to.deep.equal(['early true', 'late true', 'later true']);
   });
 
-  it('numbers its requests: readers under one number share the next one', () => {
-    const { clock, requests, wait, barriers } = build();
-    const before = barriers.round('default');
+  it('readers share a barrier, unless their modes or timeouts differ or one comes late', () => {
+    const { clock, wait, deadlines } = build();
+    const start = clock.now();
     wait('one');
-    wait('two');
-    expect(barriers.round('default')).to.equal(before);
-    clock.settle();
-    expect(requests).to.have.length(1);
-    expect(barriers.round('default')).to.be.above(before);
-    expect(barriers.round('consistent')).to.equal(0);
+    wait('other mode', 'consistent');
+    clock.nowMs += 49;
+    wait('shares');
+    wait('other timeout', 'default', 500);
+    wait('shares this', 'default', 500);
+    clock.nowMs += 50;
+    wait('late', 'default', 500);
+    const within = deadlines.map((atMs) => atMs - start);
+    expect(within).to.deep.equal([1050, 1050, 599, 649]);
+  });
+
+  it('no reader that joins a barrier waits for less than it asked for', () => {
+    const { clock, wait, results } = build();
+    const start = clock.now();
+    wait('one', 'default', 100);
+    clock.nowMs += 49;
+    wait('two', 'default', 100);
+    while (results.length < 2) {
+      clock.advance(1);
+      if (results.length > 0) expect(clock.now() - start).to.be.at.least(149);
+    }
+    expect(results).to.deep.equal(['one false', 'two false']);
   });
 
   it('requests an index for each mode independently', () => {
@@ -131,13 +155,13 @@ describe('replica/reads/read-index', () => {
   it('ends at the deadline, before and after the response, and only once', () => {
     const { clock, requests, wait, results, apply } = build();
     wait('unanswered', 'default', 100);
-    clock.advance(160);
+    clock.advance(210);
     expect(results).to.deep.equal(['unanswered false']);
     requests[0]!.done(3);
     wait('unapplied', 'default', 100);
     clock.settle();
     requests[1]!.done(9);
-    clock.advance(160);
+    clock.advance(210);
     apply(9);
     expect(results).to.deep.equal(['unanswered false', 'unapplied false']);
   });

@@ -1,10 +1,11 @@
 import { expect } from 'chai';
+import { Deadlines } from '../../../src/replica/deadlines.js';
 import { Watches } from '../../../src/replica/reads/watches.js';
 import { FakeClock } from '../fakes.js';
 
 function build() {
   const clock = new FakeClock();
-  return { clock, watches: new Watches(clock), seen: [] as string[] };
+  return { clock, watches: new Watches(clock, new Deadlines(clock)), seen: [] as string[] };
 }
 
 describe('replica/reads/watches', () => {
@@ -83,21 +84,39 @@ describe('replica/reads/watches', () => {
     expect(seen).to.deep.equal(['first', 'again']);
   });
 
-  it('holds ten thousand watches without a timer, and wakes them in slices of time', () => {
+  it('holds ten thousand watches on one timer, and wakes them in slices of time', () => {
     const { clock, watches } = build();
     let woken = 0;
     const wake = () => {
       woken++;
       clock.nowMs += 0.1;
     };
-    for (let i = 0; i < 10_000; i++) watches.watch(['hot', `own-${i}`], wake);
-    expect([watches.size, clock.timers]).to.deep.equal([10_000, 0]);
+    const until = clock.now() + 60_000;
+    for (let i = 0; i < 10_000; i++) watches.watch(['hot', `own-${i}`], wake, until);
+    expect([watches.size, clock.timers]).to.deep.equal([10_000, 1]);
     watches.changed(['hot']);
     expect(woken).to.equal(0);
     clock.turn();
     expect(woken, 'in one slice of 5 ms').to.be.within(40, 60);
     clock.settle();
     expect([woken, watches.size]).to.deep.equal([10_000, 0]);
+  });
+
+  it('wakes a watch at its deadline or for a change, whichever comes first, and once', () => {
+    const { clock, watches, seen } = build();
+    const until = clock.now() + 100;
+    watches.watch(['a'], () => seen.push('changed'), until);
+    watches.watch(['b'], () => seen.push('late'), until);
+    watches.watch([], () => seen.push('no key'), until);
+    watches.watch(['b'], () => seen.push('cancelled'), until)();
+    watches.changed(['a']);
+    clock.settle();
+    expect(seen).to.deep.equal(['changed']);
+    clock.advance(160);
+    watches.changed(['a', 'b']);
+    clock.advance(160);
+    expect(seen).to.deep.equal(['changed', 'late', 'no key']);
+    expect([watches.size, clock.timers]).to.deep.equal([0, 0]);
   });
 
   it('wakes all watches when a snapshot was installed', () => {
