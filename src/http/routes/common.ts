@@ -11,9 +11,10 @@ import type { WhoCanParts } from '../../service/explain/who-can.js';
 import type { LoginParts } from '../../service/login/login.js';
 import {
   decided,
+  heldList,
   type ListPlan,
   listPieces,
-  readSome,
+  ofSome,
   shortList,
 } from '../../service/reads/list-rendering.js';
 import type { ApiRequest } from './types.js';
@@ -59,9 +60,8 @@ export async function answerList(
 ): Promise<void> {
   const options = request.readOptions();
   const isNarrow = ofNamespaces || NARROWING.some((name) => request.query(name) !== undefined);
-  const { value: plan, ...outcome } = isNarrow
-    ? await readSome(service, request.caller, options, useCase)
-    : await service.read(request.caller, options, useCase);
+  const shown = isNarrow ? ofSome(service, useCase) : useCase;
+  const { value: plan, ...outcome } = await service.read(request.caller, options, shown);
   await answerPlan(service, request, plan, outcome);
 }
 
@@ -80,10 +80,16 @@ export async function answerPlan(
   const pinned = service.pin();
   try {
     const shown = await decided(pinned, plan);
-    const value = shortList(pinned, shown);
-    if (value !== undefined) return request.answerList({ ...outcome, value });
+    const meta = { ...outcome, filtered: outcome.filtered || shown.filtered };
+    if (shown.shared !== undefined && !shown.filtered) {
+      const value = await shown.shared(pinned, shown);
+      if (value !== undefined) return request.answerBytes({ ...meta, value });
+    } else {
+      const value = await heldList(pinned, shown);
+      if (value !== undefined) return request.answerList({ ...meta, value });
+    }
     const pieces = listPieces(pinned, shown, request.flag('pretty'));
-    await request.answerStream(escaped(pieces), { outcome });
+    await request.answerStream(escaped(pieces), { outcome: meta });
   } finally {
     pinned.close();
   }

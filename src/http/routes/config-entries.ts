@@ -12,16 +12,14 @@ import {
   nearestEntry,
   readConfig,
 } from '../../service/config/config-entries.js';
-import { ConfigLists, listPieces } from '../../service/config/config-entry-lists.js';
+import { ConfigLists } from '../../service/config/config-entry-lists.js';
 import { Chains } from '../../service/config/discovery-chain.js';
 import { parseIndex } from '../request/parameters.js';
 import { asksForProblem } from '../response/refusal-body.js';
-import { type AclParts, admit, answerOne, answerPlan, escaped, mustHave } from './common.js';
+import { type AclParts, admit, answerOne, answerPlan, mustHave } from './common.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
 const FAILURE = 'Request decoding failed';
-/** Longer lists are sent in pieces, so that they are never one text in memory. */
-const STREAMED_FROM = 1_000;
 
 /** The routes below `/v1/config`, and the chains that entries make. */
 export function configRoutes({
@@ -101,19 +99,15 @@ async function answerList(
   request: ApiRequest,
 ): Promise<void> {
   const named = request.param('kind');
-  const query = {
+  const useCase = lists.list({
     ns: request.namespace(),
     kind: named === '' ? undefined : kindOf(named),
     filter: request.query('filter'),
-  };
-  const outcome = await lists.list(request.caller, request.readOptions(), query);
+  });
+  const outcome = await service.read(request.caller, request.readOptions(), useCase);
   const { value } = outcome;
-  if ('plan' in value) return answerPlan(service, request, value.plan, outcome);
-  if ('whole' in value) return request.answerBytes({ ...outcome, value: value.whole });
-  if (value.texts.length < STREAMED_FROM || request.flag('pretty')) {
-    return request.answerList({ ...outcome, value: value.texts });
-  }
-  await request.answerStream(escaped(listPieces(value.texts)), { outcome });
+  if (value instanceof Uint8Array) request.answerBytes({ ...outcome, value });
+  else await answerPlan(service, request, value, outcome);
 }
 
 /** The chain of a service. */

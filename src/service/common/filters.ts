@@ -60,22 +60,37 @@ function shapeOf(table: Filterable): Shape {
 /** Returns the filter of a request. */
 export const filterOf =
   (expression: string | undefined): FilterOf =>
-  (table) => {
-    if (expression === undefined) return undefined;
-    const compiled = compileExpression(expression, shapeOf(table));
-    if (!compiled.ok) {
-      const { message, line, column } = compiled.problem;
-      reject('invalid', `Invalid filter: ${message} at ${line}:${column}`);
-    }
-    return () => {
-      const budget = { left: EVALUATION_BUDGET };
-      return (object) => {
-        try {
-          return compiled.evaluate(object, budget);
-        } catch (error) {
-          if (!(error instanceof BudgetError)) throw error;
-          return reject('invalid', 'Invalid filter: it takes too much work on this list');
-        }
-      };
+  (table) =>
+    expression === undefined
+      ? undefined
+      : matcherOf(expression, shapeOf(table), {
+          invalid: (message, at) => `Invalid filter: ${message} at ${at}`,
+          tooLong: () => 'Invalid filter: it takes too much work on this list',
+        });
+
+/** The refusals of a filter. */
+interface FilterWords {
+  /** `at`: line and column. */
+  invalid(message: string, at: string): string;
+  tooLong(message: string): string;
+}
+
+/** Compiles a filter for items of a shape. Throws ApiError 400. */
+export function matcherOf(expression: string, shape: Shape, words: FilterWords): () => Matches {
+  const compiled = compileExpression(expression, shape);
+  if (!compiled.ok) {
+    const { message, line, column } = compiled.problem;
+    reject('invalid', words.invalid(message, `${line}:${column}`));
+  }
+  return () => {
+    const budget = { left: EVALUATION_BUDGET };
+    return (object) => {
+      try {
+        return compiled.evaluate(object, budget);
+      } catch (error) {
+        if (!(error instanceof BudgetError)) throw error;
+        return reject('invalid', words.tooLong(error.message));
+      }
     };
   };
+}

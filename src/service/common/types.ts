@@ -36,6 +36,9 @@ export interface ReadContext {
   readonly view: View;
   readonly authorizer: Authorizer;
 }
+/** Identifies what a list shows; undefined for a list that shows every item. */
+export type Digest = string | undefined | Promise<string | undefined>;
+
 /**
  * A read use case. It throws ApiError to refuse. A missing object is `value: undefined`, so that
  * its index is answered too.
@@ -44,6 +47,11 @@ export type ReadUseCase<T> = (context: ReadContext) => Answer<T> & {
   readonly filtered?: boolean;
   /** The answer needs something first: after it, the use case is called again. */
   readonly pending?: Promise<void>;
+  /**
+   * Of an answer that changes less often than its index, such as a list without the items that are
+   * hidden from the caller: a blocking query waits until the digest changes too.
+   */
+  readonly digest?: () => Digest;
 };
 
 /** Metadata of a read, as its answer shows it. */

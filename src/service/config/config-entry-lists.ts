@@ -1,25 +1,18 @@
-/**
- * Lists of config entries. A list can have a hundred thousand entries, so it is built over a frozen
- * view, in slices of the event loop's time.
- */
-import { createHash, type Hash } from 'node:crypto';
+/** Lists of config entries. Whole ones are cached until an entry in them changes. */
 import type { Authorizer } from '../../acl/types.js';
-import { reject } from '../../base/errors.js';
-import { named } from '../../base/works.js';
 import { definitionOf } from '../../kinds/definitions.js';
 import { COMMON_SHAPE, shapeOf } from '../../kinds/schema.js';
 import { KINDS, type Kind } from '../../kinds/types.js';
-import { BudgetError, compileExpression, EVALUATION_BUDGET } from '../../languages/bexpr.js';
 import { escapeHtml } from '../../languages/json.js';
 import { keys } from '../../state/keys.js';
-import { listIndex } from '../../state/lists.js';
-import { RESTORE_FACT, restoredAt } from '../../state/restore.js';
+import { keysBelow, listIndex } from '../../state/lists.js';
+import { RESTORE_FACT } from '../../state/restore.js';
 import { keyOf, type View } from '../../state/types.js';
-import { Slice } from '../common/event-loop.js';
-import { isHidden, modifyIndexOf } from '../common/reading.js';
-import type { Caller, ReadOptions, ReadOutcome, Service } from '../common/types.js';
-import { type ListRead, readList } from '../reads/blocking-lists.js';
-import type { ListPlan } from '../reads/list-rendering.js';
+import { type Matches, matcherOf } from '../common/filters.js';
+import { isHidden } from '../common/reading.js';
+import type { ReadUseCase, Service } from '../common/types.js';
+import { WeightedCache } from '../common/weighted-cache.js';
+import { digestOf, heldList, type ListPlan } from '../reads/list-rendering.js';
 import { homeOf, listRight, nameIn, shownTo } from './config-entries.js';
 
 /** Which config entries a list has. */
@@ -31,21 +24,17 @@ export interface ConfigListQuery {
   readonly filter: string | undefined;
 }
 
-/**
- * A list in one of three forms: the bytes of its JSON text, which requests for the same list share,
- * escaped for HTML and with a newline at the end; the JSON texts of its entries; or, if these are
- * long, a plan to render them while the client reads.
- */
-export type ConfigList =
-  | { readonly whole: Uint8Array }
-  | { readonly texts: readonly string[] }
-  | { readonly plan: ListPlan };
-
 /** Bytes of all cached lists: enough for usual lists, without filling the memory. */
 const CACHED_LENGTH_MAX = 8 * 1024 * 1024;
 
 /** Characters of a list that stays in memory while a client reads it. A longer one is rendered. */
 const HELD_LENGTH_MAX = CACHED_LENGTH_MAX / 4;
+
+/** Longer lists are sent in pieces, so that they are never one text in memory. */
+const HELD_ITEMS_MAX = 1_000;
+
+/** Cached lists may have any number of entries. */
+const CACHED = { items: Number.POSITIVE_INFINITY, length: HELD_LENGTH_MAX };
 
 /** The whole list of a kind, as callers see it who may read every entry. */
 interface CachedList {
@@ -56,98 +45,71 @@ interface CachedList {
   readonly readers: WeakSet<Authorizer>;
 }
 
-/** Builds lists of config entries, and caches whole lists until an entry in them changes. */
+/** Lists config entries, and caches whole lists. */
 export class ConfigLists {
   readonly #service: Service;
-  readonly #cached = new Map<string, CachedList>();
-  #cachedLength = 0;
+  readonly #cached = new WeightedCache<CachedList>(CACHED_LENGTH_MAX);
 
   constructor(service: Service) {
     this.#service = service;
   }
 
-  /** Lists what a caller may read, ordered by kind, then by lower-cased name. Throws ApiError. */
-  async list(
-    caller: Caller,
-    options: ReadOptions,
-    query: ConfigListQuery,
-  ): Promise<ReadOutcome<ConfigList>> {
-    const request = { caller, query, filter: compileFilter(query) };
-    return readList(options, (how, withDigest) => this.#build(request, how, withDigest));
-  }
-
-  /** Builds one list. Only a list that may leave out entries gets a digest. */
-  async #build(
-    { caller, query, filter }: ListRequest,
-    options: ReadOptions,
-    withDigest: boolean,
-  ): Promise<ListRead<ReadOutcome<ConfigList>>> {
-    const service = this.#service;
-    const outcome = await service.read(caller, options, ({ view, authorizer }) => ({
-      ...position(view, placesOf(query, authorizer)),
-      value: this.#find(view, authorizer, query),
-    }));
-    const { value: whole } = outcome;
-    if (whole !== undefined) return { outcome: { ...outcome, value: { whole } } };
-    const view = service.pin();
-    const matches = filter?.();
-    try {
-      const authorizer = await service.authorize(caller);
-      const builder = new ListBuilder(view, authorizer, matches, withDigest);
+  /**
+   * Lists what a caller may read, ordered by kind, then by lower-cased name: the bytes of a cached
+   * list, escaped for HTML and with a newline at the end, or else a plan. Throws ApiError.
+   */
+  list(query: ConfigListQuery): ReadUseCase<ListPlan | Uint8Array> {
+    const filter = compileFilter(query);
+    const key = cacheKey(query);
+    return ({ view, authorizer }) => {
       const places = placesOf(query, authorizer);
-      for (const place of places) await builder.add(place);
-      const { texts, filtered } = builder;
-      const digest = filtered || matches !== undefined ? builder.digest : undefined;
-      const index = Math.max(1, position(view, places).index, restoredAt(view));
-      if (texts === undefined) {
-        const plan = planOf(builder.keys, authorizer, filter, index);
-        return { outcome: { ...outcome, value: { plan }, filtered, index }, digest };
+      const at = position(view, places);
+      const cached = key === undefined ? undefined : this.#cached.get(key);
+      if (cached?.readers.has(authorizer) && cached.stamp === stampOf(view, query)) {
+        return { ...at, value: cached.whole };
       }
-      const isWhole = !filtered && places.length > 0;
-      const cached = isWhole ? this.#keep(view, authorizer, query, texts) : undefined;
-      const value = cached === undefined ? { texts } : { whole: cached };
-      return { outcome: { ...outcome, value, filtered, index }, digest };
-    } finally {
-      view.close();
-    }
+      const plan: ListPlan = {
+        ...itemsOf(authorizer, places, filter),
+        get candidates() {
+          return places.flatMap(({ ns, kind }) => [...keysBelow(view, 'config', ns, kind)]);
+        },
+        held: { items: HELD_ITEMS_MAX, length: HELD_LENGTH_MAX },
+        asksForAll: filter === undefined,
+        ...(key !== undefined &&
+          places.length > 0 && {
+            shared: async (of, shown) => {
+              const stamp = stampOf(of, query);
+              return (
+                this.#find(key, stamp, authorizer) ??
+                this.#keep(key, stamp, authorizer, await heldList(of, shown, CACHED))
+              );
+            },
+          }),
+      };
+      return { ...at, value: plan, digest: () => digestOf(this.#service, plan) };
+    };
   }
 
-  #find(view: View, authorizer: Authorizer, query: ConfigListQuery): Uint8Array | undefined {
-    const key = cacheKey(query);
-    const cached = key === undefined ? undefined : this.#cached.get(key);
-    if (cached === undefined || !cached.readers.has(authorizer)) return undefined;
-    return cached.stamp === stampOf(view, query) ? cached.whole : undefined;
+  /** Returns the bytes of a cached list, which the caller may read whole. */
+  #find(key: string, stamp: string, reader: Authorizer): Uint8Array | undefined {
+    const cached = this.#cached.get(key);
+    if (cached?.stamp !== stamp) return undefined;
+    cached.readers.add(reader);
+    return cached.whole;
   }
 
-  /** Caches the list of a reader from whom nothing was hidden. Returns its bytes. */
   #keep(
-    view: View,
-    authorizer: Authorizer,
-    query: ConfigListQuery,
-    texts: readonly string[],
+    key: string,
+    stamp: string,
+    reader: Authorizer,
+    texts: readonly string[] | undefined,
   ): Uint8Array | undefined {
-    const key = cacheKey(query);
-    if (key === undefined) return undefined;
-    const stamp = stampOf(view, query);
-    const before = this.#cached.get(key);
-    if (before?.stamp === stamp) {
-      before.readers.add(authorizer);
-      return before.whole;
-    }
-    this.#drop(key);
+    if (texts === undefined) return undefined;
+    const found = this.#find(key, stamp, reader);
+    if (found !== undefined) return found;
     const whole = Buffer.from(escapeHtml(`[${texts.join(',')}]\n`));
-    this.#cached.set(key, { stamp, whole, readers: new WeakSet([authorizer]) });
-    this.#cachedLength += whole.length;
-    for (const oldest of this.#cached.keys()) {
-      if (this.#cachedLength <= CACHED_LENGTH_MAX) break;
-      this.#drop(oldest);
-    }
+    this.#cached.set(key, { stamp, whole, readers: new WeakSet([reader]) }, whole.length);
     return whole;
-  }
-
-  #drop(key: string): void {
-    this.#cachedLength -= this.#cached.get(key)?.whole.length ?? 0;
-    this.#cached.delete(key);
   }
 }
 
@@ -192,146 +154,45 @@ function position(
   };
 }
 
-type Matches = (text: string) => boolean;
-
-interface ListRequest {
-  readonly caller: Caller;
-  readonly query: ConfigListQuery;
-  readonly filter: (() => Matches) | undefined;
-}
-
-/**
- * Compiles the filter of a list, if there is one. A blocking query builds its list again and again:
- * each call of the result returns a filter with a budget of its own. Throws ApiError `invalid`.
- */
+/** Compiles the filter of a list, if there is one. Throws ApiError `invalid`. */
 function compileFilter({ kind, filter }: ConfigListQuery): (() => Matches) | undefined {
   if (filter === undefined) return undefined;
-  const shape = kind === undefined ? COMMON_SHAPE : shapeOf(kind);
-  const compiled = compileExpression(filter, shape);
-  if (!compiled.ok) {
-    const { line, column, message } = compiled.problem;
-    const why = /^(un)?expected /.test(message) ? `no match found, ${message}` : message;
-    reject('invalid', `Failed to create boolean expression evaluator: ${line}:${column}: ${why}`);
-  }
-  return () => {
-    const budget = { left: EVALUATION_BUDGET };
-    return (text) => {
-      try {
-        return compiled.evaluate(JSON.parse(text), budget);
-      } catch (error) {
-        if (!(error instanceof BudgetError)) throw error;
-        return reject('invalid', `The filter cannot be evaluated: ${error.message}`);
-      }
-    };
-  };
+  return matcherOf(filter, kind === undefined ? COMMON_SHAPE : shapeOf(kind), {
+    invalid(message, at) {
+      const why = /^(un)?expected /.test(message) ? `no match found, ${message}` : message;
+      return `Failed to create boolean expression evaluator: ${at}: ${why}`;
+    },
+    tooLong: (message) => `The filter cannot be evaluated: ${message}`,
+  });
 }
 
-/**
- * Returns the plan of a long list. The view that it is rendered from may be newer than the list, so
- * entries that have changed since are filtered again.
- */
-function planOf(
-  candidates: readonly string[],
+/** How entries are shown to a caller. What may not be read is left out before it is filtered. */
+function itemsOf(
   authorizer: Authorizer,
-  filter: (() => Matches) | undefined,
-  builtAt: number,
-): ListPlan {
+  places: readonly Place[],
+  begin: (() => Matches) | undefined,
+): Pick<ListPlan, 'render' | 'filter'> {
+  const rights = new Map(
+    places.map(({ kind, ns }) => [
+      kind as string,
+      { mayRead: listRight(authorizer, kind, ns), shown: shownTo(authorizer, kind, ns) },
+    ]),
+  );
+  const rightsTo = (key: string) => rights.get(key.split('\u0000', 3)[2]!)!;
   return {
-    candidates,
     render(view, key) {
       const text = view.get(key);
-      if (text === undefined) return undefined;
-      const [, ns, kind] = key.split('\u0000') as [string, string, Kind];
-      return shownTo(authorizer, kind, ns)(text);
+      return text === undefined ? undefined : rightsTo(key).shown(text);
     },
-    filter:
-      filter &&
-      (() => {
-        const matches = filter();
-        return (view, key) => {
-          const text = view.get(key);
-          return text !== undefined && (modifyIndexOf(text) <= builtAt || matches(text));
-        };
-      }),
+    filter: () => {
+      const matches = begin?.();
+      return (view, key) => {
+        const text = view.get(key);
+        if (text === undefined) return false;
+        const { mayRead, shown } = rightsTo(key);
+        if (!mayRead(nameIn(text))) return 'hidden';
+        return matches === undefined || matches(JSON.parse(shown(text)));
+      };
+    },
   };
-}
-
-/** Collects the entries of a list, kind by kind. */
-class ListBuilder {
-  /** The texts of the entries; undefined once they are too long to stay in memory. */
-  texts: string[] | undefined = [];
-  readonly keys: string[] = [];
-  #length = 0;
-  filtered = false;
-  readonly #view: View;
-  readonly #authorizer: Authorizer;
-  readonly #matches: Matches | undefined;
-  readonly #hash: Hash | undefined;
-  readonly #slice = new Slice();
-
-  constructor(
-    view: View,
-    authorizer: Authorizer,
-    matches: Matches | undefined,
-    withDigest: boolean,
-  ) {
-    this.#view = view;
-    this.#authorizer = authorizer;
-    this.#matches = matches;
-    if (withDigest) this.#hash = createHash('sha256');
-  }
-
-  /** The digest of the list, if one was requested. May be read only once, at the end. */
-  get digest(): string | undefined {
-    return this.#hash?.update(String(this.filtered)).digest('base64');
-  }
-
-  /** Adds the entries of a kind. Leaves out what the caller may not read before it filters. */
-  async add({ kind, ns }: Place): Promise<void> {
-    const prefix = keyOf('config', ns, kind, '');
-    const mayRead = listRight(this.#authorizer, kind, ns);
-    const shown = shownTo(this.#authorizer, kind, ns);
-    let last: string | undefined;
-    do {
-      const from: string | undefined = last;
-      last = undefined;
-      named('list', () => {
-        for (const key of this.#view.keys(prefix, from)) {
-          const text = this.#view.get(key)!;
-          if (mayRead(nameIn(text))) this.#add(key, shown(text));
-          else this.filtered = true;
-          if (!this.#slice.isOver) continue;
-          last = key;
-          return;
-        }
-      });
-      if (last !== undefined) await this.#slice.renew();
-    } while (last !== undefined);
-  }
-
-  #add(key: string, text: string): void {
-    if (this.#matches !== undefined && !this.#matches(text)) return;
-    this.#length += text.length + 1;
-    if (this.#length > HELD_LENGTH_MAX) this.texts = undefined;
-    this.texts?.push(text);
-    this.keys.push(key);
-    // A line break separates the entries: no compact JSON text contains one.
-    this.#hash?.update(text).update('\n');
-  }
-}
-
-/** Approximate characters of one piece of a long answer. */
-const PIECE_LENGTH = 64 * 1024;
-
-/** Yields the JSON text of a list in pieces, with a newline at the end. */
-export function* listPieces(texts: readonly string[]): Iterable<string> {
-  let piece = '[';
-  for (const [i, text] of texts.entries()) {
-    piece += i === 0 ? text : `,${text}`;
-    if (piece.length >= PIECE_LENGTH) {
-      yield piece;
-      piece = '';
-    }
-  }
-  yield `${piece}]\n`;
 }

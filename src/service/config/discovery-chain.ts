@@ -12,9 +12,8 @@ import { RESTORE_FACT } from '../../state/restore.js';
 import type { View } from '../../state/types.js';
 import { inSlices } from '../common/event-loop.js';
 import { modifyIndexOf } from '../common/reading.js';
-import type { Caller, QueryMeta, ReadOptions, ReadOutcome, Service } from '../common/types.js';
+import type { Caller, ReadOptions, ReadOutcome, Service } from '../common/types.js';
 import { WeightedCache } from '../common/weighted-cache.js';
-import { type ListRead, readList } from '../reads/blocking-lists.js';
 import { homeOf } from './config-entries.js';
 
 /** Which chain is asked for. */
@@ -46,10 +45,6 @@ interface Compilation {
 const CACHED_BYTES_MAX = 8 * 1024 * 1024;
 /** Bytes that a key takes in memory, approximately. */
 const KEY_BYTES = 200;
-/** Index of a chain that is not compiled yet: the read returns at once, and is repeated. */
-const NOT_YET = Number.MAX_SAFE_INTEGER;
-
-type Read = ReadOutcome<string>;
 
 /** Compiles chains once for all who read them, until one of their entries changes. */
 export class Chains {
@@ -66,40 +61,30 @@ export class Chains {
    * Reads the chain of a service as JSON text. A blocking query waits until the chain has changed:
    * a change of an entry that leaves the chain as it is does not count. Throws ApiError.
    */
-  read(caller: Caller, options: ReadOptions, query: ChainQuery): Promise<Read> {
-    return readList(options, (how) => this.#read(caller, how, query));
-  }
-
-  async #read(caller: Caller, options: ReadOptions, query: ChainQuery): Promise<ListRead<Read>> {
-    const until = performance.now() + options.waitMs;
-    let first: Pick<QueryMeta, 'knownLeader' | 'lastContactMs'> | undefined;
+  read(caller: Caller, options: ReadOptions, query: ChainQuery): Promise<ReadOutcome<string>> {
+    let compiled: Chain | undefined;
+    let last = options.index;
     let begun: number | undefined;
-    for (let compiled: Chain | undefined; ; compiled = await this.#compile(query, begun)) {
-      const seen: { chain?: Chain | undefined } = {};
-      const waitMs = until - performance.now();
-      // the state that was compiled is as current as the first barrier
-      const how = { ...options, ...(first !== undefined && { mode: 'stale' as const }), waitMs };
-      const outcome = await this.#service.read(caller, how, ({ view, authorizer }) => {
-        mustReadService(authorizer, query.service, query.ns);
-        const isNewer = options.index === 0 || (compiled?.lookups.index ?? 0) > options.index;
-        // If its entries have changed since, the compiled chain is still an answer.
-        const chain = this.#present(view, query) ?? (isNewer ? compiled : undefined);
-        if (chain === undefined) return { value: undefined, index: NOT_YET, keys: [] };
-        if (chain.fault !== undefined) reject('conflict', chain.fault);
-        // Names of entries match in any letter case, but rules name services exactly.
-        mustReadService(authorizer, chain.service, query.ns, query.service);
-        seen.chain = chain;
-        const { index, keys } = chain.lookups;
-        return { value: chain.text, index, keys };
-      });
-      const { knownLeader, lastContactMs } = outcome;
-      first ??= { knownLeader, lastContactMs };
-      begun ??= this.#begun;
-      const { value } = outcome;
-      if (value === undefined) continue;
-      const fresh = options.mode === 'stale' ? {} : first;
-      return { outcome: { ...outcome, value, ...fresh }, digest: seen.chain?.digest };
-    }
+    return this.#service.read(caller, options, ({ view, authorizer }) => {
+      mustReadService(authorizer, query.service, query.ns);
+      // If its entries have changed since, the compiled chain is still an answer, but none to hold.
+      const isAnswer = options.index === 0 || (compiled?.lookups.index ?? 0) > last;
+      const chain = this.#present(view, query) ?? (isAnswer ? compiled : undefined);
+      compiled = undefined;
+      if (chain === undefined) {
+        begun ??= this.#begun;
+        const pending = this.#compile(query, begun).then((made) => {
+          compiled = made;
+        });
+        return { value: '', index: 0, keys: [], pending };
+      }
+      if (chain.fault !== undefined) reject('conflict', chain.fault);
+      // Names of entries match in any letter case, but rules name services exactly.
+      mustReadService(authorizer, chain.service, query.ns, query.service);
+      const { index, keys } = chain.lookups;
+      last = Math.max(last, index);
+      return { value: chain.text, index, keys, digest: () => chain.digest };
+    });
   }
 
   /** Returns the cached chain if no entry of it has changed. */

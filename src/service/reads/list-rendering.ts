@@ -9,20 +9,48 @@ import type { View } from '../../state/types.js';
 import { inSlices, nextTurn } from '../common/event-loop.js';
 import type { Matches } from '../common/filters.js';
 import { Links } from '../common/reading.js';
-import type { Caller, ReadOptions, ReadOutcome, ReadUseCase, Service } from '../common/types.js';
-import { type ListRead, readList } from './blocking-lists.js';
+import type { ReadUseCase, Service } from '../common/types.js';
 
-/** Whether a list shows the item of a key. Throws ApiError 400 if that takes too much work. */
-type Shows = (view: View, candidate: string, links: Links) => boolean;
+/**
+ * Whether a list shows the item of a key, or hides it from the caller. Throws ApiError 400 if that
+ * takes too much work.
+ */
+type Shows = (view: View, candidate: string, links: Links) => boolean | 'hidden';
+
+/** What is in memory of a list while a client reads it. */
+interface Held {
+  readonly items: number;
+  /** Characters, approximately. */
+  readonly length: number;
+}
 
 /** A list that is not rendered yet. */
 export interface ListPlan {
-  /** State keys from which items are rendered, in the order of the answer. */
+  /**
+   * State keys from which items are rendered, in the order of the answer. Read once, as soon as the
+   * list is needed.
+   */
   readonly candidates: readonly string[];
   /** Returns the JSON text of an item; undefined if there is none. */
   readonly render: (view: View, candidate: string, links: Links) => string | undefined;
   /** Begins to filter, with a budget of its own. Absent: all items are shown. */
   readonly filter?: (() => Shows) | undefined;
+  /** Longer lists are sent in pieces. Absent: what is rendered in one turn. */
+  readonly held?: Held | undefined;
+  /** Whether every item is asked for. Then the list is whole, unless some are hidden. */
+  readonly asksForAll?: boolean;
+  /** Returns the bytes of a whole list that requests share; undefined if they do not. */
+  readonly shared?:
+    | ((view: View, shown: DecidedList) => Promise<Uint8Array | undefined>)
+    | undefined;
+}
+
+type Rendered = Pick<ListPlan, 'candidates' | 'render'>;
+
+/** A list without the items that it does not show. */
+interface DecidedList extends Omit<ListPlan, 'filter'> {
+  /** Items are hidden from the caller. */
+  readonly filtered: boolean;
 }
 
 /** Items rendered in one turn of the event loop, so that a long list delays nothing else. */
@@ -32,6 +60,7 @@ const ITEMS_PER_TURN = 256;
  * keeps that much in memory.
  */
 const LENGTH_PER_TURN = 64 * 1024;
+const ONE_TURN: Held = { items: ITEMS_PER_TURN, length: LENGTH_PER_TURN };
 
 /** Returns the filter of a list whose items `itemOf` makes. */
 export const filterOfItems = (
@@ -51,33 +80,65 @@ export const filterOfItems = (
  * Returns a list with the keys of the items that it shows in this view. Throws ApiError 400 if the
  * filter takes too much work.
  */
-export async function decided(view: View, plan: ListPlan): Promise<ListPlan> {
+export async function decided(view: View, plan: ListPlan): Promise<DecidedList> {
   const shows = plan.filter?.();
-  if (shows === undefined) return plan;
+  if (shows === undefined) return { ...plan, filtered: false };
   return inSlices(shownOf(view, plan, shows), 'list');
 }
 
-function* shownOf(view: View, plan: ListPlan, shows: Shows): Generator<void, ListPlan> {
+function* shownOf(view: View, plan: ListPlan, shows: Shows): Generator<void, DecidedList> {
+  const { render, held, shared } = plan;
   const links = new Links(view);
   const candidates: string[] = [];
+  let filtered = false;
   for (const candidate of plan.candidates) {
-    if (shows(view, candidate, links)) candidates.push(candidate);
+    const isShown = shows(view, candidate, links);
+    if (isShown === true) candidates.push(candidate);
+    filtered ||= isShown === 'hidden';
     yield;
   }
-  return { candidates, render: plan.render };
+  return { candidates, render, held, shared, filtered };
 }
 
 /**
  * Returns all items if one turn is enough for them; undefined if they must be rendered in chunks.
  */
-export function shortList(view: View, plan: ListPlan): readonly string[] | undefined {
+export function shortList(view: View, plan: Rendered): readonly string[] | undefined {
   if (plan.candidates.length > ITEMS_PER_TURN) return undefined;
   const { items, next } = render(view, plan, 0, new Links(view));
   return next === plan.candidates.length ? items : undefined;
 }
 
+/** Returns all items if they may be in memory while a client reads them; otherwise undefined. */
+export async function heldList(
+  view: View,
+  plan: DecidedList,
+  held = plan.held ?? ONE_TURN,
+): Promise<readonly string[] | undefined> {
+  if (plan.candidates.length > held.items) return undefined;
+  return inSlices(itemsUpTo(view, plan, held.length), 'list');
+}
+
+function* itemsUpTo(
+  view: View,
+  plan: Rendered,
+  lengthMax: number,
+): Generator<void, readonly string[] | undefined> {
+  const links = new Links(view);
+  const texts: string[] = [];
+  let length = 0;
+  for (const candidate of plan.candidates) {
+    if (length >= lengthMax) return undefined;
+    const text = plan.render(view, candidate, links);
+    if (text !== undefined) texts.push(text);
+    length += text?.length ?? 0;
+    yield;
+  }
+  return texts;
+}
+
 /** Yields the items in chunks. Other work runs between them. */
-export async function* listChunks(view: View, plan: ListPlan): AsyncIterable<readonly string[]> {
+export async function* listChunks(view: View, plan: Rendered): AsyncIterable<readonly string[]> {
   const links = new Links(view);
   for (let at = 0; at < plan.candidates.length; ) {
     const { items, next } = named('list', () => render(view, plan, at, links));
@@ -87,27 +148,22 @@ export async function* listChunks(view: View, plan: ListPlan): AsyncIterable<rea
   }
 }
 
-/**
- * Reads a list that shows only some of its items. A blocking query waits for a change of these
- * items.
- */
-export function readSome(
-  service: Service,
-  caller: Caller,
-  options: ReadOptions,
-  useCase: ReadUseCase<ListPlan>,
-): Promise<ReadOutcome<ListPlan>> {
-  return readList(options, async (how, withDigest): Promise<ListRead<ReadOutcome<ListPlan>>> => {
-    const outcome = await service.read(caller, how, useCase);
-    return withDigest ? { outcome, digest: await digestOf(service, outcome.value) } : { outcome };
-  });
-}
+/** Returns the use case of a list that shows only some of its items. */
+export const ofSome =
+  (service: Service, useCase: ReadUseCase<ListPlan>): ReadUseCase<ListPlan> =>
+  (context) => {
+    const answer = useCase(context);
+    return { ...answer, digest: () => digestOf(service, answer.value) };
+  };
 
-async function digestOf(service: Service, plan: ListPlan): Promise<string> {
+/** Returns a digest of what a list shows in the present state; undefined if that is everything. */
+export async function digestOf(service: Service, plan: ListPlan): Promise<string | undefined> {
   const view = service.pin();
   try {
-    const hash = createHash('sha256');
-    for await (const items of listChunks(view, await decided(view, plan))) {
+    const shown = await decided(view, plan);
+    if (plan.asksForAll && !shown.filtered) return undefined;
+    const hash = createHash('sha256').update(String(shown.filtered));
+    for await (const items of listChunks(view, shown)) {
       // A line break separates the items: no compact JSON text contains one.
       for (const item of items) hash.update(item).update('\n');
     }
@@ -123,7 +179,7 @@ async function digestOf(service: Service, plan: ListPlan): Promise<string> {
  */
 export async function* listPieces(
   view: View,
-  plan: ListPlan,
+  plan: Rendered,
   pretty = false,
 ): AsyncIterable<string> {
   const between = pretty ? ',\n' : ',';
@@ -153,7 +209,7 @@ const indented = (item: string): string =>
 /** Renders the items of one turn, from a candidate on. Returns them and the next candidate. */
 function render(
   view: View,
-  { candidates, render: itemOf }: ListPlan,
+  { candidates, render: itemOf }: Rendered,
   from: number,
   links: Links,
 ): { readonly items: readonly string[]; readonly next: number } {

@@ -1,6 +1,6 @@
 /**
  * The service on a node: a barrier before each read that is not stale, blocking queries, and
- * authorisation at the moment of the answer.
+ * authorisation at the moment of the answer. All that waits for time waits on the node's deadlines.
  */
 import type { Authorizer } from '../../acl/types.js';
 import {
@@ -13,13 +13,19 @@ import {
 } from '../../base/errors.js';
 import { named } from '../../base/works.js';
 import type { ClusterNode } from '../../node/types.js';
-import { Deadlines } from '../../replica/deadlines.js';
 import type { ClockPort } from '../../replica/ports.js';
 import { restoredAt } from '../../state/restore.js';
 import { INIT_FACT } from '../../state/system.js';
 import type { Command, PinnedView, View } from '../../state/types.js';
 import type { CallEnd } from '../common/call-end.js';
-import type { Caller, ReadOptions, ReadOutcome, ReadUseCase, Service } from '../common/types.js';
+import type {
+  Caller,
+  Digest,
+  ReadOptions,
+  ReadOutcome,
+  ReadUseCase,
+  Service,
+} from '../common/types.js';
 import type { Authorizers } from '../rights/authorizers.js';
 import { ReadTurns } from './read-turns.js';
 
@@ -39,16 +45,31 @@ type ServiceNode = Pick<
 /** A read right after a barrier is as current as the leader's own state. */
 const FRESH = { knownLeader: true, lastContactMs: 0 };
 
-/** A read with this index does not block. */
-const NO_WAIT = { index: 0 };
+/**
+ * Milliseconds to pause after a change of hidden items alone. A burst of such writes then does not
+ * read the list each time.
+ */
+const REST_MS = 50;
+
 type Evaluated<T> = Pick<ReadOutcome<T>, 'value' | 'index' | 'filtered'>;
+
+/** A read under way. */
+interface Query {
+  readonly tokenKey: string | null;
+  /** It is held until its index is greater. 0: it is not held. */
+  after: number;
+  readonly untilMs: number;
+  readonly end: CallEnd | undefined;
+  /** The digest of what the client has; undefined if it has everything, null if not yet known. */
+  shown: string | undefined | null;
+  isFresh: boolean;
+}
 
 /** Implements the service over a node, its state and a cache of authorizers. */
 export class NodeService implements Service {
   readonly #node: ServiceNode;
   readonly #authorizers: Authorizers;
   readonly #clock: ClockPort;
-  readonly #deadlines: Deadlines;
   readonly #turns: ReadTurns;
   #isInitialized = false;
 
@@ -56,7 +77,6 @@ export class NodeService implements Service {
     this.#node = node;
     this.#authorizers = authorizers;
     this.#clock = clock;
-    this.#deadlines = new Deadlines(clock);
     this.#turns = new ReadTurns(clock);
   }
 
@@ -78,56 +98,82 @@ export class NodeService implements Service {
       await this.#barrier(options.mode, options.timeoutMs);
       await this.#turns.now();
     }
-    const until = this.#clock.now() + options.waitMs;
-    for (let isFresh = options.mode !== 'stale'; ; isFresh = false) {
-      const { index: after } = this.#clock.now() >= until ? NO_WAIT : options;
+    const query: Query = {
+      tokenKey: caller.tokenKey,
+      after: options.index,
+      untilMs: this.#clock.now() + options.waitMs,
+      end: options.end,
+      shown: null,
+      isFresh: options.mode !== 'stale',
+    };
+    for (;;) {
       const known = this.#authorizers.cached(caller.tokenKey);
       const preparing = known ? undefined : this.#authorizers.prepare(caller.tokenKey);
       if (preparing !== undefined) {
         await this.#prepared(caller, preparing);
-        isFresh = false;
+        query.isFresh = false;
       }
-      const authorizer = this.#authorizerOf(caller, known);
-      const { outcome, keys, pending } = this.#answer(authorizer, after, options.end, useCase);
-      if (pending !== undefined) {
-        await pending;
-        continue;
-      }
-      if (outcome !== undefined) {
-        const { value, index, filtered } = outcome;
-        const { knownLeader, lastContactMs } = isFresh ? FRESH : this.#node.contact();
-        // written out: V8 is slow to copy the members of two objects
-        return { value, index, filtered, knownLeader, lastContactMs };
-      }
-      // A caller who loses the right to the answer is refused at once.
-      const rights = this.#authorizers.keysOf(caller.tokenKey);
-      await this.#hold([...keys, ...rights], until, options.end);
+      const answer = this.#answer(query, this.#authorizerOf(caller, known), useCase);
+      const outcome = answer instanceof Promise ? await answer : answer;
+      if (outcome === undefined) continue;
+      const { value, index, filtered } = outcome;
+      const { knownLeader, lastContactMs } = query.isFresh ? FRESH : this.#node.contact();
+      // written out: V8 is slow to copy the members of two objects
+      return { value, index, filtered, knownLeader, lastContactMs };
     }
   }
 
   /**
-   * Evaluates a read once. Returns its outcome, or what to wait for. It is a method of its own
-   * so that a blocked query does not keep a discarded answer in memory.
+   * Evaluates a read once. The promise resolves with undefined when the read must be evaluated
+   * again. It is a method of its own so that a blocked query does not keep a discarded answer in
+   * memory.
    */
   #answer<T>(
+    query: Query,
     authorizer: Authorizer,
-    afterIndex: number,
-    end: CallEnd | undefined,
     useCase: ReadUseCase<T>,
-  ): {
-    readonly outcome?: Evaluated<T>;
-    readonly keys: readonly string[];
-    readonly pending?: Promise<void>;
-  } {
+  ): Evaluated<T> | Promise<Evaluated<T> | undefined> {
     const { view } = this.#node;
     const answer = named('read', () => useCase({ view, authorizer }));
-    if (answer.pending !== undefined) return { keys: [], pending: answer.pending };
+    if (answer.pending !== undefined) return this.#afterTurn(answer.pending);
     const index = Math.max(1, answer.index, restoredAt(view));
-    const isOver = afterIndex === 0 || end?.isOver === true;
-    if (!isOver && index <= afterIndex) return { keys: answer.keys };
-    const { value, filtered = false } = answer;
-    this.#turns.answers(value);
-    return { outcome: { value, index, filtered }, keys: [] };
+    const { value, filtered = false, digest } = answer;
+    const outcome = { value, index, filtered };
+    const { after, end, shown, untilMs } = query;
+    const isOver = after === 0 || end?.isOver === true || this.#clock.now() >= untilMs;
+    if (isOver || (index > after && (typeof shown !== 'string' || digest === undefined))) {
+      this.#turns.answers(value);
+      return outcome;
+    }
+    if (index > after) return this.#unlessShown(query, outcome, digest!());
+    if (shown === null && digest !== undefined) return this.#noteShown(query, digest());
+    // A caller who loses the right to the answer is refused at once.
+    const rights = this.#authorizers.keysOf(query.tokenKey);
+    query.isFresh = false;
+    return this.#hold([...answer.keys, ...rights], untilMs, end);
+  }
+
+  async #afterTurn(pending: Promise<void>): Promise<undefined> {
+    await pending;
+    // thousands of reads may wait for the same
+    await new Promise<void>((resolve) => this.#turns.again(resolve));
+  }
+
+  /** Only the digest is kept in memory while the caller waits. */
+  async #noteShown(query: Query, digest: Digest): Promise<undefined> {
+    query.shown = await digest;
+  }
+
+  /** Returns an answer unless it shows what the client has: only hidden items have changed. */
+  async #unlessShown<T>(
+    query: Query,
+    outcome: Evaluated<T>,
+    digest: Digest,
+  ): Promise<Evaluated<T> | undefined> {
+    if ((await digest) !== query.shown) return outcome;
+    query.after = outcome.index;
+    await this.#hold([], Math.min(this.#clock.now() + REST_MS, query.untilMs), query.end);
+    return undefined;
   }
 
   async write(caller: Caller, command: Command, timeoutMs: number): Promise<string | undefined> {
@@ -223,20 +269,18 @@ export class NodeService implements Service {
    * Resolves after the next change of a key, the deadline, or the disconnection of the client, when
    * it is this reader's turn.
    */
-  #hold(keys: readonly string[], until: number, end: CallEnd | undefined): Promise<void> {
+  #hold(keys: readonly string[], untilMs: number, end: CallEnd | undefined): Promise<undefined> {
     return new Promise((resolve) => {
       const since = this.#clock.now();
       const done = (): void => {
-        unwatch();
         cancel();
         if (end !== undefined) {
           end.wake = undefined;
           end.heldMs += this.#clock.now() - since;
         }
-        this.#turns.again(resolve);
+        this.#turns.again(() => resolve(undefined));
       };
-      const unwatch = this.#node.watch(keys, done);
-      const cancel = this.#deadlines.at(until, done);
+      const cancel = this.#node.watch(keys, done, untilMs);
       if (end !== undefined) end.wake = done;
     });
   }
