@@ -23,7 +23,7 @@ import type { NodeOptions } from '../node/options.js';
 import type { ClusterNode } from '../node/types.js';
 import type { ClockPort } from '../replica/ports.js';
 import type { BootstrapReset } from '../service/acl/bootstrap.js';
-import { onNoToken } from '../service/acl/first-token.js';
+import { onNoToken } from '../service/acl/bootstrap.js';
 import type { SnapshotParts } from '../service/archives/snapshot.js';
 import type { ClusterParts } from '../service/cluster/cluster.js';
 import { configCheck } from '../service/config/config-entries.js';

@@ -253,7 +253,7 @@ describe('a snapshot', function () {
     // A restore needs only the permission check and the level of the node.
     const service = fakeService({
       permit: async () => ({}) as never,
-      write: async (_caller, command: Command, timeoutMs) => {
+      write: async ({ timeoutMs }, command: Command) => {
         commands.push(command.type);
         proposed.push(command as Partial<RestoreAdd>);
         timeouts.push(timeoutMs);

@@ -19,7 +19,7 @@ import {
 } from '../../state/login-limits.js';
 import { decodeBody } from '../common/decode.js';
 import type { ReadUseCase, Service } from '../common/types.js';
-import { propose, type Write } from '../common/writing.js';
+import type { Write } from '../common/writing.js';
 
 const BODY = bodyOf(configurationFields);
 
@@ -81,7 +81,7 @@ export function writeConfiguration(
     configuration,
     ...(ifMatch !== undefined && { ifMatch }),
   };
-  return propose(service, write, command);
+  return service.write(write, command);
 }
 
 /** Reads the configuration in force. */

@@ -14,7 +14,7 @@ import { type AuthMethod, type MethodSet, methods } from '../../state/methods.js
 import { DEFAULT_NAMESPACE } from '../../state/object.js';
 import { HIDDEN } from '../common/reading.js';
 import type { Service } from '../common/types.js';
-import { mayWrite, propose, settled, type Write } from '../common/writing.js';
+import { mayWrite, settled, type Write } from '../common/writing.js';
 import type { AuthMethodTypes } from '../login/index.js';
 import { rulesOf } from '../login/judge.js';
 import type { LoginParts } from '../login/login.js';
@@ -95,7 +95,7 @@ async function writeMethod(
     Config: body.Config ?? {},
   };
   const command: MethodSet = { type: 'method.set', v: 1, ns: write.ns, method };
-  const written = await propose(service, write, command);
+  const written = await service.write(write, command);
   if (loginLifeMs(service.view, method) === undefined) {
     const what = 'an auth method without MaxTokenTTL makes tokens that never expire';
     logger.warn({ event: 'tokens_never_expire', ...shown }, what);

@@ -1,13 +1,14 @@
 /** The first management token. */
-
 import { randomUUID } from 'node:crypto';
 import { isUuid } from '../../acl/names.js';
 import type { BootstrapBody } from '../../api/bodies/login.js';
 import { reject } from '../../base/errors.js';
 import { timeOf } from '../../languages/times.js';
-import type { Bootstrap } from '../../state/system.js';
+import type { ClusterNode } from '../../node/types.js';
+import { keys } from '../../state/keys.js';
+import { type Bootstrap, INIT_FACT } from '../../state/system.js';
 import type { Service } from '../common/types.js';
-import { propose, type Write } from '../common/writing.js';
+import type { Write } from '../common/writing.js';
 import { shown } from './tokens.js';
 
 /** Allows another bootstrap. An operator writes its index into a file of the data folder. */
@@ -38,7 +39,29 @@ export async function bootstrap(
     token: { accessor: randomUUID(), secret, createTime: timeOf(nowMs) },
     ...(resetIndex === undefined ? {} : { resetIndex }),
   };
-  const token = shown(service, await propose(service, write, command));
+  const token = shown(service, await service.write(write, command));
   if (resetIndex !== undefined) await reset?.remove();
   return JSON.stringify({ ID: secret, ...(JSON.parse(token) as object) });
+}
+
+/**
+ * Calls `tell` if the cluster has no token yet, once this node has caught up with its leader and
+ * the cluster is initialized, which may create a token. Does nothing without a leader in time.
+ */
+export async function onNoToken(
+  node: Pick<ClusterNode, 'view' | 'watch'>,
+  service: Pick<Service, 'catchUp'>,
+  timeoutMs: number,
+  tell: () => void,
+): Promise<void> {
+  const upToDate = await service.catchUp(timeoutMs).then(
+    () => true,
+    () => false,
+  );
+  if (!upToDate) return;
+  const check = (): void => {
+    if (node.view.get(keys.fact('bootstrap')) === undefined) tell();
+  };
+  if (node.view.get(INIT_FACT) === undefined) node.watch([INIT_FACT], check);
+  else check();
 }

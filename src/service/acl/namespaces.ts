@@ -17,8 +17,8 @@ import type { Command, View } from '../../state/types.js';
 import type { FilterOf } from '../common/filters.js';
 import { isHidden, Links, modifyIndexOf } from '../common/reading.js';
 import type { ReadUseCase, Service } from '../common/types.js';
-import { propose, type Write } from '../common/writing.js';
-import { filterOfItems, type ListPlan } from '../reads/list-rendering.js';
+import type { Write } from '../common/writing.js';
+import { type ListPlan, planOf } from '../reads/list-rendering.js';
 import { mustFitBudget } from '../rights/policy-budget.js';
 import type { ObjectParts, ObjectUseCases } from './objects.js';
 
@@ -72,7 +72,7 @@ async function writeNamespace(
       RoleDefaults: body.ACLs?.RoleDefaults ?? [],
     },
   };
-  const written = JSON.parse(await propose(service, write, command)) as Namespace;
+  const written = JSON.parse(await service.write(write, command)) as Namespace;
   return JSON.stringify(shown(written, new Links(service.view)));
 }
 
@@ -90,7 +90,7 @@ async function deleteNamespace(
 ): Promise<string> {
   await mayManage(service, write, name);
   const command = { type: 'namespace.delete', v: 1, name, at: timeOf(nowMs) } as const;
-  return propose(service, write, command satisfies Command);
+  return service.write(write, command satisfies Command);
 }
 
 const mayManage = (service: Service, { caller, timeoutMs }: Omit<Write, 'ns'>, name: string) =>
@@ -157,12 +157,8 @@ const listNamespaces =
       const namespace = stored<Namespace>(of, key);
       return namespace === undefined ? undefined : shown(namespace, names);
     };
-    const render: ListPlan['render'] = (...where) => {
-      const item = itemOf(...where);
-      return item === undefined ? undefined : JSON.stringify(item);
-    };
     return {
-      value: { candidates, render, filter: filterOfItems(matching, itemOf) },
+      value: planOf(candidates, itemOf, matching),
       filtered: others.some((key) => !isHidden(authorizer, lastPart(key))),
       index: namespacesIndex(view, candidates, mayRead),
       keys: [keys.index('namespace', DEFAULT_NAMESPACE)],

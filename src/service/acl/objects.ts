@@ -11,7 +11,6 @@ import { deletedIndex, keysBelow, stored } from '../../state/lists.js';
 import type { ObjectDefinition, ObjectSet, StoredObject } from '../../state/object.js';
 import { type Answer, type Command, keyOf, type View } from '../../state/types.js';
 import type { FilterOf } from '../common/filters.js';
-import { nearestKey } from '../common/nearest-name.js';
 import {
   HIDDEN,
   Links,
@@ -20,19 +19,14 @@ import {
   modifyIndexOf,
   mustBeUuid,
   mustRead,
+  nearestKey,
   readNamed,
 } from '../common/reading.js';
 import type { ReadContext, ReadUseCase, Service } from '../common/types.js';
-import {
-  mayWrite,
-  mayWriteSomewhere,
-  mustMatchPath,
-  propose,
-  type Write,
-} from '../common/writing.js';
+import { mayWrite, mayWriteSomewhere, mustMatchPath, type Write } from '../common/writing.js';
 import type { AuthMethodTypes } from '../login/index.js';
 import type { LoginLogger } from '../login/types.js';
-import { filterOfItems, type ListPlan } from '../reads/list-rendering.js';
+import { type ListPlan, planOf } from '../reads/list-rendering.js';
 
 /** Whether writes of policies and binding rules are linted; `strict` refuses what has warnings. */
 export type LintMode = 'off' | 'warn' | 'strict';
@@ -153,7 +147,7 @@ export function objectUseCases<F extends Fields>(
       await mayWrite(service, request);
       const which = identity === 'Name' ? { name: id } : { id: idOf(id) };
       const head: Command = { type: `${table}.delete`, v: 1 };
-      return propose(service, request, Object.assign(head, { ns: request.ns, ...which }));
+      return service.write(request, Object.assign(head, { ns: request.ns, ...which }));
     },
   };
 }
@@ -204,7 +198,7 @@ async function writeObject<F extends Fields>(
     [table]: content,
     ...more,
   };
-  const text = await propose(service, request, command);
+  const text = await service.write(request, command);
   return shownObject(definition, hooks, text, new Links(service.view), () => true);
 }
 
@@ -292,7 +286,7 @@ function listOf<F extends Fields>(
     };
     const isPlain = (text: string, candidate: string): boolean =>
       inClear.has(namespaceOf(candidate)) && !hasLinks(definition, text);
-    const itemOf = (text: string, candidate: string, links: Links): object => {
+    const objectOf = (text: string, candidate: string, links: Links): object => {
       const object = without(JSON.parse(text) as Record<string, unknown>, unlisted);
       const isClear = inClear.has(namespaceOf(candidate));
       const isWhole = isPlain(text, candidate);
@@ -303,13 +297,13 @@ function listOf<F extends Fields>(
       const text = textOf(of, candidate);
       if (text === undefined) return undefined;
       const isWhole = unlisted.length === 0 && isPlain(text, candidate);
-      return isWhole ? text : JSON.stringify(itemOf(text, candidate, links));
+      return isWhole ? text : JSON.stringify(objectOf(text, candidate, links));
     };
-    const filter = filterOfItems(matching, (of, candidate, links) => {
+    const itemOf = (of: View, candidate: string, links: Links): object | undefined => {
       const text = textOf(of, candidate);
-      return text === undefined ? undefined : itemOf(text, candidate, links);
-    });
-    const value = { candidates, render, filter };
+      return text === undefined ? undefined : objectOf(text, candidate, links);
+    };
+    const value = { ...planOf(candidates, itemOf, matching), render };
     return { value, filtered, ...listPosition(view, table, places) };
   };
 }

@@ -16,7 +16,7 @@ import {
   NO_UUID,
 } from '../common/reading.js';
 import type { ReadUseCase } from '../common/types.js';
-import { filterOfItems, type ListPlan } from '../reads/list-rendering.js';
+import { type ListPlan, planOf } from '../reads/list-rendering.js';
 import type { ListQuery } from './objects.js';
 
 const notFound = (): never =>
@@ -101,11 +101,7 @@ export function listTokens(
       if (token === undefined || !isAlive(of, token, nowMs)) return undefined;
       return tokenShown(token, links, inClear.has(token.Namespace));
     };
-    const render: ListPlan['render'] = (...where) => {
-      const item = itemOf(...where);
-      return item === undefined ? undefined : JSON.stringify(item);
-    };
-    const value = { candidates, render, filter: filterOfItems(matching, itemOf) };
+    const value = planOf(candidates, itemOf, matching);
     return { value, filtered, ...listPosition(view, 'token', places) };
   };
 }

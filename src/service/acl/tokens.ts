@@ -16,7 +16,7 @@ import type {
 import { secretKeyOf, type Token, tokenByAccessor, tokens } from '../../state/tokens.js';
 import { Links, NO_UUID } from '../common/reading.js';
 import type { Service } from '../common/types.js';
-import { mayWrite, mayWriteSomewhere, propose, type Write } from '../common/writing.js';
+import { mayWrite, mayWriteSomewhere, type Write } from '../common/writing.js';
 import { normaliseGrants } from '../rights/grants.js';
 import { mustFitBudget } from '../rights/policy-budget.js';
 import { readTokenExpanded } from './expanded-token.js';
@@ -76,7 +76,7 @@ async function createToken(
     token: contentOf(body, write.ns),
     ...(expirationTime === undefined ? {} : { expirationTime }),
   };
-  return shown(service, await propose(service, write, command));
+  return shown(service, await service.write(write, command));
 }
 
 /** Replaces a token's content. Returns it as it is answered. */
@@ -115,7 +115,7 @@ async function updateToken(
     ...(body.ExpirationTime === undefined ? {} : { expirationTime: body.ExpirationTime }),
     ...(body.ExpirationTTL ? { expirationTtl: true } : {}),
   };
-  return shown(service, await propose(service, write, command));
+  return shown(service, await service.write(write, command));
 }
 
 /** Copies a token under new ids. Returns the copy. Only the description of the body counts. */
@@ -138,7 +138,7 @@ export async function cloneToken(
     nowMs,
     ...(body.Description ? { description: body.Description } : {}),
   };
-  return shown(service, await propose(service, write, command));
+  return shown(service, await service.write(write, command));
 }
 
 /** Deletes a token. Returns `true` or `false`. */
@@ -151,7 +151,7 @@ async function deleteToken(service: Service, write: Write, accessor: string): Pr
     accessor: mustBeAccessor(accessor, 'Token ID is missing or an invalid UUID'),
     callerKey: write.caller.tokenKey,
   };
-  return propose(service, write, command);
+  return service.write(write, command);
 }
 
 /** Returns a written token as it is answered, with its secret: its writer may see it. */

@@ -151,7 +151,7 @@ async function replicate(
 ): Promise<void> {
   const id = randomUUID();
   const write = (command: Command, forMs = timeoutMs): Promise<string | undefined> =>
-    service.write(caller, command, forMs);
+    service.write({ caller, timeoutMs: forMs }, command);
   const upload = new Upload(id, write);
   try {
     await readArchive(spool.read(), limits, (records) => upload.add(records));

@@ -47,7 +47,7 @@ export const mustWriteAutopilot = (service: Service, requester: Requester): Prom
  */
 export async function writeAutopilot(
   service: Service,
-  { caller, timeoutMs }: Requester,
+  requester: Requester,
   sent: ReturnType<typeof AUTOPILOT_CONFIGURATION.decode>,
   { cas, saysVersion }: { readonly cas: number | undefined; readonly saysVersion: boolean },
 ): Promise<string> {
@@ -65,7 +65,7 @@ export async function writeAutopilot(
     },
     ...(cas !== undefined && { cas }),
   };
-  const answer = (await service.write(caller, command, timeoutMs)) ?? 'true';
+  const answer = await service.write(requester, command);
   if (answer !== 'false' || !saysVersion) return answer;
   const text = service.view.get(keys.fact('autopilot'));
   const index = text === undefined ? 0 : modifyIndexOf(text);

@@ -63,7 +63,7 @@ export class JoinTokens {
       const ExpiresMs = Date.now() + ttlMs;
       const token = { Hash: secretKeyOf(secret), ExpiresMs };
       const command = setJoinTokens([...tokens, token], cas);
-      const stored = await service.write(requester.caller, command, requester.timeoutMs);
+      const stored = await service.write(requester, command);
       if (stored === 'true')
         return { JoinToken: secret, ExpirationTime: new Date(ExpiresMs).toISOString() };
     } while (performance.now() < until);

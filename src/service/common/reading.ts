@@ -2,13 +2,16 @@
 import { isUuid } from '../../acl/names.js';
 import type { Authorizer } from '../../acl/types.js';
 import { refuseIf, reject } from '../../base/errors.js';
+import { nearestOf } from '../../languages/suggest.js';
 import { keys, type Table } from '../../state/keys.js';
 import { raisedTo } from '../../state/levels.js';
 import { type Link, type LinkFact, type LinkTarget, linkKey } from '../../state/links.js';
 import { deletedIndex, keysBelow, lastPart, stored } from '../../state/lists.js';
+import { recordOf } from '../../state/machine-record.js';
 import { SEEN_LEVEL } from '../../state/namespaces.js';
 import { DEFAULT_NAMESPACE } from '../../state/object.js';
 import type { Answer, View } from '../../state/types.js';
+import type { Caller, ReadContext, ReadOptions, ReadOutcome, Service } from './types.js';
 
 /** Throws ApiError 403 unless the caller may read ACL objects of the namespace. */
 export function mustRead(authorizer: Authorizer, ns: string): void {
@@ -150,4 +153,61 @@ export function listPosition(
     // A namespace that is created later may have objects of the table.
     keys: [...places, namespaces],
   };
+}
+
+/**
+ * Reads what follows from the whole state, and so has the index of the state. Nothing waits for a
+ * change of it.
+ */
+export const readState = <T>(
+  service: Service,
+  { caller, options }: { readonly caller: Caller; readonly options: ReadOptions },
+  find: (context: ReadContext) => T,
+): Promise<ReadOutcome<T>> =>
+  service.read(caller, options, (context) => ({
+    value: find(context),
+    index: stateIndex(context.view),
+    keys: [],
+  }));
+
+/** Returns the index of the state. */
+export const stateIndex = (view: View): number => recordOf(view)?.index ?? 1;
+
+/** Makes the value of an answer from what was read, if that was found. */
+export async function made<T extends object | string, V>(
+  outcome: ReadOutcome<T | undefined>,
+  make: (found: T) => Promise<V>,
+): Promise<ReadOutcome<V | undefined>> {
+  const { value } = outcome;
+  return { ...outcome, value: value === undefined ? undefined : await make(value) };
+}
+
+/** Names that are compared from each of two places: a 404 stays as cheap as a short list. */
+const COMPARED_MAX = 100;
+
+/**
+ * Returns the key of the object whose name is closest to one that does not exist; undefined if none
+ * is close. `prefix` is that of the keys that end with names in lower case. At most 100 names that
+ * begin with the first half of the name are compared, and 100 that begin with its first letter.
+ * Names that `mayRead` refuses do not count.
+ */
+export function nearestKey(
+  view: View,
+  prefix: string,
+  name: string,
+  mayRead: (name: string) => boolean = () => true,
+): string | undefined {
+  const wanted = name.toLowerCase();
+  const found = new Map<string, string>();
+  for (const shared of new Set([Math.floor(wanted.length / 2), 1])) {
+    let left = COMPARED_MAX;
+    for (const key of view.keys(prefix + wanted.slice(0, shared))) {
+      left -= 1;
+      if (left < 0) break;
+      const known = lastPart(key);
+      if (!found.has(known) && mayRead(known)) found.set(known, key);
+    }
+  }
+  const nearest = nearestOf(wanted, [...found.keys()]);
+  return nearest === undefined ? undefined : found.get(nearest);
 }

@@ -77,8 +77,11 @@ export interface Service {
   pin(): PinnedView;
   /** Evaluates a read use case after its barrier, and again until its index is new enough. */
   read<T>(caller: Caller, options: ReadOptions, useCase: ReadUseCase<T>): Promise<ReadOutcome<T>>;
-  /** Proposes a command. Returns the JSON text of the written object, if any. Throws ApiError. */
-  write(caller: Caller, command: Command, timeoutMs: number): Promise<string | undefined>;
+  /**
+   * Proposes a command. Returns the JSON text that it answers, which is `true` if it says nothing.
+   * Throws ApiError if it is refused.
+   */
+  write(requester: Requester, command: Command): Promise<string>;
   /** Returns the caller's authorizer in this node's state. Rejects with `acl_not_found`. */
   authorize(caller: Caller): Promise<Authorizer>;
   /**

@@ -1,7 +1,7 @@
 /** What use cases that write share: the caller, rights, ids, proposals. */
 import type { Authorizer } from '../../acl/types.js';
 import { reject } from '../../base/errors.js';
-import type { Command, View } from '../../state/types.js';
+import type { View } from '../../state/types.js';
 import type { Caller, Service } from './types.js';
 
 /** The caller and namespace of a write, and its timeout in milliseconds. */
@@ -62,13 +62,4 @@ export async function settled<T>(
 export function versionRefused(what: string, index: number | undefined): never {
   const present = index === undefined ? 'does not exist' : `has ModifyIndex ${index}`;
   return reject('precondition_failed', `Precondition failed: ${what} ${present}`);
-}
-
-/** Proposes a command. Returns the text that it answers. Throws ApiError if it is refused. */
-export async function propose(
-  service: Service,
-  { caller, timeoutMs }: Omit<Write, 'ns'>,
-  command: Command,
-): Promise<string> {
-  return (await service.write(caller, command, timeoutMs))!;
 }

@@ -21,10 +21,9 @@ import { keys } from '../../state/keys.js';
 import { deletedIndex } from '../../state/lists.js';
 import { type Command, keyOf, type View } from '../../state/types.js';
 import { inSlices } from '../common/event-loop.js';
-import { nearestKey } from '../common/nearest-name.js';
-import { modifyIndexOf } from '../common/reading.js';
+import { modifyIndexOf, nearestKey } from '../common/reading.js';
 import type { ReadContext, ReadUseCase, Service } from '../common/types.js';
-import { propose, versionRefused, type Write } from '../common/writing.js';
+import { versionRefused, type Write } from '../common/writing.js';
 
 /** A write of a config entry: the caller, the namespace, the timeout and the condition. */
 export interface ConfigWrite extends Write {
@@ -174,7 +173,7 @@ async function proposeChange(
   command: ConfigSet | ConfigDelete,
 ): Promise<string> {
   try {
-    return await propose(service, write, command);
+    return await service.write(write, command);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const { view } = service;

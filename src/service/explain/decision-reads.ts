@@ -4,9 +4,9 @@ import type { Asked } from '../../acl/reasons.js';
 import type { Steps } from '../../acl/steps.js';
 import type { Access, Resource } from '../../acl/types.js';
 import type { ClusterNode } from '../../node/types.js';
-import { recordOf } from '../../state/machine-record.js';
 import { isAlive, tokenByAccessor } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
+import { made, readState } from '../common/reading.js';
 import type { Caller, ReadContext, ReadOptions, ReadOutcome } from '../common/types.js';
 import { hidesCalls, withoutCall } from '../login/types.js';
 import { ownerOf } from '../reads/long-work.js';
@@ -59,16 +59,11 @@ export async function readDecision(
   decision: Decision | undefined,
 ): Promise<ReadOutcome<string | undefined>> {
   const { service, longWork } = parts;
-  const outcome = await service.read(caller, options, (context) => {
-    const index = recordOf(context.view)?.index ?? 1;
+  const outcome = await readState(service, { caller, options }, (context) => {
     const isSeen = decision !== undefined && maySee(context, caller, decision);
-    const value = isSeen ? shown(parts, context, caller, decision) : undefined;
-    return { value, index, keys: [] };
+    return isSeen ? shown(parts, context, caller, decision) : undefined;
   });
-  const { value: steps } = outcome;
-  if (steps === undefined) return { ...outcome, value: undefined };
-  const value = await longWork.runSoon(ownerOf(service, caller), 'explain', steps);
-  return { ...outcome, value };
+  return made(outcome, (steps) => longWork.runSoon(ownerOf(service, caller), 'explain', steps));
 }
 
 /** Returns the steps that make the answer. What the caller may see is decided at once. */

@@ -10,11 +10,10 @@ import { formatDuration } from '../../languages/duration.js';
 import { cut, type Hide, SENTENCE_MAX, shortened } from '../../languages/shown-values.js';
 import { keys } from '../../state/keys.js';
 import { stored } from '../../state/lists.js';
-import { recordOf } from '../../state/machine-record.js';
 import type { AuthMethod } from '../../state/methods.js';
 import type { BindingRule } from '../../state/rules.js';
 import type { View } from '../../state/types.js';
-import { mustRead } from '../common/reading.js';
+import { mustRead, readState } from '../common/reading.js';
 import type { ReadContext, ReadOutcome } from '../common/types.js';
 import {
   judgeLogin,
@@ -57,10 +56,9 @@ export async function explainLogin(
   const shown = shownIn(body);
   const { AuthMethod: name = '' } = body;
   if (name === '') reject('invalid', 'AuthMethod is required', { pointer: '/AuthMethod' });
-  const found = await service.read(caller, options, ({ view, authorizer }) => {
+  const found = await readState(service, { caller, options }, ({ view, authorizer }) => {
     mustRead(authorizer, ns);
-    const method = stored<AuthMethod>(view, keys.method(ns, name));
-    return { value: method, index: recordOf(view)?.index ?? 1, keys: [] };
+    return stored<AuthMethod>(view, keys.method(ns, name));
   });
   const { value: method } = found;
   if (method === undefined) return { ...found, value: undefined };
@@ -69,13 +67,13 @@ export async function explainLogin(
   const known = await methodTypes.get(method.Type)!.examine(method.Config, shown, at);
   const secrets = secretsOf(method, shown);
   // The login is decided in one turn, as one is after its bearer token is verified.
-  const decided = await service.read(caller, { ...options, mode: 'stale' }, (context) => {
+  const now = { caller, options: { ...options, mode: 'stale' } as const };
+  const decided = await readState(service, now, (context) => {
     mustRead(context.authorizer, ns);
-    const index = recordOf(context.view)?.index ?? 1;
     const hides = hidesCalls(context.authorizer, ns);
     const examined = hides ? withoutCalls(parts, method, known) : known;
     const about = { method, examined, hide: hiding(secrets) };
-    return { value: new LoginExplanation(parts, context, about), index, keys: [] };
+    return new LoginExplanation(parts, context, about);
   });
   const steps = answer(service.view, decided, secrets);
   const value = await parts.longWork.runSoon(ownerOf(service, caller), 'explain', steps);

@@ -11,10 +11,9 @@ import type { Draft, ExplainBody, SentQuestion } from '../../api/bodies/question
 import { ApiError, reject } from '../../base/errors.js';
 import { resolveLinks } from '../../state/links.js';
 import { namespaceProblem } from '../../state/lists.js';
-import { recordOf } from '../../state/machine-record.js';
 import type { Token } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
-import { mustRead } from '../common/reading.js';
+import { made, mustRead, readState, stateIndex } from '../common/reading.js';
 import type { Caller, ReadOptions, ReadOutcome } from '../common/types.js';
 import { ownerOf } from '../reads/long-work.js';
 import { normaliseGrants } from '../rights/grants.js';
@@ -71,21 +70,16 @@ export async function explainQuestions(
   const questions = Requests.map((one, i) => askedOf(one, ns, `/Requests/${i}`));
   const accessor = sent === '' ? undefined : accessorOf(sent, '/AccessorID');
   const { service } = parts;
-  const outcome = await service.read(caller, options, (context) => {
-    const { view, authorizer } = context;
-    const index = recordOf(view)?.index ?? 1;
+  const outcome = await readState(service, { caller, options }, (context) => {
     if (draft !== undefined) {
-      mustRead(authorizer, ns);
-      return { value: draftAnswers(parts, { ns, draft }, questions), index, keys: [] };
+      mustRead(context.authorizer, ns);
+      return draftAnswers(parts, { ns, draft }, questions);
     }
     const token = findToken(context, { caller, ns, accessor }, parts.nowMs());
-    const value = token && answers(parts, again(parts, token), questions);
-    return { value, index, keys: [] };
+    return token && answers(parts, again(parts, token), questions);
   });
-  const { value: steps } = outcome;
-  if (steps === undefined) return { ...outcome, value: undefined };
   const owner = ownerOf(service, caller);
-  return { ...outcome, value: await parts.longWork.runSoon(owner, 'explain', steps) };
+  return made(outcome, (steps) => parts.longWork.runSoon(owner, 'explain', steps));
 }
 
 /** Does the same for a draft. Throws ApiError 400 for what a write would refuse. */
@@ -109,7 +103,7 @@ function* answers(
   const { view } = parts.service;
   let index = 1;
   const subject = yield* subjectOf(parts, find, () => {
-    index = recordOf(view)?.index ?? 1;
+    index = stateIndex(view);
   });
   if (subject === undefined) return undefined;
   const { token, authorizer } = subject;

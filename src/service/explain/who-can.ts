@@ -9,10 +9,9 @@ import type { QUESTION_FIELDS } from '../../api/bodies/questions.js';
 import type { Sent } from '../../languages/fields.js';
 import { cut } from '../../languages/shown-values.js';
 import { keysBelow, stored } from '../../state/lists.js';
-import { recordOf } from '../../state/machine-record.js';
 import { isAlive, type Token } from '../../state/tokens.js';
 import type { PinnedView, View } from '../../state/types.js';
-import { Links, listedNamespaces } from '../common/reading.js';
+import { Links, listedNamespaces, readState, stateIndex } from '../common/reading.js';
 import type { Caller, ReadOptions, ReadOutcome } from '../common/types.js';
 import { ownerOf } from '../reads/long-work.js';
 import { Authorizers, authorizerFor, rightsIdOf } from '../rights/authorizers.js';
@@ -64,15 +63,15 @@ export async function whoCan(
 ): Promise<ReadOutcome<string>> {
   const asked = askedOf(body, ns, '');
   const { service } = parts;
-  const { value: authorizer, ...outcome } = await service.read(caller, options, (context) => {
+  const outcome = await readState(service, { caller, options }, (context) => {
     listedNamespaces(context.view, context.authorizer, '*');
-    return { value: context.authorizer, index: recordOf(context.view)?.index ?? 1, keys: [] };
+    return context.authorizer;
   });
   let pinned: PinnedView | undefined;
   try {
     const value = await parts.longWork.run(ownerOf(service, caller), 'explain', () => {
       pinned = service.pin();
-      return new Search(parts, pinned, authorizer, { asked, limits, isGone }).run();
+      return new Search(parts, pinned, outcome.value, { asked, limits, isGone }).run();
     });
     return { ...outcome, value };
   } finally {
@@ -127,7 +126,7 @@ class Search {
       groups.push(text);
       yield;
     }
-    const Index = recordOf(view)?.index ?? 1;
+    const Index = stateIndex(view);
     const head = { Index, Scanned: this.#scanned, Allowed, Truncated, Filtered: filtered };
     const more = this.#groups.size - groups.length;
     const text = JSON.stringify(head).slice(0, -1);

@@ -2,9 +2,8 @@
 import { SEVERITIES, type Severity } from '../../acl/lint/findings.js';
 import { reject } from '../../base/errors.js';
 import { didYouMean } from '../../languages/suggest.js';
-import { recordOf } from '../../state/machine-record.js';
 import type { PinnedView } from '../../state/types.js';
-import { listedNamespaces } from '../common/reading.js';
+import { listedNamespaces, stateIndex } from '../common/reading.js';
 import type { Caller, ReadOptions, ReadOutcome, Service } from '../common/types.js';
 import { type LongWork, ownerOf } from '../reads/long-work.js';
 import { readerOf } from './lint.js';
@@ -41,7 +40,7 @@ export async function clusterLint(
       showsItself: authorizer.allowed('namespace', 'read', namespace),
     }));
     const value = { places, mayRead: readerOf(authorizer) };
-    return { value, filtered, index: recordOf(view)?.index ?? 1, keys: [] };
+    return { value, filtered, index: stateIndex(view), keys: [] };
   });
   const found = new Findings(severity);
   let view: PinnedView | undefined;

@@ -21,8 +21,9 @@ import type { BindingRule } from '../../state/rules.js';
 import { isAlive, type Token } from '../../state/tokens.js';
 import { keyOf, type View } from '../../state/types.js';
 import type { AuthMethodTypes } from '../login/index.js';
+import { rulesOf } from '../login/judge.js';
 import { Authorizers, rightsIdOf } from '../rights/authorizers.js';
-import { type MayRead, rulesIn, surroundingsOf } from './lint.js';
+import { type MayRead, surroundingsOf } from './lint.js';
 
 /** What lint of stored objects works with. */
 export interface LintParts {
@@ -186,7 +187,7 @@ class NamespaceLinter {
         const Ref = `auth-method/${this.#ns}/${method.Name}`;
         this.#warn(Ref, 'login_tokens_never_expire', why);
       }
-      const all = rulesIn(this.#view, method);
+      const all = rulesOf(this.#view, method);
       const surroundings = surroundingsOf(this.#parts.methodTypes, this.#shared, method, all);
       for (const rule of all) {
         named.add(rule);

@@ -12,19 +12,18 @@ import type { POLICY_LINT } from '../../api/bodies/lint.js';
 import { ApiError, type refusal, reject } from '../../base/errors.js';
 import type { Sent } from '../../languages/fields.js';
 import { keys } from '../../state/keys.js';
-import { take } from '../../state/links.js';
-import { lastPart, stored } from '../../state/lists.js';
-import { recordOf } from '../../state/machine-record.js';
+import { stored } from '../../state/lists.js';
 import type { AuthMethod } from '../../state/methods.js';
 import type { Policy } from '../../state/policies.js';
 import { type BindingRule, METHOD_FAULTS, rules } from '../../state/rules.js';
-import { keyOf, type View } from '../../state/types.js';
+import type { View } from '../../state/types.js';
 import { contentOf, type LintMode } from '../acl/objects.js';
 import { inSlices } from '../common/event-loop.js';
-import { mustBeUuid, mustRead } from '../common/reading.js';
+import { made, mustBeUuid, mustRead, readState } from '../common/reading.js';
 import type { Caller, ReadOptions, ReadOutcome, Service } from '../common/types.js';
 import type { Write } from '../common/writing.js';
 import type { AuthMethodTypes } from '../login/index.js';
+import { rulesOf } from '../login/judge.js';
 
 /** Who asks for lint, of which namespace, and how current the state must be. */
 export interface LintRequest {
@@ -54,14 +53,11 @@ export async function policyLint(
     reject('invalid', 'exactly one of Rules and ID is needed', { pointer: '' });
   }
   const id = ID === undefined ? undefined : mustBeUuid(ID, 'policy ID');
-  const outcome = await service.read(caller, options, ({ view, authorizer }) => {
+  const outcome = await readState(service, { caller, options }, ({ view, authorizer }) => {
     mustRead(authorizer, ns);
-    const value = id === undefined ? sent : stored<Policy>(view, keys.policy(ns, id))?.Rules;
-    return { value, index: recordOf(view)?.index ?? 1, keys: [] };
+    return id === undefined ? sent : stored<Policy>(view, keys.policy(ns, id))?.Rules;
   });
-  const { value: rules } = outcome;
-  if (rules === undefined) return { ...outcome, value: undefined };
-  return { ...outcome, value: shown(await inSlices(lintPolicy(rules, ns), 'lint')) };
+  return made(outcome, async (rules) => shown(await inSlices(lintPolicy(rules, ns), 'lint')));
 }
 
 const shown = (lint: Lint): string => JSON.stringify(lint);
@@ -82,25 +78,22 @@ export async function ruleLint(
   body: RuleBody,
 ): Promise<ReadOutcome<string | undefined>> {
   const id = (body.ID ?? '') === '' ? undefined : mustBeUuid(body.ID!, 'binding rule ID');
-  const outcome = await parts.service.read(caller, options, ({ view, authorizer }) => {
+  const { service } = parts;
+  const outcome = await readState(service, { caller, options }, ({ view, authorizer }) => {
     mustRead(authorizer, ns);
-    const index = recordOf(view)?.index ?? 1;
     const before = id === undefined ? undefined : stored<BindingRule>(view, keys.rule(ns, id));
-    if (id !== undefined && before === undefined) return { value: undefined, index, keys: [] };
+    if (id !== undefined && before === undefined) return undefined;
     const isStored = Object.keys(body).every((name) => BESIDE_ID.has(name));
     // The cast holds: `contentOf` adds all fields that are always present.
     const sent = contentOf(rules, body) as unknown as BindingRule;
     const rule = before !== undefined && isStored ? before : sent;
     const mayRead = readerOf(authorizer);
-    const job = ruleJob(parts.methodTypes, view, mayRead, { ns, before, rule });
-    return { value: job, index, keys: [] };
+    return ruleJob(parts.methodTypes, view, mayRead, { ns, before, rule });
   });
-  const { value: job } = outcome;
-  if (job === undefined) return { ...outcome, value: undefined };
-  const problems = job.surroundings
-    ? await inSlices(lintBindingRule(job.rule, job.surroundings), 'lint')
-    : [];
-  return { ...outcome, value: shown(lintOf([...job.problems, ...problems])) };
+  return made(outcome, async ({ rule, surroundings, problems }) => {
+    const more = surroundings && (await inSlices(lintBindingRule(rule, surroundings), 'lint'));
+    return shown(lintOf([...problems, ...(more ?? [])]));
+  });
 }
 
 /** What is to be linted, and the faults that are known already. */
@@ -133,7 +126,7 @@ function ruleJob(
   }
   if (method === undefined) return { rule, problems };
   const places = { view, mayRead };
-  const surroundings = surroundingsOf(types, places, method, rulesIn(view, method));
+  const surroundings = surroundingsOf(types, places, method, rulesOf(view, method));
   return { rule: before === undefined ? rule : { ...rule, ID: before.ID }, problems, surroundings };
 }
 
@@ -223,7 +216,7 @@ export async function lintWrittenRule(
   },
 ): Promise<void> {
   if (mode === 'off') return;
-  const others = rulesIn(view, method, COMPARED_MAX);
+  const others = rulesOf(view, method, COMPARED_MAX);
   const surroundings = surroundingsOf(types, { view, mayRead }, method, others);
   const { Problems } = lintOf(await inSlices(lintBindingRule(rule, surroundings), 'lint'));
   noteWarnings(mode, Problems, noteLint);
@@ -251,15 +244,3 @@ function noteWarnings(
   }
   noteLint?.(note);
 }
-
-/** Returns the rules of a method, or the first of them. */
-export const rulesIn = (
-  view: View,
-  { Namespace, Name }: AuthMethod,
-  most?: number,
-): BindingRule[] => {
-  const prefix = keyOf('rule-by-method', Namespace, Name.toLowerCase(), '');
-  return take(view.keys(prefix), most ?? Number.POSITIVE_INFINITY).map(
-    (key) => stored<BindingRule>(view, keys.rule(Namespace, lastPart(key)))!,
-  );
-};

@@ -7,12 +7,13 @@ import { bind, type Identity, type IdentityShape, selects } from '../../acl/bind
 import { isNamespaceName } from '../../acl/names.js';
 import { interpolate } from '../../languages/hil.js';
 import { keys } from '../../state/keys.js';
-import { lastPart, namespaceProblem, stored } from '../../state/lists.js';
+import { take } from '../../state/links.js';
+import { keysBelow, lastPart, namespaceProblem, stored } from '../../state/lists.js';
 import { displacedTokens, loginLifeMs } from '../../state/login-limits.js';
 import type { AuthMethod } from '../../state/methods.js';
 import type { BindingRule } from '../../state/rules.js';
 import type { TokenLogin } from '../../state/token-commands.js';
-import { keyOf, type View } from '../../state/types.js';
+import type { View } from '../../state/types.js';
 import type { LoginFault } from './types.js';
 
 /** A verified identity, and when and where it logs in. */
@@ -81,12 +82,14 @@ export const LIMIT_FAULT = {
 const identityOf = ({ Namespace, Name }: AuthMethod, subject: string): string =>
   hash('sha256', JSON.stringify([Namespace, Name.toLowerCase(), subject]));
 
-/** Returns the binding rules of a method. */
-export function rulesOf(view: View, { Namespace, Name }: AuthMethod): BindingRule[] {
-  const prefix = keyOf('rule-by-method', Namespace, Name.toLowerCase(), '');
-  return [...view.keys(prefix)].map(
-    (key) => stored<BindingRule>(view, keys.rule(Namespace, lastPart(key)))!,
-  );
+/** Returns the binding rules of a method, or the first of them. */
+export function rulesOf(
+  view: View,
+  { Namespace, Name }: AuthMethod,
+  most = Number.POSITIVE_INFINITY,
+): BindingRule[] {
+  const ids = take(keysBelow(view, 'rule-by-method', Namespace, Name.toLowerCase()), most);
+  return ids.map((key) => stored<BindingRule>(view, keys.rule(Namespace, lastPart(key)))!);
 }
 
 /** Returns lookups of roles and policies by name in the namespace of the new token. */

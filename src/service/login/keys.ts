@@ -4,6 +4,7 @@
  */
 import type { RemoteJWKSet } from 'jose';
 import { createRemoteJWKSet, customFetch } from 'jose/jwks/remote';
+import { WeightedCache } from '../common/weighted-cache.js';
 import {
   type Exchange,
   FetchFault,
@@ -42,7 +43,9 @@ const idOf = ({ kind, text, ca }: Remote, namespace: string): string =>
 /** Caches the keys of issuers. */
 export class KeyCache {
   readonly #options: KeyCacheOptions;
-  readonly #entries = new Map<string, { keys: Promise<IssuerKeys>; untilMs: number }>();
+  readonly #entries = new WeightedCache<{ keys: Promise<IssuerKeys>; untilMs: number }>(
+    ENTRIES_MAX,
+  );
 
   constructor(options: KeyCacheOptions) {
     this.#options = options;
@@ -54,12 +57,7 @@ export class KeyCache {
     const cached = this.#entries.get(id);
     if (cached !== undefined && nowMs < cached.untilMs) return cached.keys;
     const keys = this.#open(source, namespace);
-    this.#entries.delete(id);
-    this.#entries.set(id, { keys, untilMs: nowMs + this.#options.ageMsMax });
-    for (const oldest of this.#entries.keys()) {
-      if (this.#entries.size <= ENTRIES_MAX) break;
-      this.#entries.delete(oldest);
-    }
+    this.#entries.set(id, { keys, untilMs: nowMs + this.#options.ageMsMax }, 1);
     // A failure is not cached, so the next login tries again.
     keys.catch(() => {
       if (this.#entries.get(id)?.keys === keys) this.#entries.delete(id);

@@ -10,7 +10,7 @@ import type { AuthMethod } from '../../state/methods.js';
 import type { TokenLogin, TokenLogout } from '../../state/token-commands.js';
 import { shown } from '../acl/tokens.js';
 import type { Service } from '../common/types.js';
-import { propose, type Write } from '../common/writing.js';
+import type { Write } from '../common/writing.js';
 import type { AuthMethodTypes } from './index.js';
 import { judgeLogin, LIMIT_FAULT } from './judge.js';
 import type { Refusals } from './refusals.js';
@@ -82,7 +82,7 @@ export async function login(
     token: { Description: descriptionOf(body.Meta ?? {}), ...grant.token },
     identity: grant.identity,
   };
-  const proposed = propose(service, { caller: { tokenKey: null }, timeoutMs }, command);
+  const proposed = service.write({ caller: { tokenKey: null }, timeoutMs }, command);
   const token = await proposed.catch((error: unknown) => {
     if (!(error instanceof ApiError) || error.refusal.code !== 'permission_denied') throw error;
     if (error.refusal.about?.kind === 'limit') return refuse(parts, method, LIMIT_FAULT);
@@ -129,5 +129,5 @@ export async function logout(service: Service, write: Omit<Write, 'ns'>): Promis
   const { tokenKey } = write.caller;
   if (tokenKey === null) reject('unauthenticated', 'Supplied token does not exist');
   const command: TokenLogout = { type: 'token.logout', v: 1, secretKey: tokenKey };
-  return propose(service, write, command);
+  return service.write(write, command);
 }

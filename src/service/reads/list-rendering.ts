@@ -62,19 +62,29 @@ const ITEMS_PER_TURN = 256;
 const LENGTH_PER_TURN = 64 * 1024;
 const ONE_TURN: Held = { items: ITEMS_PER_TURN, length: LENGTH_PER_TURN };
 
-/** Returns the filter of a list whose items `itemOf` makes. */
-export const filterOfItems = (
-  begin: (() => Matches) | undefined,
+/** Returns the plan of a list of objects that `itemOf` makes, filtered by `begin` if that is set. */
+export function planOf(
+  candidates: readonly string[],
   itemOf: (view: View, candidate: string, links: Links) => object | undefined,
-): ListPlan['filter'] =>
-  begin &&
-  (() => {
-    const matches = begin();
-    return (...where) => {
+  begin: (() => Matches) | undefined,
+): ListPlan {
+  return {
+    candidates,
+    render(...where) {
       const item = itemOf(...where);
-      return item !== undefined && matches(item);
-    };
-  });
+      return item && JSON.stringify(item);
+    },
+    filter:
+      begin &&
+      (() => {
+        const matches = begin();
+        return (...where) => {
+          const item = itemOf(...where);
+          return item !== undefined && matches(item);
+        };
+      }),
+  };
+}
 
 /**
  * Returns a list with the keys of the items that it shows in this view. Throws ApiError 400 if the

@@ -24,6 +24,7 @@ import type {
   ReadOptions,
   ReadOutcome,
   ReadUseCase,
+  Requester,
   Service,
 } from '../common/types.js';
 import type { Authorizers } from '../rights/authorizers.js';
@@ -176,11 +177,11 @@ export class NodeService implements Service {
     return undefined;
   }
 
-  async write(caller: Caller, command: Command, timeoutMs: number): Promise<string | undefined> {
+  async write({ caller, timeoutMs }: Requester, command: Command): Promise<string> {
     const { tokenKey } = caller;
     const result = await this.#node.write({ tokenKey, command, timeoutMs });
     if (!result.ok) throw new ApiError(result.refusal);
-    return result.value;
+    return result.value ?? 'true';
   }
 
   async authorize(caller: Caller): Promise<Authorizer> {

@@ -18,8 +18,13 @@ import { expiryOf, isAlive, lifeKeys, type Token, tokenBySecret } from '../../st
 import type { View } from '../../state/types.js';
 import { inSlices, inThisTurn } from '../common/event-loop.js';
 import { WeightedCache } from '../common/weighted-cache.js';
-import { type Collected, type CollectedOrigins, originsOf, stepOf } from './origins.js';
-import { ParsedPolicies } from './parsed-policies.js';
+import {
+  type Collected,
+  type CollectedOrigins,
+  originsOf,
+  ParsedPolicies,
+  stepOf,
+} from './origins.js';
 
 /** The state that authorizers are resolved from, and the limits of their cache. */
 export interface AuthorizersOptions {
@@ -74,7 +79,7 @@ const ANONYMOUS_KEY = keys.token(DEFAULT_NAMESPACE, ANONYMOUS_ACCESSOR);
 /** Caches the authorizers of tokens, and drops them when the state that they depend on changes. */
 export class Authorizers {
   readonly #options: AuthorizersOptions;
-  readonly #cached = new Map<string, CachedToken>();
+  readonly #cached: WeightedCache<CachedToken>;
   readonly #dependants = new Dependants();
   /** Compiled rights by `rightsIdOf`, a digest of what they follow from. */
   readonly #shared: WeightedCache<SharedRights>;
@@ -86,6 +91,7 @@ export class Authorizers {
 
   constructor(options: AuthorizersOptions) {
     this.#options = options;
+    this.#cached = new WeightedCache(options.max ?? MAX, (key, token) => this.#unlink(key, token));
     const half = options.rightsBytes / 2;
     this.#shared = new WeightedCache(half, (id, shared) => this.#release(id, shared));
     this.#policies = new ParsedPolicies(half);
@@ -101,7 +107,7 @@ export class Authorizers {
    * already; otherwise a promise, after which this is called again: the state may have changed.
    */
   prepare(tokenKey: string | null): Promise<void> | undefined {
-    if (this.#cached.has(tokenKey ?? NO_TOKEN)) return undefined;
+    if (this.#cached.get(tokenKey ?? NO_TOKEN) !== undefined) return undefined;
     const token = this.#tokenOf(tokenKey);
     const rights = token && this.rightsOf(token);
     return rights instanceof Promise ? rights : undefined;
@@ -303,20 +309,21 @@ export class Authorizers {
   }
 
   #keep(cacheKey: string, cached: CachedToken): void {
-    this.#cached.set(cacheKey, cached);
     this.#dependants.add(cacheKey, cached.dependsOn);
     if (cached.sharedId !== undefined) this.#shared.get(cached.sharedId)!.tokens.add(cacheKey);
-    if (this.#cached.size <= (this.#options.max ?? MAX)) return;
-    const [oldest] = this.#cached.keys();
-    this.#forget(oldest!);
+    this.#cached.set(cacheKey, cached, 1);
   }
 
   #forget(cacheKey: string): void {
     const cached = this.#cached.get(cacheKey);
     if (cached === undefined) return;
     this.#cached.delete(cacheKey);
-    this.#dependants.remove(cacheKey, cached.dependsOn);
-    if (cached.sharedId !== undefined) this.#shared.get(cached.sharedId)?.tokens.delete(cacheKey);
+    this.#unlink(cacheKey, cached);
+  }
+
+  #unlink(cacheKey: string, { dependsOn, sharedId }: CachedToken): void {
+    this.#dependants.remove(cacheKey, dependsOn);
+    if (sharedId !== undefined) this.#shared.get(sharedId)?.tokens.delete(cacheKey);
   }
 
   /** Drops the tokens of rights that have left the cache, so that none is decided by them. */

@@ -1,5 +1,7 @@
 /** Collects the texts that a token's rights are made from, and the way from the token to each. */
+import { weightOf } from '../../acl/authorizer.js';
 import type { Origins, Path, PathStep, PlacedGrant } from '../../acl/origins.js';
+import { storedRules } from '../../acl/rules.js';
 import type { Steps } from '../../acl/steps.js';
 import { templateGrant } from '../../acl/synthetic.js';
 import { type TemplateVariables, templateByName, templateId } from '../../acl/templates.js';
@@ -15,7 +17,7 @@ import type { Policy } from '../../state/policies.js';
 import type { Role } from '../../state/roles.js';
 import type { Token } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
-import type { ParsedPolicies } from './parsed-policies.js';
+import { WeightedCache } from '../common/weighted-cache.js';
 
 /** What the rights of a token are made from. */
 export interface CollectedOrigins extends Origins {
@@ -185,5 +187,42 @@ class Collector {
     const object = stored<T>(this.#parts.view, key);
     this.index = Math.max(this.index, object?.ModifyIndex ?? 0);
     return object;
+  }
+}
+
+/**
+ * Caches the parsed rules of stored policies by their state key. Many roles and tokens link one
+ * policy, and parsing is slow. The rules have their places in the text, so that explanations share
+ * them.
+ */
+export class ParsedPolicies {
+  readonly #cache: WeightedCache<{ readonly text: string; readonly rules: Rules }>;
+
+  /** `bytes`: approximate size in memory. The oldest policies are evicted first. */
+  constructor(bytes: number) {
+    this.#cache = new WeightedCache(bytes);
+  }
+
+  /** Approximate bytes. */
+  get weight(): number {
+    return this.#cache.weight;
+  }
+
+  /** Returns the rules of a policy. Views of different age may have it with different texts. */
+  *rulesOf(key: string, { Rules: text, Namespace }: Policy): Steps<Rules> {
+    const known = this.#cache.get(key);
+    if (known?.text === text) return known.rules;
+    const rules = yield* storedRules(text, Namespace);
+    this.#cache.set(key, { text, rules }, text.length + weightOf(rules));
+    return rules;
+  }
+
+  /** Drops a policy that has changed. */
+  delete(key: string): void {
+    this.#cache.delete(key);
+  }
+
+  clear(): void {
+    this.#cache.clear();
   }
 }
