@@ -5,6 +5,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { constants, gzipSync } from 'node:zlib';
 import { build, type Metafile } from 'esbuild';
 
@@ -62,6 +63,15 @@ const { outputFiles, metafile } = await build({
   metafile: true,
   write: false,
   logLevel: 'warning',
+  plugins: [
+    {
+      name: 'modules that the build has written',
+      setup: (ui) =>
+        ui.onResolve({ filter: /\/api\/objects\.js$/ }, () => ({
+          path: fileURLToPath(new URL('../src/api/objects.js', import.meta.url)),
+        })),
+    },
+  ],
 });
 
 function store(path: string, contents: string | Uint8Array): void {

@@ -87,8 +87,7 @@ if (recorded(builtMark) !== state) {
   }
   run('node', ['node_modules/typescript/bin/tsc', '-p', '.', '--outDir', out], 'tsc');
   run('node', [`${out}/scripts/validators.js`, `${out}/src/base/validators.js`], 'validators');
-  const documents = [`${out}/src/api/documents.js`, `${out}/src/api/query-names.js`];
-  run('node', [`${out}/scripts/documents.js`, ...documents], 'documents');
+  run('node', [`${out}/scripts/documents.js`, `${out}/src/api`], 'documents');
   // The program in a few files: a node that has to find and read 250 starts later. Packages stay
   // outside, and names stay as they are, so that stack traces can be read.
   const { build } = await import('esbuild');

@@ -51,6 +51,9 @@ const templatedPolicy = object({
   Datacenters: datacenters,
 });
 
+/** What they are together, in columns for people (object.ts). */
+export const IDENTITIES = 'ServiceIdentities NodeIdentities TemplatedPolicies as Identities';
+
 /** The fields of what roles and tokens grant besides their links. */
 export const grants = {
   ServiceIdentities: omit(

@@ -95,6 +95,10 @@ export const methods = defineObject<AuthMethod, typeof fields>({
   says: 'A way to log in, and how it verifies identities.',
   noun: 'auth method',
   identity: 'Name',
+  columns: 'Name, Type, MaxTokenTTL as Max TTL, DisplayName?, Description',
+  lines:
+    'Name, Type, Namespace, DisplayName, Description, MaxTokenTTL, TokenLocality, NamespaceRules',
+  below: 'Config',
   idLabel: 'auth method name',
   fields,
   unlisted: ['NamespaceRules', 'Config'],

@@ -100,6 +100,12 @@ export const namespaces = defineObject<Namespace, typeof fields>({
   says: 'A part of the cluster with its own objects and entries.',
   noun: 'namespace',
   identity: 'Name',
+  columns:
+    'Name, ACLs.PolicyDefaults as Policies, ACLs.RoleDefaults as Roles, DeletedAt as Deleted?, ' +
+    'Description',
+  lines:
+    'Name, Description, ACLs.PolicyDefaults as Default policies, ' +
+    'ACLs.RoleDefaults as Default roles, Meta, DeletedAt as Deleted',
   resource: 'namespace',
   fields,
   recordTables: ['namespace-dying'],

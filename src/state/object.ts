@@ -102,6 +102,16 @@ interface ObjectRules<T, F extends Fields = Fields> {
   /** The plural of the noun. Absent: the noun with an s. */
   readonly plural?: string;
   readonly fields: F;
+  /**
+   * The members that a list shows to people, in order: `Name, ID?, AuthMethod as Method`. A question
+   * mark: a narrow list leaves it out first. A dot leads into a member, and names with a blank
+   * between them share a column. The build writes it into api/objects.js.
+   */
+  readonly columns: string;
+  /** The same for the lines of one object. Its indexes follow. */
+  readonly lines: string;
+  /** The member whose text stands below the lines. */
+  readonly below?: string;
   /** The member that identifies an object in its namespace. IDs are UUIDs. */
   readonly identity: 'ID' | 'AccessorID' | 'Name';
   /** Names the identity in messages. Absent: the noun and the member, such as `policy ID`. */

@@ -2,7 +2,7 @@
 import { roleHash } from '../acl/hash.js';
 import { isRoleName } from '../acl/names.js';
 import { type Infer, keep, omit, text } from '../languages/fields.js';
-import { grants } from './grants.js';
+import { grants, IDENTITIES } from './grants.js';
 import { keys } from './keys.js';
 import { links } from './links.js';
 import { contentHash, defineObject, indexes } from './object.js';
@@ -28,6 +28,8 @@ export const roles = defineObject<Role, typeof fields>({
   says: 'Policies, identities and templated policies under one name.',
   noun: 'role',
   identity: 'ID',
+  columns: `Name, ID?, Policies, ${IDENTITIES}, Description`,
+  lines: `Name, ID, Namespace, Description, Policies, ${IDENTITIES}`,
   fields,
   linkedAs: 'role',
   key: keys.role,

@@ -57,6 +57,8 @@ export const rules = defineObject<BindingRule, typeof fields>({
   says: 'A rule that determines what the tokens of an auth method are linked to.',
   noun: 'binding rule',
   identity: 'ID',
+  columns: 'ID, AuthMethod as Method, BindType BindName as Binds, Selector, Description',
+  lines: 'ID, AuthMethod, Namespace, Description, BindType BindName as Binds, BindVars, Selector',
   fields,
   recordTables: ['rule-by-method'],
   key: keys.rule,

@@ -14,7 +14,7 @@ import {
   timeToLive,
   utcTime,
 } from '../languages/fields.js';
-import { grants } from './grants.js';
+import { grants, IDENTITIES } from './grants.js';
 import { keys } from './keys.js';
 import { links, take } from './links.js';
 import { stored } from './lists.js';
@@ -64,6 +64,12 @@ export const tokens = defineObject<Token, typeof fields>({
   says: 'A secret that identifies its holder and determines what the holder may do.',
   noun: 'token',
   identity: 'AccessorID',
+  columns:
+    `AccessorID as Accessor, Description, Policies, Roles, ${IDENTITIES}?, ` +
+    'AuthMethod as Method?, ExpirationTime as Expires?',
+  lines:
+    `AccessorID, SecretID, Namespace, Description, Policies, Roles, ${IDENTITIES}, ` +
+    'Local, AuthMethod, CreateTime as Created, ExpirationTime as Expires',
   fields,
   secrets: ['SecretID'],
   secretLeaves: 'when removed',
