@@ -1,6 +1,7 @@
 /**
- * Writes the modules of the documents about the API, of how people see its objects, and of the names
- * of query parameters. The build runs it, so that a node neither makes them nor loads what they are made from:
+ * Writes the modules of the documents about the API, of how people see its objects, and of the
+ * names of query parameters. The build runs it, so that a node neither makes them nor loads what
+ * they are made from:
  *
  *     node dist/scripts/documents.js dist/src/api
  */

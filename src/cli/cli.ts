@@ -10,7 +10,7 @@ import {
 import { Api } from './client/http.js';
 import { readProfiles } from './client/profiles.js';
 import type { Io } from './io.js';
-import { EXIT, Fault, misused } from './print/fault.js';
+import { CliError, EXIT, misused } from './print/error.js';
 import { FORMATS, formatOf, Printer } from './print/output.js';
 import { oneLine } from './print/text.js';
 
@@ -85,7 +85,7 @@ export class Cli {
   }
 }
 
-/** Faults unless exactly one node is named, for commands that are about a node. */
+/** Throws unless exactly one node is named, for commands that are about a node. */
 export function oneNode({ surroundings }: Call<object>, what: string): void {
   if (surroundings.addresses.length > 1)
     misused(`${what} works on one node: name it with --http-addr`);
@@ -99,7 +99,7 @@ export async function sure(
   if (options.yes === true) return;
   if (!io.canAsk) misused('--yes is required without a terminal');
   const answer = (await io.ask(`${oneLine(question)} [y/N] `)).trim();
-  if (!/^y(?:es)?$/i.test(answer)) throw new Fault('nothing was changed');
+  if (!/^y(?:es)?$/i.test(answer)) throw new CliError('nothing was changed');
 }
 
 /** Whether results are coloured: on a terminal, unless the user does not want it. */

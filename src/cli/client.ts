@@ -4,12 +4,12 @@ import { withTwoDashes } from './arguments.js';
 import { Cli } from './cli.js';
 import { FIRST_STEPS } from './commands/first-steps.js';
 import type { Io } from './io.js';
-import { EXIT, Fault, faultJson, faultLines, interruption } from './print/fault.js';
+import { CliError, EXIT, errorJson, errorLines, interruption } from './print/error.js';
 import { programOf } from './program.js';
 
 /**
  * Runs a command. Returns its exit code: 0 done, 1 refused or failed, 2 misused, 130 interrupted.
- * Prints what went wrong, and throws only for faults of this program.
+ * Prints what went wrong, and throws only errors of this program.
  */
 export async function runClient(given: readonly string[], io: Io): Promise<number> {
   if (given.length === 0) {
@@ -27,26 +27,26 @@ export async function runClient(given: readonly string[], io: Io): Promise<numbe
   } catch (error) {
     // Commander has printed what was wrong.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.misused;
-    const fault = faultOf(error, io);
-    if (fault === undefined) throw error;
-    io.err.write(wantsJson(args, io.env) ? faultJson(fault) : faultLines(fault));
-    return fault.exit;
+    const failure = errorOf(error, io);
+    if (failure === undefined) throw error;
+    io.err.write(wantsJson(args, io.env) ? errorJson(failure) : errorLines(failure));
+    return failure.exit;
   }
 }
 
 /**
- * A fault of the operating system, such as a file that cannot be written, is the user's. Whatever
+ * A error of the operating system, such as a file that cannot be written, is the user's. Whatever
  * waits ends with an AbortError when the user interrupts it, and a stream with any error.
  */
-function faultOf(error: unknown, { signal }: Io): Fault | undefined {
-  if (error instanceof Fault) return error;
+function errorOf(error: unknown, { signal }: Io): CliError | undefined {
+  if (error instanceof CliError) return error;
   const { name, code, message } = error as NodeJS.ErrnoException;
   if (name === 'AbortError') return interruption();
   if (typeof code !== 'string' || !/^E[A-Z]+$/.test(code)) return undefined;
-  return signal.aborted ? interruption() : new Fault(message);
+  return signal.aborted ? interruption() : new CliError(message);
 }
 
-/** Whether the user wants JSON, as far as the arguments tell: the fault may be in the profile. */
+/** Whether the user wants JSON, as far as the arguments tell: the error may be in the profile. */
 const wantsJson = (args: readonly string[], env: Io['env']): boolean =>
   env['CONCLAVE_OUTPUT'] === 'json' ||
   args.some(

@@ -103,9 +103,9 @@ interface ObjectRules<T, F extends Fields = Fields> {
   readonly plural?: string;
   readonly fields: F;
   /**
-   * The members that a list shows to people, in order: `Name, ID?, AuthMethod as Method`. A question
-   * mark: a narrow list leaves it out first. A dot leads into a member, and names with a blank
-   * between them share a column. The build writes it into api/objects.js.
+   * The members that a list shows to people, in order: `Name, ID?, AuthMethod as Method`. Where
+   * there is a question mark, a narrow list leaves the member out first. A dot leads into a member,
+   * and names with a blank between them share a column. The build writes it into api/objects.js.
    */
   readonly columns: string;
   /** The same for the lines of one object. Its indexes follow. */

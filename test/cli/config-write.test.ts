@@ -83,7 +83,7 @@ describe('config write of several entries', function () {
     const { code, out, err } = await user.run(['config', 'write', path]);
     expect([code, out]).to.deep.equal([1, 'wrote config/service-defaults/y\n']);
     expect(err).to.match(/^conclave: 1 of 2 entries are written\n/);
-    // The line is that of the member at fault, if the server names one.
+    // The line is that of the member at error, if the server names one.
     expect(err).to.match(/late\.yaml:[678] service-splitter\/tcp: /);
   });
 

@@ -237,7 +237,7 @@ describe('config validate', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  it('tells the place of each fault by the schema of the server', async () => {
+  it('tells the place of each failure by the schema of the server', async () => {
     const address = await fake.serve(json(schema));
     writeFileSync(path, 'Kind: service-defaults\nName: web\nProtocl: http\n---\nName: x\n');
     const args = ['config', 'validate', path, '--http-addr', address];

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { documentOf, documentsOf, objectsOf } from '../../src/cli/files/documents.js';
-import { Fault } from '../../src/cli/print/fault.js';
+import { CliError } from '../../src/cli/print/error.js';
 
 /** Returns why a text is refused. */
-async function faultOf(text: string): Promise<string> {
+async function errorOf(text: string): Promise<string> {
   try {
     await documentsOf('k.yaml', text);
   } catch (error) {
@@ -18,9 +18,9 @@ describe('files of JSON or YAML', () => {
     const found = await documentsOf('k.yaml', text);
     expect(found.map(({ value }) => value['Kind'])).to.deep.equal(['mesh', 'proxy-defaults']);
     expect(found[1]!.placeOf(['Name'])).to.deep.equal({ line: 5, column: 7 });
-    expect(await faultOf('---\n---\n')).to.equal('k.yaml: all documents are empty');
-    expect(await faultOf('# nothing\n')).to.equal('k.yaml is empty');
-    expect(await faultOf('Kind: mesh\n---\nnull\n')).to.equal('k.yaml:3: expected an object');
+    expect(await errorOf('---\n---\n')).to.equal('k.yaml: all documents are empty');
+    expect(await errorOf('# nothing\n')).to.equal('k.yaml is empty');
+    expect(await errorOf('Kind: mesh\n---\nnull\n')).to.equal('k.yaml:3: expected an object');
   });
 
   it('hold one object, or a list of them', async () => {
@@ -29,7 +29,7 @@ describe('files of JSON or YAML', () => {
     expect(await objectsOf('k.yaml', 'a: 1\n---\nb: 2\n')).to.deep.equal(both);
     for (const text of ['- a\n', '- [\n']) {
       const why = await objectsOf('k.yaml', text).catch((error: Error) => error);
-      expect(why).to.be.instanceOf(Fault);
+      expect(why).to.be.instanceOf(CliError);
     }
   });
 
@@ -69,10 +69,10 @@ describe('files of JSON or YAML', () => {
     ['Kind: "a\\q"\n', '1:9: invalid escape sequence \\q'],
   ] as const)
     it(`tell a mistake in plain words: ${JSON.stringify(text)}`, async () => {
-      expect(await faultOf(text)).to.equal(`k.yaml:${expected}`);
+      expect(await errorOf(text)).to.equal(`k.yaml:${expected}`);
     });
 
   it('refuse an alias that leads nowhere', async () => {
-    expect(await faultOf('Kind: *x\n')).to.match(/^k\.yaml: Unresolved alias/);
+    expect(await errorOf('Kind: *x\n')).to.match(/^k\.yaml: Unresolved alias/);
   });
 });

@@ -1,7 +1,7 @@
 /** What a node says about itself and its cluster, with a leader and without. */
 import type { Autopilot, Level, Server } from '../../api/answers/answers.js';
 import type { Call } from '../cli.js';
-import { Fault } from '../print/fault.js';
+import { CliError } from '../print/error.js';
 
 export type { Autopilot, Server } from '../../api/answers/answers.js';
 
@@ -47,12 +47,12 @@ export async function clusterOf({ api, options }: Call<object>): Promise<Cluster
     return { self, ...(await read({})), isStale: false };
   } catch (error) {
     // The leader is lost, and the node does not know it yet.
-    if (error instanceof Fault && isPassing(error)) return own();
+    if (error instanceof CliError && isPassing(error)) return own();
     throw error;
   }
 }
 
-const isPassing = ({ details: { code } }: Fault): boolean =>
+const isPassing = ({ details: { code } }: CliError): boolean =>
   code === 'no_leader' || code === 'unavailable' || code === 'outcome_unknown';
 
 /** Returns the members, the leader first, then by name. */

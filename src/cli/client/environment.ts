@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { readNamed } from '../files/files.js';
 import type { Io } from '../io.js';
-import { misused } from '../print/fault.js';
+import { misused } from '../print/error.js';
 import { loginFile, type Profile, type ProfileSetting, type Profiles } from './profiles.js';
 import { VARIABLES } from './variables.js';
 
@@ -66,7 +66,7 @@ type Env = Io['env'];
 const setVariable = (env: Env, names: readonly string[]): string | undefined =>
   names.find((name) => (env[name] ?? '') !== '');
 
-/** Returns the surroundings of a command. Faults if an option or variable has no valid value. */
+/** Returns the surroundings of a command. Throws if an option or variable has no valid value. */
 export function surroundingsOf(
   options: CommonOptions,
   io: Pick<Io, 'env' | 'home'>,

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent as HttpAgent, request as httpRequest } from '../../base/node-http.js';
 import type { Io } from '../io.js';
-import { Fault, interruption, misused, refusedBy, unknownOutcome } from '../print/fault.js';
+import { CliError, interruption, misused, refusedBy, unknownOutcome } from '../print/error.js';
 import type { TlsSettings } from './environment.js';
 
 /** What a client of the API is made of. */
@@ -28,7 +28,7 @@ export interface Ask {
   readonly query?: Readonly<Record<string, string | undefined>>;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** JSON as the user wrote it, so that the server can name the place of a fault in it. */
+  /** JSON as the user wrote it, so that the server can name the place of a error in it. */
   readonly json?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether a request other than GET changes nothing, and so may be repeated. */
@@ -55,7 +55,7 @@ export interface Answer {
   /** Index to wait on; 0 if the answer has none. */
   readonly index: number;
   header(name: string): string | undefined;
-  /** The body as JSON. Faults if it is none. */
+  /** The body as JSON. Throws if it is none. */
   json<T>(): T;
   readonly text: string;
 }
@@ -120,7 +120,7 @@ export class Api {
     return this.ask('GET', path, { ...ask, isRead: true });
   }
 
-  /** Sends a request. Repeats it while there is no leader. Faults if it is refused. */
+  /** Sends a request. Repeats it while there is no leader. Throws if it is refused. */
   async ask(method: string, path: string, ask: Ask = {}): Promise<Answer> {
     const body = ask.json ?? (ask.body === undefined ? undefined : JSON.stringify(ask.body));
     const timeoutMs = this.#options.timeoutMs + (ask.heldMs ?? 0);
@@ -134,7 +134,7 @@ export class Api {
     return this.#accepted(sent, { isRead: method === 'GET' });
   }
 
-  /** Sends a request until it is accepted. Faults if it is refused for good, or for too long. */
+  /** Sends a request until it is accepted. Throws if it is refused for good, or for too long. */
   async #accepted(request: Sent, ask: Ask): Promise<IncomingMessage> {
     const { method, path } = request;
     const isRead = ask.isRead === true;
@@ -147,11 +147,11 @@ export class Api {
       const isMissing = statusCode === 404 && Number(message.headers['x-consul-index'] ?? 0) > 0;
       if (isSuccess(statusCode) || (ask.mayBeMissing === true && isMissing)) return message;
       const answer = await this.#answerOf(message, isRead);
-      const fault = faultOf(method, path, answer);
-      const waitMs = retryAfterMs(fault, answer);
+      const failure = errorOf(method, path, answer);
+      const waitMs = retryAfterMs(failure, answer);
       const isLast = ask.isOnce === true || waitMs === undefined;
-      if (isLast || performance.now() + waitMs > deadline) throw fault;
-      if (fault.details.code === 'unavailable') this.#first += 1;
+      if (isLast || performance.now() + waitMs > deadline) throw failure;
+      if (failure.details.code === 'unavailable') this.#first += 1;
       await pause(waitMs, undefined, { signal: this.#io.signal });
     }
   }
@@ -163,7 +163,7 @@ export class Api {
     } catch (error) {
       if (this.#io.signal.aborted) throw interruption();
       const what = `the answer was cut off: ${(error as Error).message}`;
-      throw isRead ? new Fault(what, { code: 'unreachable' }) : unknownOutcome(what);
+      throw isRead ? new CliError(what, { code: 'unreachable' }) : unknownOutcome(what);
     }
   }
 
@@ -209,7 +209,7 @@ export class Api {
         hint ??= connectionHint(url, error.reason, error.wasSent);
       }
     }
-    throw new Fault(failed.join('; '), { code: 'unreachable', hint });
+    throw new CliError(failed.join('; '), { code: 'unreachable', hint });
   }
 
   async #send(url: URL, which: number, sent: Sent): Promise<IncomingMessage> {
@@ -302,7 +302,7 @@ async function answerOf(message: IncomingMessage): Promise<Answer> {
         // The caller names the form of its endpoint's answer.
         return JSON.parse(text) as T;
       } catch {
-        throw new Fault('the answer is not JSON: this is not a server of this API', {
+        throw new CliError('the answer is not JSON: this is not a server of this API', {
           hint: `it begins with ${JSON.stringify(text.slice(0, 60))}`,
         });
       }
@@ -312,7 +312,7 @@ async function answerOf(message: IncomingMessage): Promise<Answer> {
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-function faultOf(method: string, path: string, answer: Answer): Fault {
+function errorOf(method: string, path: string, answer: Answer): CliError {
   const type = answer.header('Content-Type') ?? '';
   const decision = answer.header('X-Consul-Decision');
   const { status, text } = answer;
@@ -321,7 +321,7 @@ function faultOf(method: string, path: string, answer: Answer): Fault {
 }
 
 /** Returns after how long a refused request may be sent again; undefined if not at all. */
-function retryAfterMs({ details: { code } }: Fault, answer: Answer): number | undefined {
+function retryAfterMs({ details: { code } }: CliError, answer: Answer): number | undefined {
   const isPassing = code === 'no_leader' || code === 'unavailable' || answer.status === 429;
   if (!isPassing) return undefined;
   const seconds = Number(answer.header('Retry-After') ?? Number.NaN);

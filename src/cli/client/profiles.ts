@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writePrivate } from '../files/files.js';
 import type { Io } from '../io.js';
-import { misused } from '../print/fault.js';
+import { misused } from '../print/error.js';
 
 /** The settings that a profile may hold. They have the meaning of the options of their names. */
 export const PROFILE_SETTINGS = [
@@ -34,7 +34,7 @@ export interface Profiles {
 
 const NAME = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/;
 
-/** Returns the name of a profile if it is one. Faults otherwise. */
+/** Returns the name of a profile if it is one. Throws otherwise. */
 export function profileName(name: string): string {
   if (NAME.test(name)) return name;
   return misused(`"${name}" is not a valid profile name: use letters, digits, ".", "_" and "-"`);

@@ -1,13 +1,13 @@
 /** Reads that go on: blocking queries, one after the other. */
 import type { Call } from '../cli.js';
-import { Fault } from '../print/fault.js';
+import { CliError } from '../print/error.js';
 import type { Api } from './http.js';
 
 /** What is watched. */
 export interface Watched {
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>>;
-  /** Whether it may be missing: then it is waited for. A fault otherwise. */
+  /** Whether it may be missing: then it is waited for. A error otherwise. */
   readonly mayBeMissing?: boolean;
 }
 
@@ -36,7 +36,8 @@ export async function* readsOf(
     const held = index === 0 ? {} : { index: String(index), wait: WAIT };
     const heldMs = index === 0 ? 0 : WAIT_MS * JITTER;
     const answer = await api.get(path, { query: { ...query, ...held }, heldMs, mayBeMissing });
-    if (answer.index === 0) throw new Fault('this read cannot be watched: its answer has no index');
+    if (answer.index === 0)
+      throw new CliError('this read cannot be watched: its answer has no index');
     // Smaller than before: the server was restored. The next read does not block.
     index = answer.index < index ? 0 : answer.index;
     const isMissing = answer.status === 404;
@@ -48,7 +49,7 @@ export async function* readsOf(
 }
 
 /**
- * Prints what a read answers, and again after each change, until the user interrupts it. Faults
+ * Prints what a read answers, and again after each change, until the user interrupts it. Throws
  * when the object is gone.
  */
 export async function watch(

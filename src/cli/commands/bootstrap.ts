@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type Call, type Cli, oneNode } from '../cli.js';
 import { readInput, writePrivate } from '../files/files.js';
-import { Fault } from '../print/fault.js';
+import { CliError } from '../print/error.js';
 import { TOKENS, type Token } from './acl-objects.js';
 
 interface BootstrapOptions {
@@ -71,12 +71,12 @@ async function bootstrapped(call: Call<BootstrapOptions>, secret?: string): Prom
   try {
     return await ask();
   } catch (error) {
-    const index = error instanceof Fault ? RESET_INDEX.exec(error.message)?.[1] : undefined;
+    const index = error instanceof CliError ? RESET_INDEX.exec(error.message)?.[1] : undefined;
     const { reset } = call.options;
     if (index === undefined) throw error;
     if (typeof reset !== 'string')
-      throw new Fault((error as Fault).message, {
-        ...(error as Fault).details,
+      throw new CliError((error as CliError).message, {
+        ...(error as CliError).details,
         hint:
           'to bootstrap again, pass the data folder of the node to --reset, ' +
           `or write ${index} to ${RESET_FILE} there`,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Call } from '../cli.js';
 import { documentOf } from '../files/documents.js';
 import { Schemas } from '../files/schemas.js';
-import { Fault, misused } from '../print/fault.js';
+import { CliError, misused } from '../print/error.js';
 import { painted } from '../print/table.js';
 import { lines } from '../print/text.js';
 import { entryPath, refOf, type Which, wasDone } from './entries.js';
@@ -34,11 +34,11 @@ export async function editEntry(call: Call<{ yes?: boolean }>, which: Which): Pr
       const after = await readFile(file, 'utf8');
       if (after === before) return print.note('nothing was changed');
       print.text([await diffOf(call, before, after)]);
-      const fault = await written(call, file, after, Number(held['ModifyIndex'] ?? 0));
-      if (fault === undefined) break;
-      if (!io.canAsk || fault.details.code === 'conflict') throw fault;
-      io.err.write(`conclave: ${lines(fault.message)}\n`);
-      if (!/^(?:y|yes)?$/i.test((await io.ask('edit it again? [Y/n] ')).trim())) throw fault;
+      const failure = await written(call, file, after, Number(held['ModifyIndex'] ?? 0));
+      if (failure === undefined) break;
+      if (!io.canAsk || failure.details.code === 'conflict') throw failure;
+      io.err.write(`conclave: ${lines(failure.message)}\n`);
+      if (!/^(?:y|yes)?$/i.test((await io.ask('edit it again? [Y/n] ')).trim())) throw failure;
     }
   } catch (error) {
     isKept = (await readFile(file, 'utf8').catch(() => before)) !== before;
@@ -55,7 +55,7 @@ async function openEditor({ io }: Call<object>, file: string): Promise<void> {
   const editor = io.env['VISUAL'] || io.env['EDITOR'] || 'vi';
   const code = await io.run('sh', ['-c', `${editor} "$1"`, 'sh', file]);
   if (code !== 0)
-    throw new Fault(`the editor "${editor}" exited with ${code}: nothing was written`);
+    throw new CliError(`the editor "${editor}" exited with ${code}: nothing was written`);
 }
 
 async function diffOf({ print }: Call<object>, before: string, after: string): Promise<string> {
@@ -72,30 +72,32 @@ async function diffOf({ print }: Call<object>, before: string, after: string): P
     .join('\n');
 }
 
-/** Asks, and writes the text. Returns the fault if it can be mended by editing again. */
+/** Asks, and writes the text. Returns the error if it can be mended by editing again. */
 async function written(
   call: Call<{ yes?: boolean }>,
   file: string,
   text: string,
   index: number,
-): Promise<Fault | undefined> {
+): Promise<CliError | undefined> {
   const { api, io, options } = call;
   try {
     const entry = await documentOf(file, text);
     const problems = await new Schemas({ api }).problemsOf(entry);
     if (problems.length > 0)
-      return new Fault(problems.map(({ pointer, message }) => `${pointer}: ${message}`).join('; '));
+      return new CliError(
+        problems.map(({ pointer, message }) => `${pointer}: ${message}`).join('; '),
+      );
     if (options.yes !== true && !/^y/i.test((await io.ask('write it? [y/N] ')).trim()))
-      throw new Fault('not written');
+      throw new CliError('not written');
     const query = { cas: String(index) };
     const answer = await api.ask('PUT', '/v1/config', { body: entry.value, query });
     if (wasDone(answer)) return undefined;
   } catch (error) {
-    const isMendable = error instanceof Fault && error.message !== 'not written';
+    const isMendable = error instanceof CliError && error.message !== 'not written';
     if (isMendable) return error;
     throw error;
   }
-  return new Fault('the entry has changed since it was read', {
+  return new CliError('the entry has changed since it was read', {
     code: 'conflict',
     hint: 'edit it again to start from the new version',
   });

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { type Call, type Cli, whole } from '../cli.js';
 import { documentsIn, partsOf, type Written } from '../files/documents.js';
 import { Schemas } from '../files/schemas.js';
-import { Fault, misused } from '../print/fault.js';
+import { CliError, misused } from '../print/error.js';
 import {
   type EntryOptions,
   entryPath,
@@ -65,7 +65,7 @@ export function addWrite(config: Command, cli: Cli): void {
             await writeEntry(call, entry, query);
           } catch (error) {
             if (done > 0) call.print.note(`${done} of ${entries.length} entries are written`);
-            throw error instanceof Fault ? placed(entry, error) : error;
+            throw error instanceof CliError ? placed(entry, error) : error;
           }
       }),
     );
@@ -77,16 +77,16 @@ function labelOf(entry: Written, line: number): string {
   return `${entry.file}:${line}${kind === '' ? '' : ` ${kind}/${name}`}`;
 }
 
-/** Returns a fault that is about an entry with the place of the entry, or of the fault in it. */
-function placed(entry: Written, fault: Fault): Fault {
-  const { code, problem } = fault.details;
-  if (problem === undefined && code !== 'conflict' && code !== 'outcome_unknown') return fault;
+/** Returns a error that is about an entry with the place of the entry, or of the error in it. */
+function placed(entry: Written, failure: CliError): CliError {
+  const { code, problem } = failure.details;
+  if (problem === undefined && code !== 'conflict' && code !== 'outcome_unknown') return failure;
   const pointer = String(problem?.['pointer'] ?? '');
   const { line } = entry.placeOf(partsOf(pointer));
-  return new Fault(`${labelOf(entry, line)}: ${fault.message}`, fault.details);
+  return new CliError(`${labelOf(entry, line)}: ${failure.message}`, failure.details);
 }
 
-/** Faults if the schemas of the server exclude one of the entries. */
+/** Throws if the schemas of the server exclude one of the entries. */
 async function mustBeValid({ api }: Call<object>, entries: readonly Written[]): Promise<void> {
   const schemas = new Schemas({ api, own: 'never' });
   const found: string[] = [];
@@ -96,7 +96,7 @@ async function mustBeValid({ api }: Call<object>, entries: readonly Written[]): 
   const [first, ...others] = found;
   if (first === undefined) return;
   const more = others.map((one) => `${one}\n  `).join('');
-  throw new Fault(first, { code: 'invalid', hint: `${more}nothing was written` });
+  throw new CliError(first, { code: 'invalid', hint: `${more}nothing was written` });
 }
 
 async function writeEntry(
@@ -108,7 +108,7 @@ async function writeEntry(
   const answer = await api.ask('PUT', '/v1/config', { ...body, query });
   const ref = refOf(api.namespace, value);
   if (!wasDone(answer))
-    throw new Fault(`${ref} was not written: its ModifyIndex is not ${query['cas']}`, {
+    throw new CliError(`${ref} was not written: its ModifyIndex is not ${query['cas']}`, {
       code: 'conflict',
     });
   await print.done('wrote', ref, true);
@@ -161,13 +161,13 @@ async function deleteEntry(
   }
   const answer = await api.ask('DELETE', path, { query: { ...cas, ...place } });
   if (!wasDone(answer))
-    throw new Fault(`${ref} was not deleted: its ModifyIndex does not match`, {
+    throw new CliError(`${ref} was not deleted: its ModifyIndex does not match`, {
       code: 'conflict',
     });
   await print.done('deleted', ref, true);
 }
 
-/** Returns the entries of a file. Faults if one of them is in another namespace. */
+/** Returns the entries of a file. Throws if one of them is in another namespace. */
 async function entriesIn({ api, io }: Call<object>, path: string): Promise<readonly Doomed[]> {
   const documents = await documentsIn(io, [path]);
   return documents.map(({ file, value }) => {

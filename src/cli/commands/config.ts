@@ -6,7 +6,7 @@ import { watch } from '../client/watch.js';
 import { documentsIn } from '../files/documents.js';
 import { type Problem, Schemas, schemaPath } from '../files/schemas.js';
 import { chainView } from '../print/chain-view.js';
-import { Fault, misused } from '../print/fault.js';
+import { CliError, misused } from '../print/error.js';
 import { editEntry } from './config-edit.js';
 import { addDelete, addWrite } from './config-write.js';
 import {
@@ -109,7 +109,7 @@ async function allEntries({ api }: Call<object>): Promise<Entry[]> {
       all.push(...(await api.get(`/v1/config/${kind}`)).json<Entry[]>());
     } catch (error) {
       // Nothing in the request but its kind is invalid, unless all are.
-      if (!(error instanceof Fault && error.details.problem?.['status'] === 400)) throw error;
+      if (!(error instanceof CliError && error.details.problem?.['status'] === 400)) throw error;
       unknown += 1;
       if (unknown === KINDS.length) throw error;
     }

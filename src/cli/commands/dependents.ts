@@ -1,6 +1,6 @@
 /** What a delete takes something away from, or deletes as well. */
 import type { Call } from '../cli.js';
-import { Fault } from '../print/fault.js';
+import { CliError } from '../print/error.js';
 import { counted } from '../print/text.js';
 import type { Link } from './links.js';
 
@@ -98,7 +98,7 @@ export async function dependentsOf<T>(
       names.push(...found.map(nameOf));
     } catch (error) {
       // It can be deleted without knowing what depends on it.
-      if (!(error instanceof Fault) || error.details.code === 'interrupted') throw error;
+      if (!(error instanceof CliError) || error.details.code === 'interrupted') throw error;
     }
   if (names.length === 0) return undefined;
   const listed = joined([...counts].map(([noun, count]) => counted(count, noun)));

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Call, Cli } from '../cli.js';
 import { type ClusterView, clusterOf, serversOf } from '../client/cluster.js';
 import type { CommonOptions } from '../client/environment.js';
-import { Fault } from '../print/fault.js';
+import { CliError } from '../print/error.js';
 import type { Shape } from '../print/output.js';
 import { sizeText } from '../print/progress.js';
 import { counted, oneLine } from '../print/text.js';
@@ -167,7 +167,7 @@ async function look(cli: Cli, call: Call<object>, address: URL): Promise<Node> {
     ];
     return { address, version, findings, saves: savesIn(text, place) };
   } catch (problem) {
-    if (!(problem instanceof Fault)) throw problem;
+    if (!(problem instanceof CliError)) throw problem;
     const text = [problem.message, problem.details.hint].filter(Boolean).join('; ');
     const code = problem.details.code;
     if (code === 'permission_denied' || code === 'acl_not_found') throw problem;
@@ -182,7 +182,7 @@ async function ready({ api }: Call<object>, place: string): Promise<Finding> {
     await api.get('/v1/health/ready', { isPlain: true, isOnce: true, withToken: false });
     return ok('node', `${place} is ready`);
   } catch (problem) {
-    if (!(problem instanceof Fault)) throw problem;
+    if (!(problem instanceof CliError)) throw problem;
     return error('node', `${place}: ${problem.message}`);
   }
 }
@@ -350,7 +350,7 @@ async function lint({ api }: Call<object>): Promise<Finding> {
       `${counted(bad.length, 'finding')}: run conclave acl lint to see them`,
     );
   } catch (problem) {
-    const isOld = problem instanceof Fault && problem.details.code === 'no_endpoint';
+    const isOld = problem instanceof CliError && problem.details.code === 'no_endpoint';
     if (isOld) return ok('policies', 'not checked: the server has no lint');
     throw problem;
   }

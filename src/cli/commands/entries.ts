@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Answer } from '../client/http.js';
 import type { Written } from '../files/documents.js';
-import { Fault, misused } from '../print/fault.js';
+import { CliError, misused } from '../print/error.js';
 import type { Shape } from '../print/output.js';
 
 /** The kinds that are listed where none is named, and completed. */
@@ -116,14 +116,17 @@ export function refOf(namespace: string | undefined, value: Written['value']): s
 
 /**
  * Returns whether an entry was written or deleted: false if it does not have the expected version.
- * Faults if the answer says neither.
+ * Throws if the answer says neither.
  */
 export function wasDone(answer: Answer): boolean {
   const said = JSON.stringify(answer.json());
   if (said === 'false') return false;
   // A delete without a version answers an empty object.
   if (said === 'true' || said === '{}') return true;
-  throw new Fault('the answer does not say whether it was done: this is not a server of this API', {
-    hint: `it begins with ${JSON.stringify(answer.text.slice(0, 60))}`,
-  });
+  throw new CliError(
+    'the answer does not say whether it was done: this is not a server of this API',
+    {
+      hint: `it begins with ${JSON.stringify(answer.text.slice(0, 60))}`,
+    },
+  );
 }

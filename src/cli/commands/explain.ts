@@ -11,6 +11,7 @@ import { type Call, type Cli, refusedSecret } from '../cli.js';
 import { watch } from '../client/watch.js';
 import { documentOf } from '../files/documents.js';
 import { readInput, textOption } from '../files/files.js';
+import { CliError, misused } from '../print/error.js';
 import {
   decisionFields,
   effectiveFields,
@@ -19,7 +20,6 @@ import {
   RIGHT_COLUMNS,
   whoCanText,
 } from '../print/explain-view.js';
-import { Fault, misused } from '../print/fault.js';
 import { loginFields, OUTCOME_COLUMNS } from '../print/login-view.js';
 import { TOKENS, type Token } from './acl-objects.js';
 import { find, withWatch } from './objects.js';
@@ -102,7 +102,7 @@ function addWhoAmI(acl: Command, cli: Cli): void {
       try {
         await show((await call.api.get(path)).json());
       } catch (error) {
-        if (!(error instanceof Fault && isWithoutRights(error))) throw error;
+        if (!(error instanceof CliError && isWithoutRights(error))) throw error;
         // Other servers of the API tell the token, not what follows from it.
         call.print.note('the server cannot list the rights of a token: this is only the token');
         const found = (await call.api.get(token)).json<Token>();
@@ -116,7 +116,7 @@ function addWhoAmI(acl: Command, cli: Cli): void {
  * Whether the server may not have the endpoint. Other servers take the path for an AccessorID, and
  * have no codes.
  */
-const isWithoutRights = ({ details: { code } }: Fault): boolean =>
+const isWithoutRights = ({ details: { code } }: CliError): boolean =>
   code === undefined || code === 'no_endpoint' || code === 'invalid';
 
 async function showRights({ print }: Call<object>, rights: Effective): Promise<void> {

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { type Call, several } from '../cli.js';
 import { objectsOf } from '../files/documents.js';
 import { readNamed } from '../files/files.js';
-import { misused } from '../print/fault.js';
+import { misused } from '../print/error.js';
 import { POLICIES, ROLES } from './acl-objects.js';
 import {
   type Link,

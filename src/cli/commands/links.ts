@@ -1,5 +1,5 @@
 /** Links and identities of tokens and roles, from options in Consul's form. */
-import { misused } from '../print/fault.js';
+import { misused } from '../print/error.js';
 
 /** A link to a policy or role. */
 export interface Link {

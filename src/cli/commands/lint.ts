@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import type { Finding, Findings, Linted, LintProblem } from '../../api/answers/answers.js';
 import type { Call, Cli } from '../cli.js';
 import { readInput } from '../files/files.js';
-import { misused } from '../print/fault.js';
+import { misused } from '../print/error.js';
 import type { Column } from '../print/output.js';
 import type { Paint } from '../print/table.js';
 import { oneLine } from '../print/text.js';

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { type Call, type Cli, refusedSecret, several } from '../cli.js';
 import { readToken } from '../client/environment.js';
 import { readInput, writePrivate } from '../files/files.js';
-import { Fault, misused } from '../print/fault.js';
+import { CliError, misused } from '../print/error.js';
 import { TOKENS, type Token } from './acl-objects.js';
 import { pairsOf } from './links.js';
 
@@ -75,7 +75,7 @@ async function tokenInto({ api, print }: Call<object>, sink: string, body: objec
     try {
       await api.ask('POST', '/v1/acl/logout', { token: made.SecretID });
     } catch (second) {
-      if (!(second instanceof Fault)) throw second;
+      if (!(second instanceof CliError)) throw second;
       print.note(`the token ${made.AccessorID} of this login is still valid: ${second.message}`);
     }
     throw error;

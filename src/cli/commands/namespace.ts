@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { type Cli, several } from '../cli.js';
 import { documentOf } from '../files/documents.js';
 import { readInput } from '../files/files.js';
-import { misused } from '../print/fault.js';
+import { misused } from '../print/error.js';
 import { localTime } from '../print/text.js';
 import { KINDS } from './entries.js';
 import { addedLinks, type Link, linkNames, pairsOf } from './links.js';

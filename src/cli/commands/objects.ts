@@ -4,7 +4,7 @@ import { closest, distance } from 'fastest-levenshtein';
 import { type Call, type Cli, sure, whole } from '../cli.js';
 import type { Ask } from '../client/http.js';
 import { watch } from '../client/watch.js';
-import { Fault, misused } from '../print/fault.js';
+import { CliError, misused } from '../print/error.js';
 import type { Column, Shape } from '../print/output.js';
 import { plural } from '../print/text.js';
 import { type Dependents, dependentsOf } from './dependents.js';
@@ -79,7 +79,7 @@ export function wanted<T>(
   );
 }
 
-/** Finds an object. Faults if there is none, or if the beginning of an ID fits several. */
+/** Finds an object. Throws if there is none, or if the beginning of an ID fits several. */
 export async function find<T>(
   call: Call<object>,
   type: ObjectType<T>,
@@ -92,7 +92,7 @@ export async function find<T>(
     try {
       return (await api.get(path, ask)).json<T>();
     } catch (error) {
-      if (error instanceof Fault && isMissing(error)) return undefined;
+      if (error instanceof CliError && isMissing(error)) return undefined;
       throw error;
     }
   };
@@ -106,7 +106,7 @@ export async function find<T>(
   const all = (await api.get(type.listPath, ask)).json<T[]>();
   const begins = all.filter((one) => type.id(one).startsWith(text.toLowerCase()));
   if (begins.length > 1)
-    throw new Fault(
+    throw new CliError(
       `"${text}" is ambiguous: the IDs of ${begins.length} ${plural(type.noun)} begin with it`,
     );
   // A list leaves out some members.
@@ -115,10 +115,10 @@ export async function find<T>(
 }
 
 /** A token that does not exist is a 403. */
-const isMissing = ({ details: { code, problem } }: Fault): boolean =>
+const isMissing = ({ details: { code, problem } }: CliError): boolean =>
   code === 'not_found' || problem?.['status'] === 404 || problem?.['about'] === 'token';
 
-/** Throws the fault of an object that does not exist, with the nearest name as a suggestion. */
+/** Throws the error of an object that does not exist, with the nearest name as a suggestion. */
 async function missing<T>(
   { api }: Call<object>,
   type: ObjectType<T>,
@@ -129,12 +129,12 @@ async function missing<T>(
     all = (await api.get(type.listPath)).json<T[]>();
   } catch (error) {
     // What is missing can be told without a suggestion.
-    if (!(error instanceof Fault)) throw error;
+    if (!(error instanceof CliError)) throw error;
   }
   const names = all.map(type.isNamed || by === 'id' ? type.id : (type.name ?? type.id));
   const near = names.length === 0 ? undefined : closest(text, names);
   const isNear = near !== undefined && distance(text, near) <= NEAR_MAX;
-  throw new Fault(`there is no ${type.noun} "${text}"`, {
+  throw new CliError(`there is no ${type.noun} "${text}"`, {
     code: 'not_found',
     hint: isNear ? `did you mean "${near}"?` : undefined,
   });
@@ -207,7 +207,7 @@ export async function noteNamespace({ api, print }: Call<object>): Promise<void>
   try {
     await api.get(`/v1/namespace/${encodeURIComponent(namespace)}`);
   } catch (error) {
-    if (!(error instanceof Fault)) throw error;
+    if (!(error instanceof CliError)) throw error;
     print.note(`the namespace "${namespace}" does not exist, or this token has no right in it`);
   }
 }
@@ -273,24 +273,24 @@ export function addDelete<T>(parent: Command, cli: Cli, type: ObjectType<T>): Co
       if (others !== undefined && canAsk) await sure(call, `${ref}: ${others.before}; delete it?`);
       const answer = await call.api.ask('DELETE', pathOf(type, type.id(item)));
       if (answer.text.trim() === 'false')
-        throw new Fault(`there is no ${type.noun} "${type.id(item)}"`, { code: 'not_found' });
+        throw new CliError(`there is no ${type.noun} "${type.id(item)}"`, { code: 'not_found' });
       await call.print.done('deleted', ref, true);
       if (others !== undefined) call.print.note(others.after);
     }),
   );
 }
 
-/** Faults unless an object has the version that the user expects. */
+/** Throws unless an object has the version that the user expects. */
 function mustMatch<T>(type: ObjectType<T>, held: T, index: number | undefined): void {
   const { ModifyIndex: own } = held as { readonly ModifyIndex?: number };
   if (index === undefined || own === index) return;
   const what = `${type.noun} "${(type.name ?? type.id)(held)}"`;
-  throw new Fault(`the ${what} has ModifyIndex ${own}, not ${index}`, {
+  throw new CliError(`the ${what} has ModifyIndex ${own}, not ${index}`, {
     code: 'precondition_failed',
   });
 }
 
-/** Faults if an object exists that a `create` would replace. `instead` is what replaces it. */
+/** Throws if an object exists that a `create` would replace. `instead` is what replaces it. */
 export async function mustBeNew<T>(
   { api }: Call<object>,
   type: ObjectType<T>,
@@ -303,11 +303,17 @@ export async function mustBeNew<T>(
     if (answer.json<{ readonly DeletedAt?: string }>().DeletedAt !== undefined) return;
   } catch (error) {
     // Whoever may write it, may read it; otherwise the write is refused.
-    if (error instanceof Fault && (isMissing(error) || error.details.code === 'permission_denied'))
+    if (
+      error instanceof CliError &&
+      (isMissing(error) || error.details.code === 'permission_denied')
+    )
       return;
     throw error;
   }
-  throw new Fault(`the ${type.noun} "${name}" already exists`, { code: 'conflict', hint: instead });
+  throw new CliError(`the ${type.noun} "${name}" already exists`, {
+    code: 'conflict',
+    hint: instead,
+  });
 }
 
 /** Updates an object: reads it, changes it, and writes it. */

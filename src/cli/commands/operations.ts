@@ -7,7 +7,7 @@ import type { Command } from 'commander';
 import { type Call, type Cli, oneNode } from '../cli.js';
 import { replaceFile } from '../files/files.js';
 import type { Sink } from '../io.js';
-import { Fault } from '../print/fault.js';
+import { CliError } from '../print/error.js';
 import { Progress, sizeText } from '../print/progress.js';
 
 /** Where progress goes that nobody wants to see. */
@@ -80,7 +80,7 @@ async function saveSnapshot(
 
 /**
  * Checks that a file is a whole archive, by its compression: a newer release may have written what
- * this one cannot read. Faults if it is none, or cut off.
+ * this one cannot read. Throws if it is none, or cut off.
  */
 async function mustBeArchive(file: string): Promise<void> {
   const { createGunzip } = await import('node:zlib');
@@ -88,7 +88,7 @@ async function mustBeArchive(file: string): Promise<void> {
     const drained = new Writable({ write: (_chunk, _encoding, done) => done() });
     await pipeline(createReadStream(file), createGunzip(), drained);
   } catch (error) {
-    throw new Fault(`the server did not send a complete archive: ${(error as Error).message}`);
+    throw new CliError(`the server did not send a complete archive: ${(error as Error).message}`);
   }
 }
 

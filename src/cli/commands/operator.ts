@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Call, type Cli, sure, whole } from '../cli.js';
 import type { Ask } from '../client/http.js';
-import { Fault, misused } from '../print/fault.js';
+import { CliError, misused } from '../print/error.js';
 import type { Shape } from '../print/output.js';
 
 const RAFT = '/v1/operator/raft';
@@ -165,7 +165,7 @@ export const peersOf = async ({ api }: Call<object>): Promise<readonly Peer[]> =
 export const joiningOf = async ({ api }: Call<object>): Promise<readonly Joining[]> =>
   (await api.get(`${RAFT}/joining`)).json<readonly Joining[]>();
 
-/** Returns the server of a name, an ID or an address. Faults unless there is exactly one. */
+/** Returns the server of a name, an ID or an address. Throws unless there is exactly one. */
 function chosen<T extends Server>(servers: readonly T[], which: string): T {
   const found = servers.filter(({ ID, Node, Address }) => [ID, Node, Address].includes(which));
   const [one] = found;
@@ -173,7 +173,7 @@ function chosen<T extends Server>(servers: readonly T[], which: string): T {
   const names = servers.map(({ Node }) => Node).join(', ');
   const hint = names === '' ? 'the list is empty' : `there are ${names}`;
   const how = found.length > 1 ? 'several servers are called' : 'there is no server';
-  throw new Fault(`${how} ${JSON.stringify(which)}: ${hint}`);
+  throw new CliError(`${how} ${JSON.stringify(which)}: ${hint}`);
 }
 
 /** A configuration of the cluster that is read and written as a whole. */
@@ -257,7 +257,7 @@ function addConfiguration(
       const index = String(held['ModifyIndex'] ?? 0);
       const done = await api.ask('PUT', path, { ...condition(index), body });
       if (done.json() === false)
-        throw new Fault('it was changed in the meantime: nothing was written');
+        throw new CliError('it was changed in the meantime: nothing was written');
       print.say(`wrote the ${what} configuration`);
     }),
   );

@@ -9,7 +9,7 @@ import {
   readProfiles,
   writeProfiles,
 } from '../client/profiles.js';
-import { misused } from '../print/fault.js';
+import { misused } from '../print/error.js';
 import type { Shape } from '../print/output.js';
 
 /** A profile with its name. */

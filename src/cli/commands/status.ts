@@ -9,7 +9,7 @@ import {
   type Server,
   serversOf,
 } from '../client/cluster.js';
-import { Fault } from '../print/fault.js';
+import { CliError } from '../print/error.js';
 import type { Column, Shape } from '../print/output.js';
 import type { Cell, Field } from '../print/table.js';
 import { counted } from '../print/text.js';
@@ -173,13 +173,13 @@ async function showHealth(call: Call<HealthOptions>): Promise<void> {
     try {
       return await (options.cluster === true ? clusterHealth(call) : nodeHealth(call));
     } catch (error) {
-      const mayPass = options.wait === true && error instanceof Fault && isPassing(error);
+      const mayPass = options.wait === true && error instanceof CliError && isPassing(error);
       if (!mayPass || performance.now() + AGAIN_MS > deadline) throw error;
       await pause(AGAIN_MS, undefined, { signal: io.signal });
     }
 }
 
-const isPassing = ({ details: { code } }: Fault): boolean =>
+const isPassing = ({ details: { code } }: CliError): boolean =>
   code === 'unreachable' || code === 'unavailable' || code === 'no_leader';
 
 async function nodeHealth(call: Call<HealthOptions>): Promise<void> {
@@ -192,9 +192,9 @@ async function nodeHealth(call: Call<HealthOptions>): Promise<void> {
 async function clusterHealth(call: Call<HealthOptions>): Promise<void> {
   const { autopilot, isStale } = await clusterOf(call);
   const ill = Object.values(autopilot.Servers).filter(({ Healthy }) => !Healthy);
-  if (isStale) throw new Fault('there is no leader', { code: 'no_leader' });
+  if (isStale) throw new CliError('there is no leader', { code: 'no_leader' });
   if (ill.length > 0)
-    throw new Fault(`not healthy: ${ill.map(({ Name }) => Name).join(', ')}`, {
+    throw new CliError(`not healthy: ${ill.map(({ Name }) => Name).join(', ')}`, {
       code: 'unavailable',
     });
   return say(call, autopilot, 'all members are healthy');

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { type Cli, several } from '../cli.js';
 import { documentOf } from '../files/documents.js';
 import { readNamed } from '../files/files.js';
-import { misused } from '../print/fault.js';
+import { misused } from '../print/error.js';
 import type { Shape } from '../print/output.js';
 import { lines } from '../print/text.js';
 import { POLICIES, type Policy } from './acl-objects.js';

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { type Call, type Cli, refusedSecret, several } from '../cli.js';
 import { watch } from '../client/watch.js';
 import { readInput } from '../files/files.js';
-import { misused } from '../print/fault.js';
+import { misused } from '../print/error.js';
 import { POLICIES, ROLES, TOKENS, type Token } from './acl-objects.js';
 import { type LinkOptions, linksOf, withLinks } from './holders.js';
 import { addedLinks, replacedLinks } from './links.js';

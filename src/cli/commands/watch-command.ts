@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { type Call, type Cli, whole } from '../cli.js';
 import { type Change, changesBetween } from '../client/changes.js';
 import { readsOf } from '../client/watch.js';
-import { misused } from '../print/fault.js';
+import { misused } from '../print/error.js';
 import type { Shape } from '../print/output.js';
 import { type Paint, painted } from '../print/table.js';
 import { localTime, oneLine } from '../print/text.js';

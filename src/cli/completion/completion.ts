@@ -7,7 +7,7 @@ import type { Command, Option } from 'commander';
 import { subcommandOf, withTwoDashes } from '../arguments.js';
 import type { Call, Cli } from '../cli.js';
 import type { CommonOptions } from '../client/environment.js';
-import { misused } from '../print/fault.js';
+import { misused } from '../print/error.js';
 import { FORMATS } from '../print/output.js';
 import { oneLine } from '../print/text.js';
 import { type Candidate, namesFor } from './names.js';

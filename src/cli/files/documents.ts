@@ -3,9 +3,9 @@ import { readdirSync, statSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import type { Document, LineCounter } from 'yaml';
 import type { Io } from '../io.js';
-import { Fault, misused } from '../print/fault.js';
+import { CliError, misused } from '../print/error.js';
 import { readInput } from './files.js';
-import { mistakeOf } from './yaml-words.js';
+import { yamlErrorOf } from './yaml-words.js';
 
 /** One value of a file. */
 export interface Written {
@@ -63,7 +63,7 @@ export async function documentOf(name: string, text: string): Promise<Written> {
 
 /**
  * Reads the values of a file: one JSON text, or YAML documents, of which empty ones do not count.
- * `name` is for faults.
+ * `name` is for errors.
  */
 export async function documentsOf(name: string, text: string): Promise<readonly Written[]> {
   const { filled, source } = await parsed(name, text);
@@ -74,7 +74,7 @@ async function parsed(name: string, text: string) {
   if (extname(name) === '.hcl') misused(`${name}: HCL is not supported; use JSON or YAML`);
   const yaml = await import('yaml');
   const lineCounter = new yaml.LineCounter();
-  // JSON is YAML; a key that stands twice is a fault in both.
+  // JSON is YAML; a key that stands twice is a error in both.
   const documents: readonly Document.Parsed[] = yaml.parseAllDocuments(text, { lineCounter });
   const filled = documents.filter(
     ({ contents, errors }) =>
@@ -125,15 +125,15 @@ function written(source: Source, document: Document.Parsed): Written {
   return { file: name, value: { ...value }, json, placeOf };
 }
 
-/** Faults for a mistake, and for an alias that leads nowhere or makes a value too large. */
+/** Throws for a syntax error, and for an alias that leads nowhere or makes a value too large. */
 function plainValue({ name, text, lineCounter }: Source, document: Document.Parsed): unknown {
   if (document.errors.length > 0) {
-    const { line, column, message } = mistakeOf(text, document.errors, lineCounter);
-    throw new Fault(`${name}:${line}:${column}: ${message}`);
+    const { line, column, message } = yamlErrorOf(text, document.errors, lineCounter);
+    throw new CliError(`${name}:${line}:${column}: ${message}`);
   }
   try {
     return document.toJS();
   } catch (error) {
-    throw new Fault(`${name}: ${(error as Error).message}`);
+    throw new CliError(`${name}: ${(error as Error).message}`);
   }
 }

@@ -4,9 +4,9 @@ import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Io } from '../io.js';
-import { Fault, misused } from '../print/fault.js';
+import { CliError, misused } from '../print/error.js';
 
-/** Reads a file that an option or argument names. `what` names it in the fault. */
+/** Reads a file that an option or argument names. `what` names it in the error. */
 export function readNamed(what: string, path: string): string {
   try {
     return readFileSync(path, 'utf8');
@@ -15,7 +15,7 @@ export function readNamed(what: string, path: string): string {
   }
 }
 
-/** Returns a file fault in words: `ENOENT` is "does not exist". */
+/** Returns a file error in words: `ENOENT` is "does not exist". */
 function reasonOf(error: unknown, path: string): string {
   const { code, message } = error as NodeJS.ErrnoException;
   const known: Record<string, string> = {
@@ -48,7 +48,7 @@ export async function replaceFile(
 ): Promise<void> {
   const target = existsSync(path) ? realpathSync(path) : path;
   if (lstatSync(target, { throwIfNoEntry: false })?.isFile() === false)
-    throw new Fault(`${path} exists and is not a regular file`);
+    throw new CliError(`${path} exists and is not a regular file`);
   const part = `${target}.${randomBytes(6).toString('hex')}.part`;
   const file = await open(part, 'wx', 0o600);
   try {

@@ -4,7 +4,7 @@ import { closest, distance } from 'fastest-levenshtein';
 import { didYouMean } from '../../languages/suggest.js';
 import type { Api } from '../client/http.js';
 import { KINDS } from '../commands/entries.js';
-import { Fault } from '../print/fault.js';
+import { CliError } from '../print/error.js';
 import { partsOf, type Written } from './documents.js';
 
 /** What is wrong in a file. */
@@ -96,7 +96,7 @@ export class Schemas {
     try {
       return (await api.get(schemaPath(kind))).json<object>();
     } catch (error) {
-      const code = error instanceof Fault ? error.details.code : undefined;
+      const code = error instanceof CliError ? error.details.code : undefined;
       if (code === 'not_found') return undefined;
       if (code !== 'no_endpoint') throw error;
       // This schema takes anything.

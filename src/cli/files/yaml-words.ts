@@ -1,19 +1,19 @@
-/** Mistakes in YAML in plain words. The parser words them for those who know its grammar. */
+/** YAML errors in plain words. The parser words them for those who know its grammar. */
 import type { LineCounter, YAMLParseError } from 'yaml';
 
-/** A mistake: where it is, from 1, and what it is. */
-export interface Mistake {
+/** A syntax error: where it is, from 1, and what it is. */
+export interface YamlError {
   readonly line: number;
   readonly column: number;
   readonly message: string;
 }
 
-/** Returns the first mistake of a document. */
-export function mistakeOf(
+/** Returns the first syntax error of a document. */
+export function yamlErrorOf(
   text: string,
   errors: readonly YAMLParseError[],
   lineCounter: LineCounter,
-): Mistake {
+): YamlError {
   const [{ code, message, pos }] = errors as [YAMLParseError];
   const { line, col } = lineCounter.linePos(pos[0]);
   const lines = text.split('\n');

@@ -1,7 +1,7 @@
 /** Results on the standard output, in the form that the user wants. */
 
 import type { Io } from '../io.js';
-import { misused } from './fault.js';
+import { misused } from './error.js';
 import {
   type Cell,
   type Field,

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { homedir } from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import type { Io, Sink } from '../io.js';
-import { EXIT } from './fault.js';
+import { EXIT } from './error.js';
 
 /** Returns the surroundings of this process. The client itself cannot read archives. */
 export function terminal(version: string, archive: Io['archive']): Io {

@@ -1,4 +1,4 @@
-/** What goes wrong in a command, and how it is told. */
+/** Errors of a command, and how they are printed. */
 import type { ErrorCode } from '../../base/errors.js';
 import { lines } from './text.js';
 
@@ -6,11 +6,11 @@ import { lines } from './text.js';
 export const EXIT = { done: 0, failed: 1, misused: 2, interrupted: 130 } as const;
 
 /** A code of the server's list, or one of the client's own. */
-export type FaultCode = ErrorCode | 'unreachable' | 'no_endpoint' | 'interrupted' | 'misused';
+export type CliErrorCode = ErrorCode | 'unreachable' | 'no_endpoint' | 'interrupted' | 'misused';
 
-/** What is known about a fault besides its sentence. */
-export interface FaultDetails {
-  readonly code?: FaultCode;
+/** What is known about a error besides its sentence. */
+export interface CliErrorDetails {
+  readonly code?: CliErrorCode;
   readonly hint?: string | undefined;
   /** The id of the server's decision, for `acl decision`. */
   readonly decision?: string | undefined;
@@ -20,11 +20,11 @@ export interface FaultDetails {
 }
 
 /** A command fails. The message is one sentence for the terminal. */
-export class Fault extends Error {
-  readonly details: FaultDetails;
-  constructor(message: string, details: FaultDetails = {}) {
+export class CliError extends Error {
+  readonly details: CliErrorDetails;
+  constructor(message: string, details: CliErrorDetails = {}) {
     super(message);
-    this.name = 'Fault';
+    this.name = 'CliError';
     this.details = details;
   }
   /** The exit code of the program. */
@@ -33,20 +33,20 @@ export class Fault extends Error {
   }
 }
 
-/** Returns the fault of a command that the user interrupts. */
-export const interruption = (): Fault =>
-  new Fault('interrupted', { code: 'interrupted', exit: EXIT.interrupted });
+/** Returns the error of a command that the user interrupts. */
+export const interruption = (): CliError =>
+  new CliError('interrupted', { code: 'interrupted', exit: EXIT.interrupted });
 
-/** Returns the fault of a write that may have happened. */
-export const unknownOutcome = (message: string): Fault =>
-  new Fault(message, { code: 'outcome_unknown', hint: OUTCOME_HINT });
+/** Returns the error of a write that may have happened. */
+export const unknownOutcome = (message: string): CliError =>
+  new CliError(message, { code: 'outcome_unknown', hint: OUTCOME_HINT });
 
-/** Throws the fault of a command line that cannot be carried out as it is written. */
+/** Throws the error of a command line that cannot be carried out as it is written. */
 export function misused(message: string, hint?: string): never {
-  throw new Fault(message, { code: 'misused', hint, exit: EXIT.misused });
+  throw new CliError(message, { code: 'misused', hint, exit: EXIT.misused });
 }
 
-/** The parts of an answer from which a fault is made. */
+/** The parts of an answer from which a error is made. */
 export interface Refused {
   readonly method: string;
   readonly path: string;
@@ -62,28 +62,28 @@ export interface Refused {
 const OUTCOME_HINT = 'the write may have happened: read before you write again';
 const NO_ENDPOINT = /^Invalid URL path|^404 page not found|^method [A-Z]+ not allowed/;
 /** Answers of other servers of the API that mean what a code of this one means. */
-const KNOWN: readonly (readonly [RegExp, FaultCode])[] = [
+const KNOWN: readonly (readonly [RegExp, CliErrorCode])[] = [
   [/^No cluster leader/, 'no_leader'],
   [/^ACL not found/, 'acl_not_found'],
   [/^Permission denied/, 'permission_denied'],
 ];
 
-/** Returns the fault that an answer with a status other than 2xx stands for. */
-export function refusedBy(answer: Refused): Fault {
+/** Returns the error that an answer with a status other than 2xx stands for. */
+export function refusedBy(answer: Refused): CliError {
   if (answer.status < 400) return redirected(answer);
   const problem = problemOf(answer);
   const detail = String(problem['detail'] ?? '') || `status ${answer.status} without a reason`;
   if (NO_ENDPOINT.test(detail))
-    return new Fault(`the server does not support ${answer.method} ${answer.path}`, {
+    return new CliError(`the server does not support ${answer.method} ${answer.path}`, {
       code: 'no_endpoint',
       hint: 'it runs an older release, or is another server with this API',
       problem,
     });
   const code = (problem['code'] ?? KNOWN.find(([text]) => text.test(detail))?.[1]) as
-    | FaultCode
+    | CliErrorCode
     | undefined;
   const decision = answer.decision ?? (problem['decision'] as string | undefined);
-  return new Fault(detail, {
+  return new CliError(detail, {
     ...(code !== undefined && { code }),
     hint: ownHint(detail) ?? (problem['hint'] as string | undefined) ?? hintOf(code, decision),
     decision,
@@ -92,9 +92,9 @@ export function refusedBy(answer: Refused): Fault {
 }
 
 /** The API never redirects: a proxy or another server has answered. */
-function redirected({ method, path, status, location }: Refused): Fault {
+function redirected({ method, path, status, location }: Refused): CliError {
   const target = location === undefined ? '' : ` and redirects to ${location}`;
-  return new Fault(`the answer to ${method} ${path} has status ${status}${target}`, {
+  return new CliError(`the answer to ${method} ${path} has status ${status}${target}`, {
     hint: 'this is not a server of this API: use --http-addr with the address of a node',
   });
 }
@@ -119,14 +119,14 @@ function ownHint(detail: string): string | undefined {
   return undefined;
 }
 
-function hintOf(code: FaultCode | undefined, decision: string | undefined): string | undefined {
+function hintOf(code: CliErrorCode | undefined, decision: string | undefined): string | undefined {
   if (decision !== undefined) return `conclave acl decision ${decision} says why`;
   if (code === 'outcome_unknown') return OUTCOME_HINT;
   return undefined;
 }
 
-/** Returns a fault as the lines that people read on the terminal. A server may have worded it. */
-export function faultLines({ message, details }: Fault): string {
+/** Returns a error as the lines that people read on the terminal. A server may have worded it. */
+export function errorLines({ message, details }: CliError): string {
   const { code, decision, hint } = details;
   const shown = code === undefined || code === 'misused' ? [] : [code];
   const known = [...shown, ...(decision === undefined ? [] : [`decision ${decision}`])];
@@ -134,8 +134,8 @@ export function faultLines({ message, details }: Fault): string {
   return lines(hint === undefined ? first : `${first}  ${hint}\n`);
 }
 
-/** Returns a fault as problem details, for programs: JSON that a terminal can show. */
-export function faultJson({ message, details }: Fault): string {
+/** Returns a error as problem details, for programs: JSON that a terminal can show. */
+export function errorJson({ message, details }: CliError): string {
   const { code, decision, hint, problem } = details;
   const body = {
     ...problem,
