@@ -1,7 +1,8 @@
 /** Makes the module src/api/objects.d.ts describes from the definitions of objects and kinds. */
 import type { KindRow, Member, ObjectName, ObjectTable, Shown } from '../src/api/objects.js';
 import { NAMED_PATHS, OBJECT_PATHS } from '../src/api/operations/object-paths.js';
-import { definitionOf, KINDS } from '../src/kinds/definitions.js';
+import { definitionOf } from '../src/kinds/definitions.js';
+import { KINDS } from '../src/kinds/types.js';
 import type { Fields } from '../src/languages/fields.js';
 import type { ObjectDefinition } from '../src/state/object.js';
 import { OBJECTS } from '../src/state/objects.js';

@@ -1,8 +1,7 @@
 /** All commands of the client as one program. */
 import { Command } from 'commander';
 import { type Cli, withCommonOptions } from './cli.js';
-import { addAuthMethod } from './commands/auth-method.js';
-import { addBindingRule } from './commands/binding-rule.js';
+import { addAclObjects, addNamespace } from './commands/acl.js';
 import { addBootstrap } from './commands/bootstrap.js';
 import { addConfig } from './commands/config.js';
 import { addDoctor } from './commands/doctor.js';
@@ -10,16 +9,12 @@ import { addExamples } from './commands/examples.js';
 import { addExplain } from './commands/explain.js';
 import { addLint } from './commands/lint.js';
 import { addLogin } from './commands/login.js';
-import { addNamespace } from './commands/namespace.js';
 import { addNodeCommands } from './commands/node-commands.js';
 import { addOperations } from './commands/operations.js';
 import { addOperator } from './commands/operator.js';
-import { addPolicy } from './commands/policy.js';
 import { addProfile } from './commands/profile.js';
-import { addRole } from './commands/role.js';
 import { addStatus } from './commands/status.js';
 import { addTemplatedPolicy } from './commands/templated-policy.js';
-import { addToken } from './commands/token.js';
 import { addWatch } from './commands/watch-command.js';
 import { addCompletion } from './completion/completion.js';
 
@@ -59,11 +54,7 @@ export function programOf(cli: Cli): Command {
     .command('acl')
     .description('tokens, policies, roles and logins, and why access is allowed or denied');
   addBootstrap(acl, cli);
-  addToken(acl, cli);
-  const policy = addPolicy(acl, cli);
-  addRole(acl, cli);
-  addAuthMethod(acl, cli);
-  const rule = addBindingRule(acl, cli);
+  const { policy, rule } = addAclObjects(acl, cli);
   addTemplatedPolicy(acl, cli);
   addExplain(acl, cli);
   addLint(acl, policy, rule, cli);

@@ -8,16 +8,10 @@ import { type Config, ConfigError, flagName, loadConfig } from '../config/config
 import { type ShownSettings, withSettings } from '../config/help.js';
 import { SETTINGS } from '../config/settings.js';
 import { createLog, type Log, withoutSecrets } from '../log/log.js';
-import { keepCompiledCode, useCompiledCode } from './compile-cache.js';
 import { checkKeyFiles } from './key-files.js';
 import type { Offline } from './offline.js';
 import type { Server } from './server.js';
 
-/**
- * Compiled code is written this long after the start, and not at once: by then the code that the
- * first requests need is compiled as well.
- */
-const KEEP_CODE_MS = 10_000;
 /**
  * How far the heap may grow beyond what lives before V8 collects all of it, in percent of that. V8
  * itself lets it grow to several times as much: a node with 100,000 entries then takes 60 to 90 MB
@@ -94,14 +88,12 @@ async function agent(config: Config): Promise<void> {
     // Loaded here, so that the other commands start faster.
     const { readState } = await import('../node/read-state.js');
     const loading = readState(config.dataDir);
-    if (loading !== undefined) useCompiledCode(config.dataDir);
     const { startServer } = await import('./server.js');
     server = await startServer(config, log, fatal, loading);
     if (isReloadDue) reloadKeys(server, log);
     writePidFile(config.pidFile);
     // Not earlier: a start would collect again and again what it keeps.
     setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH}`);
-    setTimeout(keepCompiledCode, KEEP_CODE_MS).unref();
   } catch (error) {
     fatal(error);
   }

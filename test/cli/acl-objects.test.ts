@@ -184,11 +184,11 @@ describe('policies, roles and tokens by the command line', function () {
     const controller = new AbortController();
     const printed: string[] = [];
     let change: Promise<unknown> | undefined;
-    const { code } = await user.run(['acl', 'role', 'read', 'r1', '--watch', '-o', 'json'], {
+    const { code } = await user.run(['watch', 'role/r1', '-o', 'json'], {
       signal: controller.signal,
       onOut: (text) => {
         if (!text.startsWith('{')) return;
-        printed.push((JSON.parse(text) as { Description: string }).Description);
+        printed.push((JSON.parse(text) as { Value: { Description: string } }).Value.Description);
         if (printed.length === 1)
           change = user.done(['acl', 'role', 'update', 'r1', '--description', 'changed']);
         else controller.abort();

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { changesBetween, memberChanges } from '../../src/cli/client/changes.js';
+import { changesBetween, memberChanges } from '../../src/cli/client/watch.js';
 import { targetOf } from '../../src/cli/commands/watch-command.js';
 
 describe('what differs between two answers', () => {

@@ -38,7 +38,7 @@ describe('the client when nobody reads its output any more', () => {
 
   it('ends what would go on for ever', async () => {
     const held = json([{ Name: 'team' }]);
-    const args = ['--watch', '--http-addr', await fake.serve(held, () => {})];
-    expect(await run(['namespace', 'list', ...args])).to.equal(0);
+    const args = ['watch', 'namespaces', '--http-addr', await fake.serve(held, () => {})];
+    expect(await run(args)).to.equal(0);
   });
 });

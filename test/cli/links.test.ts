@@ -5,7 +5,6 @@ import {
   nodeIdentity,
   pairOf,
   pairsOf,
-  replacedLinks,
   serviceIdentity,
 } from '../../src/cli/commands/links.js';
 
@@ -36,10 +35,6 @@ describe('links in options', () => {
     expect(addedLinks(held, more)).to.deep.equal({
       Policies: [{ ID: '1', Name: 'a' }, { Name: 'b' }],
       ServiceIdentities: [{ ServiceName: 'web' }],
-      NodeIdentities: [{ NodeName: 'n', Datacenter: 'd' }],
-    });
-    expect(replacedLinks(held, { Policies: [{ Name: 'b' }] })).to.deep.equal({
-      Policies: [{ Name: 'b' }],
       NodeIdentities: [{ NodeName: 'n', Datacenter: 'd' }],
     });
   });

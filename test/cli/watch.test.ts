@@ -26,12 +26,12 @@ describe('reads that go on', () => {
       answer(4, ['b', 'c']),
       () => controller.abort(),
     );
-    const args = ['acl', 'policy', 'list', '--watch', '-o', 'name', '--http-addr', address];
+    const args = ['watch', 'policies', '-o', 'name', '--http-addr', address];
     const { code, out } = await user.run(args, { signal: controller.signal });
     expect(code).to.equal(130);
     const ref = 'policy/default/';
     // What has not changed is not printed again.
-    expect(out).to.equal(`${ref}a\n${ref}b\n${ref}b\n${ref}c\n`);
+    expect(out).to.equal(`${ref}a\n${ref}a\n${ref}b\n${ref}c\n`);
     expect(fake.seen.map(({ url }) => url.split('?')[1] ?? '')).to.deep.equal([
       '',
       'index=7&wait=5m',

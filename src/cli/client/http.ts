@@ -28,7 +28,7 @@ export interface Ask {
   readonly query?: Readonly<Record<string, string | undefined>>;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** JSON as the user wrote it, so that the server can name the place of a error in it. */
+  /** JSON as the user wrote it, so that the server can name the place of an error in it. */
   readonly json?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether a request other than GET changes nothing, and so may be repeated. */

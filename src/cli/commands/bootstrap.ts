@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { type Call, type Cli, oneNode } from '../cli.js';
 import { readInput, writePrivate } from '../files/files.js';
 import { CliError } from '../print/error.js';
-import { TOKENS, type Token } from './acl-objects.js';
+import { hidden, type Stored, TOKENS } from './objects.js';
 
 interface BootstrapOptions {
   readonly reset?: string | boolean;
@@ -46,7 +46,7 @@ async function intoFile(
   sink: string,
 ): Promise<void> {
   const { print } = call;
-  const done: { made?: Token } = {};
+  const done: { made?: Stored } = {};
   try {
     await writePrivate(sink, async () => {
       done.made = await bootstrapped(call, secret);
@@ -60,14 +60,14 @@ async function intoFile(
   }
   print.note(`the SecretID is in ${sink}`);
   // The API repeats the SecretID as ID.
-  const { ID: _, ...shown } = done.made as Token & { ID?: string };
-  await print.item(TOKENS.hidden!(shown), TOKENS.shape);
+  const { ID: _, ...shown } = done.made!;
+  await print.item(hidden(TOKENS, shown), TOKENS.shape);
 }
 
-async function bootstrapped(call: Call<BootstrapOptions>, secret?: string): Promise<Token> {
+async function bootstrapped(call: Call<BootstrapOptions>, secret?: string): Promise<Stored> {
   const body = secret === undefined ? {} : { BootstrapSecret: secret };
-  const ask = async (): Promise<Token> =>
-    (await call.api.ask('PUT', '/v1/acl/bootstrap', { body })).json<Token>();
+  const ask = async (): Promise<Stored> =>
+    (await call.api.ask('PUT', '/v1/acl/bootstrap', { body })).json<Stored>();
   try {
     return await ask();
   } catch (error) {

@@ -77,7 +77,7 @@ function labelOf(entry: Written, line: number): string {
   return `${entry.file}:${line}${kind === '' ? '' : ` ${kind}/${name}`}`;
 }
 
-/** Returns a error that is about an entry with the place of the entry, or of the error in it. */
+/** Returns an error that is about an entry with the place of the entry, or of the error in it. */
 function placed(entry: Written, failure: CliError): CliError {
   const { code, problem } = failure.details;
   if (problem === undefined && code !== 'conflict' && code !== 'outcome_unknown') return failure;

@@ -2,11 +2,10 @@
 import type { Command } from 'commander';
 import type { Chain } from '../../api/answers/answers.js';
 import type { Call, Cli } from '../cli.js';
-import { watch } from '../client/watch.js';
 import { documentsIn } from '../files/documents.js';
 import { type Problem, Schemas, schemaPath } from '../files/schemas.js';
 import { chainView } from '../print/chain-view.js';
-import { CliError, misused } from '../print/error.js';
+import { CliError } from '../print/error.js';
 import { editEntry } from './config-edit.js';
 import { addDelete, addWrite } from './config-write.js';
 import {
@@ -15,10 +14,11 @@ import {
   type EntryOptions,
   entryPath,
   KINDS,
+  kindPath,
   whichEntry,
   withEntry,
 } from './entries.js';
-import { noteNamespace, withWatch } from './objects.js';
+import { noteNamespace } from './objects.js';
 
 /** Adds `config`. */
 export function addConfig(program: Command, cli: Cli): void {
@@ -63,41 +63,30 @@ function addChain(config: Command, cli: Cli): void {
 }
 
 function addReads(config: Command, cli: Cli): void {
-  const one = withEntry(config.command('read').description('show an entry as JSON'));
-  withWatch(one).action(
-    cli.action<EntryOptions & { watch?: boolean }>(async (call, first, second) => {
-      const path = entryPath(whichEntry(first, second, call.options));
-      const show = async (value: unknown): Promise<void> =>
-        call.print.format === 'name'
-          ? call.print.item(value as Entry, ENTRIES)
-          : call.print.value(value);
-      if (call.options.watch) return watch(call, { path }, show);
-      return show((await call.api.get(path)).json());
+  withEntry(config.command('read').description('show an entry as JSON')).action(
+    cli.action<EntryOptions>(async ({ api, options, print }, first, second) => {
+      const entry = (await api.get(entryPath(whichEntry(first, second, options)))).json<Entry>();
+      await (print.format === 'name' ? print.item(entry, ENTRIES) : print.value(entry));
     }),
   );
-  const list = config
+  config
     .command('list')
     .alias('ls')
-    .description('list the entries of a kind, or all entries');
-  list
+    .description('list the entries of a kind, or all entries')
     .argument('[kind]', 'the kind (default: all)')
-    .option('--kind <kind>', 'same as the argument');
-  list.option('--filter <expression>', 'list only what matches, such as \'Protocol == "http"\'');
-  withWatch(list).action(
-    cli.action<EntryOptions & { watch?: boolean; filter?: string }>(async (call, argument) => {
-      const { kind = argument, filter, watch: goesOn } = call.options;
-      const show = (value: unknown): Promise<void> => call.print.list(value as Entry[], ENTRIES);
-      if (goesOn && kind === undefined) misused('--watch needs a kind');
-      const path = `/v1/config/${encodeURIComponent(kind ?? '')}`;
-      if (goesOn) return watch(call, { path, query: { filter } }, show);
-      const entries =
-        kind === undefined
-          ? await allEntries(call)
-          : (await call.api.get(path, { query: { filter } })).json<Entry[]>();
-      await show(entries);
-      if (entries.length === 0) await noteNamespace(call);
-    }),
-  );
+    .option('--kind <kind>', 'same as the argument')
+    .option('--filter <expression>', 'list only what matches, such as \'Protocol == "http"\'')
+    .action(
+      cli.action<EntryOptions & { filter?: string }>(async (call, argument) => {
+        const { kind = argument, filter } = call.options;
+        const entries =
+          kind === undefined
+            ? await allEntries(call)
+            : (await call.api.get(kindPath(kind), { query: { filter } })).json<Entry[]>();
+        await call.print.list(entries, ENTRIES);
+        if (entries.length === 0) await noteNamespace(call);
+      }),
+    );
 }
 
 /** Reads the entries of all kinds, one kind after the other. Leaves out kinds of later releases. */
@@ -106,7 +95,7 @@ async function allEntries({ api }: Call<object>): Promise<Entry[]> {
   let unknown = 0;
   for (const kind of KINDS)
     try {
-      all.push(...(await api.get(`/v1/config/${kind}`)).json<Entry[]>());
+      all.push(...(await api.get(kindPath(kind))).json<Entry[]>());
     } catch (error) {
       // Nothing in the request but its kind is invalid, unless all are.
       if (!(error instanceof CliError && error.details.problem?.['status'] === 400)) throw error;

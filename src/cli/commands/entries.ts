@@ -1,30 +1,13 @@
 /** Config entries: their kinds, what the API answers, and how they are named. */
 import type { Command } from 'commander';
+import { KINDS as ROWS } from '../../api/objects.js';
 import type { Answer } from '../client/http.js';
 import type { Written } from '../files/documents.js';
 import { CliError, misused } from '../print/error.js';
 import type { Shape } from '../print/output.js';
 
 /** The kinds that are listed where none is named, and completed. */
-export const KINDS = [
-  'api-gateway',
-  'bound-api-gateway',
-  'exported-services',
-  'file-system-certificate',
-  'http-route',
-  'ingress-gateway',
-  'inline-certificate',
-  'jwt-provider',
-  'mesh',
-  'proxy-defaults',
-  'service-defaults',
-  'service-intentions',
-  'service-resolver',
-  'service-router',
-  'service-splitter',
-  'tcp-route',
-  'terminating-gateway',
-] as const;
+export const KINDS: readonly string[] = ROWS.map(({ kind }) => kind);
 
 /** An entry as the API answers it: its kind decides about further members. */
 export interface Entry {
@@ -87,9 +70,12 @@ export function whichEntry(
   return which;
 }
 
+/** Returns the path of the entries of a kind. */
+export const kindPath = (kind: string): string => `/v1/config/${encodeURIComponent(kind)}`;
+
 /** Returns the path of an entry. */
 export const entryPath = ({ kind, name }: Which): string =>
-  `/v1/config/${encodeURIComponent(kind)}/${encodeURIComponent(name)}`;
+  `${kindPath(kind)}/${encodeURIComponent(name)}`;
 
 /** Returns a member of an entry that is sent, in one of its two spellings, if it is text. */
 function textIn(value: Written['value'], name: string): string | undefined {

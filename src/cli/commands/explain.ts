@@ -8,7 +8,6 @@ import type {
   WhoCan,
 } from '../../api/answers/answers.js';
 import { type Call, type Cli, refusedSecret } from '../cli.js';
-import { watch } from '../client/watch.js';
 import { documentOf } from '../files/documents.js';
 import { readInput, textOption } from '../files/files.js';
 import { CliError, misused } from '../print/error.js';
@@ -21,8 +20,7 @@ import {
   whoCanText,
 } from '../print/explain-view.js';
 import { loginFields, OUTCOME_COLUMNS } from '../print/login-view.js';
-import { TOKENS, type Token } from './acl-objects.js';
-import { find, withWatch } from './objects.js';
+import { find, hidden, idIn, pathOf, type Stored, TOKENS } from './objects.js';
 
 /** A question about a right. */
 interface Question {
@@ -83,33 +81,30 @@ function addQuestions(acl: Command, cli: Cli): void {
 }
 
 async function accessorOf(call: Call<{ accessor?: string }>): Promise<string | undefined> {
-  const { accessor } = call.options;
-  return accessor === undefined
-    ? undefined
-    : TOKENS.id(await find(call, TOKENS, { text: accessor }));
+  const { accessor: text } = call.options;
+  return text === undefined ? undefined : idIn(TOKENS, await find(call, TOKENS, { text }));
 }
 
 function addWhoAmI(acl: Command, cli: Cli): void {
-  const who = acl.command('whoami').description('show your token and everything it may do');
-  who.option('--accessor <id>', 'AccessorID of another token');
-  withWatch(who).action(
-    cli.action<{ accessor?: string; watch?: boolean }>(async (call) => {
-      const accessor = await accessorOf(call);
-      const token = `${TOKENS.path}/${accessor ?? 'self'}`;
-      const path = `${token}/effective`;
-      const show = async (value: unknown): Promise<void> => showRights(call, value as Effective);
-      if (call.options.watch) return watch(call, { path }, show);
-      try {
-        await show((await call.api.get(path)).json());
-      } catch (error) {
-        if (!(error instanceof CliError && isWithoutRights(error))) throw error;
-        // Other servers of the API tell the token, not what follows from it.
-        call.print.note('the server cannot list the rights of a token: this is only the token');
-        const found = (await call.api.get(token)).json<Token>();
-        await call.print.item(TOKENS.hidden!(found), TOKENS.shape);
-      }
-    }),
-  );
+  acl
+    .command('whoami')
+    .description('show your token and everything it may do')
+    .option('--accessor <id>', 'AccessorID of another token')
+    .action(
+      cli.action<{ accessor?: string }>(async (call) => {
+        const token = pathOf(TOKENS, (await accessorOf(call)) ?? 'self');
+        try {
+          const rights = (await call.api.get(`${token}/effective`)).json<Effective>();
+          await showRights(call, rights);
+        } catch (error) {
+          if (!(error instanceof CliError && isWithoutRights(error))) throw error;
+          // Other servers of the API tell the token, not what follows from it.
+          call.print.note('the server cannot list the rights of a token: this is only the token');
+          const found = (await call.api.get(token)).json<Stored>();
+          await call.print.item(hidden(TOKENS, found), TOKENS.shape);
+        }
+      }),
+    );
 }
 
 /**

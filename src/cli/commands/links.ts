@@ -35,15 +35,6 @@ export interface Links {
   readonly TemplatedPolicies?: readonly TemplatedPolicy[];
 }
 
-/** The lists of links. */
-const LINK_LISTS = [
-  'Policies',
-  'Roles',
-  'ServiceIdentities',
-  'NodeIdentities',
-  'TemplatedPolicies',
-] as const;
-
 /** Parses `web` or `web:dc1,dc2`. */
 export function serviceIdentity(text: string): ServiceIdentity {
   const [name = '', datacenters] = parts(text);
@@ -119,24 +110,27 @@ function withLimited<T extends Limited>(
   return [...held.filter((one) => !alike.includes(one)), link];
 }
 
+/** Lists of links and identities by member. */
+type Lists = Readonly<Record<string, readonly unknown[] | undefined>>;
+
 /**
- * Returns links to which others were added; those that were there are not added again. `note` is
- * told what is left out because it would be narrower than what is there.
+ * Returns lists to which others were added; what was there is not added again. `note` is told what
+ * is left out because it would be narrower than what is there.
  */
 export function addedLinks(
-  held: Links,
-  more: Links,
+  held: Lists,
+  more: Lists,
   note: (text: string) => void = () => {},
-): Links {
+): Record<string, readonly unknown[]> {
   const sum: Record<string, readonly unknown[]> = {};
-  for (const list of LINK_LISTS) {
-    const before: readonly unknown[] = held[list] ?? [];
-    const added: readonly unknown[] = more[list] ?? [];
+  for (const list of new Set([...Object.keys(held), ...Object.keys(more)])) {
+    const before = held[list] ?? [];
+    const added = more[list] ?? [];
     const isLimited = list === 'ServiceIdentities' || list === 'TemplatedPolicies';
     const all = isLimited
       ? added.reduce<readonly unknown[]>(
-          (sum, link) =>
-            withLimited(sum as readonly Limited[], link as Limited, (covered) => {
+          (links, link) =>
+            withLimited(links as readonly Limited[], link as Limited, (covered) => {
               const [text] = identityTexts({ [list]: [covered] });
               note(`${text} is not added: it is there without datacenters`);
             }),
@@ -147,12 +141,6 @@ export function addedLinks(
   }
   return sum;
 }
-
-/** Returns links of which the lists that are given replace those that were held. */
-export const replacedLinks = (held: Links, given: Links): Links => ({
-  ...Object.fromEntries(LINK_LISTS.flatMap((list) => (held[list] ? [[list, held[list]]] : []))),
-  ...given,
-});
 
 /** Returns identities and templates in the form of the options, for people. */
 export function identityTexts(links: Links): string[] {

@@ -10,9 +10,9 @@ import { misused } from '../print/error.js';
 import type { Column } from '../print/output.js';
 import type { Paint } from '../print/table.js';
 import { oneLine } from '../print/text.js';
-import { POLICIES } from './acl-objects.js';
-import { RULES, type RuleOptions, ruleBody, ruleContent, withRuleFields } from './binding-rule.js';
-import { find } from './objects.js';
+import { RULE } from './acl.js';
+import { bodyOf, kept, membersGiven, withFlags } from './object-commands.js';
+import { find, POLICIES, RULES } from './objects.js';
 
 interface LintOptions {
   readonly strict?: boolean;
@@ -63,22 +63,24 @@ export function addLint(acl: Command, policy: Command, rule: Command, cli: Cli):
         await tell(call, await judgedPolicies(call, [files ?? []].flat() as string[]));
       }),
     );
-  withStrict(withRuleFields(rule.command('lint').description('check a binding rule')))
+  withStrict(withFlags(rule.command('lint').description('check a binding rule'), RULE.flags))
     .argument(
       '[binding-rule]',
       'ID of a stored rule, with the changes in the options; without it, they describe a new rule',
     )
     .action(
-      cli.action<LintOptions & RuleOptions>(async (call, id) => {
-        const given = ruleBody(call.options);
+      cli.action<LintOptions>(async (call, id) => {
+        const given = bodyOf((await membersGiven(call, RULE.flags)).sets);
         const stored = id === undefined ? undefined : await find(call, RULES, { text: id });
         const isChanged = Object.keys(given).length > 0;
         const body =
           stored === undefined
             ? given
-            : { ID: stored.ID, ...(isChanged && { ...ruleContent(stored), ...given }) };
+            : { ID: stored['ID'], ...(isChanged && { ...kept(stored, RULE.kept), ...given }) };
         const path = '/v1/acl/binding-rule/lint';
-        await tell(call, [await judgedByServer(call, path, stored?.ID ?? 'binding rule', body)]);
+        await tell(call, [
+          await judgedByServer(call, path, String(stored?.['ID'] ?? 'binding rule'), body),
+        ]);
       }),
     );
   withStrict(acl.command('lint').description('check all stored objects for likely mistakes'))
@@ -108,14 +110,14 @@ async function judgedPolicies(
   }
   if (policy === undefined) return judged;
   const found = await find(call, POLICIES, { text: policy });
-  const body = { ID: found.ID };
+  const body = { ID: found['ID'] };
   const ref = POLICIES.shape.ref(found);
   return [...judged, await judgedByServer(call, '/v1/acl/policy/lint', ref, body)];
 }
 
 /** Judges rules by the code of the server. */
 async function lintRules(rules: string, namespace: string): Promise<Linted> {
-  // loaded here, because the grammar would delay the start of every command
+  // Loaded here, because the grammar would delay the start of every command.
   const { lintPolicy } = await import('../../acl/lint/policy.js');
   const work = lintPolicy(rules, namespace);
   for (;;) {

@@ -5,8 +5,8 @@ import { type Call, type Cli, refusedSecret, several } from '../cli.js';
 import { readToken } from '../client/environment.js';
 import { readInput, writePrivate } from '../files/files.js';
 import { CliError, misused } from '../print/error.js';
-import { TOKENS, type Token } from './acl-objects.js';
 import { pairsOf } from './links.js';
+import { hidden, type Stored, TOKENS } from './objects.js';
 
 interface LoginOptions {
   readonly method?: string;
@@ -56,16 +56,20 @@ async function logIn(call: Call<LoginOptions>): Promise<void> {
   const { type: source } = surroundings.token;
   if (options.tokenSinkFile === undefined && source === 'variable')
     print.note(`${surroundings.token.name} is set and takes precedence over it`);
-  await print.item(TOKENS.hidden!(token), TOKENS.shape);
+  await print.item(hidden(TOKENS, token), TOKENS.shape);
 }
 
 /** Logs in, and writes the SecretID to a file. Logs out again if that fails. */
-async function tokenInto({ api, print }: Call<object>, sink: string, body: object): Promise<Token> {
-  const done: { made?: Token } = {};
+async function tokenInto(
+  { api, print }: Call<object>,
+  sink: string,
+  body: object,
+): Promise<Stored> {
+  const done: { made?: Stored } = {};
   try {
     await writePrivate(sink, async () => {
       const answer = await api.ask('POST', '/v1/acl/login', { body, withToken: false });
-      done.made = answer.json<Token>();
+      done.made = answer.json<Stored>();
       return `${done.made.SecretID}\n`;
     });
     return done.made!;
@@ -76,7 +80,7 @@ async function tokenInto({ api, print }: Call<object>, sink: string, body: objec
       await api.ask('POST', '/v1/acl/logout', { token: made.SecretID });
     } catch (second) {
       if (!(second instanceof CliError)) throw second;
-      print.note(`the token ${made.AccessorID} of this login is still valid: ${second.message}`);
+      print.note(`the token ${made['AccessorID']} of this login is still valid: ${second.message}`);
     }
     throw error;
   }

@@ -6,8 +6,8 @@ import { readNamed } from '../files/files.js';
 import { misused } from '../print/error.js';
 import type { Shape } from '../print/output.js';
 import { lines } from '../print/text.js';
-import { POLICIES, type Policy } from './acl-objects.js';
 import { pairsOf } from './links.js';
+import { POLICIES, type Stored } from './objects.js';
 
 /** A template as the API answers it. */
 interface Template {
@@ -84,9 +84,9 @@ export function addTemplatedPolicy(acl: Command, cli: Cli): void {
           const body = { ...read?.value, ...pairsOf('--var', pairs) };
           const path = pathOf('preview', argument, name);
           const made = await api.ask('POST', path, { body, isRead: true });
-          const policy = made.json<Policy>();
+          const policy = made.json<Stored>();
           if (print.format !== 'table') await print.item(policy, POLICIES.shape);
-          else print.text([`${lines((policy.Rules ?? '').trim())}\n`]);
+          else print.text([`${lines(String(policy['Rules'] ?? '').trim())}\n`]);
         },
       ),
     );

@@ -1,18 +1,13 @@
 /** `watch`: prints each change of an entry, an object or a list. */
 import type { Command } from 'commander';
 import { type Call, type Cli, whole } from '../cli.js';
-import { type Change, changesBetween } from '../client/changes.js';
-import { readsOf } from '../client/watch.js';
+import { type Change, changesBetween, readsOf } from '../client/watch.js';
 import { misused } from '../print/error.js';
 import type { Shape } from '../print/output.js';
 import { type Paint, painted } from '../print/table.js';
 import { localTime, oneLine } from '../print/text.js';
-import { POLICIES, ROLES, TOKENS, type Token } from './acl-objects.js';
-import { METHODS } from './auth-method.js';
-import { RULES } from './binding-rule.js';
-import { ENTRIES, type Entry, entryPath, KINDS } from './entries.js';
-import { NAMESPACES } from './namespace.js';
-import { type ObjectType, pathOf, UUID } from './objects.js';
+import { ENTRIES, type Entry, entryPath, KINDS, kindPath } from './entries.js';
+import { hidden, type ObjectType, pathOf, type Stored, TOKENS, TYPES, UUID } from './objects.js';
 
 interface WatchOptions {
   readonly changes?: number;
@@ -59,23 +54,16 @@ export function addWatch(program: Command, cli: Cli): void {
     );
 }
 
-const TYPES: Readonly<Record<string, (name: string | undefined) => Target>> = {
-  policy: of(POLICIES),
-  policies: of(POLICIES),
-  role: of(ROLES),
-  roles: of(ROLES),
-  token: (id) => tokenOf(id!),
-  tokens: of(TOKENS),
-  'auth-method': of(METHODS),
-  'auth-methods': of(METHODS),
-  'binding-rule': of(RULES),
-  'binding-rules': of(RULES),
-  namespace: of(NAMESPACES),
-  namespaces: of(NAMESPACES),
-};
+/** What each word names: one object of a type, or the list of them. */
+const WORDS: Readonly<Record<string, (name: string | undefined) => Target>> = Object.fromEntries(
+  TYPES.flatMap((type) => [
+    [type.slug, type === TOKENS ? tokenOf : of(type)],
+    [type.listPath.slice(type.listPath.lastIndexOf('/') + 1), of(type)],
+  ]),
+);
 
 /** The words for objects and lists of them; kinds of entries come to these. */
-export const WATCHABLE: readonly string[] = Object.keys(TYPES);
+export const WATCHABLE: readonly string[] = Object.keys(WORDS);
 
 /** Returns what a text names: `role/ops`, `roles`, `service-defaults/web`, `service-defaults`. */
 export function targetOf(text: string): Target {
@@ -83,7 +71,7 @@ export function targetOf(text: string): Target {
   const head = slash < 0 ? text : text.slice(0, slash);
   const name = slash < 0 ? undefined : text.slice(slash + 1);
   const isPlural = head.endsWith('s');
-  const type = Object.hasOwn(TYPES, head) ? TYPES[head] : undefined;
+  const type = Object.hasOwn(WORDS, head) ? WORDS[head] : undefined;
   if (type !== undefined && isPlural === (name === undefined) && name !== '') return type(name);
   const isKind = KINDS.some((kind) => kind === head);
   if (type === undefined && name !== '' && (isKind || name !== undefined)) return entry(head, name);
@@ -93,20 +81,20 @@ export function targetOf(text: string): Target {
   );
 }
 
-function of<T>(type: ObjectType<T>): (name: string | undefined) => Target {
+function of(type: ObjectType): (name: string | undefined) => Target {
   return (name) => ({
     path: name === undefined ? type.listPath : singlePath(type, name),
     ...targetParts(type.shape, name, type.noun),
-    hidden: (item) => (type.hidden === undefined ? item : type.hidden(item as T)),
+    hidden: (item) => hidden(type, item as Stored),
     show: (call, value) =>
       name === undefined
-        ? call.print.list(value as T[], type.shape)
-        : call.print.item(value as T, type.shape),
+        ? call.print.list(value as Stored[], type.shape)
+        : call.print.item(value as Stored, type.shape),
   });
 }
 
 /** A token that does not exist is refused without an index to wait on, so its list is watched. */
-function tokenOf(id: string): Target {
+function tokenOf(id = ''): Target {
   if (!UUID.test(id)) misused(`"${id}" is not an AccessorID`, 'conclave acl token list shows them');
   const accessor = id.toLowerCase();
   return {
@@ -114,18 +102,18 @@ function tokenOf(id: string): Target {
     path: TOKENS.listPath,
     query: { filter: `AccessorID == "${accessor}"` },
     // Other servers of the API know no filter here.
-    itemsOf: (value) => (value as Token[]).filter(({ AccessorID }) => AccessorID === accessor),
+    itemsOf: (value) => (value as Stored[]).filter(({ AccessorID }) => AccessorID === accessor),
   };
 }
 
-function singlePath<T>(type: ObjectType<T>, name: string): string {
+function singlePath(type: ObjectType, name: string): string {
   const isByName = type.isReadByName === true && !UUID.test(name);
   return isByName ? `${type.path}/name/${encodeURIComponent(name)}` : pathOf(type, name);
 }
 
 function entry(kind: string, name: string | undefined): Target {
   return {
-    path: name === undefined ? `/v1/config/${encodeURIComponent(kind)}` : entryPath({ kind, name }),
+    path: name === undefined ? kindPath(kind) : entryPath({ kind, name }),
     ...targetParts(ENTRIES, name, kind),
     hidden: (item) => item,
     show: (call, value) =>

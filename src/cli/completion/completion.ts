@@ -1,7 +1,6 @@
 /**
- * `completion`, and what the scripts of it ask for. The scripts are those of @bomb.sh/tab: they run
- * `conclave complete -- WORDS`, and read a line each candidate, `value TAB description`, and a last
- * line with a directive.
+ * `completion`, and what its scripts ask for. They run `conclave complete -- WORDS`, and read a line
+ * each candidate, `value TAB description`, and a last line with a directive.
  */
 import type { Command, Option } from 'commander';
 import { subcommandOf, withTwoDashes } from '../arguments.js';
@@ -11,8 +10,7 @@ import { misused } from '../print/error.js';
 import { FORMATS } from '../print/output.js';
 import { oneLine } from '../print/text.js';
 import { type Candidate, namesFor } from './names.js';
-
-const SHELLS = ['bash', 'zsh', 'fish'] as const;
+import { SCRIPTS, SHELLS } from './scripts.js';
 
 /** Directives of the scripts: the shell completes files, or nothing of its own. */
 const DIRECTIVE = { files: 0, none: 4 } as const;
@@ -35,16 +33,6 @@ export interface Position {
  */
 const HARMLESS = /^[\p{L}\p{M}\p{N}_.,:@%+=/-]+$/u;
 
-/** Without the package bash-completion, bash lacks the function that splits the command line. */
-const BASH_SPLIT = `
-if ! declare -F _get_comp_words_by_ref >/dev/null; then
-    _get_comp_words_by_ref() {
-        words=("\${COMP_WORDS[@]}") cword=$COMP_CWORD
-        cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD - 1]}
-    }
-fi
-`;
-
 /** How long a server may take: a shell waits for it. */
 const ANSWER_MS = 500;
 
@@ -62,9 +50,8 @@ export function addCompletion(program: Command, cli: Cli): void {
     )
     .action(
       cli.action(async ({ print }, shell) => {
-        const known = SHELLS.find((one) => one === shell);
-        if (known === undefined) misused(`"${shell}" is not one of ${SHELLS.join(', ')}`);
-        print.text([`${await scriptOf(known)}\n`]);
+        const script = Object.hasOwn(SCRIPTS, shell!) ? SCRIPTS[shell!] : undefined;
+        print.text([script ?? misused(`"${shell}" is not one of ${SHELLS.join(', ')}`)]);
       }),
     );
   program
@@ -80,23 +67,6 @@ export function addCompletion(program: Command, cli: Cli): void {
       const directive = found === undefined ? DIRECTIVE.files : DIRECTIVE.none;
       cli.io.out.write(`${lines.join('')}:${directive}\n`);
     });
-}
-
-/** The library prints the script; it is caught, so that it goes where all output goes. */
-async function scriptOf(shell: (typeof SHELLS)[number]): Promise<string> {
-  const { script } = await import('@bomb.sh/tab');
-  const { log } = console;
-  let text = '';
-  console.log = (line: string) => {
-    text += line;
-  };
-  try {
-    script(shell, 'conclave', 'conclave');
-  } finally {
-    console.log = log;
-  }
-  // A shell that reads the script again must not stumble over its own constants.
-  return shell === 'bash' ? text.replaceAll(/^readonly /gm, '') + BASH_SPLIT : text;
 }
 
 /** Returns what the last of the words is. */

@@ -1,15 +1,21 @@
 /** Names of what there is, for completion. */
-
 import type { Call } from '../cli.js';
 import { readProfiles } from '../client/profiles.js';
-import { POLICIES, ROLES, TOKENS } from '../commands/acl-objects.js';
-import { METHODS } from '../commands/auth-method.js';
-import { RULES } from '../commands/binding-rule.js';
-import { type Entry, KINDS } from '../commands/entries.js';
-import { NAMESPACES } from '../commands/namespace.js';
-import type { ObjectType } from '../commands/objects.js';
+import { type Entry, KINDS, kindPath } from '../commands/entries.js';
+import {
+  METHODS,
+  NAMESPACES,
+  nameIn,
+  type ObjectType,
+  POLICIES,
+  ROLES,
+  type Stored,
+  TOKENS,
+  TYPES,
+} from '../commands/objects.js';
 import { joiningOf, peersOf, type Server } from '../commands/operator.js';
 import { WATCHABLE } from '../commands/watch-command.js';
+import { SHELLS } from './scripts.js';
 
 /** A candidate. */
 export interface Candidate {
@@ -17,89 +23,68 @@ export interface Candidate {
   readonly what: string;
 }
 
-type Source = (call: Call<object>, args: readonly string[]) => Promise<readonly Candidate[]>;
+/** Returns the candidates at the first argument, or at the second by the first. */
+type Source = (call: Call<object>, first: string | undefined) => Promise<readonly Candidate[]>;
+
+const plain = (values: readonly string[]): Candidate[] =>
+  values.map((value) => ({ value, what: '' }));
+const known =
+  (values: readonly string[]): Source =>
+  async () =>
+    plain(values);
 
 /** Returns the source of the names, or IDs with descriptions, of a type. */
-function of<T>(type: ObjectType<T>): Source {
-  return async ({ api }, args) => {
-    if (args.length > 0) return [];
-    const items = (await api.get(type.listPath, { isRead: true })).json<T[]>();
-    return items.map((item) => ({
-      value: (type.name ?? type.id)(item),
-      what: (item as { Description?: string }).Description ?? '',
-    }));
+const of =
+  (type: ObjectType): Source =>
+  async ({ api }) => {
+    const items = (await api.get(type.listPath, { isRead: true })).json<Stored[]>();
+    return items.map((item) => ({ value: nameIn(type, item), what: item.Description ?? '' }));
   };
-}
 
-const kinds: Source = async (_call, args) =>
-  args.length > 0 ? [] : KINDS.map((value) => ({ value, what: '' }));
-
+const entriesOf = async ({ api }: Call<object>, kind: string): Promise<string[]> =>
+  (await api.get(kindPath(kind))).json<Entry[]>().map(({ Name }) => Name);
 /** Kinds first, then the names of that kind. */
-const entries: Source = async (call, args) => {
-  const [kind] = args;
-  if (kind === undefined) return kinds(call, args);
-  if (args.length > 1) return [];
-  const found = (await call.api.get(`/v1/config/${encodeURIComponent(kind)}`)).json<Entry[]>();
-  return found.map(({ Name }) => ({ value: Name, what: '' }));
-};
+const entries: Source = async (call, kind) =>
+  plain(kind === undefined ? KINDS : await entriesOf(call, kind));
 
 /** The kinds that make chains. */
 const CHAIN_KINDS = ['service-defaults', 'service-resolver', 'service-router', 'service-splitter'];
 
 /** Services that have entries of their own. */
-const services: Source = async ({ api }, args) => {
-  if (args.length > 0) return [];
-  const lists = CHAIN_KINDS.map(async (kind) =>
-    (await api.get(`/v1/config/${kind}`)).json<Entry[]>(),
-  );
-  const names = (await Promise.all(lists)).flat().map(({ Name }) => Name);
-  return [...new Set(names)].map((value) => ({ value, what: '' }));
+const services: Source = async (call) => {
+  const names = await Promise.all(CHAIN_KINDS.map((kind) => entriesOf(call, kind)));
+  return plain([...new Set(names.flat())]);
 };
 
-const profiles: Source = async ({ io }, args) =>
-  args.length > 0
-    ? []
-    : Object.entries(readProfiles(io).profiles).map(([value, one]) => ({
-        value,
-        what: one.httpAddr ?? '',
-      }));
+const profiles: Source = async ({ io }) =>
+  Object.entries(readProfiles(io).profiles).map(([value, one]) => ({
+    value,
+    what: one.httpAddr ?? '',
+  }));
 
-const templates: Source = async ({ api }, args) => {
-  if (args.length > 0) return [];
-  const all = (await api.get('/v1/acl/templated-policies')).json<Record<string, object>>();
-  return Object.keys(all).map((value) => ({ value, what: '' }));
-};
-
-const watchable: Source = async (_call, args) =>
-  args.length > 0 ? [] : [...KINDS, ...WATCHABLE].map((value) => ({ value, what: '' }));
+const templates: Source = async ({ api }) =>
+  plain(Object.keys((await api.get('/v1/acl/templated-policies')).json<object>()));
 
 /** Returns the source of the servers that a list has, by name. */
 const serversOf =
   (list: (call: Call<object>) => Promise<readonly Server[]>): Source =>
-  async (call, args) =>
-    args.length > 0
-      ? []
-      : (await list(call)).map(({ Node, Address }) => ({ value: Node, what: Address }));
+  async (call) =>
+    (await list(call)).map(({ Node, Address }) => ({ value: Node, what: Address }));
 
 /** Sources by option, or by the beginning of the path of a command. */
 const SOURCES: readonly (readonly [place: string, source: Source])[] = [
-  ['acl policy', of(POLICIES)],
-  ['acl role', of(ROLES)],
-  ['acl token', of(TOKENS)],
-  ['acl auth-method', of(METHODS)],
-  ['acl binding-rule', of(RULES)],
+  ...TYPES.map((type) => [`${type === NAMESPACES ? '' : 'acl '}${type.slug}`, of(type)] as const),
   ['acl templated-policy', templates],
-  ['namespace', of(NAMESPACES)],
-  ['config list', kinds],
-  ['config schema', kinds],
+  ['config list', known(KINDS)],
+  ['config schema', known(KINDS)],
   ['config chain', services],
   ['config', entries],
-  ['watch', watchable],
+  ['watch', known([...KINDS, ...WATCHABLE])],
   ['operator raft transfer-leader', serversOf(peersOf)],
   ['operator raft remove-peer', serversOf(peersOf)],
   ['operator raft admit', serversOf(joiningOf)],
   ['profile', profiles],
-  ['completion', async () => ['bash', 'zsh', 'fish'].map((value) => ({ value, what: '' }))],
+  ['completion', known(SHELLS)],
   ['--policy-name', of(POLICIES)],
   ['--append-policy-name', of(POLICIES)],
   ['--default-policy-name', of(POLICIES)],
@@ -113,7 +98,7 @@ const SOURCES: readonly (readonly [place: string, source: Source])[] = [
   ['--auth-method', of(METHODS)],
   ['--templated-policy', templates],
   ['--namespace', of(NAMESPACES)],
-  ['--kind', kinds],
+  ['--kind', known(KINDS)],
   ['--profile', profiles],
 ];
 
@@ -124,7 +109,8 @@ export async function namesFor(
   args: readonly string[],
 ): Promise<readonly Candidate[]> {
   const text = place.join(' ');
-  const isOption = text.startsWith('--');
-  const found = SOURCES.find(([known]) => text === known || text.startsWith(`${known} `));
-  return found === undefined ? [] : found[1](call, isOption ? [] : args);
+  const given = text.startsWith('--') ? [] : args;
+  const found = SOURCES.find(([at]) => text === at || text.startsWith(`${at} `));
+  if (found === undefined || given.length > (found[1] === entries ? 1 : 0)) return [];
+  return found[1](call, given[0]);
 }

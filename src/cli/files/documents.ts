@@ -74,7 +74,7 @@ async function parsed(name: string, text: string) {
   if (extname(name) === '.hcl') misused(`${name}: HCL is not supported; use JSON or YAML`);
   const yaml = await import('yaml');
   const lineCounter = new yaml.LineCounter();
-  // JSON is YAML; a key that stands twice is a error in both.
+  // JSON is YAML; a key that stands twice is an error in both.
   const documents: readonly Document.Parsed[] = yaml.parseAllDocuments(text, { lineCounter });
   const filled = documents.filter(
     ({ contents, errors }) =>

@@ -8,7 +8,7 @@ export const EXIT = { done: 0, failed: 1, misused: 2, interrupted: 130 } as cons
 /** A code of the server's list, or one of the client's own. */
 export type CliErrorCode = ErrorCode | 'unreachable' | 'no_endpoint' | 'interrupted' | 'misused';
 
-/** What is known about a error besides its sentence. */
+/** What is known about an error besides its sentence. */
 export interface CliErrorDetails {
   readonly code?: CliErrorCode;
   readonly hint?: string | undefined;
@@ -46,7 +46,7 @@ export function misused(message: string, hint?: string): never {
   throw new CliError(message, { code: 'misused', hint, exit: EXIT.misused });
 }
 
-/** The parts of an answer from which a error is made. */
+/** The parts of an answer from which an error is made. */
 export interface Refused {
   readonly method: string;
   readonly path: string;
@@ -67,6 +67,13 @@ const KNOWN: readonly (readonly [RegExp, CliErrorCode])[] = [
   [/^ACL not found/, 'acl_not_found'],
   [/^Permission denied/, 'permission_denied'],
 ];
+
+/** Whether a request failed because what it names does not exist. For a token that is a 403. */
+export const isMissing = (error: unknown): error is CliError =>
+  error instanceof CliError &&
+  (error.details.code === 'not_found' ||
+    error.details.problem?.['status'] === 404 ||
+    error.details.problem?.['about'] === 'token');
 
 /** Returns the error that an answer with a status other than 2xx stands for. */
 export function refusedBy(answer: Refused): CliError {
@@ -125,7 +132,7 @@ function hintOf(code: CliErrorCode | undefined, decision: string | undefined): s
   return undefined;
 }
 
-/** Returns a error as the lines that people read on the terminal. A server may have worded it. */
+/** Returns an error as the lines that people read on the terminal. A server may have worded it. */
 export function errorLines({ message, details }: CliError): string {
   const { code, decision, hint } = details;
   const shown = code === undefined || code === 'misused' ? [] : [code];
@@ -134,7 +141,7 @@ export function errorLines({ message, details }: CliError): string {
   return lines(hint === undefined ? first : `${first}  ${hint}\n`);
 }
 
-/** Returns a error as problem details, for programs: JSON that a terminal can show. */
+/** Returns an error as problem details, for programs: JSON that a terminal can show. */
 export function errorJson({ message, details }: CliError): string {
   const { code, decision, hint, problem } = details;
   const body = {
