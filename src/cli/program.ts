@@ -2,13 +2,12 @@
 import { Command } from 'commander';
 import { type Cli, withCommonOptions } from './cli.js';
 import { addAclObjects, addNamespace } from './commands/acl.js';
-import { addBootstrap } from './commands/bootstrap.js';
 import { addConfig } from './commands/config.js';
 import { addDoctor } from './commands/doctor.js';
 import { addExamples } from './commands/examples.js';
 import { addExplain } from './commands/explain.js';
 import { addLint } from './commands/lint.js';
-import { addLogin } from './commands/login.js';
+import { addBootstrap, addLogin } from './commands/login.js';
 import { addNodeCommands } from './commands/node-commands.js';
 import { addOperations } from './commands/operations.js';
 import { addOperator } from './commands/operator.js';

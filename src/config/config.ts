@@ -5,11 +5,11 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { ErrorObject } from 'ajv';
-import { closest, distance } from 'fastest-levenshtein';
 import { isAddress, isLoopback } from '../base/address.js';
 import { validateSettings } from '../base/validators.js';
 import { TEXT_MAX } from '../base/wire-limits.js';
 import { VARIABLES } from '../cli/client/variables.js';
+import { changesBetween, nearestOf } from '../languages/suggest.js';
 import { inTicks } from '../node/options.js';
 import { leaseMsMax } from '../raft/options.js';
 import { MEMBER, type MemberSetting, type Setting } from './setting.js';
@@ -90,9 +90,11 @@ function mistyped(env: NonNullable<Sources['env']>): string[] {
   return Object.keys(env)
     .filter((name) => name.startsWith('CONCLAVE_') && !OTHER_VARIABLES.has(name))
     .filter((name) => !known.includes(name))
-    .map((name) => [name, closest(name, known)] as const)
-    .filter(([name, near]) => distance(name, near) <= MISTYPED_MAX)
-    .map(([name, near]) => `${name}: there is no such variable; did you mean ${near}?`);
+    .flatMap((name) => {
+      const near = nearestOf(name, known);
+      if (near === undefined || changesBetween(name, near) > MISTYPED_MAX) return [];
+      return `${name}: there is no such variable; did you mean ${near}?`;
+    });
 }
 
 function readFile(path: string): Tree {
@@ -180,8 +182,8 @@ function unknownKey(parent: string, error: ErrorObject): string {
     k,
     ...(k.includes('.') ? [k.split('.')[0]!] : []),
   ]);
-  const near = closest(key, known);
-  return `${key}: there is no such setting${distance(key, near) <= 4 ? `; did you mean ${near}?` : ''}`;
+  const near = nearestOf(key, known);
+  return `${key}: there is no such setting${near === undefined ? '' : `; did you mean ${near}?`}`;
 }
 
 function withDefaults(tree: Tree): Config {

@@ -1,6 +1,8 @@
 /** Lines of the log for people: time, level, sentence, and the members that say more. */
+
 import { styleText } from 'node:util';
 import { lines, oneLine } from '../base/printable.js';
+import { two } from '../base/text.js';
 
 type Line = Readonly<Record<string, unknown>>;
 
@@ -38,7 +40,6 @@ export function textLine(json: string, colour: boolean): string {
 /** Returns the local time of day. */
 function clockOf(time: string): string {
   const date = new Date(time);
-  const two = (value: number): string => String(value).padStart(2, '0');
   const clock = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':');
   return `${clock}.${String(date.getMilliseconds()).padStart(3, '0')}`;
 }

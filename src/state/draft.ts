@@ -6,6 +6,7 @@
  *     put a 2   discard   →   a 1        the command was refused
  *     put b 1   accept    →   a 1, b 1   changes() of the whole apply
  */
+import { compare } from '../base/text.js';
 import { invariant } from '../raft/assert.js';
 import { groupBelow, groupOf } from './groups.js';
 import type { Change, Draft, View } from './types.js';
@@ -145,4 +146,3 @@ export class Overlay implements Draft {
 }
 
 const NONE: ReadonlySet<string> = new Set();
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -9,7 +9,9 @@
  * heartbeats. What belongs to this cluster's own log (the machine's record, remembered requests)
  * stays.
  */
+
 import { type Refusal, refusal } from '../base/errors.js';
+import { isObject } from '../languages/fields.js';
 import { JOIN_TOKENS_FACT } from './join-tokens.js';
 import { keys } from './keys.js';
 import { LEVEL_KEY } from './levels.js';
@@ -199,8 +201,7 @@ function withinLog(key: string, value: string, index: number): string | undefine
 function objectOf(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (value as Record<string, unknown>) : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -6,11 +6,11 @@
 import { crc32 } from 'node:zlib';
 import sortedBtree from 'sorted-btree';
 import { bulkLoad } from 'sorted-btree/extended/bulkLoad.js';
+import { compare } from '../base/text.js';
 import { invariant } from '../raft/assert.js';
 import type { StateTally } from './types.js';
 
 const NODE_SIZE = 64;
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /**
  * An ordered map of keys to values. An index of keys alone maps each to `true`, because `get` is

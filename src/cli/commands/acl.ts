@@ -10,16 +10,11 @@ import {
   find,
   hidden,
   idIn,
-  METHODS,
-  NAMESPACES,
   type ObjectType,
   type OneOptions,
-  POLICIES,
   pathOf,
-  ROLES,
-  RULES,
   type Stored,
-  TOKENS,
+  TYPE,
   wanted,
 } from './objects.js';
 
@@ -67,8 +62,8 @@ const linked = (word: string, member: string, type: ObjectType): readonly Flag[]
     byId(type),
   ),
 ];
-const POLICY_LINKS = linked('policy', 'Policies', POLICIES);
-const ROLE_LINKS = linked('role', 'Roles', ROLES);
+const POLICY_LINKS = linked('policy', 'Policies', TYPE.policy);
+const ROLE_LINKS = linked('role', 'Roles', TYPE.role);
 const TEMPLATES = 'TemplatedPolicies';
 const IDENTITIES: readonly Flag[] = [
   repeatable(
@@ -137,7 +132,7 @@ const merging = (flags: readonly Flag[]): readonly Flag[] =>
   flags.map((one) => ({ ...one, adds: 'merging' }));
 
 const POLICY: ObjectCommands = {
-  type: POLICIES,
+  type: TYPE.policy,
   says: 'rules that tokens and roles link to',
   flags: [
     NAME,
@@ -159,19 +154,19 @@ const POLICY: ObjectCommands = {
 };
 
 const ROLE: ObjectCommands = {
-  type: ROLES,
+  type: TYPE.role,
   says: 'named sets of policies and identities',
   more: { update: ', and add links' },
   flags: [NAME, DESCRIPTION, ...merging([...POLICY_LINKS, ...IDENTITIES])],
   kept: ['Name', 'Description', ...LINK_MEMBERS],
   required: ['Name'],
   filters: [
-    ['--policy <policy>', 'list only roles that are linked to this policy', 'policy', POLICIES],
+    ['--policy <policy>', 'list only roles that are linked to this policy', 'policy', TYPE.policy],
   ],
 };
 
 const TOKEN: ObjectCommands = {
-  type: TOKENS,
+  type: TYPE.token,
   says: 'who may do what: secrets with policies and roles',
   more: {
     create: '; its SecretID is shown once',
@@ -195,15 +190,15 @@ const TOKEN: ObjectCommands = {
   kept: ['Description', 'Local', ...LINK_MEMBERS],
   required: ['Local'],
   filters: [
-    ['--policy <policy>', 'list only tokens that are linked to this policy', 'policy', POLICIES],
-    ['--role <role>', 'list only tokens that are linked to this role', 'role', ROLES],
+    ['--policy <policy>', 'list only tokens that are linked to this policy', 'policy', TYPE.policy],
+    ['--role <role>', 'list only tokens that are linked to this role', 'role', TYPE.role],
     ['--auth-method <name>', 'list only tokens from logins through this method', 'authmethod'],
   ],
 };
 
 const JWT_FILE = '--kubernetes-service-account-jwt-file';
 const METHOD: ObjectCommands = {
-  type: METHODS,
+  type: TYPE.method,
   says: 'ways to log in with an external identity',
   flags: [
     flag('--type <type>', 'jwt or kubernetes', 'Type'),
@@ -263,7 +258,7 @@ const METHOD: ObjectCommands = {
 
 /** The commands on binding rules. */
 export const RULE = {
-  type: RULES,
+  type: TYPE.rule,
   says: 'what logins through an auth method are granted',
   flags: [
     flag('--method <name>', 'the auth method it belongs to', 'AuthMethod'),
@@ -298,7 +293,7 @@ const defaults = (word: string, member: string): readonly Flag[] => [
   ),
 ];
 const NAMESPACE: ObjectCommands = {
-  type: NAMESPACES,
+  type: TYPE.namespace,
   says: 'separate sets of objects and entries',
   flags: [
     DESCRIPTION,
@@ -334,13 +329,14 @@ function addTokenRead(read: Command, cli: Cli): void {
       cli.action<OneOptions & Partial<Record<'self' | 'expanded' | 'showSecret', boolean>>>(
         async (call, argument) => {
           const { expanded, self, showSecret } = call.options;
-          const which = self ? undefined : wanted(TOKENS, argument, call.options);
-          const id = which === undefined ? 'self' : idIn(TOKENS, await find(call, TOKENS, which));
+          const which = self ? undefined : wanted(TYPE.token, argument, call.options);
+          const id =
+            which === undefined ? 'self' : idIn(TYPE.token, await find(call, TYPE.token, which));
           const query = expanded ? { expanded: 'true' } : {};
-          const found = (await call.api.get(pathOf(TOKENS, id), { query })).json<Stored>();
-          const shown = showSecret ? found : hidden(TOKENS, found);
+          const found = (await call.api.get(pathOf(TYPE.token, id), { query })).json<Stored>();
+          const shown = showSecret ? found : hidden(TYPE.token, found);
           if (expanded && call.print.format === 'table') await call.print.value(shown);
-          else await call.print.item(shown, TOKENS.shape);
+          else await call.print.item(shown, TYPE.token.shape);
         },
       ),
     );
@@ -348,15 +344,15 @@ function addTokenRead(read: Command, cli: Cli): void {
 
 function addClone(token: Command, cli: Cli): void {
   const clone = token.command('clone').description('create a token with the rights of another');
-  withOne(clone, TOKENS)
+  withOne(clone, TYPE.token)
     .option('--description <text>', 'what the new token is for')
     .action(
       cli.action<OneOptions & { description?: string }>(async (call, argument) => {
-        const found = await find(call, TOKENS, wanted(TOKENS, argument, call.options));
+        const found = await find(call, TYPE.token, wanted(TYPE.token, argument, call.options));
         const body = { Description: call.options.description };
-        const path = `${pathOf(TOKENS, idIn(TOKENS, found))}/clone`;
+        const path = `${pathOf(TYPE.token, idIn(TYPE.token, found))}/clone`;
         const made = (await call.api.ask('PUT', path, { body })).json<Stored>();
-        await call.print.item(made, TOKENS.shape);
+        await call.print.item(made, TYPE.token.shape);
       }),
     );
 }
@@ -374,8 +370,8 @@ export function addNamespace(program: Command, cli: Cli): void {
         const name = value['Name'];
         if (typeof name !== 'string') misused(`${file}: Name is missing`);
         const body = json === undefined ? { body: value } : { json };
-        const answer = await call.api.ask('PUT', pathOf(NAMESPACES, name), body);
-        await call.print.item(answer.json<Stored>(), NAMESPACES.shape);
+        const answer = await call.api.ask('PUT', pathOf(TYPE.namespace, name), body);
+        await call.print.item(answer.json<Stored>(), TYPE.namespace.shape);
       }),
     );
 }

@@ -39,7 +39,6 @@ const SHAPE: Shape<Finding> = {
     { head: 'CHECK', cell: ({ Check }) => Check },
     { head: 'FOUND', cell: ({ Text }) => Text },
   ],
-  fields: () => [],
   ref: ({ Check }) => `check/${Check}`,
 };
 

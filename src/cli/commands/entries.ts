@@ -26,10 +26,6 @@ export const ENTRIES: Shape<Entry> = {
     { head: 'NAMESPACE', cell: ({ Namespace }) => Namespace ?? '' },
     { head: 'MODIFIED', isMinor: true, cell: ({ ModifyIndex }) => String(ModifyIndex ?? '') },
   ],
-  fields: ({ Kind, Name }) => [
-    ['Kind', Kind],
-    ['Name', Name],
-  ],
   ref: ({ Kind, Name, Namespace }) => `config/${Namespace ?? 'default'}/${Kind}/${Name}`,
 };
 

@@ -15,12 +15,13 @@ import {
   decisionFields,
   effectiveFields,
   GROUP_COLUMNS,
+  loginFields,
+  OUTCOME_COLUMNS,
   RESULT_COLUMNS,
   RIGHT_COLUMNS,
   whoCanText,
 } from '../print/explain-view.js';
-import { loginFields, OUTCOME_COLUMNS } from '../print/login-view.js';
-import { find, hidden, idIn, pathOf, type Stored, TOKENS } from './objects.js';
+import { find, hidden, idIn, pathOf, type Stored, TYPE } from './objects.js';
 
 /** A question about a right. */
 interface Question {
@@ -82,7 +83,7 @@ function addQuestions(acl: Command, cli: Cli): void {
 
 async function accessorOf(call: Call<{ accessor?: string }>): Promise<string | undefined> {
   const { accessor: text } = call.options;
-  return text === undefined ? undefined : idIn(TOKENS, await find(call, TOKENS, { text }));
+  return text === undefined ? undefined : idIn(TYPE.token, await find(call, TYPE.token, { text }));
 }
 
 function addWhoAmI(acl: Command, cli: Cli): void {
@@ -92,7 +93,7 @@ function addWhoAmI(acl: Command, cli: Cli): void {
     .option('--accessor <id>', 'AccessorID of another token')
     .action(
       cli.action<{ accessor?: string }>(async (call) => {
-        const token = pathOf(TOKENS, (await accessorOf(call)) ?? 'self');
+        const token = pathOf(TYPE.token, (await accessorOf(call)) ?? 'self');
         try {
           const rights = (await call.api.get(`${token}/effective`)).json<Effective>();
           await showRights(call, rights);
@@ -101,7 +102,7 @@ function addWhoAmI(acl: Command, cli: Cli): void {
           // Other servers of the API tell the token, not what follows from it.
           call.print.note('the server cannot list the rights of a token: this is only the token');
           const found = (await call.api.get(token)).json<Stored>();
-          await call.print.item(hidden(TOKENS, found), TOKENS.shape);
+          await call.print.item(hidden(TYPE.token, found), TYPE.token.shape);
         }
       }),
     );

@@ -12,7 +12,7 @@ import type { Paint } from '../print/table.js';
 import { oneLine } from '../print/text.js';
 import { RULE } from './acl.js';
 import { bodyOf, kept, membersGiven, withFlags } from './object-commands.js';
-import { find, POLICIES, RULES } from './objects.js';
+import { find, TYPE } from './objects.js';
 
 interface LintOptions {
   readonly strict?: boolean;
@@ -71,7 +71,7 @@ export function addLint(acl: Command, policy: Command, rule: Command, cli: Cli):
     .action(
       cli.action<LintOptions>(async (call, id) => {
         const given = bodyOf((await membersGiven(call, RULE.flags)).sets);
-        const stored = id === undefined ? undefined : await find(call, RULES, { text: id });
+        const stored = id === undefined ? undefined : await find(call, TYPE.rule, { text: id });
         const isChanged = Object.keys(given).length > 0;
         const body =
           stored === undefined
@@ -109,9 +109,9 @@ async function judgedPolicies(
     judged.push({ File: file, ...(await lintRules(rules, namespace)) });
   }
   if (policy === undefined) return judged;
-  const found = await find(call, POLICIES, { text: policy });
+  const found = await find(call, TYPE.policy, { text: policy });
   const body = { ID: found['ID'] };
-  const ref = POLICIES.shape.ref(found);
+  const ref = TYPE.policy.shape.ref(found);
   return [...judged, await judgedByServer(call, '/v1/acl/policy/lint', ref, body)];
 }
 

@@ -1,12 +1,13 @@
-/** `login` and `logout`. */
+/** `acl bootstrap`, `login` and `logout`: what makes a token from something else. */
 import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Command } from 'commander';
-import { type Call, type Cli, refusedSecret, several } from '../cli.js';
+import { type Call, type Cli, oneNode, refusedSecret, several } from '../cli.js';
 import { readToken } from '../client/environment.js';
 import { readInput, writePrivate } from '../files/files.js';
 import { CliError, misused } from '../print/error.js';
 import { pairsOf } from './links.js';
-import { hidden, type Stored, TOKENS } from './objects.js';
+import { hidden, type Stored, TYPE } from './objects.js';
 
 interface LoginOptions {
   readonly method?: string;
@@ -36,7 +37,7 @@ export function addLogin(program: Command, cli: Cli): void {
 }
 
 async function logIn(call: Call<LoginOptions>): Promise<void> {
-  const { io, options, print, surroundings } = call;
+  const { api, io, options, print, surroundings } = call;
   const { method, type, meta } = options;
   if (method === undefined) misused('--method is required: it names the auth method');
   if (type !== undefined && !/^(jwt|kubernetes)$/.test(type))
@@ -51,38 +52,46 @@ async function logIn(call: Call<LoginOptions>): Promise<void> {
     ...(meta !== undefined && { Meta: pairsOf('--meta', meta) }),
   };
   const sink = options.tokenSinkFile ?? surroundings.loginFile;
-  const token = await tokenInto(call, sink, body);
+  const ask = { body, withToken: false };
+  const token = await tokenInto(
+    sink,
+    async () => (await api.ask('POST', '/v1/acl/login', ask)).json<Stored>(),
+    (made) => endLogin(call, made),
+  );
   print.note(`the token is in ${sink}`);
   const { type: source } = surroundings.token;
   if (options.tokenSinkFile === undefined && source === 'variable')
     print.note(`${surroundings.token.name} is set and takes precedence over it`);
-  await print.item(hidden(TOKENS, token), TOKENS.shape);
+  await print.item(hidden(TYPE.token, token), TYPE.token.shape);
 }
 
-/** Logs in, and writes the SecretID to a file. Logs out again if that fails. */
+/** Makes a token, and writes its SecretID to a file. `lost` is called if that fails. */
 async function tokenInto(
-  { api, print }: Call<object>,
   sink: string,
-  body: object,
+  make: () => Promise<Stored>,
+  lost: (made: Stored) => Promise<void>,
 ): Promise<Stored> {
   const done: { made?: Stored } = {};
   try {
     await writePrivate(sink, async () => {
-      const answer = await api.ask('POST', '/v1/acl/login', { body, withToken: false });
-      done.made = answer.json<Stored>();
+      done.made = await make();
       return `${done.made.SecretID}\n`;
     });
     return done.made!;
   } catch (error) {
-    const { made } = done;
-    if (made?.SecretID === undefined) throw error;
-    try {
-      await api.ask('POST', '/v1/acl/logout', { token: made.SecretID });
-    } catch (second) {
-      if (!(second instanceof CliError)) throw second;
-      print.note(`the token ${made['AccessorID']} of this login is still valid: ${second.message}`);
-    }
+    if (done.made !== undefined) await lost(done.made);
     throw error;
+  }
+}
+
+/** Ends a login whose token could not be kept. */
+async function endLogin({ api, print }: Call<object>, made: Stored): Promise<void> {
+  if (made.SecretID === undefined) return;
+  try {
+    await api.ask('POST', '/v1/acl/logout', { token: made.SecretID });
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    print.note(`the token ${made['AccessorID']} of this login is still valid: ${error.message}`);
   }
 }
 
@@ -93,4 +102,73 @@ async function logOut({ api, io, print, surroundings }: Call<object>): Promise<v
   const isOwn = token.type === 'file' && token.path === loginFile;
   if (isOwn) await rm(loginFile, { force: true });
   print.note(isOwn ? `logged out; removed ${loginFile}` : 'logged out');
+}
+
+interface BootstrapOptions {
+  readonly reset?: string | boolean;
+  readonly tokenSinkFile?: string;
+}
+
+/** The file in a node's data folder that allows another bootstrap. */
+const RESET_FILE = 'acl-bootstrap-reset';
+const RESET_INDEX = /reset index: (\d+)/;
+
+/** Adds `acl bootstrap`. */
+export function addBootstrap(acl: Command, cli: Cli): void {
+  acl
+    .command('bootstrap')
+    .description('create the first token, which has full access')
+    .argument('[secret-file]', 'file with the SecretID to use, or - for standard input')
+    .option('--token-sink-file <file>', 'write its SecretID to a file instead of showing it')
+    .option(
+      '--reset [folder]',
+      'bootstrap again if it was done before; takes the data folder of the contacted node',
+    )
+    .action(
+      cli.action<BootstrapOptions>(async (call, secretFile) => {
+        const secret =
+          secretFile === undefined
+            ? undefined
+            : (await readInput(call.io, 'cannot read the secret file', secretFile)).trim();
+        const { print } = call;
+        const sink = call.options.tokenSinkFile;
+        const show = (made: Stored): Promise<void> => print.item(made, TYPE.token.shape);
+        if (sink === undefined) return show(await bootstrapped(call, secret));
+        const made = await tokenInto(
+          sink,
+          () => bootstrapped(call, secret),
+          (lost) => {
+            print.note(`the SecretID could not be written to ${sink}, so it is shown here`);
+            return show(lost);
+          },
+        );
+        print.note(`the SecretID is in ${sink}`);
+        // The API repeats the SecretID as ID.
+        const { ID: _, ...shown } = made;
+        return show(hidden(TYPE.token, shown));
+      }),
+    );
+}
+
+async function bootstrapped(call: Call<BootstrapOptions>, secret?: string): Promise<Stored> {
+  const body = secret === undefined ? {} : { BootstrapSecret: secret };
+  const ask = async (): Promise<Stored> =>
+    (await call.api.ask('PUT', '/v1/acl/bootstrap', { body })).json<Stored>();
+  try {
+    return await ask();
+  } catch (error) {
+    const index = error instanceof CliError ? RESET_INDEX.exec(error.message)?.[1] : undefined;
+    const { reset } = call.options;
+    if (index === undefined) throw error;
+    if (typeof reset !== 'string')
+      throw new CliError((error as CliError).message, {
+        ...(error as CliError).details,
+        hint:
+          'to bootstrap again, pass the data folder of the node to --reset, ' +
+          `or write ${index} to ${RESET_FILE} there`,
+      });
+    oneNode(call, '--reset');
+    await writePrivate(join(reset, RESET_FILE), `${index}\n`);
+    return ask();
+  }
 }

@@ -39,6 +39,7 @@ export interface OneOptions {
   readonly name?: string;
 }
 
+/** An ID. */
 export const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 /** The shortest beginning of an ID that is looked for. */
 const PREFIX = /^[0-9a-f][0-9a-f-]{3,35}$/i;
@@ -107,14 +108,15 @@ function typeOf(key: ObjectName): ObjectType {
   };
 }
 
-export const POLICIES = typeOf('policy');
-export const ROLES = typeOf('role');
-export const TOKENS = typeOf('token');
-export const METHODS = typeOf('method');
-export const RULES = typeOf('rule');
-export const NAMESPACES = typeOf('namespace');
-/** All types. */
-export const TYPES = [POLICIES, ROLES, TOKENS, METHODS, RULES, NAMESPACES];
+/** The types of objects. */
+export const TYPE = {
+  policy: typeOf('policy'),
+  role: typeOf('role'),
+  token: typeOf('token'),
+  method: typeOf('method'),
+  rule: typeOf('rule'),
+  namespace: typeOf('namespace'),
+} as const satisfies Readonly<Record<ObjectName, ObjectType>>;
 
 /** Returns the ID of an object, or the name if that is its identity. */
 export const idIn = ({ identity }: ObjectType, item: Stored): string => String(item[identity]);
@@ -230,7 +232,7 @@ export async function noteNamespace({ api, print }: Call<object>): Promise<void>
   const { namespace } = api;
   if (namespace === undefined || namespace === '*' || namespace === 'default') return;
   try {
-    await api.get(pathOf(NAMESPACES, namespace));
+    await api.get(pathOf(TYPE.namespace, namespace));
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
     print.note(`the namespace "${namespace}" does not exist, or this token has no right in it`);

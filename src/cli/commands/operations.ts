@@ -1,14 +1,14 @@
 /** `snapshot`, `leave` and `join-token`. */
 import { createReadStream } from 'node:fs';
 import { open, writeFile } from 'node:fs/promises';
-import { Writable } from 'node:stream';
+import { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { type Call, type Cli, oneNode } from '../cli.js';
 import { replaceFile } from '../files/files.js';
 import type { Sink } from '../io.js';
 import { CliError } from '../print/error.js';
-import { Progress, sizeText } from '../print/progress.js';
+import { progress, sizeText } from '../print/progress.js';
 
 /** Where progress goes that nobody wants to see. */
 const SILENT: Sink = { write: () => {}, isTerminal: false, columns: undefined };
@@ -67,15 +67,17 @@ async function saveSnapshot(
   { api, io, options }: Call<object>,
   file: string,
 ): Promise<{ readonly index: string; readonly bytes: number }> {
-  const progress = new Progress(options.quiet ? SILENT : io.err, 'saved');
+  const shown = progress(options.quiet ? SILENT : io.err, 'saved');
   let index = '';
+  let bytes = 0;
   await replaceFile(file, async (written, part) => {
     const answer = await api.open('GET', '/v1/snapshot');
     index = String(answer.headers['x-consul-index'] ?? '');
-    await pipeline(answer, progress, (chunks: AsyncIterable<Buffer>) => writeFile(written, chunks));
+    await pipeline(answer, shown, (chunks: AsyncIterable<Buffer>) => writeFile(written, chunks));
+    bytes = (await written.stat()).size;
     await mustBeArchive(part);
   });
-  return { index, bytes: progress.bytes };
+  return { index, bytes };
 }
 
 /**
@@ -98,16 +100,10 @@ async function restoreSnapshot({ api, io, options }: Call<object>, file: string)
   const archive = await open(file);
   const { size } = await archive.stat();
   await archive.close();
-  const answer = await api.open('PUT', '/v1/snapshot', () => {
-    const progress = new Progress(options.quiet ? SILENT : io.err, 'sent', size);
-    progress.on('end', () => {
-      if (io.err.isTerminal && !options.quiet)
-        io.err.write('conclave: sent; the cluster checks it and replaces its state\n');
-    });
-    const read = createReadStream(file);
-    read.on('error', (error) => progress.destroy(error));
-    return read.pipe(progress);
-  });
+  const sent = 'conclave: sent; the cluster checks it and replaces its state\n';
+  const shown = progress(options.quiet ? SILENT : io.err, 'sent', { total: size, after: sent });
+  const body = (): Readable => Readable.from(shown(createReadStream(file)), { objectMode: false });
+  const answer = await api.open('PUT', '/v1/snapshot', body);
   answer.resume();
 }
 

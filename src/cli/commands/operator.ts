@@ -48,11 +48,6 @@ const PEERS: Shape<Peer> = {
       cell: ({ ID }) => ({ text: ID, paint: 'dim' }),
     },
   ],
-  fields: ({ Node, ID, Address }) => [
-    ['Name', Node],
-    ['ID', ID],
-    ['Address', Address],
-  ],
   ref: ({ Node }) => `member/${Node}`,
 };
 
@@ -67,11 +62,6 @@ const JOINING: Shape<Joining> = {
     },
     { head: 'KEY', isMinor: true, cell: ({ PublicKey = '' }) => PublicKey },
     { head: 'ID', isWhole: true, cell: ({ ID }) => ID },
-  ],
-  fields: ({ Node, ID, Address }) => [
-    ['Name', Node],
-    ['ID', ID],
-    ['Address', Address],
   ],
   ref: ({ ID }) => `joining/${ID}`,
 };

@@ -78,11 +78,6 @@ const shapeOf = ({ isStale }: ClusterView, withId = true): Shape<Member> => ({
     ...(isStale ? [] : LEADERS_COLUMNS),
     ...(withId ? [ID_COLUMN] : []),
   ],
-  fields: ({ Name, ID, Address }) => [
-    ['Name', Name],
-    ['ID', ID],
-    ['Address', Address],
-  ],
   ref: ({ Name }) => `member/${Name}`,
 });
 

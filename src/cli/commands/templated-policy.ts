@@ -7,7 +7,7 @@ import { misused } from '../print/error.js';
 import type { Shape } from '../print/output.js';
 import { lines } from '../print/text.js';
 import { pairsOf } from './links.js';
-import { POLICIES, type Stored } from './objects.js';
+import { type Stored, TYPE } from './objects.js';
 
 /** A template as the API answers it. */
 interface Template {
@@ -85,7 +85,7 @@ export function addTemplatedPolicy(acl: Command, cli: Cli): void {
           const path = pathOf('preview', argument, name);
           const made = await api.ask('POST', path, { body, isRead: true });
           const policy = made.json<Stored>();
-          if (print.format !== 'table') await print.item(policy, POLICIES.shape);
+          if (print.format !== 'table') await print.item(policy, TYPE.policy.shape);
           else print.text([`${lines(String(policy['Rules'] ?? '').trim())}\n`]);
         },
       ),

@@ -7,7 +7,7 @@ import type { Shape } from '../print/output.js';
 import { type Paint, painted } from '../print/table.js';
 import { localTime, oneLine } from '../print/text.js';
 import { ENTRIES, type Entry, entryPath, KINDS, kindPath } from './entries.js';
-import { hidden, type ObjectType, pathOf, type Stored, TOKENS, TYPES, UUID } from './objects.js';
+import { hidden, type ObjectType, pathOf, type Stored, TYPE, UUID } from './objects.js';
 
 interface WatchOptions {
   readonly changes?: number;
@@ -56,8 +56,8 @@ export function addWatch(program: Command, cli: Cli): void {
 
 /** What each word names: one object of a type, or the list of them. */
 const WORDS: Readonly<Record<string, (name: string | undefined) => Target>> = Object.fromEntries(
-  TYPES.flatMap((type) => [
-    [type.slug, type === TOKENS ? tokenOf : of(type)],
+  Object.values(TYPE).flatMap((type) => [
+    [type.slug, type === TYPE.token ? tokenOf : of(type)],
     [type.listPath.slice(type.listPath.lastIndexOf('/') + 1), of(type)],
   ]),
 );
@@ -98,8 +98,8 @@ function tokenOf(id = ''): Target {
   if (!UUID.test(id)) misused(`"${id}" is not an AccessorID`, 'conclave acl token list shows them');
   const accessor = id.toLowerCase();
   return {
-    ...of(TOKENS)(accessor),
-    path: TOKENS.listPath,
+    ...of(TYPE.token)(accessor),
+    path: TYPE.token.listPath,
     query: { filter: `AccessorID == "${accessor}"` },
     // Other servers of the API know no filter here.
     itemsOf: (value) => (value as Stored[]).filter(({ AccessorID }) => AccessorID === accessor),

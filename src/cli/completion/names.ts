@@ -2,17 +2,7 @@
 import type { Call } from '../cli.js';
 import { readProfiles } from '../client/profiles.js';
 import { type Entry, KINDS, kindPath } from '../commands/entries.js';
-import {
-  METHODS,
-  NAMESPACES,
-  nameIn,
-  type ObjectType,
-  POLICIES,
-  ROLES,
-  type Stored,
-  TOKENS,
-  TYPES,
-} from '../commands/objects.js';
+import { nameIn, type ObjectType, type Stored, TYPE } from '../commands/objects.js';
 import { joiningOf, peersOf, type Server } from '../commands/operator.js';
 import { WATCHABLE } from '../commands/watch-command.js';
 import { SHELLS } from './scripts.js';
@@ -73,7 +63,9 @@ const serversOf =
 
 /** Sources by option, or by the beginning of the path of a command. */
 const SOURCES: readonly (readonly [place: string, source: Source])[] = [
-  ...TYPES.map((type) => [`${type === NAMESPACES ? '' : 'acl '}${type.slug}`, of(type)] as const),
+  ...Object.values(TYPE).map(
+    (type) => [`${type === TYPE.namespace ? '' : 'acl '}${type.slug}`, of(type)] as const,
+  ),
   ['acl templated-policy', templates],
   ['config list', known(KINDS)],
   ['config schema', known(KINDS)],
@@ -85,19 +77,19 @@ const SOURCES: readonly (readonly [place: string, source: Source])[] = [
   ['operator raft admit', serversOf(joiningOf)],
   ['profile', profiles],
   ['completion', known(SHELLS)],
-  ['--policy-name', of(POLICIES)],
-  ['--append-policy-name', of(POLICIES)],
-  ['--default-policy-name', of(POLICIES)],
-  ['--policy', of(POLICIES)],
-  ['--role', of(ROLES)],
-  ['--role-name', of(ROLES)],
-  ['--append-role-name', of(ROLES)],
-  ['--default-role-name', of(ROLES)],
-  ['--accessor', of(TOKENS)],
-  ['--method', of(METHODS)],
-  ['--auth-method', of(METHODS)],
+  ['--policy-name', of(TYPE.policy)],
+  ['--append-policy-name', of(TYPE.policy)],
+  ['--default-policy-name', of(TYPE.policy)],
+  ['--policy', of(TYPE.policy)],
+  ['--role', of(TYPE.role)],
+  ['--role-name', of(TYPE.role)],
+  ['--append-role-name', of(TYPE.role)],
+  ['--default-role-name', of(TYPE.role)],
+  ['--accessor', of(TYPE.token)],
+  ['--method', of(TYPE.method)],
+  ['--auth-method', of(TYPE.method)],
   ['--templated-policy', templates],
-  ['--namespace', of(NAMESPACES)],
+  ['--namespace', of(TYPE.namespace)],
   ['--kind', known(KINDS)],
   ['--profile', profiles],
 ];

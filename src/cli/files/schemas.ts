@@ -1,6 +1,5 @@
 /** Entries judged by the schemas of their kinds: those of the server, or of this program. */
 import type { ErrorObject, ValidateFunction } from 'ajv';
-import { closest, distance } from 'fastest-levenshtein';
 import { didYouMean } from '../../languages/suggest.js';
 import type { Api } from '../client/http.js';
 import { KINDS } from '../commands/entries.js';
@@ -21,9 +20,6 @@ export interface Problem {
 interface Described {
   readonly description?: string;
 }
-
-/** The largest edit distance at which another field is suggested. */
-const NEAR_MAX = 3;
 
 /** Where schemas come from: the server, or this program if the server gives none. */
 export interface SchemaSource {
@@ -46,9 +42,7 @@ export class Schemas {
     this.#source = source;
   }
 
-  /**
-   * Returns what is wrong with an entry.
-   */
+  /** Returns what is wrong with an entry. */
   async problemsOf(entry: Written): Promise<readonly Problem[]> {
     const { file } = entry;
     const key = Object.hasOwn(entry.value, 'Kind') ? 'Kind' : 'kind';
@@ -159,13 +153,10 @@ function problemOf(entry: Written, error: ErrorObject, rule?: string): Problem {
   const known = Object.keys(
     (parentSchema as { properties?: object } | undefined)?.properties ?? {},
   );
-  const near = known.length === 0 ? undefined : closest(name, known);
-  const hint =
-    near !== undefined && distance(name, near) <= NEAR_MAX ? `; did you mean "${near}"?` : '';
   return {
     file,
     ...entry.placeOf([...path, name]),
     pointer: `${instancePath}/${name}`,
-    message: `unknown field "${name}"${hint}`,
+    message: `unknown field "${name}"${didYouMean(name, known)}`,
   };
 }

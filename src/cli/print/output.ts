@@ -25,8 +25,8 @@ export interface Column<T> extends Head {
 /** How objects of a type are shown to people, and what they are called. */
 export interface Shape<T> {
   readonly columns: readonly Column<T>[];
-  /** The lines of one object. */
-  readonly fields: (item: T) => readonly Field[];
+  /** The lines of one object. Absent if it is never shown alone. */
+  readonly fields?: (item: T) => readonly Field[];
   /** `policy/default/ops`: the type, the namespace where there is one, the name or id. */
   readonly ref: (item: T) => string;
   /** A text below the lines, such as the rules of a policy. */
@@ -79,7 +79,7 @@ export class Printer {
   async item<T>(item: T, shape: Shape<T>, raw: unknown = item): Promise<void> {
     if (this.format === 'name') return this.refs([shape.ref(item)]);
     if (this.format !== 'table') return this.value(raw);
-    this.fields(shape.fields(item));
+    this.fields(shape.fields?.(item) ?? []);
     const text = shape.text?.(item) ?? '';
     if (text !== '') this.text(['\n', text, text.endsWith('\n') ? '' : '\n']);
   }

@@ -1,5 +1,4 @@
 /** How far a transfer is, rewritten on one line of a terminal. */
-import { Transform, type TransformCallback } from 'node:stream';
 import type { Sink } from '../io.js';
 
 /** The pause between two lines, in milliseconds: more often cannot be read. */
@@ -12,50 +11,35 @@ export function sizeText(bytes: number): string {
   return `${power === 0 ? bytes : (bytes / 1000 ** power).toFixed(1)} ${units[power]}`;
 }
 
-/** Passes bytes on, counts them, and tells on a terminal how many there were and how fast. */
-export class Progress extends Transform {
-  bytes = 0;
-  readonly #sink: Sink;
-  readonly #verb: string;
-  readonly #total: number | undefined;
-  readonly #startedMs = performance.now();
-  #shownMs = 0;
-
-  constructor(sink: Sink, verb: string, total?: number) {
-    super();
-    this.#sink = sink;
-    this.#verb = verb;
-    this.#total = total;
-  }
-
-  override _transform(chunk: Buffer, _encoding: string, next: TransformCallback): void {
-    this.bytes += chunk.length;
-    const nowMs = performance.now();
-    if (this.#sink.isTerminal && nowMs - this.#shownMs >= EVERY_MS) {
-      this.#shownMs = nowMs;
-      this.#sink.write(`\r\x1b[K${this.#text(nowMs)}`);
+/**
+ * Returns what passes bytes on, and tells on a terminal how many there were and how fast; `after`
+ * when all were passed on.
+ */
+export const progress = (
+  sink: Sink,
+  verb: string,
+  { total, after }: { readonly total?: number; readonly after?: string } = {},
+) =>
+  async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+    const startedMs = performance.now();
+    const of = total === undefined ? '' : ` of ${sizeText(total)}`;
+    let bytes = 0;
+    let shownMs = 0;
+    let isDone = false;
+    try {
+      for await (const chunk of chunks) {
+        bytes += chunk.length;
+        const nowMs = performance.now();
+        if (sink.isTerminal && nowMs - shownMs >= EVERY_MS) {
+          shownMs = nowMs;
+          const rate = sizeText(Math.round((bytes * 1000) / Math.max(nowMs - startedMs, 1)));
+          sink.write(`\r\x1b[K${verb} ${sizeText(bytes)}${of}, ${rate}/s`);
+        }
+        yield chunk;
+      }
+      isDone = true;
+    } finally {
+      if (shownMs > 0) sink.write('\r\x1b[K');
+      if (isDone && after !== undefined && sink.isTerminal) sink.write(after);
     }
-    next(null, chunk);
-  }
-
-  override _flush(next: TransformCallback): void {
-    this.#clear();
-    next();
-  }
-
-  override _destroy(error: Error | null, next: (error?: Error | null) => void): void {
-    if (error !== null) this.#clear();
-    next(error);
-  }
-
-  #text(nowMs: number): string {
-    const seconds = Math.max(nowMs - this.#startedMs, 1) / 1000;
-    const total = this.#total === undefined ? '' : ` of ${sizeText(this.#total)}`;
-    const rate = sizeText(Math.round(this.bytes / seconds));
-    return `${this.#verb} ${sizeText(this.bytes)}${total}, ${rate}/s`;
-  }
-
-  #clear(): void {
-    if (this.#shownMs > 0) this.#sink.write('\r\x1b[K');
-  }
-}
+  };

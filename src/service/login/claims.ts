@@ -1,6 +1,6 @@
 /** Maps the claims of a JWT to what selectors and bind names refer to. */
 import type { Identity, IdentityShape } from '../../acl/binding.js';
-import { isObject } from './exchange.js';
+import { isObject } from '../../languages/fields.js';
 
 /** The mappings of a Config, from a claim or a JSON pointer to one (RFC 6901) to a name. */
 export interface ClaimMappings {

@@ -5,8 +5,8 @@
 import { X509Certificate } from 'node:crypto';
 import { type Refusal, refusal } from '../../base/errors.js';
 import type { Field, Fields, Mode } from '../../languages/fields.js';
+import { isObject } from '../../languages/fields.js';
 import { didYouMean } from '../../languages/suggest.js';
-import { isObject } from './exchange.js';
 
 /** The first fault of a Config. `refusing` turns it into a refusal. */
 export class ConfigFault extends Error {

@@ -2,12 +2,14 @@
  * HTTP requests of this node to the servers that auth methods name. Each exchange is limited in
  * time, size and redirects, and goes only where the address rules allow.
  */
+
 import { type LookupAddress, type LookupAllOptions, lookup } from 'node:dns';
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { reject } from '../../base/errors.js';
 import { request as httpRequest } from '../../base/node-http.js';
+import { isObject } from '../../languages/fields.js';
 import { type AddressRules, addressProblem, urlProblem } from './addresses.js';
 import type { FetchLimits } from './types.js';
 
@@ -231,7 +233,3 @@ export function jsonObject({ status, text }: Reply, host: string): Record<string
   if (isObject(value)) return value;
   throw new FetchFault(`${host} does not answer with a JSON object`);
 }
-
-/** Whether a JSON value is an object. */
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -8,8 +8,9 @@ import { decodeJwt } from 'jose/jwt/decode';
 import type { IdentityShape } from '../../acl/binding.js';
 import { KUBERNETES_CONFIG } from '../../api/bodies/auth-methods.js';
 import type { Refusal } from '../../base/errors.js';
+import { isObject } from '../../languages/fields.js';
 import { ConfigFault, ConfigReader, checkCertificate, refusing } from './config-reader.js';
-import { FetchFault, httpUrl, isObject, jsonObject, type Outbound } from './exchange.js';
+import { FetchFault, httpUrl, jsonObject, type Outbound } from './exchange.js';
 import {
   type AuthMethodType,
   CHECKS,
