@@ -3,18 +3,17 @@ import type { Command, Option } from 'commander';
 
 const SINGLE_DASH = /^-([a-z][a-z0-9-]+)(=.*)?$/s;
 
-const longName = (option: Option): string | undefined => option.long?.slice(2);
+/** Returns the options of a command and of those above it. */
+export function optionsOf(command: Command): Option[] {
+  const all: Option[] = [];
+  for (let at: Command | null = command; at !== null; at = at.parent) all.push(...at.options);
+  return all;
+}
 
-/** Returns the options of a command and of those above it, by name. */
-function optionsOf(command: Command): Map<string, Option> {
-  const found = new Map<string, Option>();
-  for (let at: Command | null = command; at !== null; at = at.parent)
-    for (const option of at.options) {
-      const name = longName(option);
-      if (name !== undefined && !found.has(name)) found.set(name, option);
-    }
-  found.set('help', found.get('help') ?? command.createOption('--help'));
-  return found;
+/** Returns the same by their long names; those of the command itself come before others. */
+function namedOptions(command: Command): Map<string, Option> {
+  const all = [...optionsOf(command), command.createOption('--help')].reverse();
+  return new Map(all.map((option) => [option.long?.slice(2) ?? '', option]));
 }
 
 /** Returns the subcommand of a name; undefined if there is none. */
@@ -28,7 +27,7 @@ export const subcommandOf = (command: Command, name: string): Command | undefine
 export function withTwoDashes(program: Command, given: readonly string[]): string[] {
   const result: string[] = [];
   let command = program;
-  let options = optionsOf(command);
+  let options = namedOptions(command);
   for (let at = 0; at < given.length; at += 1) {
     const word = given[at]!;
     if (word === '--') return [...result, ...given.slice(at)];
@@ -36,7 +35,7 @@ export function withTwoDashes(program: Command, given: readonly string[]): strin
       const below = subcommandOf(command, word);
       if (below !== undefined) {
         command = below;
-        options = optionsOf(command);
+        options = namedOptions(command);
       }
       result.push(word);
       continue;

@@ -11,10 +11,18 @@ const WORD_MAX = 64;
 export function nearestOf(word: string, known: readonly string[]): string | undefined {
   if (word.length > WORD_MAX || known.length === 0) return undefined;
   const lower = word.toLowerCase();
-  const nearest = closest(lower, known);
+  const nearest = closest(
+    lower,
+    known.map((one) => one.toLowerCase()),
+  );
   // Two swapped letters count as two changes.
   const changesMax = nearest.length < 4 ? 1 : Math.max(2, Math.floor(nearest.length / 3));
-  return distance(lower, nearest.toLowerCase()) <= changesMax ? nearest : undefined;
+  if (distance(lower, nearest) > changesMax) return undefined;
+  // Of words that differ in case alone, the one that is spelled like the given one.
+  return closest(
+    word,
+    known.filter((one) => one.toLowerCase() === nearest),
+  );
 }
 
 /** Returns `; did you mean "service"?`, or the empty text if no known word is close. */

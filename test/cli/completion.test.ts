@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Cli } from '../../src/cli/cli.js';
@@ -143,5 +143,22 @@ describe('completion', () => {
     const bash = spawnSync('bash', ['--norc', '-c', lines.join('\n')], { encoding: 'utf8' });
     if (bash.error !== undefined) return;
     expect([bash.stdout, bash.stderr]).to.deep.equal(['role\n', '']);
+  });
+
+  it('evaluates nothing of what was typed in bash', async () => {
+    const file = join(user.home, 'typed.bash');
+    writeFileSync(file, await user.done(['completion', 'bash']));
+    const marker = join(user.home, 'evaluated');
+    const lines = [
+      `source ${file}`,
+      'compopt() { :; }',
+      'conclave() { printf "%s\\n" "$@"; printf ":4\\n"; }',
+      `COMP_WORDS=(conclave '$(touch ${marker})' 'a b' '') COMP_CWORD=3`,
+      '__conclave_complete; printf "[%s]" "${COMPREPLY[@]}"',
+    ];
+    const bash = spawnSync('bash', ['--norc', '-c', lines.join('\n')], { encoding: 'utf8' });
+    if (bash.error !== undefined) return;
+    expect(existsSync(marker)).to.equal(false);
+    expect(bash.stdout).to.equal(`[complete][--][$(touch ${marker})][a b][]`);
   });
 });

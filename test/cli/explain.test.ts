@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import type { Clause } from '../../src/api/answers/answers.js';
 import { parseQuestion } from '../../src/cli/commands/explain.js';
-import { whereOf } from '../../src/cli/print/explain-view.js';
-import { failedTests } from '../../src/cli/print/explain-view.js';
+import { failedTests, whereOf } from '../../src/cli/print/explain-view.js';
 import { FakeServers, json, problem, text } from './fake-server.js';
 import { type Given, type Ran, User } from './harness.js';
 

@@ -92,6 +92,19 @@ describe('how objects are found', () => {
       .and.not.include('there is no');
   });
 
+  it('takes the ID of a token under the name of the peer, for a delete too', async () => {
+    const tokens = byPath({
+      '/v1/acl/tokens': json([{ AccessorID: ID }]),
+      [`/v1/acl/token/${ID}`]: json({ AccessorID: ID }),
+    });
+    for (const command of ['read', 'delete'])
+      expect(await run(tokens, 'acl', 'token', command, '--accessor-id', ID)).to.deep.equal({
+        code: 0,
+        out: `token/${ID}\n`,
+        err: '',
+      });
+  });
+
   it('says that there is none, with or without a list to suggest from', async () => {
     const detail = 'token does not exist: ACL not found';
     const gone = problem(403, { code: 'acl_not_found', detail, about: 'token' });

@@ -1,9 +1,9 @@
 /**
- * `completion`, and what its scripts ask for. They run `conclave complete -- WORDS`, and read a line
- * each candidate, `value TAB description`, and a last line with a directive.
+ * `completion`, and what its scripts ask for. They run `conclave complete -- WORDS`, and read a
+ * line for each candidate, `value TAB description`, and a last line with a directive.
  */
 import type { Command, Option } from 'commander';
-import { subcommandOf, withTwoDashes } from '../arguments.js';
+import { optionsOf, subcommandOf, withTwoDashes } from '../arguments.js';
 import type { Call, Cli } from '../cli.js';
 import type { CommonOptions } from '../client/environment.js';
 import { misused } from '../print/error.js';
@@ -81,7 +81,7 @@ export function positionOf(program: Command, words: readonly string[]): Position
       options[option.attributeName()] = word;
       option = undefined;
     } else if (word.startsWith('-')) {
-      const [flag, value] = splitFlag(word);
+      const [flag, value] = word.split(/=(.*)/s);
       const found = optionsOf(command).find(({ long, short }) => long === flag || short === flag);
       if (found !== undefined && value !== undefined) options[found.attributeName()] = value;
       else if (found?.required) option = found;
@@ -92,18 +92,6 @@ export function positionOf(program: Command, words: readonly string[]): Position
     }
   }
   return { command, args, option, options, word: words.at(-1) ?? '' };
-}
-
-function splitFlag(word: string): readonly [flag: string, value: string | undefined] {
-  const at = word.indexOf('=');
-  return at < 0 ? [word, undefined] : [word.slice(0, at), word.slice(at + 1)];
-}
-
-/** Returns the options of a command and of those above it. */
-function optionsOf(command: Command): Option[] {
-  const all: Option[] = [];
-  for (let at: Command | null = command; at !== null; at = at.parent) all.push(...at.options);
-  return all;
 }
 
 /** Returns candidates; undefined if the shell is to complete files. */
@@ -126,7 +114,7 @@ async function candidatesAt(
     command.registeredArguments[Math.min(args.length, command.registeredArguments.length - 1)];
   if (argument === undefined) return [];
   if (/file/.test(argument.name())) return undefined;
-  return named(cli, position, pathTo(command));
+  return named(cli, position, pathTo(command).join(' '));
 }
 
 async function valuesOf(
@@ -136,7 +124,7 @@ async function valuesOf(
 ): Promise<readonly Candidate[] | undefined> {
   if (option.long === '--output') return FORMATS.map((value) => ({ value, what: '' }));
   if (/file|cert|key\b/.test(`${option.long} ${option.flags}`)) return undefined;
-  return named(cli, position, [option.long ?? '']);
+  return named(cli, position, option.long ?? '');
 }
 
 /** Returns the names of commands down to this one, without that of the program. */
@@ -150,7 +138,7 @@ function pathTo(command: Command): string[] {
 async function named(
   cli: Cli,
   { args, options }: Position,
-  place: readonly string[],
+  place: string,
 ): Promise<readonly Candidate[]> {
   const signal = AbortSignal.any([cli.io.signal, AbortSignal.timeout(ANSWER_MS)]);
   let call: Call<object> | undefined;

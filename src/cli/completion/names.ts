@@ -62,47 +62,34 @@ const serversOf =
     (await list(call)).map(({ Node, Address }) => ({ value: Node, what: Address }));
 
 /** Sources by option, or by the beginning of the path of a command. */
-const SOURCES: readonly (readonly [place: string, source: Source])[] = [
+const SOURCES: readonly (readonly [place: RegExp, source: Source])[] = [
   ...Object.values(TYPE).map(
-    (type) => [`${type === TYPE.namespace ? '' : 'acl '}${type.slug}`, of(type)] as const,
+    (type) => [new RegExp(`^(?:acl )?${type.slug}\\b`), of(type)] as const,
   ),
-  ['acl templated-policy', templates],
-  ['config list', known(KINDS)],
-  ['config schema', known(KINDS)],
-  ['config chain', services],
-  ['config', entries],
-  ['watch', known([...KINDS, ...WATCHABLE])],
-  ['operator raft transfer-leader', serversOf(peersOf)],
-  ['operator raft remove-peer', serversOf(peersOf)],
-  ['operator raft admit', serversOf(joiningOf)],
-  ['profile', profiles],
-  ['completion', known(SHELLS)],
-  ['--policy-name', of(TYPE.policy)],
-  ['--append-policy-name', of(TYPE.policy)],
-  ['--default-policy-name', of(TYPE.policy)],
-  ['--policy', of(TYPE.policy)],
-  ['--role', of(TYPE.role)],
-  ['--role-name', of(TYPE.role)],
-  ['--append-role-name', of(TYPE.role)],
-  ['--default-role-name', of(TYPE.role)],
-  ['--accessor', of(TYPE.token)],
-  ['--method', of(TYPE.method)],
-  ['--auth-method', of(TYPE.method)],
-  ['--templated-policy', templates],
-  ['--namespace', of(TYPE.namespace)],
-  ['--kind', known(KINDS)],
-  ['--profile', profiles],
+  [/^(?:acl |--)templated-policy$|^acl templated-policy /, templates],
+  [/^config (?:list|schema)$|^--kind$/, known(KINDS)],
+  [/^config chain$/, services],
+  [/^config /, entries],
+  [/^watch$/, known([...KINDS, ...WATCHABLE])],
+  [/^operator raft (?:transfer-leader|remove-peer)$/, serversOf(peersOf)],
+  [/^operator raft admit$/, serversOf(joiningOf)],
+  [/^(?:--)?profile\b/, profiles],
+  [/^completion$/, known(SHELLS)],
+  [/^--(?:append-|default-)?policy(?:-name)?$/, of(TYPE.policy)],
+  [/^--(?:append-|default-)?role(?:-name)?$/, of(TYPE.role)],
+  [/^--accessor$/, of(TYPE.token)],
+  [/^--(?:auth-)?method$/, of(TYPE.method)],
+  [/^--namespace$/, of(TYPE.namespace)],
 ];
 
 /** Returns the names that can stand at a place: an option, or the path of a command. */
 export async function namesFor(
   call: Call<object>,
-  place: readonly string[],
+  place: string,
   args: readonly string[],
 ): Promise<readonly Candidate[]> {
-  const text = place.join(' ');
-  const given = text.startsWith('--') ? [] : args;
-  const found = SOURCES.find(([at]) => text === at || text.startsWith(`${at} `));
-  if (found === undefined || given.length > (found[1] === entries ? 1 : 0)) return [];
-  return found[1](call, given[0]);
+  const given = place.startsWith('--') ? [] : args;
+  const source = SOURCES.find(([at]) => at.test(place))?.[1];
+  if (source === undefined || given.length > (source === entries ? 1 : 0)) return [];
+  return source(call, given[0]);
 }

@@ -23,5 +23,6 @@ export function localTime(text: string | undefined): string {
   const minutes = Math.abs(east);
   const date = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
   const clock = `${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`;
-  return `${date} ${clock} ${east < 0 ? '-' : '+'}${two(Math.trunc(minutes / 60))}:${two(minutes % 60)}`;
+  const offset = `${two(Math.trunc(minutes / 60))}:${two(minutes % 60)}`;
+  return `${date} ${clock} ${east < 0 ? '-' : '+'}${offset}`;
 }

@@ -4,6 +4,7 @@
  * definition and be stored under their own key. The records that derive from them (names, secrets,
  * links, references) must be present, and no others.
  */
+
 import { isNamespaceName } from '../../acl/names.js';
 import { templateByName } from '../../acl/templates.js';
 import { ApiError, reject } from '../../base/errors.js';
@@ -11,6 +12,7 @@ import { isKind } from '../../kinds/definitions.js';
 import { storedProblem } from '../../kinds/index.js';
 import { targetsOf } from '../../kinds/references.js';
 import type { ConfigEntry } from '../../kinds/types.js';
+import { isObject } from '../../languages/fields.js';
 import type { Grants } from '../../state/grants.js';
 import { keys } from '../../state/keys.js';
 import { type Link, type LinkFact, linkKey } from '../../state/links.js';
@@ -254,9 +256,6 @@ function mustBeNumber(table: string, value: string): void {
 
 const textOf = (table: string, value: unknown): string =>
   typeof value === 'string' ? value : fail(table, 'a Kind or Name is not a string');
-
-const isObject = (value: unknown): value is Stored =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function objectOf(table: string, value: string): Stored {
   let object: unknown;
