@@ -44,9 +44,9 @@ export class Cli {
   /** Returns an action for commander that runs the work of a command. */
   action<O = object>(work: Work<O>): (...parameters: unknown[]) => Promise<void> {
     return async (...parameters) => {
-      // Commander passes the arguments, the options, and the command.
+      // Commander passes the arguments, one with dots as a list, the options, and the command.
       const command = parameters.at(-1) as Command;
-      const args = parameters.slice(0, -2) as (string | undefined)[];
+      const args = parameters.slice(0, -2).flat() as (string | undefined)[];
       const call = this.callOf<O>(command.optsWithGlobals());
       try {
         await work(call, ...args);

@@ -53,10 +53,9 @@ export function addWrite(config: Command, cli: Cli): void {
         'the first refusal ends the command.',
     )
     .action(
-      cli.action<WriteOptions>(async (call, files) => {
+      cli.action<WriteOptions>(async (call, ...files) => {
         const query = casOf(call.options);
-        // Commander gives a list for an argument with dots.
-        const entries = await documentsIn(call.io, [files].flat() as string[]);
+        const entries = await documentsIn(call.io, files as string[]);
         mustBeOne(entries, query);
         // The server checks a single one as well, and writes nothing if it is wrong.
         if (entries.length > 1) await mustBeValid(call, entries);
@@ -156,7 +155,7 @@ async function deleteEntry(
   const held = await api.get(path, { query: place, isCurrent: true, mayBeMissing: true });
   if (held.status === 404) {
     print.note(`nothing to delete: ${ref} does not exist`);
-    if (print.format === 'json' || print.format === 'yaml') await print.value(false);
+    if (print.isForPrograms) await print.value(false);
     return;
   }
   const answer = await api.ask('DELETE', path, { query: { ...cas, ...place } });

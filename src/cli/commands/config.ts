@@ -56,7 +56,7 @@ function addChain(config: Command, cli: Cli): void {
       cli.action(async ({ api, print }, service) => {
         const path = `/v1/discovery-chain/${encodeURIComponent(service!)}`;
         const answer = (await api.get(path)).json<{ readonly Chain: Chain }>();
-        if (print.format === 'json' || print.format === 'yaml') return print.value(answer);
+        if (print.isForPrograms) return print.value(answer);
         print.text([chainView(answer.Chain)]);
       }),
     );
@@ -112,15 +112,14 @@ function addValidate(config: Command, cli: Cli): void {
     .argument('<file...>', 'JSON or YAML files, folders with such files, or - for standard input')
     .option('--offline', 'use the schemas built into this program; contact no server')
     .action(
-      cli.action<{ offline?: boolean }>(async (call, files) => {
+      cli.action<{ offline?: boolean }>(async (call, ...files) => {
         const schemas = new Schemas({
           api: call.api,
           own: call.options.offline ? 'only' : undefined,
           onMissing: (kind) =>
             call.print.note(`the server has no schema for ${kind}: using the one of this program`),
         });
-        // Commander gives a list for an argument with dots.
-        const entries = await documentsIn(call.io, [files].flat() as string[]);
+        const entries = await documentsIn(call.io, files as string[]);
         const problems: Problem[] = [];
         for (const entry of entries) problems.push(...(await schemas.problemsOf(entry)));
         await report(call, problems, entries.length);
@@ -131,7 +130,7 @@ function addValidate(config: Command, cli: Cli): void {
 async function report(call: Call<object>, problems: readonly Problem[], judged: number) {
   const { print } = call;
   if (problems.length > 0) call.fails();
-  if (print.format === 'json' || print.format === 'yaml') return print.value(problems);
+  if (print.isForPrograms) return print.value(problems);
   for (const { file, line, column, pointer, message } of problems) {
     const where = pointer === '' ? '' : `${pointer}: `;
     print.say(`${file}:${line}:${column}: ${where}${message}`);

@@ -66,9 +66,8 @@ function addQuestions(acl: Command, cli: Cli): void {
     .option('--accessor <id>', 'AccessorID of the token (default: your own token)')
     .addHelpText('after', '\nExits with 1 if any answer is no.')
     .action(
-      cli.action<{ accessor?: string }>(async (call, given) => {
-        // Commander gives a list for an argument with dots.
-        const Requests = ([given].flat() as string[]).map(parseQuestion);
+      cli.action<{ accessor?: string }>(async (call, ...given) => {
+        const Requests = (given as string[]).map(parseQuestion);
         const AccessorID = await accessorOf(call);
         const body = { ...(AccessorID !== undefined && { AccessorID }), Requests };
         const path = '/v1/acl/authorize/explain';

@@ -58,9 +58,8 @@ export function addLint(acl: Command, policy: Command, rule: Command, cli: Cli):
         '\nExits with 1 if the server would refuse the rules.',
     )
     .action(
-      cli.action<LintOptions & { policy?: string }>(async (call, files) => {
-        // Commander gives a list for an argument with dots.
-        await tell(call, await judgedPolicies(call, [files ?? []].flat() as string[]));
+      cli.action<LintOptions & { policy?: string }>(async (call, ...files) => {
+        await tell(call, await judgedPolicies(call, files as string[]));
       }),
     );
   withStrict(withFlags(rule.command('lint').description('check a binding rule'), RULE.flags))
@@ -140,7 +139,7 @@ async function tell(call: Call<LintOptions>, judged: readonly Judged[]): Promise
   const { print } = call;
   const problems = judged.flatMap(({ Problems }) => Problems);
   if (judged.some(({ Valid }) => !Valid) || isStrictly(call, problems)) call.fails();
-  if (print.format === 'json' || print.format === 'yaml') {
+  if (print.isForPrograms) {
     return print.value(judged.length === 1 ? judged[0] : judged);
   }
   for (const { File, Problems } of judged)

@@ -111,7 +111,7 @@ async function restoreSnapshot({ api, io, options }: Call<object>, file: string)
 async function tellRestored({ io, print }: Call<object>, file: string): Promise<void> {
   // A server of a later release may have taken what this program cannot read.
   const content = await io.archive(file).catch(() => undefined);
-  if (print.format === 'json' || print.format === 'yaml') return print.value({ file, ...content });
+  if (print.isForPrograms) return print.value({ file, ...content });
   if (content === undefined) return print.say(`restored ${file}`);
   const counts = Object.entries(content.objects).map(([type, count]) => `${type}: ${count}`);
   print.say(`restored ${file}, saved at index ${content.index}`);

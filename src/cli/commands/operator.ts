@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type Call, type Cli, sure, whole } from '../cli.js';
 import type { Ask } from '../client/http.js';
 import { CliError, misused } from '../print/error.js';
-import type { Shape } from '../print/output.js';
+import { ID_COLUMN, type Shape } from '../print/output.js';
 
 const RAFT = '/v1/operator/raft';
 
@@ -41,12 +41,7 @@ const PEERS: Shape<Peer> = {
       cell: (peer) => (peer.Leader ? { text: 'leader', paint: 'bold' } : roleOf(peer)),
     },
     { head: 'INDEX', cell: ({ LastIndex }) => String(LastIndex) },
-    {
-      head: 'ID',
-      isWhole: true,
-      isMinor: true,
-      cell: ({ ID }) => ({ text: ID, paint: 'dim' }),
-    },
+    ID_COLUMN,
   ],
   ref: ({ Node }) => `member/${Node}`,
 };

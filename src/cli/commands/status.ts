@@ -10,7 +10,7 @@ import {
   serversOf,
 } from '../client/cluster.js';
 import { CliError } from '../print/error.js';
-import type { Column, Shape } from '../print/output.js';
+import { type Column, ID_COLUMN, type Shape } from '../print/output.js';
 import type { Cell, Field } from '../print/table.js';
 import { counted } from '../print/text.js';
 
@@ -81,12 +81,6 @@ const shapeOf = ({ isStale }: ClusterView, withId = true): Shape<Member> => ({
   ref: ({ Name }) => `member/${Name}`,
 });
 
-const ID_COLUMN: Column<Member> = {
-  head: 'ID',
-  isWhole: true,
-  isMinor: true,
-  cell: ({ ID }) => ({ text: ID, paint: 'dim' }),
-};
 const LEADERS_COLUMNS: readonly Column<Member>[] = [
   { head: 'CONTACT', isMinor: true, cell: ({ LastContact }) => LastContact },
   { head: 'INDEX', cell: ({ LastIndex }) => String(LastIndex) },
@@ -112,7 +106,7 @@ async function showStatus(call: Call<object>): Promise<void> {
   const { print } = call;
   const view = await clusterOf(call);
   if (view.autopilot.Leader === '') call.fails();
-  if (print.format === 'json' || print.format === 'yaml') {
+  if (print.isForPrograms) {
     const { self, autopilot, level, isStale } = view;
     return print.value({ Stale: isStale, Self: self, Autopilot: autopilot, Level: level });
   }
@@ -196,6 +190,6 @@ async function clusterHealth(call: Call<HealthOptions>): Promise<void> {
 }
 
 async function say({ print }: Call<object>, raw: unknown, text: string): Promise<void> {
-  if (print.format === 'json' || print.format === 'yaml') return print.value(raw);
+  if (print.isForPrograms) return print.value(raw);
   print.text([`${text}\n`]);
 }

@@ -22,6 +22,14 @@ export interface Column<T> extends Head {
   readonly cell: (item: T) => Cell;
 }
 
+/** The ID of what has a name too. */
+export const ID_COLUMN: Column<{ readonly ID: string }> = {
+  head: 'ID',
+  isWhole: true,
+  isMinor: true,
+  cell: ({ ID }) => ({ text: ID, paint: 'dim' }),
+};
+
 /** How objects of a type are shown to people, and what they are called. */
 export interface Shape<T> {
   readonly columns: readonly Column<T>[];
@@ -61,6 +69,11 @@ export class Printer {
     this.#quiet = quiet;
   }
 
+  /** Whether results are what the API answered, as JSON or YAML. */
+  get isForPrograms(): boolean {
+    return this.format === 'json' || this.format === 'yaml';
+  }
+
   /** The style of tables on this output. */
   get style(): TableStyle {
     const { isTerminal, columns } = this.#io.out;
@@ -86,7 +99,7 @@ export class Printer {
 
   /** Prints that something was done to an object; `raw` is what the API answered. */
   async done<T>(what: string, ref: string, raw: T): Promise<void> {
-    if (this.format === 'json' || this.format === 'yaml') return this.value(raw);
+    if (this.isForPrograms) return this.value(raw);
     this.refs([this.format === 'name' ? ref : `${what} ${ref}`]);
   }
 
