@@ -6,7 +6,6 @@
  *     index  1 2 3 4 5 6 7        runs  {from 1, term 1} {from 4, term 3}
  *     term   1 1 1 3 3 3 3        held      5 6 7  (1 to 4 are only on disk)
  */
-import { invariant } from '../raft/assert.js';
 import type { Entry, Index, Term } from '../raft/types.js';
 import type { Position } from './segment-record.js';
 
@@ -125,8 +124,6 @@ export class EntryWindow {
 
   /** Drops the oldest entries in excess of the limit, but none after `written`. */
   evict(written: Index, limitBytes = this.#limitBytes): void {
-    const last = this.#last;
-    invariant(written <= last, 'written beyond the end of the log', { written, last });
     if (this.#heldBytes <= limitBytes) return;
     // Frees a quarter of the limit at once, so that the array is not shifted at every append.
     let bytes = this.#heldBytes;

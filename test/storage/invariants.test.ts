@@ -3,7 +3,6 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Entry } from '../../src/raft/types.js';
 import type { DiskFile } from '../../src/storage/disk.js';
-import { EntryWindow } from '../../src/storage/entry-window.js';
 import { LevelInstallation } from '../../src/storage/install.js';
 import { recordSum, Tally } from '../../src/storage/key-index.js';
 import { LogWriter } from '../../src/storage/log-writer.js';
@@ -69,14 +68,6 @@ const CASES: readonly (readonly [broken: string, breaks: () => unknown])[] = [
       const tally = new Tally();
       tally.add(recordSum('k', 'v'));
       return new LevelInstallation({ db, generation: 1, prefix, ...calls }).finish(tally);
-    },
-  ],
-  [
-    'written beyond the end of the log (written 3, last 2)',
-    () => {
-      const window = new EntryWindow(undefined, 0);
-      window.append([noop(1), noop(2)]);
-      window.evict(3);
     },
   ],
 ];
