@@ -96,9 +96,7 @@ export async function answerPlan(
 }
 
 /** Escapes what browsers could take for HTML. */
-export async function* escaped(
-  pieces: Iterable<string> | AsyncIterable<string>,
-): AsyncIterable<string> {
+async function* escaped(pieces: Iterable<string> | AsyncIterable<string>): AsyncIterable<string> {
   for await (const piece of pieces) yield escapeHtml(piece);
 }
 

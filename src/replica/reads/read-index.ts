@@ -100,8 +100,8 @@ export class ReadIndexClient {
   }
 
   /**
-   * Sends one request for all that wait for a barrier of a mode. Called by the Raft loop at the beginning
-   * of a turn.
+   * Sends one request for all that wait for a barrier of a mode. Called by the Raft loop at
+   * the beginning of a turn.
    */
   drain(): void {
     for (const mode of ['default', 'consistent'] as const) {

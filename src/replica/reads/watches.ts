@@ -1,8 +1,8 @@
 /**
- * Blocking queries that wait for a change of state keys. Each costs one entry here and one among the
- * deadlines, no timer and no promise: those that wait for the same keys, one after the other, form a group, and only groups
- * are indexed by key. They are woken in slices of time, so that ten thousand of them do not delay
- * the messages of the cluster.
+ * Blocking queries that wait for a change of state keys. Each costs one entry here and one among
+ * the deadlines, no timer and no promise: those that wait for the same keys, one after the other,
+ * form a group, and only groups are indexed by key. They are woken in slices of time, so that ten
+ * thousand of them do not delay the messages of the cluster.
  */
 import type { Deadlines } from '../deadlines.js';
 import type { ClockPort } from '../ports.js';

@@ -62,7 +62,7 @@ const ITEMS_PER_TURN = 256;
 const LENGTH_PER_TURN = 64 * 1024;
 const ONE_TURN: Held = { items: ITEMS_PER_TURN, length: LENGTH_PER_TURN };
 
-/** Returns the plan of a list of objects that `itemOf` makes, filtered by `begin` if that is set. */
+/** Returns the plan of a list of what `itemOf` makes, filtered by `begin` if that is set. */
 export function planOf(
   candidates: readonly string[],
   itemOf: (view: View, candidate: string, links: Links) => object | undefined,
