@@ -327,19 +327,19 @@ describe('decisions: namespaces', () => {
 describe('decisions: the text of a 403', () => {
   const asked: [Resource, Access, string?, string?] = ['service', 'write', 'web'];
   it('names the accessor, the permission and the object', () => {
-    expect(by().denial(...asked)).to.equal(
+    expect(by().denial(...asked)?.message).to.equal(
       `Permission denied: token with AccessorID 'acc' lacks permission 'service:write' on "web"`,
     );
-    expect(by().denial('acl', 'read')).to.equal(
+    expect(by().denial('acl', 'read')?.message).to.equal(
       "Permission denied: token with AccessorID 'acc' lacks permission 'acl:read'",
     );
-    expect(by().denial('acl', 'read', undefined, 'team')).to.match(
+    expect(by().denial('acl', 'read', undefined, 'team')?.message).to.match(
       /'acl:read' in namespace "team"$/,
     );
   });
   it('names the anonymous token if none was sent, and is absent if allowed', () => {
     const anonymous = compile([], { accessor: 'acc', anonymous: true });
-    expect(anonymous.denial('acl', 'write')).to.equal(
+    expect(anonymous.denial('acl', 'write')?.message).to.equal(
       "Permission denied: anonymous token lacks permission 'acl:write'. The anonymous token is used implicitly when a request does not specify a token.",
     );
     expect(by(rules('acl = "read"')).denial('acl', 'read')).to.equal(undefined);

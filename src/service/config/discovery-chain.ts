@@ -75,6 +75,8 @@ export class Chains {
         begun ??= this.#begun;
         const pending = this.#compile(query, begun).then((made) => {
           compiled = made;
+          // what changes from now on is not in it
+          if (made !== undefined) begun = undefined;
         });
         return { value: '', index: 0, keys: [], pending };
       }
