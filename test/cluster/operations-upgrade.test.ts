@@ -82,6 +82,8 @@ describe('a rolling upgrade', function () {
   const BEFORE =
     '409 cannot write service-splitter "api" like this, ' +
     `service-router "api" needs it otherwise: ${FAULT}`;
+  /** A leader of the previous release does not say which entry its refusal is about. */
+  const HIDDEN = '409 cannot write service-splitter "api" like this, other entries do not allow it';
 
   it('from the previous release fails no request; the last node raises the level', async () => {
     const [n1, n2, n3] = cluster.nodes as [LocalNode, LocalNode, LocalNode];
@@ -93,10 +95,10 @@ describe('a rolling upgrade', function () {
     try {
       await restart(n1, THIS_MAIN);
       expect(await levels(n1)).to.include({ Level: before, Supported: top });
-      expect(await breakChain()).to.deep.equal([BEFORE, BEFORE, BEFORE]);
+      for (const reply of await breakChain()) expect(reply).to.be.oneOf([BEFORE, HIDDEN]);
       await restart(n2, THIS_MAIN);
       expect(await levels(n2)).to.deep.include({ Level: before, Waiting: ['n3'] });
-      expect(await breakChain()).to.deep.equal([BEFORE, BEFORE, BEFORE]);
+      for (const reply of await breakChain()) expect(reply).to.be.oneOf([BEFORE, HIDDEN]);
       await restart(n3, THIS_MAIN);
       await reached(top);
     } finally {

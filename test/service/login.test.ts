@@ -197,7 +197,7 @@ describe('login', () => {
         .to.match(/^token_limit: /)
         .and.not.match(/web/);
     // Words alone of the leader say nothing.
-    late.write = () => reject('permission_denied', 'too many tokens');
+    late.write = async () => reject('permission_denied', 'too many tokens');
     const worded = login({ ...setup.parts, service: late }, asked, body);
     expect((await worded.catch((why) => why)).message).to.equal('Permission denied');
     before.close();
