@@ -281,15 +281,24 @@ describe('kinds: discovery chains over HTTP', () => {
         expect(index).to.be.greaterThan(before.index);
         woken = text;
       });
+      // A read that was woken for nothing rests, on no keys, before it waits for a change again.
+      let isResting = false;
+      const watch = solo.watches.watch.bind(solo.watches);
+      solo.watches.watch = (keys, ...rest) => {
+        isResting = keys.length === 0;
+        return watch(keys, ...rest);
+      };
+      const settled = async (): Promise<void> => {
+        while (woken === undefined && (isResting || solo.watches.size === 0)) await nextTurn();
+      };
       const seen: (string | undefined)[] = [];
-      for (const [n, change] of changes.entries()) {
-        while (solo.watches.size === 0 && woken === undefined) await nextTurn();
+      for (const change of changes) {
+        await settled();
         await change();
-        // A read that was woken for nothing rests before it looks again.
-        if (n === changes.length - 1) await held;
-        while (solo.watches.size === 0 && woken === undefined) await nextTurn();
+        await settled();
         seen.push(woken && JSON.parse(woken).Chain.StartNode);
       }
+      await held;
       return seen;
     };
 
