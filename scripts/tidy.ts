@@ -12,6 +12,7 @@ import { beyond, type Finding, figures, lowered, type Ratchet } from './tidy/fin
 import { idioms, longFile, longFunctions, undocumented, wide } from './tidy/habits.js';
 import { readSources } from './tidy/sources.js';
 import { unused, unusedMembers } from './tidy/usage.js';
+import { unwrapped } from './tidy/wrap.js';
 
 const RATCHET = 'scripts/tidy.json';
 
@@ -54,7 +55,11 @@ function findings(): Finding[] {
     ]),
     ...documentPaths().flatMap((path) => {
       const text = readFileSync(path, 'utf8');
-      return [...bannedWords(path, text), ...brokenReferences('.', path, text)];
+      return [
+        ...bannedWords(path, text),
+        ...brokenReferences('.', path, text),
+        ...unwrapped(path, text),
+      ];
     }),
   ];
 }
