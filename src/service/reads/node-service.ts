@@ -171,7 +171,10 @@ export class NodeService implements Service {
     outcome: Evaluated<T>,
     digest: Digest,
   ): Promise<Evaluated<T> | undefined> {
-    if ((await digest) !== query.shown) return outcome;
+    if ((await digest) !== query.shown) {
+      this.#turns.answers(outcome.value);
+      return outcome;
+    }
     query.after = outcome.index;
     await this.#hold([], Math.min(this.#clock.now() + REST_MS, query.untilMs), query.end);
     return undefined;
