@@ -71,8 +71,8 @@ export class Wire {
   readonly #peers = new Map<NodeId, Peer>();
   #members = new Map<NodeId, string>();
   /**
-   * Nodes that are not members but connected, each with its last connection: our configuration may
-   * lack the leader.
+   * Nodes that have dialled in, each with its last connection. One that is no member is answered at
+   * the address it gave: our configuration may lack the leader.
    */
   readonly #learnt = new Map<NodeId, { address: string; connection: Connection }>();
   /** Accepted connections, each with the node that has identified itself on it. */
@@ -168,7 +168,6 @@ export class Wire {
       const left = this.#members.has(id) && !next.has(id);
       const moved = next.has(id) && next.get(id) !== peer.address;
       if (left || moved) this.#drop(id);
-      if (left) this.#learnt.delete(id);
       if (left) this.#subjects.forget(id);
     }
     this.#members = next;
@@ -320,7 +319,7 @@ export class Wire {
     const { handlers, limits } = this.#context;
     const own = this.#context.identity().nodeId;
     const { nodeId, address } = hello;
-    if (!this.#members.has(nodeId)) this.#learnt.set(nodeId, { address, connection });
+    this.#learnt.set(nodeId, { address, connection });
     this.#peers.get(nodeId)?.hasDialled();
     let open = 0;
     connection.events = {

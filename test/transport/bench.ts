@@ -41,6 +41,7 @@ export class TestNode {
   readonly lost = new Received<string>();
   readonly log = new Received<string>();
   readonly records = new Map<string, PeerRecord>();
+  readonly removed = new Set<string>();
   clusterId: string | null = 'cluster-1';
   incarnation: string;
   starts = 1;
@@ -98,6 +99,7 @@ export class TestNode {
       records: {
         get: (peer) => this.records.get(peer),
         set: (peer, record) => void this.records.set(peer, record),
+        isRemoved: (peer) => this.removed.has(peer),
         isKnown: (peer) => this.isKnown(peer),
         keyOf: (peer) => this.agreed.get(peer) ?? this.records.get(peer)?.publicKey,
       },

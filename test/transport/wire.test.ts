@@ -270,6 +270,19 @@ describe('wire', function () {
       .equal('preVoteResponse');
   });
 
+  it('answers a node that was a member when it dialled in and is one no more', async () => {
+    const [a, b] = [await start('a'), await start('b')];
+    introduce(a, b);
+    await a.reached.one();
+    a.wire.send(a.heartbeat(b));
+    await b.messages.one();
+    b.wire.setMembers([]);
+    b.wire.send({ type: 'preVoteResponse', from: 'b', to: 'a', term: 1, granted: false });
+    expect(await a.messages.one())
+      .property('type')
+      .equal('preVoteResponse');
+  });
+
   it('lets a node without a cluster only ask to join', async () => {
     const [a, b] = [await start('a'), await start('b')];
     b.clusterId = null;
@@ -304,8 +317,10 @@ describe('wire', function () {
     a.wire.setMembers([{ id: 'b', address: relay.address }]);
     await a.reached.count(2);
     expect(relay.toServer.length).greaterThan(0);
+    a.removed.add('b');
     a.wire.setMembers([]);
     expect(a.wire.reachable()).eql([]);
+    await b.lost.one();
     expect(await ask(a, 'b', 'x')).eql([undefined, 'unsent']);
   });
 
