@@ -69,6 +69,10 @@ interface Held {
   target: { readonly id: NodeId; readonly term: number } | undefined;
   /** Attempts that may still take effect, including the present one. */
   open: number;
+  /** Those of them that no answer comes for any more. */
+  lost: number;
+  /** The result of an attempt that came too late to tell whether an earlier one took effect. */
+  tooOld: Result | undefined;
   /** The result, known but not yet applied on this server. */
   result: Result | undefined;
 }
@@ -113,6 +117,8 @@ export class ClientWrites {
       attempts: 0,
       target: undefined,
       open: 0,
+      lost: 0,
+      tooOld: undefined,
       result: undefined,
     };
     held.cancelDeadline = deadlines.at(deadlineMs, () => this.#expire(held));
@@ -162,7 +168,7 @@ export class ClientWrites {
 
   #attempt(held: Held): void {
     const { leader, term } = this.#parts.role();
-    if (leader === null || held.result !== undefined) return;
+    if (leader === null || (held.result ?? held.tooOld) !== undefined) return;
     const target = held.target;
     // The outcome of an attempt at this server is seen in its own log.
     if (target?.id === this.#parts.id) return;
@@ -187,12 +193,17 @@ export class ClientWrites {
 
   #answered(held: Held, number: number, answer: RpcResponse): void {
     if (!this.#held.has(held) || held.result !== undefined) return;
-    if (answer.type === 'applied') {
-      if (held.open === 1 && isTooOld(answer.result)) this.#renew(held, answer.result.index);
-      else this.#whenApplied(held, answer.result);
+    if (answer.type === 'applied' && !isTooOld(answer.result)) {
+      this.#whenApplied(held, answer.result);
       return;
     }
-    if (answer.type !== 'unknown') held.open -= 1;
+    if (answer.type === 'unknown') held.lost += 1;
+    else held.open -= 1;
+    if (answer.type === 'applied') held.tooOld = answer.result;
+    if (held.tooOld !== undefined) {
+      this.#tooOld(held, held.tooOld);
+      return;
+    }
     if (number !== held.attempts) return;
     held.target = undefined;
     if (answer.type === 'refused') this.#refuse(held, answer.refusal);
@@ -201,13 +212,18 @@ export class ClientWrites {
 
   /**
    * This server was so far behind that the members remember no requests of that time any more, and
-   * cannot tell whether this one was applied before. But no other attempt can have been, so nothing
-   * has happened, and the command is sent under a new request id.
+   * cannot tell whether this one was applied before. The attempts before know it. Once all of them
+   * are void, nothing has happened, and the command is sent under a new request id.
    */
-  #renew(held: Held, committed: Index): void {
-    const since = Math.max(this.#parts.committedIndex(), committed);
+  #tooOld(held: Held, result: Result): void {
+    if (held.open > held.lost) return;
+    if (held.open > 0) {
+      this.#whenApplied(held, result);
+      return;
+    }
+    const since = Math.max(this.#parts.committedIndex(), result.index);
     held.request = this.#request(held.request.proposal.command, since);
-    held.open = 0;
+    held.tooOld = undefined;
     held.target = undefined;
     this.#attempt(held);
   }

@@ -84,6 +84,34 @@ describe('client writes through a member that is behind what the members remembe
     for (const each of cluster.nodes.values()) expect(times(each, 'late')).to.equal(1);
   });
 
+  it('takes effect once if it was sent to a deposed leader, whose entry was overwritten', () => {
+    const cluster = new ReplicaCluster({ ids: ['a', 'b', 'c', 'd', 'e'] });
+    const deposed = cluster.elect();
+    for (const { machine } of cluster.nodes.values()) machine.resultsMax = 2;
+    const [node, ...rest] = cluster.others(deposed.id);
+    for (const { id } of rest) {
+      cluster.cut(id, deposed.id);
+      cluster.cut(id, node!.id);
+    }
+    const before = deposed.log.lastIndex();
+    const done = write(node!, 'late', 20_000);
+    cluster.until(() => deposed.log.lastIndex() > before, 200);
+    cluster.until(() => cluster.leader !== undefined && cluster.leader !== deposed, 3000);
+    const leader = cluster.leader!;
+    const writes = Array.from({ length: 6 }, (_, i) => write(leader, `w${i}`));
+    cluster.until(() => writes.every(({ outcome }) => outcome !== undefined), 1000);
+    cluster.heal();
+    cluster.isolate(deposed.id);
+    cluster.until(() => times(node!, 'w5') === 1, 3000);
+    cluster.advance(1000);
+    expect(said(done)).to.equal(undefined);
+    cluster.heal();
+    cluster.until(() => done.outcome !== undefined, 3000);
+    expect(said(done)).to.equal('late');
+    cluster.advance(500);
+    for (const each of cluster.nodes.values()) expect(times(each, 'late')).to.equal(1);
+  });
+
   it('has an unknown outcome if an earlier attempt may have taken effect', () => {
     const cluster = new ReplicaCluster();
     const leader = cluster.elect();
