@@ -175,6 +175,7 @@ export class Wire {
     for (const [connection, id] of this.#accepted) {
       if (id === undefined || next.has(id) || this.#context.records.isRemoved?.(id) !== true)
         continue;
+      this.#learnt.delete(id);
       connection.destroy(new Error('the server was removed from the cluster'));
     }
   }

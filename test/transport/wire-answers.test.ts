@@ -34,6 +34,19 @@ describe('wire, answers', function () {
     expect(await ask(a, 'b', 'z', 60_000)).eql([undefined, 'unsent']);
   });
 
+  it('reach a node that was a member when it dialled in, and is one no more', async () => {
+    const [a, b] = [await start('a'), await start('b')];
+    introduce(a, b);
+    await a.reached.one();
+    a.wire.send(a.heartbeat(b));
+    await b.messages.one();
+    b.wire.setMembers([]);
+    b.wire.send({ type: 'preVoteResponse', from: 'b', to: 'a', term: 1, granted: false });
+    expect(await a.messages.one())
+      .property('type')
+      .equal('preVoteResponse');
+  });
+
   it('reach a sender that is in no configuration, after many failures to dial it', async () => {
     const [a, b] = [await start('a'), await start('b')];
     const own = a.address;
