@@ -194,6 +194,7 @@ export class Components extends Base {
     role: () => this.loop.role,
     remembered: (request) => this.ports.machine.remembered(request),
     retryLater: () => this.events.retryLater(),
+    barrier: (timeoutMs, done) => this.readIndex.wait('default', timeoutMs, done),
   });
   readonly readIndex: ReadIndexClient = new ReadIndexClient({
     ...this.#talk,

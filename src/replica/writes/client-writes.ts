@@ -41,8 +41,10 @@ export interface ClientWritesParts {
   readonly waitingBytes: number;
   /** The result of a request that this server has applied; see MachinePort. */
   readonly remembered: (id: string) => Result | undefined;
-  /** Milliseconds after which the response of a leader counts as late. */
+  /** Milliseconds after which the response of a leader, or a tick, counts as late. */
   readonly lateMs: number;
+  /** Waits for a read barrier. `done` gets false at the deadline. */
+  readonly barrier: (timeoutMs: number, done: (passed: boolean) => void) => void;
 }
 
 /** A command under a request id. */
@@ -61,6 +63,8 @@ interface Held {
   readonly deadlineMs: number;
   readonly done: WriteDone;
   cancelDeadline: () => void;
+  /** Set while it waits for a read barrier before its first attempt. */
+  isHeldBack: boolean;
   /** Attempts so far. Responses to all but the last count only when they are final. */
   attempts: number;
   /**
@@ -82,9 +86,17 @@ export class ClientWrites {
   readonly #parts: ClientWritesParts;
   readonly #held = new Set<Held>();
   #bytes = 0;
+  /** The time of the last tick, by both clocks: a suspended machine stops one of them or both. */
+  #ticked: { readonly now: number; readonly wall: number };
+  /**
+   * This server has stood still, and has not asked the leader since. What it knows to be committed
+   * may be so old that the members remember no requests of that time.
+   */
+  #isOutdated = false;
 
   constructor(parts: ClientWritesParts) {
     this.#parts = parts;
+    this.#ticked = { now: parts.clock.now(), wall: parts.clock.wall() };
   }
 
   /** Number of writes that wait here. */
@@ -114,6 +126,7 @@ export class ClientWrites {
     const held: Held = {
       ...{ request: encoded, sinceMs, tokenKey, bytes, deadlineMs, done },
       cancelDeadline: () => {},
+      isHeldBack: false,
       attempts: 0,
       target: undefined,
       open: 0,
@@ -124,7 +137,9 @@ export class ClientWrites {
     held.cancelDeadline = deadlines.at(deadlineMs, () => this.#expire(held));
     this.#held.add(held);
     this.#bytes += bytes;
-    this.#attempt(held);
+    this.#lookForPause();
+    if (this.#isOutdated) this.#holdBack(held);
+    else this.#attempt(held);
   }
 
   /**
@@ -146,6 +161,8 @@ export class ClientWrites {
    * wrong, are looked up here.
    */
   tick(nowMs: number): void {
+    this.#lookForPause();
+    this.#ticked = { now: nowMs, wall: this.#parts.clock.wall() };
     for (const held of this.#held) {
       if (nowMs - held.sinceMs < this.#parts.lateMs) return;
       this.#settle(held);
@@ -166,8 +183,28 @@ export class ClientWrites {
     return { id: proposal.id, proposal, data: encodeProposal(proposal) };
   }
 
+  #lookForPause(): void {
+    const { clock, lateMs } = this.#parts;
+    const { now, wall } = this.#ticked;
+    if (Math.max(clock.now() - now, clock.wall() - wall) > lateMs) this.#isOutdated = true;
+  }
+
+  /** Makes the first attempt when this server knows again what is committed. */
+  #holdBack(held: Held): void {
+    held.isHeldBack = true;
+    const timeoutMs = Math.max(1, Math.ceil(held.deadlineMs - this.#parts.clock.now()));
+    this.#parts.barrier(timeoutMs, (passed) => {
+      if (!passed || !this.#held.has(held)) return;
+      this.#isOutdated = false;
+      held.isHeldBack = false;
+      held.request = this.#request(held.request.proposal.command);
+      this.#attempt(held);
+    });
+  }
+
   #attempt(held: Held): void {
     const { leader, term } = this.#parts.role();
+    if (held.isHeldBack) return;
     if (leader === null || (held.result ?? held.tooOld) !== undefined) return;
     const target = held.target;
     // The outcome of an attempt at this server is seen in its own log.
