@@ -44,7 +44,7 @@ describe('http: the agent', () => {
         resolved.push(tokenKey);
         return 'default';
       },
-      permit: async (_caller, _ms, denies) => {
+      permit: async (_requester, denies) => {
         const authorizer = { denial } as unknown as Authorizer;
         refuseIf(denies(authorizer));
         return authorizer;

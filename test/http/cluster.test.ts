@@ -60,7 +60,7 @@ describe('http: the cluster endpoints', () => {
   const view = { get: (key: string) => facts.get(key), keys: () => [] };
   const service: Service = fakeService({
     view,
-    permit: async (_caller, _ms, denial) => {
+    permit: async (_requester, denial) => {
       refuseIf(denial(authorizer));
       return authorizer;
     },
@@ -69,7 +69,7 @@ describe('http: the cluster endpoints', () => {
       ...useCase({ view, authorizer }),
       ...{ knownLeader: true, lastContactMs: 0, filtered: false },
     }),
-    write: async (_caller, command: Command) => {
+    write: async (_requester, command: Command) => {
       calls.push(command);
       return 'true';
     },

@@ -94,7 +94,10 @@ describe('the rights of a token with many large policies', () => {
     expect(await turnsOf(read)).to.be.greaterThan(TURNS_MIN);
     expect((await read).value).to.equal(false);
     const writing = built();
-    const permit = writing.service.permit(callerOf(SECRET), 1000, () => undefined);
+    const permit = writing.service.permit(
+      { caller: callerOf(SECRET), timeoutMs: 1000 },
+      () => undefined,
+    );
     expect(await turnsOf(permit)).to.be.greaterThan(TURNS_MIN);
     const leading = built();
     const decided = new Promise<void>((resolve) => {

@@ -159,7 +159,7 @@ describe('node service: blocking queries', () => {
     const ways = [
       () => solo.service.read<unknown>(MANAGER, stale, useCase),
       () => solo.service.authorize(MANAGER),
-      () => solo.service.permit(MANAGER, 1000, () => undefined),
+      () => solo.service.permit({ caller: MANAGER, timeoutMs: 1000 }, () => undefined),
     ];
     for (const way of ways) expect(await refused(way)).to.equal('unavailable');
   });
@@ -317,10 +317,15 @@ describe('node service: permissions', () => {
       await original(...asked);
       if (solo.authorizers.of(secretKeyOf(secret)) === undefined) solo.must(token(secret, []));
     };
-    const authorizer = await solo.service.permit(callerOf(secret), 1000, () => undefined);
+    const authorizer = await solo.service.permit(
+      { caller: callerOf(secret), timeoutMs: 1000 },
+      () => undefined,
+    );
     expect(authorizer.accessor).to.equal('33333333-aaaa-4aaa-8aaa-000000000001');
     expect(solo.barriers).to.equal(1);
-    await solo.service.permit(MANAGER, 1000, (a) => a.denial('acl', 'write'));
+    await solo.service.permit({ caller: MANAGER, timeoutMs: 1000 }, (a) =>
+      a.denial('acl', 'write'),
+    );
     expect(solo.barriers).to.equal(1);
   });
 

@@ -18,7 +18,7 @@ import { cloneToken, TOKEN_BODY } from '../../service/acl/tokens.js';
 import { decodeBody, decodeValue } from '../../service/common/decode.js';
 import { filterOf } from '../../service/common/filters.js';
 import type { Service } from '../../service/common/types.js';
-import { mayWriteSomewhere, type Write } from '../../service/common/writing.js';
+import { maySomewhere, type Write } from '../../service/common/writing.js';
 import { login, logout } from '../../service/login/login.js';
 import {
   type AclParts,
@@ -145,7 +145,7 @@ export function tokenRoutes(parts: AclParts): readonly DeclaredRoute[] {
       path: '/v1/acl/token/:accessor/clone',
       PUT: async (request) => {
         const accessor = mustHave(request, 'accessor', 'token AccessorID');
-        await admit(request, TOKEN_FAILURE, mayWriteSomewhere(service, request));
+        await admit(request, TOKEN_FAILURE, maySomewhere(service, request, 'acl', 'write'));
         const body = decodeBody(TOKEN_FAILURE, await request.body(TOKEN_FAILURE), TOKEN_BODY);
         const write = writeOf(request, body.Namespace);
         request.answerJson(await cloneToken(service, write, accessor, body, nowMs()));

@@ -5,14 +5,15 @@ import { AUTHORIZE, EXPLAIN, LOGIN_EXPLAIN, WHO_CAN } from '../../api/bodies/que
 import { ApiError, reject } from '../../base/errors.js';
 import type { Type } from '../../languages/fields.js';
 import { decodeBody, decodeValue } from '../../service/common/decode.js';
-import type { ReadOutcome, Service } from '../../service/common/types.js';
+import type { ReadOutcome, Service, StateRead } from '../../service/common/types.js';
+import { maySomewhere } from '../../service/common/writing.js';
 import { findDecision, NO_DECISION, readDecision } from '../../service/explain/decision-reads.js';
 import { EffectiveRights } from '../../service/explain/effective.js';
 import { explainLogin } from '../../service/explain/login.js';
 import { accessorOf, explainQuestions } from '../../service/explain/questions.js';
 import { whoCan } from '../../service/explain/who-can.js';
 import { clusterLint, severityOf } from '../../service/lint/cluster-lint.js';
-import { type LintRequest, mayLint, policyLint, ruleLint } from '../../service/lint/lint.js';
+import { policyLint, ruleLint } from '../../service/lint/lint.js';
 import { type AclParts, admit } from './common.js';
 import type { ApiRequest, DeclaredRoute, Endpoint } from './types.js';
 
@@ -102,14 +103,14 @@ export function lintRoutes(parts: AclParts): readonly DeclaredRoute[] {
     path: '/v1/acl/policy/lint' | '/v1/acl/binding-rule/lint',
     noun: string,
     type: Type<unknown, B>,
-    lint: (request: LintRequest, body: B) => Promise<ReadOutcome<string | undefined>>,
+    lint: (request: StateRead, body: B) => Promise<ReadOutcome<string | undefined>>,
   ): DeclaredRoute => ({
     path,
     counts: 'read',
     isNew: true,
     adds: true,
     POST: async (request) => {
-      await admit(request, FAILURE, mayLint(service, request));
+      await admit(request, FAILURE, maySomewhere(service, request, 'acl', 'read'));
       const body = decodeBody(FAILURE, await request.body(FAILURE), type);
       const options = request.readOptions(false);
       const ns = request.namespace(body.Namespace);

@@ -18,8 +18,7 @@ import {
   REPLACED_MAX,
 } from '../../state/login-limits.js';
 import { decodeBody } from '../common/decode.js';
-import type { ReadUseCase, Service } from '../common/types.js';
-import type { Write } from '../common/writing.js';
+import type { ReadUseCase, Requester, Service } from '../common/types.js';
 
 const BODY = bodyOf(configurationFields);
 
@@ -29,11 +28,8 @@ const TTL_MAX = 100 * 365 * 24 * 3600e9;
 const ON_LIMIT = ['refuse', 'replace'] as const;
 
 /** Permits a write of the configuration. Throws ApiError 403. */
-export const mayConfigure = (
-  service: Service,
-  { caller, timeoutMs }: Omit<Write, 'ns'>,
-): Promise<Authorizer> =>
-  service.permit(caller, timeoutMs, (authorizer) => configurationDenial(authorizer, 'write'));
+export const mayConfigure = (service: Service, requester: Requester): Promise<Authorizer> =>
+  service.permit(requester, (authorizer) => configurationDenial(authorizer, 'write'));
 
 /** Decodes a configuration. Absent members take their defaults. Throws ApiError `invalid`. */
 export function decodeConfiguration(failure: string, body: unknown): AclConfiguration {
@@ -71,7 +67,7 @@ export function decodeConfiguration(failure: string, body: unknown): AclConfigur
 /** Replaces the configuration. Returns it as answered. For `ifMatch`, see `AclConfigure`. */
 export function writeConfiguration(
   service: Service,
-  write: Omit<Write, 'ns'>,
+  requester: Requester,
   configuration: AclConfiguration,
   ifMatch: readonly number[] | undefined,
 ): Promise<string> {
@@ -81,7 +77,7 @@ export function writeConfiguration(
     configuration,
     ...(ifMatch !== undefined && { ifMatch }),
   };
-  return service.write(write, command);
+  return service.write(requester, command);
 }
 
 /** Reads the configuration in force. */

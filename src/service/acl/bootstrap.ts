@@ -7,8 +7,7 @@ import { timeOf } from '../../languages/times.js';
 import type { ClusterNode } from '../../node/types.js';
 import { keys } from '../../state/keys.js';
 import { type Bootstrap, INIT_FACT } from '../../state/system.js';
-import type { Service } from '../common/types.js';
-import type { Write } from '../common/writing.js';
+import type { Requester, Service } from '../common/types.js';
 import { shown } from './tokens.js';
 
 /** Allows another bootstrap. An operator writes its index into a file of the data folder. */
@@ -21,7 +20,7 @@ export interface BootstrapReset {
 /** Creates the first management token. Returns it with its secret also as `ID`, for old clients. */
 export async function bootstrap(
   service: Service,
-  write: Omit<Write, 'ns'>,
+  requester: Requester,
   body: BootstrapBody,
   { nowMs, reset }: { readonly nowMs: number; readonly reset?: BootstrapReset | undefined },
 ): Promise<string> {
@@ -30,7 +29,7 @@ export async function bootstrap(
     const why = 'BootstrapSecret is not a UUID: uuid string is wrong length or form';
     reject('invalid', why, { pointer: '/BootstrapSecret' });
   }
-  await service.catchUp(write.timeoutMs);
+  await service.catchUp(requester.timeoutMs);
   const resetIndex = await reset?.read();
   const secret = own === '' ? randomUUID() : own;
   const command: Bootstrap = {
@@ -39,7 +38,7 @@ export async function bootstrap(
     token: { accessor: randomUUID(), secret, createTime: timeOf(nowMs) },
     ...(resetIndex === undefined ? {} : { resetIndex }),
   };
-  const token = shown(service, await service.write(write, command));
+  const token = shown(service, await service.write(requester, command));
   if (resetIndex !== undefined) await reset?.remove();
   return JSON.stringify({ ID: secret, ...(JSON.parse(token) as object) });
 }

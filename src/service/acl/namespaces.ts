@@ -16,8 +16,8 @@ import { DEFAULT_NAMESPACE } from '../../state/object.js';
 import type { Command, View } from '../../state/types.js';
 import type { FilterOf } from '../common/filters.js';
 import { isHidden, Links, modifyIndexOf } from '../common/reading.js';
-import type { ReadUseCase, Service } from '../common/types.js';
-import type { Write } from '../common/writing.js';
+import type { ReadUseCase, Requester, Service } from '../common/types.js';
+import { maySomewhere } from '../common/writing.js';
 import { type ListPlan, planOf } from '../reads/list-rendering.js';
 import { mustFitBudget } from '../rights/policy-budget.js';
 import type { ObjectParts, ObjectUseCases } from './objects.js';
@@ -41,7 +41,7 @@ export const namespaceUseCases = ({
 /** Creates or replaces a namespace. Returns it as answered. `name` is that of the path, if any. */
 async function writeNamespace(
   service: Service,
-  write: Omit<Write, 'ns'>,
+  write: Requester,
   name: string | undefined,
   body: NamespaceBody,
 ): Promise<string> {
@@ -84,7 +84,7 @@ const defaultsOf = ({ ACLs }: Pick<NamespaceBody, 'ACLs'>) => ({
 /** Marks a namespace for deletion. The leader removes what is in it. Returns `true` or `false`. */
 async function deleteNamespace(
   service: Service,
-  write: Omit<Write, 'ns'>,
+  write: Requester,
   name: string,
   nowMs: number,
 ): Promise<string> {
@@ -93,21 +93,17 @@ async function deleteNamespace(
   return service.write(write, command satisfies Command);
 }
 
-const mayManage = (service: Service, { caller, timeoutMs }: Omit<Write, 'ns'>, name: string) =>
-  service.permit(caller, timeoutMs, (authorizer) => authorizer.denial('namespace', 'write', name));
+const mayManage = (service: Service, requester: Requester, name: string) =>
+  service.permit(requester, (authorizer) => authorizer.denial('namespace', 'write', name));
 
 /**
  * Permits a write before its body is read: of the namespace in the path, or of any namespace if the
  * path has none. Throws ApiError 403.
  */
-const mayManageSome = (service: Service, write: Omit<Write, 'ns'>, name: string | undefined) =>
+const mayManageSome = (service: Service, requester: Requester, name: string | undefined) =>
   name === undefined
-    ? service.permit(write.caller, write.timeoutMs, (authorizer) =>
-        authorizer.anywhere('namespace', 'write')
-          ? undefined
-          : authorizer.denial('namespace', 'write'),
-      )
-    : mayManage(service, write, name);
+    ? maySomewhere(service, requester, 'namespace', 'write')
+    : mayManage(service, requester, name);
 
 /** Returns a namespace with the present names of its links. */
 function shown(namespace: Namespace, names: Links): object {

@@ -22,8 +22,8 @@ import {
   nearestKey,
   readNamed,
 } from '../common/reading.js';
-import type { ReadContext, ReadUseCase, Service } from '../common/types.js';
-import { mayWrite, mayWriteSomewhere, mustMatchPath, type Write } from '../common/writing.js';
+import type { ReadContext, ReadUseCase, Requester, Service } from '../common/types.js';
+import { maySomewhere, mayWrite, mustMatchPath, type Write } from '../common/writing.js';
 import type { AuthMethodTypes } from '../login/index.js';
 import type { LoginLogger } from '../login/types.js';
 import { type ListPlan, planOf } from '../reads/list-rendering.js';
@@ -61,7 +61,7 @@ export interface ObjectUseCases<B> {
   /** The body of a write. */
   readonly body: Type<unknown, B>;
   /** Permits a write before its body is read. `id` is that of the path. Throws ApiError 403. */
-  admit(write: Omit<Write, 'ns'>, id: string | undefined): Promise<unknown>;
+  admit(requester: Requester, id: string | undefined): Promise<unknown>;
   list(ns: string, query: ListQuery): ReadUseCase<ListPlan>;
   /** Reads by id. `expanded` adds what the object links and implies, for tokens. */
   read(ns: string, id: string, expanded?: boolean): ReadUseCase<string | undefined>;
@@ -128,7 +128,7 @@ export function objectUseCases<F extends Fields>(
   return {
     definition,
     body: bodyOf(definition.fields),
-    admit: (request) => mayWriteSomewhere(service, request),
+    admit: (request) => maySomewhere(service, request, 'acl', 'write'),
     list: (ns, query) => listOf(definition, hooks, ns, query),
     read: (ns, id) => reading(ns, (view, isWriter) => readById(view, ns, idOf(id), isWriter)),
     ...(nameKey !== undefined && {

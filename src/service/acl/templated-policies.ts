@@ -11,10 +11,8 @@ import { didYouMean } from '../../languages/suggest.js';
 import type { Service } from '../common/types.js';
 import type { Write } from '../common/writing.js';
 
-const mayRead = (service: Service, { caller, ns, timeoutMs }: Write) =>
-  service.permit(caller, timeoutMs, (authorizer) =>
-    authorizer.denial('acl', 'read', undefined, ns),
-  );
+const mayRead = (service: Service, request: Write) =>
+  service.permit(request, (authorizer) => authorizer.denial('acl', 'read', undefined, request.ns));
 
 /** Returns all templates by name. Throws ApiError 403. */
 export async function listTemplates(

@@ -16,7 +16,7 @@ import type {
 import { secretKeyOf, type Token, tokenByAccessor, tokens } from '../../state/tokens.js';
 import { Links, NO_UUID } from '../common/reading.js';
 import type { Service } from '../common/types.js';
-import { mayWrite, mayWriteSomewhere, type Write } from '../common/writing.js';
+import { maySomewhere, mayWrite, type Write } from '../common/writing.js';
 import { normaliseGrants } from '../rights/grants.js';
 import { mustFitBudget } from '../rights/policy-budget.js';
 import { readTokenExpanded } from './expanded-token.js';
@@ -33,7 +33,7 @@ export function tokenUseCases(parts: ObjectParts): ObjectUseCases<TokenBody> {
   return {
     definition: tokens,
     body: TOKEN_BODY,
-    admit: (write) => mayWriteSomewhere(service, write),
+    admit: (write) => maySomewhere(service, write, 'acl', 'write'),
     list: (ns, query) => listTokens(ns, query, nowMs),
     read: (ns, accessor, expanded = false) =>
       expanded ? readTokenExpanded(ns, accessor, parts, nowMs) : readToken(ns, accessor, nowMs),

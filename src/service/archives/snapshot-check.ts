@@ -188,12 +188,7 @@ const INDEXES = ['CreateIndex', 'ModifyIndex'];
 function read(definition: ObjectDefinition, value: string): StoredObject {
   const { fields, table } = definition;
   const object = objectOf(table, value);
-  try {
-    decodeBody(table, object, definition.storedType);
-  } catch (error) {
-    if (error instanceof ApiError) fail(table, error.message);
-    throw error;
-  }
+  mustDecode(table, () => decodeBody(table, object, definition.storedType));
   // A body may have null for an absent member, but a stored object has none.
   const needed = Object.keys(fields).filter((name) => fields[name]!.mode === 'keep');
   const missing = needed.find((name) => !INDEXES.includes(name) && object[name] === undefined);
@@ -201,6 +196,15 @@ function read(definition: ObjectDefinition, value: string): StoredObject {
   if (Object.values(object).includes(null)) fail(table, 'a field of an object is null');
   mustHaveIndexes(table, value, object);
   return object as unknown as StoredObject;
+}
+
+function mustDecode(table: string, decode: () => unknown): void {
+  try {
+    decode();
+  } catch (error) {
+    if (error instanceof ApiError) fail(table, error.message);
+    throw error;
+  }
 }
 
 function mustHaveIndexes(table: string, value: string, object: Stored): void {
@@ -235,12 +239,7 @@ function mustBeKey(table: string, key: string, own: string): void {
 function mustBeFact(key: string, value: string): void {
   const fact = objectOf('fact', value);
   if (key !== ACL_FACT) return;
-  try {
-    decodeConfiguration('ACL configuration', fact);
-  } catch (error) {
-    if (error instanceof ApiError) fail('fact', error.message);
-    throw error;
-  }
+  mustDecode('fact', () => decodeConfiguration('ACL configuration', fact));
   const { OnTokenLimit, TokensPerIdentity, LoginTokenTTL, LoginTokenTTLMax } = fact;
   const texts = [OnTokenLimit, LoginTokenTTL, LoginTokenTTLMax];
   const isWhole = texts.every((text) => typeof text === 'string');

@@ -10,20 +10,21 @@ import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { reject } from '../../base/errors.js';
 import type { ClusterNode } from '../../node/types.js';
-import { keys } from '../../state/keys.js';
 import { levelOf } from '../../state/levels.js';
+import { recordOf } from '../../state/machine-record.js';
 import {
   isArchived,
   isRestored,
   type RestoreAdd,
   type RestoreCommit,
 } from '../../state/restore.js';
-import type { Command, View } from '../../state/types.js';
+import type { Command } from '../../state/types.js';
 import { type ArchiveLimits, readArchive, writeArchive } from '../../storage/archive.js';
 import { Spool } from '../../storage/spool.js';
 import type { StateRecord } from '../../storage/types.js';
 import { mustAllow, mustWrite } from '../cluster/cluster.js';
 import { nextTurn } from '../common/event-loop.js';
+import { readState } from '../common/reading.js';
 import type { Caller, QueryMeta, ReadOptions, Requester, Service } from '../common/types.js';
 import { SnapshotCheck } from './snapshot-check.js';
 
@@ -67,17 +68,16 @@ export class Snapshots {
   /** Returns the archive of the present state. Throws 403 without `acl:write`. */
   async save(caller: Caller, options: ReadOptions): Promise<SavedArchive> {
     const { service, node } = this.#parts;
-    const { value: _, ...meta } = await service.read(caller, options, ({ view, authorizer }) => {
-      mustAllow(authorizer, 'acl', 'write');
-      return { value: undefined, index: positionOf(view).index, keys: [] };
-    });
+    const { value: _, ...meta } = await readState(service, { caller, options }, ({ authorizer }) =>
+      mustAllow(authorizer, 'acl', 'write'),
+    );
     const { peers } = node.status();
     const view = node.pin();
     const members = peers.map(({ id, name, address, voter }) => ({ id, name, address, voter }));
-    const at = { ...positionOf(view), configuration: { members } };
+    const { index, term } = recordOf(view) ?? { index: 0, term: 0 };
     return {
-      pieces: writeArchive(view, at, Date.now()),
-      meta: { ...meta, index: at.index },
+      pieces: writeArchive(view, { index, term, configuration: { members } }, Date.now()),
+      meta: { ...meta, index },
       close: () => view.close(),
     };
   }
@@ -99,15 +99,6 @@ export class Snapshots {
       this.#isRestoring = false;
     }
   }
-}
-
-/** Returns the last entry that a view has applied. */
-function positionOf(view: View): { index: number; term: number } {
-  const { index, term } = JSON.parse(view.get(keys.machine) ?? '{"index":0,"term":0}') as {
-    index: number;
-    term: number;
-  };
-  return { index, term };
 }
 
 async function restore(

@@ -70,14 +70,10 @@ function versionParts(version: string): readonly [string, string, string] {
 }
 
 /** Returns the members that the caller may read and the filter keeps, and if there are others. */
-export async function agentMembers(
-  parts: ClusterParts,
-  { caller, timeoutMs }: Requester,
-  filter: FilterOf,
-) {
+export async function agentMembers(parts: ClusterParts, requester: Requester, filter: FilterOf) {
   const { node, service } = parts;
   const matches = filter('member')?.() ?? (() => true);
-  const authorizer = await service.permit(caller, timeoutMs, () => undefined);
+  const authorizer = await service.permit(requester, () => undefined);
   // The leader knows which members respond. Without a leader, this node shows what it knows.
   const status = await node.leaderStatus(MEMBERS_MS).catch(() => node.status());
   const shown = status.peers.filter((peer) => authorizer.allowed('node', 'read', peer.name));

@@ -38,14 +38,12 @@ export function mustAllow(authorizer: Authorizer, resource: Resource, access: Ac
 /** Throws 403 unless the caller has a right. See `Service.permit`. */
 export async function mustHaveRight(
   service: Service,
-  { caller, timeoutMs }: Requester,
+  requester: Requester,
   resource: Resource,
   access: Access,
   segment?: string,
 ): Promise<void> {
-  await service.permit(caller, timeoutMs, (authorizer) =>
-    authorizer.denial(resource, access, segment),
-  );
+  await service.permit(requester, (authorizer) => authorizer.denial(resource, access, segment));
 }
 
 /**

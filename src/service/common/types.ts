@@ -18,6 +18,13 @@ export interface Requester {
   readonly timeoutMs: number;
 }
 
+/** Who reads, and of which namespace. */
+export interface StateRead {
+  readonly caller: Caller;
+  readonly ns: string;
+  readonly options: ReadOptions;
+}
+
 /** How current a read must be, and how long it may wait. */
 export interface ReadOptions {
   readonly mode: ReadMode;
@@ -90,8 +97,7 @@ export interface Service {
    * before they read a body. The leader authorises the command again.
    */
   permit(
-    caller: Caller,
-    timeoutMs: number,
+    requester: Requester,
     denial: (authorizer: Authorizer) => Refusal | undefined,
   ): Promise<Authorizer>;
   /** Resolves when the cluster is initialized and this node has applied all acknowledged writes. */

@@ -2,13 +2,11 @@
 import type { Authorizer } from '../../acl/types.js';
 import { reject } from '../../base/errors.js';
 import type { View } from '../../state/types.js';
-import type { Caller, Service } from './types.js';
+import type { Requester, Service } from './types.js';
 
-/** The caller and namespace of a write, and its timeout in milliseconds. */
-export interface Write {
-  readonly caller: Caller;
+/** Who writes, and in which namespace. */
+export interface Write extends Requester {
   readonly ns: string;
-  readonly timeoutMs: number;
   /** Called with the warnings of lint about what is written: `broad_write@1:1, redundant@2:1`. */
   readonly noteLint?: (found: string) => void;
 }
@@ -16,21 +14,20 @@ export interface Write {
 /**
  * Permits a write of ACL objects of a namespace, before its body is checked. Throws ApiError 403.
  */
-export const mayWrite = (service: Service, { caller, ns, timeoutMs }: Write): Promise<Authorizer> =>
-  service.permit(caller, timeoutMs, (authorizer) =>
-    authorizer.denial('acl', 'write', undefined, ns),
-  );
+export const mayWrite = (service: Service, write: Write): Promise<Authorizer> =>
+  service.permit(write, (authorizer) => authorizer.denial('acl', 'write', undefined, write.ns));
 
 /**
- * Permits a write of ACL objects of some namespace. Called before the body is read, because the
- * body may name the namespace. Throws ApiError 403.
+ * Permits a request that needs a right in some namespace, or to some name. Called before the body
+ * is read, because the body may say which. Throws ApiError 403.
  */
-export const mayWriteSomewhere = (
+export const maySomewhere = (
   service: Service,
-  write: Omit<Write, 'ns'>,
+  requester: Requester,
+  ...[resource, access]: Parameters<Authorizer['anywhere']>
 ): Promise<Authorizer> =>
-  service.permit(write.caller, write.timeoutMs, (authorizer) =>
-    authorizer.anywhere('acl', 'write') ? undefined : authorizer.denial('acl', 'write'),
+  service.permit(requester, (authorizer) =>
+    authorizer.anywhere(resource, access) ? undefined : authorizer.denial(resource, access),
   );
 
 /**

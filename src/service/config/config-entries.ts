@@ -21,8 +21,8 @@ import { keys } from '../../state/keys.js';
 import { deletedIndex } from '../../state/lists.js';
 import { type Command, keyOf, type View } from '../../state/types.js';
 import { inSlices } from '../common/event-loop.js';
-import { modifyIndexOf, nearestKey } from '../common/reading.js';
-import type { ReadContext, ReadUseCase, Service } from '../common/types.js';
+import { HIDDEN, modifyIndexOf, nearestKey } from '../common/reading.js';
+import type { ReadContext, ReadUseCase, Requester, Service } from '../common/types.js';
 import { versionRefused, type Write } from '../common/writing.js';
 
 /** A write of a config entry: the caller, the namespace, the timeout and the condition. */
@@ -52,11 +52,8 @@ const APPLIED = ['service', 'intention', 'mesh'] as const;
  * Permits a caller who may apply some entry, before the body is read that says which. Throws
  * ApiError 403.
  */
-export const mayApplySomething = (
-  service: Service,
-  write: Omit<Write, 'ns'>,
-): Promise<Authorizer> =>
-  service.permit(write.caller, write.timeoutMs, (authorizer) =>
+export const mayApplySomething = (service: Service, requester: Requester): Promise<Authorizer> =>
+  service.permit(requester, (authorizer) =>
     APPLIED.some((resource) => authorizer.anywhere(resource, 'write'))
       ? undefined
       : denied(authorizer, { resource: 'service', access: 'write', namespace: 'default' }, NONE),
@@ -113,15 +110,13 @@ export async function applyConfig(
   write: ConfigWrite,
   body: unknown,
 ): Promise<string> {
-  const { caller, cas, datacenter, timeoutMs } = write;
+  const { cas, datacenter } = write;
   const decoded = await inSlices(decodeInSteps(body, { namespace: write.ns }), 'decode');
   if (!decoded.ok) refuse(decoded.refusal);
   const { entry } = decoded;
   const change = applying(entry, write.ns);
   const { ns, kind, name } = change;
-  await service.permit(caller, timeoutMs, (authorizer) =>
-    changeDenial(authorizer, service.view, change),
-  );
+  await service.permit(write, (authorizer) => changeDenial(authorizer, service.view, change));
   const command: ConfigSet = {
     type: 'config.set',
     v: 1,
@@ -146,10 +141,10 @@ export async function deleteConfig(
   write: ConfigWrite,
   { kind, name }: EntryId,
 ): Promise<string> {
-  const { caller, cas, datacenter, timeoutMs } = write;
+  const { cas, datacenter } = write;
   const ns = homeOf(kind, write.ns);
   refuseIf(nameRefusal(kind, name));
-  await service.permit(caller, timeoutMs, (authorizer) =>
+  await service.permit(write, (authorizer) =>
     changeDenial(authorizer, service.view, { operation: 'delete', ns, kind, name }),
   );
   const command: ConfigDelete = {
@@ -379,7 +374,7 @@ function isEscaped(text: string, end: number): boolean {
 export function shownTo(authorizer: Authorizer, kind: Kind, ns: string): (text: string) => string {
   const { secrets } = definitionOf(kind);
   if (secrets.length === 0) return (text) => text;
-  const hidden = Object.fromEntries(secrets.map((field) => [field, '<hidden>']));
+  const hidden = Object.fromEntries(secrets.map((field) => [field, HIDDEN]));
   return (text) => {
     const isWriter = denialOf(authorizer, 'apply', { kind, name: nameIn(text) }, ns) === undefined;
     if (isWriter) return text;

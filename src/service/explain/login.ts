@@ -14,7 +14,7 @@ import type { AuthMethod } from '../../state/methods.js';
 import type { BindingRule } from '../../state/rules.js';
 import type { View } from '../../state/types.js';
 import { mustRead, readState } from '../common/reading.js';
-import type { ReadContext, ReadOutcome } from '../common/types.js';
+import type { ReadContext, ReadOutcome, StateRead } from '../common/types.js';
 import {
   judgeLogin,
   type LoginGrant,
@@ -32,7 +32,7 @@ import {
   withoutCall,
 } from '../login/types.js';
 import { ownerOf } from '../reads/long-work.js';
-import { DRAFT, draftToken, type ExplainRequest } from './questions.js';
+import { DRAFT, draftToken } from './questions.js';
 import { hiding, withoutSecrets } from './secrets.js';
 import { type ExplainParts, subjectOf } from './subject.js';
 
@@ -49,7 +49,7 @@ const RULES_MAX = 500;
  */
 export async function explainLogin(
   parts: LoginExplainParts,
-  { caller, ns, options }: ExplainRequest,
+  { caller, ns, options }: StateRead,
   body: LoginExplainBody,
 ): Promise<ReadOutcome<string | undefined>> {
   const { service, methodTypes, nowMs } = parts;

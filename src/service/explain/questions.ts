@@ -14,7 +14,7 @@ import { namespaceProblem } from '../../state/lists.js';
 import type { Token } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
 import { made, mustRead, readState, stateIndex } from '../common/reading.js';
-import type { Caller, ReadOptions, ReadOutcome } from '../common/types.js';
+import type { ReadOutcome, StateRead } from '../common/types.js';
 import { ownerOf } from '../reads/long-work.js';
 import { normaliseGrants } from '../rights/grants.js';
 import type { Collected } from '../rights/origins.js';
@@ -46,17 +46,10 @@ export function accessorOf(sent: string, pointer?: string): string {
   return reject('invalid', 'AccessorID is not a valid UUID', extra);
 }
 
-/** Who asks, in which namespace, and how current the answer must be. */
-export interface ExplainRequest {
-  readonly caller: Caller;
-  readonly ns: string;
-  readonly options: ReadOptions;
-}
-
 /** Explains the decisions on some questions. The value is undefined if there is no such token. */
 export async function explainQuestions(
   parts: ExplainParts,
-  { caller, ns, options }: ExplainRequest,
+  { caller, ns, options }: StateRead,
   body: ExplainBody,
 ): Promise<ReadOutcome<string | undefined>> {
   const { AccessorID: sent = '', Draft: draft, Requests = [] } = body;

@@ -12,7 +12,7 @@ import { keysBelow, stored } from '../../state/lists.js';
 import { isAlive, type Token } from '../../state/tokens.js';
 import type { PinnedView, View } from '../../state/types.js';
 import { Links, listedNamespaces, readState, stateIndex } from '../common/reading.js';
-import type { Caller, ReadOptions, ReadOutcome } from '../common/types.js';
+import type { ReadOutcome, StateRead } from '../common/types.js';
 import { ownerOf } from '../reads/long-work.js';
 import { Authorizers, authorizerFor, rightsIdOf } from '../rights/authorizers.js';
 import { stepOf } from '../rights/origins.js';
@@ -39,10 +39,7 @@ const SAMPLE_MAX = 10;
 const RIGHTS_BYTES = 16 * 2 ** 20;
 
 /** Who asks, and how current the answer must be. */
-export interface WhoCanRequest {
-  readonly caller: Caller;
-  readonly ns: string;
-  readonly options: ReadOptions;
+export interface WhoCanRequest extends StateRead {
   /** Whether the client has disconnected: nobody waits for the answer. */
   readonly isGone: () => boolean;
 }

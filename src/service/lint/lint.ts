@@ -20,33 +20,15 @@ import type { View } from '../../state/types.js';
 import { contentOf, type LintMode } from '../acl/objects.js';
 import { inSlices } from '../common/event-loop.js';
 import { made, mustBeUuid, mustRead, readState } from '../common/reading.js';
-import type { Caller, ReadOptions, ReadOutcome, Service } from '../common/types.js';
+import type { ReadOutcome, Service, StateRead } from '../common/types.js';
 import type { Write } from '../common/writing.js';
 import type { AuthMethodTypes } from '../login/index.js';
 import { rulesOf } from '../login/judge.js';
 
-/** Who asks for lint, of which namespace, and how current the state must be. */
-export interface LintRequest {
-  readonly caller: Caller;
-  readonly ns: string;
-  readonly options: ReadOptions;
-}
-
-/**
- * Permits lint in some namespace, before the body is read that may name it. Throws ApiError 403.
- */
-export const mayLint = (
-  service: Service,
-  { caller, timeoutMs }: Omit<Write, 'ns'>,
-): Promise<Authorizer> =>
-  service.permit(caller, timeoutMs, (authorizer) =>
-    authorizer.anywhere('acl', 'read') ? undefined : authorizer.denial('acl', 'read'),
-  );
-
 /** Lints a policy. The value is undefined if the stored one does not exist. Throws ApiError. */
 export async function policyLint(
   service: Service,
-  { caller, ns, options }: LintRequest,
+  { caller, ns, options }: StateRead,
   { Rules: sent, ID }: Sent<(typeof POLICY_LINT)['fields']>,
 ): Promise<ReadOutcome<string | undefined>> {
   if ((sent === undefined) === (ID === undefined)) {
@@ -74,7 +56,7 @@ const BESIDE_ID: ReadonlySet<string> = new Set(['ID', 'Namespace']);
  */
 export async function ruleLint(
   parts: { readonly service: Service; readonly methodTypes: AuthMethodTypes },
-  { caller, ns, options }: LintRequest,
+  { caller, ns, options }: StateRead,
   body: RuleBody,
 ): Promise<ReadOutcome<string | undefined>> {
   const id = (body.ID ?? '') === '' ? undefined : mustBeUuid(body.ID!, 'binding rule ID');

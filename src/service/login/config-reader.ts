@@ -4,8 +4,7 @@
  */
 import { X509Certificate } from 'node:crypto';
 import { type Refusal, refusal } from '../../base/errors.js';
-import type { Field, Fields, Mode } from '../../languages/fields.js';
-import { isObject } from '../../languages/fields.js';
+import { type Field, type Fields, isObject, type Mode } from '../../languages/fields.js';
 import { didYouMean } from '../../languages/suggest.js';
 
 /** The first fault of a Config. `refusing` turns it into a refusal. */

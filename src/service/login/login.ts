@@ -9,8 +9,7 @@ import { stored } from '../../state/lists.js';
 import type { AuthMethod } from '../../state/methods.js';
 import type { TokenLogin, TokenLogout } from '../../state/token-commands.js';
 import { shown } from '../acl/tokens.js';
-import type { Service } from '../common/types.js';
-import type { Write } from '../common/writing.js';
+import type { Requester, Service } from '../common/types.js';
 import type { AuthMethodTypes } from './index.js';
 import { judgeLogin, LIMIT_FAULT } from './judge.js';
 import type { Refusals } from './refusals.js';
@@ -125,9 +124,9 @@ export function descriptionOf(meta: { readonly [name: string]: string }): string
 }
 
 /** Deletes the token of the request, which a login created. */
-export async function logout(service: Service, write: Omit<Write, 'ns'>): Promise<string> {
-  const { tokenKey } = write.caller;
+export async function logout(service: Service, requester: Requester): Promise<string> {
+  const { tokenKey } = requester.caller;
   if (tokenKey === null) reject('unauthenticated', 'Supplied token does not exist');
   const command: TokenLogout = { type: 'token.logout', v: 1, secretKey: tokenKey };
-  return service.write(write, command);
+  return service.write(requester, command);
 }

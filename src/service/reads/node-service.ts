@@ -209,8 +209,7 @@ export class NodeService implements Service {
   }
 
   async permit(
-    caller: Caller,
-    timeoutMs: number,
+    { caller, timeoutMs }: Requester,
     denial: (authorizer: Authorizer) => Refusal | undefined,
   ): Promise<Authorizer> {
     this.#mustServe();
