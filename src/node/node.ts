@@ -17,6 +17,7 @@ import type { ClockPort } from '../replica/ports.js';
 import { Replica } from '../replica/replica.js';
 import { DIVERGED_KEY } from '../state/keys.js';
 import { LEVEL_KEY, LEVELS, levelOf } from '../state/levels.js';
+import type { Machine } from '../state/machine.js';
 import type { PinnedView, Result, View } from '../state/types.js';
 import { isBelieved } from '../transport/hello-checks.js';
 import type { WireSecurity } from '../transport/sockets.js';
@@ -53,18 +54,12 @@ export interface RunningNode extends ClusterNode {
   stop(): Promise<void>;
   /** Calls `listener` when the role, the term or the known leader changes. */
   onRole(listener: (change: RoleChange) => void): void;
-  /** Calls `listener` in each apply with the keys that changed, for what is derived from them. */
-  onChanged(listener: (keys: readonly string[]) => void): void;
-  /** Calls `listener` when the whole state was replaced. */
-  onReset(listener: () => void): void;
   /** Uses other certificates or keys for new connections to members. Throws Error if it cannot. */
   reload(security: WireSecurity): void;
-  /** Returns the index of the last entry that this node has applied. */
-  appliedIndex(): number;
-  /** Returns the last index at which a secret left the state; see Machine. */
-  secretLeftAt(): number;
   /** Returns the number of records of the state by group (see groups.ts). */
   recordCounts(): ReadonlyMap<string, number>;
+  /** What applies the log. */
+  readonly machine: Pick<Machine, 'appliedIndex' | 'onChanged' | 'onReset' | 'secretLeftAt'>;
   /** For metrics. */
   readonly replica: Replica;
 }
@@ -105,6 +100,7 @@ function requireSecurity({ log, identity }: Opened, { security }: NodeOptions): 
 class Node implements RunningNode {
   readonly id: NodeId;
   readonly name: string;
+  readonly machine: Machine;
   readonly replica: Replica;
   readonly #options: NodeOptions;
   readonly #address: string;
@@ -149,7 +145,8 @@ class Node implements RunningNode {
         else options.log('info', `the disk has room again ${free}`, 'disk_room');
       },
     });
-    this.onChanged((keys) => {
+    this.machine = opened.machine;
+    opened.machine.onChanged((keys) => {
       if (!keys.includes(LEVEL_KEY)) return;
       const text = `the cluster is at level ${levelOf(opened.store)} now`;
       options.log('info', text, 'level_changed');
@@ -190,31 +187,19 @@ class Node implements RunningNode {
     this.#roleListeners.push(listener);
   }
 
-  onChanged(listener: (keys: readonly string[]) => void): void {
-    this.#opened.machine.onChanged(listener);
-  }
-
   reload(security: WireSecurity): void {
     this.#wire.reload(security);
-  }
-
-  secretLeftAt(): number {
-    return this.#opened.machine.secretLeftAt();
   }
 
   recordCounts(): ReadonlyMap<string, number> {
     return this.#opened.store.counts();
   }
 
-  onReset(listener: () => void): void {
-    this.#opened.machine.onReset(listener);
-  }
-
   status(problems: Problems = new Map()): NodeStatus {
     return statusOf(
       {
         raft: this.replica.loop.status(),
-        appliedIndex: this.#opened.machine.appliedIndex(),
+        appliedIndex: this.machine.appliedIndex(),
         name: this.name,
         address: this.#address,
         leaderSilenceMs: this.replica.loop.leaderSilenceMs,
@@ -283,10 +268,6 @@ class Node implements RunningNode {
 
   decision(member: string, id: string, timeoutMs: number): Promise<string | undefined> {
     return askDecision(this.replica.rpc, member, id, timeoutMs);
-  }
-
-  appliedIndex(): number {
-    return this.#opened.machine.appliedIndex();
   }
 
   levels(): Promise<LevelStatus> {

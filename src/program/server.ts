@@ -87,7 +87,7 @@ export async function startServer(
   });
   const routes = routesOf(config, { ...opened, metrics, log, refusals });
   const app = frontEnd(config, log, { ...opened, metrics, routes });
-  node.onChanged((keys) => {
+  node.machine.onChanged((keys) => {
     if (!keys.includes(RESTORE_FACT)) return;
     app.held.release();
     const index = restoredAt(node.view);
@@ -231,11 +231,11 @@ async function openLayers(
     nodeId: node.id,
     nodeName: node.name,
     authorizers,
-    appliedIndex: () => node.appliedIndex(),
+    appliedIndex: () => node.machine.appliedIndex(),
     nowMs,
   });
-  node.onChanged((keys) => authorizers.changed(keys));
-  node.onReset(() => authorizers.reset());
+  node.machine.onChanged((keys) => authorizers.changed(keys));
+  node.machine.onReset(() => authorizers.reset());
   const housekeeper = housekeeperOf(config, log, node, clock);
   const service = new NodeService({ node, authorizers, clock });
   return { node, service, authorizers, decisions, housekeeper, replication };
@@ -256,7 +256,7 @@ function housekeeperOf(
     ...(managementSecret !== undefined && { managementSecret }),
     // An upload ends with its request, and its last part with the request of that part.
     restoreIdleMs: 2 * (limits.receiveMs + limits.requestMs),
-    secrets: { secretsGoneMs: limits.secretsGoneMs, leftAt: () => node.secretLeftAt() },
+    secrets: { secretsGoneMs: limits.secretsGoneMs, leftAt: () => node.machine.secretLeftAt() },
     log: (level, message, event, error) =>
       log[level]({ event, ...(error !== undefined && { err: error }) }, message),
   });

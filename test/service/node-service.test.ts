@@ -286,6 +286,55 @@ describe('node service: blocking queries', () => {
     expect(solo.watches.size).to.equal(0);
   });
 
+  it('of a part wake when its digest changes too, and rest between changes of the rest', async () => {
+    const solo = new Solo();
+    const { ModifyIndex } = solo.must(policy(P1, 'one', true));
+    let part = 'a';
+    const read = new Pending(solo, MANAGER, held(ModifyIndex), (context) => {
+      const digest = part;
+      return {
+        ...readPolicy('default', P1)(context),
+        value: digest,
+        digest: async () => digest,
+      };
+    });
+    expect((await read.settle()).state).to.equal('held');
+    const before = read.runs;
+    solo.must(policy(P1, 'two', false));
+    await read.settle();
+    // it rests: a burst of such changes does not read each time
+    solo.must(policy(P1, 'three', false));
+    expect((await read.settle()).state).to.equal('held');
+    expect(read.runs).to.equal(before + 1);
+    part = 'b';
+    const { ModifyIndex: last } = solo.must(policy(P1, 'four', false));
+    await read.done;
+    expect(read.result).to.include({ value: 'b', index: last });
+    expect(solo.watches.size).to.equal(0);
+  });
+
+  it('of an answer that must be made first are made again only when their keys change', async () => {
+    const solo = new Solo();
+    const { ModifyIndex } = solo.must(policy(P1, 'one', true));
+    let made = 0;
+    const useCase: ReadUseCase<string | undefined> = (context) => {
+      const answer = readPolicy('default', P1)(context);
+      if (made === answer.index) return answer;
+      const pending = Promise.resolve().then(() => {
+        made = answer.index;
+      });
+      return { value: undefined, index: 0, keys: [], pending };
+    };
+    const first = await solo.service.read(MANAGER, now, useCase);
+    // the barrier was passed before it was made
+    expect(first).to.include({ index: ModifyIndex, knownLeader: true, lastContactMs: 0 });
+    const read = new Pending(solo, MANAGER, held(ModifyIndex), useCase);
+    expect((await read.settle()).state).to.equal('held');
+    solo.must(policy(P1, 'two', false));
+    await read.done;
+    expect(read.result.index).to.be.greaterThan(ModifyIndex);
+  });
+
   it('of the token list also wake for the names of links', async () => {
     const solo = new Solo();
     solo.must(policy(P1, 'one', true));
