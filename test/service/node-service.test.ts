@@ -286,7 +286,7 @@ describe('node service: blocking queries', () => {
     expect(solo.watches.size).to.equal(0);
   });
 
-  it('of a part wake when its digest changes too, and rest between changes of the rest', async () => {
+  it('of a part wake when its digest changes, and rest after other changes', async () => {
     const solo = new Solo();
     const { ModifyIndex } = solo.must(policy(P1, 'one', true));
     let part = 'a';
@@ -313,7 +313,7 @@ describe('node service: blocking queries', () => {
     expect(solo.watches.size).to.equal(0);
   });
 
-  it('of an answer that must be made first are made again only when their keys change', async () => {
+  it('of an answer that must be made first wait for a change of its keys', async () => {
     const solo = new Solo();
     const { ModifyIndex } = solo.must(policy(P1, 'one', true));
     let made = 0;

@@ -172,13 +172,17 @@ function itemsOf(
   places: readonly Place[],
   begin: (() => Matches) | undefined,
 ): Pick<ListPlan, 'render' | 'filter'> {
-  const rights = new Map(
-    places.map(({ kind, ns }) => [
-      kind as string,
-      { mayRead: listRight(authorizer, kind, ns), shown: shownTo(authorizer, kind, ns) },
-    ]),
-  );
-  const rightsTo = (key: string) => rights.get(key.split('\u0000', 3)[2]!)!;
+  const rights = places.map(({ kind, ns }) => ({
+    prefix: keyOf('config', ns, kind, ''),
+    mayRead: listRight(authorizer, kind, ns),
+    shown: shownTo(authorizer, kind, ns),
+  }));
+  let last = rights[0]!;
+  // entries of a kind follow one another
+  const rightsTo = (key: string): typeof last => {
+    if (!key.startsWith(last.prefix)) last = rights.find(({ prefix }) => key.startsWith(prefix))!;
+    return last;
+  };
   return {
     render(view, key) {
       const text = view.get(key);
