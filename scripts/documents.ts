@@ -10,7 +10,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { bodySchemas } from '../src/api/document/body-schemas.js';
 import { openApi } from '../src/api/document/document.js';
 import type { Document } from '../src/api/documents.js';
-import { queryNames } from '../src/api/operations/operations.js';
+import { queryNames } from '../src/api/endpoints/endpoints.js';
 import { OBJECT_TABLES } from './object-tables.js';
 
 function documentOf(value: object): Document {

@@ -44,6 +44,8 @@ const FORBIDDEN: [from: string, to: string, why: string][] = [
  * the build writes about it, but judges the rules in files by the server's own lint.
  */
 const CLIENT_SEES = ['base', 'languages', 'acl', 'api'];
+/** What Node has and a browser has not. The types of the API bring those of Node to the pages. */
+const OF_NODE = /\b(?:process|Buffer|setImmediate|require|__dirname|global)\b/;
 /** Who may import the client: what names its commands and variables, and draws its tables. */
 const SEES_CLIENT = ['config', 'dev', 'program'];
 /** Effects that a pure layer must not have. What depends on them is passed in. */
@@ -129,6 +131,9 @@ export function importProblems(path: string, text: string): string[] {
       if (from === layer && to === other)
         found.push(`${at}: ${layer} may not import ${other}: ${why}`);
   }
+  const global = layer === 'ui' ? OF_NODE.exec(withoutText(source)) : null;
+  if (global !== null)
+    found.push(`${path}:${lineOf(source, global.index)}: ui has no ${global[0]} in a browser`);
   // A types.ts contains only types. A promise in an interface is an effect of its implementation.
   if (PURE.includes(layer) && !path.endsWith('types.ts')) {
     const bare = withoutText(source);

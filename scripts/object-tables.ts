@@ -1,6 +1,7 @@
 /** Makes the module src/api/objects.d.ts describes from the definitions of objects and kinds. */
+
+import { NAMED_PATHS, OBJECT_PATHS } from '../src/api/endpoints/objects.js';
 import type { KindRow, Member, ObjectName, ObjectTable, Shown } from '../src/api/objects.js';
-import { NAMED_PATHS, OBJECT_PATHS } from '../src/api/operations/object-paths.js';
 import { definitionOf } from '../src/kinds/definitions.js';
 import { KINDS } from '../src/kinds/types.js';
 import type { Fields } from '../src/languages/fields.js';

@@ -3,9 +3,9 @@
 import { BODIES } from '../../src/api/document/body-schemas.js';
 import { schemaOf } from '../../src/api/document/json-schema.js';
 import type { JsonSchema } from '../../src/api/document/text-schema.js';
-import { allOperations } from '../../src/api/operations/operations.js';
-import { QUERY } from '../../src/api/operations/parameters.js';
-import { type Operation, TAGS } from '../../src/api/operations/types.js';
+import { allOperations } from '../../src/api/endpoints/endpoints.js';
+import { type Operation, TAGS } from '../../src/api/endpoints/operation.js';
+import { QUERY } from '../../src/api/endpoints/parameters.js';
 import { definitionOf } from '../../src/kinds/definitions.js';
 import { KINDS } from '../../src/kinds/types.js';
 import type { Fields, Type } from '../../src/languages/fields.js';

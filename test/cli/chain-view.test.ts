@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Chain } from '../../src/api/answers/answers.js';
+import type { Chain } from '../../src/api/endpoints/config.js';
 import { chainView } from '../../src/cli/print/chain-view.js';
 
 const target = (Service: string, more: object = {}) => ({
@@ -46,17 +46,22 @@ describe('config chain', () => {
         'resolver:admin': {
           Type: 'resolver',
           Name: 'admin',
-          Resolver: { Default: true, Target: 'admin' },
+          Resolver: { Default: true, ConnectTimeout: '5s', Target: 'admin' },
         },
         'resolver:v1': {
           Type: 'resolver',
           Name: 'v1',
-          Resolver: { Default: false, Target: 'v1', Failover: { Targets: ['far', 'peer'] } },
+          Resolver: {
+            Default: false,
+            ConnectTimeout: '5s',
+            Target: 'v1',
+            Failover: { Targets: ['far', 'peer'] },
+          },
         },
         'resolver:far': {
           Type: 'resolver',
           Name: 'far',
-          Resolver: { Default: false, Target: 'far' },
+          Resolver: { Default: false, ConnectTimeout: '5s', Target: 'far' },
         },
       },
       Targets: {
@@ -98,7 +103,11 @@ describe('config chain', () => {
       ServiceName: name,
       StartNode: 'resolver:a',
       Nodes: {
-        'resolver:a': { Type: 'resolver', Name: name, Resolver: { Default: true, Target: 'a' } },
+        'resolver:a': {
+          Type: 'resolver',
+          Name: name,
+          Resolver: { Default: true, ConnectTimeout: '5s', Target: 'a' },
+        },
       },
       Targets: {},
     };

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Clause } from '../../src/api/answers/answers.js';
+import type { Clause } from '../../src/api/endpoints/login-explain.js';
 import { parseQuestion } from '../../src/cli/commands/explain.js';
 import { failedTests, whereOf } from '../../src/cli/print/explain-view.js';
 import { FakeServers, json, problem, text } from './fake-server.js';

@@ -44,6 +44,9 @@ describe('the import law', () => {
     expect(problems('src/ui/main.tsx', 'node:fs')).to.deep.equal([
       'src/ui/main.tsx:1: ui runs in a browser and may not use node:fs',
     ]);
+    expect(importProblems('src/ui/main.tsx', 'const n = Buffer.byteLength(x);')).to.deep.equal([
+      'src/ui/main.tsx:1: ui has no Buffer in a browser',
+    ]);
     expect(problems('src/program/main.ts', '../ui/main.js')).to.have.lengthOf(1);
   });
 

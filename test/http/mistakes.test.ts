@@ -1,7 +1,7 @@
 /** What a client is told whose request is nearly right. */
 import { connect } from 'node:net';
 import { expect } from 'chai';
-import { allOperations } from '../../src/api/operations/operations.js';
+import { allOperations } from '../../src/api/endpoints/endpoints.js';
 import { operatorRoutes } from '../../src/http/routes/operator.js';
 import { statusRoutes } from '../../src/http/routes/status.js';
 import type { ClusterParts } from '../../src/service/cluster/cluster.js';

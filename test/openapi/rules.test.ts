@@ -2,7 +2,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { ruleSchema, spellingsOf } from '../../src/api/document/rule-schemas.js';
+import { ruleSchema } from '../../src/api/document/rule-schemas.js';
+import { spellingsOf } from '../../src/api/document/text-schema.js';
 import { definitionOf } from '../../src/kinds/definitions.js';
 import {
   HOST_NAME,

@@ -1,11 +1,14 @@
 import { expect } from 'chai';
-import { type Chain, graphOf } from '../../src/ui/chain/graph.js';
+import type { Chain } from '../../src/api/endpoints/config.js';
+import { graphOf } from '../../src/ui/chain/graph.js';
 
 const target = (Service: string, Namespace = 'default') => ({
+  ID: Service,
   Service,
   Namespace,
   Datacenter: 'dc1',
   Subset: {},
+  MeshGateway: {},
 });
 const CHAIN: Chain = {
   ServiceName: 'web',
@@ -37,13 +40,14 @@ const CHAIN: Chain = {
     'resolver:admin.default.default.dc1': {
       Type: 'resolver',
       Name: 'admin.default.default.dc1',
-      Resolver: { Default: true, Target: 'admin.default.default.dc1' },
+      Resolver: { Default: true, ConnectTimeout: '5s', Target: 'admin.default.default.dc1' },
     },
     'resolver:v1.web.default.default.dc1': {
       Type: 'resolver',
       Name: 'v1.web.default.default.dc1',
       Resolver: {
         Default: false,
+        ConnectTimeout: '5s',
         Target: 'v1.web.default.default.dc1',
         Failover: { Targets: ['admin.default.default.dc1'] },
       },
@@ -51,12 +55,12 @@ const CHAIN: Chain = {
     'resolver:web.default.default.dc2': {
       Type: 'resolver',
       Name: 'web.default.default.dc2',
-      Resolver: { Default: false, Target: 'web.default.default.dc2' },
+      Resolver: { Default: false, ConnectTimeout: '5s', Target: 'web.default.default.dc2' },
     },
     'resolver:web.team.default.dc1': {
       Type: 'resolver',
       Name: 'web.team.default.dc1',
-      Resolver: { Default: true, Target: 'web.team.default.dc1' },
+      Resolver: { Default: true, ConnectTimeout: '5s', Target: 'web.team.default.dc1' },
     },
   },
   Targets: {

@@ -5,13 +5,12 @@ import { KINDS } from '../../kinds/types.js';
 import { type Fields, keep, object, omit, type Type, text, whole } from '../../languages/fields.js';
 import { configurationFields } from '../../state/login-limits.js';
 import { OBJECTS } from '../../state/objects.js';
-import { METHOD_CONFIGS } from '../bodies/auth-methods.js';
-import { AUTOPILOT_CONFIGURATION } from '../bodies/autopilot.js';
-import { BOOTSTRAP, LOGIN } from '../bodies/login.js';
-import { below, objectSchema, orNull, PARTITION, schemaOf } from './json-schema.js';
+import { METHOD_CONFIGS } from '../auth-methods.js';
+import { AUTOPILOT_CONFIGURATION } from '../endpoints/operator.js';
+import { BOOTSTRAP, LOGIN } from '../endpoints/tokens.js';
+import { objectSchema, orNull, PARTITION, schemaOf } from './json-schema.js';
 import { sentEntry } from './kind-schemas.js';
-import type { Form } from './rule-schemas.js';
-import type { JsonSchema } from './text-schema.js';
+import { below, type Form, type JsonSchema } from './text-schema.js';
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 

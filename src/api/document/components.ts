@@ -4,9 +4,9 @@ import { type Fields, items, keep, omit, type Type, text } from '../../languages
 import { configurationFields } from '../../state/login-limits.js';
 import type { ObjectTable } from '../../state/object.js';
 import { OBJECTS } from '../../state/objects.js';
-import { PREVIEW } from '../answers/acl-answers.js';
-import { orNone } from '../answers/shapes.js';
-import { titleOf } from '../operations/object-operations.js';
+import { titleOf } from '../endpoints/objects.js';
+import { orNone } from '../endpoints/shapes.js';
+import { PREVIEW } from '../endpoints/tokens.js';
 import { BODIES, problemSchema, sentBody } from './body-schemas.js';
 import { objectSchema, schemaOf } from './json-schema.js';
 import { answeredEntry, sentEntry } from './kind-schemas.js';

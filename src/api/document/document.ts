@@ -1,12 +1,11 @@
 /** The OpenAPI document (3.1), made from the operations and the declarations of fields. */
 
-import { allOperations } from '../operations/operations.js';
-import { COMMON, CONSISTENCY, PATH, QUERY } from '../operations/parameters.js';
-import { type Answer, type Body, type Content, type Operation, TAGS } from '../operations/types.js';
+import { allOperations } from '../endpoints/endpoints.js';
+import { type Answer, type Content, type Operation, TAGS } from '../endpoints/operation.js';
+import { COMMON, CONSISTENCY, PATH, QUERY } from '../endpoints/parameters.js';
 import { components } from './components.js';
-import { below, objectSchema, PARTITION, schemaOf } from './json-schema.js';
-import type { Form } from './rule-schemas.js';
-import type { JsonSchema } from './text-schema.js';
+import { objectSchema, PARTITION, schemaOf } from './json-schema.js';
+import { below, type Form, type JsonSchema } from './text-schema.js';
 
 type Tree = Record<string, unknown>;
 
@@ -29,7 +28,7 @@ const ERRORS: Readonly<Record<number, readonly [name: string, says: string]>> = 
 };
 /** The statuses that every request can be refused with, and more by what the operation does. */
 const BASE = [400, 403, 429, 500];
-const BY_DEED = { open: [], read: [503], write: [409, 413, 503, 504, 507] } as const;
+const BY_DEED = { open: [], read: [413, 503], write: [409, 413, 503, 504, 507] } as const;
 
 const text: JsonSchema = { type: 'string' };
 const HEADERS: Readonly<Record<string, { says: string; schema: JsonSchema; required?: true }>> = {
@@ -142,7 +141,7 @@ function operationOf(path: string, method: string, operation: Operation): Tree {
       ...pathParameters(path),
       ...names.map((name) => ({ $ref: `#/components/parameters/${name}` })),
     ],
-    ...(body && { requestBody: bodyOf(body, placeOf(path, method)) }),
+    ...(body && { requestBody: bodyOf(operation, body, placeOf(path, method)) }),
     responses: responsesOf(operation),
     ...(rights && { 'x-rights': rights }),
     ...(blocks && { 'x-blocks': true }),
@@ -162,18 +161,19 @@ function pathParameters(path: string): Tree[] {
   }));
 }
 
-function bodyOf({ content, media = 'application/json', optional }: Body, operation: Form): Tree {
-  const form = below(operation, 'requestBody', 'content', media, 'schema');
+function bodyOf(operation: Operation, content: Content, at: Form): Tree {
+  const { bodyMedia: media = 'application/json', isBodyOptional } = operation;
+  const form = below(at, 'requestBody', 'content', media, 'schema');
   return {
-    ...(optional ? {} : { required: true }),
+    ...(isBodyOptional ? {} : { required: true }),
     content: { [media]: { schema: contentSchema(content, form) } },
   };
 }
 
 function contentSchema(content: Content, form: Form): JsonSchema {
-  if ('ref' in content) return { $ref: `#/components/schemas/${content.ref}` };
+  if (typeof content === 'string') return { $ref: `#/components/schemas/${content}` };
   if ('schema' in content) return content.schema;
-  if ('type' in content) return schemaOf(content.type, form);
+  if ('decode' in content) return schemaOf(content, form);
   return objectSchema({ fields: content.members }, form, { Partition: PARTITION });
 }
 

@@ -13,8 +13,15 @@ import {
   type Type,
 } from '../../languages/fields.js';
 import { rule, set } from '../../languages/rules.js';
-import { type Form, ruleSchema, spellingsOf } from './rule-schemas.js';
-import { inAnyCase, type JsonSchema, sentText } from './text-schema.js';
+import { ruleSchema } from './rule-schemas.js';
+import {
+  below,
+  type Form,
+  inAnyCase,
+  type JsonSchema,
+  sentText,
+  spellingsOf,
+} from './text-schema.js';
 
 const NULL = { type: 'null' };
 /** The only admin partition, as a member of a body. */
@@ -26,15 +33,6 @@ export const PARTITION: JsonSchema = {
 const DURATION = '(?:0|(?:(?:\\d+\\.?\\d*|\\.\\d+)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)';
 /** A point in time, as RFC 3339 writes it. */
 const TIME = '^\\d{4}-\\d\\d-\\d\\d[Tt]\\d\\d:\\d\\d:\\d\\d(\\.\\d+)?([Zz]|[+-]\\d\\d:\\d\\d)$';
-
-/** Returns the form of a part of a document, by the steps that lead there. */
-export const below = (form: Form, ...steps: string[]): Form => ({
-  ...form,
-  at: [form.at, ...steps.map(escaped)].join('/'),
-});
-/** A step of a JSON pointer in the fragment of a URI. */
-const escaped = (step: string): string =>
-  encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'));
 
 /** Returns the schema of a type. */
 export function schemaOf(type: Type<unknown, unknown>, form: Form): JsonSchema {

@@ -10,30 +10,7 @@
  */
 import type { Condition, Description, Field, Fields, Rule } from '../../languages/fields.js';
 import { holds } from '../../languages/rules.js';
-import { inAnyCase, type JsonSchema, sentText } from './text-schema.js';
-
-/** Which schema is made of a declaration. */
-export interface Form {
-  /** Whether it is of what a client sends or of what the server answers. */
-  readonly of: 'sent' | 'answered';
-  /**
-   * Whether members may have their second spellings, and any object names the partition `default`:
-   * the bodies of config entries.
-   */
-  readonly lenient?: boolean;
-  /**
-   * Whether members may be spelled in any letter case, and lists and maps may have any size: the
-   * Config of auth methods.
-   */
-  readonly anyCase?: boolean;
-  /** Where the schema stands in its document, as the fragment of a URI. */
-  readonly at: string;
-}
-
-/** Returns the spellings of a member in the bodies of config entries. */
-export const spellingsOf = (name: string, { spellings }: Field<unknown>): readonly string[] => [
-  ...new Set([name, ...(spellings ?? [name.toLowerCase()])]),
-];
+import { type Form, inAnyCase, type JsonSchema, sentText, spellingsOf } from './text-schema.js';
 
 type Member = Extract<Condition, { readonly member: string }>;
 

@@ -1,9 +1,9 @@
 /** What a node says about itself and its cluster, with a leader and without. */
-import type { Autopilot, Level, Server } from '../../api/answers/answers.js';
+import type { Autopilot, Level, Server } from '../../api/endpoints/operator.js';
 import type { Call } from '../cli.js';
 import { CliError } from '../print/error.js';
 
-export type { Autopilot, Server } from '../../api/answers/answers.js';
+export type { Autopilot, Server } from '../../api/endpoints/operator.js';
 
 /** A node about itself. */
 export interface Self {

@@ -1,6 +1,6 @@
 /** `config`: configuration entries. */
 import type { Command } from 'commander';
-import type { Chain } from '../../api/answers/answers.js';
+import type { Chain } from '../../api/endpoints/config.js';
 import type { Call, Cli } from '../cli.js';
 import { documentsIn } from '../files/documents.js';
 import { type Problem, Schemas, schemaPath } from '../files/schemas.js';

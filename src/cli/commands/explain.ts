@@ -1,12 +1,7 @@
 /** `acl explain`, `acl whoami`, `acl who-can`, `acl decision`, `acl login explain`. */
 import type { Command } from 'commander';
-import type {
-  Decision,
-  Effective,
-  Explained,
-  LoginExplained,
-  WhoCan,
-} from '../../api/answers/answers.js';
+import type { Decision, Effective, Explained, WhoCan } from '../../api/endpoints/explain.js';
+import type { LoginExplained } from '../../api/endpoints/login-explain.js';
 import { type Call, type Cli, refusedSecret } from '../cli.js';
 import { documentOf } from '../files/documents.js';
 import { readInput, textOption } from '../files/files.js';

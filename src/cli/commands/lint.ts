@@ -3,7 +3,7 @@
  * server. What is stored, and binding rules, which name an auth method, are judged by the server.
  */
 import type { Command } from 'commander';
-import type { Finding, Findings, Linted, LintProblem } from '../../api/answers/answers.js';
+import type { Finding, Findings, Linted, StoredFinding } from '../../api/endpoints/lint.js';
 import type { Call, Cli } from '../cli.js';
 import { readInput } from '../files/files.js';
 import { misused } from '../print/error.js';
@@ -18,14 +18,14 @@ interface LintOptions {
   readonly strict?: boolean;
 }
 
-const PAINTS: Readonly<Record<LintProblem['Severity'], Paint>> = {
+const PAINTS: Readonly<Record<Finding['Severity'], Paint>> = {
   error: 'red',
   warning: 'yellow',
   info: 'dim',
 };
 
 /** Returns a problem as a line that editors understand, with what would help below it. */
-export function problemLines(name: string, one: LintProblem): string {
+export function problemLines(name: string, one: Finding): string {
   const { Code, Column: column, Field: field, Fix, Hint, Line, Message, Severity } = one;
   const where = [name, field, Line, column].filter((part) => part !== undefined).join(':');
   const help = [Hint, Fix].filter((text) => text !== undefined && text !== '');
@@ -33,7 +33,7 @@ export function problemLines(name: string, one: LintProblem): string {
   return `${oneLine(`${where}: ${Severity} ${Code}: ${Message}`)}\n${below}`;
 }
 
-const COLUMNS: readonly Column<Finding>[] = [
+const COLUMNS: readonly Column<StoredFinding>[] = [
   {
     head: 'OBJECT',
     isWhole: true,

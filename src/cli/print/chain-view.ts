@@ -1,5 +1,5 @@
 /** Discovery chains as text. Pure. */
-import type { Chain, ChainNode, ChainTarget, RouteMatch } from '../../api/answers/answers.js';
+import type { Chain, ChainNode, ChainTarget, RouteMatch } from '../../api/endpoints/config.js';
 import { oneLine } from './text.js';
 
 /** A line of the drawing with those below it. */

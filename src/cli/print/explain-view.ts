@@ -1,18 +1,16 @@
 /** Explanations of rights and of logins, as people see them. Pure. */
 import type {
-  Clause,
   Decision,
   Effective,
   Group,
-  JudgedRule,
-  LoginExplained,
   Result,
   Right,
   Rule,
   Source,
   Step,
   WhoCan,
-} from '../../api/answers/answers.js';
+} from '../../api/endpoints/explain.js';
+import type { Clause, JudgedRule, LoginExplained } from '../../api/endpoints/login-explain.js';
 import { identityTexts, linkNames } from '../commands/links.js';
 import type { Column } from './output.js';
 import type { Cell, Field } from './table.js';

@@ -7,7 +7,7 @@
  *     ?stal        400: Unknown query parameter "stal"; did you mean "stale"?
  */
 
-import { COMMON, CONSISTENCY } from '../../api/operations/parameters.js';
+import { COMMON, CONSISTENCY } from '../../api/endpoints/parameters.js';
 import { QUERY_NAMES } from '../../api/query-names.js';
 import { reject } from '../../base/errors.js';
 import { changesBetween, didYouMean } from '../../languages/suggest.js';

@@ -1,8 +1,7 @@
 /** The routes of ACL objects: those that all have, by their definitions, and those of one. */
 import { hash, timingSafeEqual } from 'node:crypto';
-import { BOOTSTRAP, LOGIN } from '../../api/bodies/login.js';
-import { PREVIEW_VARIABLES } from '../../api/bodies/templates.js';
-import { NAMED_PATHS, OBJECT_PATHS } from '../../api/operations/object-paths.js';
+import { NAMED_PATHS, OBJECT_PATHS } from '../../api/endpoints/objects.js';
+import { BOOTSTRAP, LOGIN, PREVIEW_VARIABLES } from '../../api/endpoints/tokens.js';
 import { reject } from '../../base/errors.js';
 import { bootstrap } from '../../service/acl/bootstrap.js';
 import { allUseCases } from '../../service/acl/object-list.js';

@@ -1,7 +1,9 @@
 /** Routes of questions: explanations, decisions, batches of accesses, and lint. */
 import { authorizeBatch } from '../../acl/batch.js';
-import { POLICY_LINT, RULE_LINT } from '../../api/bodies/lint.js';
-import { AUTHORIZE, EXPLAIN, LOGIN_EXPLAIN, WHO_CAN } from '../../api/bodies/questions.js';
+import { EXPLAIN, WHO_CAN } from '../../api/endpoints/explain.js';
+import { POLICY_LINT, RULE_LINT } from '../../api/endpoints/lint.js';
+import { LOGIN_EXPLAIN } from '../../api/endpoints/login-explain.js';
+import { AUTHORIZE } from '../../api/endpoints/tokens.js';
 import { ApiError, reject } from '../../base/errors.js';
 import type { Type } from '../../languages/fields.js';
 import { decodeBody, decodeValue } from '../../service/common/decode.js';

@@ -1,5 +1,5 @@
 /** Routes of operators: members, leadership, levels, joining, autopilot, the ACL configuration. */
-import { AUTOPILOT_CONFIGURATION } from '../../api/bodies/autopilot.js';
+import { AUTOPILOT_CONFIGURATION } from '../../api/endpoints/operator.js';
 import { reject } from '../../base/errors.js';
 import { parseDuration } from '../../languages/duration.js';
 import {

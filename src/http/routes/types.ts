@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Document } from '../../api/documents.js';
-import type { MethodsByPath } from '../../api/operations/operations.js';
+import type { MethodsByPath } from '../../api/endpoints/endpoints.js';
 import type { Caller, QueryMeta, ReadOptions, ReadOutcome } from '../../service/common/types.js';
 
 /** The methods that routes serve. */
@@ -55,7 +55,7 @@ type RouteFor<P extends string, M extends Method> = Omit<Route, 'path' | Method>
 
 /**
  * A route of the API: its path and its methods are declared with their operations
- * (api/operations/operations.ts), all of them and no others.
+ * (api/endpoints/endpoints.ts), all of them and no others.
  */
 export type DeclaredRoute = {
   readonly [P in keyof MethodsByPath]: RouteFor<P, MethodsByPath[P]>;

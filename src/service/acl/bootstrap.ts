@@ -1,7 +1,7 @@
 /** The first management token. */
 import { randomUUID } from 'node:crypto';
 import { isUuid } from '../../acl/names.js';
-import type { BootstrapBody } from '../../api/bodies/login.js';
+import type { BootstrapBody } from '../../api/endpoints/tokens.js';
 import { reject } from '../../base/errors.js';
 import { timeOf } from '../../languages/times.js';
 import type { ClusterNode } from '../../node/types.js';

@@ -1,5 +1,5 @@
 /** Use cases of autopilot: its configuration, and the members' health as the leader sees it. */
-import type { AUTOPILOT_CONFIGURATION } from '../../api/bodies/autopilot.js';
+import type { AUTOPILOT_CONFIGURATION } from '../../api/endpoints/operator.js';
 import { formatDuration } from '../../languages/duration.js';
 import type { NodeStatus, PeerStatus } from '../../node/types.js';
 import { keys } from '../../state/keys.js';

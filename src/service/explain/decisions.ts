@@ -5,7 +5,8 @@
 import { randomUUID } from 'node:crypto';
 import { type Denied, deniedIn } from '../../acl/denial.js';
 import { ruleText } from '../../acl/explain.js';
-import type { Level, Reason, Why } from '../../acl/types.js';
+import type { Why } from '../../acl/types.js';
+import type { Decision as Shown } from '../../api/endpoints/explain.js';
 import type { ApiError, Refusal } from '../../base/errors.js';
 import type { Caller } from '../common/types.js';
 import { LoginRefused } from '../login/login.js';
@@ -27,33 +28,8 @@ export interface RefusedRequest {
 }
 
 /** A decision as members send it to each other, and as answers show it with more members. */
-export interface Decision {
-  readonly ID: string;
-  readonly Time: string;
-  readonly Node: string;
-  readonly Type: 'authorization' | 'unknown_token' | 'login';
-  readonly Method: string;
-  readonly Path: string;
-  readonly RemoteAddr: string;
-  readonly AccessorID: string | null;
-  readonly Namespace: string;
-  /** Null if no right was asked for. */
-  readonly Resource: string | null;
-  readonly Access: string | null;
-  readonly Segment: string | null;
-  readonly Message: string;
-  readonly AppliedIndex: number;
-  readonly Then: {
-    readonly Reason: Reason;
-    readonly Level: Level | null;
-    readonly Rule: string | null;
-  } | null;
-  readonly Login: {
-    readonly AuthMethod: string;
-    readonly Namespace: string;
-    readonly ReasonCode: LoginFault['code'];
-    readonly Reason: string;
-  } | null;
+export interface Decision extends Omit<Shown, 'Now' | 'Changed' | 'Login'> {
+  readonly Login: (Shown['Login'] & { readonly ReasonCode: LoginFault['code'] }) | null;
 }
 
 /** What decisions are noted with. */

@@ -4,7 +4,7 @@ import { selects } from '../../acl/binding.js';
 import { explainRule, type RuleExplanation } from '../../acl/binding-explain.js';
 import { type RightsRow, SHOWN_CHARS_MAX } from '../../acl/explain.js';
 import type { Steps } from '../../acl/steps.js';
-import type { LoginExplainBody } from '../../api/bodies/questions.js';
+import type { LoginExplainBody } from '../../api/endpoints/login-explain.js';
 import { reject } from '../../base/errors.js';
 import { formatDuration } from '../../languages/duration.js';
 import { cut, type Hide, SENTENCE_MAX, shortened } from '../../languages/shown-values.js';

@@ -7,7 +7,7 @@ import type { Asked } from '../../acl/reasons.js';
 import { parseRulesSteps, type RulesOutcome } from '../../acl/rules.js';
 import type { Steps } from '../../acl/steps.js';
 import type { Access, Resource } from '../../acl/types.js';
-import type { Draft, ExplainBody, SentQuestion } from '../../api/bodies/questions.js';
+import type { Draft, ExplainBody, SentQuestion } from '../../api/endpoints/explain.js';
 import { ApiError, reject } from '../../base/errors.js';
 import { resolveLinks } from '../../state/links.js';
 import { namespaceProblem } from '../../state/lists.js';

@@ -5,7 +5,7 @@ import { type Explanation, SHOWN_CHARS_MAX } from '../../acl/explain.js';
 import type { Asked } from '../../acl/reasons.js';
 import { least, type Steps } from '../../acl/steps.js';
 import type { Authorizer } from '../../acl/types.js';
-import type { QUESTION_FIELDS } from '../../api/bodies/questions.js';
+import type { QUESTION_FIELDS } from '../../api/endpoints/explain.js';
 import type { Sent } from '../../languages/fields.js';
 import { cut } from '../../languages/shown-values.js';
 import { keysBelow, stored } from '../../state/lists.js';

@@ -1,5 +1,6 @@
 /** The use case of lint over all that is stored, and between objects. */
 import { SEVERITIES, type Severity } from '../../acl/lint/findings.js';
+import type { StoredFinding } from '../../api/endpoints/lint.js';
 import { reject } from '../../base/errors.js';
 import { didYouMean } from '../../languages/suggest.js';
 import type { PinnedView } from '../../state/types.js';
@@ -7,7 +8,7 @@ import { listedNamespaces, stateIndex } from '../common/reading.js';
 import type { Caller, ReadOptions, ReadOutcome, Service } from '../common/types.js';
 import { type LongWork, ownerOf } from '../reads/long-work.js';
 import { readerOf } from './lint.js';
-import { type LintParts, lintNamespaces, type StoredFinding } from './lint-objects.js';
+import { type LintParts, lintNamespaces } from './lint-objects.js';
 
 /** Findings of one answer. */
 const FINDINGS_MAX = 1_000;

@@ -3,9 +3,10 @@ import { X509Certificate } from 'node:crypto';
 import { grantsAnything } from '../../acl/authorizer.js';
 import { ANONYMOUS_ACCESSOR, GLOBAL_MANAGEMENT_ID, isReservedId } from '../../acl/builtin.js';
 import { lintBindingRule } from '../../acl/lint/binding-rule.js';
-import type { Finding, Linting, Severity } from '../../acl/lint/findings.js';
+import type { Finding, Linting } from '../../acl/lint/findings.js';
 import { lintPolicy } from '../../acl/lint/policy.js';
 import type { Steps } from '../../acl/steps.js';
+import type { StoredFinding } from '../../api/endpoints/lint.js';
 import { partsOf } from '../../languages/hil.js';
 import type { Grants } from '../../state/grants.js';
 import { keys } from '../../state/keys.js';
@@ -39,16 +40,6 @@ export interface LintPlace {
   readonly namespace: string;
   readonly showsCertificates: boolean;
   readonly showsItself: boolean;
-}
-
-/** One thing that lint finds in the cluster. */
-export interface StoredFinding {
-  readonly Ref: string;
-  readonly Severity: Severity;
-  readonly Code: string;
-  readonly Message: string;
-  /** The line in the rules of a policy. */
-  readonly Line?: number;
 }
 
 type Add = (finding: StoredFinding) => void;

@@ -8,7 +8,7 @@ import { type Finding, type Lint, lintOf } from '../../acl/lint/findings.js';
 import { lintPolicy } from '../../acl/lint/policy.js';
 import { parseRules } from '../../acl/rules.js';
 import type { Authorizer } from '../../acl/types.js';
-import type { POLICY_LINT } from '../../api/bodies/lint.js';
+import type { POLICY_LINT } from '../../api/endpoints/lint.js';
 import { ApiError, type refusal, reject } from '../../base/errors.js';
 import type { Sent } from '../../languages/fields.js';
 import { keys } from '../../state/keys.js';

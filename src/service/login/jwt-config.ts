@@ -8,7 +8,7 @@ import {
   KEYS_MAX,
   OIDC_OF_CA,
   ONE_SOURCE,
-} from '../../api/bodies/auth-methods.js';
+} from '../../api/auth-methods.js';
 import type { Rule } from '../../languages/fields.js';
 import { type ClaimMappings, claimKeyProblem } from './claims.js';
 import { ConfigFault, ConfigReader, checkCertificate } from './config-reader.js';

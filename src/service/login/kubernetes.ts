@@ -6,7 +6,7 @@
 import { decodeProtectedHeader } from 'jose/decode/protected_header';
 import { decodeJwt } from 'jose/jwt/decode';
 import type { IdentityShape } from '../../acl/binding.js';
-import { KUBERNETES_CONFIG } from '../../api/bodies/auth-methods.js';
+import { KUBERNETES_CONFIG } from '../../api/auth-methods.js';
 import type { Refusal } from '../../base/errors.js';
 import { isObject } from '../../languages/fields.js';
 import { ConfigFault, ConfigReader, checkCertificate, refusing } from './config-reader.js';

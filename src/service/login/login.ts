@@ -1,7 +1,7 @@
 /** Use cases of login and logout. Only the log says why a login was refused. */
 
 import { randomUUID } from 'node:crypto';
-import type { LoginBody } from '../../api/bodies/login.js';
+import type { LoginBody } from '../../api/endpoints/tokens.js';
 import { ApiError, type Refusal, refusal, reject } from '../../base/errors.js';
 import { timeOf } from '../../languages/times.js';
 import { keys } from '../../state/keys.js';

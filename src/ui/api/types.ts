@@ -1,19 +1,18 @@
 /** Answers of the API, as far as the pages read them. */
-import type { Candidate, Result, Rule } from '../../api/answers/answers.js';
+import type { Candidate, Result, Rule } from '../../api/endpoints/explain.js';
 
 export type {
   Decision,
   Effective,
   Explained,
   Group,
-  Linted,
-  LintProblem as Finding,
   Result,
   Right,
   Source,
   Step,
   WhoCan,
-} from '../../api/answers/answers.js';
+} from '../../api/endpoints/explain.js';
+export type { Finding, Linted } from '../../api/endpoints/lint.js';
 
 /** Any stored object. Forms know its other members. */
 export interface Stored {

@@ -1,8 +1,6 @@
 /** A discovery chain as a graph, laid out in columns. Picture and list are made from it. */
 
-import type { Chain, ChainNode, RouteDefinition } from '../../api/answers/answers.js';
-
-export type { Chain, ChainNode } from '../../api/answers/answers.js';
+import type { Chain, ChainNode, RouteDefinition } from '../../api/endpoints/config.js';
 
 /** A step of the picture. */
 export interface Box {

@@ -1,5 +1,6 @@
 /** The page Chains: the way of a request from the name of a service to its instances. */
 import { useState } from 'preact/hooks';
+import type { Chain } from '../../api/endpoints/config.js';
 import { read } from '../api/client.js';
 import { TextField } from '../parts/field.js';
 import { useLoad } from '../parts/load.js';
@@ -7,7 +8,6 @@ import { Empty, ProblemNotice } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
 import { go, hrefOf, type Place } from '../router.js';
 import { TEXT } from '../texts.js';
-import type { Chain } from './graph.js';
 import { ChainPicture, ChainText } from './picture.js';
 
 /** The chain of the service in the address. */

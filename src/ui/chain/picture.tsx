@@ -1,8 +1,10 @@
 /** The picture of a discovery chain, and the same as a nested list. */
+
+import type { Chain } from '../../api/endpoints/config.js';
 import { Link } from '../parts/link.js';
 import { Scroll } from '../parts/scroll.js';
 import { TEXT } from '../texts.js';
-import { type Box, type Chain, type Edge, edgesOf, type Graph, graphOf } from './graph.js';
+import { type Box, type Edge, edgesOf, type Graph, graphOf } from './graph.js';
 
 const WIDTH = 150;
 const HEIGHT = 52;

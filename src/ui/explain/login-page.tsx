@@ -1,5 +1,6 @@
 /** The login playground: what would a login with these claims come to? Nothing is written. */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { LoginExplained } from '../../api/endpoints/login-explain.js';
 import { question } from '../api/client.js';
 import { asProblem, Problem } from '../api/problem.js';
 import { NameField } from '../objects/control.js';
@@ -9,7 +10,6 @@ import { ProblemNotice, Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
 import { keep, kept } from '../session.js';
 import { TEXT } from '../texts.js';
-import type { LoginExplained } from './login-types.js';
 import { LoginView } from './login-view.js';
 
 const DRAFT = 'login-explain';

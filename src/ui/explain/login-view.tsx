@@ -1,7 +1,8 @@
 /** What a login comes to: checks, values, rules with their clauses, the token and its rights. */
+
+import type { Clause, JudgedRule, LoginExplained } from '../../api/endpoints/login-explain.js';
 import { Link } from '../parts/link.js';
 import { TEXT } from '../texts.js';
-import type { Clause, JudgedRule, LoginExplained } from './login-types.js';
 import { Verdict } from './result.js';
 import { RightsTable } from './rights-table.js';
 

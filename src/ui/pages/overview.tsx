@@ -1,5 +1,6 @@
 /** The overview: members, leader, what lags, and warnings. It reads again while it is visible. */
 import { useState } from 'preact/hooks';
+import type { Autopilot, Level, Server } from '../../api/endpoints/operator.js';
 import { ask, read } from '../api/client.js';
 import { asProblem, Problem } from '../api/problem.js';
 import { Dialog } from '../parts/dialog.js';
@@ -9,7 +10,6 @@ import { ProblemNotice, Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
 import { Scroll } from '../parts/scroll.js';
 import { TEXT } from '../texts.js';
-import type { Autopilot, Levels, Server } from './overview-types.js';
 import { Warnings } from './warnings.js';
 
 /** Together these let the page say within five seconds that the majority is lost. */
@@ -21,7 +21,7 @@ const OWN_MS = 3000;
 
 interface Cluster {
   readonly state: Autopilot;
-  readonly levels: Levels;
+  readonly levels: Level;
   /** Whether this is what the node itself knows, and not what the leader says. */
   readonly isOwn: boolean;
 }
@@ -35,7 +35,7 @@ async function look(signal: AbortSignal): Promise<Cluster> {
     const how = { signal: within(ms), once: true, query: isOwn ? { stale: 'true' } : {} };
     const [state, levels] = await Promise.all([
       read<Autopilot>('/v1/operator/autopilot/state', how),
-      read<Levels>('/v1/operator/level', how),
+      read<Level>('/v1/operator/level', how),
     ]);
     return { state, levels, isOwn };
   };

@@ -1,4 +1,6 @@
 /** What lint finds in all that is stored. */
+
+import type { Findings as ClusterFindings } from '../../api/endpoints/lint.js';
 import { read } from '../api/client.js';
 import { Link } from '../parts/link.js';
 import { useLoad } from '../parts/load.js';
@@ -6,7 +8,6 @@ import { ProblemNotice } from '../parts/notice.js';
 import { namespace, place } from '../router.js';
 import { useStore } from '../store.js';
 import { TEXT } from '../texts.js';
-import type { ClusterFindings } from './overview-types.js';
 
 /** Warnings that are shown at once. */
 const SHOWN = 20;

@@ -1,13 +1,17 @@
 /**
  * Types of answers that the field language does not need for bodies. Answers are described alone,
- * never decoded.
+ * never decoded. The types of their values follow from them.
  */
 import {
   type Description,
   type Fields,
   type Infer,
+  keep,
+  type Normal,
   object,
   type Type,
+  text,
+  whole64,
 } from '../../languages/fields.js';
 
 const described = <T>(description: Description, zero: () => T): Type<T> => ({
@@ -21,8 +25,7 @@ const described = <T>(description: Description, zero: () => T): Type<T> => ({
 export const orNone = <T>({ description }: Type<T, unknown>): Type<T | null> =>
   described<T | null>(description, () => null);
 /** An object with members that only its type says, such as one that holds others of its type. */
-export const anyAs = <T extends object>(empty: T): Type<T> =>
-  described<T>({ is: 'free' }, () => empty);
+export const anyAs = <T extends object>(): Type<T> => described<T>({ is: 'free' }, () => ({}) as T);
 /** A map that is there even if it is empty. */
 export const mapOf = <T>(of: Type<T, unknown>): Type<Readonly<Record<string, T>>> =>
   described<Readonly<Record<string, T>>>({ is: 'map', of }, () => ({}));
@@ -34,3 +37,21 @@ export const oneOf = <const T extends string>(first: T, ...others: readonly T[])
   described({ is: 'text', values: [first, ...others] }, () => first);
 /** An object. */
 export const shape = <F extends Fields>(fields: F): Type<Infer<F>> => object(fields);
+
+/** A link in an answer. One to a deleted object has no name. */
+export interface Link {
+  readonly ID: string;
+  readonly Name?: string;
+}
+/** Links to policies or roles. */
+export const linksTo = (to: 'policy' | 'role'): Type<readonly Link[]> =>
+  described<readonly Link[]>({ is: 'links', to }, () => []);
+
+/** Free names to text. */
+export const labelsOf = mapOf(text());
+/** The index of an answer that has one as a member. */
+export const INDEX = keep('The index of the state that was read.', whole64);
+
+/** The value that a declaration describes. What makes it, of the type `M`, must be such a value. */
+export type Made<D extends Type<unknown>, M extends Normal<D>> =
+  M extends Normal<D> ? Normal<D> : never;

@@ -1,7 +1,7 @@
 /** The declarations of the Config of auth methods by type. */
-import { keep, list, map, neededText, object, omit, text, whole } from '../../languages/fields.js';
-import { exactlyOne, needs, ruled } from '../../languages/rules.js';
-import type { MethodType } from '../../state/methods.js';
+import { keep, list, map, neededText, object, omit, text, whole } from '../languages/fields.js';
+import { exactlyOne, needs, ruled } from '../languages/rules.js';
+import type { MethodType } from '../state/methods.js';
 
 /** A list of texts in a Config, or one text in its place. */
 const texts = list(text(), { single: true });

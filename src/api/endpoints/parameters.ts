@@ -66,6 +66,9 @@ export const COMMON = ['dc', 'ns', 'partition', 'pretty'] as const satisfies Que
 /** Those of reads that may be stale or consistent. */
 export const CONSISTENCY = ['stale', 'consistent', 'max_stale'] as const satisfies QueryName[];
 
+/** Those of reads that block. */
+export const BLOCKING = ['index', 'wait'] as const satisfies QueryName[];
+
 /** Parameters of paths by name. */
 export const PATH: Readonly<Record<string, string>> = {
   accessor: 'The AccessorID of the token.',
