@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import { OBJECTS } from '../../src/api/objects.js';
 import type { Stored } from '../../src/ui/api/types.js';
-import { FieldFault, GRANTS } from '../../src/ui/objects/fields.js';
+import { FieldFault, fieldOf } from '../../src/ui/objects/fields.js';
 import { NODE_LINE, SERVICE_LINE, TEMPLATE_LINE } from '../../src/ui/objects/lines.js';
 
 describe('ui: grants as lines', () => {
@@ -25,7 +26,7 @@ describe('ui: grants as lines', () => {
 describe('ui: the grants of a form', () => {
   /** What the form of a stored object sends when it is saved as it is, or with another text. */
   const sent = (key: string, stored: readonly object[], change = (text: string) => text) => {
-    const field = GRANTS.find((each) => each.key === key)!;
+    const field = fieldOf(key, OBJECTS.token.members[key]!);
     const body = { [key]: stored };
     field.write(body, change(field.read(body as unknown as Stored)));
     return body[key];

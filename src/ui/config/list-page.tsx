@@ -1,9 +1,9 @@
 /** The list of config entries, by kind. */
+import { KINDS } from '../../api/objects.js';
 import { ListPage } from '../objects/list-page.js';
 import { Link } from '../parts/link.js';
 import type { Place } from '../router.js';
 import { TEXT } from '../texts.js';
-import { KIND_GROUPS } from './kinds.js';
 import { configType } from './type.js';
 
 /** All entries, or those of the kind in the address. */
@@ -15,7 +15,7 @@ export function ConfigListPage({ at }: { at: Place }) {
         <Link to={['config']} isCurrent={kind === undefined}>
           {TEXT.config.all}
         </Link>
-        {KIND_GROUPS.flatMap(([, kinds]) => kinds).map((each) => (
+        {KINDS.map(({ kind: each }) => (
           <Link key={each} to={['config', each]} isCurrent={each === kind}>
             {each}
           </Link>

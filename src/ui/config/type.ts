@@ -1,20 +1,17 @@
 /** Config entries as a type of objects: one entry is one JSON text. */
+import { KINDS } from '../../api/objects.js';
 import { ask, find } from '../api/client.js';
 import { Problem } from '../api/problem.js';
 import type { Stored } from '../api/types.js';
 import { type Field, FieldFault, parsed, text } from '../objects/fields.js';
 import type { ObjectType } from '../objects/type.js';
 import { TEXT } from '../texts.js';
-import { KINDS } from './kinds.js';
 
 /** Members that the form shows by themselves, or that only answers have. */
 const APART = new Set([
   ...['Kind', 'Name', 'Namespace', 'Partition', 'Hash', 'Status'],
   ...['CreateIndex', 'ModifyIndex'],
 ]);
-
-/** The names of the only entries of kinds. */
-const ONLY_NAMES: Readonly<Record<string, string>> = { mesh: 'mesh', 'proxy-defaults': 'global' };
 
 const entry: Field = {
   key: 'Entry',
@@ -34,7 +31,7 @@ const entry: Field = {
     if (typeof members !== 'object' || members === null || Array.isArray(members))
       throw new FieldFault('Entry', TEXT.form.noObject);
     const { Kind, Name } = body;
-    const only = ONLY_NAMES[String(Kind)];
+    const only = KINDS.find(({ kind }) => kind === Kind)?.onlyName;
     for (const member of Object.keys(body)) delete body[member];
     Object.assign(body, only && { Name: only }, members, { Kind, ...(Name !== '' && { Name }) });
   },
@@ -47,7 +44,7 @@ const pathOf = (kind: string, name: string): string =>
 export const configType = (kind: string | undefined): ObjectType => ({
   slug: 'config',
   title: TEXT.page.config,
-  noun: TEXT.noun.entry,
+  noun: 'config entry',
   removal: { about: TEXT.remove.about.entry },
   empty: TEXT.empty.config,
   right: undefined,
@@ -62,13 +59,14 @@ export const configType = (kind: string | undefined): ObjectType => ({
   idOf: ({ Kind, Name }) => [String(Kind), String(Name)],
   nameOf: ({ Name }) => String(Name),
   fields: [
-    text(
-      'Kind',
-      TEXT.field.kind,
-      { type: 'select', options: KINDS },
-      { initial: kind ?? KINDS[0]!, isFixed: true },
-    ),
-    text('Name', TEXT.field.name, { type: 'text' }, { isFixed: true }),
+    {
+      ...text('Kind', { type: 'select', options: KINDS.map((each) => each.kind) }),
+      key: 'Kind',
+      label: TEXT.field.kind,
+      initial: kind ?? 'service-defaults',
+      isFixed: true,
+    },
+    { ...text('Name'), key: 'Name', label: TEXT.field.name, initial: '', isFixed: true },
     entry,
   ],
   async find([of = '', ...names], signal) {

@@ -1,4 +1,5 @@
 /** Fields of objects: how each is edited, read from the object, and written into a body. */
+import { type Member, OBJECTS } from '../../api/objects.js';
 import type { Link, Stored } from '../api/types.js';
 import { TEXT } from '../texts.js';
 import { type LineForm, linesOf, NODE_LINE, SERVICE_LINE, TEMPLATE_LINE } from './lines.js';
@@ -46,20 +47,40 @@ export class FieldFault extends Error {
   }
 }
 
-type More = Partial<Pick<Field, 'help' | 'initial' | 'isFixed' | 'isOfNew'>>;
+/** What a type says about a field beyond the table of its members. */
+export type More = Partial<
+  Pick<Field, 'control' | 'help' | 'initial' | 'isFixed' | 'isOfNew' | 'write'>
+>;
+/** How the text of a field is made from an object, and written into a body. */
+type Way = Pick<Field, 'control' | 'read' | 'write'> & Partial<Pick<Field, 'initial'>>;
+
+/** The items that have a line each. */
+const LINES: Readonly<Record<string, LineForm<object>>> = {
+  ServiceIdentities: SERVICE_LINE as LineForm<object>,
+  NodeIdentities: NODE_LINE as LineForm<object>,
+  TemplatedPolicies: TEMPLATE_LINE as LineForm<object>,
+};
+
+/** Returns the field of a member, which may be one of a member: `ACLs.RoleDefaults`. */
+export function fieldOf(path: string, member: Member, more: More = {}): Field {
+  const [key = '', within] = path.split('.').reverse();
+  const help = TEXT.memberHelp[key];
+  const { label } = member;
+  return { key, label, initial: '', ...(help && { help }), ...wayOf(key, within, member), ...more };
+}
+
+function wayOf(key: string, within: string | undefined, { is, to, values }: Member): Way {
+  if (is === 'boolean') return check(key);
+  if (is === 'links') return links(key, OBJECTS[to!].listPath, within);
+  if (is === 'texts') return texts(key);
+  if (LINES[key] !== undefined) return lines(key, LINES[key]);
+  if (is !== 'text') return json(key);
+  return text(key, values && { type: 'select', options: values });
+}
 
 /** A text. */
-export const text = (
-  key: string,
-  label: string,
-  control: Control = { type: 'text' },
-  more: More = {},
-): Field => ({
-  key,
-  label,
+export const text = (key: string, control: Control = { type: 'text' }): Way => ({
   control,
-  initial: '',
-  ...more,
   read: (object) => String(object[key] ?? ''),
   write(body, value) {
     body[key] = value;
@@ -67,35 +88,36 @@ export const text = (
 });
 
 /** Yes or no. */
-export const check = (key: string, label: string, more: More = {}): Field => ({
-  key,
-  label,
+const check = (key: string): Way => ({
   control: { type: 'check' },
   initial: 'false',
-  ...more,
   read: (object) => String(object[key] === true),
   write(body, value) {
     body[key] = value === 'true';
   },
 });
 
-/** Links to policies or roles by name; those that are there keep their ID. */
-export const links = (
-  key: string,
-  label: string,
-  list: string,
-  given: { readonly namespace?: string; readonly within?: string } = {},
-): Field => {
-  const { within } = given;
+/** A list with a line for each text. */
+const texts = (key: string): Way => ({
+  control: { type: 'lines' },
+  read: (object) => ((object[key] ?? []) as readonly string[]).join('\n'),
+  write(body, value) {
+    const all = linesOf(value);
+    if (all.length > 0 || body[key] !== undefined) body[key] = all;
+  },
+});
+
+/**
+ * Links to policies or roles by name; those that are there keep their ID. `within`: the member that
+ * has them. What namespaces have in one are objects of the namespace `default`.
+ */
+function links(key: string, list: string, within: string | undefined): Way {
   const of = (object: Readonly<Record<string, unknown>>): readonly Link[] => {
     const holder = within === undefined ? object : (object[within] ?? {});
     return ((holder as Record<string, unknown>)[key] ?? []) as readonly Link[];
   };
   return {
-    key,
-    label,
-    control: { type: 'links', list, ...(given.namespace && { namespace: given.namespace }) },
-    initial: '',
+    control: { type: 'links', list, ...(within && { namespace: 'default' }) },
     read: (object) =>
       of(object)
         .map(({ Name, ID }) => Name ?? ID ?? '')
@@ -110,19 +132,15 @@ export const links = (
       else body[within] = { ...(body[within] as Body | undefined), [key]: next };
     },
   };
-};
+}
 
 /** Items with a line each. */
-const lines = <T>(key: string, label: string, help: string, form: LineForm<T>): Field => ({
-  key,
-  label,
-  help,
+const lines = (key: string, form: LineForm<object>): Way => ({
   control: { type: 'lines' },
-  initial: '',
-  read: (object) => ((object[key] ?? []) as readonly T[]).map(form.write).join('\n'),
+  read: (object) => ((object[key] ?? []) as readonly object[]).map(form.write).join('\n'),
   write(body, value) {
     // A line holds less than an item may: one that was not touched is sent as it is stored.
-    const stored = [...((body[key] ?? []) as readonly T[])];
+    const stored = [...((body[key] ?? []) as readonly object[])];
     body[key] = linesOf(value).map((line) => {
       const at = stored.findIndex((item) => form.write(item).trim() === line);
       if (at >= 0) return stored.splice(at, 1)[0]!;
@@ -136,13 +154,6 @@ const lines = <T>(key: string, label: string, help: string, form: LineForm<T>): 
 
 const withoutBlanks = (line: string): string => line.replaceAll(/\s/g, '');
 
-/** What roles and tokens grant by themselves. */
-export const GRANTS: readonly Field[] = [
-  lines('ServiceIdentities', TEXT.field.services, TEXT.help.services, SERVICE_LINE),
-  lines('NodeIdentities', TEXT.field.nodes, TEXT.help.nodes, NODE_LINE),
-  lines('TemplatedPolicies', TEXT.field.templates, TEXT.help.templates, TEMPLATE_LINE),
-];
-
 /** Returns a JSON text as a value. Throws `FieldFault`. */
 export function parsed(key: string, value: string): unknown {
   try {
@@ -153,12 +164,8 @@ export function parsed(key: string, value: string): unknown {
 }
 
 /** Part of an object as JSON. Without text the member is left out. */
-export const json = (key: string, label: string, more: More = {}): Field => ({
-  key,
-  label,
+const json = (key: string): Way => ({
   control: { type: 'json' },
-  initial: '',
-  ...more,
   read: (object) => (object[key] === undefined ? '' : JSON.stringify(object[key], null, 2)),
   write(body, value) {
     if (value.trim() === '') delete body[key];

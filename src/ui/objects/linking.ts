@@ -1,4 +1,5 @@
 /** Which objects link another one, by the lists that choose them. */
+import { OBJECTS, type ObjectName } from '../../api/objects.js';
 import type { Stored } from '../api/types.js';
 import type { ListPage } from '../lists/array-reader.js';
 import { readItems } from '../lists/read-items.js';
@@ -15,27 +16,33 @@ export interface Linking {
   nameOf(object: Stored): string;
 }
 
+/** Returns the first segment of the pages of objects, and their title: `auth-methods`. */
+export function pageOf(name: ObjectName): { readonly slug: string; readonly title: string } {
+  const { plural } = OBJECTS[name];
+  const title = plural.charAt(0).toUpperCase() + plural.slice(1);
+  return { slug: plural.replaceAll(' ', '-'), title };
+}
+
 /** The tokens that name an object by a parameter. */
 export const tokensBy = (parameter: string, member = 'ID'): Linking => ({
+  ...pageOf('token'),
   title: TEXT.beside.tokens,
-  list: '/v1/acl/tokens',
-  slug: 'tokens',
+  list: OBJECTS.token.listPath,
   by: [parameter, member],
   nameOf: (token) => String(token['Description'] || token['AccessorID']),
 });
 /** The roles that link a policy. */
 export const ROLES: Linking = {
+  ...pageOf('role'),
   title: TEXT.beside.roles,
-  list: '/v1/acl/roles',
-  slug: 'roles',
+  list: OBJECTS.role.listPath,
   by: ['policy', 'ID'],
   nameOf: (role) => String(role['Name']),
 };
 /** The binding rules of an auth method. */
 export const RULES: Linking = {
-  title: TEXT.page.bindingRules,
-  list: '/v1/acl/binding-rules',
-  slug: 'binding-rules',
+  ...pageOf('rule'),
+  list: OBJECTS.rule.listPath,
   by: ['authmethod', 'Name'],
   nameOf: (rule) => `${rule['BindType']} ${rule['BindName']}`,
 };

@@ -1,88 +1,105 @@
 /** Policies, roles, tokens, auth methods, binding rules and namespaces. */
+import { OBJECTS, type ObjectName } from '../../api/objects.js';
 import type { Link as LinkOf, Stored } from '../api/types.js';
 import { Link } from '../parts/link.js';
 import { Time } from '../parts/time.js';
 import { session } from '../session.js';
 import { store } from '../store.js';
 import { TEXT } from '../texts.js';
-import { aclType } from './acl-type.js';
-import { check, GRANTS, json, links, text } from './fields.js';
-import { linesOf } from './lines.js';
-import { ROLES as LINKING_ROLES, RULES, tokensBy } from './linking.js';
+import { type AclType, aclType } from './acl-type.js';
+import { fieldOf, type More } from './fields.js';
+import { type Linking, pageOf, ROLES, RULES, tokensBy } from './linking.js';
 import type { Column, ObjectType } from './type.js';
 
-const POLICIES = '/v1/acl/policies';
-const ROLES = '/v1/acl/roles';
-const METHODS = '/v1/acl/auth-methods';
+/** What differs between the types beyond their tables. */
+interface Given extends Partial<Pick<AclType, 'lint' | 'nameOf' | 'onWritten'>> {
+  readonly columns: readonly string[];
+  readonly searched: readonly string[];
+  /** What deleting an object has to count: who links it. */
+  readonly linked?: readonly Linking[];
+  /** The fields that come first, in order. Those of all other members follow. */
+  readonly first: readonly string[];
+  /** Members that the form does not show, although a body may have them. */
+  readonly hidden?: readonly string[];
+  readonly more?: Readonly<Record<string, More>>;
+}
 
-const plain = (title: string, member: string): Column => ({
-  title,
-  cell: (object) => String(object[member] ?? ''),
-});
-const linked = (title: string, member: string, slug: string): Column => ({
-  title,
-  cell: (object) => (
-    <span class="links">
-      {((object[member] ?? []) as readonly LinkOf[]).map(({ ID = '', Name }) => (
-        <Link key={ID} to={[slug, ID]}>
-          {Name ?? ID}
-        </Link>
-      ))}
-    </span>
-  ),
-});
-const name = text('Name', TEXT.field.name);
-const description = text('Description', TEXT.field.description);
-const descriptions = plain(TEXT.field.description, 'Description');
+/** Members of every type that a form never shows: only the server sets them. */
+const SET_BY_SERVER = new Set([
+  ...['ID', 'AccessorID', 'SecretID', 'Namespace', 'CreateIndex', 'ModifyIndex'],
+]);
+
+function objectType(name: ObjectName, given: Given): ObjectType {
+  const { members, noun, path, listPath, identity } = OBJECTS[name];
+  const { first, hidden = [], more = {}, columns, linked = [], ...rest } = given;
+  const others = Object.entries(members)
+    .filter(([key, { is, isComputed }]) => !isComputed && is !== 'time' && !SET_BY_SERVER.has(key))
+    .map(([key]) => key)
+    .filter((key) => !first.includes(key) && !hidden.includes(key));
+  return aclType({
+    right: name === 'namespace' ? undefined : 'acl:write',
+    ...pageOf(name),
+    noun,
+    removal: { about: TEXT.remove.about[name], linked },
+    empty: TEXT.empty[name],
+    plural: listPath,
+    singular: path,
+    identity,
+    columns: columns.map((key) => columnOf(name, key)),
+    fields: [...first, ...others].map((key) =>
+      fieldOf(key, members[key]!, {
+        ...(key === 'Name' && identity === 'Name' && { isFixed: true as const }),
+        ...more[key],
+      }),
+    ),
+    ...rest,
+  });
+}
+
+function columnOf(name: ObjectName, key: string): Column {
+  const { columns, members } = OBJECTS[name];
+  const { label = members[key]!.label, of = [key] } =
+    columns.find(({ of: [at] }) => at === key) ?? {};
+  const { is, to } = members[key]!;
+  return {
+    title: label,
+    cell(object) {
+      if (is === 'links') return <Links links={object[key]} to={pageOf(to!).slug} />;
+      if (is === 'time') return <Time at={object[key] as string | undefined} />;
+      const text = of.map((each) => object[each] ?? '').join(' ');
+      if (name === 'rule' && key === 'AuthMethod')
+        return <Link to={[pageOf('method').slug, text]}>{text}</Link>;
+      return text;
+    },
+  };
+}
+
+const Links = ({ links, to }: { links: unknown; to: string }) => (
+  <span class="links">
+    {((links ?? []) as readonly LinkOf[]).map(({ ID = '', Name }) => (
+      <Link key={ID} to={[to, ID]}>
+        {Name ?? ID}
+      </Link>
+    ))}
+  </span>
+);
 
 /** Policies. */
-export const policyType: ObjectType = aclType({
-  slug: 'policies',
-  title: TEXT.page.policies,
-  noun: TEXT.noun.policy,
-  removal: { about: TEXT.remove.about.policy, linked: [LINKING_ROLES, tokensBy('policy')] },
-  empty: TEXT.empty.policies,
-  right: 'acl:write',
-  plural: POLICIES,
-  singular: '/v1/acl/policy',
-  identity: 'ID',
-  columns: [plain(TEXT.field.name, 'Name'), descriptions],
+export const policyType = objectType('policy', {
+  linked: [ROLES, tokensBy('policy')],
+  columns: ['Name', 'Description'],
   searched: ['Name', 'Description'],
   lint: { path: '/v1/acl/policy/lint', below: 'Rules' },
-  fields: [
-    name,
-    description,
-    text('Rules', TEXT.field.rules, { type: 'rules' }, { help: TEXT.help.rules }),
-    {
-      ...text('Datacenters', TEXT.field.datacenters, { type: 'lines' }),
-      help: TEXT.help.datacenters,
-      read: (object) => ((object['Datacenters'] ?? []) as readonly string[]).join('\n'),
-      write(body, value) {
-        const all = linesOf(value);
-        if (all.length > 0 || body['Datacenters'] !== undefined) body['Datacenters'] = all;
-      },
-    },
-  ],
+  first: ['Name', 'Description'],
+  more: { Rules: { control: { type: 'rules' } } },
 });
 
 /** Roles. */
-export const roleType: ObjectType = aclType({
-  slug: 'roles',
-  title: TEXT.page.roles,
-  noun: TEXT.noun.role,
-  removal: { about: TEXT.remove.about.role, linked: [tokensBy('role')] },
-  empty: TEXT.empty.roles,
-  right: 'acl:write',
-  plural: ROLES,
-  singular: '/v1/acl/role',
-  identity: 'ID',
-  columns: [
-    plain(TEXT.field.name, 'Name'),
-    linked(TEXT.field.policies, 'Policies', 'policies'),
-    descriptions,
-  ],
+export const roleType = objectType('role', {
+  linked: [tokensBy('role')],
+  columns: ['Name', 'Policies', 'Description'],
   searched: ['Name', 'Description'],
-  fields: [name, description, links('Policies', TEXT.field.policies, POLICIES), ...GRANTS],
+  first: ['Name', 'Description'],
 });
 
 /** The secret of the token that was made last: it is shown once. */
@@ -100,148 +117,55 @@ export function noteSecret(token: Stored): void {
 }
 
 /** Tokens. */
-export const tokenType: ObjectType = aclType({
-  slug: 'tokens',
-  title: TEXT.page.tokens,
-  noun: TEXT.noun.token,
-  removal: { about: TEXT.remove.about.token },
-  empty: TEXT.empty.tokens,
-  right: 'acl:write',
-  plural: '/v1/acl/tokens',
-  singular: '/v1/acl/token',
-  identity: 'AccessorID',
+export const tokenType = objectType('token', {
   onWritten(token) {
     if (token.CreateIndex === token.ModifyIndex) noteSecret(token);
   },
-  columns: [
-    plain(TEXT.field.accessor, 'AccessorID'),
-    descriptions,
-    linked(TEXT.field.policies, 'Policies', 'policies'),
-    linked(TEXT.field.roles, 'Roles', 'roles'),
-    plain(TEXT.field.method, 'AuthMethod'),
-    {
-      title: TEXT.field.expires,
-      cell: (token) => <Time at={token['ExpirationTime'] as string | undefined} />,
-    },
-  ],
+  columns: ['AccessorID', 'Description', 'Policies', 'Roles', 'AuthMethod', 'ExpirationTime'],
   searched: ['AccessorID', 'Description', 'AuthMethod'],
-  fields: [
-    description,
-    links('Policies', TEXT.field.policies, POLICIES),
-    links('Roles', TEXT.field.roles, ROLES),
-    ...GRANTS,
-    {
-      ...text('ExpirationTTL', TEXT.field.ttl, { type: 'text' }, { help: TEXT.help.ttl }),
+  first: [
+    ...['Description', 'Policies', 'Roles', 'ServiceIdentities', 'NodeIdentities'],
+    ...['TemplatedPolicies', 'ExpirationTTL', 'Local'],
+  ],
+  hidden: ['AuthMethod'],
+  more: {
+    ExpirationTTL: {
       isOfNew: true,
       write(body, value) {
         if (value !== '') body['ExpirationTTL'] = value;
       },
     },
-    check('Local', TEXT.field.local, { help: TEXT.help.local, isFixed: true }),
-  ],
+    Local: { isFixed: true },
+  },
 });
 
 /** Auth methods. */
-export const methodType: ObjectType = aclType({
-  slug: 'auth-methods',
-  title: TEXT.page.methods,
-  noun: TEXT.noun.method,
-  removal: { about: TEXT.remove.about.method, linked: [RULES, tokensBy('authmethod', 'Name')] },
-  empty: TEXT.empty.methods,
-  right: 'acl:write',
-  plural: METHODS,
-  singular: '/v1/acl/auth-method',
-  identity: 'Name',
-  columns: [
-    plain(TEXT.field.name, 'Name'),
-    plain(TEXT.field.type, 'Type'),
-    plain(TEXT.field.maxTtl, 'MaxTokenTTL'),
-    descriptions,
-  ],
+export const methodType = objectType('method', {
+  linked: [RULES, tokensBy('authmethod', 'Name')],
+  columns: ['Name', 'Type', 'MaxTokenTTL', 'Description'],
   searched: ['Name', 'Description'],
-  fields: [
-    { ...name, isFixed: true },
-    text(
-      'Type',
-      TEXT.field.type,
-      { type: 'select', options: ['jwt', 'kubernetes'] },
-      { initial: 'jwt', isFixed: true },
-    ),
-    text('DisplayName', TEXT.field.displayName),
-    description,
-    text('MaxTokenTTL', TEXT.field.maxTtl, { type: 'text' }, { help: TEXT.help.maxTtl }),
-    json('Config', TEXT.field.config, { initial: '{\n  \n}', help: TEXT.help.config }),
-    json('NamespaceRules', TEXT.field.namespaceRules, { help: TEXT.help.namespaceRules }),
-  ],
+  first: ['Name', 'Type', 'DisplayName', 'Description', 'MaxTokenTTL', 'Config', 'NamespaceRules'],
+  hidden: ['TokenLocality'],
+  more: { Type: { initial: 'jwt', isFixed: true }, Config: { initial: '{\n  \n}' } },
 });
 
 /** Binding rules. */
-export const ruleType: ObjectType = aclType({
-  slug: 'binding-rules',
-  title: TEXT.page.bindingRules,
-  noun: TEXT.noun.bindingRule,
-  removal: { about: TEXT.remove.about.bindingRule },
-  empty: TEXT.empty.bindingRules,
-  right: 'acl:write',
-  plural: '/v1/acl/binding-rules',
-  singular: '/v1/acl/binding-rule',
-  identity: 'ID',
-  nameOf: (rule) => `${rule['BindType']} ${rule['BindName']}`,
-  columns: [
-    {
-      title: TEXT.field.binds,
-      cell: (rule) => `${rule['BindType']} ${rule['BindName']}`,
-    },
-    {
-      title: TEXT.field.method,
-      cell: (rule) => (
-        <Link to={['auth-methods', String(rule['AuthMethod'])]}>{String(rule['AuthMethod'])}</Link>
-      ),
-    },
-    plain(TEXT.field.selector, 'Selector'),
-    descriptions,
-  ],
+export const ruleType = objectType('rule', {
+  nameOf: RULES.nameOf,
+  columns: ['BindType', 'AuthMethod', 'Selector', 'Description'],
   searched: ['AuthMethod', 'BindName', 'Description', 'ID'],
   lint: { path: '/v1/acl/binding-rule/lint', below: 'Selector' },
-  fields: [
-    {
-      ...text('AuthMethod', TEXT.field.method, { type: 'name', list: METHODS }),
-      isFixed: true,
-    },
-    text('Selector', TEXT.field.selector, { type: 'area' }, { help: TEXT.help.selector }),
-    text(
-      'BindType',
-      TEXT.field.bindType,
-      { type: 'select', options: ['role', 'policy', 'service', 'node', 'templated-policy'] },
-      { initial: 'role' },
-    ),
-    text('BindName', TEXT.field.bindName, { type: 'text' }, { help: TEXT.help.bindName }),
-    json('BindVars', TEXT.field.bindVars, { help: TEXT.help.bindVars }),
-    description,
-  ],
+  first: ['AuthMethod', 'Selector', 'BindType', 'BindName', 'BindVars', 'Description'],
+  more: {
+    AuthMethod: { control: { type: 'name', list: OBJECTS.method.listPath }, isFixed: true },
+    Selector: { control: { type: 'area' } },
+    BindType: { initial: 'role' },
+  },
 });
 
 /** Namespaces. Their defaults are objects of the namespace `default`. */
-export const namespaceType: ObjectType = aclType({
-  slug: 'namespaces',
-  title: TEXT.page.namespaces,
-  noun: TEXT.noun.namespace,
-  removal: { about: TEXT.remove.about.namespace },
-  empty: TEXT.empty.namespaces,
-  right: undefined,
-  plural: '/v1/namespaces',
-  singular: '/v1/namespace',
-  identity: 'Name',
-  columns: [plain(TEXT.field.name, 'Name'), descriptions],
+export const namespaceType = objectType('namespace', {
+  columns: ['Name', 'Description'],
   searched: ['Name', 'Description'],
-  fields: [
-    { ...name, isFixed: true },
-    description,
-    links('PolicyDefaults', TEXT.field.policyDefaults, POLICIES, {
-      namespace: 'default',
-      within: 'ACLs',
-    }),
-    links('RoleDefaults', TEXT.field.roleDefaults, ROLES, { namespace: 'default', within: 'ACLs' }),
-    json('Meta', TEXT.field.meta, { help: TEXT.help.meta }),
-  ],
+  first: ['Name', 'Description'],
 });

@@ -1,10 +1,12 @@
 /** What is around every page: header, navigation, and what keeps requests waiting. */
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
+import type { ObjectName } from '../../api/objects.js';
 import { ask, read, SELF } from '../api/client.js';
 import type { Stored } from '../api/types.js';
 import { readItems } from '../lists/read-items.js';
 import logo from '../logo.svg';
+import { pageOf } from '../objects/linking.js';
 import { Link } from '../parts/link.js';
 import { useLoad } from '../parts/load.js';
 import { Trouble } from '../parts/notice.js';
@@ -14,20 +16,21 @@ import { useStore } from '../store.js';
 import { TEXT } from '../texts.js';
 import { NewSecret } from './new-secret.js';
 
+function linkTo(name: ObjectName): readonly [slug: string, name: string] {
+  const { slug, title } = pageOf(name);
+  return [slug, title];
+}
+
 /** The pages in the order of the navigation: the first segment of the path, and the name. */
 const PAGES: readonly (readonly [slug: string, name: string])[] = [
   ['', TEXT.page.overview],
-  ['policies', TEXT.page.policies],
-  ['roles', TEXT.page.roles],
-  ['tokens', TEXT.page.tokens],
-  ['auth-methods', TEXT.page.methods],
-  ['binding-rules', TEXT.page.bindingRules],
+  ...(['policy', 'role', 'token', 'method', 'rule'] as const).map(linkTo),
   ['login-explain', TEXT.page.loginExplain],
   ['explain', TEXT.page.explain],
   ['who-can', TEXT.page.whoCan],
   ['config', TEXT.page.config],
   ['chains', TEXT.page.chains],
-  ['namespaces', TEXT.page.namespaces],
+  linkTo('namespace'),
 ];
 /** Namespaces that the header offers. Others are reached by their page. */
 const NAMESPACES_MAX = 500;
