@@ -1,7 +1,8 @@
 /**
- * JSON text with the place of every value. It reads texts that are not finished as far as they go:
- * help is wanted while somebody types.
+ * JSON text with the place of every value, from the syntax tree of the editor's own parser. It reads
+ * texts that are not finished as far as they go: help is wanted while somebody types.
  */
+import { jsonLanguage } from '@codemirror/lang-json';
 
 /** A range of a text, in characters from its beginning. */
 export interface Range {
@@ -51,153 +52,112 @@ export interface JsonText {
   readonly faults: readonly SyntaxFault[];
 }
 
-/** Objects and lists in each other, beyond which a text is not read: the server takes fewer. */
+/** Objects and lists in each other, beyond which a text is not looked at: the server takes fewer. */
 const DEPTH_MAX = 200;
-const SPACE = /[ \t\r\n]*/y;
-const TEXT = /"[^"\\\n]*(?:\\.[^"\\\n]*)*"?/y;
-const WORD = /[^ \t\r\n,:[\]{}"]+/y;
+
+type SyntaxNode = ReturnType<typeof jsonLanguage.parser.parse>['topNode'];
 
 /** Reads a text. */
 export function readJson(text: string): JsonText {
   const reader = new Reader(text);
-  const root = reader.value(0);
-  reader.end();
+  const top = jsonLanguage.parser.parse(text).topNode;
+  const first = top.firstChild;
+  const root = first === null || first.from === first.to ? undefined : reader.value(first, 0);
+  top.cursor().iterate((at) => {
+    if (at.type.isError) reader.judge(at.node);
+  });
   return { root, faults: reader.faults };
 }
+
+/** The nodes below one. */
+function* below({ firstChild }: SyntaxNode): Iterable<SyntaxNode> {
+  for (let node = firstChild; node !== null; node = node.nextSibling) yield node;
+}
+/** Whether the parser has passed over characters that can begin nothing. */
+const isSkipped = ({ type, from, to, firstChild }: SyntaxNode): boolean =>
+  type.isError && from < to && firstChild === null;
 
 class Reader {
   readonly faults: SyntaxFault[] = [];
   readonly #text: string;
-  #at = 0;
 
   constructor(text: string) {
     this.#text = text;
   }
 
-  /** Reads a value; undefined if there is none. */
-  value(depth: number): JsonNode | undefined {
-    const next = this.#peek();
-    if (depth <= DEPTH_MAX && next === '{') return this.#object(depth);
-    if (depth <= DEPTH_MAX && next === '[') return this.#array(depth);
-    return next === '"' ? this.#string() : this.#word();
+  value(node: SyntaxNode, depth: number): JsonNode {
+    const { name, from, to } = node;
+    if (name === 'Object' && depth <= DEPTH_MAX)
+      return { is: 'object', from, to, members: this.#members(node, depth) };
+    if (name === 'Array' && depth <= DEPTH_MAX) {
+      const items = [...below(node)].filter((each) => /^[A-Z]/.test(each.name) || isSkipped(each));
+      return { is: 'array', from, to, items: items.map((each) => this.value(each, depth + 1)) };
+    }
+    return { is: 'scalar', from, to, value: scalarOf(this.#text.slice(from, to)) };
   }
 
-  /** Notes what stands behind the value. */
-  end(): void {
-    if (this.#peek() !== '') this.#fault('rest', this.#at, this.#text.length);
-  }
-
-  #object(depth: number): ObjectNode {
+  #members(object: SyntaxNode, depth: number): Member[] {
     const members: Member[] = [];
-    const range = this.#bracketed('}', () => {
-      const member = this.#member(depth);
-      if (members.some(({ name }) => name === member.name))
-        this.#fault('twice', member.key.from, member.key.to);
-      members.push(member);
-    });
-    return { is: 'object', ...range, members };
+    for (const node of below(object)) {
+      if (node.name !== 'Property' && !isSkipped(node)) continue;
+      const [named, colon, value] = below(node);
+      // A name without quotes stands before a member that has none.
+      const key = (named?.from === named?.to ? members.pop()?.key : named) ?? node;
+      const range = { from: key.from, to: key.to };
+      const name = String(scalarOf(this.#text.slice(key.from, key.to)) ?? this.#word(range));
+      if (members.some((other) => other.name === name)) this.#fault('twice', range);
+      members.push({
+        name,
+        key: range,
+        from: range.from,
+        to: node.to,
+        colon: colon?.name === ':' ? colon.from : undefined,
+        value:
+          value === undefined || value.from === value.to ? undefined : this.value(value, depth + 1),
+      });
+    }
+    return members;
   }
 
-  /** Reads items with commas between them, up to the closing bracket. */
-  #bracketed(close: '}' | ']', item: () => void): { readonly from: number; readonly to: number } {
-    const other = close === '}' ? ']' : '}';
-    const from = this.#at++;
-    let isEmpty = true;
-    let isDue = false;
-    for (;;) {
-      const next = this.#peek();
-      if (next === '' || next === other) {
-        this.#fault('unclosed', from, from + 1);
-        return { from, to: this.#at };
-      }
-      if (next === close) {
-        if (!isEmpty && !isDue) this.#fault('comma', this.#at, this.#at + 1);
-        return { from, to: ++this.#at };
-      }
-      if (next === ',') {
-        if (!isDue) this.#fault('comma', this.#at, this.#at + 1);
-        this.#at += 1;
-        isDue = false;
-        continue;
-      }
-      if (isDue) this.#fault('comma', this.#at, this.#at + 1);
-      item();
-      isEmpty = false;
-      isDue = true;
+  /** Notes what is wrong at a node where the parser found an error and went on. */
+  judge(node: SyntaxNode): void {
+    const { parent, prevSibling: before, nextSibling: after, from, to } = node;
+    if (parent === null || parent.name === 'PropertyName') return;
+    const isIn = (name: string): boolean => parent.name === name;
+    if (isSkipped(node)) {
+      const isText = isIn('Object') || this.#text[from] === '"';
+      this.#fault(isText ? 'text' : 'word', { from, to });
+    } else if (isIn('Property')) {
+      if (before?.name === ':') this.#fault('value', before);
+      else this.#fault('colon', before ?? parent);
+    } else if (isIn('JsonText') || before === null) {
+      const rest = { from: after?.from ?? from, to: this.#text.length };
+      if (this.#text.trim() !== '') this.#fault('rest', before === null ? { ...rest, from } : rest);
+    } else if (/^[\]}]$/.test(node.firstChild?.name ?? '') || (after === null && from === to)) {
+      this.#fault('unclosed', { from: parent.from, to: parent.from + 1 });
+    } else {
+      const at = from < to ? from : (after?.from ?? from);
+      const isPart = /[\w.+-]/.test(this.#text[at - 1] ?? '');
+      if (isPart) this.#fault('word', { from: at, to });
+      else this.#fault('comma', { from: at, to: at + 1 });
     }
   }
 
-  #member(depth: number): Member {
-    const from = this.#at;
-    const key = this.#peek() === '"' ? this.#string() : (this.#word() ?? this.#skip());
-    if (typeof key.value !== 'string') this.#fault('text', key.from, key.to);
-    const name = typeof key.value === 'string' ? key.value : this.#text.slice(key.from, key.to);
-    if (this.#peek() !== ':') {
-      this.#fault('colon', key.from, key.to);
-      return { name, key, from, to: this.#at, colon: undefined, value: undefined };
-    }
-    const colon = this.#at++;
-    const value = this.value(depth + 1);
-    if (value === undefined) this.#fault('value', colon, colon + 1);
-    this.#peek();
-    return { name, key, from, to: this.#at, colon, value };
+  #word({ from, to }: Range): string {
+    return this.#text.slice(from, Math.min(to, from + 40));
   }
 
-  #array(depth: number): ArrayNode {
-    const items: JsonNode[] = [];
-    const range = this.#bracketed(']', () => {
-      items.push(this.value(depth + 1) ?? this.#skip());
-    });
-    return { is: 'array', ...range, items };
+  #fault(code: SyntaxFault['code'], { from, to }: Range): void {
+    this.faults.push({ code, from, to, word: this.#word({ from, to }) });
   }
+}
 
-  #string(): ScalarNode {
-    const from = this.#at;
-    const token = this.#match(TEXT);
-    try {
-      return { is: 'scalar', from, to: this.#at, value: JSON.parse(token) as string };
-    } catch {
-      this.#fault('text', from, this.#at);
-      return { is: 'scalar', from, to: this.#at, value: token.replace(/^"|"$/g, '') };
-    }
-  }
-
-  /** Reads a number, true, false or null. */
-  #word(): ScalarNode | undefined {
-    const from = this.#at;
-    const token = this.#match(WORD);
-    if (token === '') return undefined;
-    try {
-      const value = JSON.parse(token) as number | boolean | null;
-      return { is: 'scalar', from, to: this.#at, value };
-    } catch {
-      this.#fault('word', from, this.#at);
-      return { is: 'scalar', from, to: this.#at, value: undefined };
-    }
-  }
-
-  /** Passes over a character that can begin nothing. */
-  #skip(): ScalarNode {
-    const from = this.#at++;
-    this.#fault('word', from, this.#at);
-    return { is: 'scalar', from, to: this.#at, value: undefined };
-  }
-
-  /** Returns the next character that is no space; '' at the end. */
-  #peek(): string {
-    this.#match(SPACE);
-    return this.#text.charAt(this.#at);
-  }
-
-  #match(pattern: RegExp): string {
-    pattern.lastIndex = this.#at;
-    const token = pattern.exec(this.#text)?.[0] ?? '';
-    this.#at += token.length;
-    return token;
-  }
-
-  #fault(code: SyntaxFault['code'], from: number, to: number): void {
-    this.faults.push({ code, from, to, word: this.#text.slice(from, Math.min(to, from + 40)) });
+/** Returns the value of a word, or what was typed of a text; undefined for any other word. */
+function scalarOf(word: string): ScalarNode['value'] {
+  try {
+    return JSON.parse(word) as string | number | boolean | null;
+  } catch {
+    return word.startsWith('"') ? word.replace(/^"|"$/g, '') : undefined;
   }
 }
 
