@@ -29,9 +29,6 @@ export const TEXT = {
     kind: 'Kind',
     entry: 'Entry',
     index: 'Index',
-    resource: 'Resource',
-    access: 'Access',
-    segment: 'Segment',
     decision: 'Decision id',
     bearer: 'Bearer token',
     claims: 'Claims',
@@ -41,13 +38,18 @@ export const TEXT = {
     token: 'The SecretID of a token. This tab keeps it until you close the tab.',
     entry: 'The fields of the entry other than Kind and Name, as JSON.',
     oneOf: (names: string) => `Available: ${names}.`,
-    resource: 'Such as acl, intention, key, mesh, node, operator or service.',
-    access: 'read, write or list.',
-    segment: 'The name of the service, key or node, if any.',
     accessor: 'The token to explain. If empty, your own.',
     decision: 'From the X-Consul-Decision header of a refused request.',
     bearer: 'A JWT. It is not stored. If empty, the claims below are used.',
     claims: 'The claims of a JWT. This tab keeps them.',
+  },
+  question: {
+    Resource: {
+      label: 'Resource',
+      help: 'Such as acl, intention, key, mesh, node, operator or service.',
+    },
+    Access: { label: 'Access', help: 'read, write or list.' },
+    Segment: { label: 'Segment', help: 'The name of the service, key or node, if any.' },
   },
   /** Members of which the form says more than their declarations: how to type them. */
   memberHelp: {

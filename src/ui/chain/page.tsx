@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import type { Chain } from '../../api/endpoints/config.js';
 import { read } from '../api/client.js';
 import { TextField } from '../parts/field.js';
+import { Form } from '../parts/form.js';
 import { useLoad } from '../parts/load.js';
 import { Empty, ProblemNotice } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
@@ -24,10 +25,9 @@ export function ChainPage({ at }: { at: Place }) {
   );
   return (
     <Page title={TEXT.page.chains} about={TEXT.chain.about}>
-      <form
+      <Form
         class="panel"
-        onSubmit={(event) => {
-          event.preventDefault();
+        onSubmit={() => {
           if (typed.trim() !== '') go(hrefOf(['chains', typed.trim()]));
         }}
       >
@@ -35,7 +35,7 @@ export function ChainPage({ at }: { at: Place }) {
         <button type="submit" class="main">
           {TEXT.chain.show}
         </button>
-      </form>
+      </Form>
       <ProblemNotice problem={problem} />
       {service === '' && <Empty>{TEXT.empty.chains}</Empty>}
       {value !== undefined && (

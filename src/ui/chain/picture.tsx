@@ -2,7 +2,7 @@
 
 import type { Chain } from '../../api/endpoints/config.js';
 import { Link } from '../parts/link.js';
-import { Scroll } from '../parts/scroll.js';
+import { Scroll } from '../parts/table.js';
 import { TEXT } from '../texts.js';
 import { type Box, type Edge, edgesOf, type Graph, graphOf } from './graph.js';
 

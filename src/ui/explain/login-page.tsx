@@ -6,6 +6,7 @@ import { asProblem, Problem } from '../api/problem.js';
 import { NameField } from '../objects/control.js';
 import { CodeField } from '../parts/code-field.js';
 import { AreaField } from '../parts/field.js';
+import { Form } from '../parts/form.js';
 import { ProblemNotice, Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
 import { keep, kept } from '../session.js';
@@ -65,13 +66,7 @@ function LoginForm({ onAsk }: { onAsk: (typed: Typed, bearer: string) => void })
     keep(DRAFT, next);
   };
   return (
-    <form
-      class="panel"
-      onSubmit={(event) => {
-        event.preventDefault();
-        onAsk(typed, bearer.trim());
-      }}
-    >
+    <Form class="panel" onSubmit={() => onAsk(typed, bearer.trim())}>
       <NameField
         label={TEXT.field.method}
         list="/v1/acl/auth-methods"
@@ -94,7 +89,7 @@ function LoginForm({ onAsk }: { onAsk: (typed: Typed, bearer: string) => void })
       <button type="submit" class="main">
         {TEXT.explain.ask}
       </button>
-    </form>
+    </Form>
   );
 }
 

@@ -2,6 +2,7 @@
 
 import type { Clause, JudgedRule, LoginExplained } from '../../api/endpoints/login-explain.js';
 import { Link } from '../parts/link.js';
+import { Term } from '../parts/table.js';
 import { TEXT } from '../texts.js';
 import { Verdict } from './result.js';
 import { RightsTable } from './rights-table.js';
@@ -55,23 +56,12 @@ function Values({
       <h3>{TEXT.login.values}</h3>
       <dl>
         {[...Object.entries(values), ...lists].map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
+          <Term key={name} name={name}>
+            {value}
+          </Term>
         ))}
-        {missing.length > 0 && (
-          <div>
-            <dt>{TEXT.login.missing}</dt>
-            <dd>{missing.join(', ')}</dd>
-          </div>
-        )}
-        {Unmapped.length > 0 && (
-          <div>
-            <dt>{TEXT.login.unmapped}</dt>
-            <dd>{Unmapped.join(', ')}</dd>
-          </div>
-        )}
+        {missing.length > 0 && <Term name={TEXT.login.missing}>{missing.join(', ')}</Term>}
+        {Unmapped.length > 0 && <Term name={TEXT.login.unmapped}>{Unmapped.join(', ')}</Term>}
       </dl>
     </>
   );

@@ -4,6 +4,7 @@ import { question, read } from '../api/client.js';
 import { asProblem, type Problem } from '../api/problem.js';
 import type { Decision, Explained, Question } from '../api/types.js';
 import { TextField } from '../parts/field.js';
+import { Form } from '../parts/form.js';
 import { ProblemNotice, Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
 import { Time } from '../parts/time.js';
@@ -77,13 +78,7 @@ function ExplainForm({ query }: { query: URLSearchParams }) {
     go(hrefOf(['explain'], decision === '' ? given : { decision: decision.trim() }));
   };
   return (
-    <form
-      class="panel"
-      onSubmit={(event) => {
-        event.preventDefault();
-        ask();
-      }}
-    >
+    <Form class="panel" onSubmit={() => ask()}>
       <QuestionFields question={asked} onChange={setAsked} />
       <div class="row fields">
         <TextField
@@ -102,7 +97,7 @@ function ExplainForm({ query }: { query: URLSearchParams }) {
       <button type="submit" class="main">
         {TEXT.explain.ask}
       </button>
-    </form>
+    </Form>
   );
 }
 

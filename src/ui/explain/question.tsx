@@ -11,27 +11,14 @@ export function QuestionFields({
   question: Question;
   onChange: (question: Question) => void;
 }) {
-  const { Resource, Access, Segment = '' } = question;
   return (
     <div class="row fields">
-      <TextField
-        label={TEXT.field.resource}
-        help={TEXT.help.resource}
-        value={Resource}
-        onInput={(value) => onChange({ ...question, Resource: value })}
-      />
-      <TextField
-        label={TEXT.field.access}
-        help={TEXT.help.access}
-        value={Access}
-        onInput={(value) => onChange({ ...question, Access: value })}
-      />
-      <TextField
-        label={TEXT.field.segment}
-        help={TEXT.help.segment}
-        value={Segment}
-        onInput={(value) => onChange({ ...question, Segment: value })}
-      />
+      {(['Resource', 'Access', 'Segment'] as const).map((member) => {
+        const { label, help } = TEXT.question[member];
+        const value = question[member] ?? '';
+        const onInput = (typed: string): void => onChange({ ...question, [member]: typed });
+        return <TextField key={member} {...{ label, help, value, onInput }} />;
+      })}
     </div>
   );
 }

@@ -1,19 +1,14 @@
 /** The answer to a question about rights: the sentence, and where it comes from. */
+import { OBJECTS, type ObjectName } from '../../api/objects.js';
 import type { Result, Source, SpeakingRule, Step } from '../api/types.js';
+import { pageOf } from '../objects/linking.js';
 import { Link } from '../parts/link.js';
 import { TEXT } from '../texts.js';
-
-/** The pages of the objects on the way from a token to a text. */
-const PAGES: Readonly<Record<string, string>> = {
-  token: 'tokens',
-  role: 'roles',
-  policy: 'policies',
-};
 
 function StepName({ step, line }: { step: Step; line: number | null }) {
   const { Type, ID, Name } = step;
   const query = Type === 'policy' && line !== null ? { line: String(line) } : {};
-  const slug = PAGES[Type];
+  const slug = Object.hasOwn(OBJECTS, Type) ? pageOf(Type as ObjectName).slug : undefined;
   const name = Name === '' ? (ID ?? '') : Name;
   return (
     <>

@@ -1,13 +1,13 @@
 /** The page Who can: which tokens may read and write chosen resources. */
 import { useState } from 'preact/hooks';
 import { question } from '../api/client.js';
-import { asProblem, type Problem } from '../api/problem.js';
 import type { Group, Question, Result, WhoCan } from '../api/types.js';
 import { Dialog } from '../parts/dialog.js';
+import { Form, useAttempt } from '../parts/form.js';
 import { Link } from '../parts/link.js';
 import { ProblemNotice, Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
-import { Scroll } from '../parts/scroll.js';
+import { Table } from '../parts/table.js';
 import { TEXT } from '../texts.js';
 import { groupName, keyOf } from './groups.js';
 import { QuestionFields } from './question.js';
@@ -22,27 +22,18 @@ interface Column {
 /** Kinds of tokens down, questions across. A cell opens the explanation. */
 export function WhoCanPage() {
   const [columns, setColumns] = useState<readonly Column[]>([]);
-  const [problem, setProblem] = useState<Problem>();
-  const [isBusy, setBusy] = useState(false);
+  const { problem, isBusy, attempt } = useAttempt();
   const [open, setOpen] = useState<Result>();
   const ask = async (asked: Question): Promise<void> => {
-    setBusy(true);
-    setProblem(undefined);
-    try {
-      const answer = await question<WhoCan>('/v1/acl/who-can', asked);
-      const others = columns.filter((column) => titleOf(column.asked) !== titleOf(asked));
-      setColumns([...others, { asked, answer }]);
-    } catch (error) {
-      setProblem(asProblem(error));
-    } finally {
-      setBusy(false);
-    }
+    const answer = await question<WhoCan>('/v1/acl/who-can', asked);
+    const others = columns.filter((column) => titleOf(column.asked) !== titleOf(asked));
+    setColumns([...others, { asked, answer }]);
   };
   return (
     <Page title={TEXT.page.whoCan} about={TEXT.whoCan.about}>
       <AskForm
         isBusy={isBusy}
-        onAsk={(asked) => void ask(asked)}
+        onAsk={(asked) => void attempt(() => ask(asked))}
         onClear={columns.length === 0 ? undefined : () => setColumns([])}
       />
       <ProblemNotice problem={problem} />
@@ -86,13 +77,7 @@ function AskForm({
     Segment: '',
   });
   return (
-    <form
-      class="panel"
-      onSubmit={(event) => {
-        event.preventDefault();
-        onAsk(asked);
-      }}
-    >
+    <Form class="panel" onSubmit={() => onAsk(asked)}>
       <QuestionFields question={asked} onChange={setAsked} />
       <div class="buttons">
         <button type="submit" class="main" disabled={isBusy}>
@@ -104,7 +89,7 @@ function AskForm({
           </button>
         )}
       </div>
-    </form>
+    </Form>
   );
 }
 
@@ -122,44 +107,33 @@ function Matrix({
   for (const { answer } of columns)
     for (const group of answer.Groups) if (!rows.has(keyOf(group))) rows.set(keyOf(group), group);
   return (
-    <Scroll label={TEXT.whoCan.table}>
-      <table>
-        <caption>{TEXT.page.whoCan}</caption>
-        <thead>
-          <tr>
-            <th scope="col">{TEXT.whoCan.tokens}</th>
-            {columns.map(({ asked }) => (
-              <th key={titleOf(asked)} scope="col">
-                {titleOf(asked)}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {[...rows].map(([key, group]) => (
-            <tr key={key}>
-              <th scope="row">
-                <GroupName group={group} />
-              </th>
-              {columns.map(({ asked, answer }) => {
-                const found = answer.Groups.find((each) => keyOf(each) === key);
-                return (
-                  <td key={titleOf(asked)}>
-                    {found === undefined ? (
-                      absenceOf(answer)
-                    ) : (
-                      <button type="button" onClick={() => onOpen(found.Result)}>
-                        {TEXT.whoCan.yes}
-                      </button>
-                    )}
-                  </td>
-                );
-              })}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <Table
+      caption={TEXT.page.whoCan}
+      label={TEXT.whoCan.table}
+      columns={[TEXT.whoCan.tokens, ...columns.map(({ asked }) => titleOf(asked))]}
+    >
+      {[...rows].map(([key, group]) => (
+        <tr key={key}>
+          <th scope="row">
+            <GroupName group={group} />
+          </th>
+          {columns.map(({ asked, answer }) => {
+            const found = answer.Groups.find((each) => keyOf(each) === key);
+            return (
+              <td key={titleOf(asked)}>
+                {found === undefined ? (
+                  absenceOf(answer)
+                ) : (
+                  <button type="button" onClick={() => onOpen(found.Result)}>
+                    {TEXT.whoCan.yes}
+                  </button>
+                )}
+              </td>
+            );
+          })}
+        </tr>
+      ))}
+    </Table>
   );
 }
 

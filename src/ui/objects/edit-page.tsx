@@ -5,6 +5,7 @@ import type { Finding } from '../api/types.js';
 import { loadEditor } from '../parts/code-field.js';
 import type { Caret } from '../parts/field.js';
 import { Findings, useLint } from '../parts/findings.js';
+import { Form } from '../parts/form.js';
 import { Link } from '../parts/link.js';
 import { Empty, ProblemNotice, Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
@@ -12,7 +13,7 @@ import { useMay } from '../parts/rights.js';
 import { go, hrefOf, type Place, place } from '../router.js';
 import { TEXT } from '../texts.js';
 import { Control } from './control.js';
-import type { Form } from './fields.js';
+import type { Form as FormOf } from './fields.js';
 import { leaveNote, Note } from './note.js';
 import { ConflictNotice, DeleteDialog, FormDiff, ReviewDialog } from './review.js';
 import { findingsOf, formOf, type ObjectType, type Version } from './type.js';
@@ -22,7 +23,7 @@ import { useKnown } from './use-known.js';
 /** What a type shows beside its form. */
 export type Beside = (shown: {
   readonly version: Version | undefined;
-  readonly form: Form;
+  readonly form: FormOf;
 }) => ComponentChildren;
 
 /** The form of an object with what belongs to it. */
@@ -82,9 +83,8 @@ function ObjectForm({
     if (editing.problem !== undefined || conflict !== undefined) setOpen(undefined);
   }, [editing.problem, conflict]);
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
+    <Form
+      onSubmit={() => {
         if (editing.body() !== undefined) setOpen('review');
       }}
     >
@@ -119,7 +119,7 @@ function ObjectForm({
         )}
       </div>
       <FormDialog type={type} editing={editing} open={open} onClose={() => setOpen(undefined)} />
-    </form>
+    </Form>
   );
 }
 
@@ -246,7 +246,7 @@ function Fields({
  */
 function lintBody(
   { slug }: ObjectType,
-  form: Form,
+  form: FormOf,
   before: Version | undefined,
 ): object | undefined {
   if (slug === 'policies') return { Rules: form['Rules'] };

@@ -2,11 +2,12 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Stored } from '../api/types.js';
+import { Form } from '../parts/form.js';
 import { Link } from '../parts/link.js';
 import { useSettled } from '../parts/load.js';
 import { Empty, ProblemNotice, Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
-import { Scroll } from '../parts/scroll.js';
+import { Table } from '../parts/table.js';
 import { go, hrefOf, type Place, readdress } from '../router.js';
 import { TEXT } from '../texts.js';
 import { Note } from './note.js';
@@ -105,9 +106,8 @@ function Pager({
       <button type="button" disabled={page === 0} onClick={() => onGo(Math.min(page - 1, last))}>
         {TEXT.list.previous}
       </button>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
+      <Form
+        onSubmit={() => {
           if (mayGo) onGo(wanted);
         }}
       >
@@ -123,7 +123,7 @@ function Pager({
         <button type="submit" disabled={!mayGo}>
           {TEXT.list.go}
         </button>
-      </form>
+      </Form>
       <button type="button" disabled={end !== undefined} onClick={() => onGo(page + 1)}>
         {TEXT.list.next}
       </button>
@@ -145,35 +145,26 @@ function ListTable({
   isOld: boolean;
 }) {
   return (
-    <Scroll label={TEXT.list.table(title)}>
-      <table aria-busy={isOld}>
-        <caption>{title}</caption>
-        <thead>
-          <tr>
-            {type.columns.map((column) => (
-              <th key={column.title} scope="col">
-                {column.title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {items.map((object) => (
-            <tr key={type.idOf(object).join('/')}>
-              {type.columns.map(({ title: heading, cell }, nth) => (
-                <td key={heading}>
-                  {nth > 0 ? (
-                    cell(object)
-                  ) : (
-                    <Link to={[type.slug, ...type.idOf(object)]}>{cell(object)}</Link>
-                  )}
-                </td>
-              ))}
-            </tr>
+    <Table
+      caption={title}
+      label={TEXT.list.table(title)}
+      columns={type.columns.map((column) => column.title)}
+      isBusy={isOld}
+    >
+      {items.map((object) => (
+        <tr key={type.idOf(object).join('/')}>
+          {type.columns.map(({ title: heading, cell }, nth) => (
+            <td key={heading}>
+              {nth > 0 ? (
+                cell(object)
+              ) : (
+                <Link to={[type.slug, ...type.idOf(object)]}>{cell(object)}</Link>
+              )}
+            </td>
           ))}
-        </tbody>
-      </table>
-    </Scroll>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

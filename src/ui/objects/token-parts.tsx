@@ -1,13 +1,13 @@
 /** What belongs to a token: how it came to be, its clones, its rights. */
-import { useState } from 'preact/hooks';
 import { ask, read } from '../api/client.js';
-import { asProblem, type Problem } from '../api/problem.js';
 import type { Effective, Stored } from '../api/types.js';
 import { RightsTable } from '../explain/rights-table.js';
+import { useAttempt } from '../parts/form.js';
 import { Link } from '../parts/link.js';
 import { useLoad } from '../parts/load.js';
 import { ProblemNotice } from '../parts/notice.js';
 import { useMay } from '../parts/rights.js';
+import { Term } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { go, hrefOf } from '../router.js';
 import { TEXT } from '../texts.js';
@@ -16,39 +16,23 @@ import { noteSecret } from './types.js';
 /** All of it. */
 export function TokenParts({ token }: { token: Stored }) {
   const accessor = String(token['AccessorID']);
-  const method = token['AuthMethod'];
+  const { AuthMethod: method, ExpirationTime: expires } = token;
   return (
     <>
       <section class="panel">
         <h2>{TEXT.token.about}</h2>
         <dl>
-          <div>
-            <dt>{TEXT.field.accessor}</dt>
-            <dd>{accessor}</dd>
-          </div>
-          <div>
-            <dt>{TEXT.token.created}</dt>
-            <dd>
-              <Time at={token['CreateTime'] as string | undefined} />
-            </dd>
-          </div>
-          <div>
-            <dt>{TEXT.field.expires}</dt>
-            <dd>
-              {token['ExpirationTime'] === undefined ? (
-                TEXT.token.never
-              ) : (
-                <Time at={String(token['ExpirationTime'])} />
-              )}
-            </dd>
-          </div>
+          <Term name={TEXT.field.accessor}>{accessor}</Term>
+          <Term name={TEXT.token.created}>
+            <Time at={token['CreateTime'] as string | undefined} />
+          </Term>
+          <Term name={TEXT.field.expires}>
+            {expires === undefined ? TEXT.token.never : <Time at={String(expires)} />}
+          </Term>
           {method !== undefined && (
-            <div>
-              <dt>{TEXT.field.method}</dt>
-              <dd>
-                <Link to={['auth-methods', String(method)]}>{String(method)}</Link>
-              </dd>
-            </div>
+            <Term name={TEXT.field.method}>
+              <Link to={['auth-methods', String(method)]}>{String(method)}</Link>
+            </Term>
           )}
         </dl>
         <Clone accessor={accessor} />
@@ -64,24 +48,17 @@ export function TokenParts({ token }: { token: Stored }) {
 }
 
 function Clone({ accessor }: { accessor: string }) {
-  const [problem, setProblem] = useState<Problem>();
-  const [isBusy, setBusy] = useState(false);
+  const { problem, isBusy, attempt } = useAttempt();
   const may = useMay('acl:write');
   const clone = async (): Promise<void> => {
-    setBusy(true);
-    try {
-      const path = `/v1/acl/token/${accessor}/clone`;
-      const { value } = await ask<Stored>(path, { method: 'PUT', body: {} });
-      noteSecret(value);
-      go(hrefOf(['tokens', String(value['AccessorID'])]));
-    } catch (error) {
-      setProblem(asProblem(error));
-      setBusy(false);
-    }
+    const path = `/v1/acl/token/${accessor}/clone`;
+    const { value } = await ask<Stored>(path, { method: 'PUT', body: {} });
+    noteSecret(value);
+    go(hrefOf(['tokens', String(value['AccessorID'])]));
   };
   return (
     <>
-      <button type="button" disabled={isBusy || may === false} onClick={clone}>
+      <button type="button" disabled={isBusy || may === false} onClick={() => void attempt(clone)}>
         {TEXT.token.clone}
       </button>
       <ProblemNotice problem={problem} />

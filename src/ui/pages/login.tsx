@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { read, SELF } from '../api/client.js';
 import { asProblem, type Problem } from '../api/problem.js';
 import { TextField } from '../parts/field.js';
+import { Form } from '../parts/form.js';
 import { Trouble } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
 import { openSession, session } from '../session.js';
@@ -43,13 +44,7 @@ export function LoginPage() {
           </p>
         )}
         <Trouble />
-        <form
-          class="panel"
-          onSubmit={(event) => {
-            event.preventDefault();
-            void logIn();
-          }}
-        >
+        <Form class="panel" onSubmit={() => void logIn()}>
           <TextField
             label={TEXT.field.token}
             help={TEXT.help.token}
@@ -66,7 +61,7 @@ export function LoginPage() {
               {TEXT.login.anonymous}
             </button>
           </div>
-        </form>
+        </Form>
       </Page>
     </main>
   );

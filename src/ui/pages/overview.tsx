@@ -2,13 +2,14 @@
 import { useState } from 'preact/hooks';
 import type { Autopilot, Level, Server } from '../../api/endpoints/operator.js';
 import { ask, read } from '../api/client.js';
-import { asProblem, Problem } from '../api/problem.js';
+import { Problem } from '../api/problem.js';
 import { Dialog } from '../parts/dialog.js';
 import { TextField } from '../parts/field.js';
+import { Form, useAttempt } from '../parts/form.js';
 import { useLive } from '../parts/load.js';
 import { ProblemNotice, Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
-import { Scroll } from '../parts/scroll.js';
+import { Table } from '../parts/table.js';
 import { TEXT } from '../texts.js';
 import { Warnings } from './warnings.js';
 
@@ -139,42 +140,28 @@ function Members({
   const levelOf = ({ ID }: Server): number | string =>
     levels.Members.find((member) => member.ID === ID)?.Supported ?? TEXT.overview.unknown;
   return (
-    <Scroll label={TEXT.overview.members}>
-      <table>
-        <caption>{TEXT.overview.members}</caption>
-        <thead>
-          <tr>
-            {TEXT.overview.columns.map((column) => (
-              <th key={column} scope="col">
-                {column}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {servers.map((server) => (
-            <tr key={server.ID}>
-              <th scope="row">{server.Name}</th>
-              <td>{TEXT.overview.roles[server.Status]}</td>
-              <td>{healthOf(server, isOwn)}</td>
-              <td>{isOwn ? '' : server.LastContact}</td>
-              <td>{isOwn ? '' : server.LastIndex.toLocaleString('en')}</td>
-              <td>{isOwn ? '' : (newest - server.LastIndex).toLocaleString('en')}</td>
-              <td>{levelOf(server)}</td>
-              <td>{server.Version}</td>
-              <td>{server.Address}</td>
-              <td>
-                {onHandOver && server.Status === 'voter' && server.Healthy && (
-                  <button type="button" onClick={() => onHandOver(server)}>
-                    {TEXT.overview.handOverTo(server.Name)}
-                  </button>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <Table caption={TEXT.overview.members} columns={TEXT.overview.columns}>
+      {servers.map((server) => (
+        <tr key={server.ID}>
+          <th scope="row">{server.Name}</th>
+          <td>{TEXT.overview.roles[server.Status]}</td>
+          <td>{healthOf(server, isOwn)}</td>
+          <td>{isOwn ? '' : server.LastContact}</td>
+          <td>{isOwn ? '' : server.LastIndex.toLocaleString('en')}</td>
+          <td>{isOwn ? '' : (newest - server.LastIndex).toLocaleString('en')}</td>
+          <td>{levelOf(server)}</td>
+          <td>{server.Version}</td>
+          <td>{server.Address}</td>
+          <td>
+            {onHandOver && server.Status === 'voter' && server.Healthy && (
+              <button type="button" onClick={() => onHandOver(server)}>
+                {TEXT.overview.handOverTo(server.Name)}
+              </button>
+            )}
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -189,27 +176,18 @@ function healthOf({ Healthy, Meta, NodeStatus }: Server, isOwn: boolean): string
 /** Leadership is handed over once the name was typed. */
 function HandOver({ server, onClose }: { server: Server; onClose: () => void }) {
   const [typed, setTyped] = useState('');
-  const [problem, setProblem] = useState<Problem>();
-  const [isBusy, setBusy] = useState(false);
+  const { problem, isBusy, attempt } = useAttempt();
   const handOver = async (): Promise<void> => {
-    setBusy(true);
-    setProblem(undefined);
-    try {
-      const query = { id: server.ID };
-      // A failed attempt holds up writes, so only the user repeats it.
-      await ask('/v1/operator/raft/transfer-leader', { method: 'POST', query, once: true });
-      onClose();
-    } catch (error) {
-      setProblem(asProblem(error));
-      setBusy(false);
-    }
+    const query = { id: server.ID };
+    // A failed attempt holds up writes, so only the user repeats it.
+    await ask('/v1/operator/raft/transfer-leader', { method: 'POST', query, once: true });
+    onClose();
   };
   return (
     <Dialog title={TEXT.overview.handOverTo(server.Name)} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (typed === server.Name) void handOver();
+      <Form
+        onSubmit={() => {
+          if (typed === server.Name) void attempt(handOver);
         }}
       >
         <TextField label={TEXT.overview.typeName(server.Name)} value={typed} onInput={setTyped} />
@@ -222,7 +200,7 @@ function HandOver({ server, onClose }: { server: Server; onClose: () => void }) 
             {TEXT.remove.cancel}
           </button>
         </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }

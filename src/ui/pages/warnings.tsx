@@ -1,7 +1,9 @@
 /** What lint finds in all that is stored. */
 
 import type { Findings as ClusterFindings } from '../../api/endpoints/lint.js';
+import { OBJECTS, type ObjectName } from '../../api/objects.js';
 import { read } from '../api/client.js';
+import { pageOf } from '../objects/linking.js';
 import { Link } from '../parts/link.js';
 import { useLoad } from '../parts/load.js';
 import { ProblemNotice } from '../parts/notice.js';
@@ -12,31 +14,22 @@ import { TEXT } from '../texts.js';
 /** Warnings that are shown at once. */
 const SHOWN = 20;
 
-/** Pages of objects by the type in a reference, if the reference holds their ID. */
-const PAGES: Readonly<Record<string, string>> = {
-  'auth-method': 'auth-methods',
-  'binding-rule': 'binding-rules',
-  namespace: 'namespaces',
-  token: 'tokens',
-};
-
+/** References name policies and roles, whose pages go by ID: the list finds them. */
 function Reference({ to }: { to: string }) {
   const [type = '', ...rest] = to.split('/');
   const id = rest.at(-1) ?? '';
-  if (type === 'policy') return <NamedLink slug="policies" name={id} to={to} />;
-  if (type === 'role') return <NamedLink slug="roles" name={id} to={to} />;
   if (type === 'config') return <Link to={['config', ...rest.slice(1)]}>{to}</Link>;
-  const slug = PAGES[type];
-  if (slug === undefined) return <span>{to}</span>;
-  return <Link to={[slug, id]}>{to}</Link>;
+  const found = Object.entries(OBJECTS).find(([, { slug }]) => slug === type);
+  if (found === undefined) return <span>{to}</span>;
+  const [name, { isReadByName }] = found;
+  const { slug } = pageOf(name as ObjectName);
+  if (!isReadByName) return <Link to={[slug, id]}>{to}</Link>;
+  return (
+    <Link to={[slug]} query={{ filter: `Name == ${JSON.stringify(id)}` }}>
+      {to}
+    </Link>
+  );
 }
-
-/** References name policies and roles, whose pages go by ID: the list finds them. */
-const NamedLink = ({ slug, name, to }: { slug: string; name: string; to: string }) => (
-  <Link to={[slug]} query={{ filter: `Name == ${JSON.stringify(name)}` }}>
-    {to}
-  </Link>
-);
 
 /** The warnings about the objects of the namespace. */
 export function Warnings() {

@@ -1,7 +1,7 @@
 /** What differs between two texts, line by line. */
 import { type Change, diffLines } from 'diff';
 import { TEXT } from '../texts.js';
-import { Scroll } from './scroll.js';
+import { Scroll } from './table.js';
 
 /** Unchanged lines that are shown around a change. */
 const CONTEXT = 3;

@@ -1,5 +1,5 @@
 /** What is wrong with a JSON text by the schema of what it describes. */
-import { closest, distance } from 'fastest-levenshtein';
+import { didYouMean } from '../../languages/suggest.js';
 import type { ArrayNode, JsonNode, JsonText, ObjectNode, Range } from './json-text.js';
 import { namesOf, neededNames, resolved, type Schema, typesOf, valuesOf } from './schema.js';
 import { SCHEMA_TEXT } from './texts.js';
@@ -12,8 +12,6 @@ export interface Mistake extends Range {
 
 /** Mistakes that are told at a time. */
 const MISTAKES_MAX = 50;
-/** The largest edit distance at which another name is suggested. */
-const NEAR_MAX = 3;
 
 /**
  * Returns the mistakes of a text in the order of their places. `schema` is that of the text, and
@@ -67,7 +65,10 @@ function* checkObject(node: ObjectNode, schema: Schema, root: Schema): Iterable<
   for (const { name, key, value } of node.members) {
     const known = Object.hasOwn(properties, name) ? properties[name] : undefined;
     const each = known ?? (typeof rest === 'object' ? rest : undefined);
-    if (known === undefined && rest === false) yield unknown(name, key, schema);
+    if (known === undefined && rest === false) {
+      const message = SCHEMA_TEXT.unknown(name) + didYouMean(name, namesOf(schema));
+      yield { code: 'unknown_field', message, ...key };
+    }
     if (known === undefined && propertyNames !== undefined)
       for (const [code, message] of checkText(propertyNames, name)) yield { code, message, ...key };
     if (value !== undefined && each !== undefined) yield* check(value, each, root);
@@ -80,13 +81,6 @@ function* checkObject(node: ObjectNode, schema: Schema, root: Schema): Iterable<
   for (const name of neededNames(schema))
     if (!names.has(name))
       yield { code: 'missing_field', message: SCHEMA_TEXT.missing(name), ...start };
-}
-
-function unknown(name: string, { from, to }: Range, schema: Schema): Mistake {
-  const names = namesOf(schema);
-  const near = names.length === 0 ? undefined : closest(name, [...names]);
-  const hint = near !== undefined && distance(name, near) <= NEAR_MAX ? near : undefined;
-  return { code: 'unknown_field', message: SCHEMA_TEXT.unknown(name, hint), from, to };
 }
 
 function* checkArray(

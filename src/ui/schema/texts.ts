@@ -22,9 +22,7 @@ export const SCHEMA_TEXT = {
   example: 'for example',
   type: (types: readonly string[], found: string) =>
     `expected ${either(types)}, found ${typeName(found)}`,
-  unknown: (name: string, near: string | undefined) =>
-    `there is no field ${JSON.stringify(name)} here` +
-    (near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`),
+  unknown: (name: string) => `there is no field ${JSON.stringify(name)} here`,
   missing: (name: string) => `the field ${JSON.stringify(name)} is missing`,
   oneOf: (values: readonly unknown[]) =>
     values.length === 1 ? `must be ${listed(values)}` : `one of ${listed(values)}`,
