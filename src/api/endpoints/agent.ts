@@ -21,8 +21,7 @@ const VERSION = shape({
 });
 
 const gossip = keep('A version of the gossip protocol, which clients expect.', whole64);
-/** A member, as `GET /v1/agent/members` lists them. */
-export const MEMBER = shape({
+const MEMBER = shape({
   Name: keep('The name of the node.', text()),
   Addr: keep('Its address.', text()),
   Port: keep('The port on which members communicate with each other.', whole64),
@@ -152,7 +151,9 @@ export const NODE_OPERATIONS = tagged('agent', {
     rights: ['agent:read'],
   }),
   'GET /v1/acl/replication': open('readReplication', {
-    says: 'Reads the status of replication between datacenters, which this server does not support.',
+    says:
+      'Reads the status of replication between datacenters, which this server does not ' +
+      'support.',
     answers: ok('A status without replication.', REPLICATION),
   }),
   'GET /v1/snapshot': read('saveSnapshot', {

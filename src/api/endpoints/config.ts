@@ -129,7 +129,9 @@ export const CONFIG_OPERATIONS = tagged('config', {
     rights: KIND_RIGHTS,
   }),
   'GET /v1/config/:kind': read('listConfigEntries', {
-    says: 'Lists the config entries of a kind that the caller may read, or of all kinds if none is given.',
+    says:
+      'Lists the config entries of a kind that the caller may read, or of all kinds if ' +
+      'none is given.',
     query: ['filter'],
     answers: ok(
       'The entries.',

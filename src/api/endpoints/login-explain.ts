@@ -123,8 +123,6 @@ export interface Clause {
 export type JudgedRule = Made<typeof judgedRule, RuleExplanation>;
 /** `POST /v1/acl/login/explain`. */
 export type LoginExplained = Normal<typeof LOGIN_EXPLAINED>;
-/** The token that a login would make, as far as it is known before. */
-export type LoginToken = NonNullable<LoginExplained['Token']>;
 
 /** The operation that explains a login. */
 export const LOGIN_EXPLAIN_OPERATIONS = tagged('explain', {

@@ -18,8 +18,8 @@ export const TAGS = {
 } as const;
 
 /**
- * What a body or an answer holds: the name of a component, a declaration, the members of a body that
- * may name a partition beside them, or a schema.
+ * What a body or an answer holds: the name of a component, a declaration, the members of a body
+ * that may name a partition beside them, or a schema.
  */
 export type Content =
   | string

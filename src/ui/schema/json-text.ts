@@ -1,6 +1,6 @@
 /**
- * JSON text with the place of every value, from the syntax tree of the editor's own parser. It reads
- * texts that are not finished as far as they go: help is wanted while somebody types.
+ * JSON text with the place of every value, from the syntax tree of the editor's own parser. It
+ * reads texts that are not finished as far as they go: help is wanted while somebody types.
  */
 import { jsonLanguage } from '@codemirror/lang-json';
 
@@ -52,7 +52,7 @@ export interface JsonText {
   readonly faults: readonly SyntaxFault[];
 }
 
-/** Objects and lists in each other, beyond which a text is not looked at: the server takes fewer. */
+/** Objects and lists in each other that are looked at: the server takes fewer. */
 const DEPTH_MAX = 200;
 
 type SyntaxNode = ReturnType<typeof jsonLanguage.parser.parse>['topNode'];
