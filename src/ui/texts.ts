@@ -74,7 +74,9 @@ export const TEXT = {
     role: 'There are no roles here yet. A role groups policies and identities for tokens.',
     token: 'There are no tokens here yet. A token authorizes requests.',
     method: 'There are no auth methods here yet. An auth method lets services log in with a JWT.',
-    rule: 'There are no binding rules here yet. Binding rules decide what the token of a login may do.',
+    rule:
+      'There are no binding rules here yet. ' +
+      'Binding rules decide what the token of a login may do.',
     namespace: 'There are no namespaces that your token may see. Log in with another token.',
     config: 'There are no config entries here yet. Start with the service-defaults of a service.',
     chains: 'Enter a service to see how its requests are routed, split and resolved.',

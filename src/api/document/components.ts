@@ -1,14 +1,13 @@
 /** The schemas of bodies and answers that several operations share, by name. */
 import { KINDS } from '../../kinds/types.js';
-import { type Fields, items, keep, omit, type Type, text } from '../../languages/fields.js';
+import { type Fields, items, keep, object, omit, type Type, text } from '../../languages/fields.js';
 import { configurationFields } from '../../state/login-limits.js';
 import type { ObjectTable } from '../../state/object.js';
 import { OBJECTS } from '../../state/objects.js';
 import { titleOf } from '../endpoints/objects.js';
 import { orNone } from '../endpoints/shapes.js';
-import { PREVIEW } from '../endpoints/tokens.js';
 import { BODIES, problemSchema, sentBody } from './body-schemas.js';
-import { objectSchema, schemaOf } from './json-schema.js';
+import { objectSchema } from './json-schema.js';
 import { answeredEntry, sentEntry } from './kind-schemas.js';
 import type { JsonSchema } from './text-schema.js';
 
@@ -23,10 +22,7 @@ const placeOf = (name: string): string => `#/components/schemas/${name}`;
 /** What an expanded read adds to a token. */
 const expanded = (role: Fields): Fields => ({
   ExpandedPolicies: omit('With expanded: all policies that apply.', orNone(items(policyOrNot()))),
-  ExpandedRoles: omit(
-    'With expanded: all roles that apply.',
-    orNone(items({ ...PREVIEW, description: { is: 'object', fields: role, nullable: false } })),
-  ),
+  ExpandedRoles: omit('With expanded: all roles that apply.', orNone(items(object(role)))),
   NamespaceDefaultPolicyIDs: omit('With expanded: policies of the namespace.', IDS),
   NamespaceDefaultRoleIDs: omit('With expanded: roles of the namespace.', IDS),
   AgentACLDefaultPolicy: omit('With expanded: the decision if no rule applies.', text()),
@@ -40,8 +36,7 @@ const policyOrNot = (): Type<unknown> => {
     name,
     ['ID', 'Name', 'Description', 'Rules'].includes(name) ? field : { ...field, mode: 'omit' },
   ]);
-  const fields = Object.fromEntries(optional) as Fields;
-  return { ...PREVIEW, description: { is: 'object', fields, nullable: false } } as Type<unknown>;
+  return object(Object.fromEntries(optional) as Fields);
 };
 
 /** The fields of an object as answers contain them. */
@@ -53,9 +48,7 @@ function answeredFields(table: ObjectTable): Fields {
   const { ACLs } = fields as Fields;
   const inner = (ACLs!.type.description as { readonly fields: Fields }).fields;
   const both = Object.entries(inner).map(([name, field]) => [name, { ...field, mode: 'keep' }]);
-  const description = { is: 'object', fields: Object.fromEntries(both), nullable: false };
-  const type = { ...ACLs!.type, description } as Type<unknown>;
-  return { ...fields, ACLs: keep(ACLs!.says, type) };
+  return { ...fields, ACLs: keep(ACLs!.says, object(Object.fromEntries(both) as Fields)) };
 }
 
 /** The fields of an object in lists. */
@@ -122,17 +115,16 @@ export function components(): Schemas {
     },
     AclConfiguration: {
       description: BODIES['acl-configuration']!.says,
-      ...schemaOf(configured(), { of: 'answered', at: '' }),
+      ...answered(configured()),
     },
     Problem: problemSchema(),
   };
 }
 
-const configured = (): Type<unknown> => {
-  const fields = Object.entries(configurationFields).map(([name, field]) => [
-    name,
-    { ...field, type: field.type.computed ?? field.type },
-  ]);
-  const description = { is: 'object', fields: Object.fromEntries(fields), nullable: false };
-  return { ...PREVIEW, description } as Type<unknown>;
-};
+const configured = (): Fields =>
+  Object.fromEntries(
+    Object.entries(configurationFields).map(([name, field]) => [
+      name,
+      { ...field, type: field.type.computed ?? field.type },
+    ]),
+  ) as Fields;

@@ -9,7 +9,7 @@ import {
   whole64,
 } from '../../languages/fields.js';
 import { DONE, type Operation, ok, open, read, tagged, write } from './operation.js';
-import { labelsOf, listOf, mapOf, oneOf, shape } from './shapes.js';
+import { labelsOf, listOf, mapOf, oneOf, rows, shape } from './shapes.js';
 
 const number = fraction((value) => value);
 
@@ -52,31 +52,27 @@ const METRICS = shape({
   Timestamp: keep('When the metrics were collected.', text()),
   Gauges: keep(
     'Gauges, by name and labels.',
-    listOf(shape({ ...figure, Value: keep('The value.', number) })),
+    rows({ ...figure, Value: keep('The value.', number) }),
   ),
   Points: keep('Always empty.', listOf(number)),
   Counters: keep(
     'Counters, which only increase.',
-    listOf(
-      shape({
-        ...figure,
-        Count: keep('The value without its fraction.', whole64),
-        Sum: keep('The value.', number),
-      }),
-    ),
+    rows({
+      ...figure,
+      Count: keep('The value without its fraction.', whole64),
+      Sum: keep('The value.', number),
+    }),
   ),
   Samples: keep(
     'Measured times.',
-    listOf(
-      shape({
-        ...figure,
-        Count: keep('The number of measurements.', whole64),
-        Sum: keep('The sum of the times.', number),
-        Min: keep('The shortest time.', number),
-        Max: keep('The longest time.', number),
-        Mean: keep('The mean time.', number),
-      }),
-    ),
+    rows({
+      ...figure,
+      Count: keep('The number of measurements.', whole64),
+      Sum: keep('The sum of the times.', number),
+      Min: keep('The shortest time.', number),
+      Max: keep('The longest time.', number),
+      Mean: keep('The mean time.', number),
+    }),
   ),
 });
 

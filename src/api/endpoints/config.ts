@@ -2,7 +2,7 @@
 import type { ChainGraph } from '../../kinds/chain-graph.js';
 import { boolean, fraction, keep, omit, text } from '../../languages/fields.js';
 import { ok, open, read, tagged, write } from './operation.js';
-import { anyAs, listOf, type Made, mapOf, oneOf, shape } from './shapes.js';
+import { anyAs, listOf, type Made, mapOf, oneOf, rows, shape } from './shapes.js';
 
 const word = text();
 const percent = fraction((value) => value);
@@ -21,21 +21,17 @@ const chain = shape({
         Name: keep('The name of the node.', word),
         Routes: omit(
           'The routes of a router. The first one that matches applies.',
-          listOf(
-            shape({
-              Definition: keep('The route as written in its entry.', anyAs<RouteDefinition>()),
-              NextNode: keep('The key of the next node.', word),
-            }),
-          ),
+          rows({
+            Definition: keep('The route as written in its entry.', anyAs<RouteDefinition>()),
+            NextNode: keep('The key of the next node.', word),
+          }),
         ),
         Splits: omit(
           'The parts of a splitter.',
-          listOf(
-            shape({
-              Weight: keep('The share of requests, in percent.', percent),
-              NextNode: keep('The key of the next node.', word),
-            }),
-          ),
+          rows({
+            Weight: keep('The share of requests, in percent.', percent),
+            NextNode: keep('The key of the next node.', word),
+          }),
         ),
         Resolver: omit(
           'Where a resolver sends requests.',

@@ -16,7 +16,7 @@ import {
 import { grants } from '../../state/grants.js';
 import { tokens } from '../../state/tokens.js';
 import { ok, read, tagged } from './operation.js';
-import { INDEX, linksTo, listOf, type Made, oneOf, orNone, shape } from './shapes.js';
+import { INDEX, linksTo, listOf, type Made, oneOf, orNone, rows, shape } from './shapes.js';
 
 const word = text();
 const LEVEL = orNone(oneOf('deny', 'read', 'list', 'write'));
@@ -118,20 +118,18 @@ const EXPLAINED = shape({
 });
 
 /** The rights of a token. */
-export const RIGHTS = listOf(
-  shape({
-    Layer: keep('own, or namespace_default.', word),
-    Namespace: keep('The namespaces in which the right applies.', place),
-    Resource: keep('The resource.', word),
-    Match: keep('exact, prefix or scalar.', word),
-    Name: omit('The name, or its prefix. Omitted for scalar rights.', word),
-    Level: keep('The merged level.', word),
-    Intentions: omit('For services: the level for intentions.', word),
-    IntentionsExplicit: omit('Whether a text specifies that level.', boolean),
-    Sources: keep('The texts from which the level comes.', listOf(source)),
-    MoreSources: keep('How many sources are left out.', whole64),
-  }),
-);
+export const RIGHTS = rows({
+  Layer: keep('own, or namespace_default.', word),
+  Namespace: keep('The namespaces in which the right applies.', place),
+  Resource: keep('The resource.', word),
+  Match: keep('exact, prefix or scalar.', word),
+  Name: omit('The name, or its prefix. Omitted for scalar rights.', word),
+  Level: keep('The merged level.', word),
+  Intentions: omit('For services: the level for intentions.', word),
+  IntentionsExplicit: omit('Whether a text specifies that level.', boolean),
+  Sources: keep('The texts from which the level comes.', listOf(source)),
+  MoreSources: keep('How many sources are left out.', whole64),
+});
 
 const EFFECTIVE = shape({
   ...whose,
@@ -148,28 +146,24 @@ const WHO = shape({
   Filtered: keep('Whether namespaces that the caller may not read were left out.', boolean),
   Groups: keep(
     'Groups of tokens with the same grants, the largest first.',
-    listOf(
-      shape({
-        Tokens: keep('How many tokens are in the group.', whole64),
-        AuthMethod: keep('The auth method of their logins, if any.', word),
-        Namespace: keep('Their namespace.', word),
-        Policies: keep('Their policies.', linksTo('policy')),
-        Roles: keep('Their roles.', linksTo('role')),
-        ServiceIdentities: keep('Their service identities.', grants.ServiceIdentities.type),
-        NodeIdentities: keep('Their node identities.', grants.NodeIdentities.type),
-        TemplatedPolicies: keep('Their templated policies.', grants.TemplatedPolicies.type),
-        Sample: keep(
-          'Some of the tokens.',
-          listOf(
-            shape({
-              AccessorID: keep('The token.', word),
-              Description: keep('Its description.', word),
-            }),
-          ),
-        ),
-        Result: keep('Why they are allowed the access.', explanation),
-      }),
-    ),
+    rows({
+      Tokens: keep('How many tokens are in the group.', whole64),
+      AuthMethod: keep('The auth method of their logins, if any.', word),
+      Namespace: keep('Their namespace.', word),
+      Policies: keep('Their policies.', linksTo('policy')),
+      Roles: keep('Their roles.', linksTo('role')),
+      ServiceIdentities: keep('Their service identities.', grants.ServiceIdentities.type),
+      NodeIdentities: keep('Their node identities.', grants.NodeIdentities.type),
+      TemplatedPolicies: keep('Their templated policies.', grants.TemplatedPolicies.type),
+      Sample: keep(
+        'Some of the tokens.',
+        rows({
+          AccessorID: keep('The token.', word),
+          Description: keep('Its description.', word),
+        }),
+      ),
+      Result: keep('Why they are allowed the access.', explanation),
+    }),
   ),
   MoreGroups: keep('How many groups are left out.', whole64),
 });

@@ -12,7 +12,7 @@ import {
 } from '../../languages/fields.js';
 import { rules } from '../../state/rules.js';
 import { ok, read, tagged } from './operation.js';
-import { INDEX, listOf, type Made, oneOf, shape } from './shapes.js';
+import { INDEX, type Made, oneOf, rows, shape } from './shapes.js';
 
 const word = text();
 
@@ -37,19 +37,17 @@ const LINT = shape({
   Valid: keep('Whether a write would be accepted.', boolean),
   Problems: keep(
     'What lint finds, in the order of the text.',
-    listOf(
-      shape({
-        Severity: severity,
-        Code: keep('The problem, in one word.', word),
-        Message: keep('The problem, in a sentence.', word),
-        Field: omit('The field of the object.', word),
-        Line: keep('The line in the text.', whole64),
-        Column: keep('The column in the line.', whole64),
-        Claim: omit('The claim that the problem concerns.', word),
-        Fix: omit('A corrected text.', word),
-        Hint: omit('A suggestion that may help.', word),
-      }),
-    ),
+    rows({
+      Severity: severity,
+      Code: keep('The problem, in one word.', word),
+      Message: keep('The problem, in a sentence.', word),
+      Field: omit('The field of the object.', word),
+      Line: keep('The line in the text.', whole64),
+      Column: keep('The column in the line.', whole64),
+      Claim: omit('The claim that the problem concerns.', word),
+      Fix: omit('A corrected text.', word),
+      Hint: omit('A suggestion that may help.', word),
+    }),
   ),
   More: omit('How many problems are left out.', whole64),
 });
@@ -58,15 +56,13 @@ const FINDINGS = shape({
   Index: INDEX,
   Findings: keep(
     'What lint finds.',
-    listOf(
-      shape({
-        Ref: keep('The object: its type, namespace and name.', word),
-        Severity: severity,
-        Code: keep('The problem, in one word.', word),
-        Message: keep('The problem, in a sentence.', word),
-        Line: omit('The line in the rules of a policy.', whole64),
-      }),
-    ),
+    rows({
+      Ref: keep('The object: its type, namespace and name.', word),
+      Severity: severity,
+      Code: keep('The problem, in one word.', word),
+      Message: keep('The problem, in a sentence.', word),
+      Line: omit('The line in the rules of a policy.', whole64),
+    }),
   ),
   More: keep('How many findings are left out.', whole64),
 });

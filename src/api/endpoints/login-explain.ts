@@ -15,7 +15,18 @@ import {
 import { grants } from '../../state/grants.js';
 import { RIGHTS } from './explain.js';
 import { ok, read, tagged } from './operation.js';
-import { anyAs, INDEX, linksTo, listOf, type Made, mapOf, oneOf, orNone, shape } from './shapes.js';
+import {
+  anyAs,
+  INDEX,
+  linksTo,
+  listOf,
+  type Made,
+  mapOf,
+  oneOf,
+  orNone,
+  rows,
+  shape,
+} from './shapes.js';
 
 const word = text();
 const nullableText = orNone(word);
@@ -74,13 +85,11 @@ const LOGIN_EXPLAINED = shape({
   Verified: keep('Whether the claims have been verified.', boolean),
   Checks: keep(
     'The checks of the bearer token.',
-    listOf(
-      shape({
-        Name: keep('The name of the check.', word),
-        Result: keep('The result of the check.', oneOf('passed', 'failed', 'skipped')),
-        Detail: keep('Why it failed.', word),
-      }),
-    ),
+    rows({
+      Name: keep('The name of the check.', word),
+      Result: keep('The result of the check.', oneOf('passed', 'failed', 'skipped')),
+      Detail: keep('Why it failed.', word),
+    }),
   ),
   Values: keep('The mapped values by name.', mapOf(word)),
   Lists: keep('The mapped lists by name.', mapOf(names)),

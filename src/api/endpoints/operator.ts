@@ -13,7 +13,7 @@ import {
   whole64,
 } from '../../languages/fields.js';
 import { DONE, ok, read, tagged, write } from './operation.js';
-import { labelsOf, listOf, mapOf, oneOf, orNone, shape } from './shapes.js';
+import { labelsOf, listOf, mapOf, oneOf, orNone, rows, shape } from './shapes.js';
 
 /** The configuration as clients send it. */
 export const AUTOPILOT_CONFIGURATION = bodyOf({
@@ -43,13 +43,11 @@ const LEVEL = shape({
   Supported: keep('The level that this node supports.', whole64),
   Members: keep(
     'What each member supports.',
-    listOf(
-      shape({
-        ID: keep('The ID of the member.', text()),
-        Name: keep('The name of the member.', text()),
-        Supported: keep('The level that it supports; null if it did not answer.', orNone(whole64)),
-      }),
-    ),
+    rows({
+      ID: keep('The ID of the member.', text()),
+      Name: keep('The name of the member.', text()),
+      Supported: keep('The level that it supports; null if it did not answer.', orNone(whole64)),
+    }),
   ),
   Waiting: keep('The members that keep the level from rising.', listOf(text())),
 });
@@ -71,13 +69,11 @@ const name = keep('The name of the server.', text());
 const RAFT_CONFIGURATION = shape({
   Servers: keep(
     'The members: voters and learners.',
-    listOf(
-      shape({
-        ...member,
-        Node: name,
-        ProtocolVersion: keep('Always 3.', text()),
-      }),
-    ),
+    rows({
+      ...member,
+      Node: name,
+      ProtocolVersion: keep('Always 3.', text()),
+    }),
   ),
   Index: keep('The index of the configuration.', whole64),
 });
@@ -113,7 +109,7 @@ const tolerance = {
 
 const HEALTH = shape({
   ...tolerance,
-  Servers: keep('The members.', listOf(shape({ ...health, SerfStatus: aliveOrFailed }))),
+  Servers: keep('The members.', rows({ ...health, SerfStatus: aliveOrFailed })),
 });
 
 const AUTOPILOT_STATE = shape({

@@ -37,6 +37,9 @@ export const oneOf = <const T extends string>(first: T, ...others: readonly T[])
   described({ is: 'text', values: [first, ...others] }, () => first);
 /** An object. */
 export const shape = <F extends Fields>(fields: F): Type<Infer<F>> => object(fields);
+/** A list of objects. */
+export const rows = <F extends Fields>(fields: F): Type<readonly Infer<F>[]> =>
+  listOf(shape(fields));
 
 /** A link in an answer. One to a deleted object has no name. */
 export interface Link {

@@ -13,7 +13,7 @@ import {
 } from '../../languages/fields.js';
 import { templateVariables } from '../../state/grants.js';
 import { ok, read, tagged, write } from './operation.js';
-import { listOf, mapOf, shape } from './shapes.js';
+import { mapOf, rows, shape } from './shapes.js';
 
 const word = text();
 
@@ -57,7 +57,7 @@ const TEMPLATE = shape({
 });
 
 /** A policy that a template yields. */
-export const PREVIEW = shape({
+const PREVIEW = shape({
   ID: keep('The ID of the policy. It is not stored.', word),
   Name: keep('The name of the policy.', word),
   Description: keep('Where the policy comes from.', word),
@@ -68,14 +68,12 @@ export const PREVIEW = shape({
   ModifyIndex: keep('Always 0.', whole64),
 });
 
-const AUTHORIZED = listOf(
-  shape({
-    Resource: keep('The resource.', word),
-    Access: keep('The access.', word),
-    Segment: omit('The name of the resource.', word),
-    Allow: keep('Whether the access is allowed.', boolean),
-  }),
-);
+const AUTHORIZED = rows({
+  Resource: keep('The resource.', word),
+  Access: keep('The access.', word),
+  Segment: omit('The name of the resource.', word),
+  Allow: keep('Whether the access is allowed.', boolean),
+});
 
 /** The operations on tokens, logins and bootstrap. */
 export const TOKEN_OPERATIONS = tagged('acl', {
