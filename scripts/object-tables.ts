@@ -15,7 +15,7 @@ const inWords = (name: string): string =>
   );
 
 function* membersOf(fields: Fields, above = ''): Iterable<[string, Member]> {
-  for (const [name, { says, type }] of Object.entries(fields)) {
+  for (const [name, { type }] of Object.entries(fields)) {
     const { description } = type;
     const linked =
       description.is === 'object' &&
@@ -26,7 +26,6 @@ function* membersOf(fields: Fields, above = ''): Iterable<[string, Member]> {
         above + name,
         {
           label: inWords(name),
-          says,
           is: formOf(name, type.description),
           ...(description.is === 'links' && { to: description.to as ObjectName }),
           ...(description.is === 'text' &&
@@ -71,7 +70,7 @@ function* shownIn(
 }
 
 function tableOf(name: ObjectName, definition: ObjectDefinition): ObjectTable {
-  const { noun, plural, says, identity, secrets, unlisted, columns, lines, below } = definition;
+  const { noun, plural, identity, secrets, columns, lines, below } = definition;
   const { one, all } = OBJECT_PATHS[name];
   const isReadByName = name in NAMED_PATHS;
   const members = Object.fromEntries(membersOf(definition.fields));
@@ -79,13 +78,11 @@ function tableOf(name: ObjectName, definition: ObjectDefinition): ObjectTable {
     noun,
     plural,
     slug: one.slice(one.lastIndexOf('/') + 1),
-    says,
     path: one,
     listPath: all,
     identity,
     ...(isReadByName && { isReadByName }),
     secrets,
-    unlisted,
     members,
     columns: [...shownIn(columns, members, inWords)],
     lines: [...shownIn(`${lines}, CreateIndex, ModifyIndex`, members, (member) => member)],
@@ -98,8 +95,8 @@ const tables = Object.entries(OBJECTS).map(([name, definition]) => [
   tableOf(name as ObjectName, definition),
 ]);
 const kinds = KINDS.map((kind): KindRow => {
-  const { onlyName, says } = definitionOf(kind);
-  return { kind, says, ...(onlyName !== '' && { onlyName }) };
+  const { onlyName } = definitionOf(kind);
+  return { kind, ...(onlyName !== '' && { onlyName }) };
 });
 
 /** The text of the module. */

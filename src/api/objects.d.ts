@@ -8,8 +8,6 @@
 export interface Member {
   /** The name in words: `Bind type`. */
   readonly label: string;
-  /** What it means, in one sentence or two. */
-  readonly says: string;
   /** `texts` and `objects` are lists, `pairs` maps names to texts, `json` is any other object. */
   readonly is: 'text' | 'time' | 'boolean' | 'texts' | 'objects' | 'links' | 'pairs' | 'json';
   /** The objects that links lead to. */
@@ -39,8 +37,6 @@ export interface ObjectTable {
   readonly plural: string;
   /** The last part of the path: `auth-method` */
   readonly slug: string;
-  /** What they are, in one sentence or two. */
-  readonly says: string;
   /** For new objects and, with the identity behind it, for each: `/v1/acl/auth-method` */
   readonly path: string;
   /** `/v1/acl/auth-methods` */
@@ -51,8 +47,6 @@ export interface ObjectTable {
   readonly isReadByName?: true;
   /** Members that only those see who may change the object. */
   readonly secrets: readonly string[];
-  /** Members that lists leave out. */
-  readonly unlisted: readonly string[];
   /** All members, in the order of their declaration; those of objects with links by their path. */
   readonly members: Readonly<Record<string, Member>>;
   readonly columns: readonly Shown[];
@@ -67,7 +61,6 @@ export type ObjectName = 'policy' | 'role' | 'token' | 'method' | 'rule' | 'name
 /** A kind of config entries. */
 export interface KindRow {
   readonly kind: string;
-  readonly says: string;
   /** The name of its only entry. Absent if there may be many. */
   readonly onlyName?: string;
 }
