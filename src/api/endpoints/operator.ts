@@ -150,6 +150,12 @@ const AUTOPILOT = shape({
   ModifyIndex: keep('The index at which it was last changed, or 0 if it never was.', whole64),
 });
 
+/** `GET /v1/operator/raft/configuration`. */
+export type RaftConfiguration = Normal<typeof RAFT_CONFIGURATION>;
+/** A server that waits to be admitted. */
+export type Joining = Normal<typeof JOINING>;
+/** `POST /v1/operator/raft/join-token`. */
+export type JoinToken = Normal<typeof JOIN_TOKEN>;
 /** `GET /v1/operator/level`. */
 export type Level = Normal<typeof LEVEL>;
 /** `GET /v1/operator/autopilot/state`. */

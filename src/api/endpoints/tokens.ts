@@ -75,6 +75,9 @@ const AUTHORIZED = rows({
   Allow: keep('Whether the access is allowed.', boolean),
 });
 
+/** A built-in template. */
+export type Template = Normal<typeof TEMPLATE>;
+
 /** The operations on tokens, logins and bootstrap. */
 export const TOKEN_OPERATIONS = tagged('acl', {
   'POST /v1/internal/acl/authorize': read('authorize', {

@@ -1,5 +1,6 @@
 /** `doctor`: looks for what an operator should mend, and exits with 1 if there is anything. */
 import type { Command } from 'commander';
+import type { Findings } from '../../api/endpoints/lint.js';
 import type { Call, Cli } from '../cli.js';
 import { type ClusterView, clusterOf, serversOf } from '../client/cluster.js';
 import type { CommonOptions } from '../client/environment.js';
@@ -341,7 +342,7 @@ export function clusterFindings(view: ClusterView): readonly Finding[] {
 async function lint({ api }: Call<object>): Promise<Finding> {
   try {
     const answer = await api.get('/v1/acl/lint', { isPlain: true, isOnce: true });
-    const { Findings: all } = answer.json<{ Findings: { readonly Severity: string }[] }>();
+    const { Findings: all } = answer.json<Findings>();
     const bad = all.filter(({ Severity }) => Severity !== 'info');
     if (bad.length === 0) return ok('policies', 'no findings');
     return warning(

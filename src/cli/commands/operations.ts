@@ -4,7 +4,9 @@ import { open, writeFile } from 'node:fs/promises';
 import { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
+import type { JoinToken } from '../../api/endpoints/operator.js';
 import { type Call, type Cli, oneNode } from '../cli.js';
+import type { Self } from '../client/cluster.js';
 import { replaceFile } from '../files/files.js';
 import type { Sink } from '../io.js';
 import { CliError } from '../print/error.js';
@@ -54,7 +56,7 @@ export function addOperations(program: Command, cli: Cli): void {
       cli.action<{ ttl?: string }>(async (call) => {
         const query = { ttl: call.options.ttl };
         const answer = await call.api.ask('POST', '/v1/operator/raft/join-token', { query });
-        const made = answer.json<{ JoinToken: string; ExpirationTime: string }>();
+        const made = answer.json<JoinToken>();
         call.print.note(`valid for one server, until ${made.ExpirationTime}`);
         if (call.print.format === 'table') call.print.say(made.JoinToken);
         else await call.print.value(made);
@@ -120,9 +122,7 @@ async function tellRestored({ io, print }: Call<object>, file: string): Promise<
 
 /** Removes a node from its cluster and returns its name. Does not stop the process. */
 async function leave({ api }: Call<object>): Promise<string> {
-  const { Config } = (await api.get('/v1/agent/self')).json<{
-    Config: { NodeID: string; NodeName: string };
-  }>();
+  const { Config } = (await api.get('/v1/agent/self')).json<Self>();
   await api.ask('DELETE', '/v1/operator/raft/peer', { query: { id: Config.NodeID } });
   return Config.NodeName;
 }

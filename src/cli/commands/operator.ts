@@ -1,5 +1,6 @@
 /** `operator`: the members of the cluster, what autopilot goes by, and limits of logins. */
 import { type Command, InvalidArgumentError } from 'commander';
+import type { Joining, RaftConfiguration } from '../../api/endpoints/operator.js';
 import { type Call, type Cli, sure, whole } from '../cli.js';
 import type { Ask } from '../client/http.js';
 import { CliError, misused } from '../print/error.js';
@@ -8,24 +9,7 @@ import { ID_COLUMN, type Shape } from '../print/output.js';
 const RAFT = '/v1/operator/raft';
 
 /** A member as Raft knows it. */
-interface Peer {
-  readonly ID: string;
-  readonly Node: string;
-  readonly Address: string;
-  readonly Leader: boolean;
-  readonly Voter: boolean;
-  readonly LastIndex: number;
-}
-
-/** A server that asks to join. */
-interface Joining {
-  readonly ID: string;
-  readonly Node: string;
-  readonly Address: string;
-  readonly CertificateSubject?: string;
-  readonly PublicKey?: string;
-}
-
+type Peer = RaftConfiguration['Servers'][number];
 /** What the servers of both lists have. */
 export type Server = Pick<Peer, 'ID' | 'Node' | 'Address'>;
 
@@ -145,7 +129,7 @@ function addRaft(operator: Command, cli: Cli): void {
 
 /** Reads the members in the configuration of Raft. */
 export const peersOf = async ({ api }: Call<object>): Promise<readonly Peer[]> =>
-  (await api.get(`${RAFT}/configuration`)).json<{ readonly Servers: readonly Peer[] }>().Servers;
+  (await api.get(`${RAFT}/configuration`)).json<RaftConfiguration>().Servers;
 /** Reads the servers that ask to join. */
 export const joiningOf = async ({ api }: Call<object>): Promise<readonly Joining[]> =>
   (await api.get(`${RAFT}/joining`)).json<readonly Joining[]>();

@@ -1,5 +1,6 @@
 /** `acl templated-policy`. */
 import type { Command } from 'commander';
+import type { Template } from '../../api/endpoints/tokens.js';
 import { type Cli, several } from '../cli.js';
 import { documentOf } from '../files/documents.js';
 import { readNamed } from '../files/files.js';
@@ -8,15 +9,6 @@ import type { Shape } from '../print/output.js';
 import { lines } from '../print/text.js';
 import { pairsOf } from './links.js';
 import { type Stored, TYPE } from './objects.js';
-
-/** A template as the API answers it. */
-interface Template {
-  readonly TemplateName: string;
-  readonly Description?: string;
-  /** JSON Schema of its variables as text; empty if it has none. */
-  readonly Schema: string;
-  readonly Template: string;
-}
 
 function variables({ Schema }: Template): string[] {
   if (Schema === '') return [];
@@ -28,12 +20,12 @@ const shape: Shape<Template> = {
   columns: [
     { head: 'NAME', cell: ({ TemplateName }) => TemplateName },
     { head: 'VARIABLES', cell: (one) => variables(one).join(', ') },
-    { head: 'DESCRIPTION', cell: ({ Description }) => Description ?? '' },
+    { head: 'DESCRIPTION', cell: ({ Description }) => Description },
   ],
   fields: (one) => [
     ['Name', one.TemplateName],
     ['Variables', variables(one)],
-    ['Description', one.Description ?? ''],
+    ['Description', one.Description],
   ],
   ref: ({ TemplateName }) => `templated-policy/${TemplateName}`,
   text: ({ Template }) => lines(Template.trimStart()),
