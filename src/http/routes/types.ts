@@ -5,10 +5,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { Document } from '../../api/documents.js';
 import type { MethodsByPath } from '../../api/endpoints/endpoints.js';
+import type { Method } from '../../api/endpoints/operation.js';
 import type { Caller, QueryMeta, ReadOptions, ReadOutcome } from '../../service/common/types.js';
 
-/** The methods that routes serve. */
-export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
+export type { Method } from '../../api/endpoints/operation.js';
 
 /** Answers a request through one `answer…` call, or throws ApiError. May be synchronous. */
 export type Endpoint = (request: ApiRequest) => Promise<void> | void;

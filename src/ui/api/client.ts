@@ -1,4 +1,5 @@
 /** Requests to the API of the node that served this page. */
+import type { Method } from '../../api/endpoints/operation.js';
 import { namespace } from '../router.js';
 import { endSession, session } from '../session.js';
 import { type Store, store } from '../store.js';
@@ -16,7 +17,7 @@ const PASSING = new Set(['no_leader', 'unavailable']);
 
 /** One request. */
 export interface Ask {
-  readonly method?: 'GET' | 'PUT' | 'POST' | 'DELETE';
+  readonly method?: Method;
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly body?: unknown;
   /**
