@@ -1,8 +1,9 @@
 /** Permissions are checked before the body is read: may the caller write anything of this kind? */
 import { connect } from 'node:net';
 import { expect } from 'chai';
-import { serve } from '../service/serve.js';
-import { MANAGEMENT_SECRET, Solo } from '../service/solo.js';
+import { SoloClient } from '../service/client.js';
+import { MANAGEMENT_SECRET } from '../service/solo.js';
+import { send } from '../support/client.js';
 
 const ID = '11111111-aaaa-4bbb-8ccc-222222222222';
 const WRITES: readonly (readonly [method: string, path: string])[] = [
@@ -23,49 +24,35 @@ const WRITES: readonly (readonly [method: string, path: string])[] = [
 ];
 
 describe('http: before the body of a write is read', () => {
-  let solo: Solo;
-  let listener: Awaited<ReturnType<typeof serve>>;
+  let client: SoloClient;
   before(async () => {
-    solo = new Solo();
-    listener = await serve(solo);
+    client = await SoloClient.open();
   });
-  after(() => listener.close(0));
+  after(() => client.close());
 
-  const ask = async (call: string, token: string, body?: string) => {
-    const [method, path] = call.split(' ') as [string, string];
-    const answer = await fetch(`http://127.0.0.1:${listener.port}${path}`, {
-      method,
-      headers: token === '' ? {} : { 'X-Service-Token': token },
-      ...(body === undefined ? {} : { body }),
-    });
-    return { status: answer.status, text: await answer.text(), headers: answer.headers };
-  };
-  const must = async (call: string, body: object, token = MANAGEMENT_SECRET) => {
-    const { status, text } = await ask(call, token, JSON.stringify(body));
-    expect(status, text).to.equal(200);
-    return JSON.parse(text);
-  };
+  const ask = (call: string, token: string, body: string) =>
+    send(client.url, call, { token, body });
   /** Announces a body but does not send it; returns the response once the connection closes. */
   const headersOnly = (call: string, token: string, length: number): Promise<string> =>
     new Promise((resolve, reject) => {
-      const client = connect(listener.port, '127.0.0.1', () => {
+      const socket = connect(client.listener.port, '127.0.0.1', () => {
         const named = token === '' ? '' : `X-Service-Token: ${token}\r\n`;
-        client.write(`${call} HTTP/1.1\r\nHost: x\r\n${named}Content-Length: ${length}\r\n\r\n`);
+        socket.write(`${call} HTTP/1.1\r\nHost: x\r\n${named}Content-Length: ${length}\r\n\r\n`);
       });
       let text = '';
-      client.on('data', (chunk) => {
+      socket.on('data', (chunk) => {
         text += chunk.toString('latin1');
         // Nothing comes after the response: the server waits for the rest of the body.
-        if (text.includes('\r\n\r\n')) client.end();
+        if (text.includes('\r\n\r\n')) socket.end();
       });
-      client.on('close', () => resolve(text));
-      client.on('error', reject);
+      socket.on('close', () => resolve(text));
+      socket.on('error', reject);
     });
 
   for (const [method, path] of WRITES) {
     const call = `${method} ${path}`;
     it(`${call} refuses a caller without any such permission before it has the body`, async () => {
-      const { SecretID } = await must('PUT /v1/acl/token', { Description: 'no rights' });
+      const { SecretID } = await client.must('PUT /acl/token', { Description: 'no rights' });
       for (const token of ['', SecretID]) {
         const text = await headersOnly(call, token, 5000);
         expect(text).to.match(/^HTTP\/1.1 403 .*Permission denied/s);
@@ -82,12 +69,14 @@ describe('http: before the body of a write is read', () => {
   }
 
   it('accepts a body that names a namespace in which the caller may write', async () => {
-    await must('PUT /v1/namespace', { Name: 'alpha' });
+    await client.must('PUT /namespace', { Name: 'alpha' });
     const Rules = 'namespace "alpha" { acl = "write" }';
-    await must('PUT /v1/acl/policy', { Name: 'alpha-admin', Rules });
-    const { SecretID } = await must('PUT /v1/acl/token', { Policies: [{ Name: 'alpha-admin' }] });
+    await client.must('PUT /acl/policy', { Name: 'alpha-admin', Rules });
+    const { SecretID } = await client.must('PUT /acl/token', {
+      Policies: [{ Name: 'alpha-admin' }],
+    });
     const role = { Name: 'made-in-alpha', Namespace: 'alpha' };
-    expect(await must('PUT /v1/acl/role', role, SecretID)).to.include(role);
+    expect(await client.must('PUT /acl/role', role, SecretID)).to.include(role);
     const { status } = await ask('PUT /v1/acl/role', SecretID, '{"Name":"made-in-default"}');
     expect(status).to.equal(403);
   });
@@ -102,9 +91,9 @@ describe('http: before the body of a write is read', () => {
       ],
     ] as const;
     for (const [Rules, entry] of rights) {
-      const { ID: id } = await must('PUT /v1/acl/policy', { Name: `c${Rules.length}`, Rules });
-      const { SecretID } = await must('PUT /v1/acl/token', { Policies: [{ ID: id }] });
-      expect(await must('PUT /v1/config', entry, SecretID)).to.equal(true);
+      const { ID: id } = await client.must('PUT /acl/policy', { Name: `c${Rules.length}`, Rules });
+      const { SecretID } = await client.must('PUT /acl/token', { Policies: [{ ID: id }] });
+      expect(await client.must('PUT /config', entry, SecretID)).to.equal(true);
       const other = JSON.stringify({ Kind: 'service-defaults', Name: 'other' });
       expect((await ask('PUT /v1/config', SecretID, other)).status).to.equal(403);
     }

@@ -5,7 +5,8 @@ import { expect } from 'chai';
 import { ApiError } from '../../src/base/errors.js';
 import { unpacking } from '../../src/http/limits/held.js';
 import type { ApiRequest } from '../../src/http/routes/types.js';
-import { type Ask, type Front, fakeService, LIMITS, startFront } from './harness.js';
+import type { Ask } from '../support/client.js';
+import { type Front, fakeService, LIMITS, startFront } from './harness.js';
 
 describe('http: a body that is cut off', () => {
   let front: Front;

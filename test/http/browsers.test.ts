@@ -2,7 +2,8 @@
 import { expect } from 'chai';
 import { tokenRoutes } from '../../src/http/routes/acl.js';
 import type { Route } from '../../src/http/routes/types.js';
-import { partsOf, serve } from '../service/serve.js';
+import { SoloClient } from '../service/client.js';
+import { partsOf } from '../service/serve.js';
 import { Solo } from '../service/solo.js';
 import { type Front, startFront } from './harness.js';
 
@@ -215,17 +216,14 @@ describe('http: a bootstrap', () => {
 describe('http: anonymous callers under a default of allow', () => {
   it('cannot administer the cluster', async () => {
     const solo = new Solo('allow');
-    const listener = await serve(solo);
-    const put = await fetch(`http://127.0.0.1:${listener.port}/v1/namespace`, {
-      method: 'PUT',
-      body: '{"Name":"theirs"}',
-    });
+    const client = await SoloClient.open([], solo);
+    const put = await client.ask('PUT /namespace', { Name: 'theirs' }, '');
     expect(put.status).to.equal(403);
     const authorizer = solo.authorizers.of(null)!;
     for (const access of ['read', 'write'] as const) {
       expect(authorizer.allowed('operator', access)).to.equal(false);
     }
     expect(authorizer.allowed('service', 'write', 'web')).to.equal(true);
-    await listener.close(0);
+    await client.close();
   });
 });

@@ -3,25 +3,24 @@ import { expect } from 'chai';
 import { operatorRoutes } from '../../src/http/routes/operator.js';
 import { statusRoutes } from '../../src/http/routes/status.js';
 import type { ClusterParts } from '../../src/service/cluster/cluster.js';
-import { Client } from '../service/client.js';
+import { SoloClient } from '../service/client.js';
 import { MANAGEMENT_SECRET, Solo } from '../service/solo.js';
+import { type Reply, send } from '../support/client.js';
 
 describe('http: a condition that nothing heeds', () => {
-  let client: Client;
+  let client: SoloClient;
   before(async () => {
     const solo = new Solo();
     const parts = { service: solo.service, node: solo.node } as unknown as ClusterParts;
-    client = await Client.open([...statusRoutes(parts), ...operatorRoutes(parts)], solo);
+    client = await SoloClient.open([...statusRoutes(parts), ...operatorRoutes(parts)], solo);
   });
   after(() => client.close());
 
-  const ask = async (call: string, headers: Record<string, string>): Promise<Response> => {
-    const [method, path] = call.split(' ') as [string, string];
-    return fetch(`${client.url}${path}`, { method, headers });
-  };
+  const ask = (call: string, headers: Record<string, string>): Promise<Reply> =>
+    send(client.url, call, { headers });
   const told = async (...given: Parameters<typeof ask>): Promise<string> => {
-    const answer = await ask(...given);
-    return `${answer.status} ${await answer.text()}`;
+    const { status, text } = await ask(...given);
+    return `${status} ${text}`;
   };
 
   const heeding = 'only PUT /v1/operator/acl/configuration heeds it';

@@ -1,6 +1,4 @@
-/** A front end on a real socket with a service without a cluster, and a low-level client. */
-
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+/** A front end on a real socket with a service without a cluster. */
 import { connect } from 'node:net';
 import { createApp, type HttpApp } from '../../src/http/app.js';
 import { type Listener, type ListenerOptions, listen } from '../../src/http/listener/listener.js';
@@ -8,25 +6,14 @@ import type { HttpLimits, HttpOptions, Observation } from '../../src/http/option
 import type { Route } from '../../src/http/routes/types.js';
 import type { CallEnd } from '../../src/service/common/call-end.js';
 import type { Service } from '../../src/service/common/types.js';
-
-export interface Reply {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly text: string;
-  readonly bytes: Buffer;
-}
-export interface Ask {
-  readonly method?: string;
-  readonly headers?: Record<string, string | string[]>;
-  readonly body?: string | Buffer;
-}
+import { type Ask, type Reply, send } from '../support/client.js';
 
 export interface Front {
   readonly app: HttpApp;
   readonly listener: Listener;
   readonly events: { code: string; path: string; error?: unknown }[];
   readonly observed: Observation[];
-  ask(path: string, ask?: Ask): Promise<Reply>;
+  ask(path: string, ask?: Ask & { readonly method?: string }): Promise<Reply>;
   /** Sends raw bytes; returns everything received until the server closes the connection. */
   raw(bytes: string): Promise<string>;
   close(): Promise<void>;
@@ -111,7 +98,8 @@ export async function startFront(
     listener,
     events,
     observed,
-    ask: (path, ask = {}) => askOver(listener.port, path, ask),
+    ask: (path, { method = 'GET', ...ask } = {}) =>
+      send(`http://127.0.0.1:${listener.port}`, `${method} ${path}`, ask),
     raw: (bytes) =>
       new Promise((resolve, reject) => {
         const client = connect(listener.port, '127.0.0.1', () => client.write(bytes));
@@ -124,22 +112,4 @@ export async function startFront(
       }),
     close: () => listener.close(100),
   };
-}
-
-export function askOver(port: number, path: string, ask: Ask): Promise<Reply> {
-  return new Promise((resolve, reject) => {
-    const options = { host: '127.0.0.1', port, path, method: ask.method ?? 'GET', agent: false };
-    const req = httpRequest({ ...options, headers: ask.headers }, (res) => {
-      const chunks: Buffer[] = [];
-      res.on('data', (chunk: Buffer) => chunks.push(chunk));
-      res.on('error', reject);
-      res.on('end', () => {
-        const bytes = Buffer.concat(chunks);
-        const { statusCode, headers } = res;
-        resolve({ status: statusCode!, headers, bytes, text: bytes.toString('utf8') });
-      });
-    });
-    req.on('error', reject);
-    req.end(ask.body);
-  });
 }

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { decided } from '../../src/service/reads/list-rendering.js';
-import { Client } from '../service/client.js';
+import { SoloClient } from '../service/client.js';
 
 const ITEMS = 300;
 /** Takes more work than a request has, in the description of each item. */
@@ -10,9 +10,9 @@ const COSTLY = encodeURIComponent('Description matches "(x+x+){3}y(a|b|c|d|e){20
 
 describe('http: a filter on a long list', function () {
   this.timeout(60_000);
-  let client: Client;
+  let client: SoloClient;
   before(async () => {
-    client = await Client.open();
+    client = await SoloClient.open();
     const { solo } = client;
     for (let i = 0; i < ITEMS; i += 1) {
       const Description = 'x'.repeat(4_000);

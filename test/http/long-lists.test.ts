@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { filterOf } from '../../src/service/common/filters.js';
 import { listChunks } from '../../src/service/reads/list-rendering.js';
-import { Client } from '../service/client.js';
+import { SoloClient } from '../service/client.js';
 import { MANAGER } from '../service/solo.js';
 import { useCasesOf } from '../service/use-cases.js';
 
@@ -12,9 +12,9 @@ const LONGER = `x${'\u{1f600}'.repeat(50_000)}`;
 const PIECE_MAX = 64 * 1024 + 25_000;
 
 describe('http: a list of long objects', () => {
-  let client: Client;
+  let client: SoloClient;
   before(async () => {
-    client = await Client.open();
+    client = await SoloClient.open();
     for (let i = 0; i < 40; i += 1)
       await client.must('PUT /acl/role', { Name: `r${i}`, Description: LONG });
     await client.must('PUT /acl/role', { Name: 'z', Description: LONGER });
@@ -49,7 +49,7 @@ describe('http: a list of long objects', () => {
 
 describe('http: a list of config entries too long to be kept in memory', () => {
   it('is built while it is read, and contains only what its reader may see', async () => {
-    const client = await Client.open();
+    const client = await SoloClient.open();
     for (let i = 0; i < 30; i += 1) {
       await client.must('PUT /config', {
         ...{ Kind: 'service-resolver', Name: `s${i}` },
@@ -83,7 +83,7 @@ describe('http: a list of config entries too long to be kept in memory', () => {
 
 describe('http: a list of config entries that is kept between requests', () => {
   it('is escaped, the same in every form, and another after a change', async () => {
-    const client = await Client.open();
+    const client = await SoloClient.open();
     const write = (Name: string) =>
       client.must('PUT /config', {
         Kind: 'service-resolver',

@@ -1,22 +1,19 @@
 /** Every answer that is not empty ends with one newline, so that a terminal shows it as lines. */
 import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import type { Listener } from '../../src/http/listener/listener.js';
 import { operatorRoutes } from '../../src/http/routes/operator.js';
 import { statusRoutes } from '../../src/http/routes/status.js';
 import type { ClusterParts } from '../../src/service/cluster/cluster.js';
 import type { Command } from '../../src/state/types.js';
-import { serve } from '../service/serve.js';
-import { MANAGEMENT_SECRET, Solo } from '../service/solo.js';
-import { askOver, type Reply } from './harness.js';
+import { SoloClient } from '../service/client.js';
+import { Solo } from '../service/solo.js';
+import { type Reply, send } from '../support/client.js';
 
 describe('http: the newline at the end of an answer', () => {
-  let listener: Listener;
-  const headers = { 'x-service-token': MANAGEMENT_SECRET };
+  let client: SoloClient;
   const ask = (call: string, body?: object, more: Record<string, string> = {}): Promise<Reply> => {
-    const [method, path] = call.split(' ') as [string, string];
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-    return askOver(listener.port, path, { method, headers: { ...headers, ...more }, ...sent });
+    return send(client.url, call, { token: client.token, headers: more, ...sent });
   };
   const hasOne = ({ text, headers: { 'content-length': length } }: Reply, what: string): void => {
     expect(text, what).to.match(/[^\n]\n$/);
@@ -27,7 +24,7 @@ describe('http: the newline at the end of an answer', () => {
     const solo = new Solo();
     const { service, node } = solo;
     const parts = { service, node } as unknown as ClusterParts;
-    listener = await serve(solo, [...statusRoutes(parts), ...operatorRoutes(parts)]);
+    client = await SoloClient.open([...statusRoutes(parts), ...operatorRoutes(parts)], solo);
     for (let n = 1000; n < 2100; n += 1) {
       const entry = JSON.stringify({ Kind: 'service-defaults', Name: `s${n}`, Protocol: 'http' });
       const key = { ns: 'default', kind: 'service-defaults', name: `s${n}` };
@@ -37,7 +34,7 @@ describe('http: the newline at the end of an answer', () => {
     }
     for (let n = 1000; n < 1300; n += 1) await ask('PUT /v1/acl/role', { Name: `r${n}` });
   });
-  after(() => listener.close(0));
+  after(() => client.close());
 
   const calls: [call: string, body?: object][] = [
     ['PUT /v1/acl/role', { Name: 'one', Description: 'é<' }],

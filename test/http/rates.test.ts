@@ -5,7 +5,7 @@ import { Buckets } from '../../src/http/limits/rates.js';
 import { clientAt } from '../../src/http/listener/addresses.js';
 import type { Route } from '../../src/http/routes/types.js';
 import { signer } from '../login/signers.js';
-import { Client } from '../service/client.js';
+import { SoloClient } from '../service/client.js';
 import { ended, type Front, fakeService, LIMITS, startFront } from './harness.js';
 
 describe('http: the client that an address stands for', () => {
@@ -114,7 +114,9 @@ describe('http: rate limits', () => {
 
 describe('http: rate limits of logins', () => {
   it('limits.loginsPerAddress counts separately from other limits', async () => {
-    const client = await Client.open([], undefined, { limits: { ...LIMITS, loginsPerAddress: 1 } });
+    const client = await SoloClient.open([], undefined, {
+      limits: { ...LIMITS, loginsPerAddress: 1 },
+    });
     const login = (AuthMethod: string) =>
       client.ask('POST /acl/login', { AuthMethod, BearerToken: 'x' }, '');
     for (let i = 0; i < 5; i += 1) expect((await login('m')).status).to.equal(403);
@@ -127,7 +129,9 @@ describe('http: rate limits of logins', () => {
   });
 
   it('limits.loginsPerMethod counts only logins with a valid token', async () => {
-    const client = await Client.open([], undefined, { limits: { ...LIMITS, loginsPerMethod: 1 } });
+    const client = await SoloClient.open([], undefined, {
+      limits: { ...LIMITS, loginsPerMethod: 1 },
+    });
     const [issuer, stranger] = [await signer('ES256'), await signer('ES256')];
     const Config = { JWTValidationPubKeys: [issuer.pem], ClaimMappings: { sub: 'name' } };
     for (const Name of ['m', 'n']) {
@@ -153,7 +157,7 @@ describe('http: rate limits of logins', () => {
 describe('http: rate limits of one identity', () => {
   it('limits.loginsPerIdentity counts by identity, whichever bearer token is used', async () => {
     const limits = { ...LIMITS, loginsPerIdentity: 1 };
-    const client = await Client.open([], undefined, { limits });
+    const client = await SoloClient.open([], undefined, { limits });
     const issuer = await signer('ES256');
     const Config = { JWTValidationPubKeys: [issuer.pem], ClaimMappings: { sub: 'name' } };
     await client.must('PUT /acl/auth-method', { Name: 'm', Type: 'jwt', Config });

@@ -1,8 +1,7 @@
 /** Config entries as clients see them. */
 import { expect } from 'chai';
-import { MANAGEMENT_SECRET } from '../service/solo.js';
-import { Client } from './client.js';
-import { ConfigSolo, serveConfig } from './config-solo.js';
+import { SoloClient } from '../service/client.js';
+import type { Solo } from '../service/solo.js';
 import { decodeEntry } from './decode-entry.js';
 
 const defaults = (Name: string, Protocol = 'http') => ({
@@ -13,46 +12,44 @@ const defaults = (Name: string, Protocol = 'http') => ({
 const names = (list: { Name: string }[]): string[] => list.map(({ Name }) => Name);
 
 describe('kinds: config entries over HTTP', () => {
-  let server: Awaited<ReturnType<typeof serveConfig>>;
-  let solo: ConfigSolo;
-  let client: Client;
-  const put = (body: unknown, query = '') => client.call('PUT', `/v1/config${query}`, body);
-  const get = (path: string, secret?: string, headers?: Record<string, string>) =>
-    client.call('GET', `/v1/config/${path}`, undefined, secret, headers);
-  const remove = (path: string) => client.call('DELETE', `/v1/config/${path}`);
+  let solo: Solo;
+  let client: SoloClient;
+  const put = (body: unknown, query = '') => client.ask(`PUT /config${query}`, body);
+  const get = (path: string, secret?: string, headers: Record<string, string> = {}) =>
+    client.ask(`GET /config/${path}`, undefined, secret, { headers });
+  const remove = (path: string) => client.ask(`DELETE /config/${path}`);
 
   beforeEach(async () => {
-    solo = new ConfigSolo();
-    server = await serveConfig(solo);
-    client = new Client(`http://127.0.0.1:${server.port}`, MANAGEMENT_SECRET);
+    client = await SoloClient.open();
+    solo = client.solo;
   });
-  afterEach(() => server.close(0));
+  afterEach(() => client.close());
 
   describe('refusals', () => {
     const refused: [string, string, unknown, number, string][] = [
-      ['PUT', '/v1/config', [], 400, "'' expected a map, got 'slice'"],
+      ['PUT', '/config', [], 400, "'' expected a map, got 'slice'"],
       [
         'PUT',
-        '/v1/config',
+        '/config',
         { Kind: 'service-default', Name: 'a' },
         400,
         'Did you mean "service-defaults"?',
       ],
-      ['PUT', '/v1/config?cas=x', defaults('a'), 400, 'parsing "x": invalid syntax'],
-      ['PUT', '/v1/config', defaults('x'.repeat(1_025)), 400, 'Name exceeds maximum length 1024'],
+      ['PUT', '/config?cas=x', defaults('a'), 400, 'parsing "x": invalid syntax'],
+      ['PUT', '/config', defaults('x'.repeat(1_025)), 400, 'Name exceeds maximum length 1024'],
       ...['a\nb', '/a', 'a//b', '.', 'a/..', 'a/./b'].map(
         (name): [string, string, unknown, number, string] => [
-          ...(['PUT', '/v1/config', defaults(name), 400, 'fit into a URL path'] as const),
+          ...(['PUT', '/config', defaults(name), 400, 'fit into a URL path'] as const),
         ],
       ),
       ...['a\u009b2J', 'a\u202eb', 'a\u2066b', 'a\u200fb', 'a\u2028b'].map(
         (name): [string, string, unknown, number, string] => [
-          ...(['PUT', '/v1/config', defaults(name), 400, 'Name must be plain text'] as const),
+          ...(['PUT', '/config', defaults(name), 400, 'Name must be plain text'] as const),
         ],
       ),
       [
         'PUT',
-        '/v1/config',
+        '/config',
         {
           Kind: 'exported-services',
           Name: 'default',
@@ -61,18 +58,18 @@ describe('kinds: config entries over HTTP', () => {
         400,
         'an entry exports services of its own namespace, here "default"',
       ],
-      ['PUT', '/v1/config?cas=18446744073709551616', defaults('a'), 400, 'value out of range'],
-      ['GET', '/v1/config/nothing', undefined, 400, 'invalid config entry kind: nothing'],
-      ['GET', '/v1/config/nothing/x', undefined, 400, 'invalid config entry kind: nothing'],
-      ['DELETE', '/v1/config/nothing/x', undefined, 400, 'invalid config entry kind: nothing'],
-      ['DELETE', '/v1/config/mesh', undefined, 404, 'Must provide both a kind and name to delete'],
-      ['DELETE', '/v1/config/proxy-defaults/x', undefined, 400, 'only "global" is supported'],
-      ['GET', '/v1/config/mesh?ns=*', undefined, 400, 'namespace'],
-      ['GET', '/v1/config/mesh/x', undefined, 404, 'Config entry not found for "mesh" / "x"'],
-      ['GET', '/v1/config/mesh/', undefined, 404, 'Config entry not found for "mesh" / ""'],
+      ['PUT', '/config?cas=18446744073709551616', defaults('a'), 400, 'value out of range'],
+      ['GET', '/config/nothing', undefined, 400, 'invalid config entry kind: nothing'],
+      ['GET', '/config/nothing/x', undefined, 400, 'invalid config entry kind: nothing'],
+      ['DELETE', '/config/nothing/x', undefined, 400, 'invalid config entry kind: nothing'],
+      ['DELETE', '/config/mesh', undefined, 404, 'Must provide both a kind and name to delete'],
+      ['DELETE', '/config/proxy-defaults/x', undefined, 400, 'only "global" is supported'],
+      ['GET', '/config/mesh?ns=*', undefined, 400, 'namespace'],
+      ['GET', '/config/mesh/x', undefined, 404, 'Config entry not found for "mesh" / "x"'],
+      ['GET', '/config/mesh/', undefined, 404, 'Config entry not found for "mesh" / ""'],
       [
         'GET',
-        '/v1/config/service-defaults?filter=Nme==x',
+        '/config/service-defaults?filter=Nme==x',
         undefined,
         400,
         'Selector "Nme" is not valid',
@@ -80,7 +77,7 @@ describe('kinds: config entries over HTTP', () => {
     ];
     for (const [method, path, body, status, phrase] of refused) {
       it(`${method} ${path} ${body === undefined ? '' : JSON.stringify(body)}: ${status}`, async () => {
-        const reply = await client.call(method, path, body);
+        const reply = await client.ask(`${method} ${path}`, body);
         expect(reply.status).to.equal(status);
         expect(reply.text).to.contain(phrase);
       });
@@ -102,13 +99,13 @@ describe('kinds: config entries over HTTP', () => {
         datacenter: 'dc1',
       } as never);
       const path = `service-defaults/${encodeURIComponent(name)}`;
-      expect((await get(path)).json).to.include({ Name: name });
+      expect((await get(path)).body).to.include({ Name: name });
       expect((await remove(path)).status).to.equal(200);
       expect((await get(path)).status).to.equal(404);
     });
 
     it('spare the own namespace of exported services, which is not stored', async () => {
-      await client.must('PUT', '/v1/namespace', { Name: 'team-a' });
+      await client.must('PUT /namespace', { Name: 'team-a' });
       const exported = (Namespace: string) => ({
         Kind: 'exported-services',
         Name: 'default',
@@ -120,16 +117,15 @@ describe('kinds: config entries over HTTP', () => {
         ['?ns=team-a', 'team-a'],
       ] as const) {
         expect((await put(exported(ns), query)).text).to.equal('true');
-        const { json } = await get(`exported-services/default${query}`);
-        expect(json.Services).to.deep.equal([{ Name: 'web', Consumers: [{ Peer: 'p' }] }]);
+        const { body } = await get(`exported-services/default${query}`);
+        expect(body.Services).to.deep.equal([{ Name: 'web', Consumers: [{ Peer: 'p' }] }]);
       }
     });
 
     it('include a pointer for clients that accept JSON', async () => {
-      const reply = await client.call(
-        ...(['PUT', '/v1/config', { ...defaults('a'), Protocl: 'x' }, MANAGEMENT_SECRET] as const),
-        { accept: 'application/json' },
-      );
+      const wrong = { ...defaults('a'), Protocl: 'x' };
+      const headers = { accept: 'application/json' };
+      const reply = await client.ask('PUT /config', wrong, undefined, { headers });
       expect(JSON.parse(reply.text)).to.include({
         status: 400,
         code: 'invalid',
@@ -151,7 +147,7 @@ describe('kinds: config entries over HTTP', () => {
     it('takes everything after the kind as the name', async () => {
       await put(defaults('a/b c"\\'));
       const found = await get('service-defaults/a/b%20c%22%5C');
-      expect(found.json).to.include({ Name: 'a/b c"\\' });
+      expect(found.body).to.include({ Name: 'a/b c"\\' });
       expect((await get('service-defaults/a%2Fb%20c%22%5C')).text).to.equal(found.text);
     });
 
@@ -192,7 +188,7 @@ describe('kinds: config entries over HTTP', () => {
       const held = get(`service-defaults/web?index=${index}&wait=1m`);
       await put(defaults('api'));
       await put(defaults('web'));
-      expect((await held).json).to.include({ Name: 'web' });
+      expect((await held).body).to.include({ Name: 'web' });
     });
   });
 
@@ -200,16 +196,16 @@ describe('kinds: config entries over HTTP', () => {
     it('is ordered by lower-cased name, and first by kind for all kinds', async () => {
       for (const name of ['b', 'A', 'C']) await put(defaults(name));
       await put({ Kind: 'mesh' });
-      expect(names((await get('service-defaults')).json)).to.deep.equal(['A', 'b', 'C']);
-      expect(names((await get('')).json)).to.deep.equal(['mesh', 'A', 'b', 'C']);
+      expect(names((await get('service-defaults')).body)).to.deep.equal(['A', 'b', 'C']);
+      expect(names((await get('')).body)).to.deep.equal(['mesh', 'A', 'b', 'C']);
       expect((await get('http-route')).text).to.equal('[]');
     });
 
     it('is never older than the last write, and shows only what the caller may see', async () => {
-      const secret = await client.token('service "b" { policy = "read" }');
+      const secret = await client.secretWith('service "b" { policy = "read" }');
       for (const name of ['a', 'b']) await put(defaults(name));
-      const wide = async () => names((await get('service-defaults')).json);
-      const narrow = async () => names((await get('service-defaults', secret)).json);
+      const wide = async () => names((await get('service-defaults')).body);
+      const narrow = async () => names((await get('service-defaults', secret)).body);
       // From here on the list is cached for callers who may read all of it.
       expect([await wide(), await narrow()]).to.deep.equal([['a', 'b'], ['b']]);
       expect([await wide(), await narrow()]).to.deep.equal([['a', 'b'], ['b']]);
@@ -229,8 +225,8 @@ describe('kinds: config entries over HTTP', () => {
       const held = get(`service-defaults?index=${index}&wait=1m`);
       await put({ Kind: 'mesh', ValidateClusters: true });
       await remove('service-defaults/web');
-      const { json, index: after } = await held;
-      expect(json).to.deep.equal([]);
+      const { body, index: after } = await held;
+      expect(body).to.deep.equal([]);
       expect(after).to.be.greaterThan(index);
     });
 
@@ -247,10 +243,10 @@ describe('kinds: config entries over HTTP', () => {
         const head = { kind: 'service-defaults', name: `s${i}`, ns: 'default', datacenter: 'dc1' };
         solo.must({ type: 'config.set', v: 1, ...head, entry, cas: null, at } as never);
       }
-      const { json, text } = await get('service-defaults');
-      expect(names(json)).to.deep.equal(Array.from({ length: 1_200 }, (_, i) => `s${i}`).sort());
+      const { body, text } = await get('service-defaults');
+      expect(names(body)).to.deep.equal(Array.from({ length: 1_200 }, (_, i) => `s${i}`).sort());
       expect(text).not.to.contain('<');
-      expect(json[7].Meta.a).to.equal('<&>'.repeat(100));
+      expect(body[7].Meta.a).to.equal('<&>'.repeat(100));
     });
 
     const filters: [string, string, string[]][] = [
@@ -276,33 +272,33 @@ describe('kinds: config entries over HTTP', () => {
           Sources: [{ Name: 'x', Action: 'allow' }],
         });
         await put({ Kind: 'mesh', TLS: { Incoming: { TLSMinVersion: 'TLSv1_2' } } });
-        const { json, text } = await get(`${kind}?filter=${encodeURIComponent(filter)}`);
-        expect(names(json ?? []), text).to.deep.equal(wanted);
+        const { body, text } = await get(`${kind}?filter=${encodeURIComponent(filter)}`);
+        expect(names(body ?? []), text).to.deep.equal(wanted);
       });
     }
   });
 
   describe('namespaces', () => {
-    beforeEach(() => client.must('PUT', '/v1/namespace', { Name: 'team' }));
+    beforeEach(() => client.must('PUT /namespace', { Name: 'team' }));
 
     it('are chosen by the parameter, then the header, then the token', async () => {
       await put(defaults('web'));
       await put(defaults('web', 'tcp'), '?ns=team');
       const header = { 'x-service-namespace': 'team' };
       const protocolOf = async (path: string, headers = {}) =>
-        (await get(path, undefined, headers)).json.Protocol;
+        (await get(path, undefined, headers)).body.Protocol;
       expect(await protocolOf('service-defaults/web')).to.equal('http');
       expect(await protocolOf('service-defaults/web?ns=team')).to.equal('tcp');
       expect(await protocolOf('service-defaults/web', header)).to.equal('tcp');
       expect(await protocolOf('service-defaults/web?ns=default', header)).to.equal('http');
-      expect((await get('service-defaults?ns=team')).json[0]).to.include({ Namespace: 'team' });
+      expect((await get('service-defaults?ns=team')).body[0]).to.include({ Namespace: 'team' });
     });
 
     it('share the cluster-wide entries', async () => {
-      expect((await put({ Kind: 'mesh' }, '?ns=team')).json).to.equal(true);
-      expect((await get('mesh/mesh')).json).to.include({ Namespace: 'default' });
-      expect((await get('mesh/mesh?ns=team')).json).to.include({ Namespace: 'default' });
-      expect(names((await get('mesh?ns=team')).json)).to.deep.equal(['mesh']);
+      expect((await put({ Kind: 'mesh' }, '?ns=team')).body).to.equal(true);
+      expect((await get('mesh/mesh')).body).to.include({ Namespace: 'default' });
+      expect((await get('mesh/mesh?ns=team')).body).to.include({ Namespace: 'default' });
+      expect(names((await get('mesh?ns=team')).body)).to.deep.equal(['mesh']);
     });
 
     it('must exist before they are written to', async () => {
@@ -312,8 +308,8 @@ describe('kinds: config entries over HTTP', () => {
     });
 
     it('cannot be written to with the permissions of another', async () => {
-      const secret = await client.token('service_prefix "" { policy = "write" }');
-      const reply = await client.call('PUT', '/v1/config?ns=team', defaults('web'), secret);
+      const secret = await client.secretWith('service_prefix "" { policy = "write" }');
+      const reply = await client.ask('PUT /config?ns=team', defaults('web'), secret);
       expect(reply.status).to.equal(403);
     });
   });

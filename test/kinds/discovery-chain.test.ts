@@ -1,30 +1,26 @@
 /** GET /v1/discovery-chain/:service: nodes, targets, rights, modes and blocking. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
-import { MANAGEMENT_SECRET } from '../service/solo.js';
-import { Client } from './client.js';
-import { ConfigSolo, serveConfig } from './config-solo.js';
+import { SoloClient } from '../service/client.js';
+import type { Solo } from '../service/solo.js';
 
 const http = (Name: string) => ({ Kind: 'service-defaults', Name, Protocol: 'http' });
 const splitter = (Name: string, Splits: object[]) => ({ Kind: 'service-splitter', Name, Splits });
 const resolver = (Name: string, more: object) => ({ Kind: 'service-resolver', Name, ...more });
 
 describe('kinds: discovery chains over HTTP', () => {
-  let server: Awaited<ReturnType<typeof serveConfig>>;
-  let solo: ConfigSolo;
-  let client: Client;
+  let solo: Solo;
+  let client: SoloClient;
   beforeEach(async () => {
-    solo = new ConfigSolo();
-    server = await serveConfig(solo);
-    client = new Client(`http://127.0.0.1:${server.port}`, MANAGEMENT_SECRET);
+    client = await SoloClient.open();
+    solo = client.solo;
   });
-  afterEach(() => server.close(0));
+  afterEach(() => client.close());
 
   const put = async (...bodies: object[]): Promise<void> => {
-    for (const body of bodies) await client.must('PUT', '/v1/config', body);
+    for (const body of bodies) await client.must('PUT /config', body);
   };
-  const chainOf = async (path: string) =>
-    (await client.must('GET', `/v1/discovery-chain/${path}`)).json.Chain;
+  const chainOf = async (path: string) => (await client.must(`GET /discovery-chain/${path}`)).Chain;
 
   it('of a service without entries ends in the service itself', async () => {
     expect(await chainOf('web')).to.deep.equal({
@@ -216,8 +212,8 @@ describe('kinds: discovery chains over HTTP', () => {
   });
 
   it('belongs to a namespace', async () => {
-    await client.must('PUT', '/v1/namespace', { Name: 'team' });
-    await client.must('PUT', '/v1/config?ns=team', resolver('web', { ConnectTimeout: '1s' }));
+    await client.must('PUT /namespace', { Name: 'team' });
+    await client.must('PUT /config?ns=team', resolver('web', { ConnectTimeout: '1s' }));
     const { Namespace, StartNode, Nodes } = await chainOf('web?ns=team');
     expect([Namespace, StartNode]).to.deep.equal(['team', 'resolver:web.team.default.dc1']);
     expect(Nodes[StartNode].Resolver.ConnectTimeout).to.equal('1s');
@@ -225,15 +221,15 @@ describe('kinds: discovery chains over HTTP', () => {
   });
 
   it('needs service:read on the service, in the spelling of its entries too', async () => {
-    const secret = await client.token('service "web" { policy = "read" }');
+    const secret = await client.secretWith('service "web" { policy = "read" }');
     const status = async (path: string, token: string) =>
-      (await client.call('GET', `/v1/discovery-chain/${path}`, undefined, token)).status;
+      (await client.ask(`GET /discovery-chain/${path}`, undefined, token)).status;
     expect(await status('web', secret)).to.equal(200);
     expect(await status('db', secret)).to.equal(403);
     expect(await status('web?ns=team', secret)).to.equal(403);
     expect(await status('web', '')).to.equal(403);
     await put(resolver('WEB', {}));
-    const refused = await client.call('GET', '/v1/discovery-chain/web', undefined, secret);
+    const refused = await client.ask('GET /discovery-chain/web', undefined, secret);
     expect(refused.status).to.equal(403);
     expect(refused.text).to.contain('\'service:read\' on \\"web\\" in the spelling of');
     expect(refused.text).not.to.contain('WEB');
@@ -244,12 +240,9 @@ describe('kinds: discovery chains over HTTP', () => {
       expect(await chainOf(`web?${mode}`)).to.have.property('StartNode');
     }
     const refused = async (method: string, path: string) => {
-      const answer = await fetch(`http://127.0.0.1:${server.port}/v1/discovery-chain/${path}`, {
-        method,
-        headers: { 'X-Service-Token': MANAGEMENT_SECRET },
-        body: method === 'POST' ? '{"OverrideProtocol":"http"}' : null,
-      });
-      expect(answer.headers.get('content-type')).to.equal('application/problem+json');
+      const body = method === 'POST' ? { OverrideProtocol: 'http' } : undefined;
+      const answer = await client.ask(`${method} /discovery-chain/${path}`, body);
+      expect(answer.headers['content-type']).to.equal('application/problem+json');
       return answer.status;
     };
     expect(await refused('GET', 'web?compile-dc=dc2')).to.equal(400);
@@ -263,7 +256,7 @@ describe('kinds: discovery chains over HTTP', () => {
     const key = ['config', 'default', 'service-defaults', 'web'].join('\u0000');
     const damaged = solo.store.get(key)!.replace('"Protocol":"http"', '"Protocol":"tcp"');
     solo.store.commit([[key, damaged]]);
-    const { status, text } = await client.call('GET', '/v1/discovery-chain/web');
+    const { status, text } = await client.ask('GET /discovery-chain/web');
     expect(status).to.equal(409);
     expect(JSON.parse(text).detail).to.equal(
       'discovery chain "web" uses a protocol "tcp" ' +
@@ -274,10 +267,10 @@ describe('kinds: discovery chains over HTTP', () => {
   describe('blocking', () => {
     /** Holds a read at its present index, makes changes, and returns what it answers then. */
     const across = async (changes: (() => Promise<unknown>)[]): Promise<(string | undefined)[]> => {
-      const before = await client.must('GET', '/v1/discovery-chain/web');
-      const path = `/v1/discovery-chain/web?index=${before.index}&wait=60s`;
+      const before = await client.answerTo('GET /discovery-chain/web');
+      const path = `/discovery-chain/web?index=${before.index}&wait=60s`;
       let woken: string | undefined;
-      const held = client.call('GET', path).then(({ text, index }) => {
+      const held = client.ask(`GET ${path}`).then(({ text, index }) => {
         expect(index).to.be.greaterThan(before.index);
         woken = text;
       });
@@ -305,7 +298,7 @@ describe('kinds: discovery chains over HTTP', () => {
     it('wakes when the chain changes, and not for what leaves it as it is', async () => {
       await put(http('web'), http('db'), resolver('web', { Redirect: { Service: 'db' } }));
       const same = { ...resolver('web', { Redirect: { Service: 'db' } }), Meta: { a: 'b' } };
-      const remove = (path: string) => client.must('DELETE', `/v1/config/${path}`);
+      const remove = (path: string) => client.must(`DELETE /config/${path}`);
       expect(
         await across([
           () => put(http('other')),

@@ -4,9 +4,8 @@ import { expect } from 'chai';
 import { definitionOf } from '../../src/kinds/definitions.js';
 import type { Operation } from '../../src/kinds/permissions.js';
 import { KINDS, type Kind } from '../../src/kinds/types.js';
+import { SoloClient } from '../service/client.js';
 import { MANAGEMENT_SECRET } from '../service/solo.js';
-import { Client } from './client.js';
-import { ConfigSolo, serveConfig } from './config-solo.js';
 
 /** As documented for the API: kind, apply and delete, get and list. */
 const DOCUMENTED = `
@@ -107,7 +106,7 @@ const NEEDS: Partial<Record<Kind, object>> = {
 };
 const bodyOf = (kind: Kind) =>
   ({ Name: 'x', ...BODIES[kind], Kind: kind }) as { Kind: Kind; Name: string };
-const pathOf = (kind: Kind) => `/v1/config/${kind}/${bodyOf(kind).Name}`;
+const pathOf = (kind: Kind) => `/config/${kind}/${bodyOf(kind).Name}`;
 
 describe('kinds: the permission table', () => {
   it('contains every kind once', () => {
@@ -135,28 +134,26 @@ describe('kinds: the permission table', () => {
 
 /** A separate server with a client, and a cached token for every requested policy. */
 function serverFor(needed?: object) {
-  const own = {} as { client: Client; tokenWith: (rules: string) => Promise<string> };
-  let server: Awaited<ReturnType<typeof serveConfig>>;
+  const own = {} as { client: SoloClient; tokenWith: (rules: string) => Promise<string> };
   before(async () => {
-    server = await serveConfig(new ConfigSolo());
-    own.client = new Client(`http://127.0.0.1:${server.port}`, MANAGEMENT_SECRET);
-    if (needed !== undefined) await own.client.must('PUT', '/v1/config', needed);
+    own.client = await SoloClient.open();
+    if (needed !== undefined) await own.client.must('PUT /config', needed);
     const tokens = new Map<string, string>();
     own.tokenWith = async (rules) => {
-      const secret = tokens.get(rules) ?? (await own.client.token(rules));
+      const secret = tokens.get(rules) ?? (await own.client.secretWith(rules));
       tokens.set(rules, secret);
       return secret;
     };
   });
-  after(() => server.close(0));
+  after(() => own.client.close());
   return own;
 }
 
-const attempt = (client: Client, operation: Operation, kind: Kind, secret: string) => {
-  if (operation === 'apply') return client.call('PUT', '/v1/config', bodyOf(kind), secret);
-  if (operation === 'list') return client.call('GET', `/v1/config/${kind}`, undefined, secret);
+const attempt = (client: SoloClient, operation: Operation, kind: Kind, secret: string) => {
+  if (operation === 'apply') return client.ask('PUT /config', bodyOf(kind), secret);
+  if (operation === 'list') return client.ask(`GET /config/${kind}`, undefined, secret);
   const method = operation === 'get' ? 'GET' : 'DELETE';
-  return client.call(method, pathOf(kind), undefined, secret);
+  return client.ask(`${method} ${pathOf(kind)}`, undefined, secret);
 };
 
 for (const [kind, write, read] of DOCUMENTED) {
@@ -164,26 +161,26 @@ for (const [kind, write, read] of DOCUMENTED) {
     const own = serverFor(NEEDS[kind]);
     /** Before each test the entry exists. */
     beforeEach(async () => {
-      if (kind !== 'bound-api-gateway') await own.client.must('PUT', '/v1/config', bodyOf(kind));
+      if (kind !== 'bound-api-gateway') await own.client.must('PUT /config', bodyOf(kind));
     });
 
     async function passes(operation: Operation, secret: string): Promise<void> {
-      const { status, json, filtered } = await attempt(own.client, operation, kind, secret);
+      const { status, body, filtered } = await attempt(own.client, operation, kind, secret);
       expect(status).to.equal(200);
       const name = bodyOf(kind).Name;
-      if (operation === 'apply') expect(json).to.equal(true);
-      if (operation === 'delete') expect(json).to.deep.equal({});
-      if (operation === 'get') expect(json).to.include({ Kind: kind, Name: name });
+      if (operation === 'apply') expect(body).to.equal(true);
+      if (operation === 'delete') expect(body).to.deep.equal({});
+      if (operation === 'get') expect(body).to.include({ Kind: kind, Name: name });
       if (operation !== 'list') return;
-      expect(json.map((one: { Name: string }) => one.Name)).to.deep.equal([name]);
+      expect(body.map((one: { Name: string }) => one.Name)).to.deep.equal([name]);
       expect(filtered).to.equal(null);
     }
     async function isStopped(operation: Operation, secret: string, phrase: string): Promise<void> {
       const reply = await attempt(own.client, operation, kind, secret);
-      const { status, text, json, filtered } = reply;
+      const { status, text, body, filtered } = reply;
       if (operation === 'list') {
-        const hidden = { status: 200, json: [], filtered: 'true' };
-        expect({ status, json, filtered }).to.deep.equal(hidden);
+        const hidden = { status: 200, body: [], filtered: 'true' };
+        expect({ status, body, filtered }).to.deep.equal(hidden);
         return;
       }
       expect(status).to.equal(403);
@@ -221,7 +218,7 @@ for (const [kind, write, read] of DOCUMENTED) {
 
 describe('kinds: permissions outside the table', () => {
   const own = serverFor(http);
-  let client: Client;
+  let client: SoloClient;
   const tokenWith = (rules: string): Promise<string> => own.tokenWith(rules);
   before(() => {
     client = own.client;
@@ -231,8 +228,8 @@ describe('kinds: permissions outside the table', () => {
     const body = { ...bodyOf('service-intentions'), Name: '*' };
     const narrow = await tokenWith('service "x" { policy = "read" intentions = "write" }');
     const wide = await tokenWith('service_prefix "" { policy = "read" intentions = "write" }');
-    expect((await client.call('PUT', '/v1/config', body, narrow)).status).to.equal(403);
-    expect((await client.call('PUT', '/v1/config', body, wide)).status).to.equal(200);
+    expect((await client.ask('PUT /config', body, narrow)).status).to.equal(403);
+    expect((await client.ask('PUT /config', body, wide)).status).to.equal(200);
   });
 
   it('an entry that routes to another service needs permission to read that service', async () => {
@@ -249,24 +246,24 @@ describe('kinds: permissions outside the table', () => {
       { Kind: 'service-router', Name: 'x', Routes: [{ Destination: { Service: 'y' } }] },
     ];
     for (const body of bodies) {
-      const { status, text } = await client.call('PUT', '/v1/config', body, secret);
+      const { status, text } = await client.ask('PUT /config', body, secret);
       expect(status, JSON.stringify(body)).to.equal(403);
       expect(text).to.contain(`lacks permission 'service:read' on "y"`);
-      expect((await client.call('PUT', '/v1/config', body, both)).text).not.to.contain('denied');
+      expect((await client.ask('PUT /config', body, both)).text).not.to.contain('denied');
     }
     const peer = resolver({ Redirect: { Service: 'y', Peer: 'east' } });
-    expect((await client.call('PUT', '/v1/config', peer, secret)).status).to.equal(200);
-    await client.must('DELETE', '/v1/config/service-resolver/x');
+    expect((await client.ask('PUT /config', peer, secret)).status).to.equal(200);
+    await client.must('DELETE /config/service-resolver/x');
   });
 
   it('permission for one spelling of a name does not cover another spelling', async () => {
-    await client.must('PUT', '/v1/config', { Kind: 'service-resolver', Name: 'spelled' });
+    await client.must('PUT /config', { Kind: 'service-resolver', Name: 'spelled' });
     const secret = await tokenWith('service "SPELLED" { policy = "write" }');
     const body = { Kind: 'service-resolver', Name: 'SPELLED' };
-    const path = '/v1/config/service-resolver/SPELLED';
+    const path = '/config/service-resolver/SPELLED';
     for (const refused of [
-      await client.call('PUT', '/v1/config', body, secret),
-      await client.call('DELETE', path, undefined, secret),
+      await client.ask('PUT /config', body, secret),
+      await client.ask(`DELETE ${path}`, undefined, secret),
     ]) {
       expect(refused.status).to.equal(403);
       // It names what was sent, not what is stored.
@@ -274,20 +271,20 @@ describe('kinds: permissions outside the table', () => {
         .to.contain(`'service:write' on "SPELLED" in the spelling of the stored entry`)
         .and.not.contain('spelled');
     }
-    expect((await client.call('GET', path, undefined, secret)).status).to.equal(404);
-    expect((await client.call('GET', path)).json).to.include({ Name: 'spelled' });
+    expect((await client.ask(`GET ${path}`, undefined, secret)).status).to.equal(404);
+    expect((await client.ask(`GET ${path}`)).body).to.include({ Name: 'spelled' });
   });
 
   it('a caller without permission does not learn whether an entry exists', async () => {
     const secret = await tokenWith('service "other" { policy = "write" }');
-    await client.must('PUT', '/v1/config', { Kind: 'service-resolver', Name: 'there' });
+    await client.must('PUT /config', { Kind: 'service-resolver', Name: 'there' });
     const answers = async (name: string) => {
-      const path = `/v1/config/service-resolver/${name}`;
+      const path = `/config/service-resolver/${name}`;
       const body = { Kind: 'service-resolver', Name: name };
       const calls = [
-        client.call('GET', path, undefined, secret),
-        client.call('DELETE', `${path}?cas=0`, undefined, secret),
-        client.call('PUT', '/v1/config?cas=0', body, secret),
+        client.ask(`GET ${path}`, undefined, secret),
+        client.ask(`DELETE ${path}?cas=0`, undefined, secret),
+        client.ask('PUT /config?cas=0', body, secret),
       ];
       return (await Promise.all(calls)).map(({ status, text }) => [
         status,
@@ -308,18 +305,18 @@ describe('kinds: permissions outside the table', () => {
         Routes: [{ Destination: { Service: 'shared', ServiceSubset: 'v1' } }],
       },
     ]) {
-      await client.must('PUT', '/v1/config', body);
+      await client.must('PUT /config', body);
     }
     const changes = [
-      ['DELETE', '/v1/config/service-resolver/shared', undefined],
-      ['PUT', '/v1/config', { Kind: 'service-resolver', Name: 'shared' }],
-      ['PUT', '/v1/config', { Kind: 'service-defaults', Name: 'shared', Protocol: 'tcp' }],
+      ['DELETE /config/service-resolver/shared', undefined],
+      ['PUT /config', { Kind: 'service-resolver', Name: 'shared' }],
+      ['PUT /config', { Kind: 'service-defaults', Name: 'shared', Protocol: 'tcp' }],
     ] as const;
     const refusals = async (rules: string) => {
       const secret = await tokenWith(`service "shared" { policy = "write" } ${rules}`);
       const texts = [];
-      for (const [method, path, body] of changes) {
-        const { status, text } = await client.call(method, path, body, secret);
+      for (const [call, body] of changes) {
+        const { status, text } = await client.ask(call, body, secret);
         expect(status).to.equal(409);
         texts.push(text);
       }
@@ -338,15 +335,15 @@ describe('kinds: permissions outside the table', () => {
   });
 
   it('a change of the whole cluster names no entry of a namespace that is closed', async () => {
-    await client.must('PUT', '/v1/namespace', { Name: 'closed' });
+    await client.must('PUT /namespace', { Name: 'closed' });
     const proxies = (protocol: string) => ({ Kind: 'proxy-defaults', Config: { protocol } });
-    await client.must('PUT', '/v1/config', proxies('http'));
+    await client.must('PUT /config', proxies('http'));
     const hidden = { Kind: 'service-router', Name: 'hidden' };
-    await client.must('PUT', '/v1/config?ns=closed', hidden);
+    await client.must('PUT /config?ns=closed', hidden);
     const open = 'mesh = "write" service_prefix "" { policy = "read" }';
     const conflictFor = async (rules: string): Promise<string> => {
       const secret = await tokenWith(rules);
-      const reply = await client.call('PUT', '/v1/config', proxies('tcp'), secret);
+      const reply = await client.ask('PUT /config', proxies('tcp'), secret);
       expect(reply.status).to.equal(409);
       return reply.text;
     };
@@ -366,19 +363,19 @@ describe('kinds: permissions outside the table', () => {
   });
 
   it('the private key of a certificate is shown to callers who may write it', async () => {
-    await client.must('PUT', '/v1/config', bodyOf('inline-certificate'));
+    await client.must('PUT /config', bodyOf('inline-certificate'));
     const keyFor = async (rules: string) => {
       const secret = await tokenWith(rules);
-      const one = await client.call('GET', '/v1/config/inline-certificate/x', undefined, secret);
-      const all = await client.call('GET', '/v1/config/inline-certificate', undefined, secret);
-      expect(all.json[0].PrivateKey).to.equal(one.json.PrivateKey);
-      return one.json.PrivateKey;
+      const one = await client.ask('GET /config/inline-certificate/x', undefined, secret);
+      const all = await client.ask('GET /config/inline-certificate', undefined, secret);
+      expect(all.body[0].PrivateKey).to.equal(one.body.PrivateKey);
+      return one.body.PrivateKey;
     };
     expect(await keyFor('mesh = "write"')).to.contain('PRIVATE KEY');
     expect(await keyFor('mesh = "read"')).to.equal('<hidden>');
     const secret = await tokenWith('mesh = "read"');
     const guess = `?filter=${encodeURIComponent('PrivateKey contains "PRIVATE"')}`;
-    const path = `/v1/config/inline-certificate${guess}`;
-    expect((await client.call('GET', path, undefined, secret)).json).to.deep.equal([]);
+    const path = `/config/inline-certificate${guess}`;
+    expect((await client.ask(`GET ${path}`, undefined, secret)).body).to.deep.equal([]);
   });
 });

@@ -4,9 +4,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { type ChainQuery, Chains } from '../../src/service/config/discovery-chain.js';
 import { keys } from '../../src/state/keys.js';
-import { MANAGEMENT_SECRET, MANAGER } from '../service/solo.js';
-import { Client } from './client.js';
-import { ConfigSolo, serveConfig } from './config-solo.js';
+import { SoloClient } from '../service/client.js';
+import { MANAGER, type Solo } from '../service/solo.js';
 
 const http = (Name: string, more = {}) => ({
   Kind: 'service-defaults',
@@ -32,15 +31,13 @@ const NOW = { mode: 'default', index: 0, waitMs: 0, timeoutMs: 1_000 } as const;
 const queryOf = (service: string): ChainQuery => ({ service, ns: 'default', datacenter: 'dc1' });
 
 describe('kinds: shared discovery chains', () => {
-  let server: Awaited<ReturnType<typeof serveConfig>>;
-  let solo: ConfigSolo;
-  let client: Client;
+  let solo: Solo;
+  let client: SoloClient;
   /** Each compilation reads a frozen view of its own. */
   let compiled: number;
   beforeEach(async () => {
-    solo = new ConfigSolo();
-    server = await serveConfig(solo);
-    client = new Client(`http://127.0.0.1:${server.port}`, MANAGEMENT_SECRET);
+    client = await SoloClient.open();
+    solo = client.solo;
     const { service } = solo;
     const pin = service.pin.bind(service);
     service.pin = () => {
@@ -49,9 +46,9 @@ describe('kinds: shared discovery chains', () => {
     };
     compiled = 0;
   });
-  afterEach(() => server.close(0));
+  afterEach(() => client.close());
   const put = async (...bodies: object[]): Promise<void> => {
-    for (const body of bodies) await client.must('PUT', '/v1/config', body);
+    for (const body of bodies) await client.must('PUT /config', body);
   };
   const quiet = async (): Promise<void> => {
     for (let i = 0; i < 20; i++) await nextTurn();
@@ -59,7 +56,7 @@ describe('kinds: shared discovery chains', () => {
 
   it('are compiled once for all readers, again when an entry of them changes', async () => {
     await put(http('web'), http('api'), router('web', ['api']));
-    const read = () => client.must('GET', '/v1/discovery-chain/web');
+    const read = () => client.answerTo('GET /discovery-chain/web');
     const [first] = await Promise.all([read(), read(), read()]);
     expect(compiled).to.equal(1);
     await put(http('other'), resolver('other'), http('web2'));
@@ -68,7 +65,7 @@ describe('kinds: shared discovery chains', () => {
     await put(resolver('api', { ConnectTimeout: '9s' }));
     expect((await read()).text).to.include('9s');
     expect(compiled).to.equal(2);
-    await client.must('DELETE', '/v1/config/service-resolver/api');
+    await client.must('DELETE /config/service-resolver/api');
     expect((await read()).text).to.equal(first.text);
     expect(compiled).to.equal(3);
   });
@@ -76,14 +73,12 @@ describe('kinds: shared discovery chains', () => {
   it('are compiled once for a write that wakes many readers, and none is answered', async () => {
     const READERS = 50;
     await put(http('web'), router('web', ['web']));
-    const { index } = await client.must('GET', '/v1/discovery-chain/web');
+    const { index } = await client.answerTo('GET /discovery-chain/web');
     let answered = 0;
+    const call = `GET /discovery-chain/web?index=${index}&wait=60s`;
     const gone = new AbortController();
     const held = Array.from({ length: READERS }, () =>
-      fetch(`http://127.0.0.1:${server.port}/v1/discovery-chain/web?index=${index}&wait=60s`, {
-        headers: { 'x-service-token': MANAGEMENT_SECRET },
-        signal: gone.signal,
-      }).then(
+      client.ask(call, undefined, undefined, { signal: gone.signal }).then(
         () => {
           answered += 1;
         },
@@ -108,15 +103,15 @@ describe('kinds: shared discovery chains', () => {
     const key = ['config', 'default', 'service-defaults', 'web'].join('\u0000');
     const damaged = solo.store.get(key)!.replace('"Protocol":"http"', '"Protocol":"tcp"');
     solo.store.commit([[key, damaged]]);
-    const read = () => client.call('GET', '/v1/discovery-chain/web');
+    const read = () => client.ask('GET /discovery-chain/web');
     expect([(await read()).status, (await read()).status, compiled]).to.deep.equal([409, 409, 1]);
   });
 
   it('are shown only to those who may read the service, whoever had them compiled', async () => {
     await put(http('web'));
-    await client.must('GET', '/v1/discovery-chain/web');
-    const other = await client.token('service "api" { policy = "read" }');
-    const { status } = await client.call('GET', '/v1/discovery-chain/web', undefined, other);
+    await client.must('GET /discovery-chain/web');
+    const other = await client.secretWith('service "api" { policy = "read" }');
+    const { status } = await client.ask('GET /discovery-chain/web', undefined, other);
     expect(status).to.equal(403);
   });
 
@@ -180,8 +175,8 @@ describe('kinds: shared discovery chains', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 12 }), async (changes) => {
         for (const { body, isDeletion } of changes) {
-          const path = `/v1/config/${body.Kind}/${body.Name}`;
-          await (isDeletion ? client.call('DELETE', path) : client.call('PUT', '/v1/config', body));
+          const path = `/config/${body.Kind}/${body.Name}`;
+          await (isDeletion ? client.ask(`DELETE ${path}`) : client.ask('PUT /config', body));
           for (const service of ['a', 'b', 'c', 'd'])
             expect(await outcomeOf(shared, service)).to.deep.equal(
               await outcomeOf(new Chains(solo.service), service),

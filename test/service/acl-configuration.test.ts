@@ -2,8 +2,9 @@
 import { expect } from 'chai';
 import { aclConfigurationRoutes } from '../../src/http/routes/operator.js';
 import { type Signer, signer } from '../login/signers.js';
-import { Client, type Reply } from './client.js';
-import { MANAGEMENT_SECRET, Solo } from './solo.js';
+import type { Answer } from '../support/client.js';
+import { SoloClient } from './client.js';
+import { Solo } from './solo.js';
 
 const PATH = '/operator/acl/configuration';
 const DEFAULTS = {
@@ -14,37 +15,33 @@ const DEFAULTS = {
 };
 
 describe('the ACL configuration', () => {
-  let client: Client;
+  let client: SoloClient;
   let issuer: Signer;
   before(async () => {
     issuer = await signer('ES256');
   });
   beforeEach(async () => {
     const solo = new Solo();
-    client = await Client.open(aclConfigurationRoutes(solo.service), solo);
+    client = await SoloClient.open(aclConfigurationRoutes(solo.service), solo);
   });
   afterEach(() => client.close());
 
   const fetched = (method: string, headers: Record<string, string>, body?: unknown, query = '') =>
-    fetch(`${client.url}/v1${PATH}${query}`, {
-      method,
-      headers: { 'X-Service-Token': MANAGEMENT_SECRET, ...headers },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
+    client.ask(`${method} ${PATH}${query}`, body, undefined, { headers });
 
   it('has defaults and index 0 until written; omitted fields become defaults again', async () => {
     const first = await fetched('GET', {});
-    expect(first.headers.get('etag')).to.equal('"0"');
-    expect(await first.text()).to.equal(`${JSON.stringify({ ...DEFAULTS, ModifyIndex: 0 })}\n`);
+    expect(first.headers['etag']).to.equal('"0"');
+    expect(first.text).to.equal(JSON.stringify({ ...DEFAULTS, ModifyIndex: 0 }));
     const written = await fetched('PUT', {}, { LoginTokenTTL: '90m', TokensPerIdentity: 5 });
-    const body = (await written.json()) as { ModifyIndex: number };
+    const { body } = written;
     expect(body).to.deep.equal({
       ...DEFAULTS,
       LoginTokenTTL: '1h30m0s',
       TokensPerIdentity: 5,
       ModifyIndex: client.solo.machine.appliedIndex(),
     });
-    expect(written.headers.get('etag')).to.equal(`"${body.ModifyIndex}"`);
+    expect(written.headers['etag']).to.equal(`"${body.ModifyIndex}"`);
     expect(await client.must(`GET ${PATH}`)).to.deep.equal(body);
     // A response may be sent back unchanged.
     expect(await client.must(`PUT ${PATH}`, body)).to.include({ TokensPerIdentity: 5 });
@@ -82,8 +79,8 @@ describe('the ACL configuration', () => {
       const before = client.solo.machine.appliedIndex();
       const refused = await fetched('PUT', {}, body);
       expect(refused.status).to.equal(400);
-      expect(refused.headers.get('content-type')).to.equal('application/problem+json');
-      const problem = (await refused.json()) as { detail: string };
+      expect(refused.headers['content-type']).to.equal('application/problem+json');
+      const problem = refused.body;
       expect(problem).to.include({ code: 'invalid', pointer });
       expect(problem.detail)
         .to.match(/^Error parsing ACL configuration: /)
@@ -97,7 +94,7 @@ describe('the ACL configuration', () => {
     expect((await put('"0"')).status).to.equal(200);
     const index = client.solo.machine.appliedIndex();
     const missed = await put('"0", "1"');
-    expect([missed.status, await missed.json()]).to.deep.equal([
+    expect([missed.status, missed.body]).to.deep.equal([
       412,
       {
         type: 'about:blank',
@@ -111,7 +108,7 @@ describe('the ACL configuration', () => {
     for (const wrong of [`${index}`, `"${index}" "0"`, Array(17).fill('"0"').join()]) {
       const refused = await put(wrong);
       expect(refused.status, wrong).to.equal(400);
-      expect(await refused.text()).to.include('Invalid header \\"If-Match\\"');
+      expect(refused.text).to.include('Invalid header \\"If-Match\\"');
     }
     const now = (await client.must(`GET ${PATH}`)).ModifyIndex;
     expect((await put(`"1", "${now}"`)).status).to.equal(200);
@@ -142,16 +139,16 @@ describe('the ACL configuration', () => {
   it('returns errors as problem details or text, and refuses unknown parameters', async () => {
     const slip = await fetched('PUT', {}, {}, '?if-match=3');
     expect(slip.status).to.equal(400);
-    expect(await slip.json()).to.include({ detail: 'Unknown query parameter "if-match"' });
+    expect(slip.body).to.include({ detail: 'Unknown query parameter "if-match"' });
     expect((await fetched('GET', {}, undefined, '?stale&pretty')).status).to.equal(200);
     const text = await fetched('GET', { Accept: 'text/plain' }, undefined, '?index=3');
-    expect(await text.text()).to.equal('Unknown query parameter "index"\n');
+    expect(text.text).to.equal('Unknown query parameter "index"');
     const other = await fetched('POST', {});
-    expect([other.status, await other.json()]).to.deep.include(405);
+    expect([other.status, other.body]).to.deep.include(405);
     const strange = await fetched('GET', {
-      'X-Service-Token': '99999999-9999-4999-8999-999999999999',
+      'x-service-token': '99999999-9999-4999-8999-999999999999',
     });
-    expect(await strange.json()).to.include({ code: 'acl_not_found', status: 403 });
+    expect(strange.body).to.include({ code: 'acl_not_found', status: 403 });
   });
 
   describe('of logins', () => {
@@ -159,7 +156,7 @@ describe('the ACL configuration', () => {
       const now = Math.floor(client.solo.nowMs / 1000);
       return issuer.sign({ sub, team: 'a', iat: now, exp: now + 600 });
     };
-    const login = async (sub: string, AuthMethod = 'm'): Promise<Reply> =>
+    const login = async (sub: string, AuthMethod = 'm'): Promise<Answer> =>
       client.ask('POST /acl/login', { AuthMethod, BearerToken: await jwt(sub) }, '');
     const method = async (Name: string, more: object = {}) => {
       const Config = { JWTValidationPubKeys: [issuer.pem], ClaimMappings: { team: 'team' } };
@@ -171,7 +168,7 @@ describe('the ACL configuration', () => {
       (await client.must('GET /acl/tokens?authmethod=m')).map(
         ({ AccessorID }: { AccessorID: string }) => AccessorID,
       );
-    const lifeMs = ({ body }: Reply): number =>
+    const lifeMs = ({ body }: Answer): number =>
       Date.parse(body.ExpirationTime) - Date.parse(body.CreateTime);
 
     it('gives a lifetime to tokens whose method has none, and shortens longer ones', async () => {

@@ -1,72 +1,38 @@
 import { expect } from 'chai';
-import type { Listener } from '../../src/http/listener/listener.js';
 import type { Command } from '../../src/state/types.js';
-import { serve } from './serve.js';
-import { MANAGEMENT_SECRET, Solo } from './solo.js';
+import type { Answer, Client } from '../support/client.js';
+import { SoloClient } from './client.js';
+import type { Solo } from './solo.js';
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
-type Body = any;
-interface Reply {
-  readonly status: number;
-  /** The body without the newline at its end. */
-  readonly text: string;
-  readonly body: Body;
-  readonly index: number;
-  readonly filtered: string | null;
-}
+type Body = Answer['body'];
 
 const NO_ID = 'ffffffff-aaaa-4aaa-8aaa-000000000001';
 
 describe('ACL endpoints', function () {
   this.timeout(20_000);
   let solo: Solo;
-  let listener: Listener;
+  let client: SoloClient;
   beforeEach(async () => {
-    solo = new Solo();
-    listener = await serve(solo);
+    client = await SoloClient.open();
+    solo = client.solo;
   });
-  afterEach(() => listener.close(0));
+  afterEach(() => client.close());
 
-  async function ask(call: string, body?: object, token = MANAGEMENT_SECRET): Promise<Reply> {
-    const [method, path] = call.split(' ') as [string, string];
-    const answer = await fetch(`http://127.0.0.1:${listener.port}/v1${path}`, {
-      method,
-      headers: token === '' ? {} : { 'X-Service-Token': token },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = (await answer.text()).replace(/\n$/, '');
-    const { headers, status } = answer;
-    return {
-      status,
-      text,
-      body: headers.get('content-type')?.includes('json') ? JSON.parse(text) : undefined,
-      index: Number(headers.get('X-Service-Index')),
-      filtered: headers.get('X-Service-Results-Filtered-By-ACLs'),
-    };
-  }
-  async function made(call: string, body: object, token?: string): Promise<Body> {
-    const reply = await ask(call, body, token);
-    expect(reply.status, reply.text).to.equal(200);
-    return reply.body;
-  }
-  /** The secret of a token with these rules. */
-  async function secretWith(Rules: string, ns = 'default'): Promise<string> {
-    const Name = `p-${Math.random().toString(36).slice(2)}`;
-    await made(`PUT /acl/policy?ns=${ns}`, { Name, Rules });
-    return (await made(`PUT /acl/token?ns=${ns}`, { Policies: [{ Name }] })).SecretID;
-  }
+  const ask: Client['ask'] = (...asked) => client.ask(...asked);
+  const made: Client['must'] = (...asked) => client.must(...asked);
+  const secretWith: Client['secretWith'] = (...asked) => client.secretWith(...asked);
+
   it('no cache may keep an answer with secrets, and answers without stay as they are', async () => {
     const { AccessorID } = await made('PUT /acl/token', {});
     const { ID } = await made('PUT /acl/policy', { Name: 'p' });
     const headersOf = async (path: string) => {
-      const url = `http://127.0.0.1:${listener.port}/v1${path}`;
-      const { headers } = await fetch(url, { headers: { 'X-Service-Token': MANAGEMENT_SECRET } });
-      return [headers.get('cache-control'), headers.get('expires')];
+      const { headers } = await ask(`GET ${path}`);
+      return [headers['cache-control'], headers['expires']];
     };
     // the second answer is not the shared one of the first
     for (let n = 0; n < 2; n += 1) {
       expect(await headersOf(`/acl/token/${AccessorID}`)).to.deep.equal(['no-store', '0']);
-      expect(await headersOf(`/acl/policy/${ID}`)).to.deep.equal([null, '0']);
+      expect(await headersOf(`/acl/policy/${ID}`)).to.deep.equal([undefined, '0']);
     }
   });
   function manyTokens(count: number, Policies: object[] = []): void {

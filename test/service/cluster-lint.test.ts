@@ -2,9 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { LongWork } from '../../src/service/reads/long-work.js';
-import { ConfigSolo } from '../kinds/config-solo.js';
 import { type Signer, signer } from '../login/signers.js';
-import { Client } from './client.js';
+import { SoloClient } from './client.js';
 
 const LINT = 'GET /acl/lint';
 /** An entry with a certificate. */
@@ -16,13 +15,13 @@ const CERTIFICATE = (
 ).find(({ accepted, input }) => accepted && input.Kind === 'inline-certificate')!.input;
 
 describe('lint of all that is stored', () => {
-  let client: Client;
+  let client: SoloClient;
   let issuer: Signer;
   before(async () => {
     issuer = await signer('ES256');
   });
   beforeEach(async () => {
-    client = await Client.open([], new ConfigSolo());
+    client = await SoloClient.open();
   });
   afterEach(() => client.close());
 
@@ -273,7 +272,7 @@ describe('lint of all that is stored', () => {
     const running = ['a', 'b'].map((token) =>
       longWork.run({ token, namespace: 'default' }, 'lint', work),
     );
-    const third = await Client.open([], client.solo, {}, { longWork });
+    const third = await SoloClient.open([], client.solo, {}, { longWork });
     const refused = await third.ask(LINT);
     expect([refused.status, refused.body.code]).to.deep.equal([429, 'too_many']);
     isOver = true;

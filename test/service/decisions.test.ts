@@ -2,7 +2,8 @@ import { hash } from 'node:crypto';
 import { expect } from 'chai';
 import { denialOf, deniedIn } from '../../src/acl/denial.js';
 import type { Decision, Decisions } from '../../src/service/explain/decisions.js';
-import { Client, type Reply } from './client.js';
+import type { Answer } from '../support/client.js';
+import { SoloClient } from './client.js';
 import { Solo } from './solo.js';
 
 /** Lets a request come as far as the question about its own object. */
@@ -45,32 +46,32 @@ describe('denied accesses', () => {
 });
 
 describe('decision ids', () => {
-  let client: Client;
+  let client: SoloClient;
   beforeEach(async () => {
-    client = await Client.open();
+    client = await SoloClient.open();
   });
   afterEach(() => client.close());
 
-  const refused = async (call: string, body?: object, token?: string): Promise<Reply> => {
+  const refused = async (call: string, body?: object, token?: string): Promise<Answer> => {
     const reply = await client.ask(call, body, token);
     expect(reply.status, reply.text).to.equal(403);
     return reply;
   };
-  const decisionOf = async ({ decision }: Reply, token?: string) =>
+  const decisionOf = async ({ decision }: Answer, token?: string) =>
     (await client.must(`GET /acl/decision/${decision}`, undefined, token)) as Decision & {
       Now: { Reason: string; Allow: boolean; Text: string } | null;
       Changed: boolean;
     };
 
   it('stand on every 403 under both prefixes, and in its problem details', async () => {
-    const url = `${client.url}/v1/acl/roles`;
-    const { headers } = await fetch(url);
-    const id = headers.get('X-Service-Decision')!;
+    const { headers } = await client.ask('GET /acl/roles', undefined, '');
+    const id = headers['x-service-decision'];
     expect(id).to.match(/^[0-9a-f]{8}-[0-9a-f]{16}$/);
-    expect(headers.get('X-Consul-Decision')).to.equal(id);
-    const json = await fetch(url, { headers: { accept: 'application/json' } });
-    const problem = await json.json();
-    expect(problem).to.include({ decision: json.headers.get('X-Service-Decision') });
+    expect(headers['x-consul-decision']).to.equal(id);
+    const json = { headers: { accept: 'application/json' } };
+    const { body, decision } = await client.ask('GET /acl/roles', undefined, '', json);
+    expect(body).to.include({ decision });
+    expect(decision).to.be.a('string');
     const fine = await client.ask('GET /acl/roles');
     expect([fine.status, fine.decision]).to.deep.equal([200, null]);
     expect((await client.ask('GET /nothing')).decision).to.equal(null);
@@ -306,7 +307,7 @@ describe('decisions of another node', () => {
         return answers(member);
       },
     };
-    const client = await Client.open([], solo, {}, { node });
+    const client = await SoloClient.open([], solo, {}, { node });
     const { status, text } = await client.ask(`GET /acl/decision/${id}`);
     await client.close();
     return { status, text, asked };

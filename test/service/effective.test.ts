@@ -1,13 +1,13 @@
 import { expect } from 'chai';
-import { Client } from './client.js';
+import { SoloClient } from './client.js';
 
 const SELF = '/acl/token/self/effective';
 const ANONYMOUS = '00000000-0000-0000-0000-000000000002';
 
 describe('GET /v1/acl/token/…/effective', () => {
-  let client: Client;
+  let client: SoloClient;
   beforeEach(async () => {
-    client = await Client.open();
+    client = await SoloClient.open();
   });
   afterEach(() => client.close());
 

@@ -1,6 +1,6 @@
 /** The expanded read of a token, and the permissions that it reports. */
 import { expect } from 'chai';
-import { Client } from './client.js';
+import { SoloClient } from './client.js';
 import { callerOf } from './solo.js';
 
 interface Expanded {
@@ -13,9 +13,9 @@ interface Expanded {
 
 describe('identities from several sources', function () {
   this.timeout(20_000);
-  let client: Client;
+  let client: SoloClient;
   beforeEach(async () => {
-    client = await Client.open();
+    client = await SoloClient.open();
   });
   afterEach(() => client.close());
 
@@ -92,7 +92,7 @@ describe('identities from several sources', function () {
 
 describe('the Datacenters of a policy', () => {
   it('are shown in lists if sent empty, and nowhere else', async () => {
-    const client = await Client.open();
+    const client = await SoloClient.open();
     try {
       const made = await client.must('PUT /acl/policy', { Name: 'p', Datacenters: [] });
       const { AccessorID } = await client.must('PUT /acl/token', { Policies: [{ Name: 'p' }] });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Explanation } from '../../src/acl/explain.js';
 import { signer } from '../login/signers.js';
-import { Client } from './client.js';
+import { SoloClient } from './client.js';
 import { MANAGEMENT_SECRET, Solo } from './solo.js';
 
 const EXPLAIN = 'POST /acl/authorize/explain';
@@ -13,9 +13,9 @@ interface Made {
 }
 
 describe('POST /v1/acl/authorize/explain', () => {
-  let client: Client;
+  let client: SoloClient;
   beforeEach(async () => {
-    client = await Client.open();
+    client = await SoloClient.open();
   });
   afterEach(() => client.close());
 
@@ -214,7 +214,7 @@ describe('POST /v1/acl/authorize/explain', () => {
 
   it('tells what a default policy of allow decides, and what it never does', async () => {
     const open = new Solo('allow');
-    const other = await Client.open(
+    const other = await SoloClient.open(
       [],
       open,
       { defaultPolicy: 'allow' },

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
-import { Client } from './client.js';
+import { SoloClient } from './client.js';
 import { MANAGEMENT_SECRET } from './solo.js';
 
 describe('callers without permissions', function () {
   this.timeout(20_000);
-  let client: Client;
+  let client: SoloClient;
   beforeEach(async () => {
-    client = await Client.open();
+    client = await SoloClient.open();
   });
   afterEach(() => client.close());
 
@@ -41,9 +41,9 @@ describe('callers without permissions', function () {
 
 describe('the defaults of a namespace', function () {
   this.timeout(20_000);
-  let client: Client;
+  let client: SoloClient;
   beforeEach(async () => {
-    client = await Client.open();
+    client = await SoloClient.open();
   });
   afterEach(() => client.close());
 

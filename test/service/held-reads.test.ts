@@ -2,14 +2,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { listTokens } from '../../src/service/acl/token-reads.js';
 import type { Command } from '../../src/state/types.js';
-import { Client } from './client.js';
+import { SoloClient } from './client.js';
 import { MANAGER } from './solo.js';
 
 describe('blocking reads', function () {
   this.timeout(20_000);
-  let client: Client;
+  let client: SoloClient;
   beforeEach(async () => {
-    client = await Client.open();
+    client = await SoloClient.open();
   });
   afterEach(() => client.close());
 
@@ -179,7 +179,7 @@ describe('blocking reads', function () {
 
 describe('a restore', () => {
   it('lowers no index, of objects, lists or missing objects', async () => {
-    const client = await Client.open();
+    const client = await SoloClient.open();
     const role = await client.must('PUT /acl/role', { Name: 'r' });
     const records = [...client.solo.store.keys('')].map((key) => [
       key,

@@ -1,6 +1,6 @@
 /** Who may name, read and delete jwt-providers, and what callers learn of them. */
 import { expect } from 'chai';
-import { Client } from './client.js';
+import { SoloClient } from './client.js';
 
 const provider = (Name: string, more: object = {}) => ({
   Kind: 'jwt-provider',
@@ -18,9 +18,9 @@ const intentions = (Name: string, of: string) => ({
 
 describe('jwt-providers over HTTP', function () {
   this.timeout(20_000);
-  let client: Client;
+  let client: SoloClient;
   beforeEach(async () => {
-    client = await Client.open();
+    client = await SoloClient.open();
     await client.must('PUT /config', provider('p'));
   });
   afterEach(() => client.close());

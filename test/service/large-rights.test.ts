@@ -8,7 +8,7 @@ import { keys } from '../../src/state/keys.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
 import type { Command, View } from '../../src/state/types.js';
 import { DEFAULTS } from '../support/defaults.js';
-import { Client } from './client.js';
+import { SoloClient } from './client.js';
 import { callerOf, Solo } from './solo.js';
 
 const SECRET = '00000005-aaaa-4aaa-8aaa-000000000001';
@@ -156,9 +156,9 @@ describe('the rights of a token with many large policies', () => {
 });
 
 describe('explanations of a token with many large policies', () => {
-  let client: Client;
+  let client: SoloClient;
   before(async () => {
-    client = await Client.open([], built());
+    client = await SoloClient.open([], built());
   });
   after(() => client.close());
 

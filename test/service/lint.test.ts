@@ -1,23 +1,19 @@
 /** Lint over HTTP: bodies, rights, namespaces, and what it leaves alone. */
 import { expect } from 'chai';
 import { type Signer, signer } from '../login/signers.js';
-import { Client } from './client.js';
-import { MANAGEMENT_SECRET } from './solo.js';
+import { type Ask, type Reply, send } from '../support/client.js';
+import { SoloClient } from './client.js';
 
 const LINT = 'POST /acl/policy/lint';
 
 describe('lint over HTTP', () => {
-  let client: Client;
+  let client: SoloClient;
   beforeEach(async () => {
-    client = await Client.open();
+    client = await SoloClient.open();
   });
   afterEach(() => client.close());
 
-  const fetched = (path: string, init: RequestInit = {}, token = MANAGEMENT_SECRET) =>
-    fetch(`${client.url}/v1${path}`, {
-      ...init,
-      headers: { 'X-Service-Token': token, ...init.headers },
-    });
+  const sent = (call: string, ask: Ask) => send(client.url, call, { token: client.token, ...ask });
 
   describe('of a policy', () => {
     it('lints rules, and a stored policy by its ID', async () => {
@@ -96,10 +92,10 @@ describe('lint over HTTP', () => {
       ['{', /./],
     ] as const) {
       it(`refuses the body ${body}`, async () => {
-        const answer = await fetched('/acl/policy/lint', { method: 'POST', body });
+        const answer = await sent('POST /v1/acl/policy/lint', { body });
         expect(answer.status).to.equal(400);
-        expect(answer.headers.get('content-type')).to.equal('application/problem+json');
-        expect(((await answer.json()) as { detail: string }).detail).to.match(detail);
+        expect(answer.headers['content-type']).to.equal('application/problem+json');
+        expect(JSON.parse(answer.text).detail).to.match(detail);
       });
     }
 
@@ -116,16 +112,16 @@ describe('lint over HTTP', () => {
 
     it('leaves the other methods of its path to the policy of that ID', async () => {
       for (const method of ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
-        const body = method === 'PUT' ? '{"Name":"p"}' : null;
+        const body = method === 'PUT' ? { body: '{"Name":"p"}' } : {};
         const [lint, other] = await Promise.all(
-          ['lint', 'lind'].map((id) => fetched(`/acl/policy/${id}`, { method, body })),
+          ['lint', 'lind'].map((id) => sent(`${method} /v1/acl/policy/${id}`, body)),
         );
-        const text = async (answer: Response) => [
+        const told = (answer: Reply) => [
           answer.status,
-          answer.headers.get('allow'),
-          (await answer.text()).replaceAll('lind', 'lint'),
+          answer.headers['allow'],
+          answer.text.replaceAll('lind', 'lint'),
         ];
-        expect(await text(lint!), method).to.deep.equal(await text(other!));
+        expect(told(lint!), method).to.deep.equal(told(other!));
       }
     });
   });

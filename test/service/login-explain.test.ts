@@ -4,18 +4,18 @@ import type { Command } from '../../src/state/types.js';
 import { CA } from '../login/certificates.js';
 import { TestServer } from '../login/server.js';
 import { type Signer, signer } from '../login/signers.js';
-import { Client } from './client.js';
+import { SoloClient } from './client.js';
 
 const EXPLAIN = 'POST /acl/login/explain';
 
 describe('POST /v1/acl/login/explain', () => {
   let key: Signer;
-  let client: Client;
+  let client: SoloClient;
   before(async () => {
     key = await signer('EdDSA');
   });
   beforeEach(async () => {
-    client = await Client.open();
+    client = await SoloClient.open();
     const Config = {
       JWTValidationPubKeys: [key.pem],
       BoundIssuer: 'https://issuer',

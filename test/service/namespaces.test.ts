@@ -1,13 +1,13 @@
 /** Namespaces as seen by clients, with and without permissions in them. */
 import { expect } from 'chai';
 import type { Command } from '../../src/state/types.js';
-import { Client } from './client.js';
+import { SoloClient } from './client.js';
 
 describe('namespaces over HTTP', function () {
   this.timeout(20_000);
-  let client: Client;
+  let client: SoloClient;
   beforeEach(async () => {
-    client = await Client.open();
+    client = await SoloClient.open();
   });
   afterEach(() => client.close());
 
@@ -90,10 +90,8 @@ describe('namespaces over HTTP', function () {
       );
     }
     const headers = { 'X-Consul-Partition': 'p' };
-    const refused = await fetch(`${client.url}/v1/acl/policies`, { headers });
-    expect(await refused.text()).to.match(
-      /^Invalid header: "X-[A-Z][a-z]+-Partition" - this server/,
-    );
+    const refused = await client.ask('GET /acl/policies', undefined, '', { headers });
+    expect(refused.text).to.match(/^Invalid header: "X-[A-Z][a-z]+-Partition" - this server/);
   });
 
   describe('in which the caller has no permission', () => {

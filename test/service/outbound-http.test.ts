@@ -7,13 +7,13 @@ import type { Command } from '../../src/state/types.js';
 import { TestServer } from '../login/server.js';
 import { type Signer, signer } from '../login/signers.js';
 import { LOGIN_DEFAULTS } from '../support/defaults.js';
-import { Client } from './client.js';
+import { SoloClient } from './client.js';
 
 const UNREACHABLE =
   /^Invalid Auth Method: error checking \w+: the keys of the issuer cannot be fetched \(the log of the node that answered has the reason\)$/;
 
 describe('the issuer of an auth method', () => {
-  let client: Client;
+  let client: SoloClient;
   let inside: TestServer;
   let issuer: Signer;
   let admin: string;
@@ -21,7 +21,7 @@ describe('the issuer of an auth method', () => {
     issuer = await signer('ES256', 'k1');
   });
   beforeEach(async () => {
-    client = await Client.open();
+    client = await SoloClient.open();
     inside = await TestServer.start();
     inside.answers.set('/keys', { keys: [issuer.jwk] });
     await client.must('PUT /namespace', { Name: 'alpha' });
@@ -100,7 +100,7 @@ describe('the issuer of an auth method', () => {
     const refusals = new Refusals(logger, () => client.solo.nowMs);
     const rules = { allowedHosts: [], privateAddresses: true, plainHttp: true };
     const methodTypes = authMethodTypes({ ...LOGIN_DEFAULTS, rules });
-    const own = await Client.open([], client.solo, {}, { refusals, logger, methodTypes });
+    const own = await SoloClient.open([], client.solo, {}, { refusals, logger, methodTypes });
     // Its server was there when it was written.
     const JWKSURL = 'http://127.0.0.1:1/keys';
     const method = { Name: 'm', Type: 'jwt', TokenLocality: 'local', Config: { JWKSURL } };

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { LINKED_CHARS_MAX } from '../../src/service/rights/policy-budget.js';
-import { Client } from './client.js';
+import { SoloClient } from './client.js';
 
 const LENGTH = 64_000;
 /** As many policies of this length as may be linked. */
@@ -8,9 +8,9 @@ const MOST = Math.floor(LINKED_CHARS_MAX / LENGTH);
 const rules = (length: number): string => `# ${'x'.repeat(length - 3)}\n`;
 
 describe('the budget of linked policies', () => {
-  let client: Client;
+  let client: SoloClient;
   before(async () => {
-    client = await Client.open();
+    client = await SoloClient.open();
     for (let n = 0; n <= MOST; n++) {
       await client.must('PUT /acl/policy', { Name: `p${n}`, Rules: rules(LENGTH) });
     }

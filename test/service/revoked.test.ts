@@ -5,7 +5,8 @@ import type { NodeStatus } from '../../src/node/types.js';
 import type { ClusterParts } from '../../src/service/cluster/cluster.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
 import type { Command } from '../../src/state/types.js';
-import { serve } from './serve.js';
+import { send } from '../support/client.js';
+import { SoloClient } from './client.js';
 import { Solo } from './solo.js';
 
 const ACCESSOR = '33333333-aaaa-4aaa-8aaa-000000000001';
@@ -43,14 +44,10 @@ async function askLagging(method: string, path: string, body?: unknown) {
   // The other parts serve routes that are not called.
   const parts = { service: solo.service, node, version: '1' } as unknown as ClusterParts;
   const routes = [...operatorRoutes(parts), ...authorizeRoutes(solo.service)];
-  const listener = await serve(solo, routes);
-  const answer = await fetch(`http://127.0.0.1:${listener.port}/v1/${path}`, {
-    method,
-    headers: { 'X-Service-Token': SECRET, Connection: 'close' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  await answer.text();
-  await listener.close(1000);
+  const client = await SoloClient.open(routes, solo);
+  const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+  const answer = await send(client.url, `${method} /v1/${path}`, { token: SECRET, ...sent });
+  await client.close();
   return { status: answer.status, done };
 }
 

@@ -18,7 +18,7 @@ import { writeArchive } from '../../src/storage/archive.js';
 import { recordSum, Tally } from '../../src/storage/key-index.js';
 import { MemoryState } from '../../src/storage/memory-state.js';
 import { fakeService, startFront } from '../http/harness.js';
-import { Client } from './client.js';
+import { SoloClient } from './client.js';
 
 type Records = readonly (readonly [key: string, value: string])[];
 const JOIN_TOKEN = [keys.fact('join-tokens'), '{"Tokens":[],"ModifyIndex":3}'] as const;
@@ -125,7 +125,7 @@ describe('a snapshot', function () {
   after(() => rmSync(dataDir, { recursive: true }));
 
   before(async () => {
-    const client = await Client.open();
+    const client = await SoloClient.open();
     const written: { ID?: string }[] = [];
     for (const [path, body] of WRITES) {
       const { status, text, body: answer } = await client.ask(`PUT ${path}`, body);

@@ -1,18 +1,18 @@
 /** Texts stored with objects are meant for people: their size is limited. */
 import { expect } from 'chai';
 import { type Signer, signer } from '../login/signers.js';
-import { Client } from './client.js';
+import { SoloClient } from './client.js';
 
 const text = (bytes: number): string => 'x'.repeat(bytes);
 
 describe('stored texts', () => {
-  let client: Client;
+  let client: SoloClient;
   let issuer: Signer;
   before(async () => {
     issuer = await signer('ES256');
   });
   beforeEach(async () => {
-    client = await Client.open();
+    client = await SoloClient.open();
     const Config = { JWTValidationPubKeys: [issuer.pem], ClaimMappings: { sub: 'name' } };
     await client.must('PUT /acl/auth-method', { Name: 'm', Type: 'jwt', Config });
     const rule = { AuthMethod: 'm', BindType: 'service', BindName: 'web' };

@@ -6,7 +6,7 @@ import { LongWork } from '../../src/service/reads/long-work.js';
 import { stored } from '../../src/state/lists.js';
 import { secretKeyOf, type Token } from '../../src/state/tokens.js';
 import { ALL_QUESTIONS } from '../acl/random-grants.js';
-import { Client } from './client.js';
+import { SoloClient } from './client.js';
 import { aState, built } from './random-rights.js';
 import { partsOf } from './serve.js';
 import { MANAGER } from './solo.js';
@@ -25,9 +25,9 @@ const accessorsIn = (groups: readonly Group[]): readonly string[] =>
   groups.flatMap(({ Sample }) => Sample.map(({ AccessorID }) => AccessorID));
 
 describe('POST /v1/acl/who-can', () => {
-  let client: Client;
+  let client: SoloClient;
   beforeEach(async () => {
-    client = await Client.open();
+    client = await SoloClient.open();
   });
   afterEach(() => client.close());
 
@@ -141,7 +141,7 @@ describe('POST /v1/acl/who-can', () => {
     const running = ['a', 'b'].map((token) =>
       longWork.run({ token, namespace: 'default' }, 'explain', forever),
     );
-    const third = await Client.open([], client.solo, {}, { longWork });
+    const third = await SoloClient.open([], client.solo, {}, { longWork });
     const refused = await third.ask(WHO, question);
     expect([refused.status, refused.body.code]).to.deep.equal([429, 'too_many']);
     isOver = true;
