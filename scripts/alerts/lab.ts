@@ -10,7 +10,8 @@ import {
   type LocalNode,
   PROGRAM,
 } from '../../src/dev/local.js';
-import { ask, Field, peersOf, type Reply } from '../../test/cluster/operator.js';
+import { Field, peersOf } from '../../test/cluster/operator.js';
+import { type Reply, send } from '../../test/support/client.js';
 import type { Prometheus, Target } from './prometheus.js';
 
 const PRELOAD = new URL('../../cluster/chaos/preload.js', import.meta.url).href;
@@ -104,7 +105,7 @@ export class Lab {
   /** Asks a node with every right. */
   ask(node: LocalNode, method: string, path: string, body?: object | Buffer): Promise<Reply> {
     const text = body === undefined || Buffer.isBuffer(body) ? body : JSON.stringify(body);
-    return ask(node.url, method, path, {
+    return send(node.url, `${method} ${path}`, {
       token: this.#token,
       ...(text !== undefined && { body: text }),
     });
@@ -112,9 +113,7 @@ export class Lab {
 
   /** Returns an archive of the state. */
   async archive(node: LocalNode): Promise<Buffer> {
-    const headers = { 'X-Consul-Token': this.#token };
-    const answer = await fetch(`${node.url}/v1/snapshot`, { headers });
-    return Buffer.from(await answer.arrayBuffer());
+    return (await this.ask(node, 'GET', '/v1/snapshot')).bytes;
   }
 
   /** Writes a config entry, one of a hundred. */

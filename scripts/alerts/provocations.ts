@@ -280,7 +280,7 @@ async function levelsDiffer(lab: Lab, over: Promise<void>): Promise<void> {
   await third!.kill('SIGTERM');
   await lab.ask(first!, 'DELETE', `/v1/operator/raft/peer?id=${ID}`);
   const levelOf = async (): Promise<string> =>
-    (await lab.ask(first!, 'GET', '/v1/operator/level')).body;
+    (await lab.ask(first!, 'GET', '/v1/operator/level')).text;
   await until(levelOf, (text) => (JSON.parse(text) as { Level: number }).Level === SUPPORTED_LEVEL);
   const otherKey = join(lab.dir, 'other.key');
   writeFileSync(otherKey, randomBytes(32).toString('base64'), { mode: 0o600 });

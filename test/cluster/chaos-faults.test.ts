@@ -15,7 +15,8 @@ import { checkHistory } from '../../cluster/checker/linearizability.js';
 import type { LocalNode } from '../../src/dev/local.js';
 import { segmentNumber } from '../../src/storage/segment.js';
 import { decodeRecord, HEAD_BYTES, saltOf } from '../../src/storage/segment-record.js';
-import { ask, until } from './operator.js';
+import { send } from '../support/client.js';
+import { until } from './operator.js';
 
 const PRELOAD = new URL('../../cluster/chaos/preload.js', import.meta.url).href;
 
@@ -37,13 +38,13 @@ describe('faults injected into a real node', function () {
 
   const write = () => {
     const { token, urls } = testbed.cluster;
-    return ask(urls[0]!, 'PUT', '/v1/acl/token', { token, body: '{}' });
+    return send(urls[0]!, 'PUT /v1/acl/token', { token, body: '{}' });
   };
-  const createdAt = (reply: { body: string }): number =>
-    Date.parse((JSON.parse(reply.body) as { CreateTime: string }).CreateTime);
+  const createdAt = (reply: { text: string }): number =>
+    Date.parse((JSON.parse(reply.text) as { CreateTime: string }).CreateTime);
 
   it('shift its clock forward and back', async () => {
-    const isAhead = (reply: { body: string }, ms: number): boolean =>
+    const isAhead = (reply: { text: string }, ms: number): boolean =>
       Math.abs(createdAt(reply) - Date.now() - ms) < DAY_MS / 2;
     for (const clockMs of [DAY_MS, -DAY_MS, 0]) {
       testbed.control('n1').set({ clockMs });

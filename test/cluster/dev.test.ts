@@ -18,6 +18,7 @@ import { expect } from 'chai';
 import { freePortsInARow } from '../../cluster/local.js';
 import { prepare, RAFT_OFFSET } from '../../src/dev/dev-folder.js';
 import { type ClusterFile, planCluster } from '../../src/dev/local.js';
+import { send } from '../support/client.js';
 import { until } from './operator.js';
 
 const START = fileURLToPath(new URL('../../cluster/start.js', import.meta.url));
@@ -125,7 +126,7 @@ describe('npm start', function () {
     await running.prints('down: n3');
     const byHand = new Running('sh', ['-c', `exec ${nodes()[2]!.start}`], dir);
     await until(
-      async () => (await fetch(`${nodes()[2]!.url}/v1/health/ready`)).status,
+      async () => (await send(nodes()[2]!.url, 'GET /v1/health/ready')).status,
       (status) => status === 200,
     );
     expect(pidOf(2)).not.to.equal(dead);

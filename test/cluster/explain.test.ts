@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { LocalCluster, LocalNode } from '../../src/dev/local.js';
-import { ask, Field, type Reply, until } from './operator.js';
+import { type Reply, send } from '../support/client.js';
+import { Field, until } from './operator.js';
 
 const RULES = 'service "web" { policy = "read" }\nservice "other" { policy = "write" }';
 const ENTRY = JSON.stringify({ Kind: 'service-defaults', Name: 'web' });
@@ -21,9 +22,9 @@ describe('explanations in a cluster', function () {
     path: string,
     body: object,
   ): Promise<Record<string, string>> {
-    const reply = await ask(urls[0]!, method, path, { token, body: JSON.stringify(body) });
-    expect(reply.status, reply.body).to.equal(200);
-    return JSON.parse(reply.body);
+    const reply = await send(urls[0]!, `${method} ${path}`, { token, body: JSON.stringify(body) });
+    expect(reply.status, reply.text).to.equal(200);
+    return JSON.parse(reply.text);
   }
 
   it('of decisions come from any node, and all are right while the leader dies', async () => {
@@ -36,19 +37,19 @@ describe('explanations in a cluster', function () {
     /** The id of the decision with which a node refuses a write. */
     const refusedBy = async (url: string): Promise<string> => {
       const body = ENTRY;
-      const { status, headers } = await ask(url, 'PUT', '/v1/config', { token: SecretID, body });
+      const { status, headers } = await send(url, 'PUT /v1/config', { token: SecretID, body });
       expect(status).to.equal(403);
       return String(headers['x-consul-decision']);
     };
     const decision = (url: string, id: string): Promise<Reply> =>
-      ask(url, 'GET', `/v1/acl/decision/${id}`, { token });
+      send(url, `GET /v1/acl/decision/${id}`, { token });
 
     const ids = await Promise.all(urls.map(refusedBy));
     for (const [at, id] of ids.entries()) {
       for (const url of urls) {
-        const { status, body } = await decision(url, id);
-        expect(status, body).to.equal(200);
-        const { Node, AccessorID: whose, Then, Now, Changed } = JSON.parse(body);
+        const { status, text } = await decision(url, id);
+        expect(status, text).to.equal(200);
+        const { Node, AccessorID: whose, Then, Now, Changed } = JSON.parse(text);
         expect({ Node, whose, Then, Changed }).to.deep.equal({
           Node: cluster.nodes[at]!.name,
           whose: AccessorID,
@@ -67,13 +68,13 @@ describe('explanations in a cluster', function () {
     const asking = others.map(async (url) => {
       const body = JSON.stringify({ AccessorID, Requests: QUESTIONS });
       while (!isOver) {
-        const reply = await ask(url, 'POST', EXPLAIN, { token, body });
+        const reply = await send(url, `POST ${EXPLAIN}`, { token, body });
         if (reply.status === 503) continue;
         const allowed =
           reply.status === 200 &&
-          JSON.parse(reply.body).Results.map(({ Allow }: { Allow: boolean }) => Allow);
+          JSON.parse(reply.text).Results.map(({ Allow }: { Allow: boolean }) => Allow);
         if (String(allowed) === 'true,false') right += 1;
-        else wrong ??= `${reply.status} ${reply.body}`;
+        else wrong ??= `${reply.status} ${reply.text}`;
       }
     });
     await until(
@@ -92,7 +93,7 @@ describe('explanations in a cluster', function () {
 
     const lost = ids[cluster.nodes.indexOf(leader)]!;
     const gone = await decision(others[0]!, lost);
-    expect(gone.status, gone.body).to.equal(404);
+    expect(gone.status, gone.text).to.equal(404);
     const kept = ids[urls.indexOf(others[0]!)]!;
     expect((await decision(others[1]!, kept)).status).to.equal(200);
   });
@@ -100,10 +101,10 @@ describe('explanations in a cluster', function () {
 
 /** Returns the node that leads. */
 async function leaderOf({ nodes, urls }: LocalCluster): Promise<LocalNode> {
-  const { body } = await until(
-    () => ask(urls[0]!, 'GET', '/v1/status/leader'),
-    (reply) => reply.body.length > 2,
+  const { text } = await until(
+    () => send(urls[0]!, 'GET /v1/status/leader'),
+    (reply) => reply.text.length > 2,
   );
-  const address = JSON.parse(body) as string;
+  const address = JSON.parse(text) as string;
   return nodes.find(({ entry }) => entry.raft === address)!;
 }

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { LocalCluster, LocalNode } from '../../src/dev/local.js';
-import { ask, Field, until } from './operator.js';
+import { send } from '../support/client.js';
+import { Field, until } from './operator.js';
 import { THIS_MAIN, unpackRelease } from './releases.js';
 
 /** What of `node.json` is looked at here. */
@@ -41,7 +42,7 @@ describe('the keys of data folders in a rolling upgrade', function () {
   const write = async (value: string): Promise<void> => {
     for (const node of cluster.nodes) {
       const body = JSON.stringify({ Kind: 'service-defaults', Name: value, Protocol: 'http' });
-      const { status } = await ask(node.url, 'PUT', '/v1/config', { token: cluster.token, body });
+      const { status } = await send(node.url, 'PUT /v1/config', { token: cluster.token, body });
       expect(status, node.name).to.equal(200);
     }
   };

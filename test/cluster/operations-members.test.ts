@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { LocalCluster, LocalNode } from '../../src/dev/local.js';
+import { send } from '../support/client.js';
 import {
   addressesOf,
   admit,
-  ask,
   conclave,
   configOf,
   configure,
@@ -24,12 +24,12 @@ const voters = (names: string[]) => (peers: Peer[]) =>
   JSON.stringify(peers.map(({ Node, Voter }) => `${Node}${Voter}`).sort()) ===
   JSON.stringify(names.map((name) => `${name}true`));
 const write = ({ token }: LocalCluster, { url }: LocalNode, Name: string) =>
-  ask(url, 'PUT', '/v1/config', {
+  send(url, 'PUT /v1/config', {
     token,
     body: JSON.stringify({ Kind: 'service-defaults', Name }),
   });
 const statusOfRead = async ({ token }: LocalCluster, { url }: LocalNode, Name: string, how = '') =>
-  (await ask(url, 'GET', `/v1/config/service-defaults/${Name}${how}`, { token })).status;
+  (await send(url, `GET /v1/config/service-defaults/${Name}${how}`, { token })).status;
 
 describe('cluster members', function () {
   this.timeout(90_000);
@@ -43,7 +43,7 @@ describe('cluster members', function () {
     const idOf = async (name: string): Promise<string> =>
       (await peersOf(cluster, n1.url)).find(({ Node }) => Node === name)!.ID;
     const remove = async (id: string): Promise<number> =>
-      (await ask(n1.url, 'DELETE', `/v1/operator/raft/peer?id=${id}`, { token })).status;
+      (await send(n1.url, `DELETE /v1/operator/raft/peer?id=${id}`, { token })).status;
 
     const traffic = load({ urls: [n1.url, n2.url], token }, 4);
     const n4 = await field.joiner(cluster, 'n4');
@@ -54,7 +54,7 @@ describe('cluster members', function () {
       await until(() => peersOf(cluster, n1.url), voters(['n1', 'n2', 'n3', 'n4']));
       const id = await idOf('n3');
       const transfer = `/v1/operator/raft/transfer-leader?id=${id}`;
-      expect((await ask(n1.url, 'POST', transfer, { token })).status).to.equal(200);
+      expect((await send(n1.url, `POST ${transfer}`, { token })).status).to.equal(200);
       const leads = (peers: Peer[]): boolean => peers.some((peer) => peer.ID === id && peer.Leader);
       await until(() => peersOf(cluster, n1.url), leads);
       expect(await remove(id)).to.equal(200);
@@ -67,7 +67,7 @@ describe('cluster members', function () {
       () => readiness(n3),
       ({ status }) => status === 503,
     );
-    expect(gone.body).to.include('it was removed from the cluster');
+    expect(gone.text).to.include('it was removed from the cluster');
     const log = await logOf(n1);
     for (const what of [
       /n4 \(\S+\) at \S+ is a member now and is a learner, by entry \d+/,
@@ -155,8 +155,8 @@ describe('cluster members', function () {
     expect(await logOf(evil)).to.include('raft.insecure: every user of this machine can join');
     const refused = await Promise.all(cluster.nodes.map(logOf));
     expect(refused.some((text) => text.includes('a connection from a stranger'))).to.equal(true);
-    const waiting = await ask(n1.url, 'GET', '/v1/operator/raft/joining', { token: cluster.token });
-    expect([waiting.status, waiting.body]).to.deep.equal([200, '[]\n']);
+    const waiting = await send(n1.url, 'GET /v1/operator/raft/joining', { token: cluster.token });
+    expect([waiting.status, waiting.text]).to.deep.equal([200, '[]\n']);
     expect(await peersOf(cluster, n1.url)).to.have.lengthOf(3);
     // With another key than the cluster's.
     await evil.kill('SIGKILL');
@@ -178,7 +178,7 @@ describe('cluster members', function () {
     const peers = await peersOf(cluster, n1.url);
     const remove = ({ name }: LocalNode) => {
       const { ID } = peers.find(({ Node }) => Node === name)!;
-      return ask(n1.url, 'DELETE', `/v1/operator/raft/peer?id=${ID}`, { token });
+      return send(n1.url, `DELETE /v1/operator/raft/peer?id=${ID}`, { token });
     };
     await n2.kill('SIGKILL');
     // Longer than raft.electionMs.
@@ -188,8 +188,8 @@ describe('cluster members', function () {
         () => remove(node),
         ({ status }) => status !== 503,
       );
-      expect(refused.status, refused.body).to.equal(409);
-      expect(refused.body).to.match(/Too few .*: 1 of 2 .*remove first: n2 \(/);
+      expect(refused.status, refused.text).to.equal(409);
+      expect(refused.text).to.match(/Too few .*: 1 of 2 .*remove first: n2 \(/);
     }
     expect((await write(cluster, n1, 'still')).status).to.equal(200);
     for (const node of [n2, n3]) expect((await remove(node)).status).to.equal(200);

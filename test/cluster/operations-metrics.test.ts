@@ -5,7 +5,8 @@ import { expect } from 'chai';
 import { parse } from 'yaml';
 import type { LocalCluster } from '../../src/dev/local.js';
 import { promtool } from '../metrics/promtool.js';
-import { ask, Field, until } from './operator.js';
+import { send } from '../support/client.js';
+import { Field, until } from './operator.js';
 
 const DIR = join('cluster', 'deploy');
 const RUNBOOK = readFileSync(join('docs', 'runbook.md'), 'utf8');
@@ -99,7 +100,7 @@ describe('the metrics of three nodes', function () {
   let cluster: LocalCluster;
   let texts: string[];
   const call = (node: number, method: string, path: string, body?: object) =>
-    ask(cluster.urls[node]!, method, path, {
+    send(cluster.urls[node]!, `${method} ${path}`, {
       token: cluster.token,
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
@@ -112,14 +113,14 @@ describe('the metrics of three nodes', function () {
     const read = await call(2, 'GET', path);
     const held = call(2, 'GET', `${path}?index=${read.headers['x-consul-index']}`);
     const metrics = () => call(2, 'GET', '/v1/agent/metrics?format=prometheus');
-    await until(metrics, ({ body }) => /^conclave_http_held 1$/m.test(body));
+    await until(metrics, ({ text }) => /^conclave_http_held 1$/m.test(text));
     await call(0, 'PUT', '/v1/config', { ...entry, Protocol: 'http' });
     await held;
     await call(0, 'POST', '/v1/acl/login', { AuthMethod: 'none', BearerToken: 'x' });
     await call(0, 'GET', '/v1/snapshot');
     texts = await Promise.all(
       cluster.urls.map(async (_, node) => {
-        return (await call(node, 'GET', '/v1/agent/metrics?format=prometheus')).body;
+        return (await call(node, 'GET', '/v1/agent/metrics?format=prometheus')).text;
       }),
     );
   });

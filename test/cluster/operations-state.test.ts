@@ -1,14 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { type Reply, send } from '../support/client.js';
 import { corruptChecksum } from './corrupt.js';
-import { ask, conclave, Field, type Reply, readiness, until } from './operator.js';
+import { conclave, Field, readiness, until } from './operator.js';
 
 const indexOf = ({ headers }: Reply): number => Number(headers['x-consul-index']);
 const entry = (Name: string): string => JSON.stringify({ Kind: 'service-defaults', Name });
 const LIST = '/v1/config/service-defaults';
-const namesIn = ({ body }: Reply): string[] =>
-  (JSON.parse(body) as { Name: string }[]).map(({ Name }) => Name);
+const namesIn = ({ text }: Reply): string[] =>
+  (JSON.parse(text) as { Name: string }[]).map(({ Name }) => Name);
 
 describe('the cluster state', function () {
   this.timeout(60_000);
@@ -18,9 +19,9 @@ describe('the cluster state', function () {
   it('is saved and restored, even elsewhere; a damaged archive changes nothing', async () => {
     const [one, other] = await Promise.all([field.start(1), field.start(1)]);
     const put = (name: string) =>
-      ask(one.urls[0]!, 'PUT', '/v1/config', { token: one.token, body: entry(name) });
+      send(one.urls[0]!, 'PUT /v1/config', { token: one.token, body: entry(name) });
     const list = (query = '', { urls, token } = one): Promise<Reply> =>
-      ask(urls[0]!, 'GET', LIST + query, { token });
+      send(urls[0]!, `GET ${LIST}${query}`, { token });
     const file = join(one.dir, 'backup.tgz');
     const run = (what: string, archive: string, { urls, token } = one) =>
       conclave(['snapshot', what, archive, '--url', urls[0]!], { CONCLAVE_TOKEN: token });
@@ -49,7 +50,7 @@ describe('the cluster state', function () {
     const moved = await list('', { ...other, token: one.token });
     expect(namesIn(moved)).to.deep.equal(['a', 'b', 'c']);
     const body = entry('new');
-    await ask(other.urls[0]!, 'PUT', '/v1/config', { token: one.token, body });
+    await send(other.urls[0]!, 'PUT /v1/config', { token: one.token, body });
     const next = await list('', { ...other, token: one.token });
     expect(indexOf(next)).to.be.greaterThan(indexOf(moved));
   });
@@ -59,10 +60,10 @@ describe('the cluster state', function () {
     const cluster = await field.start(3, { settings: { raft: { tickMs: 5 } } });
     const { token } = cluster;
     const [n1, , n3] = cluster.nodes;
-    const put = (name: string) => ask(n1!.url, 'PUT', '/v1/config', { token, body: entry(name) });
+    const put = (name: string) => send(n1!.url, 'PUT /v1/config', { token, body: entry(name) });
     expect((await put('a')).status).to.equal(200);
     await until(
-      () => ask(n3!.url, 'GET', `${LIST}?stale`, { token }),
+      () => send(n3!.url, `GET ${LIST}?stale`, { token }),
       (stored) => namesIn(stored).includes('a'),
     );
     await n3!.kill('SIGTERM');
@@ -72,21 +73,21 @@ describe('the cluster state', function () {
     expect((await put('b')).status).to.equal(200);
     const why = await until(
       () => readiness(n3!),
-      ({ body }) => body.includes('differs'),
+      ({ text }) => text.includes('differs'),
     );
     expect(why.status).to.equal(503);
     for (const query of ['?stale', '', '?consistent', '?stale&index=1000&wait=10m']) {
-      const { status, body } = await ask(n3!.url, 'GET', LIST + query, { token });
+      const { status, text } = await send(n3!.url, `GET ${LIST}${query}`, { token });
       expect(status, query).to.equal(503);
-      expect(body).to.include('table "config"');
+      expect(text).to.include('table "config"');
     }
-    const written = await ask(n3!.url, 'PUT', '/v1/config', { token, body: entry('c') });
+    const written = await send(n3!.url, 'PUT /v1/config', { token, body: entry('c') });
     expect(written.status).to.equal(503);
 
     await n3!.kill('SIGTERM');
     n3!.start();
     await n3!.ready();
-    const mended = await ask(n3!.url, 'GET', `${LIST}?stale`, { token });
+    const mended = await send(n3!.url, `GET ${LIST}?stale`, { token });
     expect([mended.status, namesIn(mended)]).to.deep.equal([200, ['a', 'b']]);
   });
 });

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import type { LocalCluster, LocalNode } from '../../src/dev/local.js';
 import { SUPPORTED_LEVEL } from '../../src/state/levels.js';
-import { ask, Field, load, until } from './operator.js';
+import { send } from '../support/client.js';
+import { Field, load, until } from './operator.js';
 import { THIS_MAIN, unpackRelease } from './releases.js';
 
 /** The response of GET /v1/operator/level. */
@@ -38,9 +39,9 @@ describe('a rolling upgrade', function () {
   after(() => field.end());
 
   const levels = async ({ url }: LocalNode): Promise<Levels> => {
-    const { status, body } = await ask(url, 'GET', '/v1/operator/level', cluster);
-    if (status !== 200) throw new Error(`${status} ${body}`);
-    return JSON.parse(body) as Levels;
+    const { status, text } = await send(url, 'GET /v1/operator/level', cluster);
+    if (status !== 200) throw new Error(`${status} ${text}`);
+    return JSON.parse(text) as Levels;
   };
   /** Waits until all members are at a level and know that of the others. */
   const reached = async (level: number): Promise<number> => {
@@ -61,11 +62,11 @@ describe('a rolling upgrade', function () {
   const must = async (path: string, body: object): Promise<void> => {
     const { url } = cluster.nodes[0]!;
     const options = { token: cluster.token, body: JSON.stringify(body) };
-    const { status, body: text } = await ask(url, 'PUT', path, options);
+    const { status, text } = await send(url, `PUT ${path}`, options);
     if (status !== 200) throw new Error(`${status} ${text}`);
   };
   const configEntry = ({ url }: LocalNode, method: string, path: string, body?: object) =>
-    ask(url, method, `/v1/config${path}`, {
+    send(url, `${method} /v1/config${path}`, {
       token: cluster.token,
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
@@ -74,8 +75,8 @@ describe('a rolling upgrade', function () {
   const breakChain = async (): Promise<readonly string[]> => {
     const replies = [];
     for (const node of cluster.nodes) {
-      const { status, body } = await configEntry(node, 'PUT', '', BROKEN);
-      replies.push(`${status} ${body.trim()}`);
+      const { status, text } = await configEntry(node, 'PUT', '', BROKEN);
+      replies.push(`${status} ${text.trim()}`);
     }
     return replies;
   };
@@ -137,12 +138,10 @@ describe('a rolling upgrade', function () {
     expect(refused).to.contain(
       'The cluster is at level 3, and n4 runs a release that supports up to level 2',
     );
-    const headers = { 'X-Consul-Token': cluster.token };
-    const archive = await (await fetch(`${url}/v1/snapshot`, { headers })).arrayBuffer();
+    const { bytes: body } = await send(url, 'GET /v1/snapshot', cluster);
     const apart = await field.start(1, { run: () => old });
-    const body = Buffer.from(archive);
-    const restored = await ask(apart.nodes[0]!.url, 'PUT', '/v1/snapshot', { ...apart, body });
+    const restored = await send(apart.nodes[0]!.url, 'PUT /v1/snapshot', { ...apart, body });
     expect(restored.status).to.equal(400);
-    expect(restored.body).to.contain('level 3');
+    expect(restored.text).to.contain('level 3');
   });
 });

@@ -1,8 +1,8 @@
-/** An operator's tools for tests: requests to nodes, shell commands, and load with keep-alive. */
+/** An operator's tools for tests: shell commands, and load with keep-alive. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,18 +14,13 @@ import {
   type LocalNode,
   planCluster,
 } from '../../src/dev/local.js';
+import { type Reply, send } from '../support/client.js';
 
 const MAIN = fileURLToPath(new URL('../../program/main.js', import.meta.url));
 const AGAIN_MS = 25;
 const UNTIL_MS = 20_000;
 /** After so many failures a client stops, since more say nothing new. */
 const FAILURES_MAX = 5;
-
-export interface Reply {
-  readonly status: number;
-  readonly body: string;
-  readonly headers: IncomingMessage['headers'];
-}
 
 /** A server as `GET /v1/operator/raft/configuration` shows it. */
 export interface Peer {
@@ -34,42 +29,6 @@ export interface Peer {
   readonly Address: string;
   readonly Leader: boolean;
   readonly Voter: boolean;
-}
-
-/** A request over the agent's connection. Rejects with Node's error if no response arrives. */
-export function ask(
-  url: string,
-  method: string,
-  path: string,
-  options: { token?: string; body?: string | Buffer; agent?: Agent } = {},
-): Promise<Reply> {
-  const { token, body, agent } = options;
-  return new Promise((resolve, reject) => {
-    const request = httpRequest(`${url}${path}`, {
-      method,
-      ...(agent && { agent }),
-      timeout: UNTIL_MS,
-      headers: {
-        ...(token !== undefined && { 'X-Consul-Token': token }),
-        ...(body !== undefined && { 'Content-Length': Buffer.byteLength(body) }),
-      },
-    });
-    request.on('timeout', () => request.destroy(new Error('no answer in time')));
-    request.on('error', reject);
-    request.on('response', (response) => {
-      const parts: Buffer[] = [];
-      response.on('data', (part: Buffer) => parts.push(part));
-      response.on('error', reject);
-      response.on('end', () =>
-        resolve({
-          status: response.statusCode!,
-          body: Buffer.concat(parts).toString(),
-          headers: response.headers,
-        }),
-      );
-    });
-    request.end(body);
-  });
 }
 
 /** Polls until the value is as wanted; rejects with the last one after 20 s. */
@@ -156,12 +115,13 @@ export async function admit(
 ): Promise<void> {
   const path = '/v1/operator/raft/joining';
   const servers = await until(
-    async () => JSON.parse((await ask(url, 'GET', path, { token })).body) as Omit<Peer, 'Voter'>[],
+    async () =>
+      JSON.parse((await send(url, `GET ${path}`, { token })).text) as Omit<Peer, 'Voter'>[],
     (waiting) => waiting.some(({ Node }) => Node === name),
   );
   const { ID } = servers.find(({ Node }) => Node === name)!;
-  const answer = await ask(url, 'PUT', `${path}/${ID}`, { token });
-  if (answer.status !== 200) throw new Error(`${answer.status} ${answer.body}`);
+  const answer = await send(url, `PUT ${path}/${ID}`, { token });
+  if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
 }
 
 /** The configuration file of a node. */
@@ -178,14 +138,13 @@ export const settingsOf = (node: LocalNode): Record<string, unknown> =>
   JSON.parse(readFileSync(configOf(node), 'utf8'));
 
 /** The response of a node's readiness probe. */
-export const readiness = ({ url }: LocalNode): Promise<Reply> =>
-  ask(url, 'GET', '/v1/health/ready');
+export const readiness = ({ url }: LocalNode): Promise<Reply> => send(url, 'GET /v1/health/ready');
 
 /** The servers as the cluster's leader lists them. */
 export async function peersOf({ token }: { token: string }, url: string): Promise<Peer[]> {
-  const reply = await ask(url, 'GET', '/v1/operator/raft/configuration', { token });
-  if (reply.status !== 200) throw new Error(`${reply.status} ${reply.body}`);
-  return (JSON.parse(reply.body) as { Servers: Peer[] }).Servers;
+  const reply = await send(url, 'GET /v1/operator/raft/configuration', { token });
+  if (reply.status !== 200) throw new Error(`${reply.status} ${reply.text}`);
+  return (JSON.parse(reply.text) as { Servers: Peer[] }).Servers;
 }
 
 /** Where a load goes. */
@@ -223,34 +182,32 @@ class Client {
     while (this.#running && this.failures.length < FAILURES_MAX) {
       const value = String(this.#written + 1);
       const body = JSON.stringify({ Kind: 'service-defaults', Name: this.#key, Meta: { value } });
-      const written = await this.#request('PUT', '/v1/config', body);
+      const written = await this.#request('PUT /v1/config', body);
       if (written?.status === 200) this.#written += 1;
-      else this.failures.push(`write: ${written?.status} ${written?.body}`);
-      const read = await this.#request('GET', `/v1/config/service-defaults/${this.#key}`);
-      const seen = read?.status === 200 ? JSON.parse(read.body).Meta.value : undefined;
+      else this.failures.push(`write: ${written?.status} ${written?.text}`);
+      const read = await this.#request(`GET /v1/config/service-defaults/${this.#key}`);
+      const seen = read?.status === 200 ? JSON.parse(read.text).Meta.value : undefined;
       if (seen !== String(this.#written))
-        this.failures.push(`read: ${read?.status} ${read?.body}, wrote ${this.#written}`);
+        this.failures.push(`read: ${read?.status} ${read?.text}, wrote ${this.#written}`);
     }
     for (const agent of this.#agents) agent.destroy();
   }
 
   /** Moves on to the next node when this one takes no connection, and after every response. */
-  async #request(method: string, path: string, body?: string): Promise<Reply | undefined> {
+  async #request(call: string, body?: string): Promise<Reply | undefined> {
     const { urls, token } = this.#cluster;
     for (let refused = 0; refused < urls.length; ) {
       const at = this.#at;
       this.#at = (at + 1) % urls.length;
       try {
-        return await ask(urls[at]!, method, path, {
-          ...{ token, agent: this.#agents[at]! },
-          ...(body !== undefined && { body }),
-        });
+        const ask = { token, agent: this.#agents[at]!, silenceMs: UNTIL_MS };
+        return await send(urls[at]!, call, { ...ask, ...(body !== undefined && { body }) });
       } catch (error) {
         // Nothing was sent. A node that closes refuses a connection, or resets it if the kernel
         // made it in the moment before.
         if ((error as NodeJS.ErrnoException).syscall === 'connect') refused += 1;
         else {
-          this.failures.push(`${method} at ${urls[at]}: ${error}`);
+          this.failures.push(`${call} at ${urls[at]}: ${error}`);
           return undefined;
         }
       }

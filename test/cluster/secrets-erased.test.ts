@@ -2,7 +2,8 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { LocalCluster } from '../../src/dev/local.js';
-import { ask, Field, until } from './operator.js';
+import { send } from '../support/client.js';
+import { Field, until } from './operator.js';
 
 const SECRET = '5ec2e701-aaaa-4bbb-8ccc-0d1e2f3a4b5c';
 const fixture = (name: string): string =>
@@ -22,8 +23,8 @@ describe('a deleted secret', function () {
   const request = async (method: string, path: string, body?: object) => {
     const { token } = cluster;
     const text = body === undefined ? {} : { body: JSON.stringify(body) };
-    const reply = await ask(cluster.urls[0]!, method, `/v1${path}`, { token, ...text });
-    expect(reply.status, reply.body).to.equal(200);
+    const reply = await send(cluster.urls[0]!, `${method} /v1${path}`, { token, ...text });
+    expect(reply.status, reply.text).to.equal(200);
     return reply;
   };
 
@@ -48,7 +49,7 @@ describe('a deleted secret', function () {
     const texts = [SECRET, SECRET.slice(0, 8), SECRET.slice(-12), key.split('\n')[2]!];
     await request('PUT', '/config', certificate);
     const created = await request('PUT', '/acl/token', { SecretID: SECRET, Description: 'a' });
-    const { AccessorID } = JSON.parse(created.body);
+    const { AccessorID } = JSON.parse(created.text);
     await request('PUT', `/acl/token/${AccessorID}`, { Description: 'b' });
     await until(
       async () => holders(texts),
@@ -73,7 +74,7 @@ describe('a deleted secret', function () {
       (found) => found.length === 3,
     );
     await n3!.kill('SIGKILL');
-    await request('DELETE', `/acl/token/${JSON.parse(created.body).AccessorID}`);
+    await request('DELETE', `/acl/token/${JSON.parse(created.text).AccessorID}`);
     await until(
       async () => holders(texts),
       (found) => found.join() === n3!.name,
