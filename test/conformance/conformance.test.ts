@@ -2,14 +2,13 @@
  * Plays every recorded case against real clusters of three nodes; see README.md beside this file.
  */
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { startCluster } from '../../cluster/local.js';
 import { OPENAPI } from '../../src/api/documents.js';
-import type { LocalCluster } from '../../src/dev/local.js';
 import { Checker, type Exchange } from '../openapi/checker.js';
+import { send } from '../support/client.js';
+import { RealCluster } from '../support/real-cluster.js';
 import { type Case, play, type Target } from './player.js';
 
 const FOLDER = join('test', 'conformance');
@@ -39,17 +38,15 @@ const tagged = (one: Recorded, ...tags: string[]): boolean =>
 async function inDeployment<T>(
   nodes: number,
   options: object,
-  work: (cluster: LocalCluster) => Promise<T>,
+  work: (cluster: RealCluster) => Promise<T>,
 ) {
-  const dir = mkdtempSync(join(tmpdir(), 'conclave-conformance-'));
   // One client causes all refusals, and must not be delayed by them.
   const settings = { limits: { refusalsPerAddress: 0 } };
-  const cluster = await startCluster({ nodes, dir, settings, ...options });
+  const cluster = await RealCluster.open(nodes, { settings, ...options });
   try {
     return await work(cluster);
   } finally {
-    await cluster.stop();
-    rmSync(dir, { recursive: true, force: true });
+    await cluster.close();
   }
 }
 
@@ -65,7 +62,7 @@ async function record(one: Recorded, target: Target): Promise<void> {
   outcomes.set(one.id, found);
 }
 
-async function playAll(cluster: LocalCluster): Promise<void> {
+async function playAll(cluster: RealCluster): Promise<void> {
   const all: Target = { urls: cluster.urls, token: cluster.token, observe };
   const one: Target = { ...all, urls: cluster.urls.slice(0, 1) };
   // The last one compares what one agent reports about itself in two requests.
@@ -84,16 +81,14 @@ async function playAll(cluster: LocalCluster): Promise<void> {
 }
 
 /** Saves everything that the cases left behind, and restores it in the same cluster. */
-async function saveAndRestore({ urls, token }: LocalCluster): Promise<string> {
-  const headers = { 'X-Consul-Token': token };
-  const archive = await fetch(`${urls[0]}/v1/snapshot`, { headers });
-  const body = Buffer.from(await archive.arrayBuffer());
-  const answer = await fetch(`${urls[1]}/v1/snapshot`, { method: 'PUT', headers, body });
-  return `${archive.status} ${answer.status} ${await answer.text()}`;
+async function saveAndRestore({ urls, token }: RealCluster): Promise<string> {
+  const archive = await send(urls[0]!, 'GET /v1/snapshot', { token });
+  const answer = await send(urls[1]!, 'PUT /v1/snapshot', { token, body: archive.bytes });
+  return `${archive.status} ${answer.status} ${answer.text}`;
 }
 
 /** On a fresh single server, in order: the first case bootstraps it with the others' token. */
-async function playDestructive(cluster: LocalCluster): Promise<void> {
+async function playDestructive(cluster: RealCluster): Promise<void> {
   const target: Target = { urls: cluster.urls, token: randomUUID(), observe };
   for (const item of recorded.filter((one) => tagged(one, 'destructive')))
     await record(item, target);

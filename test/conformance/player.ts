@@ -1,7 +1,7 @@
 /** Plays one case against a cluster, each request to a random node. README.md has the format. */
 import { randomUUID } from 'node:crypto';
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import type { Exchange } from '../openapi/checker.js';
+import { type Reply, send } from '../support/client.js';
 import { type Json, mismatches } from './matchers.js';
 
 export interface Step {
@@ -34,11 +34,6 @@ export interface Target {
   /** Sees every request with its answer. */
   observe?: (exchange: Exchange) => void;
 }
-interface Reply {
-  status: number;
-  headers: IncomingHttpHeaders;
-  text: string;
-}
 type Variables = Map<string, Json>;
 
 const PREFIX = 'X-Service';
@@ -62,37 +57,6 @@ function fill(value: Json, variables: Variables): Json {
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [fill(key, variables), fill(item, variables)]),
   );
-}
-
-function send(
-  base: string,
-  method: string,
-  path: string,
-  headers: Record<string, string>,
-  payload: string | undefined,
-): Promise<Reply> {
-  const { hostname, port } = new URL(base);
-  const length =
-    payload === undefined ? {} : { 'content-length': String(Buffer.byteLength(payload)) };
-  return new Promise((resolve, fail) => {
-    const call = httpRequest(
-      { host: hostname, port, method, path, headers: { ...headers, ...length }, timeout: 30_000 },
-      (answer) => {
-        const chunks: Buffer[] = [];
-        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-        answer.on('end', () =>
-          resolve({
-            status: answer.statusCode ?? 0,
-            headers: answer.headers,
-            text: Buffer.concat(chunks).toString('utf8'),
-          }),
-        );
-      },
-    );
-    call.on('timeout', () => call.destroy(new Error('no response within 30 s')));
-    call.on('error', fail);
-    call.end(payload);
-  });
 }
 
 function pick(from: string, reply: Reply, json: Json): Json {
@@ -144,7 +108,8 @@ async function playStep(step: Step, variables: Variables, target: Target): Promi
   const { method, path, headers, payload } = requestOf(step, variables);
   const base = target.urls[Math.floor(Math.random() * target.urls.length)] ?? '';
   const started = performance.now();
-  const pending = send(base, method, path, headers, payload);
+  const sent = { headers, ...(payload !== undefined && { body: payload }) };
+  const pending = send(base, `${method} ${path}`, sent);
   const found: string[] = [];
   if (step.during) {
     // The call must be held by the server before the others are made; nothing announces that.

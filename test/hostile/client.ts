@@ -1,14 +1,9 @@
 /** A client that sends what it is given, and checks what every response must fulfil. */
-import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { Agent } from 'node:http';
 import { connect } from 'node:net';
 import { expect } from 'chai';
+import { type Reply, send } from '../support/client.js';
 import type { Hostile } from './mutate.js';
-
-export interface Reply {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly text: string;
-}
 
 /** Longer than the server's own deadline: a request that takes this long hangs. */
 const HANG_MS = 15_000;
@@ -27,25 +22,10 @@ export class HostileClient {
 
   /** Sends a request with the management token unless its headers contain another. */
   send({ method, target, headers, body }: Hostile): Promise<Reply> {
-    return new Promise((resolve, reject) => {
-      const { hostname: host, port } = this.#url;
-      // Node does not frame the body of a GET by itself.
-      const framed = body === undefined || 'transfer-encoding' in headers;
-      const length = framed ? {} : { 'content-length': String(body.length) };
-      const all = { 'x-service-token': this.#token, ...length, ...headers };
-      const asked = { host, port, path: target, method, headers: all, agent: this.#agent };
-      const sent = request({ ...asked, timeout: HANG_MS }, (answer) => {
-        const chunks: Buffer[] = [];
-        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-        answer.on('error', reject);
-        answer.on('end', () => {
-          const text = Buffer.concat(chunks).toString('utf8');
-          resolve({ status: answer.statusCode as number, headers: answer.headers, text });
-        });
-      });
-      sent.on('timeout', () => sent.destroy(new Error('no answer: it hangs')));
-      sent.on('error', reject);
-      sent.end(body);
+    const ask = { token: this.#token, headers, agent: this.#agent, silenceMs: HANG_MS };
+    return send(this.#url.href, `${method} ${target}`, {
+      ...ask,
+      ...(body !== undefined && { body }),
     });
   }
 

@@ -1,11 +1,8 @@
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
-import { startCluster } from '../../cluster/local.js';
-import type { LocalCluster } from '../../src/dev/local.js';
+import { RealCluster } from '../support/real-cluster.js';
 import { HostileClient, judge } from './client.js';
 import { ENDPOINTS, WRITES } from './endpoints.js';
 
@@ -16,18 +13,16 @@ const SMALL = new Set(['/v1/acl/login', '/v1/acl/bootstrap', '/v1/internal/acl/a
 
 describe('hostile connections to a node', function () {
   this.timeout(60_000);
-  const dir = mkdtempSync(join(tmpdir(), 'conclave-connection-'));
-  let cluster: LocalCluster;
+  let cluster: RealCluster;
   let client: HostileClient;
 
   before(async () => {
-    cluster = await startCluster({ nodes: 1, dir });
+    cluster = await RealCluster.open(1);
     client = new HostileClient(cluster.urls[0] as string, cluster.token, 1);
   });
   after(async () => {
     client.close();
-    await cluster.stop();
-    rmSync(dir, { recursive: true, force: true });
+    await cluster.close();
   });
   afterEach('the node still responds', async () => {
     expect((await client.ask('GET', '/v1/status/leader')).status).to.equal(200);

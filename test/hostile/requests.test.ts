@@ -1,10 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { startCluster } from '../../cluster/local.js';
-import { endOf, type LocalCluster } from '../../src/dev/local.js';
+import { endOf } from '../../src/dev/local.js';
+import { RealCluster } from '../support/real-cluster.js';
 import { HostileClient, judge } from './client.js';
 import { ENDPOINTS, type Endpoint, WRITES } from './endpoints.js';
 import { type Hostile, hostileTo } from './mutate.js';
@@ -20,20 +17,18 @@ const LISTS = [
 
 describe('hostile requests to a node', function () {
   this.timeout(60_000);
-  const dir = mkdtempSync(join(tmpdir(), 'conclave-hostile-'));
-  let cluster: LocalCluster;
+  let cluster: RealCluster;
   let client: HostileClient;
 
   before(async () => {
     // Thousands of requests are refused here, and none may be delayed.
     const settings = { limits: { refusalsPerAddress: 0 } };
-    cluster = await startCluster({ nodes: 1, dir, settings });
+    cluster = await RealCluster.open(1, { settings });
     client = new HostileClient(cluster.urls[0] as string, cluster.token);
   });
   after(async () => {
     client.close();
-    await cluster.stop();
-    rmSync(dir, { recursive: true, force: true });
+    await cluster.close();
   });
 
   /** Everything that clients can see of the state. */

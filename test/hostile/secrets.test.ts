@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { startCluster } from '../../cluster/local.js';
-import type { LocalCluster } from '../../src/dev/local.js';
 import { CA, SERVER_CERTIFICATE, SERVER_KEY } from '../login/certificates.js';
-import { HostileClient, type Reply } from './client.js';
+import type { Reply } from '../support/client.js';
+import { RealCluster } from '../support/real-cluster.js';
+import { HostileClient } from './client.js';
 import { ENDPOINTS } from './endpoints.js';
 
 const MAIN = fileURLToPath(new URL('../../program/main.js', import.meta.url));
@@ -51,16 +51,14 @@ const EXPLAINED: readonly [string, string, Record<string, unknown>][] = [
 describe('secrets', function () {
   this.timeout(60_000);
   const dir = mkdtempSync(join(tmpdir(), 'conclave-secrets-'));
-  let cluster: LocalCluster;
+  let cluster: RealCluster;
   let client: HostileClient;
   const answers: { readonly what: string; readonly reply: Reply }[] = [];
 
   before(async () => {
     const sharedKeyFile = join(dir, 'wire.key');
     writeFileSync(sharedKeyFile, `${WIRE_KEY}\n`, { mode: 0o600 });
-    mkdirSync(join(dir, 'cluster'));
-    cluster = await startCluster({
-      ...{ nodes: 1, dir: join(dir, 'cluster') },
+    cluster = await RealCluster.open(1, {
       settings: { log: { level: 'debug' }, raft: { sharedKeyFile } },
     });
     client = new HostileClient(cluster.urls[0] as string, cluster.token);
@@ -69,7 +67,7 @@ describe('secrets', function () {
   });
   after(async () => {
     client.close();
-    await cluster.stop();
+    await cluster.close();
     rmSync(dir, { recursive: true, force: true });
   });
 
@@ -194,7 +192,7 @@ describe('secrets', function () {
     );
     const { logFile } = cluster.nodes[0]!;
     const log = readFileSync(logFile, 'utf8');
-    const settings = join(dir, 'cluster', 'n1.json');
+    const settings = join(cluster.dir, 'n1.json');
     const check = execFileSync(process.execPath, [MAIN, 'agent', 'check', '--config', settings]);
     expect(String(check)).to.include('"hidden"');
     texts.push(['agent check', String(check)]);
@@ -208,7 +206,7 @@ describe('secrets', function () {
   });
 
   it('are in no name or key of a file: SecretIDs are on disk only in the tokens themselves', () => {
-    const names = readdirSync(join(dir, 'cluster'), { recursive: true }).map(String);
+    const names = readdirSync(cluster.dir, { recursive: true }).map(String);
     expect(names.join('\n')).not.to.include('5ec2e7');
   });
 
