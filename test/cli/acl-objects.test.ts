@@ -2,22 +2,21 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { startCluster } from '../../cluster/local.js';
-import type { LocalCluster } from '../../src/dev/local.js';
+import { RealCluster } from '../support/real-cluster.js';
 import { User } from './harness.js';
 
 describe('policies, roles and tokens by the command line', function () {
   this.timeout(60_000);
   const dir = mkdtempSync(join(tmpdir(), 'conclave-cli-'));
   const user = new User();
-  let cluster: LocalCluster;
+  let cluster: RealCluster;
 
   before(async () => {
-    cluster = await startCluster({ nodes: 1, dir: join(dir, 'c'), token: '' });
+    cluster = await RealCluster.open(1, { token: '' });
     user.env = { CONCLAVE_HTTP_ADDR: cluster.urls[0]! };
   });
   after(async () => {
-    await cluster.stop();
+    await cluster.close();
     user.leave();
     rmSync(dir, { recursive: true, force: true });
   });

@@ -3,8 +3,7 @@ import type { RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { startCluster } from '../../cluster/local.js';
-import type { LocalCluster } from '../../src/dev/local.js';
+import { RealCluster } from '../support/real-cluster.js';
 import { FakeServers, json, problem, text } from './fake-server.js';
 import { User } from './harness.js';
 
@@ -12,7 +11,7 @@ describe('config write of several entries', function () {
   this.timeout(60_000);
   const dir = mkdtempSync(join(tmpdir(), 'conclave-cli-'));
   const user = new User();
-  let cluster: LocalCluster;
+  let cluster: RealCluster;
   const file = (name: string, content: string): string => {
     const path = join(dir, name);
     writeFileSync(path, content);
@@ -24,11 +23,11 @@ describe('config write of several entries', function () {
     user.done(['config', 'list', 'service-defaults', '-o', 'name']);
 
   before(async () => {
-    cluster = await startCluster({ nodes: 1, dir: join(dir, 'c') });
+    cluster = await RealCluster.open(1);
     user.env = { CONCLAVE_HTTP_ADDR: cluster.urls[0]!, CONCLAVE_HTTP_TOKEN: cluster.token };
   });
   after(async () => {
-    await cluster.stop();
+    await cluster.close();
     user.leave();
     rmSync(dir, { recursive: true, force: true });
   });

@@ -2,9 +2,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { startCluster } from '../../cluster/local.js';
 import { type EntryOptions, refOf, whichEntry } from '../../src/cli/commands/entries.js';
-import type { LocalCluster } from '../../src/dev/local.js';
+import { RealCluster } from '../support/real-cluster.js';
 import { FakeServers, json, text } from './fake-server.js';
 import { User } from './harness.js';
 
@@ -43,7 +42,7 @@ describe('config entries by the command line', function () {
   this.timeout(60_000);
   const dir = mkdtempSync(join(tmpdir(), 'conclave-cli-'));
   const user = new User();
-  let cluster: LocalCluster;
+  let cluster: RealCluster;
   const file = (name: string, content: string): string => {
     writeFileSync(join(dir, name), content);
     return join(dir, name);
@@ -52,11 +51,11 @@ describe('config entries by the command line', function () {
     (await user.json(['config', 'read', `service-defaults/${name}`]))['Protocol'];
 
   before(async () => {
-    cluster = await startCluster({ nodes: 1, dir: join(dir, 'c') });
+    cluster = await RealCluster.open(1);
     user.env = { CONSUL_HTTP_ADDR: cluster.urls[0]!, CONSUL_HTTP_TOKEN: cluster.token };
   });
   after(async () => {
-    await cluster.stop();
+    await cluster.close();
     user.leave();
     rmSync(dir, { recursive: true, force: true });
   });

@@ -2,9 +2,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { startCluster } from '../../cluster/local.js';
-import type { LocalCluster } from '../../src/dev/local.js';
 import { type Signer, signer } from '../login/signers.js';
+import { RealCluster } from '../support/real-cluster.js';
 import { User } from './harness.js';
 
 describe('auth methods, binding rules and logins by the command line', function () {
@@ -13,12 +12,12 @@ describe('auth methods, binding rules and logins by the command line', function 
   const admin = new User();
   const user = new User();
   const jwtFile = join(dir, 'ci.jwt');
-  let cluster: LocalCluster;
+  let cluster: RealCluster;
   let issuer: Signer;
   let ruleId = '';
 
   before(async () => {
-    cluster = await startCluster({ nodes: 1, dir: join(dir, 'c') });
+    cluster = await RealCluster.open(1);
     user.env = { CONCLAVE_HTTP_ADDR: cluster.urls[0]! };
     admin.env = { ...user.env, CONCLAVE_HTTP_TOKEN: cluster.token };
     issuer = await signer('ES256');
@@ -27,7 +26,7 @@ describe('auth methods, binding rules and logins by the command line', function 
     writeFileSync(jwtFile, `${await issuer.sign(claims)}\n`);
   });
   after(async () => {
-    await cluster.stop();
+    await cluster.close();
     user.leave();
     admin.leave();
     rmSync(dir, { recursive: true, force: true });

@@ -1,29 +1,23 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
-import { startCluster } from '../../cluster/local.js';
-import type { LocalCluster } from '../../src/dev/local.js';
 import { SUPPORTED_LEVEL } from '../../src/state/levels.js';
+import { RealCluster } from '../support/real-cluster.js';
 import { FakeServers, json, problem } from './fake-server.js';
 import { User } from './harness.js';
 
 describe('operators by the command line', function () {
   this.timeout(60_000);
-  const dir = mkdtempSync(join(tmpdir(), 'conclave-cli-'));
   const user = new User();
   const servers = new FakeServers();
-  let cluster: LocalCluster;
+  let cluster: RealCluster;
 
   before(async () => {
-    cluster = await startCluster({ nodes: 1, dir: join(dir, 'c') });
+    cluster = await RealCluster.open(1);
     user.env = { CONCLAVE_HTTP_ADDR: cluster.urls[0]!, CONCLAVE_HTTP_TOKEN: cluster.token };
   });
   after(async () => {
-    await cluster.stop();
+    await cluster.close();
     servers.close();
     user.leave();
-    rmSync(dir, { recursive: true, force: true });
   });
 
   it('list the members and who waits to become one', async () => {

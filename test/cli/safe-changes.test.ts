@@ -1,11 +1,7 @@
 import { createPublicKey } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
-import { startCluster } from '../../cluster/local.js';
-import type { LocalCluster } from '../../src/dev/local.js';
 import { SERVER_KEY } from '../login/certificates.js';
+import { RealCluster } from '../support/real-cluster.js';
 import { User } from './harness.js';
 
 /** Any public key does: nobody logs in. */
@@ -16,18 +12,16 @@ const CONFIG = JSON.stringify({
 
 describe('changes by the command line that lose nothing', function () {
   this.timeout(60_000);
-  const dir = mkdtempSync(join(tmpdir(), 'conclave-cli-'));
   const user = new User();
-  let cluster: LocalCluster;
+  let cluster: RealCluster;
 
   before(async () => {
-    cluster = await startCluster({ nodes: 1, dir: join(dir, 'c') });
+    cluster = await RealCluster.open(1);
     user.env = { CONCLAVE_HTTP_ADDR: cluster.urls[0]!, CONCLAVE_HTTP_TOKEN: cluster.token };
   });
   after(async () => {
-    await cluster.stop();
+    await cluster.close();
     user.leave();
-    rmSync(dir, { recursive: true, force: true });
   });
 
   it('create refuses a namespace that exists', async () => {

@@ -4,12 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { startCluster } from '../../cluster/local.js';
-import type { LocalCluster } from '../../src/dev/local.js';
 import { UNFINISHED } from '../../src/node/recover.js';
 import { DIVERGED_KEY } from '../../src/state/keys.js';
 import { openState } from '../../src/storage/state.js';
 import { User } from '../cli/harness.js';
+import { RealCluster } from '../support/real-cluster.js';
 import { until } from './operator.js';
 
 const MAIN = fileURLToPath(new URL('../../program/main.js', import.meta.url));
@@ -18,7 +17,7 @@ describe('the commands of operators', function () {
   this.timeout(240_000);
   const dir = mkdtempSync(join(tmpdir(), 'conclave-commands-'));
   const user = new User();
-  let cluster: LocalCluster;
+  let cluster: RealCluster;
   const offline = (...args: string[]) => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], {
       encoding: 'utf8',
@@ -29,12 +28,12 @@ describe('the commands of operators', function () {
   const snapshot = join(dir, 'a.tgz');
 
   before(async () => {
-    cluster = await startCluster({ nodes: 3, dir: join(dir, 'c') });
+    cluster = await RealCluster.open(3);
     const addresses = cluster.urls.map((url) => new URL(url).host).join(',');
     user.env = { CONCLAVE_HTTP_ADDR: addresses, CONCLAVE_HTTP_TOKEN: cluster.token };
   });
   after(async () => {
-    await cluster.stop();
+    await cluster.close();
     user.leave();
     rmSync(dir, { recursive: true, force: true });
   });
