@@ -14,7 +14,7 @@ describePages('fields in the web UI', 1, (stage) => {
       { TemplateName: 'builtin/service', TemplateVariables: { name: 'web' } },
     ];
     const made = { Name: 'templated', TemplatedPolicies };
-    const { ID } = await stage.api<{ ID: string }>('PUT', '/v1/acl/role', made);
+    const { ID } = await stage.api<{ ID: string }>('PUT /v1/acl/role', made);
     const { page } = await stage.visit(`/roles/${ID}`);
     const templates = field(page, 'Templated policies');
     expect(await templates.inputValue()).to.equal('builtin/service web');

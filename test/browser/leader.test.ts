@@ -1,12 +1,12 @@
 /** The web UI of a cluster that loses its leader. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
+import { send } from '../support/client.js';
 import { describePages } from './stage.js';
 
 describePages('the web UI of three nodes', 3, (stage) => {
   const leaderAt = async (url: string): Promise<string> => {
-    const answer = await fetch(`${url}/v1/status/leader`, { headers: { connection: 'close' } });
-    return (await answer.json()) as string;
+    return JSON.parse((await send(url, 'GET /v1/status/leader')).text);
   };
 
   it('shows the members, and hands leadership over once the name was typed', async () => {
@@ -29,7 +29,7 @@ describePages('the web UI of three nodes', 3, (stage) => {
   });
 
   it('writes what was typed when another leader is there, and shows who is down', async () => {
-    const role = await stage.api<{ ID: string }>('PUT', '/v1/acl/role', { Name: 'kept' });
+    const role = await stage.api<{ ID: string }>('PUT /v1/acl/role', { Name: 'kept' });
     const raft = await leaderAt(stage.cluster.urls[0]!);
     const leader = stage.cluster.nodes.find(({ entry }) => entry.raft === raft)!;
     const others = stage.cluster.nodes.filter((node) => node !== leader);

@@ -66,7 +66,9 @@ describePages('objects in the web UI', 1, (stage) => {
     await secret.getByText('Copied').waitFor();
     const copied = (await page.evaluate('navigator.clipboard.readText()')) as string;
     const self = await stage.api<{ Description: string }>(
-      ...(['GET', '/v1/acl/token/self', undefined, copied] as const),
+      'GET /v1/acl/token/self',
+      undefined,
+      copied,
     );
     expect(self.Description).to.equal('fresh');
     await page.getByRole('table', { name: 'Rights of the token' }).getByText('web').waitFor();
@@ -83,11 +85,11 @@ describePages('objects in the web UI', 1, (stage) => {
   });
 
   it('say before a deletion what it does, and who links to the object', async () => {
-    const { ID } = await stage.api<{ ID: string }>('PUT', '/v1/acl/policy', { Name: 'shared' });
+    const { ID } = await stage.api<{ ID: string }>('PUT /v1/acl/policy', { Name: 'shared' });
     const Policies = [{ ID }];
-    await stage.api('PUT', '/v1/acl/role', { Name: 'holder', Policies });
+    await stage.api('PUT /v1/acl/role', { Name: 'holder', Policies });
     for (let count = 1; count <= 5; count += 1)
-      await stage.api('PUT', '/v1/acl/token', { Description: `job ${count}`, Policies });
+      await stage.api('PUT /v1/acl/token', { Description: `job ${count}`, Policies });
     const { page } = await stage.visit(`/policies/${ID}`);
     await button(page, 'Delete').click();
     const dialog = page.getByRole('dialog', { name: 'Delete shared' });
@@ -97,7 +99,7 @@ describePages('objects in the web UI', 1, (stage) => {
       .waitFor();
     await dialog.getByText('Who links to it loses the rights that it grants.').waitFor();
     const entry = { Kind: 'service-defaults', Name: 'plain', Protocol: 'http' };
-    await stage.api('PUT', '/v1/config', entry);
+    await stage.api('PUT /v1/config', entry);
     await page.goto(stage.hrefOf('/config/service-defaults/plain'));
     await button(page, 'Delete').click();
     await page.getByText('The server refuses it while another entry needs this one.').waitFor();
@@ -105,12 +107,12 @@ describePages('objects in the web UI', 1, (stage) => {
   });
 
   it('in conflict show what changed, and lose nothing that was typed', async () => {
-    const role = await stage.api<{ ID: string }>('PUT', '/v1/acl/role', { Name: 'shared' });
+    const role = await stage.api<{ ID: string }>('PUT /v1/acl/role', { Name: 'shared' });
     const { page } = await stage.visit(`/roles/${role.ID}`);
     const description = page.getByRole('textbox', { name: 'Description' });
     await description.fill('mine');
     const theirs = { Name: 'shared', Description: 'theirs' };
-    await stage.api('PUT', `/v1/acl/role/${role.ID}`, theirs);
+    await stage.api(`PUT /v1/acl/role/${role.ID}`, theirs);
     await apply(page);
     const alert = page.getByRole('alert').filter({ hasText: /changed meanwhile/i });
     await alert.getByText('theirs').first().waitFor();
@@ -120,12 +122,12 @@ describePages('objects in the web UI', 1, (stage) => {
     await page.getByText('Your text, to compare').waitFor();
     await page.getByText('mine').waitFor();
     await description.fill('mine');
-    await stage.api('PUT', `/v1/acl/role/${role.ID}`, theirs);
+    await stage.api(`PUT /v1/acl/role/${role.ID}`, theirs);
     await apply(page);
     await alert.getByRole('button', { name: 'Keep mine and review' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
     await saved(page);
-    const now = await stage.api<{ Description: string }>('GET', `/v1/acl/role/${role.ID}`);
+    const now = await stage.api<{ Description: string }>(`GET /v1/acl/role/${role.ID}`);
     expect(now.Description).to.equal('mine');
   });
 
@@ -136,7 +138,7 @@ describePages('objects in the web UI', 1, (stage) => {
     await apply(page);
     await saved(page);
     const entry = { Kind: 'service-defaults', Name: 'api', Protocol: 'tcp' };
-    await stage.api('PUT', '/v1/config', entry);
+    await stage.api('PUT /v1/config', entry);
     await write(page, 'Entry', '{ "Protocol": "grpc" }');
     await apply(page);
     const alert = page.getByRole('alert').filter({ hasText: /changed meanwhile/i });
@@ -145,7 +147,7 @@ describePages('objects in the web UI', 1, (stage) => {
     await alert.getByRole('button', { name: 'Keep mine and review' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
     await saved(page);
-    const now = await stage.api<{ Protocol: string }>('GET', '/v1/config/service-defaults/api');
+    const now = await stage.api<{ Protocol: string }>('GET /v1/config/service-defaults/api');
     expect(now.Protocol).to.equal('grpc');
     await write(page, 'Entry', '{ "Protocol": 7 }');
     await apply(page);

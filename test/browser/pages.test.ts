@@ -101,12 +101,12 @@ describePages('the pages of the web UI', 1, (stage) => {
   });
 
   it('end the session of a token that was deleted', async () => {
-    const made = await stage.api<Sample['token']>('PUT', '/v1/acl/token', {
+    const made = await stage.api<Sample['token']>('PUT /v1/acl/token', {
       Policies: [{ Name: 'global-management' }],
     });
     const { page } = await stage.visit('/roles', { token: made.SecretID });
     await page.getByRole('table', { name: 'Roles' }).waitFor();
-    await stage.api('DELETE', `/v1/acl/token/${made.AccessorID}`);
+    await stage.api(`DELETE /v1/acl/token/${made.AccessorID}`);
     await page.getByRole('link', { name: 'Policies', exact: true }).click();
     await page.getByRole('alert').getByText('no longer exists').waitFor();
     await page.getByRole('textbox', { name: 'Token' }).fill(stage.cluster.token);

@@ -1,5 +1,6 @@
 /** Pages that answer why, and what a user does with the keyboard alone. */
 import { expect } from 'chai';
+import { send } from '../support/client.js';
 import { button, field, tabTo } from './actions.js';
 import { makeSample, type Sample } from './sample.js';
 import { describePages } from './stage.js';
@@ -26,13 +27,10 @@ describePages('reasons in the web UI', 1, (stage) => {
   });
 
   it('of a refused request are found by its decision id', async () => {
-    const answer = await fetch(`${stage.cluster.urls[0]}/v1/acl/role`, {
-      method: 'PUT',
-      headers: { 'X-Consul-Token': sample.token.SecretID, connection: 'close' },
-      body: '{"Name":"x"}',
-    });
+    const asked = { token: sample.token.SecretID, body: '{"Name":"x"}' };
+    const answer = await send(stage.cluster.urls[0]!, 'PUT /v1/acl/role', asked);
     const { page } = await stage.visit('/explain');
-    await field(page, 'Decision id').fill(answer.headers.get('x-consul-decision')!);
+    await field(page, 'Decision id').fill(answer.headers['x-consul-decision'] as string);
     await button(page, 'Explain').click();
     await page.getByRole('heading', { name: 'Decision', exact: true }).waitFor();
     await page.getByText('PUT /v1/acl/role').waitFor();

@@ -20,7 +20,7 @@ export interface Sample {
 
 /** Makes a policy, a role, a token, a login and a discovery chain. */
 export async function makeSample(stage: Stage): Promise<Sample> {
-  const put = <T>(path: string, body: unknown): Promise<T> => stage.api<T>('PUT', path, body);
+  const put = <T>(path: string, body: unknown): Promise<T> => stage.api<T>(`PUT ${path}`, body);
   const policy = await put<Sample['policy']>('/v1/acl/policy', {
     Name: 'team-blue',
     Description: 'What team blue does',

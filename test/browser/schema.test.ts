@@ -39,7 +39,7 @@ describePages('help while typing in the web UI', 1, (stage) => {
     expect(faults).to.deep.equal([]);
     await apply(page);
     await saved(page);
-    const entry = await stage.api<{ Splits: unknown }>('GET', '/v1/config/service-splitter/admin');
+    const entry = await stage.api<{ Splits: unknown }>('GET /v1/config/service-splitter/admin');
     expect(entry.Splits).to.have.length(1);
   });
 

@@ -1,11 +1,8 @@
 /** Three nodes and a browser for the suites of the web UI. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { startCluster } from '../../cluster/local.js';
 import { findChromium } from '../../scripts/chromium.js';
-import type { LocalCluster } from '../../src/dev/local.js';
+import { send } from '../support/client.js';
+import { RealCluster } from '../support/real-cluster.js';
 
 /** Time for one step of a page on a busy machine. */
 const STEP_MS = 20_000;
@@ -30,19 +27,17 @@ export interface PageOptions {
 /** A cluster and a browser. */
 export class Stage {
   readonly #contexts: BrowserContext[] = [];
-  #parts: { readonly cluster: LocalCluster; readonly browser: Browser } | undefined;
-  #folder = '';
+  #parts: { readonly cluster: RealCluster; readonly browser: Browser } | undefined;
 
   /** The nodes, once it is open. */
-  get cluster(): LocalCluster {
+  get cluster(): RealCluster {
     return this.#parts!.cluster;
   }
 
   /** Starts both. */
   async open(nodes: number): Promise<void> {
-    this.#folder = mkdtempSync(join(tmpdir(), 'conclave-browser-'));
     const [cluster, browser] = await Promise.all([
-      startCluster({ nodes, dir: this.#folder }),
+      RealCluster.open(nodes),
       chromium.launch({
         executablePath: findChromium()!,
         args: ['--no-sandbox', '--disable-gpu', '--force-color-profile=srgb'],
@@ -52,19 +47,10 @@ export class Stage {
   }
 
   /** Sends a request to the API of the first node with the management token. */
-  async api<T>(
-    method: string,
-    path: string,
-    body?: unknown,
-    token = this.cluster.token,
-  ): Promise<T> {
-    const answer = await fetch(`${this.cluster.urls[0]}${path}`, {
-      method,
-      headers: { 'X-Consul-Token': token, connection: 'close' },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+  async api<T>(call: string, body?: unknown, token = this.cluster.token): Promise<T> {
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+    const { status, text } = await send(this.cluster.urls[0]!, call, { token, ...sent });
+    if (status !== 200) throw new Error(`${call}: ${status} ${text}`);
     return JSON.parse(text) as T;
   }
 
@@ -119,8 +105,7 @@ export class Stage {
   /** Stops both. */
   async close(): Promise<void> {
     await this.#parts?.browser.close();
-    await this.#parts?.cluster.stop();
-    if (this.#folder !== '') rmSync(this.#folder, { recursive: true, force: true });
+    await this.#parts?.cluster.close();
   }
 }
 

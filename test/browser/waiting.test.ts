@@ -24,7 +24,7 @@ describePages('the web UI that waits', 1, (stage) => {
   });
   const namesOf = async (ns: string): Promise<readonly string[]> => {
     const path = `/v1/acl/policies?ns=${ns}`;
-    const policies = await stage.api<readonly { readonly Name: string }[]>('GET', path);
+    const policies = await stage.api<readonly { readonly Name: string }[]>(`GET ${path}`);
     return policies.map(({ Name }) => Name);
   };
 
@@ -134,10 +134,10 @@ describePages('the session of the web UI', 1, (stage) => {
   });
 
   it('goes on when a token is deleted while it is edited', async () => {
-    const made = await stage.api<Sample['token']>('PUT', '/v1/acl/token', {});
+    const made = await stage.api<Sample['token']>('PUT /v1/acl/token', {});
     const { page } = await stage.visit(`/tokens/${made.AccessorID}`);
     await page.getByRole('textbox', { name: 'Description' }).fill('typed');
-    await stage.api('DELETE', `/v1/acl/token/${made.AccessorID}`);
+    await stage.api(`DELETE /v1/acl/token/${made.AccessorID}`);
     await apply(page);
     await page.getByText(MISSING).waitFor();
     const description = page.getByRole('textbox', { name: 'Description' });
@@ -193,7 +193,7 @@ describePages('the session of the web UI', 1, (stage) => {
   });
 
   it('keeps the question of an address when it adds the namespace of the token', async () => {
-    const made = await stage.api<Sample['token']>('PUT', '/v1/acl/token?ns=team-a', {});
+    const made = await stage.api<Sample['token']>('PUT /v1/acl/token?ns=team-a', {});
     const path = '/explain?resource=service&access=read&segment=api';
     const { page } = await stage.visit(path, { token: made.SecretID });
     await page.waitForURL(/ns=team-a/);

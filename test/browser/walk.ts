@@ -26,7 +26,9 @@ export async function walk(stage: Stage, keep: Keep): Promise<void> {
   const jwt = await makeMethod(operator, keep);
   await makeRule(operator, jwt, keep);
   const { SecretID } = await stage.api<{ SecretID: string }>(
-    ...(['POST', '/v1/acl/login', { AuthMethod: 'ci', BearerToken: jwt }, ''] as const),
+    'POST /v1/acl/login',
+    { AuthMethod: 'ci', BearerToken: jwt },
+    '',
   );
   const url = stage.cluster.urls.at(-1)!;
   const { page: deployer } = await stage.visit('/config', { token: SecretID, height: 860, url });

@@ -18,6 +18,7 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { freePorts } from '../../src/dev/ports.js';
+import { send } from '../support/client.js';
 
 interface Manifest {
   readonly version: string;
@@ -181,7 +182,7 @@ describe('the package that npm packs', function () {
     const ended = once(node, 'exit');
     const modules = text(node.stdout);
     try {
-      const { status } = await fetch(`${await urlIn(node.stderr)}/v1/status/leader`);
+      const { status } = await send(await urlIn(node.stderr), 'GET /v1/status/leader');
       expect(status).to.equal(200);
     } finally {
       node.kill('SIGTERM');

@@ -15,11 +15,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { startCluster } from '../../cluster/local.js';
-import { type LocalCluster, planCluster } from '../../src/dev/local.js';
+import { planCluster } from '../../src/dev/local.js';
 import { freePorts } from '../../src/dev/ports.js';
 import { LOG_EVENTS } from '../../src/log/log-events.js';
 import { until } from '../cluster/operator.js';
+import { send } from '../support/client.js';
+import { RealCluster } from '../support/real-cluster.js';
 
 const MAIN = fileURLToPath(new URL('../../program/main.js', import.meta.url));
 
@@ -43,47 +44,34 @@ function run(program: string, args: string[], options: { cwd?: string; env?: obj
 describe('a node as a process', function () {
   this.timeout(60_000);
   const dir = mkdtempSync(join(tmpdir(), 'conclave-process-'));
-  let cluster: LocalCluster;
-  const ask = async (method: string, path: string, body?: unknown, token = cluster.token) => {
-    const answer = await fetch(`${cluster.urls[0]}${path}`, {
-      method,
-      headers: { 'X-Service-Token': token },
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    });
-    return { status: answer.status, headers: answer.headers, text: await answer.text() };
+  let cluster: RealCluster;
+  const ask = (call: string, body?: object | string, token = cluster.token) => {
+    const sent = typeof body === 'object' && !Buffer.isBuffer(body) ? JSON.stringify(body) : body;
+    return send(cluster.urls[0]!, call, { token, ...(sent !== undefined && { body: sent }) });
   };
 
   before(async () => {
-    cluster = await startCluster({
-      nodes: 1,
-      dir: join(dir, 'c'),
-      settings: { log: { level: 'debug' } },
-    });
+    cluster = await RealCluster.open(1, { settings: { log: { level: 'debug' } } });
   });
   after(async () => {
-    await cluster.stop();
+    await cluster.close();
     rmSync(dir, { recursive: true, force: true });
   });
 
   it('writes no secret to log, metrics or status, whatever fails', async () => {
     const planted = '5ec2e700-1111-4222-8333-944455556666';
-    const created = await ask('PUT', '/v1/acl/token', { SecretID: planted, Description: 'x' });
+    const created = await ask('PUT /v1/acl/token', { SecretID: planted, Description: 'x' });
     expect(created.status).to.equal(200);
-    await ask('GET', '/v1/acl/token/self', undefined, planted);
-    await ask('GET', '/v1/acl/roles', undefined, planted);
-    await ask('GET', `/v1/acl/roles?token=${planted}`);
-    await ask('PUT', '/v1/acl/token', { SecretID: planted });
-    await ask('PUT', '/v1/acl/token', `{"SecretID":"${planted}",}`);
-    await ask('POST', '/v1/acl/login', { AuthMethod: 'none', BearerToken: planted });
-    await ask(
-      'GET',
-      `/v1/config/service-defaults/${planted}x`,
-      undefined,
-      'unknown-secret-5ec2e700',
-    );
+    await ask('GET /v1/acl/token/self', undefined, planted);
+    await ask('GET /v1/acl/roles', undefined, planted);
+    await ask(`GET /v1/acl/roles?token=${planted}`);
+    await ask('PUT /v1/acl/token', { SecretID: planted });
+    await ask('PUT /v1/acl/token', `{"SecretID":"${planted}",}`);
+    await ask('POST /v1/acl/login', { AuthMethod: 'none', BearerToken: planted });
+    await ask(`GET /v1/config/service-defaults/${planted}x`, undefined, 'unknown-secret-5ec2e700');
     const shown = await Promise.all(
       ['/v1/agent/metrics', '/v1/agent/metrics?format=prometheus', '/v1/agent/self'].map(
-        async (path) => (await ask('GET', path)).text,
+        async (path) => (await ask(`GET ${path}`)).text,
       ),
     );
     const log = readFileSync(cluster.nodes[0]!.logFile, 'utf8');
@@ -106,15 +94,15 @@ describe('a node as a process', function () {
   });
 
   it('saves a snapshot and restores it as a whole', async () => {
-    await ask('PUT', '/v1/acl/role', { Name: 'kept' });
+    await ask('PUT /v1/acl/role', { Name: 'kept' });
     const file = join(dir, 'a.snap');
     const env = { CONCLAVE_TOKEN: cluster.token };
     const url = ['--url', cluster.urls[0]!];
     const saved = await run(MAIN, ['snapshot', 'save', file, ...url], { env });
     expect(saved).to.include({ code: 0, err: '' });
-    await ask('PUT', '/v1/acl/role', { Name: 'later' });
-    const { headers } = await ask('GET', '/v1/acl/roles');
-    const held = ask('GET', `/v1/acl/roles?index=${headers.get('x-service-index')}&wait=60s`);
+    await ask('PUT /v1/acl/role', { Name: 'later' });
+    const { headers } = await ask('GET /v1/acl/roles');
+    const held = ask(`GET /v1/acl/roles?index=${headers['x-service-index']}&wait=60s`);
     const restored = await run(MAIN, ['snapshot', 'restore', file, ...url], { env });
     expect(restored).to.include({ code: 0, err: '' });
     const { objects, index } = JSON.parse(
@@ -127,12 +115,12 @@ describe('a node as a process', function () {
     );
     const names = (text: string) => JSON.parse(text).map((role: { Name: string }) => role.Name);
     expect(names((await held).text)).to.deep.equal(['kept']);
-    expect((await ask('GET', '/v1/acl/role/name/later')).status).to.equal(404);
+    expect((await ask('GET /v1/acl/role/name/later')).status).to.equal(404);
     const log = readFileSync(cluster.nodes[0]!.logFile, 'utf8');
     expect(log).to.include('"msg":"the state was replaced by that of an archive"');
-    const after = await ask('PUT', '/v1/acl/role', { Name: 'after' });
+    const after = await ask('PUT /v1/acl/role', { Name: 'after' });
     expect(JSON.parse(after.text).ModifyIndex).to.be.greaterThan(
-      Number(headers.get('x-service-index')),
+      Number(headers['x-service-index']),
     );
   });
 
@@ -154,19 +142,15 @@ describe('a node as a process', function () {
   it('refuses a file that is not a snapshot, and changes nothing', async () => {
     const bytes = readFileSync(join(dir, 'a.snap'));
     const halves = [Buffer.from('garbage'), Buffer.alloc(0), bytes.subarray(0, bytes.length / 2)];
-    const before = (await ask('GET', '/v1/acl/roles')).text;
+    const before = (await ask('GET /v1/acl/roles')).text;
     for (const body of halves) {
-      const answer = await fetch(`${cluster.urls[0]}/v1/snapshot`, {
-        method: 'PUT',
-        body,
-        headers: { 'X-Service-Token': cluster.token },
-      });
+      const answer = await ask('PUT /v1/snapshot', body);
       expect(answer.status).to.equal(400);
-      expect(await answer.text()).to.match(/failed to (decompress|read) snapshot/);
+      expect(answer.text).to.match(/failed to (decompress|read) snapshot/);
     }
-    const denied = await ask('PUT', '/v1/snapshot', 'garbage', '');
+    const denied = await ask('PUT /v1/snapshot', 'garbage', '');
     expect(denied.status).to.equal(403);
-    expect((await ask('GET', '/v1/acl/roles')).text).to.equal(before);
+    expect((await ask('GET /v1/acl/roles')).text).to.equal(before);
   });
 
   it('keeps its data folder private, also files that were open to others before', async () => {
@@ -223,9 +207,7 @@ describe('a node as a process', function () {
       node!.start();
       try {
         await node!.ready();
-        const { status } = await fetch(`${node!.url}/v1/acl/token/self`, {
-          headers: { 'X-Service-Token': secret },
-        });
+        const { status } = await send(node!.url, 'GET /v1/acl/token/self', { token: secret });
         expect(status).to.equal(200);
       } finally {
         await node!.kill('SIGTERM');
@@ -237,16 +219,16 @@ describe('a node as a process', function () {
     const node = cluster.nodes[0]!;
     const { pidFile } = node.entry;
     expect(Number(readFileSync(pidFile, 'utf8'))).to.equal(node.pid);
-    const { headers } = await ask('GET', '/v1/acl/roles');
-    const held = ask('GET', `/v1/acl/roles?index=${headers.get('x-service-index')}&wait=60s`);
-    await ask('GET', '/v1/status/leader');
+    const { headers } = await ask('GET /v1/acl/roles');
+    const held = ask(`GET /v1/acl/roles?index=${headers['x-service-index']}&wait=60s`);
+    await ask('GET /v1/status/leader');
     await node.kill('SIGTERM');
     expect((await held).status).to.equal(200);
     expect(existsSync(pidFile)).to.equal(false);
     expect(readFileSync(node.logFile, 'utf8')).to.match(/"msg":"stopped"\}\n$/);
     node.start();
     await node.ready();
-    expect((await ask('GET', '/v1/acl/role/name/kept')).status).to.equal(200);
+    expect((await ask('GET /v1/acl/role/name/kept')).status).to.equal(200);
   });
 
   it('keeps its PID file when a second start of the same node fails', async () => {
@@ -261,11 +243,11 @@ describe('a node as a process', function () {
 
   it('loses nothing when killed by SIGKILL', async () => {
     const node = cluster.nodes[0]!;
-    expect((await ask('PUT', '/v1/acl/role', { Name: 'survivor' })).status).to.equal(200);
+    expect((await ask('PUT /v1/acl/role', { Name: 'survivor' })).status).to.equal(200);
     await node.kill('SIGKILL');
     node.start();
     await node.ready();
-    expect((await ask('GET', '/v1/acl/role/name/survivor')).status).to.equal(200);
+    expect((await ask('GET /v1/acl/role/name/survivor')).status).to.equal(200);
   });
 
   it('reports an error in its configuration in one line', async () => {
@@ -373,7 +355,7 @@ describe('a node that is started without a configuration', function () {
     });
     const log = await withNode(async (url) => {
       await until(
-        async () => (await fetch(`${url}/v1/health/ready`)).status,
+        async () => (await send(url, 'GET /v1/health/ready')).status,
         (status) => status === 200,
       );
     });

@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { loadConfig } from '../../src/config/config.js';
 import { createLog } from '../../src/log/log.js';
 import { startServer } from '../../src/program/server.js';
+import { send } from '../support/client.js';
 
 describe('the URL of a node', function () {
   this.timeout(20_000);
@@ -25,7 +26,7 @@ describe('the URL of a node', function () {
         throw error;
       });
       try {
-        expect((await fetch(`${server.url}/v1/health/live`)).status).to.equal(200);
+        expect((await send(server.url, 'GET /v1/health/live')).status).to.equal(200);
       } finally {
         await server.stop();
       }

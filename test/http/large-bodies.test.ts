@@ -1,25 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
-import { startCluster } from '../../cluster/local.js';
 import { SETTINGS } from '../../src/config/settings.js';
-import type { LocalCluster } from '../../src/dev/local.js';
+import { send } from '../support/client.js';
+import { RealCluster } from '../support/real-cluster.js';
 
 describe('http: the largest bodies that can be configured, on three nodes', function () {
   this.timeout(120_000);
-  const dir = mkdtempSync(join(tmpdir(), 'conclave-large-'));
   const { max: bodyBytes } = SETTINGS.find(({ key }) => key === 'limits.bodyBytes')!;
-  let cluster: LocalCluster;
-  const ask = async (node: number, method: string, path: string, body?: string) => {
-    const answer = await fetch(`${cluster.urls[node]}${path}`, {
-      method,
-      headers: { 'X-Service-Token': cluster.token },
-      ...(body !== undefined && { body }),
-    });
-    return { status: answer.status, text: await answer.text() };
-  };
-  const leader = async () => (await ask(0, 'GET', '/v1/status/leader')).text;
+  let cluster: RealCluster;
+  const ask = (node: number, call: string, body?: string) =>
+    send(cluster.urls[node]!, call, { token: cluster.token, ...(body !== undefined && { body }) });
+  const leader = async () => (await ask(0, 'GET /v1/status/leader')).text;
   const role = (name: string, bytes: number): string => {
     const rest = JSON.stringify({ Name: name, Description: '' }).length;
     return JSON.stringify({ Name: name, Description: '"'.repeat((bytes - rest) / 2) });
@@ -30,27 +20,26 @@ describe('http: the largest bodies that can be configured, on three nodes', func
     // replicate them loses its leader for good.
     const limits = { bodyBytes, requestMs: 20_000 };
     const settings = { limits, raft: { electionMs: 5000 } };
-    cluster = await startCluster({ nodes: 3, dir, settings });
+    cluster = await RealCluster.open(3, { settings });
   });
   after(async () => {
-    await cluster.stop();
-    rmSync(dir, { recursive: true, force: true });
+    await cluster.close();
   });
 
   it('refuses larger bodies with 413, replicates the others, and keeps its leader', async () => {
     const before = await leader();
     for (const node of [0, 1, 2]) {
-      const refused = await ask(node, 'PUT', '/v1/acl/role', role('over', 12_000_000));
+      const refused = await ask(node, 'PUT /v1/acl/role', role('over', 12_000_000));
       expect(refused.status, refused.text.slice(0, 200)).to.equal(413);
       expect(refused.text).to.include('limits.bodyBytes');
     }
     // Quotes are doubled in the body, in the command and in the stored result.
-    const taken = await ask(1, 'PUT', '/v1/acl/role', role('full', bodyBytes!));
+    const taken = await ask(1, 'PUT /v1/acl/role', role('full', bodyBytes!));
     expect(taken.status, taken.text.slice(0, 200)).to.equal(200);
     for (const node of [0, 1, 2]) {
-      const read = await ask(node, 'GET', '/v1/acl/role/name/full');
+      const read = await ask(node, 'GET /v1/acl/role/name/full');
       expect(read.text.length).to.be.greaterThan(bodyBytes! - 100);
-      const small = await ask(node, 'PUT', '/v1/acl/role', role(`small-${node}`, 100));
+      const small = await ask(node, 'PUT /v1/acl/role', role(`small-${node}`, 100));
       expect(small.status, small.text).to.equal(200);
     }
     expect(await leader()).to.equal(before);
