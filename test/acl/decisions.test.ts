@@ -15,7 +15,7 @@ function refusalOf(text: string, namespace = 'default'): string {
   return outcome.refusal.message;
 }
 
-describe('policy rules: rules without effect are refused, with their position', () => {
+describe('the parser of policy rules', () => {
   it('reports line, column and the likely word for a resource, an argument and a level', () => {
     expect(refusalOf('acl = "read"\n  servce "a" { policy = "read" }')).to.equal(
       'Failed to parse ACL rules: unknown resource "servce"; did you mean "service"? at 2:3',
@@ -67,7 +67,7 @@ describe('policy rules: rules without effect are refused, with their position', 
   });
 });
 
-describe('policy rules: hostile texts', () => {
+describe('the parser of policy rules (hostile texts)', () => {
   it('refuses deep nesting and huge texts without delay', () => {
     for (const open of ['{', 'a {', 'a = [', 'a = "${', '{"a":', '{"a":[', 'a "${{']) {
       refusalOf(open.repeat(20_000));
@@ -129,7 +129,7 @@ describe('policy rules: hostile texts', () => {
   });
 });
 
-describe('decisions: exact match, then longest prefix; deny over write over list over read', () => {
+describe('an authorizer (exact match, longest prefix; deny over write, list, read)', () => {
   const STRONGER: readonly Level[] = ['read', 'list', 'write', 'deny'];
   const name = fc.string({ unit: fc.constantFrom('a', 'b', '/'), maxLength: 4 });
   const rule = fc.record({
@@ -324,7 +324,7 @@ describe('decisions: namespaces', () => {
   });
 });
 
-describe('decisions: the text of a 403', () => {
+describe('the text of a 403', () => {
   const asked: [Resource, Access, string?, string?] = ['service', 'write', 'web'];
   it('names the accessor, the permission and the object', () => {
     expect(by().denial(...asked)?.message).to.equal(

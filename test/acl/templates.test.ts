@@ -59,7 +59,7 @@ describe('hashes', () => {
   });
 });
 
-describe('names', () => {
+describe('the check of names', () => {
   const cases: [string, (name: string) => boolean, string[], string[]][] = [
     [
       'identity',

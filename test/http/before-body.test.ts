@@ -23,7 +23,7 @@ const WRITES: readonly (readonly [method: string, path: string])[] = [
   ['PUT', '/v1/config'],
 ];
 
-describe('http: before the body of a write is read', () => {
+describe('http: the server, before it reads the body of a write', () => {
   let client: SoloClient;
   before(async () => {
     client = await SoloClient.open();

@@ -135,7 +135,7 @@ describe('kinds: config entries over HTTP', () => {
     });
   });
 
-  describe('get', () => {
+  describe('a GET of an entry', () => {
     it('returns the stored bytes', async () => {
       await put(defaults('web'));
       const { text } = await get('service-defaults/web');
@@ -192,7 +192,7 @@ describe('kinds: config entries over HTTP', () => {
     });
   });
 
-  describe('list', () => {
+  describe('a list of entries', () => {
     it('is ordered by lower-cased name, and first by kind for all kinds', async () => {
       for (const name of ['b', 'A', 'C']) await put(defaults(name));
       await put({ Kind: 'mesh' });
@@ -278,7 +278,7 @@ describe('kinds: config entries over HTTP', () => {
     }
   });
 
-  describe('namespaces', () => {
+  describe('their namespaces', () => {
     beforeEach(() => client.must('PUT /namespace', { Name: 'team' }));
 
     it('are chosen by the parameter, then the header, then the token', async () => {
@@ -314,7 +314,7 @@ describe('kinds: config entries over HTTP', () => {
     });
   });
 
-  it('reports which entry still needs one that cannot be deleted', async () => {
+  it('are not deleted while another entry needs them, which the refusal names', async () => {
     await put(defaults('web'));
     await put({ Kind: 'service-router', Name: 'web' });
     const { status, text } = await remove('service-defaults/web');

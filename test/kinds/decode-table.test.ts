@@ -36,7 +36,7 @@ function refusalFor(input: Record<string, unknown>): string | undefined {
   })?.message;
 }
 
-describe('kinds: the table of recorded bodies', () => {
+describe('kinds: the decoder (table of recorded bodies)', () => {
   for (const row of rows.filter(({ accepted }) => accepted)) {
     it(`accepts ${row.name}`, () => {
       const decoded = decodeEntry(row.input, context);

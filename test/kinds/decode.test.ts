@@ -28,7 +28,7 @@ function accepted(body: unknown): string {
   return decoded.ok ? JSON.stringify(decoded.entry) : expect.fail(decoded.refusal.message);
 }
 
-describe('kinds: names of fields', () => {
+describe('kinds: the decoder of entries', () => {
   const spellings: [string, object, string, string?][] = [
     ['other letter case', { PROTOCOL: 'http' }, 'invalid config key "PROTOCOL"', '"Protocol"'],
     ['a slip', { Protocl: 'http' }, 'invalid config key "Protocl"', '"Protocol"'],
@@ -180,7 +180,7 @@ describe('kinds: names of fields', () => {
   });
 });
 
-describe('kinds: empty objects of other editions', () => {
+describe('kinds: the decoder (empty objects of other editions)', () => {
   it('returns Override and Default of a listener as they were given', () => {
     const listener = { Name: 'l', Port: 80, Protocol: 'http', Override: {}, Default: {} };
     const text = accepted({ Kind: 'api-gateway', Name: 'gw', Listeners: [listener] });
@@ -218,7 +218,7 @@ describe('kinds: fields of later releases', () => {
   });
 });
 
-describe('kinds: types of values', () => {
+describe('kinds: the check of values', () => {
   const wrong: [object, string][] = [
     [{ Protocol: 5 }, "'Protocol' expected type 'string', got 'float64'"],
     [{ MaxInboundConnections: '5' }, "cannot parse 'MaxInboundConnections' as int"],

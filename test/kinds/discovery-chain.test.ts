@@ -264,7 +264,7 @@ describe('kinds: discovery chains over HTTP', () => {
     );
   });
 
-  describe('blocking', () => {
+  describe('a blocking query of one', () => {
     /** Holds a read at its present index, makes changes, and returns what it answers then. */
     const across = async (changes: (() => Promise<unknown>)[]): Promise<(string | undefined)[]> => {
       const before = await client.answerTo('GET /discovery-chain/web');

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { formatDuration, parseDuration } from '../../src/languages/duration.js';
 
-describe('kinds: durations', () => {
+describe('languages: the notation of durations', () => {
   const read: [string, number][] = [
     ['0', 0],
     ['10s', 10e9],

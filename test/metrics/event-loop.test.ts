@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { EventLoopDelay } from '../../src/metrics/event-loop.js';
 
-describe('metrics/event loop', () => {
+describe('metrics: the sampler of the event loop', () => {
   let now = 0;
   const delayAfter = (...steps: number[]) => {
     now = 0;

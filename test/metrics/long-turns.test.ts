@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { named, takeSpent, type Work } from '../../src/base/works.js';
 import { LongTurns } from '../../src/metrics/long-turns.js';
 
-describe('metrics/long turns', () => {
+describe('metrics: reports of long turns', () => {
   const spentOn = (some: Partial<Record<Work, number>>) => ({ ...takeNothing(), ...some });
   const takeNothing = () => {
     takeSpent();

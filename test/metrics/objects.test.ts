@@ -3,7 +3,7 @@ import { objectCounts } from '../../src/metrics/objects.js';
 import { keys } from '../../src/state/keys.js';
 import { StateKeys } from '../../src/storage/state-keys.js';
 
-describe('metrics/objects', () => {
+describe('metrics: the gauge of objects', () => {
   it('counts objects by type, and config entries by kind in all namespaces', () => {
     const state = new StateKeys([keys.role('default', 'r1'), keys.role('team', 'r2')]);
     state.add(keys.roleName('default', 'a'));

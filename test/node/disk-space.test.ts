@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { DiskSpace } from '../../src/node/disk-space.js';
 import { freesSpace } from '../../src/node/options.js';
 
-describe('node/disk space', () => {
+describe('node: a node on a full disk', () => {
   it('refuses growth of the state at the reserve, and recovers with a margin', async () => {
     let free = 1000;
     const changes: boolean[] = [];

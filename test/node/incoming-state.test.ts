@@ -105,7 +105,7 @@ async function send(
   }
 }
 
-describe('node/snapshots: an incoming state', () => {
+describe('node: an incoming state', () => {
   const CHUNKS = 4;
 
   it('resumes where it stopped, after whichever chunk the connection broke', async () => {

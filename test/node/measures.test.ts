@@ -20,7 +20,7 @@ const snapshot = { type: 'snapshot', from: 'a', to: 'b', term: 1 } as SnapshotMe
 const response = (term: number, index: number, success = true): Message =>
   ({ type: 'appendResponse', from: 'b', to: 'a', term, index, success }) as Message;
 
-describe('node/measures', () => {
+describe('node: measures of replication', () => {
   let now: number;
   let seen: [string, number][];
   let timer: AppendTimer;

@@ -4,7 +4,7 @@ import { loggedReports, roleLine, traceTo } from '../../src/node/replica-log.js'
 const id = 'ad563683-ba52-887e-a378-166117770eec';
 const configuration = { members: [{ id, name: 'n1', address: 'n1:1', voter: true }] };
 
-describe('node/replica-log', () => {
+describe('node: the log of the replica', () => {
   it('a decision is a line with the names of the members, and the ids of other servers', () => {
     const lines: string[] = [];
     const trace = traceTo(

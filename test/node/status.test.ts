@@ -33,7 +33,7 @@ function peersOf(raft: Partial<RaftStatus>, more: Partial<StatusFacts> = {}) {
   return peers.map(({ id, alive, healthy, problem }) => [id, alive, healthy, problem]);
 }
 
-describe('node/status', () => {
+describe('node: what a status shows', () => {
   const leads = { role: 'leader', leader: 'a' } as const;
 
   it('a member that has not answered this leader yet is not healthy', () => {

@@ -46,7 +46,7 @@ function leader(isNew = false, words = 'a b c'): { a: Solo; decisions: Decisions
 
 const preVote = { ...vote, type: 'preVote' } as const;
 
-describe('raft/decisions: votes', () => {
+describe('raft: a trace of votes shows', () => {
   it('a vote that is granted', () => {
     const { a, decisions } = patient();
     a.hear(preVote, vote);
@@ -102,7 +102,7 @@ describe('raft/decisions: votes', () => {
     expect(decisions.of('voteRefused')[0]).to.include({ reason: 'silence', silenceTicks: 10 });
   });
 
-  it('a leader refuses a candidate of its own term', () => {
+  it('a leader that refuses a candidate of its own term', () => {
     const { a, decisions } = leader();
     a.hear({ ...vote, lastIndex: 9 });
     expect(decisions.of('voteRefused')[0]).to.include({ reason: 'leads', candidate: 'b' });
@@ -115,7 +115,7 @@ describe('raft/decisions: votes', () => {
   });
 });
 
-describe('raft/decisions: elections', () => {
+describe('raft: a trace of elections shows', () => {
   it('a campaign from the pre-vote to the last vote', () => {
     const { a, decisions } = traced();
     lead(a);
@@ -130,7 +130,7 @@ describe('raft/decisions: elections', () => {
     ]);
   });
 
-  it('a lone voter, and one that a leader lets campaign, need no pre-vote', () => {
+  it('a lone voter, and one that a leader lets campaign, without a pre-vote', () => {
     const alone = traced('a');
     alone.a.ticks(10);
     expect(alone.decisions.of('campaigned')[0]).to.include({ reason: 'lone_voter', term: 2 });
@@ -194,7 +194,7 @@ describe('raft/decisions: elections', () => {
   });
 });
 
-describe('raft/decisions: logs', () => {
+describe('raft: a trace of logs shows', () => {
   const follower = (): { a: Solo; decisions: Decisions } =>
     traced('a b c', { term: 5, entries: logOf('a b c', 1, 1, 2, 2) });
 
@@ -244,7 +244,7 @@ describe('raft/decisions: logs', () => {
   });
 });
 
-describe('raft/decisions: changes and transfers', () => {
+describe('raft: a trace of changes and transfers shows', () => {
   it('a change that is refused', () => {
     const change = (a: Solo, ...words: string[]): void => {
       const after = configuration(...words);
@@ -298,7 +298,7 @@ describe('raft/decisions: changes and transfers', () => {
   });
 });
 
-describe('raft/decisions: reads', () => {
+describe('raft: a trace of reads shows', () => {
   const read = (a: Solo, mode: 'lease' | 'quorum' = 'lease'): void =>
     void a.input({ type: 'read', ids: [1, 2], mode });
 
@@ -352,7 +352,7 @@ describe('raft/decisions: reads', () => {
   });
 });
 
-describe('raft/decisions: a trace', () => {
+describe('raft: a trace', () => {
   it('changes nothing', () => {
     const outputs = [{}, new Decisions().more].map((more) => {
       const a = settled('a b c', { more });

@@ -32,7 +32,7 @@ function build() {
   return { clock, wire, news };
 }
 
-describe('replica/commit-news', () => {
+describe('replica: a leader with news of a commit', () => {
   it('tells a follower with the next entries that an entry is committed', () => {
     const { clock, wire, news } = build();
     news.send(append(7), false);
@@ -43,7 +43,7 @@ describe('replica/commit-news', () => {
     expect(wire.sent).to.deep.equal([next]);
   });
 
-  it('tells it soon if no entries follow', () => {
+  it('tells a follower soon if no entries follow', () => {
     const { clock, wire, news } = build();
     news.send(append(7), false);
     news.send(append(7, { to: 'c', round: 2 }), false);

@@ -125,7 +125,7 @@ const LINES: readonly (readonly [Decision, string])[] = [
   [{ type: 'readRefused', reads: 1, leader: 'id3' }, 'drops reads (1): it does not lead, n3 does'],
 ];
 
-describe('replica/decision-text', () => {
+describe('replica: the text of a decision', () => {
   for (const [decision, line] of LINES) {
     it(line, () => {
       expect(decisionText(decision, (id) => NAMES[id] ?? id)).to.equal(line);

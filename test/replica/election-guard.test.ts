@@ -19,7 +19,7 @@ function build() {
   return { decisions, disks, guard, admitted, ticks, reasons };
 }
 
-describe('replica/election-guard', () => {
+describe('replica: the election guard', () => {
   it('a server with nothing amiss takes part in elections', () => {
     const { admitted, ticks, decisions } = build();
     expect(admitted()).to.deep.equal([true, true, true]);
@@ -27,7 +27,7 @@ describe('replica/election-guard', () => {
     expect(decisions).to.deep.equal([]);
   });
 
-  it('one whose vote is suspended does not, and the trace shows why', () => {
+  it('a server whose vote is suspended takes no part, and the trace shows why', () => {
     const { guard, admitted, ticks, decisions } = build();
     guard.votingSuspended = true;
     expect(admitted()).to.deep.equal([false, false, true]);
@@ -39,7 +39,7 @@ describe('replica/election-guard', () => {
     ]);
   });
 
-  it('one whose log hangs does not; one whose state hangs votes, but does not take over', () => {
+  it('a server whose log hangs takes no part; one whose state hangs votes, but does not take over', () => {
     const log = build();
     for (let tick = 0; tick < 2; tick++) log.disks.tick(true);
     expect([log.admitted(), log.ticks()]).to.deep.equal([

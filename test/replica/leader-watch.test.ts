@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { RpcResponse } from '../../src/replica/rpc-codec.js';
 import { ReplicaCluster } from './cluster.js';
 
-describe('replica/leader-watch', () => {
+describe('replica: the watch for a leader', () => {
   it('reports that there is no leader after 5 s, then once a minute, and when it is over', () => {
     const cluster = new ReplicaCluster();
     const { id, leaderless } = cluster.elect();
@@ -38,7 +38,7 @@ describe('replica/leader-watch', () => {
   });
 });
 
-describe('replica/health', () => {
+describe('replica: the health of members', () => {
   const problemsIn = (cluster: ReplicaCluster, id: string): unknown => {
     let response: RpcResponse | undefined;
     cluster.node(id).replica.rpc.callLeader({ type: 'status' }, 2000, (got) => {
@@ -67,7 +67,7 @@ describe('replica/health', () => {
       .that.matches(/disk of the log/);
   });
 
-  it('does not wait for a member that does not respond', () => {
+  it('the leader does not wait for a member that does not respond', () => {
     const cluster = new ReplicaCluster();
     const { id } = cluster.elect();
     const [one] = cluster.others(id);

@@ -58,7 +58,7 @@ function onPropose(core: ScriptedCore, output: (id: number) => Partial<Output>):
   };
 }
 
-describe('replica/loop: a log that has lost entries', () => {
+describe('replica: a log that has lost entries', () => {
   /** The inputs of a start with a state at index 3 of term 4, beside a log of two terms. */
   const inputsOf = (terms: readonly number[], isBarred: boolean): readonly string[] => {
     const built = build();
@@ -84,7 +84,7 @@ describe('replica/loop: a log that has lost entries', () => {
   });
 });
 
-describe('replica/loop: an entry that takes many turns', () => {
+describe('replica: the Raft loop (an entry that takes many turns)', () => {
   const long = () => {
     const applied: number[] = [];
     const built = build({ applied: (index) => applied.push(index) });
@@ -124,7 +124,7 @@ describe('replica/loop: an entry that takes many turns', () => {
     expect(applied).to.deep.equal([1, 2, 3]);
   });
 
-  it('hands it to the state machine again if a snapshot was installed meanwhile', () => {
+  it('hands the entry to the state machine again if a snapshot was installed meanwhile', () => {
     const { applied, resumes, clock } = long();
     resumes[0]!(undefined);
     clock.advance(LIMITS.tickMs);
@@ -134,7 +134,7 @@ describe('replica/loop: an entry that takes many turns', () => {
     expect(applied).to.deep.equal([1, 2, 3]);
   });
 
-  it('ignores its result once it is stopped', () => {
+  it('ignores the result once it is stopped', () => {
     const { applied, resumes, loop, clock } = long();
     loop.stop();
     resumes[0]!(ok(2));
@@ -143,7 +143,7 @@ describe('replica/loop: an entry that takes many turns', () => {
   });
 });
 
-describe('replica/loop: order of effects', () => {
+describe('replica: the Raft loop (order of effects)', () => {
   it('sends appends at once, and votes and acknowledgements only once they are durable', () => {
     const { loop, core, clock, wire, log } = build();
     const append = heartbeat('a', 'b', 1);
@@ -210,7 +210,7 @@ describe('replica/loop: order of effects', () => {
   });
 });
 
-describe('replica/loop: clocks', () => {
+describe('replica: the Raft loop (clocks)', () => {
   for (const [direction, jumpMs] of [
     ['ahead', 5000],
     ['back', -5000],
@@ -253,7 +253,7 @@ describe('replica/loop: clocks', () => {
   });
 });
 
-describe('replica/loop: one step for everything that arrived', () => {
+describe('replica: the Raft loop (one step for everything that arrived)', () => {
   it("hands a turn's messages, proposals and reads to the core together, in that order", () => {
     const { loop, core, clock } = build();
     loop.read('lease', () => {});
@@ -340,7 +340,7 @@ describe('replica/loop: one step for everything that arrived', () => {
   });
 });
 
-describe('replica/loop: outcomes of proposals', () => {
+describe('replica: the Raft loop (outcomes of proposals)', () => {
   it("never reports the result of another leader's command at the same index", () => {
     const { loop, core, clock, log } = build();
     const outcomes: Outcome[] = [];
@@ -381,10 +381,10 @@ describe('replica/loop: outcomes of proposals', () => {
   });
 });
 
-describe('replica/loop: an installed snapshot', () => {
+describe('replica: the Raft loop (an installed snapshot)', () => {
   const meta = { index: 9, term: 3, configuration: { members: [] } };
 
-  it('makes no step until it is durable, and then reports it to the core first', () => {
+  it('makes no step until the snapshot is durable, and then reports it to the core first', () => {
     const { loop, core, clock, log, machine } = build();
     machine.index = 9;
     let durable = (): void => {};
@@ -400,7 +400,7 @@ describe('replica/loop: an installed snapshot', () => {
     expect(core.types).to.deep.equal(['snapshotStored', 'message', 'applied']);
   });
 
-  it('is not wanted if it ends before the log begins, even by a node that lost its state', () => {
+  it('wants no snapshot that ends before the log begins, even on a node that lost its state', () => {
     const { loop, log } = build();
     log.meta = { index: 5000, term: 3, configuration: { members: [] } };
     log.list = [command(5001, 3)];
@@ -411,7 +411,7 @@ describe('replica/loop: an installed snapshot', () => {
     expect(loop.wants({ ...meta, index: 5001 })).to.equal(true);
   });
 
-  it('leaves a log that already extends beyond it unchanged', () => {
+  it('leaves a log that already extends beyond the snapshot unchanged', () => {
     const { loop, core, clock, log, machine } = build();
     core.facts = { commit: 12 };
     machine.index = 9;
@@ -422,7 +422,7 @@ describe('replica/loop: an installed snapshot', () => {
   });
 });
 
-describe('replica/loop: time', () => {
+describe('replica: the Raft loop (time)', () => {
   it('ticks once per tick of the monotonic clock', () => {
     const { clock, core } = build();
     clock.advance(200);
@@ -475,7 +475,7 @@ describe('replica/loop: time', () => {
   });
 });
 
-describe('replica/loop: a node that lost entries it had acknowledged', () => {
+describe('replica: a node that lost entries it had acknowledged', () => {
   it('neither votes nor campaigns, but follows', () => {
     const { clock, core, loop } = build();
     loop.elections.votingSuspended = true;
@@ -494,7 +494,7 @@ describe('replica/loop: a node that lost entries it had acknowledged', () => {
   });
 });
 
-describe('replica/loop: a disk that hangs', () => {
+describe('replica: a disk that hangs', () => {
   const HANG_MS = HANG_TICKS * LIMITS.tickMs;
   /** Begins to store an entry; the batch stays under way until the test calls `log.synced()`. */
   const storing = (role?: Output['role']) => {

@@ -112,7 +112,7 @@ const responses: fc.Arbitrary<RpcResponse> = fc.oneof(
   fc.record({ type: fc.constantFrom('retry', 'unknown', 'done') }),
 ) as fc.Arbitrary<RpcResponse>;
 
-describe('replica/rpc', () => {
+describe('replica: the encoding between members', () => {
   it('a refusal of an older or a newer release is taken without what it is about', () => {
     const packr = new Packr({ useRecords: false });
     const parts = ['conflict', 'no', null, null];

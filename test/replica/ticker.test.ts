@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Ticker } from '../../src/replica/ticker.js';
 import { FakeClock } from './fakes.js';
 
-describe('replica/ticker', () => {
+describe('replica: the ticker', () => {
   function build(): { clock: FakeClock; ticker: Ticker; ticks: number[] } {
     const clock = new FakeClock();
     const ticks: number[] = [];

@@ -27,7 +27,7 @@ const ledBy = (peers: readonly PeerStatus[]) => ({
   leaderStatus: async () => ({ id: 'n1', leaderId: 'n1', term: 2, peers }) as unknown as NodeStatus,
 });
 
-describe('service/autopilot', () => {
+describe('the health of members', () => {
   const problem = 'its disk is at its reserve';
   const ill = peer('n3', { healthy: false, problem });
   const parts = partsOf(ledBy([peer('n1', { leader: true }), peer('n2'), ill]));
@@ -49,7 +49,7 @@ describe('service/autopilot', () => {
   });
 });
 
-describe('service/operator: levels', () => {
+describe('the levels of members', () => {
   const levelAt = (level: number) => {
     const members = [
       { id: 'n1', name: 'n1', supported: 2 },

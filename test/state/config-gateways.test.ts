@@ -37,7 +37,7 @@ const conditions = (entry: Answered): string[] =>
       `${Type}/${Status}/${Reason}${Resource.SectionName && `@${Resource.SectionName}`}`,
   );
 
-describe('state: api-gateways, routes and bindings', () => {
+describe('state: a write of api-gateways, routes and bindings', () => {
   it('creates and removes a bound-api-gateway with its gateway, at the same index', () => {
     const state = new ConfigState();
     state.must(gateway({}));

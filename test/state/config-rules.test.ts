@@ -381,7 +381,7 @@ function run(state: ConfigState, step: Step) {
   return isGone(step) ? state.delete(step.gone, step.name) : state.set(step);
 }
 
-describe('state: rules between config entries', () => {
+describe('state: the check between config entries', () => {
   for (const { title, given = [], tried, refused, code = 'invalid' } of STORIES) {
     it(title, () => {
       const state = new ConfigState();

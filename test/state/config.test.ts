@@ -5,7 +5,7 @@ import { ConfigState } from './config-state.js';
 const defaults = (name: string, protocol: string) =>
   ({ Kind: 'service-defaults', Name: name, Protocol: protocol }) as const;
 
-describe('state: config entries', () => {
+describe('state: a write of a config entry', () => {
   it('stores an entry as the API returns it: content, indexes, namespace', () => {
     const state = new ConfigState();
     expect(state.set(defaults('web', 'http')).value).to.equal('true');
@@ -52,7 +52,7 @@ describe('state: config entries', () => {
     expect(state.text('service-defaults', 'web')).to.equal(undefined);
   });
 
-  it('refuses to write into a missing namespace', () => {
+  it('is refused into a missing namespace', () => {
     const outcome = new ConfigState().set(defaults('web', 'http'), { ns: 'nowhere' });
     expect(outcome.value).to.equal('unknown_reference');
   });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { openState } from '../../src/storage/state.js';
 
-describe('storage/state: the background loop', () => {
+describe('storage: the background loop of the state', () => {
   it('continues when its timer fires after everything was written', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'conclave-state-'));
     const store = await openState(dir, {

@@ -24,7 +24,7 @@ function build(count: number, bytes: number): AppliedLog {
 }
 const never = { cutEntries: 1e9, logBytes: 1e9, keepEntries: 1000, keepBytes: 300_000 };
 
-describe('replica/log/applied-log', () => {
+describe('replica: the applied log', () => {
   it('truncates by count, keeps the requested tail, and knows the configuration there', () => {
     const appliedLog = build(5000, 1);
     expect(appliedLog.cut({ ...never, cutEntries: 4000 }, Infinity)).to.equal(undefined);

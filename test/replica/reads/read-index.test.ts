@@ -45,7 +45,7 @@ function build() {
   return { clock, state, requests, barriers, results, deadlines, wait, apply };
 }
 
-describe('replica/reads/read-index', () => {
+describe('replica: a node that asks for a read index', () => {
   it('one request serves all readers of a turn, who read once its index is applied here', () => {
     const { clock, requests, wait, results, apply } = build();
     wait('one');
@@ -167,7 +167,7 @@ describe('replica/reads/read-index', () => {
   });
 });
 
-describe('replica/deadlines', () => {
+describe('replica: deadlines', () => {
   it('thousands of deadlines need one timer; none fires early, and all fire', () => {
     const clock = new FakeClock();
     const deadlines = new Deadlines(clock);

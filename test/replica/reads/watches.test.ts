@@ -8,7 +8,7 @@ function build() {
   return { clock, watches: new Watches(clock, new Deadlines(clock)), seen: [] as string[] };
 }
 
-describe('replica/reads/watches', () => {
+describe('replica: the set of watches', () => {
   it('wakes the watchers of a changed key once, and no others', () => {
     const { clock, watches, seen } = build();
     watches.watch(['a', 'b'], () => seen.push('ab'));

@@ -46,7 +46,7 @@ function compare(own: Sums, peers: Record<string, Sums | undefined>) {
 const good = { token: '01', role: '02' };
 const bad = { token: '01', role: '03' };
 
-describe('replica/state/comparison', () => {
+describe('replica: the comparison of states', () => {
   it('finds no difference when all agree', () => {
     expect(compare(good, { b: good, c: good }).verdicts).to.deep.equal([]);
   });

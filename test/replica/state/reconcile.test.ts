@@ -21,7 +21,7 @@ function logOf(bar?: { index: number; term: number }): FakeLog {
   return log;
 }
 
-describe('replica/state/reconcile', () => {
+describe('replica: a start that reconciles log and state', () => {
   it('finds nothing lacking where the log holds what is applied', () => {
     expect(lacking({ index: 3, term: 2 }, logOf())).to.equal(undefined);
     expect(lacking({ index: 0, term: 0 }, logOf())).to.equal(undefined);

@@ -10,7 +10,7 @@ function build() {
 const NEVER: Outcome = { kind: 'dropped', reason: 'not_leader' };
 const result = { ok: true, index: 5 } as const;
 
-describe('replica/writes/pending-writes', () => {
+describe('replica: the list of pending writes', () => {
   it('reports the result to the caller whose entry is at that index and term', () => {
     const { proposals, outcomes, propose } = build();
     proposals.appended(propose(), 5, 2);
