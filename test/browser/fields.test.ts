@@ -22,7 +22,7 @@ describePages('fields in the web UI', 1, (stage) => {
     await apply(page);
     await saved(page);
     const now = await stage.api<{ TemplatedPolicies: { TemplateVariables: unknown }[] }>(
-      ...(['GET', `/v1/acl/role/${ID}`] as const),
+      `GET /v1/acl/role/${ID}`,
     );
     expect(now.TemplatedPolicies[0]!.TemplateVariables).to.deep.equal({ name: 'web' });
   });
@@ -71,7 +71,7 @@ describePages('fields in the web UI', 1, (stage) => {
     await apply(page);
     await saved(page);
     const [role] = await stage.api<{ Policies: { Name: string }[] }[]>(
-      ...(['GET', '/v1/acl/roles?filter=Name%20==%20"linked"'] as const),
+      'GET /v1/acl/roles?filter=Name%20==%20"linked"',
     );
     expect(role!.Policies[0]!.Name).to.equal('team-blue');
   });

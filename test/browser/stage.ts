@@ -47,7 +47,11 @@ export class Stage {
   }
 
   /** Sends a request to the API of the first node with the management token. */
-  async api<T>(call: string, body?: unknown, token = this.cluster.token): Promise<T> {
+  async api<T>(
+    call: `${string} ${string}`,
+    body?: unknown,
+    token = this.cluster.token,
+  ): Promise<T> {
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };
     const { status, text } = await send(this.cluster.urls[0]!, call, { token, ...sent });
     if (status !== 200) throw new Error(`${call}: ${status} ${text}`);
