@@ -400,7 +400,7 @@ describe('replica: the Raft loop (an installed snapshot)', () => {
     expect(core.types).to.deep.equal(['snapshotStored', 'message', 'applied']);
   });
 
-  it('wants no snapshot that ends before the log begins, even on a node that lost its state', () => {
+  it('wants no snapshot that ends before the log begins, even on one that lost its state', () => {
     const { loop, log } = build();
     log.meta = { index: 5000, term: 3, configuration: { members: [] } };
     log.list = [command(5001, 3)];
