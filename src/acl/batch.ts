@@ -10,11 +10,16 @@ export interface Question {
   readonly Segment?: string;
 }
 /** The request with its decision. */
-export type Decision<Q extends Question> = Q & { readonly Allow: boolean };
+export interface Decision {
+  readonly Resource: string;
+  readonly Access: string;
+  readonly Segment?: string;
+  readonly Allow: boolean;
+}
 
 /** The outcome of a batch: a decision for each request, or one refusal. */
-export type BatchOutcome<Q extends Question> =
-  | { readonly ok: true; readonly decisions: readonly Decision<Q>[] }
+export type BatchOutcome =
+  | { readonly ok: true; readonly decisions: readonly Decision[] }
   | { readonly ok: false; readonly refusal: Refusal };
 
 /**
@@ -25,53 +30,59 @@ export const QUESTIONS_MAX = 64;
 export const TOO_MANY = `Refusing to process more than ${QUESTIONS_MAX} authorizations at once`;
 const RESOURCES: ReadonlySet<string> = new Set([...SCALARS, ...NAMED, 'intention']);
 const ACCESSES: readonly string[] = ['read', 'write'];
+/** An access in lower case, as nearly every client sends it. */
+const lower = (access: string): string =>
+  KEY_ACCESSES.includes(access) ? access : access.toLowerCase();
 const KEY_ACCESSES: readonly string[] = ['read', 'list', 'write', 'write-prefix'];
 
 /**
  * Decides the requests of a batch for one token. One invalid request refuses the whole batch.
  * `namespace` is the namespace of the named objects.
  */
-export function authorizeBatch<Q extends Question>(
+export function authorizeBatch(
   authorizer: Authorizer,
-  questions: readonly Q[],
+  questions: readonly Question[],
   namespace = 'default',
-): BatchOutcome<Q> {
+): BatchOutcome {
   if (questions.length > QUESTIONS_MAX) {
     return { ok: false, refusal: refusal('invalid', TOO_MANY) };
   }
-  for (const [i, question] of questions.entries()) {
-    const problem = questionProblem(question, `/${i}`);
+  const decisions: Decision[] = [];
+  for (const question of questions) {
+    const problem = questionProblem(question, () => `/${decisions.length}`);
     if (problem !== undefined) return { ok: false, refusal: problem };
+    const { Resource = '', Access = '', Segment } = question;
+    const access = lower(Access) as Access;
+    const Allow = authorizer.allowed(Resource as Resource, access, Segment, namespace);
+    // a spread of the question takes longer than the decision
+    decisions.push(
+      Segment === undefined ? { Resource, Access, Allow } : { Resource, Access, Segment, Allow },
+    );
   }
-  const decisions = questions.map((question) => {
-    const access = question.Access?.toLowerCase() as Access;
-    const { Resource: resource, Segment: segment } = question;
-    const Allow = authorizer.allowed(resource as Resource, access, segment, namespace);
-    return { ...question, Allow };
-  });
   return { ok: true, decisions };
 }
 
 /**
- * Returns why a question cannot be decided; undefined if it can. `more`: resources besides those
+ * Returns why a question cannot be decided; undefined if it can. `pointer`: of the question in the
+ * body. `more`: resources besides those
  * of a batch.
  */
 export function questionProblem(
   { Resource = '', Access = '' }: Question,
-  pointer: string,
+  pointer: () => string,
   more: readonly string[] = [],
 ): Refusal | undefined {
   if (!RESOURCES.has(Resource) && !more.includes(Resource)) {
     const message = `Invalid ACL resource requested: ${JSON.stringify(Resource.slice(0, 64))}`;
-    return refusal('invalid', message, { pointer: `${pointer}/Resource` });
+    return refusal('invalid', message, { pointer: `${pointer()}/Resource` });
   }
   const levels = Resource === 'key' ? KEY_ACCESSES : ACCESSES;
-  if (levels.includes(Access.toLowerCase())) return undefined;
+  if (levels.includes(lower(Access))) return undefined;
   return refusal(
     'invalid',
     `Invalid access level for ${Resource} resource: ${Access.slice(0, 64)}`,
     {
-      pointer: `${pointer}/Access`,
+      pointer: `${pointer()}/Access`,
       hint: `one of ${levels.join(', ')}`,
     },
   );

@@ -95,12 +95,16 @@ export class Report implements TypeReport {
     this.add(sentenceOf(fault, this.place));
   }
 
-  members(input: Record<string, unknown>, { names, spellings }: Members) {
+  members(
+    input: Record<string, unknown>,
+    { names, spellings }: Members,
+    take: (name: string, key: string, value: unknown) => void,
+  ): void {
     const given = givenMembers(input, spellings, this);
-    return names.flatMap((name) => {
+    for (const name of names) {
       const member = given.get(name);
-      return member === undefined ? [] : [[name, member.key, member.input] as const];
-    });
+      if (member !== undefined) take(name, member.key, member.input);
+    }
   }
 
   add(message: string, hint?: string): void {

@@ -151,13 +151,14 @@ export interface Report {
   /** Reports a problem in a sentence of its own. */
   add(sentence: string): void;
   /**
-   * Returns the given members of an object that are not null: name, key as it is spelled, and
-   * value, in the order in which to decode them. Reports unknown members.
+   * Calls `take` with each given member of an object that is not null: name, key as it is spelled,
+   * and value, in the order in which to decode them. Reports unknown members.
    */
   members(
     input: Record<string, unknown>,
     known: Members,
-  ): Iterable<readonly [name: string, key: string, value: unknown]>;
+    take: (name: string, key: string, value: unknown) => void,
+  ): void;
 }
 
 /** When answers contain a member; see the head of this file. */

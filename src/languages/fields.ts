@@ -280,11 +280,11 @@ export function object<F extends Fields>(
     const decoded = decodeMembers(input, fields, known, report, description);
     const out: Record<string, unknown> = {};
     for (const [name, { type, mode }] of members) {
-      if (!decoded.has(name)) {
+      if (!Object.hasOwn(decoded, name)) {
         if (mode === 'keep') out[name] = type.zero();
         continue;
       }
-      const value = decoded.get(name);
+      const value = decoded[name];
       if (mode === 'drop' || (mode === 'omit' && type.isEmpty(value))) continue;
       out[name] = value;
     }
@@ -304,7 +304,7 @@ export function bodyOf<F extends Fields>(fields: F): Type<Sent<F>> & { readonly 
   const description: Description = { is: 'object', fields, nullable: false };
   const known = membersOf(fields);
   const decode = (input: unknown, report: Report): Sent<F> =>
-    Object.fromEntries(decodeMembers(input, fields, known, report, description)) as Sent<F>;
+    decodeMembers(input, fields, known, report, description) as Sent<F>;
   return { description, fields, zero: () => ({}), isEmpty: () => false, decode };
 }
 
@@ -324,23 +324,20 @@ function decodeMembers(
   known: Members,
   report: Report,
   expected: Description,
-): Map<string, unknown> {
-  const decoded = new Map<string, unknown>();
+): Record<string, unknown> {
+  const decoded: Record<string, unknown> = {};
   if (!isObject(input)) {
     report.fault({ is: 'type', expected, input });
     return decoded;
   }
-  for (const [name, key, value] of report.members(input, known)) {
+  report.members(input, known, (name, key, value) => {
     const { type } = fields[name]!;
-    decoded.set(
-      name,
-      report.within(key, () => type.decode(value, report)),
-    );
-  }
+    decoded[name] = report.within(key, () => type.decode(value, report));
+  });
   return decoded;
 }
 /** Receives nothing: decoding `{}` reports no problems. */
-const EMPTY_REPORT = { members: () => [] } as unknown as Report;
+const EMPTY_REPORT = { members: () => {} } as unknown as Report;
 
 /** An object whose zero value is null. */
 export function nullable<T extends object>(type: Type<T>): Type<T | null> {

@@ -43,7 +43,7 @@ const cut = (name: string): string =>
 /** Throws ApiError at the first problem. Places are JSON pointers (RFC 6901). */
 class BodyReport implements Report {
   readonly #failure: string;
-  readonly #path: string[] = [];
+  readonly #path: PathPart[] = [];
 
   constructor(failure: string) {
     this.#failure = failure;
@@ -55,12 +55,13 @@ class BodyReport implements Report {
 
   get place(): string {
     return this.#path
+      .map((part) => String(typeof part === 'object' ? part.entry : part))
       .map((part) => `/${cut(part).replaceAll('~', '~0').replaceAll('/', '~1')}`)
       .join('');
   }
 
   within<T>(part: PathPart, body: (report: BodyReport) => T): T {
-    this.#path.push(typeof part === 'object' ? part.entry : String(part));
+    this.#path.push(part);
     const result = body(this);
     this.#path.pop();
     return result;
@@ -76,10 +77,15 @@ class BodyReport implements Report {
     return reject('invalid', `${this.#failure}: ${sentence}${where}`, { pointer });
   }
 
-  *members(input: Record<string, unknown>, { names }: Members) {
-    for (const [name, value] of Object.entries(input)) {
+  members(
+    input: Record<string, unknown>,
+    { names }: Members,
+    take: (name: string, key: string, value: unknown) => void,
+  ): void {
+    for (const name of Object.keys(input)) {
       if (!names.includes(name)) this.within(name, () => this.#unknown(name, names));
-      if (value !== null) yield [name, name, value] as const;
+      const value = input[name];
+      if (value !== null) take(name, name, value);
     }
   }
 

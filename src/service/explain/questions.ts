@@ -26,7 +26,7 @@ const MORE_RESOURCES = ['namespace'];
 
 /** Checks a question and completes it. `ns`: its default namespace. Throws ApiError 400. */
 export function askedOf(question: SentQuestion, ns: string, pointer: string): Asked {
-  const problem = questionProblem(question, pointer, MORE_RESOURCES);
+  const problem = questionProblem(question, () => pointer, MORE_RESOURCES);
   if (problem !== undefined) throw new ApiError(problem);
   const { Resource: resource, Access = '', Segment: segment = '', Namespace = '' } = question;
   const namespace = Namespace === '' ? ns : Namespace.toLowerCase();
