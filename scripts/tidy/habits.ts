@@ -1,20 +1,24 @@
 /** Size, width, doc comments, and idioms that this project does not use. */
+import { basename } from 'node:path';
 import {
   isArrowFunction,
   isConstructorDeclaration,
   isFunctionDeclaration,
   isFunctionExpression,
+  isInterfaceDeclaration,
   isMethodDeclaration,
   isObjectLiteralExpression,
   isPropertyAccessExpression,
   isSpreadAssignment,
+  isTypeAliasDeclaration,
   isVariableDeclaration,
+  isVariableStatement,
   type Node,
   SyntaxKind,
 } from 'typescript/unstable/ast';
 import type { Finding } from './findings.js';
 import { layerOf, placeOf, type Source, walk } from './sources.js';
-import { exportsOf } from './usage.js';
+import { type Exported, exportsOf } from './usage.js';
 
 /** Columns of a line of code or prose. */
 export const WIDTH_MAX = 100;
@@ -70,11 +74,34 @@ export function longFunctions(source: Source): Finding[] {
   return findings;
 }
 
-/** Returns the exports of the product without a doc comment. */
+/**
+ * Whether a doc comment would only repeat the name: of options and parts of something, of a type
+ * derived from a constant, of a constant of one word, of what a `define…` call describes.
+ */
+function speaksForItself({ name, node }: Exported): boolean {
+  if (isInterfaceDeclaration(node)) return /(Parts|Options)$/.test(name);
+  if (isTypeAliasDeclaration(node))
+    return /(Parts|Options)$/.test(name) || /\btypeof \w/.test(node.getText());
+  if (!isVariableStatement(node)) return false;
+  const [declared] = node.declarationList.declarations;
+  if (declared?.initializer === undefined || isArrowFunction(declared.initializer)) return false;
+  return /^([A-Z]+|[a-z]+)$/.test(name) || /^define\w+[<(]/.test(declared.initializer.getText());
+}
+
+/** Whether the head of a file describes this export, after which the file is named. */
+function isNamesake({ path, file }: Source, { name }: Exported): boolean {
+  const fileName = basename(path)
+    .replace(/\.tsx?$/, '')
+    .replaceAll('-', '');
+  return file.text.startsWith('/**') && name.replaceAll('_', '').toLowerCase() === fileName;
+}
+
+/** Returns the exports of the product that lack a doc comment. */
 export function undocumented(source: Source): Finding[] {
   if (!source.path.startsWith('src/')) return [];
   return exportsOf(source)
     .filter(({ node }) => node.jsDoc === undefined)
+    .filter((one) => !speaksForItself(one) && !isNamesake(source, one))
     .map(({ name, node }) => ({
       rule: 'undocumented',
       at: placeOf(source, node),

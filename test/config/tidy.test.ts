@@ -100,9 +100,26 @@ describe('tidy', () => {
   });
 
   it('finds exports without a doc comment, by layer', () => {
-    const source = only('/** Said. */\nexport const a = 1;\n// no doc\nexport const b = 1;\n');
+    const source = only(
+      '/** Said. */\nexport const a = 1;\n// no doc\nexport const b = () => 1;\n',
+    );
     expect(textOf(undocumented(source))).to.deep.equal(['src/raft/a.ts:4 b: no doc comment']);
     expect(figures(undocumented(source))).to.deep.equal({ undocumented: { 'src/raft': 1 } });
+  });
+
+  it('needs no doc comment where it would only repeat the name', () => {
+    const [log] = project({
+      'src/raft/log.ts':
+        '/** A log. */\nexport interface LogOptions {}\nexport type LogParts = string;\n' +
+        "export const ROLES = ['a'];\nexport type Role = (typeof ROLES)[number];\n" +
+        'export const memberTable = defineObject();\nexport class Log {}\n' +
+        'export interface Entry {}\nexport const read = () => 1;\nexport const twoWords = 1;\n',
+    });
+    expect(textOf(undocumented(log!)).map((text) => text.split(' ')[1])).to.deep.equal([
+      'Entry:',
+      'read:',
+      'twoWords:',
+    ]);
   });
 
   it('finds literals spread into literals, private members, any, and skipped tests', () => {
