@@ -26,7 +26,6 @@ import {
   type Why,
 } from './types.js';
 
-/** Options of compile. */
 export interface CompileOptions {
   readonly accessor: string;
   readonly anonymous?: boolean;

@@ -39,7 +39,6 @@ export interface RuleExplanation {
   readonly Problem: string;
 }
 
-/** A rule as it is stored. */
 type StoredRule = BindingRule & { readonly ID: string; readonly Description?: string };
 
 /** What rules are explained with. Without lookups, targets are hidden. */

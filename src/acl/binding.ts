@@ -73,7 +73,6 @@ export type BindOutcome =
 
 /** What BindName may name. */
 export const BIND_TYPES = ['service', 'node', 'role', 'policy', 'templated-policy'] as const;
-/** What a rule binds. */
 export type BindType = (typeof BIND_TYPES)[number];
 
 const NAME_RULE: Readonly<

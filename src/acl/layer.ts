@@ -37,7 +37,6 @@ export class Layer {
     this.#prefixes = prefixes;
   }
 
-  /** Compiles grants. */
   static *of(grants: readonly Grant[]): Steps<Layer> {
     type Source = { readonly rules: Rules; readonly level?: Level };
     const exact = new Map<string, Source[]>();
@@ -152,7 +151,6 @@ export class Layer {
     return sets.some((rules) => rules.grants(resource, access));
   }
 
-  /** Whether any rule grants anything. */
   get grantsAnything(): boolean {
     for (const [, rules] of this.placedSets()) if (rules.grantsAnything) return true;
     return false;

@@ -54,7 +54,6 @@ export function* storedRules(text: string, namespace: string): Steps<Rules> {
   return outcome.ok ? outcome.rules : NOTHING;
 }
 
-/** Rules that grant nothing. */
 export const NOTHING: Rules = { scalars: {}, named: [], namespaces: [] };
 
 /**

@@ -150,7 +150,6 @@ const answered = ({ TemplateName, Schema, Template, Description }: BuiltIn): Tem
   Description,
 });
 
-/** Every template by name. */
 export const TEMPLATES: Readonly<Record<string, Template>> = Object.fromEntries(
   [...BUILT_IN].map(([name, template]) => [name, answered(template)]),
 );

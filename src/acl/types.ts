@@ -9,7 +9,6 @@ export const SCALARS = ['acl', 'keyring', 'operator', 'mesh', 'peering'] as cons
 export const NAMED = ['agent', 'event', 'key', 'node', 'query', 'service', 'session'] as const;
 /** A resource without names. */
 export type Scalar = (typeof SCALARS)[number];
-/** A resource with names. */
 export type Named = (typeof NAMED)[number];
 
 /** A rule for one name or prefix. */
@@ -50,14 +49,12 @@ export interface Grant {
 
 /** The accesses to decide. `list` and `write-prefix` exist for keys only. */
 export const ACCESSES = ['read', 'list', 'write', 'write-prefix'] as const;
-/** One of them. */
 export type Access = (typeof ACCESSES)[number];
 /**
  * The resources to decide about: those of the rules, intentions (derived from services) and
  * namespaces by name.
  */
 export const RESOURCES = [...SCALARS, ...NAMED, 'intention', 'namespace'] as const;
-/** One of them. */
 export type Resource = (typeof RESOURCES)[number];
 
 /** The stored name of an object, and another spelling of it, which the request has. */
@@ -83,7 +80,6 @@ export interface RuleKey {
 
 /** The layers of a token's rights, the first that decides counts. */
 export const LAYERS = ['own', 'namespace_default'] as const;
-/** A layer by name. */
 export type LayerName = (typeof LAYERS)[number];
 
 /** A merged rule that speaks about a question. */

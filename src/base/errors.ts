@@ -35,7 +35,6 @@ export const ERROR_STATUS = {
   no_space: 507,
 } as const;
 
-/** A code of the list. */
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
 /**

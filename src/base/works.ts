@@ -20,7 +20,6 @@ const WORKS = {
   erase: 'erasing deleted secrets',
 } as const;
 
-/** The name of a work. */
 export type Work = keyof typeof WORKS;
 
 const NAMES = Object.keys(WORKS) as readonly Work[];

@@ -5,7 +5,6 @@ import { DEFAULT_LIMITS } from '../node/options.js';
 import type { Setting } from './setting.js';
 import { COUNT, MS, RATE } from './setting-types.js';
 
-/** The limits of a node. */
 export const LIMITS = [
   {
     key: 'limits.bodyBytes',

@@ -8,5 +8,4 @@ export const MS = { type: 'integer', min: 1, max: 3_600_000 } as const;
 export const COUNT = { type: 'integer', min: 1, max: 1_000_000 } as const;
 /** Things per second; 0 for no limit. */
 export const RATE = { type: 'integer', min: 0, max: 10_000_000 } as const;
-/** Any text. */
 export const TEXT = { type: 'text' } as const;

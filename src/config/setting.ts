@@ -50,7 +50,6 @@ type ValueOf<S extends Setting> = S extends { readonly choices: readonly (infer 
   ? C
   : Values[S['type']];
 
-/** The rest of a key, and its setting. */
 type Entry = readonly [rest: string, setting: Setting];
 type Heads<E extends Entry> = E[0] extends infer K
   ? K extends `${infer Head}.${string}`

@@ -45,7 +45,6 @@ export class UsageError extends Error {
   }
 }
 
-/** How the command was called. */
 export interface DevOptions {
   readonly dir: string;
   readonly nodes?: number;

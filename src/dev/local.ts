@@ -86,7 +86,6 @@ export interface ClusterPlan {
   readonly token?: string;
   /** Additional settings of every node, as in its configuration file. */
   readonly settings?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  /** How to run the process of a node. */
   readonly run?: (name: string) => NodeRun;
 }
 

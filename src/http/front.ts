@@ -15,7 +15,6 @@ export interface Front {
   readonly held: HeldCalls;
   readonly streams: Streams;
   readonly rates: Rates;
-  /** What was refused with 429. */
   readonly refused: Refused;
   readonly refusals: Refusals;
   readonly lastRead: LastRead;

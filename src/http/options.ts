@@ -40,14 +40,12 @@ export interface Observation {
   readonly isCut?: boolean;
 }
 
-/** What the pages are served from, and what they are told. */
 export interface UiOptions {
   readonly folder: string;
   /** Milliseconds without input after which the pages log out; 0 for never. */
   readonly idleMs: number;
 }
 
-/** What the front end works with. */
 export interface HttpOptions {
   readonly service: Service;
   readonly routes: readonly Route[];
@@ -59,7 +57,6 @@ export interface HttpOptions {
   readonly tokenInQuery: boolean;
   /** Hosts this server answers to: undefined stands for those of loopback, `*` for any. */
   readonly allowedHosts?: readonly string[] | undefined;
-  /** Headers of every response. */
   readonly responseHeaders: Readonly<Record<string, string>>;
   /** Prefixes of paths that are answered with 403. */
   readonly blockedPaths: readonly string[];

@@ -78,7 +78,6 @@ const listener = object({
 });
 type Listener = Normal<typeof listener>;
 
-/** The kind `api-gateway`. */
 export const apiGateway = defineKind(
   'api-gateway',
   {

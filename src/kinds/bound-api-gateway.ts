@@ -14,7 +14,6 @@ const routeReference = object({
   SectionName: keep('The listener to which the route is bound.', text()),
 });
 
-/** The kind `bound-api-gateway`. */
 export const boundApiGateway = defineKind(
   'bound-api-gateway',
   {
@@ -43,5 +42,4 @@ export const boundApiGateway = defineKind(
 );
 /** A normalised `bound-api-gateway` entry. */
 export type BoundApiGateway = Normal<typeof boundApiGateway.type>;
-/** A reference from a bound gateway to a route. */
 export type Reference = Normal<typeof routeReference>;

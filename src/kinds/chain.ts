@@ -26,7 +26,6 @@ export interface Chain {
   readonly startsAt: 'router' | 'splitter' | 'resolver';
   /** The services in which the chain ends, in lower case, without failovers and peers. */
   readonly ends: ReadonlySet<string>;
-  /** The resolvers along the chain. */
   readonly resolvers: readonly ServiceResolver[];
 }
 /**

@@ -33,7 +33,6 @@ const exported = object({
   Consumers: keep('Who may use the service.', neededList(ruled(consumer, onePeer))),
 });
 
-/** The kind `exported-services`. Its only entry is `default`. */
 export const exportedServices = defineKind(
   'exported-services',
   { Services: omit('The services that peers may use.', list(exported)), Meta: metaField },

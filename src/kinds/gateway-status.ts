@@ -156,7 +156,6 @@ class GatewayStatus {
     return this.#status(gateway, untimed);
   }
 
-  /** Returns the bound-api-gateway of a gateway. */
   bound(gateway: ApiGateway): ConfigEntry {
     const services = new Map<string, Reference[]>();
     const listeners = (gateway.Listeners ?? []).map(({ Name, TLS }) => {

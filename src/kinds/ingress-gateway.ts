@@ -164,7 +164,6 @@ type Service = Normal<typeof service>;
 type Listener = Normal<typeof listener>;
 type GatewayTls = Normal<typeof gatewayTls>;
 
-/** The kind `ingress-gateway`. */
 export const ingressGateway = defineKind(
   'ingress-gateway',
   {

@@ -21,7 +21,6 @@ const provider = object({
 export const jwtRequirement = object({
   Providers: omit('The providers, one of which must have issued the token.', list(provider)),
 });
-/** A normalised requirement. */
 export type JwtRequirement = Normal<typeof jwtRequirement>;
 
 /** The same for api-gateways and their routes, where a given list must not be empty. */

@@ -35,7 +35,6 @@ const requestNormalization = object({
   ),
 });
 
-/** The kind `mesh`. Its only entry is `mesh`. */
 export const mesh = defineKind(
   'mesh',
   {

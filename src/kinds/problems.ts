@@ -34,7 +34,6 @@ export function problem(message: string, ...path: readonly (string | number)[]):
   return { message, pointer: pointerOf(path) };
 }
 
-/** Returns the JSON pointer of a path. */
 function pointerOf(path: readonly (string | number)[]): string {
   let pointer = '';
   for (const part of path) {

@@ -108,7 +108,6 @@ const fields = {
 /** A normalised `proxy-defaults` entry. */
 export type ProxyDefaults = EntryOf<typeof fields>;
 
-/** The kind `proxy-defaults`. Its only entry is `global`. */
 export const proxyDefaults = defineKind('proxy-defaults', fields, {
   says: 'The default settings of all proxies.',
   permissions: OPEN_TO_READ,

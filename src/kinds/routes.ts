@@ -167,7 +167,6 @@ const routeRule = object({
   Services: keep('The services that receive the requests.', list(routedService)),
 });
 
-/** The kind `http-route`. */
 export const httpRoute = defineKind(
   'http-route',
   {
@@ -218,7 +217,6 @@ export const httpRoute = defineKind(
     },
   },
 );
-/** The kind `tcp-route`. */
 export const tcpRoute = defineKind(
   'tcp-route',
   {

@@ -193,7 +193,6 @@ const fields = {
 export type ServiceDefaults = EntryOf<typeof fields>;
 
 const upstreamsOrDestination = atMostOne('UpstreamConfig', 'Destination');
-/** The kind `service-defaults`. */
 export const serviceDefaults = defineKind('service-defaults', fields, {
   says: 'Settings of a service that apply to all of its instances.',
   permissions: OF_SERVICE,

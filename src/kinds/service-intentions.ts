@@ -128,7 +128,6 @@ const source = object({
 type Source = Normal<typeof source>;
 type Permission = Normal<typeof permission>;
 
-/** The kind `service-intentions`. */
 export const serviceIntentions = defineKind(
   'service-intentions',
   {

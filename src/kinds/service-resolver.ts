@@ -129,7 +129,6 @@ const fields = {
 /** A normalised `service-resolver` entry. */
 export type ServiceResolver = EntryOf<typeof fields>;
 
-/** The kind `service-resolver`. */
 export const serviceResolver = defineKind('service-resolver', fields, {
   says: 'Which instances receive the requests to a service: subsets, redirects and failover.',
   permissions: OF_SERVICE,

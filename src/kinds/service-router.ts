@@ -135,7 +135,6 @@ const route = object({
 });
 type Match = Normal<typeof httpMatch>;
 
-/** The kind `service-router`. */
 export const serviceRouter = defineKind(
   'service-router',
   {

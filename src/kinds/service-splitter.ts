@@ -33,7 +33,6 @@ const split = object({
 });
 type Split = Normal<typeof split>;
 
-/** The kind `service-splitter`. */
 export const serviceSplitter = defineKind(
   'service-splitter',
   { Splits: keep('The parts into which requests are split.', neededList(split)), Meta: metaField },

@@ -20,7 +20,6 @@ const service = object({
   DisableAutoHostRewrite: omit('Whether the host of requests is left unchanged.', boolean),
 });
 
-/** The kind `terminating-gateway`. */
 export const terminatingGateway = defineKind(
   'terminating-gateway',
   {

@@ -21,7 +21,6 @@ export const KINDS = [
   'tcp-route',
   'terminating-gateway',
 ] as const;
-/** The name of a kind. */
 export type Kind = (typeof KINDS)[number];
 
 /**

@@ -2,7 +2,6 @@
 import type { Shape } from './bexpr.js';
 import type { Description, Field, Fields } from './fields.js';
 
-/** How shapes are derived. */
 interface Options {
   /**
    * Whether an object that may be absent is a pointer, in which a filter matches nothing if it is

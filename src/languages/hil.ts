@@ -39,7 +39,6 @@ export function interpolate(text: string, variables: ReadonlyMap<string, string>
   }
 }
 
-/** What a template is made of. */
 export interface TemplateParts {
   /** The literal texts outside of `${}`. */
   readonly literals: readonly string[];

@@ -102,7 +102,6 @@ export function readRulesText(text: string): {
   return { tree: { body, json, source }, problems };
 }
 
-/** Returns the offsets of all lines. */
 function lineStarts(source: string): number[] {
   const starts = [0];
   for (let at = source.indexOf('\n'); at >= 0; at = source.indexOf('\n', at + 1)) {

@@ -91,7 +91,6 @@ export function fraction(change: (value: number) => number): Type<number> {
   };
 }
 
-/** A boolean. */
 export const boolean: Type<boolean> = {
   description: { is: 'boolean' },
   zero: () => false,

@@ -12,7 +12,6 @@ export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problem: Problem };
 
-/** Options of the generated parsers. */
 export interface GrammarOptions {
   /** Maximum nesting depth. The parsers recurse. */
   readonly depthMax: number;

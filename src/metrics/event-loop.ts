@@ -18,7 +18,6 @@ export class EventLoopDelay {
   #sampledMs: number;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `onSample` is called with each delay. */
   constructor(
     onSample: (delayMs: number, nowMs: number) => void = () => {},
     now: () => number = () => performance.now(),

@@ -22,7 +22,6 @@ export interface TurnLog {
 
 /** What ran since the last sample of the event loop. */
 export interface Ran {
-  /** Milliseconds of each work. */
   readonly spent: Readonly<Record<Work, number>>;
   /** Milliseconds of processor time of the whole process, in all its threads. */
   readonly cpuMs: number;
@@ -78,7 +77,6 @@ export class LongTurns {
     this.#line({ work, workMs: ms, delayMs: late, cpuMs: cpu }, nowMs);
   }
 
-  /** The metrics. */
   families(): readonly Family[] {
     const seconds = [...this.#longest].map(([work, ms]) => [work, ms / 1000] as const);
     return [

@@ -11,7 +11,6 @@ import { nodeFamilies, type Sources } from './node.js';
 import type { Replication } from './replication.js';
 import { Requests } from './requests.js';
 
-/** What the metrics of a node are made from. */
 export interface MetricsParts extends Sources {
   readonly dataDir: string;
   /** Free bytes of the disk below which only deletes are accepted. */

@@ -14,7 +14,6 @@ export interface Sources {
   readonly held: () => number;
   readonly connections: () => number;
   readonly limits: { readonly held: number; readonly connections: number };
-  /** The level in force. */
   readonly level: () => number;
   /** Requests and connections refused with 429, by the name of the limit. */
   readonly refused: () => Readonly<Record<string, number>>;

@@ -7,9 +7,7 @@ import { statfs } from 'node:fs/promises';
 import { type Refusal, refusal } from '../base/errors.js';
 import type { Command } from '../state/types.js';
 
-/** What the free space is compared with, and who learns of it. */
 export interface DiskSpaceOptions {
-  /** A folder on the disk. */
   readonly dir: string;
   /** Bytes that must stay free. */
   readonly reserveBytes: number;

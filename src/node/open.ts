@@ -69,7 +69,6 @@ type OpenOptions = Pick<
   /** See LogOptions. */
   readonly windowBytes?: number;
   readonly segmentBytes?: number;
-  /** See Machine. */
   readonly machineLimits?: MachineLimits;
 };
 

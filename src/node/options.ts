@@ -83,7 +83,6 @@ export interface NodeLimits extends Omit<ReplicaLimits, 'tickMs' | 'electionMs'>
   readonly stateBacklogBytes: number;
 }
 
-/** What a node is created from. */
 export interface NodeOptions {
   readonly name: string;
   readonly dataDir: string;

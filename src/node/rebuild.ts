@@ -26,7 +26,6 @@ export function rebuildableTo(log: SegmentLog, { remains }: LevelState): Index |
   return log.term(record.index) === record.term ? record.index : undefined;
 }
 
-/** Up to where and with what a state is made again. */
 export interface RebuildOptions {
   /** The last index to apply. */
   readonly upTo: Index;

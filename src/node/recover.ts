@@ -58,7 +58,6 @@ export interface RecoveredFacts extends FolderFacts {
   readonly notApplied: number;
 }
 
-/** What to make of a folder. */
 export interface RecoverOptions {
   readonly name: string;
   readonly members: readonly InitialMember[];

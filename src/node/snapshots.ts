@@ -23,9 +23,7 @@ import type { ChunkSink, ChunkSource } from '../transport/types.js';
 const CHUNK_BYTES = 256 * 1024;
 const packr = new Packr({ useRecords: false });
 
-/** What a `StateSource` is created from. */
 export interface StateSourceParts {
-  /** The id of the transfer. */
   readonly id: string;
   readonly view: PinnedView;
   readonly meta: SnapshotMeta;
@@ -106,7 +104,6 @@ export async function snapshotSink(
   return sink !== undefined && incoming.isPresent(sink) ? sink : undefined;
 }
 
-/** What receives a snapshot. */
 export interface SnapshotSinkParts {
   readonly incoming: IncomingSnapshot;
   readonly store: Pick<DurableState, 'install'>;

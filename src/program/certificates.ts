@@ -9,7 +9,6 @@ import { endOfLists, revocationLists } from '../transport/revocation-lists.js';
 export interface CertificateEnd {
   /** The label of the metric: `api`, `api_ca`, `raft`, `raft_ca` or `raft_crl`. */
   readonly use: string;
-  /** The setting that names the file. */
   readonly setting: string;
   /** Unix milliseconds. */
   readonly notAfterMs: number;

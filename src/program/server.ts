@@ -45,7 +45,6 @@ import { tellFirstStep, warnOfDangers } from './start-notices.js';
 
 /** A running node. */
 export interface Server {
-  /** URL of the API. */
   readonly url: string;
   /** Reloads certificates and keys. Throws Error and changes nothing if one is unusable. */
   reloadTls(): void;
@@ -152,7 +151,6 @@ function reloadKeys(
 /** What the metrics show of the front end. */
 type FrontSources = Pick<MetricsParts, 'held' | 'refused' | 'connections' | 'certificates'>;
 
-/** Returns the metrics of the layers. */
 function metricsOf(
   config: Config,
   log: Log,
@@ -310,7 +308,6 @@ function listenerOptions({ http, limits }: Config, log: Log): ListenerOptions {
   };
 }
 
-/** Returns all routes of this server. */
 function routesOf(
   config: Config,
   parts: Layers & { readonly metrics: Metrics; readonly log: Log; readonly refusals: Refusals },

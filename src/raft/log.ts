@@ -30,7 +30,6 @@ export interface Run {
 }
 const NOTHING: Run = { entries: [], bytes: 0 };
 
-/** See the head of this file. */
 export class Log {
   /** Index of the last entry, including the tail. */
   last: Index;

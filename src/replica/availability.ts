@@ -1,7 +1,6 @@
 /** Whether this server serves its clients, and whether it should lead. */
 import { type Refusal, refusal } from '../base/errors.js';
 
-/** What Availability needs. */
 export interface AvailabilityParts {
   /** Whether this server knows that it was removed from the cluster. */
   readonly isRemoved: () => boolean;

@@ -29,7 +29,6 @@ interface Sent {
   held: Append | undefined;
 }
 
-/** See the head of this file. */
 export class CommitNews {
   readonly #wire: Pick<WirePort, 'send'>;
   readonly #clock: Pick<ClockPort, 'after'>;

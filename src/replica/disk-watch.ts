@@ -22,7 +22,6 @@ export class DiskWatch {
     this.#limits = limits;
   }
 
-  /** Counts a tick. */
   tick(isLogWriting: boolean): void {
     this.#logTicks = isLogWriting ? this.#logTicks + 1 : 0;
     this.#stateTicks = this.isStateBehind ? this.#stateTicks + 1 : 0;
@@ -39,7 +38,6 @@ export class DiskWatch {
     this.#stateTicks = 0;
   }
 
-  /** Whether the disk of the log hangs. */
   get logHangs(): boolean {
     return this.#logTicks >= this.#limits.hangTicks;
   }

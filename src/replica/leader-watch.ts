@@ -13,7 +13,6 @@ export interface Leaderless {
   readonly isOver: boolean;
 }
 
-/** What LeaderWatch needs. */
 export interface LeaderWatchParts {
   readonly id: NodeId;
   readonly loop: RaftLoop;

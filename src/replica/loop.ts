@@ -50,11 +50,9 @@ export interface LoopEvents {
   applied(index: Index, entries: readonly Entry[]): void;
   /** A follower needs a snapshot. The outcome is reported to `snapshotSent`. */
   sendSnapshot(to: NodeId, message: Message): void;
-  /** A tick passed at `now`. */
   tick(now: number): void;
 }
 
-/** What the loop needs. */
 export interface LoopParts extends Pick<ApplierParts, 'measure'> {
   readonly core: RaftCore;
   readonly log: LogPort;
@@ -231,7 +229,6 @@ export class RaftLoop {
     this.#applier.pause();
   }
 
-  /** Resumes applying. */
   resumeApply(): void {
     this.#applier.resume();
     this.wake();
@@ -272,7 +269,6 @@ export class RaftLoop {
     return applied < meta.index && this.#core.accepts(meta);
   }
 
-  /** The status of the core. */
   status(): RaftStatus {
     return this.#core.status();
   }

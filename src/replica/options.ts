@@ -80,7 +80,6 @@ export interface ReplicaReports {
   readonly onWhole?: () => void;
 }
 
-/** What a replica is made from. */
 export interface ReplicaParts {
   readonly id: NodeId;
   /** Of this server, for people. */
@@ -123,7 +122,6 @@ export interface ReplicaParts {
   readonly decisionText?: ((id: string) => string | undefined) | undefined;
 }
 
-/** How a replica begins. */
 export interface StartOptions {
   /** Why the state must come from the leader before anything is applied or served. */
   readonly needsState?: string | undefined;

@@ -50,7 +50,6 @@ export type Reply = (payload: Uint8Array) => void;
  * The network. It may lose, delay or repeat what is sent. Sending never throws and never blocks.
  */
 export interface WirePort {
-  /** Sends a Raft message. */
   send(message: Message): void;
   /**
    * Sends a peer a request outside Raft (forwarded write, read barrier, join). `done` gets
@@ -82,7 +81,6 @@ export interface WirePort {
 
 /** The replicated state machine. */
 export interface MachinePort {
-  /** The last applied index. */
   appliedIndex(): Index;
   /** The term of the entry at that index. */
   appliedTerm(): Term;

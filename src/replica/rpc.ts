@@ -54,7 +54,6 @@ export type RpcHandlers = {
   ) => void;
 };
 
-/** What Rpc needs. */
 export interface RpcParts {
   readonly id: NodeId;
   readonly wire: Pick<WirePort, 'request'>;

@@ -49,7 +49,6 @@ export class GrowingHash {
     mix(this.#state, text);
   }
 
-  /** The hash of the record as it is now. */
   get value(): RecordHash {
     finish(this.#state, lanes);
     return { high: lanes.high | 0, low: lanes.low | 0 };

@@ -80,7 +80,6 @@ export const configHandlers = {
   'config.delete': deleteConfig,
 } as const;
 
-/** An entry as it is stored. */
 type StoredEntry = ConfigEntry & {
   readonly Status?: Status;
   readonly CreateIndex: number;

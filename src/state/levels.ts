@@ -47,7 +47,6 @@ export interface LevelTable {
   readonly supported: number;
   readonly commands: Readonly<Record<string, number>>;
 }
-/** What this release supports. */
 export const LEVELS: LevelTable = { supported: SUPPORTED_LEVEL, commands: COMMAND_LEVELS };
 
 /** `{"Level":n,"Index":i}`, absent at level 1. Archives neither contain nor replace it. */

@@ -38,7 +38,6 @@ export type Resume = (result: Result | undefined) => void;
 
 /** A command that replaces the state. */
 interface Replacing {
-  /** The id of the request. */
   readonly id: string;
   readonly result: Result;
   readonly state: NewState;
@@ -189,7 +188,6 @@ export class Machine {
     this.#store.commit([this.#recordAt(this.#position(), this.#sums)]);
   }
 
-  /** Returns the present checksums. */
   checksum(): Checkpoint {
     return { index: this.#index, sums: this.#sums.toJSON() };
   }

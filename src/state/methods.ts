@@ -42,7 +42,6 @@ const namespaceRule = object({
 
 /** The types of auth methods. The service knows what each does. */
 const METHOD_TYPES = ['jwt', 'kubernetes'] as const;
-/** The type of an auth method. */
 export type MethodType = (typeof METHOD_TYPES)[number];
 
 const fields = {
@@ -89,7 +88,6 @@ export interface MethodReap extends Command {
 /** Maximum number of objects that one command removes, because it must not delay heartbeats. */
 export const CASCADE_MAX = 1000;
 
-/** Auth methods. */
 export const methods = defineObject<AuthMethod, typeof fields>({
   table: 'method',
   says: 'A way to log in, and how it verifies identities.',

@@ -94,7 +94,6 @@ export const MANAGEMENT_RULES = [
   'node_prefix "" {\n\tpolicy = "read"\n}',
 ].join('\n');
 
-/** Namespaces. */
 export const namespaces = defineObject<Namespace, typeof fields>({
   table: 'namespace',
   says: 'A part of the cluster with its own objects and entries.',

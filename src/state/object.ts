@@ -92,7 +92,6 @@ export interface ObjectSet extends Command {
 /** The content of an object: the members that a client writes. */
 export type Content<T> = Omit<T, 'ID' | 'Hash' | 'Namespace' | keyof typeof indexes>;
 
-/** What the file of an object declares. */
 interface ObjectRules<T, F extends Fields = Fields> {
   readonly table: ObjectTable;
   /** What the object is, in one sentence or two for people. */
@@ -129,7 +128,6 @@ interface ObjectRules<T, F extends Fields = Fields> {
   readonly secretLeaves?: 'when removed' | 'when changed';
   /** Set if other objects link to it. A record under its ID then has what the links show. */
   readonly linkedAs?: LinkTarget;
-  /** The tables of `records`. */
   readonly recordTables?: readonly string[];
   key(ns: string, id: string): string;
   /** Returns the key of the record that leads from a name to an ID. */
@@ -167,7 +165,6 @@ export interface ObjectDefinition<T extends StoredObject = StoredObject, F exten
   readonly plural: string;
   readonly resource: 'acl' | 'namespace';
   readonly linkFields: readonly LinkField[];
-  /** The type of stored objects. */
   readonly storedType: Type<unknown>;
   /** The tables of all records derived from objects of this table. */
   readonly recordTables: readonly string[];
@@ -222,7 +219,6 @@ function storedTypeOf(fields: Fields): Type<unknown> {
   return bodyOf(Object.fromEntries(stored));
 }
 
-/** Returns the identity of an object. */
 const idOf = (definition: ObjectDefinition, object: StoredObject): string =>
   object[definition.identity]!;
 /** Returns the namespace in which an object is listed. */

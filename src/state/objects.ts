@@ -7,7 +7,6 @@ import { forgetRequests } from './requests.js';
 import { bootstrap, initSystem, setFact } from './system.js';
 import type { Handlers } from './types.js';
 
-/** The objects by table. */
 export const OBJECTS: Readonly<Record<ObjectTable, ListedObject>> = {
   ...NAMESPACED,
   namespace: { ...namespaces, commands: namespaceCommands },

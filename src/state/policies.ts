@@ -30,7 +30,6 @@ const fields = {
   ...indexes,
 };
 
-/** A policy as it is stored. */
 export type Policy = Readonly<Infer<typeof fields>>;
 
 /** Creates a policy under a new id, or replaces one. Its rules were parsed before the proposal. */
@@ -45,7 +44,6 @@ export interface PolicySet extends ObjectSet {
   readonly hash: string;
 }
 
-/** Policies. */
 export const policies = defineObject<Policy, typeof fields>({
   table: 'policy',
   says: 'Rules that apply to the tokens and roles that link to them.',

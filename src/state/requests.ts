@@ -89,16 +89,13 @@ export interface RequestChange {
   readonly value: string | undefined;
   /** The hash of the record that is replaced or deleted; undefined if there is none. */
   readonly before: RecordHash | undefined;
-  /** The hash of the record that is put. */
   readonly after: RecordHash | undefined;
 }
 
-/** A record of remembered requests. */
 interface RequestRecord {
   readonly key: string;
   /** Its requests, in log order. */
   ids: string[];
-  /** The index of its last result. */
   last: Index;
   /** Number of characters of its results. */
   chars: number;

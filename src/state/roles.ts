@@ -22,7 +22,6 @@ const fields = {
 /** A role as it is stored. Answers add the names of the linked policies. */
 export type Role = Readonly<Infer<typeof fields>>;
 
-/** Roles. */
 export const roles = defineObject<Role, typeof fields>({
   table: 'role',
   says: 'Policies, identities and templated policies under one name.',

@@ -51,7 +51,6 @@ interface RuleSet extends ObjectSet {
   readonly rule: Content<BindingRule>;
 }
 
-/** Binding rules. */
 export const rules = defineObject<BindingRule, typeof fields>({
   table: 'rule',
   says: 'A rule that determines what the tokens of an auth method are linked to.',

@@ -58,7 +58,6 @@ const fields = {
 /** A token as it is stored. Answers add the names of links and may hide the SecretID. */
 export type Token = Readonly<Infer<typeof fields>>;
 
-/** Tokens. */
 export const tokens = defineObject<Token, typeof fields>({
   table: 'token',
   says: 'A secret that identifies its holder and determines what the holder may do.',

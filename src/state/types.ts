@@ -44,7 +44,6 @@ export type Change = readonly [key: string, value: string | undefined];
  * durable later, atomically and in order: the log can restore it, so no commit is synced by itself.
  */
 export interface StateStore extends View {
-  /** Commits changes atomically. */
   commit(changes: readonly Change[]): void;
   /** Resolves once every earlier commit is synced to disk. */
   flush(): Promise<void>;

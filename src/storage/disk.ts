@@ -53,9 +53,7 @@ export type Done = (error: Error | null) => void;
 
 /** An open file. What takes `done` calls it in a later turn. */
 export interface DiskFile {
-  /** Its path, for messages. */
   readonly path: string;
-  /** Bytes of the file. */
   size(): number;
   /** Returns `length` bytes from `at` on, fewer at the end. Throws if the disk fails. */
   read(at: number, length: number): Buffer;
@@ -71,7 +69,6 @@ export interface DiskFile {
 
 /** The files of a folder. What takes `done` calls it in a later turn. */
 export interface DiskFolder {
-  /** Its path, for messages. */
   readonly path: string;
   /** Creates the folder if it is missing. Durable once the folder around it is synced. */
   create(done: Done): void;
@@ -103,7 +100,6 @@ export interface Disk {
   readonly clock: StorageClock;
   /** See `claimFolder`. */
   claim(dir: string, marker: string): Promise<void>;
-  /** Returns the folder at a path. */
   folder(dir: string): DiskFolder;
   /** Whether a folder holds a database. */
   hasDatabase(dir: string): Promise<boolean>;

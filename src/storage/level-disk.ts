@@ -17,7 +17,6 @@ const IN_SLICES = { highWaterMarkBytes: SLICE_BYTES } as const;
 
 type LevelSnapshot = ReturnType<ClassicLevel<string, string>['snapshot']>;
 
-/** A database in LevelDB. */
 class LevelDatabase<T extends string | Buffer> implements Database<T> {
   readonly #db: ClassicLevel<T, T>;
 
@@ -126,7 +125,6 @@ async function openDatabase<T extends string | Buffer>(
   return new LevelDatabase(db);
 }
 
-/** See the head of this file. */
 export const LEVEL_DISK: Disk = {
   clock: {
     now: () => performance.now(),

@@ -13,7 +13,6 @@ import { type Marks, WITNESS, Witness } from './witness.js';
 export interface Loaded extends Omit<Recovered, 'unused'> {
   readonly folder: DiskFolder;
   readonly witness: Witness;
-  /** The number of the next segment. */
   readonly nextSegment: number;
   /** Files that hold nothing of the log, also those for later use. Kept while it is damaged. */
   readonly unused: UnusedFile[];

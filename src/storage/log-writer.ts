@@ -49,7 +49,6 @@ export interface Job {
   readonly done: () => void;
 }
 
-/** What a LogWriter needs. */
 export interface WriterParts {
   readonly segments: Segment[];
   readonly pool: SegmentPool;
@@ -65,11 +64,9 @@ export interface WriterParts {
   readonly written: (index: Index) => void;
   readonly onError: (error: unknown) => void;
   readonly clock: StorageClock;
-  /** See LogOptions. */
   readonly onSynced?: ((ms: number) => void) | undefined;
 }
 
-/** See the head of this file. */
 export class LogWriter {
   readonly segments: Segment[];
   readonly #parts: WriterParts;

@@ -40,18 +40,15 @@ const WINDOW_BYTES = 4 * 2 ** 20;
 /** Milliseconds in a turn of the event loop after which erasing reads no further block. */
 const READING_MS = 2;
 
-/** Options of a log. */
 export interface LogOptions {
   /** Called once, when the disk has failed. The process must stop. */
   readonly onFatal: (error: StorageError) => void;
   /** Bytes of recent entries in memory: reading them needs no disk. */
   readonly windowBytes?: number | undefined;
-  /** Bytes of a segment. */
   readonly segmentBytes?: number | undefined;
   readonly clock: StorageClock;
   /** Gets the milliseconds that it took to write a batch and sync it. */
   readonly onSynced?: ((ms: number) => void) | undefined;
-  /** Called when the log is closed. */
   readonly onClosed?: (() => Promise<void>) | undefined;
 }
 
@@ -138,7 +135,6 @@ export class SegmentLog {
     return this.#log.bar;
   }
 
-  /** Bytes of the entries in memory. */
   memoryBytes(): number {
     return this.#window.bytes();
   }

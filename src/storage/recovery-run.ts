@@ -44,7 +44,7 @@ interface Batch {
   readonly segment: Segment;
 }
 
-/** See the head of this file. */
+/** The batches of such a chain, as they are read. */
 export class Run {
   readonly window: EntryWindow;
   state: LogState = NO_STATE;

@@ -17,11 +17,9 @@ const ZEROS = Buffer.alloc(2 ** 20);
 /** Files whose content is of no use. */
 export const SPARE = /^spare-/;
 
-/** What a SegmentPool needs. */
 export interface PoolOptions {
   readonly folder: DiskFolder;
   readonly segmentBytes: number;
-  /** The number of the next segment. */
   readonly number: number;
   /** The disk has failed. */
   readonly onError: (error: unknown) => void;
@@ -72,7 +70,6 @@ export class SegmentPool {
     }
   }
 
-  /** Removes a file. */
   remove(name: string, file: DiskFile | undefined): void {
     this.#do(() => this.#remove(name, file));
   }

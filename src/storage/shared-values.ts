@@ -9,7 +9,6 @@ export const LONG_CHARS = 16 * 1024;
 /** Characters of the shared values in memory. */
 const KEPT_CHARS = 8 * 2 ** 20;
 
-/** See the head of this file. */
 export class SharedValues {
   /** Values of the current state. */
   readonly #values = new ValueCache(KEPT_CHARS);

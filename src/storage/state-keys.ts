@@ -16,7 +16,6 @@ import { type KeyIndex, keyIndexOf, keySum, keysWith, Tally } from './key-index.
 /** Changed keys of a table that may wait to be ordered: a bound on the time that this takes. */
 const UNORDERED_MAX = 4096;
 
-/** The keys of one table. */
 class TableKeys {
   readonly present: Set<string>;
   /** The keys that were loaded, until somebody asks for order. */
@@ -53,7 +52,6 @@ class TableKeys {
   }
 }
 
-/** See the head of this file. */
 export class StateKeys {
   readonly #tables = new Map<string, TableKeys>();
   /** The number of keys by group, of the groups that are not whole tables. */

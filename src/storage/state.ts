@@ -64,7 +64,6 @@ const RECENT_CHARS = 4 * 2 ** 20;
 const FIRST_GENERATION = '0';
 const PAST_GENERATIONS = ':';
 
-/** Options of a state. */
 export interface StateOptions {
   /** Called once, when the disk has failed or a record is damaged. The process must stop. */
   readonly onFatal: (error: StorageError) => void;

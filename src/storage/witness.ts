@@ -33,7 +33,6 @@ export interface Marks {
 /** A block of the file system, so that a torn write does not reach the other slot. */
 const SLOT_BYTES = 4096;
 const KEY = Buffer.from('witness');
-/** The name of its file. */
 export const WITNESS = 'witness';
 
 /** The witness file of a log. */
@@ -44,7 +43,6 @@ export class Witness {
   #turn: number;
   readonly #waiting: { readonly marks: Marks; readonly done: Done }[] = [];
 
-  /** Reads the file. */
   constructor(file: DiskFile) {
     this.#file = file;
     const slots: { turn: number; marks: Marks }[] = [];

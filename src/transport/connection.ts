@@ -35,7 +35,6 @@ export interface ConnectionEvents {
 export const remoteOf = ({ remoteAddress, remotePort }: WireSocket): string =>
   `${remoteAddress}:${remotePort}`;
 
-/** See the head of this file. */
 export class Connection {
   /** Set by the owner of the connection before frames arrive. */
   events: ConnectionEvents | undefined;

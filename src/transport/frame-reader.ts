@@ -1,7 +1,6 @@
 /** Splits a stream of bytes into frames. Its memory is bounded by the bytes that have arrived. */
 import { WireError } from './types.js';
 
-/** See the head of this file. */
 export class FrameReader {
   /** Bytes of a frame at most. The owner raises it once the peer is authenticated. */
   limitBytes: number;

@@ -36,7 +36,6 @@ export const OLDEST_PROTOCOL_VERSION = 2;
 
 /** The purposes of connections. `join`: requests of a node that is in no cluster. */
 export const PURPOSES = ['messages', 'snapshot', 'join'] as const;
-/** What a connection is for. */
 export type Purpose = (typeof PURPOSES)[number];
 
 /** The first frame of each side: who it is, and what it wants. */

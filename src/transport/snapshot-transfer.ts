@@ -79,7 +79,6 @@ export class SnapshotSender {
     } else this.#connection.send({ type: 'ping' });
   }
 
-  /** Aborts the transfer. */
   stop(): void {
     this.#end(false);
   }

@@ -6,7 +6,7 @@
 import { remoteOf } from './connection.js';
 import type { WireSocket } from './sockets.js';
 
-/** See the head of this file. */
+/** The connections of one listener that are not authenticated yet. */
 export class UnauthenticatedConnections {
   readonly #waiting = new Map<string, WireSocket>();
   readonly #max: number;
@@ -27,7 +27,6 @@ export class UnauthenticatedConnections {
     oldest?.destroy();
   }
 
-  /** Closes them all. */
   close(): void {
     for (const socket of this.#waiting.values()) socket.destroy();
   }

@@ -44,7 +44,6 @@ const REFUSAL_LOG_MS = 60_000;
 /** Reasons remembered for that. */
 const REFUSALS_MAX = 100;
 
-/** What the network is built from. */
 export interface WireOptions {
   /** Called for each connection, since a node learns its cluster id only by joining. */
   readonly identity: () => WireIdentity;
@@ -62,7 +61,6 @@ export interface WireOptions {
   readonly sockets?: WireSockets;
 }
 
-/** See the head of this file. */
 export class Wire {
   readonly #context: WireContext;
   #security: WireSecurity;
@@ -180,7 +178,6 @@ export class Wire {
     }
   }
 
-  /** The nodes to which this node is connected. */
   reachable(): NodeId[] {
     return [...this.#peers.values()].filter((peer) => peer.connected).map((peer) => peer.id);
   }

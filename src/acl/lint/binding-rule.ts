@@ -9,7 +9,6 @@ import { lintSelector } from './selector.js';
 /** What a rule is judged against. */
 export interface RuleSurroundings {
   readonly shape: IdentityShape;
-  /** The namespace of the rule. */
   readonly namespace: string;
   /** The rules of its auth method by what they bind (`byBinding`), itself among them or not. */
   readonly rules: ReadonlyMap<string, readonly BindingRule[]>;

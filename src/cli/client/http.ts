@@ -10,7 +10,6 @@ import type { Io } from '../io.js';
 import { CliError, interruption, misused, refusedBy, unknownOutcome } from '../print/error.js';
 import type { TlsSettings } from './environment.js';
 
-/** What a client of the API is made of. */
 export interface ApiOptions {
   readonly addresses: readonly URL[];
   readonly tls: TlsSettings;
@@ -110,7 +109,6 @@ export class Api {
     return this.#options.namespace;
   }
 
-  /** Closes the connections. */
   async close(): Promise<void> {
     for (const made of this.#agents) (await made)?.agent.destroy();
   }

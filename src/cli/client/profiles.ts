@@ -20,7 +20,6 @@ export const PROFILE_SETTINGS = [
   'output',
 ] as const;
 
-/** The name of a setting of a profile. */
 export type ProfileSetting = (typeof PROFILE_SETTINGS)[number];
 /** A profile. */
 export type Profile = Readonly<Partial<Record<ProfileSetting, string>>>;

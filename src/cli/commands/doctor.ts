@@ -148,7 +148,6 @@ export interface Saves {
   readonly savedMs: number | undefined;
 }
 
-/** Looks at one node. */
 async function look(cli: Cli, call: Call<object>, address: URL): Promise<Node> {
   const one = cli.callOf<object>(asking(call, address));
   const { api } = one;

@@ -29,7 +29,6 @@ export const ENTRIES: Shape<Entry> = {
   ref: ({ Kind, Name, Namespace }) => `config/${Namespace ?? 'default'}/${Kind}/${Name}`,
 };
 
-/** Options that name an entry in Consul's form. */
 export interface EntryOptions {
   readonly kind?: string;
   readonly name?: string;

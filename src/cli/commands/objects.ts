@@ -31,7 +31,6 @@ export interface Called {
   readonly by?: 'id' | 'name';
 }
 
-/** Options of commands about one object. */
 export interface OneOptions {
   readonly id?: string | undefined;
   /** Consul's name of `id`, for tokens. */
@@ -39,7 +38,6 @@ export interface OneOptions {
   readonly name?: string;
 }
 
-/** An ID. */
 export const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 /** The shortest beginning of an ID that is looked for. */
 const PREFIX = /^[0-9a-f][0-9a-f-]{3,35}$/i;
@@ -108,7 +106,6 @@ function typeOf(key: ObjectName): ObjectType {
   };
 }
 
-/** The types of objects. */
 export const TYPE = {
   policy: typeOf('policy'),
   role: typeOf('role'),

@@ -12,7 +12,6 @@ import {
 import { misused } from '../print/error.js';
 import type { Shape } from '../print/output.js';
 
-/** A profile with its name. */
 interface Named extends Profile {
   readonly name: string;
   readonly isCurrent: boolean;

@@ -17,7 +17,6 @@ import { counted } from '../print/text.js';
 /** The pause before a node is asked again whether it is well, in milliseconds. */
 const AGAIN_MS = 200;
 
-/** A member with its level. */
 interface Member extends Server {
   readonly Level: number | null | undefined;
 }

@@ -70,7 +70,5 @@ complete -c conclave -e
 complete -c conclave -f -a '(__conclave_complete)'
 `;
 
-/** The scripts by shell. */
 export const SCRIPTS: Readonly<Record<string, string>> = { bash: BASH, zsh: ZSH, fish: FISH };
-/** The shells. */
 export const SHELLS: readonly string[] = Object.keys(SCRIPTS);

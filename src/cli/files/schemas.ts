@@ -16,7 +16,6 @@ export interface Problem {
   readonly message: string;
 }
 
-/** A part of a schema. */
 interface Described {
   readonly description?: string;
 }
@@ -42,7 +41,6 @@ export class Schemas {
     this.#source = source;
   }
 
-  /** Returns what is wrong with an entry. */
   async problemsOf(entry: Written): Promise<readonly Problem[]> {
     const { file } = entry;
     const key = Object.hasOwn(entry.value, 'Kind') ? 'Kind' : 'kind';
@@ -99,7 +97,6 @@ export class Schemas {
   }
 }
 
-/** Returns the schema of a kind that this program has. */
 async function ownSchema(kind: string): Promise<object | undefined> {
   const { SCHEMAS } = await import('../../api/documents.js');
   const name = `config/${kind}`;

@@ -47,7 +47,6 @@ export function formatOf(name: string): Format {
   return format ?? misused(`--output: "${name}" is not one of ${FORMATS.join(', ')}`);
 }
 
-/** How a command prints. */
 export interface PrintOptions {
   readonly format: Format;
   readonly colour: boolean;
@@ -80,7 +79,6 @@ export class Printer {
     return { width: isTerminal ? columns : undefined, colour: this.#colour };
   }
 
-  /** Prints a list. */
   async list<T>(items: readonly T[], shape: Shape<T>, raw: unknown = items): Promise<void> {
     if (this.format === 'name') return this.refs(items.map(shape.ref));
     if (this.format !== 'table') return this.value(raw);
@@ -136,7 +134,6 @@ export class Printer {
     this.text([`${oneLine(sentence)}\n`]);
   }
 
-  /** Prints a table. */
   table<T>(columns: readonly Column<T>[], items: readonly T[]): void {
     const rows = items.map((item) => columns.map(({ cell }) => cell(item)));
     this.text([renderTable(columns, rows, this.style)]);

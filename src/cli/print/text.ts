@@ -3,7 +3,6 @@ import { two } from '../../base/text.js';
 
 export { hasControls, lines, oneLine } from '../../base/printable.js';
 
-/** Returns the plural of a noun. */
 const plural = (noun: string): string =>
   /[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`;
 

@@ -11,7 +11,6 @@ import type { HttpApp } from '../app.js';
 import { type ConnectionLimits, Connections, placeOf, plainResponse } from './connections.js';
 import { takeRequests } from './intake.js';
 
-/** Where to listen, and the limits of connections. */
 export interface ListenerOptions extends ConnectionLimits {
   readonly host: string;
   readonly port: number;
@@ -36,7 +35,6 @@ export interface ListenerOptions extends ConnectionLimits {
 /** A listening front end. */
 export interface Listener {
   readonly port: number;
-  /** Number of connections open now. */
   connections(): number;
   /**
    * Reads the TLS files again. Throws Error if they are unusable. The returned function, which

@@ -5,9 +5,7 @@ import type { HttpRequest } from './request.js';
 
 /** What the middlewares hand to each other, in the order in which they set it. */
 export interface State {
-  /** The decoded path. */
   path: string;
-  /** The route of the path. */
   route?: Route;
   /** The request with its token; from here on errors are answered by it. */
   request?: HttpRequest;

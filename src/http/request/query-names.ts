@@ -31,7 +31,6 @@ const SHOWN_MAX = 40;
 
 const knownNames = new WeakMap<Route, ReadonlySet<string>>();
 
-/** Returns the parameters of a route. */
 function namesOf(route: Route): ReadonlySet<string> {
   let names = knownNames.get(route);
   if (names === undefined) {

@@ -207,7 +207,6 @@ function templateRoutes({ service }: AclParts): readonly DeclaredRoute[] {
   ];
 }
 
-/** Login and logout. */
 function loginRoutes(parts: AclParts): readonly DeclaredRoute[] {
   return [
     {

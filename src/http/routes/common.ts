@@ -19,7 +19,6 @@ import {
 } from '../../service/reads/list-rendering.js';
 import type { ApiRequest } from './types.js';
 
-/** What the routes of ACL objects work on. */
 export interface AclParts extends LoginParts, DecisionParts, WhoCanParts {
   readonly nodeName: string;
   readonly defaultPolicy: 'deny' | 'allow';

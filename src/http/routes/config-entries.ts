@@ -110,7 +110,6 @@ async function answerList(
   else await answerPlan(service, request, value, outcome);
 }
 
-/** The chain of a service. */
 function chainRoute(service: Service, datacenter: string): DeclaredRoute {
   const chains = new Chains(service);
   return {

@@ -13,7 +13,6 @@ import { snapshotRoutes } from './snapshot.js';
 import { statusRoutes } from './status.js';
 import type { DeclaredRoute } from './types.js';
 
-/** What the use cases of all routes work on. */
 export interface RouteParts {
   readonly acl: AclParts;
   readonly cluster: ClusterParts;

@@ -84,7 +84,6 @@ export class AppliedLog {
     }
   }
 
-  /** First index of the log. */
   get first(): Index {
     return this.#marks[0]!.index + 1;
   }

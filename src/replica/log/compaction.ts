@@ -4,7 +4,6 @@ import type { RaftLoop } from '../loop.js';
 import type { LogPort, MachinePort, WirePort } from '../ports.js';
 import type { AppliedLog, CompactionLimits } from './applied-log.js';
 
-/** What Compaction needs. */
 export interface CompactionParts {
   readonly loop: RaftLoop;
   readonly log: LogPort;

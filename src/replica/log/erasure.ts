@@ -18,7 +18,6 @@ import type { View } from '../../state/types.js';
 import type { LogPort } from '../ports.js';
 import type { Compaction } from './compaction.js';
 
-/** What Erasure needs. */
 export interface ErasureParts {
   readonly view: View;
   readonly log: LogPort;

@@ -10,7 +10,6 @@ import { invariant } from '../../raft/assert.js';
 import type { Index, Input, Message, Output, SnapshotMeta } from '../../raft/types.js';
 import type { LogPort, WirePort } from '../ports.js';
 
-/** What LogWriter needs. */
 export interface LogWriterParts {
   readonly log: LogPort;
   readonly wire: Pick<WirePort, 'send'>;

@@ -5,7 +5,6 @@
 import type { RaftLoop } from '../loop.js';
 import type { LogPort } from '../ports.js';
 
-/** What VotingSuspension needs. */
 export interface VotingSuspensionParts {
   readonly loop: RaftLoop;
   readonly log: LogPort;

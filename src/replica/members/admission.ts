@@ -20,7 +20,6 @@ import type { Membership } from './membership.js';
 
 type Done = (answer: RpcResponse) => void;
 
-/** What Admission needs. */
 export interface AdmissionParts {
   readonly loop: RaftLoop;
   readonly clock: Pick<ClockPort, 'now' | 'wall'>;

@@ -9,7 +9,6 @@ import type { ReplicaLimits } from '../options.js';
 import type { ClockPort } from '../ports.js';
 import type { Rpc } from '../rpc.js';
 
-/** What Handover needs. */
 export interface HandoverParts {
   readonly id: NodeId;
   readonly loop: RaftLoop;

@@ -4,7 +4,6 @@ import type { RaftLoop } from '../loop.js';
 import type { WirePort } from '../ports.js';
 import type { Rpc } from '../rpc.js';
 
-/** What Health needs. */
 export interface HealthParts {
   readonly id: NodeId;
   readonly loop: RaftLoop;

@@ -25,7 +25,6 @@ export interface Joiner extends PeerRecord {
   readonly nodeId: NodeId;
 }
 
-/** What Join needs. */
 export interface JoinParts {
   readonly name: string;
   /** `host:port` where the other members reach this server. */

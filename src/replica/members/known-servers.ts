@@ -8,7 +8,6 @@ import type { RaftLoop } from '../loop.js';
 import type { Rpc } from '../rpc.js';
 import { type IdentityPort, withRemoved } from './identity.js';
 
-/** What KnownServers needs. */
 export interface KnownServersParts {
   readonly id: NodeId;
   readonly identity: IdentityPort;

@@ -16,7 +16,6 @@ import type { Rpc, RpcDone } from '../rpc.js';
 import type { ServerFacts } from '../rpc-codec.js';
 import type { LevelStatus } from '../types.js';
 
-/** What Levels needs. */
 export interface LevelsParts {
   readonly id: NodeId;
   readonly loop: RaftLoop;

@@ -14,7 +14,6 @@ import type { RpcResponse, ServerFacts } from '../rpc-codec.js';
 
 type Done = (answer: RpcResponse) => void;
 
-/** What Membership needs. */
 export interface MembershipParts {
   readonly id: NodeId;
   readonly loop: RaftLoop;

@@ -6,7 +6,6 @@ import type { ReplicaLimits } from '../options.js';
 import type { ClockPort, WirePort } from '../ports.js';
 import type { Rpc } from '../rpc.js';
 
-/** What Peers needs. */
 export interface PeersParts {
   readonly id: NodeId;
   readonly loop: RaftLoop;

@@ -41,7 +41,6 @@ export class AppliedIndex {
     };
   }
 
-  /** The machine has applied `index`. */
   reached(index: Index): void {
     if (this.#waiters.length === 0 || this.#waiters[0]!.index > index) return;
     const after = this.#waiters.findIndex((waiter) => waiter.index > index);

@@ -51,7 +51,6 @@ interface Lane {
   round: number;
 }
 
-/** What ReadIndexClient needs. */
 export interface ReadIndexParts {
   readonly id: NodeId;
   readonly loop: Pick<RaftLoop, 'role' | 'read' | 'wake'>;

@@ -19,7 +19,6 @@ export interface ApplyLimits {
   readonly applyBytesMax: number;
 }
 
-/** What Applier needs. */
 export interface ApplierParts {
   readonly log: LogPort;
   readonly machine: MachinePort;

@@ -22,7 +22,6 @@ export interface ChecksumPort {
   checksum(): { readonly index: Index; readonly sums: Sums };
 }
 
-/** What StateComparison needs. */
 export interface StateComparisonParts {
   readonly id: NodeId;
   readonly rpc: Rpc;

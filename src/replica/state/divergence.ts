@@ -2,7 +2,6 @@
 import type { Index } from '../../raft/types.js';
 import type { Availability } from '../availability.js';
 
-/** What Divergence needs. */
 export interface DivergenceParts {
   readonly availability: Availability;
   /** See ReplicaReports. */

@@ -40,7 +40,6 @@ export interface TransferEvents {
   disconnected(): void;
 }
 
-/** What IncomingSnapshot needs. */
 export interface IncomingSnapshotParts {
   readonly loop: Pick<RaftLoop, 'receive' | 'role' | 'wants' | 'pauseApply'>;
   readonly clock: Pick<ClockPort, 'after'>;

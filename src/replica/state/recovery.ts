@@ -10,7 +10,6 @@ import type { ReplicaLimits } from '../options.js';
 import type { ClockPort } from '../ports.js';
 import type { Rpc } from '../rpc.js';
 
-/** What StateRecovery needs. */
 export interface StateRecoveryParts {
   readonly loop: RaftLoop;
   readonly availability: Availability;

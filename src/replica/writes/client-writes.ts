@@ -21,7 +21,6 @@ export type WriteOutcome = { readonly result: Result } | { readonly refusal: Ref
 /** Gets the outcome. Called once. */
 export type WriteDone = (outcome: WriteOutcome) => void;
 
-/** What ClientWrites needs. */
 export interface ClientWritesParts {
   readonly id: NodeId;
   readonly rpc: Rpc;
@@ -99,7 +98,6 @@ export class ClientWrites {
     this.#ticked = { now: parts.clock.now(), wall: parts.clock.wall() };
   }
 
-  /** Number of writes that wait here. */
   get size(): number {
     return this.#held.size;
   }

@@ -23,7 +23,6 @@ export type Attempt =
   | { readonly type: 'retry' }
   | { readonly type: 'unknown' };
 
-/** What LeaderWrites needs. */
 export interface LeaderWritesParts {
   readonly loop: RaftLoop;
   readonly machine: MachinePort;

@@ -103,7 +103,6 @@ export class PendingWrites {
     this.#byIndex.set(index, pending);
   }
 
-  /** The core dropped it. */
   dropped(id: number, reason: DropReason): void {
     const pending = this.#byId.get(id);
     this.#byId.delete(id);

@@ -30,7 +30,6 @@ type MethodBody = Sent<typeof methods.fields>;
 const TTL_MIN = 60e9;
 const TTL_MAX = 100 * 365 * 24 * 3600e9;
 
-/** What writing auth methods needs. */
 export type MethodParts = Pick<LoginParts, 'service' | 'methodTypes' | 'logger'>;
 
 /**

@@ -13,7 +13,6 @@ import { shown } from './tokens.js';
 /** Allows another bootstrap. An operator writes its index into a file of the data folder. */
 export interface BootstrapReset {
   read(): Promise<number | undefined>;
-  /** Removes the file after the bootstrap. */
   remove(): Promise<void>;
 }
 

@@ -31,7 +31,6 @@ import { type ListPlan, planOf } from '../reads/list-rendering.js';
 /** Whether writes of policies and binding rules are linted; `strict` refuses what has warnings. */
 export type LintMode = 'off' | 'warn' | 'strict';
 
-/** What the use cases of objects work on. */
 export interface ObjectParts {
   readonly service: Service;
   readonly methodTypes: AuthMethodTypes;

@@ -49,7 +49,6 @@ export function tokenUseCases(parts: ObjectParts): ObjectUseCases<TokenBody> {
 const LIFE_MIN_MS = 60_000;
 const NANOSECONDS = 1e6;
 
-/** Creates a token. Returns it as it is answered. */
 async function createToken(
   service: Service,
   write: Write,

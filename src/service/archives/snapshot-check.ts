@@ -56,7 +56,6 @@ export class SnapshotCheck {
   readonly #logins: LoginOf[] = [];
   #hasDefault = false;
 
-  /** Checks one record. */
   add([key, value]: StateRecord): void {
     const [table = '', ns = ''] = key.split('\u0000');
     if (DERIVED.has(table)) this.#found.set(key, value);

@@ -39,7 +39,6 @@ const WINDOW = 2;
 /** Bytes of an archive beyond its state: names, checksums, and blocks that do not compress. */
 const ARCHIVE_BYTES_MORE = 2 ** 20;
 
-/** What the use cases of archives work on. */
 export interface SnapshotParts {
   readonly service: Service;
   readonly node: ClusterNode;

@@ -5,7 +5,6 @@ import type { Release } from '../../base/release.js';
 import type { ClusterNode, NodeStatus, PeerStatus, ReadMode } from '../../node/types.js';
 import type { Requester, Service } from '../common/types.js';
 
-/** What the use cases of operators, of the agent and of probes work on. */
 export interface ClusterParts {
   readonly service: Service;
   readonly node: ClusterNode;

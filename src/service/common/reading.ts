@@ -101,7 +101,6 @@ export class Links {
 export const isHidden = (authorizer: Authorizer, ns: string): boolean =>
   ns !== DEFAULT_NAMESPACE && !authorizer.anyIn(ns) && !authorizer.allowed('operator', 'read');
 
-/** The namespaces of a list. */
 interface ListPlaces {
   /** As it was asked for: a namespace, or `*`. */
   readonly ns: string;

@@ -14,7 +14,6 @@ export interface Caller {
 /** The caller of a use case, and how long the caller waits for barriers and writes. */
 export interface Requester {
   readonly caller: Caller;
-  /** Milliseconds. */
   readonly timeoutMs: number;
 }
 

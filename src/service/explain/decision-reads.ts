@@ -21,7 +21,6 @@ import {
 import { withoutSecrets } from './secrets.js';
 import { again, type ExplainParts, explained, ownToken, subjectOf } from './subject.js';
 
-/** Where decisions are. */
 export interface DecisionParts extends ExplainParts {
   readonly node: Pick<ClusterNode, 'id' | 'status' | 'decision'>;
   readonly decisions: Pick<Decisions, 'get'>;

@@ -32,7 +32,6 @@ export interface Decision extends Omit<Shown, 'Now' | 'Changed' | 'Login'> {
   readonly Login: (Shown['Login'] & { readonly ReasonCode: LoginFault['code'] }) | null;
 }
 
-/** What decisions are noted with. */
 export interface DecisionsOptions {
   readonly nodeId: string;
   readonly nodeName: string;

@@ -36,7 +36,6 @@ import { DRAFT, draftToken } from './questions.js';
 import { hiding, withoutSecrets } from './secrets.js';
 import { type ExplainParts, subjectOf } from './subject.js';
 
-/** What the use case works on. */
 export type LoginExplainParts = ExplainParts &
   Pick<LoginParts, 'methodTypes' | 'datacenter' | 'refusals'>;
 

@@ -15,7 +15,6 @@ import type { LongWork } from '../reads/long-work.js';
 import { type Authorizers, authorizerFor } from '../rights/authorizers.js';
 import { type Collected, stepOf } from '../rights/origins.js';
 
-/** What explanations work on. */
 export interface ExplainParts {
   readonly service: Service;
   readonly authorizers: Pick<Authorizers, 'origins' | 'known' | 'rightsOf'>;

@@ -20,7 +20,6 @@ import { askedOf } from './questions.js';
 import { withoutSecrets } from './secrets.js';
 import { type ExplainParts, explained, subjectOf } from './subject.js';
 
-/** What the use case works on. */
 export interface WhoCanParts extends ExplainParts {
   readonly datacenter: string;
 }

@@ -26,7 +26,6 @@ import { rulesOf } from '../login/judge.js';
 import { Authorizers, rightsIdOf } from '../rights/authorizers.js';
 import { type MayRead, surroundingsOf } from './lint.js';
 
-/** What lint of stored objects works with. */
 export interface LintParts {
   readonly methodTypes: AuthMethodTypes;
   readonly datacenter: string;

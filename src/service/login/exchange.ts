@@ -41,7 +41,6 @@ export type Resolve = (
   done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-/** The limits and rules of outbound requests. */
 export interface OutboundOptions {
   readonly limits: FetchLimits;
   readonly rules: AddressRules;

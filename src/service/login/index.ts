@@ -6,7 +6,6 @@ import { JwtMethod } from './jwt.js';
 import { KubernetesMethod } from './kubernetes.js';
 import type { AuthMethodType, FetchLimits } from './types.js';
 
-/** Limits and rules for what auth methods fetch. */
 export interface LoginOptions {
   readonly limits: FetchLimits;
   readonly rules: AddressRules;

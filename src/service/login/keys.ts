@@ -24,7 +24,6 @@ export interface IssuerKeys {
   readonly algorithms: readonly string[];
 }
 
-/** How a key cache fetches, and how long it keeps what it fetched. */
 export interface KeyCacheOptions {
   readonly outbound: Outbound;
   /** Milliseconds for which fetched keys and discovery documents are used. */

@@ -15,7 +15,6 @@ import { judgeLogin, LIMIT_FAULT } from './judge.js';
 import type { Refusals } from './refusals.js';
 import { causeOf, type LoginFault, type LoginLogger } from './types.js';
 
-/** What logins work on. */
 export interface LoginParts {
   readonly service: Service;
   readonly methodTypes: AuthMethodTypes;

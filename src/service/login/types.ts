@@ -101,7 +101,6 @@ export type Verdict =
 
 /** The checks of a bearer token, in the order in which explanations show them. */
 export const CHECKS = ['form', 'signature', 'times', 'issuer', 'audience', 'claims'] as const;
-/** A check by name. */
 export type CheckName = (typeof CHECKS)[number];
 
 /** The outcome of one check, as answers show it. */

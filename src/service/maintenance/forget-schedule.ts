@@ -15,7 +15,6 @@ const RESULTS_PER_COMMAND = 500;
 /** The part of `secretsGoneMs` that it waits. */
 const WAITED = 3 / 8;
 
-/** What the schedule works on. */
 export interface ForgetScheduleParts {
   readonly view: View;
   readonly clock: Pick<ClockPort, 'now'>;

@@ -21,7 +21,6 @@ import { ExpiryClock } from './expiry-clock.js';
 import { ForgetSchedule } from './forget-schedule.js';
 import { IdleRestores } from './idle-restores.js';
 
-/** What a housekeeper works on, and its times. */
 export interface HousekeeperOptions {
   readonly node: ClusterNode;
   readonly clock: ClockPort;

@@ -30,7 +30,6 @@ import type {
 import type { Authorizers } from '../rights/authorizers.js';
 import { ReadTurns } from './read-turns.js';
 
-/** What the service works on. */
 export interface NodeServiceOptions {
   readonly node: ServiceNode;
   readonly authorizers: Authorizers;

@@ -41,7 +41,6 @@ export const stepOf = ({ AccessorID, Description }: Token): PathStep => ({
   Name: cut(Description),
 });
 
-/** Where links are read. */
 export interface CollectorParts {
   readonly view: View;
   /** What is limited to other datacenters grants nothing here. */
