@@ -1,8 +1,8 @@
 /** The kinds: decodes, normalises and checks the entries that clients send. */
-import { distance } from 'fastest-levenshtein';
 import { type Refusal, refusal } from '../base/errors.js';
 import { hasControls } from '../base/printable.js';
 import { isObject, jsonKind } from '../languages/fields.js';
+import { nearestOf } from '../languages/suggest.js';
 import { ENTRY_NAME_MAX, isLonger } from './common.js';
 import type { EntryContext } from './definition.js';
 import { definitionOf, isKind } from './definitions.js';
@@ -12,13 +12,8 @@ import { type ConfigEntry, type Decoded, KINDS, type Kind } from './types.js';
 
 /** Returns the refusal of an unknown kind. `prefix` begins the sentence. */
 export function unknownKind(text: string, prefix = ''): Refusal {
-  const near = KINDS.map((kind) => ({ kind, steps: distance(text.slice(0, 64), kind) })).sort(
-    (a, b) => a.steps - b.steps,
-  )[0];
-  const hint =
-    near !== undefined && near.steps <= Math.min(4, text.length / 2)
-      ? `Did you mean "${near.kind}"?`
-      : `Known kinds: ${KINDS.join(', ')}.`;
+  const near = nearestOf(text, KINDS);
+  const hint = near === undefined ? `Known kinds: ${KINDS.join(', ')}.` : `Did you mean "${near}"?`;
   const why = ELSEWHERE.includes(text) ? ', a feature that this server does not have' : '';
   const message = `${prefix}invalid config entry kind: ${text.slice(0, 64)}${why}`;
   return refusal('invalid', message, { hint });

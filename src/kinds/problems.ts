@@ -1,5 +1,4 @@
 /** The problems of an entry, and the refusal that reports them. */
-import { distance } from 'fastest-levenshtein';
 import { type Refusal, refusal } from '../base/errors.js';
 import {
   type Fault,
@@ -8,6 +7,7 @@ import {
   type PathPart,
   type Report as TypeReport,
 } from '../languages/fields.js';
+import { nearestOf } from '../languages/suggest.js';
 
 /** A problem. `pointer` is the JSON pointer (RFC 6901) of the field, `message` a sentence. */
 export interface Problem {
@@ -209,25 +209,11 @@ function unknownKey(
   spellings: ReadonlyMap<string, string>,
   report: Report,
 ): void {
-  const near = twin !== undefined ? undefined : nearest(key, spellings);
   const edition = EDITION_HINTS.find(([pattern]) => pattern.test(key))?.[1];
   let why = '';
   if (twin !== undefined) why = `: the field is already given as "${twin}"`;
   else if (edition !== undefined) why = edition;
-  const hint = why === '' && near !== undefined ? `did you mean "${near}"?` : undefined;
+  const near = why === '' ? spellings.get(nearestOf(key, [...spellings.keys()]) ?? '') : undefined;
+  const hint = near === undefined ? undefined : `did you mean "${near}"?`;
   report.add(`invalid config key ${JSON.stringify(report.place)}${why}`, hint);
-}
-
-/** Returns the known name closest to a key, if it is close enough to be what was meant. */
-function nearest(key: string, spellings: ReadonlyMap<string, string>): string | undefined {
-  if (key.length > 64) return undefined;
-  const plain = (name: string): string => name.replaceAll('_', '').toLowerCase();
-  const wanted = plain(key);
-  let best: { name: string; steps: number } | undefined;
-  for (const name of spellings.values()) {
-    const steps = distance(wanted, plain(name));
-    if (best === undefined || steps < best.steps) best = { name, steps };
-  }
-  const limit = Math.min(3, Math.floor(wanted.length / 3));
-  return best !== undefined && best.steps <= limit ? best.name : undefined;
 }
