@@ -134,7 +134,7 @@ export class Api {
 
   /** Sends a request until it is accepted. Throws if it is refused for good, or for too long. */
   async #accepted(request: Sent, ask: Ask): Promise<IncomingMessage> {
-    const { method, path } = request;
+    const { path } = request;
     const isRead = ask.isRead === true;
     const deadline = performance.now() + this.#options.timeoutMs;
     const headers = this.#headersOf(ask);
@@ -145,7 +145,7 @@ export class Api {
       const isMissing = statusCode === 404 && Number(message.headers['x-consul-index'] ?? 0) > 0;
       if (isSuccess(statusCode) || (ask.mayBeMissing === true && isMissing)) return message;
       const answer = await this.#answerOf(message, isRead);
-      const failure = errorOf(method, path, answer);
+      const failure = errorOf({ ...request, headers }, answer);
       const waitMs = retryAfterMs(failure, answer);
       const isLast = ask.isOnce === true || waitMs === undefined;
       if (isLast || performance.now() + waitMs > deadline) throw failure;
@@ -310,12 +310,13 @@ async function answerOf(message: IncomingMessage): Promise<Answer> {
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-function errorOf(method: string, path: string, answer: Answer): CliError {
+function errorOf({ method, path, headers }: Sent, answer: Answer): CliError {
+  const hasToken = headers['X-Consul-Token'] !== undefined;
   const type = answer.header('Content-Type') ?? '';
   const decision = answer.header('X-Consul-Decision');
   const { status, text } = answer;
   const location = answer.header('Location');
-  return refusedBy({ method, path, status, type, text, decision, location });
+  return refusedBy({ method, path, status, hasToken, type, text, decision, location });
 }
 
 /** Returns after how long a refused request may be sent again; undefined if not at all. */

@@ -51,6 +51,8 @@ export interface Refused {
   readonly method: string;
   readonly path: string;
   readonly status: number;
+  /** Whether the request had a token. */
+  readonly hasToken: boolean;
   readonly type: string;
   readonly text: string;
   /** The value of the header with the decision's id. */
@@ -60,11 +62,16 @@ export interface Refused {
 }
 
 const OUTCOME_HINT = 'the write may have happened: read before you write again';
+const NO_TOKEN = 'no token was sent: log in, or set --token-file or CONCLAVE_HTTP_TOKEN';
+const UNKNOWN_TOKEN = 'this cluster does not know the token that was sent';
+/** Consul and release 0.3.0 say only in words that they lack an endpoint, or a method of it. */
 const NO_ENDPOINT = /^Invalid URL path|^404 page not found|^method [A-Z]+ not allowed/;
-/** Answers of other servers of the API that mean what a code of this one means. */
-const KNOWN: readonly (readonly [RegExp, CliErrorCode])[] = [
+/** Consul answers text without a code: what its sentences mean, and a hint. */
+const CONSUL: readonly (readonly [RegExp, CliErrorCode, hint?: string])[] = [
   [/^No cluster leader/, 'no_leader'],
+  [/^ACL not found$/, 'acl_not_found', UNKNOWN_TOKEN],
   [/^ACL not found/, 'acl_not_found'],
+  [/^Permission denied: anonymous token lacks/, 'permission_denied', NO_TOKEN],
   [/^Permission denied/, 'permission_denied'],
 ];
 
@@ -86,13 +93,13 @@ export function refusedBy(answer: Refused): CliError {
       hint: 'it runs an older release, or is another server with this API',
       problem,
     });
-  const code = (problem['code'] ?? KNOWN.find(([text]) => text.test(detail))?.[1]) as
-    | CliErrorCode
-    | undefined;
+  const isCoded = problem['code'] !== undefined;
+  const [, told, hint] = isCoded ? [] : (CONSUL.find(([text]) => text.test(detail)) ?? []);
+  const code = isCoded ? (problem['code'] as CliErrorCode) : told;
   const decision = answer.decision ?? (problem['decision'] as string | undefined);
   return new CliError(detail, {
     ...(code !== undefined && { code }),
-    hint: ownHint(detail) ?? (problem['hint'] as string | undefined) ?? hintOf(code, decision),
+    hint: hint ?? tokenHint(problem, answer.hasToken) ?? hintOf(code, decision),
     decision,
     problem,
   });
@@ -117,13 +124,16 @@ function problemOf({ status, type, text }: Refused): Record<string, unknown> {
   return { status, detail: text.trim() };
 }
 
-/** The options and commands of this program help more than what the server says about headers. */
-function ownHint(detail: string): string | undefined {
-  if (/anonymous token lacks/.test(detail))
-    return 'no token was sent: log in, or set --token-file or CONCLAVE_HTTP_TOKEN';
-  if (/^ACL not found(?: \(|$)/.test(detail))
-    return 'this cluster does not know the token that was sent';
-  return undefined;
+/**
+ * Returns the server's hint. Where it explains how to send a token, the options and commands of
+ * this program help more than the names of headers.
+ */
+function tokenHint(problem: Record<string, unknown>, hasToken: boolean): string | undefined {
+  const { code, about, hint } = problem;
+  if (about === 'caller') return UNKNOWN_TOKEN;
+  const isForToken =
+    about === 'token' || code === 'permission_denied' || code === 'unauthenticated';
+  return hint !== undefined && isForToken && !hasToken ? NO_TOKEN : (hint as string | undefined);
 }
 
 function hintOf(code: CliErrorCode | undefined, decision: string | undefined): string | undefined {
