@@ -73,9 +73,13 @@ export class DiskSpace {
   /** Returns why a command is refused at present; undefined if it is accepted. */
   refuses(command: Command): Refusal | undefined {
     if (!this.#full || this.#options.frees(command)) return undefined;
-    return refusal('no_space', 'The disks of the servers are almost full: only deletes are taken', {
-      hint: 'Free space on one server’s disk; writes are taken again without a restart',
-    });
+    return refusal(
+      'no_space',
+      'The disks of the servers are almost full: only deletes are accepted',
+      {
+        hint: 'Free space on one server’s disk; writes resume without a restart',
+      },
+    );
   }
 }
 

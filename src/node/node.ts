@@ -141,14 +141,14 @@ class Node implements RunningNode {
       onFatal: this.fail,
       onChange: (full, freeBytes) => {
         const free = `(${freeBytes} bytes free)`;
-        if (full) options.log('error', `the disk is at its reserve ${free}`, 'disk_reserve');
-        else options.log('info', `the disk has room again ${free}`, 'disk_room');
+        if (full) options.log('error', `the disk is down to its reserve ${free}`, 'disk_reserve');
+        else options.log('info', `the disk has enough free space again ${free}`, 'disk_room');
       },
     });
     this.machine = opened.machine;
     opened.machine.onChanged((keys) => {
       if (!keys.includes(LEVEL_KEY)) return;
-      const text = `the cluster is at level ${levelOf(opened.store)} now`;
+      const text = `the cluster is now at level ${levelOf(opened.store)}`;
       options.log('info', text, 'level_changed');
     });
     try {

@@ -198,7 +198,7 @@ async function repairState(
   if (damaged === undefined) return;
   const upTo = rebuildableTo(log, store);
   if (upTo === undefined) return;
-  options.log('error', `${damaged}; it is made again from the log`, 'state_rebuilt');
+  options.log('error', `${damaged}; it is rebuilt from the log`, 'state_rebuilt');
   await rebuildState(log, store, { ...options, upTo });
 }
 
@@ -207,8 +207,8 @@ function requirePeers(why: string, log: SegmentLog, identity: Identity, dataDir:
   if (why === UNFINISHED) throw new Error(`${why}: run "conclave recover" once more`);
   if (hasPeers(log, identity)) return;
   throw new Error(
-    `${why}. It cannot be made again from the log, and there is no other server that could send ` +
-      `it. Nothing in ${dataDir} was changed. Put the folder back from a copy, or run ` +
+    `${why}. It cannot be rebuilt from the log, and there is no other server that could send ` +
+      `it. Nothing in ${dataDir} was changed. Restore the folder from a copy, or run ` +
       '"conclave recover --accept-loss" to continue with what can still be read, or start with ' +
       'an empty folder and restore a snapshot archive',
   );

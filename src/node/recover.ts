@@ -71,7 +71,7 @@ export interface RecoverOptions {
 }
 
 /** Why a state is not served after an interrupted recovery. It is stored, so it never changes. */
-export const UNFINISHED = 'its recovery was begun and did not end';
+export const UNFINISHED = 'its recovery was begun but not completed';
 
 /** Returns the damage that a recovery cannot mend: it completes one that did not end. */
 export const lossIn = (damage: readonly string[]): readonly string[] =>
@@ -279,7 +279,7 @@ async function withFolder<T>(
   run: (folder: Folder) => Promise<T>,
 ): Promise<T> {
   const identity = await readIdentity(dataDir, disk);
-  if (identity === undefined) throw new Error(`there is no server's data in ${dataDir}`);
+  if (identity === undefined) throw new Error(`${dataDir} contains no data of a server`);
   let failure: Error | undefined;
   const onFatal = (error: Error): void => {
     failure ??= error;

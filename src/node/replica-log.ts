@@ -14,8 +14,8 @@ export function loggedReports(log: NodeOptions['log']): Reports {
   return {
     onFault: (why) =>
       why === undefined
-        ? log('info', 'this node serves again', 'node_serving')
-        : log('error', `this node does not serve: ${why}`, 'node_not_serving'),
+        ? log('info', 'this node is serving requests again', 'node_serving')
+        : log('error', `this node is not serving requests: ${why}`, 'node_not_serving'),
     onHang: (why) =>
       why === undefined
         ? log('info', 'the disks make progress again', 'disk_progress')
@@ -36,7 +36,7 @@ function logLeaderless(log: NodeOptions['log'], { ms, unreachable, isOver }: Lea
   const since = new Date(Date.now() - ms).toISOString().slice(0, 19);
   const who =
     unreachable.length === 0
-      ? 'all members are connected: their logs say why none is elected'
+      ? 'all members are connected: their logs show why none is elected'
       : `not connected to ${unreachable.join(', ')}`;
   const what = `there has been no leader since ${since}Z: writes and default reads are refused`;
   log('error', `${what}; ${who}`, 'no_leader');

@@ -175,12 +175,12 @@ class StateSink implements ChunkSink, SnapshotTransfer {
   }
 
   async #take(number: number, data: Uint8Array, last: boolean): Promise<void> {
-    if (this.#state === 'aborted') throw new Error('the state that was arriving was given up');
+    if (this.#state === 'aborted') throw new Error('the incoming state was abandoned');
     if (number < this.next) return;
     try {
       if (number > this.next) throw new Error(`chunk ${number} where ${this.next} was expected`);
       const { records, tally } = decodeChunk(data);
-      if ((tally !== undefined) !== last) throw new Error('the last chunk must hold the tally');
+      if ((tally !== undefined) !== last) throw new Error('the last chunk must contain the tally');
       await this.#installation.add(records);
       if (tally !== undefined) await this.#finish(tally);
     } catch (error) {

@@ -49,7 +49,7 @@ export class Availability {
   /** Why this server needs attention, although it may serve; undefined while it is healthy. */
   get problem(): string | undefined {
     if (this.isUnfit) return this.fault ?? this.hang;
-    return this.#parts.hasRoom() ? undefined : 'its disk is at its reserve';
+    return this.#parts.hasRoom() ? undefined : 'its disk is down to the reserve';
   }
 
   /** Whether another member should lead. */

@@ -17,22 +17,22 @@ const STEPPED_DOWN: Readonly<Record<Of<'steppedDown'>['reason'], string>> = {
   election_lost: 'a majority refused',
   voted_for_another: 'it voted for another candidate',
   no_quorum: 'no majority has answered for an election timeout',
-  removed: 'it is no voter any more',
+  removed: 'it is no longer a voter',
 };
 
 const CAMPAIGNED: Readonly<Record<Of<'campaigned'>['reason'], string>> = {
   timeout: 'it heard no leader, or its last attempt found no majority',
   pre_vote_won: 'it won the pre-vote',
-  transfer: 'the leader hands over to it',
+  transfer: 'the leader transfers leadership to it',
   lone_voter: 'it is the only voter',
 };
 
 const READ_WAITS: Readonly<Record<Of<'readWaits'>['reason'], string>> = {
   term_start: 'the commit of the first entry of its term',
   quorum: 'a quorum, which the reader asked for',
-  lease_expired: 'a quorum, because no majority has answered lately enough for a lease',
+  lease_expired: 'a quorum, because no majority has answered recently enough for a lease',
   transferring: 'a quorum, because leadership was to be handed over in this term',
-  not_voter: 'a quorum, because the leader is no voter',
+  not_voter: 'a quorum, because the leader is not a voter',
 };
 
 type Texts = {
@@ -50,7 +50,7 @@ const TEXTS: Texts = {
     const why = {
       stale_term: () => `its term is ${decision.ownTerm} already`,
       leads: () => 'it leads',
-      silence: () => `it promised a leader silence for ${silenceTicks} more ticks`,
+      silence: () => `it promised a leader not to vote for ${silenceTicks} more ticks`,
       leader_known: () => 'the term has a leader',
       already_voted: () => `it voted for ${nameOf(decision.votedFor!)} in this term`,
       log_behind: () => `the candidate's log ends at ${at(candidateLog)}, its own at ${at(ownLog)}`,
@@ -65,7 +65,7 @@ const TEXTS: Texts = {
   campaignRefused: ({ reason }) =>
     reason === 'silence'
       ? 'does not campaign yet: it promised a leader not to vote'
-      : 'does not campaign: it is no voter',
+      : 'does not campaign: it is not a voter',
   messageDropped: ({ message, from, term, reason }, nameOf) => {
     const isSuspended = reason === 'voting_suspended';
     const why = isSuspended ? 'it lacks entries that it acknowledged' : 'a disk hangs';

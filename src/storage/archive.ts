@@ -250,7 +250,7 @@ async function readState(
     hash.update(part);
     size += part.length;
     if (size > limits.stateBytes) {
-      reject('too_large', `the snapshot unfolds to more than ${limits.stateBytes} bytes`);
+      reject('too_large', `the snapshot expands to more than ${limits.stateBytes} bytes`);
     }
     let bytes = part;
     if (start.length < FORMAT_LINE.length) {
@@ -282,7 +282,7 @@ function verify(
   for (const line of found.get('SHA256SUMS')!.text.split('\n')) {
     const match = /^([0-9a-f]{64}) [ *](.+)$/.exec(line);
     if (match !== null) sums.set(match[2]!, match[1]!);
-    else if (line !== '') unreadable('SHA256SUMS holds a line that is no checksum');
+    else if (line !== '') unreadable('SHA256SUMS contains a line that is not a checksum');
   }
   for (const name of ['meta.json', 'state.bin']) {
     if (sums.get(name) !== found.get(name)!.hash) {
@@ -295,7 +295,7 @@ function verify(
   } catch {
     unreadable('meta.json is not JSON');
   }
-  if (meta.Version !== 1) unreadable(`version ${meta.Version} of the archive is not known`);
+  if (meta.Version !== 1) unreadable(`version ${meta.Version} of the archive is not supported`);
   const whole = Number.isSafeInteger(meta.Index) && Number.isSafeInteger(meta.Term);
   if (!whole || !tally.equals({ count: meta.Records, sum: meta.Sum })) {
     unreadable('meta.json does not describe state.bin');

@@ -22,7 +22,7 @@ export class StorageError extends Error {
 
 /** What is said of a log that may have lost a vote. */
 export const FORGOTTEN =
-  'This node cannot know whom it voted for and must not take part under its name again: ' +
+  'This node no longer knows how it voted and must not take part again under its name: ' +
   'remove it from the cluster, empty its data folder, and add it as a new server';
 
 /** Returns the innermost message of an error chain: LevelDB puts the reason into `cause`. */

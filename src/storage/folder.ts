@@ -24,7 +24,7 @@ export async function claimFolder(dir: string, marker: string): Promise<void> {
   if (names.length > 0 && !names.includes(marker)) {
     throw new StorageError(
       'foreign',
-      `${dir} holds other files (${names[0]}) and no ${marker}: it is not a data folder of this server. ` +
+      `${dir} contains other files (${names[0]}) but no ${marker}: it is not a data folder of this server. ` +
         'Configure an empty folder, or the right one',
     );
   }

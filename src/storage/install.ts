@@ -107,15 +107,15 @@ export class LevelInstallation implements Installation {
       this.abort();
       throw new StorageError(
         'invalid',
-        `the new state is not whole: ${found?.count ?? 'unreadable'} records with sum ${found?.sum}, ` +
-          `where ${tally.count} with sum ${tally.sum} were announced; the present state stays`,
+        `the new state is incomplete: ${found?.count ?? 'unreadable'} records with sum ${found?.sum}, ` +
+          `where ${tally.count} with sum ${tally.sum} were announced; the present state is kept`,
       );
     }
   }
 
   #mustBe(state: 'filling' | 'finishing'): void {
     if (this.#state !== state) {
-      throw new StorageError('invalid', 'the installation of a state was given up or replaced');
+      throw new StorageError('invalid', 'the installation of a state was abandoned or replaced');
     }
   }
 }

@@ -91,7 +91,7 @@ function damageOf({ damage, batch, window }: Recovered, marks: Marks | undefined
   const reason =
     marks.lastIndex > last
       ? `entries up to ${marks.lastIndex} were on disk before`
-      : 'the last batches written before are gone';
+      : 'the last batches written before are missing';
   return { index: last + 1, last, reason };
 }
 

@@ -343,7 +343,7 @@ export class SegmentLog {
       throw this.#fail(
         new StorageError(
           'damaged',
-          `the log's entry ${index} cannot be read as it was written; start the node again so that it checks its log`,
+          `entry ${index} of the log cannot be read as it was written; restart the node so that it checks its log`,
         ),
       );
     }

@@ -87,7 +87,7 @@ export class MemoryState implements DurableState {
     let open = true;
     const mustBeOpen = () => {
       if (!open) {
-        throw new StorageError('invalid', 'the installation of a state was given up or replaced');
+        throw new StorageError('invalid', 'the installation of a state was abandoned or replaced');
       }
     };
     const end = () => {
@@ -107,8 +107,8 @@ export class MemoryState implements DurableState {
         if (expected !== undefined && !tally.equals(expected)) {
           throw new StorageError(
             'invalid',
-            `the new state is not whole: ${tally.count} records with sum ${tally.sum}, ` +
-              `where ${expected.count} with sum ${expected.sum} were announced; the present state stays`,
+            `the new state is incomplete: ${tally.count} records with sum ${tally.sum}, ` +
+              `where ${expected.count} with sum ${expected.sum} were announced; the present state is kept`,
           );
         }
         this.#replaceBy(records);

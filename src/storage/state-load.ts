@@ -244,7 +244,7 @@ async function listGenerations(db: StateDatabase): Promise<number[]> {
     if (key === undefined) return found;
     const generation = Number(key.slice(0, GENERATION_DIGITS));
     if (!Number.isSafeInteger(generation) || !key.startsWith(prefixOf(generation))) {
-      throw new StorageError('foreign', 'the folder of the state holds keys that are not ours');
+      throw new StorageError('foreign', 'the folder of the state contains keys of another program');
     }
     found.push(generation);
     from = rangeOf(generation).lt;

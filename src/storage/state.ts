@@ -448,7 +448,7 @@ export class LevelState implements DurableState {
       new StorageError(
         'damaged',
         `a record of the state (table ${tableOf(key)}) cannot be read as it was written; move this server's state ` +
-          'folder away and start it again, so that it gets the state from its log or its peers',
+          'folder away and restart it, so that it gets the state from its log or its peers',
       ),
     );
   }

@@ -46,7 +46,7 @@ function checkPlain(bytes: Buffer): void {
     if (open.length > DEPTH_MAX) throw new WireError('protocol', 'a frame is nested too deeply');
     open.push(items);
   }
-  if (at !== bytes.length) throw new WireError('protocol', 'a frame holds more than it should');
+  if (at !== bytes.length) throw new WireError('protocol', 'a frame has extra bytes at its end');
 }
 
 /** Returns the size of the value at `at` without the items of an array, and their number. */
@@ -59,7 +59,7 @@ function measure(bytes: Buffer, at: number): { size: number; items: number } {
   if (fixed !== undefined) return { size: fixed, items: 0 };
   const width = LENGTHS[tag];
   if (width === undefined || at + 1 + width > bytes.length) {
-    throw new WireError('protocol', `a frame holds the tag 0x${tag.toString(16)}`);
+    throw new WireError('protocol', `a frame contains the tag 0x${tag.toString(16)}`);
   }
   const length = bytes.readUIntBE(at + 1, width);
   const isArray = tag === 0xdc || tag === 0xdd;

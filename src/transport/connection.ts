@@ -127,7 +127,7 @@ export class Connection {
    */
   answer(frame: Frame): void {
     if (this.#queuedBytes > this.#answerBytesMax) {
-      this.destroy(new Error('the peer does not read its answers'));
+      this.destroy(new Error('the peer does not read its responses'));
     } else this.send(frame);
   }
 

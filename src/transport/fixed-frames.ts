@@ -90,7 +90,7 @@ function blobOf({ entries, prevIndex }: Append): Buffer {
   for (let i = 0; i < count; i += 1) {
     const { index } = entries[i]!;
     if (index === prevIndex + 1 + i) continue;
-    throw new RangeError(`entry ${index} stands where ${prevIndex + 1 + i} belongs`);
+    throw new RangeError(`entry ${index} instead of ${prevIndex + 1 + i}`);
   }
   const blob = encodeEntries(entries);
   recent.unshift({ first, last, count, blob });
@@ -135,7 +135,7 @@ export function decodeFixed(
   }
   if (number !== APPEND && number !== RESPONSE)
     throw new WireError('protocol', `unknown frame ${number}`);
-  if (ends === undefined) throw new WireError('protocol', 'a message where none belongs');
+  if (ends === undefined) throw new WireError('protocol', 'an unexpected message');
   const message = number === APPEND ? decodeAppend(bytes, ends) : decodeResponse(bytes, ends);
   return { type: 'message', message };
 }
@@ -154,7 +154,7 @@ function decodeAppend(bytes: Buffer, { from, to }: Ends): Message {
 function decodeResponse(bytes: Buffer, { from, to }: Ends): Message {
   mustHave(bytes, RESPONSE_BYTES);
   if (bytes[1]! > 1 || bytes.length > RESPONSE_BYTES)
-    throw new WireError('protocol', 'an answer to an append that is none');
+    throw new WireError('protocol', 'an invalid response to an append');
   return {
     type: 'appendResponse',
     from,
@@ -225,7 +225,7 @@ function put(bytes: Buffer, at: number, value: number): void {
 function take(bytes: Buffer, at: number): number {
   const value = bytes.readUInt32BE(at) * HIGH + bytes.readUInt32BE(at + 4);
   if (value > Number.MAX_SAFE_INTEGER)
-    throw new WireError('protocol', 'a frame holds a number that is too large');
+    throw new WireError('protocol', 'a frame contains a number that is too large');
   return value;
 }
 

@@ -31,7 +31,7 @@ const stranger = ({ nodeId }: Hello): WireError =>
     'stranger',
     `node ${nodeId} is not a known member of this cluster`,
     `it does not know node ${nodeId} as a member: it lags behind, its data folder was wiped or ` +
-      'put back, or this is another cluster; see its log',
+      'restored from a copy, or this is another cluster; see its log',
   );
 
 /** Returns why a connecting node is refused: it was removed, or is unknown and does not join. */
@@ -67,7 +67,7 @@ export function shownBy(
   if (binding === undefined || publicKey === undefined || proof === undefined)
     return { subject, publicKey: undefined };
   if (isProof(proof, publicKey, { binding, side, nodeId, purpose })) return { subject, publicKey };
-  return new WireError('key', `node ${nodeId} does not prove that it has the key it shows`);
+  return new WireError('key', `node ${nodeId} does not prove that it has the key that it presents`);
 }
 
 /**
@@ -178,7 +178,7 @@ function checkSubject(
   return new WireError(
     'certificate',
     `${what}, but was known by "${pinned}". ${advice}`,
-    `${what}, but was known by another one. ${advice}`,
+    `${what}, but was known by another. ${advice}`,
   );
 }
 
@@ -194,7 +194,7 @@ function checkFolder(known: PeerRecord | undefined, hello: Start): WireError | u
   if (known.incarnation !== incarnation) {
     const what = `node ${nodeId} has a different data folder than before`;
     const advice =
-      ': a node whose disk was wiped or replaced has forgotten its votes. Remove it from the ' +
+      ': a node whose disk was wiped or replaced has lost its votes. Remove it from the ' +
       'cluster, then add it as a new server';
     const folders = ` (${incarnation} instead of ${known.incarnation})`;
     return new WireError('incarnation', `${what}${folders}${advice}`, `${what}${advice}`);
@@ -210,7 +210,7 @@ function checkFolder(known: PeerRecord | undefined, hello: Start): WireError | u
   if (starts > known.starts && !isCopy) return undefined;
   const what = `node ${nodeId} was started from an older copy of its data folder`;
   const advice =
-    ': a node whose disk went back in time has forgotten votes and entries that it had ' +
+    ': a node whose disk was rolled back has lost votes and entries that it had ' +
     'acknowledged. Remove it from the cluster, empty its data folder, then add it as a new server';
   const numbers = ` (this is start ${starts}, but start ${known.starts} was seen before)`;
   return new WireError('reverted', `${what}${numbers}${advice}`, `${what}${advice}`);
@@ -229,6 +229,6 @@ function checkKey(
     publicKey === undefined
       ? `node ${nodeId} does not prove that it has the key of its data folder, as it did before. ` +
           `Releases before 0.4.0 cannot. ${advice}`
-      : `node ${nodeId} proves another key than that of its data folder. ${advice}`,
+      : `node ${nodeId} proves a key other than that of its data folder. ${advice}`,
   );
 }

@@ -37,7 +37,7 @@ export function requestJoin(
       connection.send({ type: 'request', id: 1, payload });
     },
     (error) => {
-      const text = `${address} cannot be asked to join: ${error.message}`;
+      const text = `the request to join cannot be sent to ${address}: ${error.message}`;
       context.log('warn', text, 'join_unreachable');
       finish(undefined, 'unsent');
     },

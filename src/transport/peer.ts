@@ -146,7 +146,7 @@ export class Peer {
     connection.events = {
       onFrame: (frame) => {
         if (frame.type === 'reply') this.#settle(frame.id, frame.payload);
-        else connection.destroy(new WireError('protocol', `${frame.type} where replies belong`));
+        else connection.destroy(new WireError('protocol', `${frame.type} instead of a reply`));
       },
       onClose: (error) => this.#failed(error ?? new Error('the connection was closed')),
     };

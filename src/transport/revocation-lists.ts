@@ -30,9 +30,9 @@ const TIME = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/;
  */
 export function listTexts(pem: string): string[] {
   const texts = pem.match(LIST) ?? [];
-  if (texts.length === 0) throw new Error('holds no list of revoked certificates');
+  if (texts.length === 0) throw new Error('contains no list of revoked certificates');
   if (texts.length < pem.split(BEGIN).length - 1)
-    throw new Error('holds a list of revoked certificates that is not PEM, or is cut short');
+    throw new Error('contains a list of revoked certificates that is not PEM, or is truncated');
   return texts;
 }
 
@@ -110,7 +110,7 @@ class Reader {
       start += size;
     } else if (length === 0x80) length = Number.NaN;
     const end = start + length;
-    if (!(end <= this.#bytes.length)) throw new Error('is not DER, or is cut short');
+    if (!(end <= this.#bytes.length)) throw new Error('is not DER, or is truncated');
     this.#at = end;
     return this.#bytes.subarray(start, end);
   }
@@ -122,7 +122,7 @@ class Reader {
     // Two digits stand for 1950 to 2049.
     const full = isShort ? `${text < '5' ? '20' : '19'}${text}` : text;
     const [, ...parts] = TIME.exec(full) ?? [];
-    if (parts.length === 0) throw new Error('holds a time that is not UTC with seconds');
+    if (parts.length === 0) throw new Error('contains a time that is not UTC with seconds');
     const [year, month, ...rest] = parts.map(Number) as [number, number, number];
     return Date.UTC(year, month - 1, ...rest);
   }

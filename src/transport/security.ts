@@ -208,7 +208,7 @@ function protectByKey(keys: readonly string[]): Protection {
       checkServerIdentity: (_host, certificate) =>
         Object.keys(certificate ?? {}).length === 0
           ? undefined
-          : new Error('the peer shows a certificate instead of proving the shared key'),
+          : new Error('the peer presents a certificate instead of proving the shared key'),
     },
     keyFor: (identity) => derived.find((key) => key.identity === identity)?.psk ?? null,
     problemOf: () => undefined,

@@ -3,7 +3,7 @@ import { TEXT_MAX } from '../base/wire-limits.js';
 import { WireError } from './types.js';
 
 function wrong(expected: string, value: unknown): never {
-  throw new WireError('protocol', `a frame holds ${typeof value} where ${expected} belongs`);
+  throw new WireError('protocol', `a frame contains ${typeof value} instead of ${expected}`);
 }
 
 /** A safe integer, at least 0. */

@@ -27,14 +27,14 @@ export class SharedSubjects {
     if (other === undefined) return;
     this.#told.add(subject);
     this.#tell(
-      `node ${nodeId} and ${other[0]} show certificates with one subject, "${subject}": give ` +
-        'each member a subject of its own, so that a certificate fits one member only and can ' +
-        'be revoked alone',
+      `node ${nodeId} and ${other[0]} present certificates with the same subject, "${subject}": ` +
+        'give each member its own subject, so that a certificate identifies one member only ' +
+        'and can be revoked alone',
       nodeId,
     );
   }
 
-  /** Forgets a node that is no member any more. */
+  /** Forgets a node that is no longer a member. */
   forget(nodeId: NodeId): void {
     this.#subjects.delete(nodeId);
   }

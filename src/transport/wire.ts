@@ -124,7 +124,7 @@ export class Wire {
     checkSecurity(this.#security, [host]);
     const server = this.#sockets.listen(
       (socket) => this.#welcome(new Connection(socket, this.#context.clock)),
-      (problem, remote) => this.#logRefusal(`a stranger at ${remote}`, problem),
+      (problem, remote) => this.#logRefusal(`an unauthenticated peer at ${remote}`, problem),
     );
     this.#server = server;
     server.maxConnections = this.#context.limits.connections;
@@ -144,8 +144,7 @@ export class Wire {
    * they are unusable or the mode changes.
    */
   reload(security: WireSecurity): void {
-    if (security.mode !== this.#security.mode)
-      throw new Error('the mode of security cannot change');
+    if (security.mode !== this.#security.mode) throw new Error('the security mode cannot change');
     checkSecurity(security, []);
     const before = this.#security;
     this.#sockets.update(security, this.#server);
@@ -256,7 +255,7 @@ export class Wire {
       if (this.#unprotected.has(address)) return undefined;
       this.#unprotected.add(address);
       const advice = 'give every member the same shared key, or TLS certificates';
-      const text = `node ${id} at ${address} is not dialled unprotected: ${advice}`;
+      const text = `node ${id} at ${address} is not contacted without protection: ${advice}`;
       this.#context.log('warn', text, 'peer_unprotected', id);
       return undefined;
     }

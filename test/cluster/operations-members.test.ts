@@ -70,9 +70,9 @@ describe('cluster members', function () {
     expect(gone.text).to.include('it was removed from the cluster');
     const log = await logOf(n1);
     for (const what of [
-      /n4 \(\S+\) at \S+ is a member now and is a learner, by entry \d+/,
+      /n4 \(\S+\) at \S+ is now a member and is a learner, by entry \d+/,
       /n4 \(\S+\) votes now, by entry \d+/,
-      /n3 \(\S+\) is no member any more, by entry \d+/,
+      /n3 \(\S+\) is no longer a member, by entry \d+/,
     ])
       expect(log).to.match(what);
     expect(await statusOfRead(cluster, n3, 'load-0', '?stale')).to.equal(503);
@@ -122,8 +122,8 @@ describe('cluster members', function () {
     const log = await logOf(n4);
     expect(log).to.include('the data folder is new: the node asks to join a cluster');
     expect(log).to.match(/learner in term \d+, leader (n[12] \()?/);
-    expect(log).to.include('It waits for an operator');
-    expect(log).not.to.match(/cannot be asked/);
+    expect(log).to.include('It is waiting for an operator');
+    expect(log).not.to.match(/request to join cannot be sent/);
     n3.start();
     await until(
       () => logOf(n1),
@@ -150,11 +150,13 @@ describe('cluster members', function () {
     evil.start();
     await until(
       () => logOf(evil),
-      (text) => text.includes('cannot be asked to join'),
+      (text) => text.includes('the request to join cannot be sent'),
     );
     expect(await logOf(evil)).to.include('raft.insecure: every user of this machine can join');
     const refused = await Promise.all(cluster.nodes.map(logOf));
-    expect(refused.some((text) => text.includes('a connection from a stranger'))).to.equal(true);
+    expect(
+      refused.some((text) => text.includes('a connection from an unauthenticated peer')),
+    ).to.equal(true);
     const waiting = await send(n1.url, 'GET /v1/operator/raft/joining', { token: cluster.token });
     expect([waiting.status, waiting.text]).to.deep.equal([200, '[]\n']);
     expect(await peersOf(cluster, n1.url)).to.have.lengthOf(3);
@@ -166,7 +168,7 @@ describe('cluster members', function () {
     evil.start();
     await until(
       () => logOf(evil),
-      (text) => text.split('cannot be asked to join').length > 4,
+      (text) => text.split('the request to join cannot be sent').length > 4,
     );
     expect(await peersOf(cluster, n1.url)).to.have.lengthOf(3);
   });

@@ -129,7 +129,7 @@ describe('node: a cluster on real disks and sockets', function () {
     await cluster.until(() => a.status().fault !== undefined);
     expect(a.status().fault).to.match(/removed/);
     await cluster.until(
-      () => cluster.logCount('a', 'error this node does not serve: it was removed') === 1,
+      () => cluster.logCount('a', 'error this node is not serving requests: it was removed') === 1,
     );
     await write(b, append('k', 'x'));
     expect(valueAt(b, 'k')).to.equal('vwx');
@@ -146,7 +146,7 @@ describe('node: a cluster on real disks and sockets', function () {
     await write(a, put('k', 'right'));
     await cluster.until(() => wrong.status().fault !== undefined);
     expect(wrong.status().fault).to.match(/differs .* "(test|request)"/);
-    const differs = 'error this node does not serve: its state differs';
+    const differs = 'error this node is not serving requests: its state differs';
     await cluster.until(() => cluster.logCount('c', differs) === 1);
     expect(await codeOf(wrong.barrier('default', 1000))).to.equal('unavailable');
     expect(await codeOf(write(wrong, put('k', 'v')))).to.equal('unavailable');
@@ -158,7 +158,9 @@ describe('node: a cluster on real disks and sockets', function () {
     await cluster.until(() => again.status().fault === undefined);
     await again.barrier('default', 5000);
     expect(valueAt(again, 'k')).to.equal('right!');
-    await cluster.until(() => cluster.logCount('c', 'info this node serves again') === 1);
+    await cluster.until(
+      () => cluster.logCount('c', 'info this node is serving requests again') === 1,
+    );
     expect(cluster.logCount('c', differs)).to.equal(2);
     await cluster.stop('c');
     expect((await cluster.start('c', { initial })).status().fault).to.equal(undefined);

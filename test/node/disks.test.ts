@@ -111,7 +111,7 @@ describe("node: a leader's disk that hangs or is full", function () {
     await cluster.until(() => full.status().role !== 'leader');
     const { term } = b.status();
     for (let i = 0; i < 20; i++) await write(full, put('k', String(i)));
-    expect(full.status().fault).to.match(/at its reserve/);
+    expect(full.status().fault).to.match(/down to the reserve/);
     expect(b.status().term).to.equal(term);
   });
 });

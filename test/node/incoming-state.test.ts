@@ -161,7 +161,7 @@ describe('node: an incoming state', () => {
       expect([incoming.isArriving, store.aborts]).to.deep.equal([false, 1]);
       const { data, last } = await gone.chunk(cut);
       const late = await sink!.write(cut, data, last).catch((error: Error) => error.message);
-      expect(late).to.equal('the state that was arriving was given up');
+      expect(late).to.equal('the incoming state was abandoned');
       const next = sourceOf(CHUNKS, 'c');
       await send(await sinkFor(messageOf(next.meta, 'c'), next.id), next);
       expect(owner()).to.equal('c');

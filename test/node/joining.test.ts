@@ -60,7 +60,9 @@ describe('node: what a server may request of another', () => {
   });
 
   it('a member cannot make another server a member by forwarding its request', () => {
-    expect(responseTo('b', { type: 'add', server })).to.equal('refused: It waits for an operator');
+    expect(responseTo('b', { type: 'add', server })).to.equal(
+      'refused: It is waiting for an operator',
+    );
     const moved = { id: 'c', name: 'c', address: 'elsewhere:1', level: 1 };
     expect(responseTo('b', { type: 'add', server: moved })).to.match(
       /^refused: .* is a member already/,
@@ -142,9 +144,9 @@ describe('node: joining', function () {
       ['d', 'late'],
     ] as const) {
       const node = await cluster.start(name, { ...via, joinToken: () => token });
-      const line = `warn ${name} (${node.id}) at ${cluster.address(name)} shows a join token that is not valid`;
+      const line = `warn ${name} (${node.id}) at ${cluster.address(name)} presented an invalid join token`;
       await cluster.until(() => cluster.logCount('a', line) === 1);
-      const refused = `warn ${cluster.address('a')} did not take this node into its cluster: The join token is unknown`;
+      const refused = `warn ${cluster.address('a')} did not admit this node to its cluster: The join token is unknown`;
       await cluster.until(() => cluster.logCount(name, refused) > 0);
     }
     expect(peersOf(a)).to.deep.equal(['a', 'b']);
@@ -283,7 +285,11 @@ describe('node: joining', function () {
     await write(a, 'k', 'v');
     await cluster.start('b', { join: [cluster.address('a')] });
     await cluster.until(
-      () => cluster.logCount('b', `warn ${cluster.address('a')} cannot be asked to join`) > 0,
+      () =>
+        cluster.logCount(
+          'b',
+          `warn the request to join cannot be sent to ${cluster.address('a')}`,
+        ) > 0,
     );
     expect(peersOf(a)).to.deep.equal(['a']);
   });

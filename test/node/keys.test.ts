@@ -64,7 +64,7 @@ describe('node: the keys of data folders', function () {
       cluster.lines
         .find(
           (each) =>
-            each.startsWith('a ') && each.includes(`(${d.id}) at`) && /member now/.test(each),
+            each.startsWith('a ') && each.includes(`(${d.id}) at`) && /now a member/.test(each),
         )!
         .split('entry ')[1],
     );
@@ -139,7 +139,7 @@ describe('node: the keys of data folders', function () {
       [b, 'b'],
     ] as const)
       expect(await admits(evil, node, name)).to.equal(undefined);
-    const why = `refused: node ${c.id} proves another key than that of its data folder`;
+    const why = `refused: node ${c.id} proves a key other than that of its data folder`;
     const logged = (name: string): boolean =>
       cluster.lines.some((line) => line.startsWith(`${name} warn`) && line.includes(why));
     expect(['a', 'b'].map(logged)).to.deep.equal([true, true]);
@@ -161,7 +161,7 @@ describe('node: the keys of data folders', function () {
     expect((await readIdentity(cluster.folder('c')))!.seen[d.id]).to.equal(undefined);
     const evil = await impostorOf(d, 'd');
     expect(await admits(evil, c, 'c')).to.equal(undefined);
-    await evil.log.one((line) => line.includes('proves another key'));
+    await evil.log.one((line) => line.includes('proves a key other'));
     expect((await readIdentity(cluster.folder('c')))!.seen[d.id]).to.equal(undefined);
     await evil.wire.close();
     await cluster.start('d');
@@ -197,7 +197,7 @@ describe('node: the keys of data folders', function () {
     }
     // The configuration has the keys of before, so these three are not who they were.
     await Promise.all(['a', 'b', 'c'].map((name) => cluster.start(name, { initial })));
-    await cluster.until(() => cluster.lines.some((line) => line.includes('proves another key')));
+    await cluster.until(() => cluster.lines.some((line) => line.includes('proves a key other')));
     for (const name of ['a', 'b', 'c']) await cluster.stop(name);
     expect(await keyIn('a')).to.not.equal(before);
   });

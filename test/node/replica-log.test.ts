@@ -43,7 +43,7 @@ describe('node: the log of the replica', () => {
     const refused = 'there has been no leader since TIME: writes and default reads are refused';
     expect(lines).to.deep.equal([
       `error no_leader ${refused}; not connected to n2, n3`,
-      `error no_leader ${refused}; all members are connected: their logs say why none is elected`,
+      `error no_leader ${refused}; all members are connected: their logs show why none is elected`,
       'info leader_known there is a leader again, after 35 s',
     ]);
   });

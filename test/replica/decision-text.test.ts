@@ -42,7 +42,7 @@ const LINES: readonly (readonly [Decision, string])[] = [
   ],
   [
     { ...refused, reason: 'silence', preVote: true },
-    'refuses its pre-vote for term 7 to n1: it promised a leader silence for 3 more ticks',
+    'refuses its pre-vote for term 7 to n1: it promised a leader not to vote for 3 more ticks',
   ],
   [
     {
@@ -66,7 +66,7 @@ const LINES: readonly (readonly [Decision, string])[] = [
     },
     'is refused the vote of n2, has 1 of 3',
   ],
-  [{ type: 'campaignRefused', reason: 'not_voter' }, 'does not campaign: it is no voter'],
+  [{ type: 'campaignRefused', reason: 'not_voter' }, 'does not campaign: it is not a voter'],
   [
     {
       type: 'messageDropped',

@@ -55,7 +55,9 @@ describe('replica: the health of members', () => {
     expect(problemsIn(cluster, other)).to.deep.equal({});
     cluster.full.add(one);
     for (const asked of [id, other])
-      expect(problemsIn(cluster, asked)).to.deep.equal({ [one]: 'its disk is at its reserve' });
+      expect(problemsIn(cluster, asked)).to.deep.equal({
+        [one]: 'its disk is down to the reserve',
+      });
     cluster.full.clear();
     cluster.hang(one);
     cluster

@@ -126,7 +126,7 @@ describe('replica: writes', () => {
 
   it('a write is retried when refused as busy while an earlier attempt is open', () => {
     let busy = true;
-    const tooMany = refusal('too_many', 'Too many writes are on their way');
+    const tooMany = refusal('too_many', 'Too many writes are in progress');
     const cluster = new ReplicaCluster({ gate: () => (busy ? tooMany : undefined) });
     const leader = cluster.elect();
     const [node] = cluster.others(leader.id);

@@ -196,6 +196,6 @@ describe('every byte of a small log', function () {
       files.get(pathOf(name))![20]! ^= 1;
     });
     const error = await failure(open(spoiled));
-    expect(error).instanceOf(StorageError).property('message').include('whom it voted for');
+    expect(error).instanceOf(StorageError).property('message').include('how it voted');
   });
 });

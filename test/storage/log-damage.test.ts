@@ -316,7 +316,7 @@ describe('log on a corrupt disk', function () {
     await log.close();
     await writeFile(join(dir, 'segments', name), bytes);
     const opened = await folders.log(dir);
-    expect(opened.damaged?.reason).equal('the last batches written before are gone');
+    expect(opened.damaged?.reason).equal('the last batches written before are missing');
     await done((resolve) => opened.repair(resolve));
     expect((await folders.reopenLog(opened, dir)).bar()).eql({ index: 3, term: 2 });
   });

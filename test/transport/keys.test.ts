@@ -106,7 +106,7 @@ describe('wire: the keys of data folders', function () {
     await upgraded.wire.close();
     const again = await start('b');
     Object.assign(again, { starts: 3, startId: 'third', earlier: ['second', 'first'] });
-    await isRefused(a, again, /node b proves another key than that of its data folder/);
+    await isRefused(a, again, /node b proves a key other than that of its data folder/);
     await again.wire.close();
     const before = await start('b', null);
     Object.assign(before, { starts: 3, startId: 'third', earlier: ['second', 'first'] });
@@ -120,7 +120,7 @@ describe('wire: the keys of data folders', function () {
     const [a, b, evil] = [await start('a'), await start('b'), await start('b')];
     a.agreed.set('b', b.keyPair!.publicKey);
     evil.incarnation = 'what the impostor makes up';
-    await isRefused(a, evil, /node b proves another key/);
+    await isRefused(a, evil, /node b proves a key other/);
     await evil.wire.close();
     // An impostor that was met before the members had agreed on the key.
     const { incarnation, starts, startId, keyPair } = evil;
@@ -162,7 +162,7 @@ describe('wire: the keys of data folders', function () {
     const [answer] = await framesOf(b, Buffer.concat(encodeFrame(replayed)));
     expect(answer).include({ type: 'refused', code: 'key' });
     expect(await b.log.one((line) => line.includes('was refused'))).match(
-      /from 127\.0\.0\.1:\d+ was refused: node a does not prove that it has the key it shows/,
+      /from 127\.0\.0\.1:\d+ was refused: node a does not prove that it has the key that it presen/,
     );
   });
 
@@ -245,7 +245,7 @@ describe('wire: the keys of data folders', function () {
     a.agreed.set('b', newKeyPair().publicKey);
     a.wire.setMembers([{ id: 'b', address: b.address }]);
     const line = await a.log.one((each) => each.includes('cannot be reached'));
-    expect(line).include('node b proves another key');
+    expect(line).include('node b proves a key other');
     expect(a.reached.all).eql([]);
   });
 });

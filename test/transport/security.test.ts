@@ -260,9 +260,9 @@ describe('wire security', function () {
     it('refuses the certificate of another authority, and says so', async () => {
       const [a, b] = [await start('a', certified('member')), await start('b', certified('forged'))];
       await isRefused(a, b);
-      const line = await a.log.one((each) => each.includes('a stranger'));
+      const line = await a.log.one((each) => each.includes('an unauthenticated peer'));
       expect(line).match(/refused: the certificate is not valid: (SELF_SIGNED|UNABLE_TO_VERIFY)/);
-      expect(line).match(/ from a stranger at 127\.0\.0\.1:\d+ was refused/);
+      expect(line).match(/ from an unauthenticated peer at 127\.0\.0\.1:\d+ was refused/);
     });
 
     it('tells a node on both sides whose certificate is refused, and where to look', async () => {
@@ -279,16 +279,18 @@ describe('wire security', function () {
     it('reports members whose certificates have one subject, once', async () => {
       const [a, b] = [await start('a', certified('member')), await start('b', certified('member'))];
       await talks(a, b);
-      const line = await a.log.one((each) => each.includes('one subject'));
-      expect(line).match(/^node b and a show certificates with one subject, "[^"]+"/);
-      expect(a.log.all.filter((each) => each.includes('one subject'))).lengthOf(1);
+      const line = await a.log.one((each) => each.includes('the same subject'));
+      expect(line).match(/^node b and a present certificates with the same subject, "[^"]+"/);
+      expect(a.log.all.filter((each) => each.includes('the same subject'))).lengthOf(1);
     });
 
     it("refuses a non-member's certificate of the same authority, and says so", async () => {
       const [a, b] = [await start('a', certified('member')), await start('b', certified('client'))];
       await isRefused(a, b);
-      const line = await a.log.one((each) => each.includes('a stranger'));
-      expect(line).match(/a stranger at 127\.0\.0\.1:\d+ was refused: .*members\.conclave\.test/);
+      const line = await a.log.one((each) => each.includes('an unauthenticated peer'));
+      expect(line).match(
+        /an unauthenticated peer at 127\.0\.0\.1:\d+ was refused: .*members\.conclave\.test/,
+      );
     });
 
     it('refuses a client without a certificate', async () => {
@@ -346,7 +348,7 @@ describe('wire security', function () {
       await talks(a, b);
       const { length } = b.lost.all;
       a.wire.reload(issued('first', 'second'));
-      const line = await a.log.one((each) => each.includes('a stranger'));
+      const line = await a.log.one((each) => each.includes('an unauthenticated peer'));
       expect(line).match(/refused: the certificate is not valid: CERT_REVOKED/);
       await b.lost.count(length + 3);
       const received = a.messages.all.length;

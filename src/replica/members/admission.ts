@@ -92,13 +92,15 @@ export class Admission {
     const known = this.waiting.find((each) => each.id === id);
     if (known !== undefined && known.publicKey !== publicKey) {
       // An operator who has seen the one must not admit the other.
-      done(refused('conflict', `Another server with the id ${id} asks to join, with another key`));
+      done(
+        refused('conflict', `A server with the id ${id} but another key is already asking to join`),
+      );
       return;
     }
     if (known === undefined) {
       const key = publicKey === undefined ? '' : ` with the key ${publicKey}`;
-      const text = `${name} (${id}) at ${address}${key} asks to join and waits for an operator`;
-      log('info', text, 'join_waiting');
+      const who = `${name} (${id}) at ${address}${key}`;
+      log('info', `${who} asks to join and is waiting for an operator`, 'join_waiting');
       const [oldest] = this.#waiting.keys();
       if (oldest !== undefined && this.#waiting.size >= WAITING_MAX) this.#waiting.delete(oldest);
     }
@@ -108,8 +110,10 @@ export class Admission {
       ...(publicKey !== undefined && { publicKey }),
     };
     this.#waiting.set(id, { server: shown, atMs: clock.now() });
-    const hint = `An operator admits it with PUT /v1/operator/raft/joining/${id}, or it is given a join token`;
-    done(refused('permission_denied', 'It waits for an operator', hint));
+    const hint =
+      `An operator must admit it with PUT /v1/operator/raft/joining/${id} ` +
+      'or give it a join token';
+    done(refused('permission_denied', 'It is waiting for an operator', hint));
   }
 
   /** Binds the token to the server, durably, before it adds the server. */
@@ -125,7 +129,7 @@ export class Admission {
     }
     if (found === undefined || found.Server !== undefined) {
       const { id, name, address } = server;
-      const text = `${name} (${id}) at ${address} shows a join token that is not valid`;
+      const text = `${name} (${id}) at ${address} presented an invalid join token`;
       if (!this.#waiting.has(id)) log('warn', text, 'join_token_invalid');
       const why = 'The join token is unknown, was used by another server, or has expired';
       this.#wait(request, () => done(refused('permission_denied', why)));

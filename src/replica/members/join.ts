@@ -120,7 +120,7 @@ export class Join {
     const known = members.find(({ id }) => id === nodeId);
     if (this.#stopped || known === undefined) return;
     if (known.address === address && known.name === name) return;
-    const text = `moved from ${known.address} to ${address}: telling the others`;
+    const text = `moved from ${known.address} to ${address}; telling the other members`;
     log('info', text, 'address_changed');
     const request = { type: 'add' as const, server: this.#facts() };
     for (const { id } of members) if (id !== nodeId) rpc.notify(id, request, AGAIN_MS);
@@ -145,7 +145,7 @@ export class Join {
       const { publicKey } = identity.get().keyPair ?? {};
       const key = publicKey === undefined ? '' : ` (the key of this node is ${publicKey})`;
       const why = `${reasonOf(response)}${key}`;
-      const text = `${address} did not take this node into its cluster: ${why}`;
+      const text = `${address} did not admit this node to its cluster: ${why}`;
       if (fate !== 'unsent') log('warn', text, 'join_refused');
       clock.after(AGAIN_MS, () => this.#join(addresses, attempt + 1));
     });

@@ -130,8 +130,8 @@ export class Membership {
     if (voters.length - silent.length >= quorumSize(voters.length)) return undefined;
     const names = silent.map(({ id, name }) => `${name} (${id})`).join(', ');
     const count = `${voters.length - silent.length} of ${voters.length}`;
-    return refusal('conflict', `Too few of the voting servers left would answer: ${count}`, {
-      hint: `Nothing could be written any more. Bring back or remove first: ${names}`,
+    return refusal('conflict', `Too few of the remaining voting servers would answer: ${count}`, {
+      hint: `No more writes would be possible. First bring back or remove: ${names}`,
     });
   }
 
@@ -249,7 +249,7 @@ export class Membership {
   #change(members: readonly Member[], done: Done): void {
     const { loop } = this.#parts;
     if (loop.role.role !== 'leader' || this.#changing) {
-      const busy = refused('conflict', 'Another change of the cluster is under way; try again');
+      const busy = refused('conflict', 'Another change of the cluster is in progress; try again');
       done(this.#changing ? busy : { type: 'retry' });
       return;
     }
@@ -259,7 +259,8 @@ export class Membership {
       if (outcome.kind === 'applied') done({ type: 'done' });
       else if (outcome.kind === 'unknown') done({ type: 'unknown' });
       else if (outcome.reason === 'not_leader') done({ type: 'retry' });
-      else done(refused('conflict', `The change of the cluster was not taken (${outcome.reason})`));
+      else
+        done(refused('conflict', `The change of the cluster was not accepted (${outcome.reason})`));
     });
   }
 

@@ -116,7 +116,7 @@ function* changesOf(before: Configuration, after: Configuration): Generator<stri
     const was = before.members.find(({ id }) => id === member.id);
     const who = `${member.name} (${member.id})`;
     const votes = member.voter ? 'votes' : 'is a learner';
-    if (was === undefined) yield `${who} at ${member.address} is a member now and ${votes}`;
+    if (was === undefined) yield `${who} at ${member.address} is now a member and ${votes}`;
     else if (was.voter !== member.voter) yield `${who} ${votes} now`;
     if (member.publicKey !== was?.publicKey) yield `${who} has the key ${member.publicKey}`;
     if (was !== undefined && was.address !== member.address)
@@ -124,5 +124,5 @@ function* changesOf(before: Configuration, after: Configuration): Generator<stri
   }
   for (const { id, name } of before.members)
     if (!after.members.some((member) => member.id === id))
-      yield `${name} (${id}) is no member any more`;
+      yield `${name} (${id}) is no longer a member`;
 }

@@ -45,7 +45,7 @@ export function reconcile(
     throw new Error(
       `the state has applied index ${applied} in term ${machine.appliedTerm()}, but the log ends ` +
         `at ${log.lastIndex()} and has term ${log.term(applied)} there: the folders log and state ` +
-        'are not of one node',
+        'do not belong to the same node',
     );
   }
 }

@@ -36,7 +36,7 @@ export interface LeaderWritesParts {
    * leader takes the write.
    */
   readonly isUnfit: () => boolean;
-  /** Why this server refuses a command at present: its disk is at its reserve. */
+  /** Why this server refuses a command at present: its disk is down to the reserve. */
   readonly closedFor: (command: Command) => Refusal | undefined;
   /** Whether no member has room. Otherwise leadership is transferred to one that has. */
   readonly isFullEverywhere: () => boolean;
@@ -231,14 +231,16 @@ function attemptOf(outcome: Outcome): Attempt {
  */
 export function sizeProblem(data: Uint8Array): Refusal | undefined {
   if (data.length <= COMMAND_BYTES_MAX) return undefined;
-  const why = `The write is too large: its command has ${data.length} bytes, at most ${COMMAND_BYTES_MAX} are replicated`;
+  const why =
+    `The write is too large: its command has ${data.length} bytes, ` +
+    `at most ${COMMAND_BYTES_MAX} are replicated`;
   return refusal('too_large', why, { hint: 'Split the object into smaller ones' });
 }
 
 const unreadable = (): Refusal => refusal('invalid', 'The forwarded write could not be decoded');
 
 function overloaded(): Attempt {
-  const why = refusal('too_many', 'Too many writes are on their way; try again later');
+  const why = refusal('too_many', 'Too many writes are in progress on the leader; try again later');
   return { type: 'refused', refusal: why };
 }
 

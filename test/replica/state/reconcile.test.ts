@@ -28,7 +28,7 @@ describe('replica: a start that reconciles log and state', () => {
   });
 
   it('takes log and state for those of two nodes where they contradict each other', () => {
-    const folders = /the folders log and state are not of one node/;
+    const folders = /the folders log and state do not belong to the same node/;
     expect(() => lacking({ index: 3, term: 4 }, logOf())).to.throw(folders);
     expect(() => lacking({ index: 5, term: 2 }, logOf())).to.throw(folders);
   });
