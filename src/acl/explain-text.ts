@@ -81,22 +81,22 @@ function withoutRule(
 ): string {
   if (reason === 'never_by_default') {
     if (!anonymous || resource === 'acl')
-      return ': no rule speaks about it, and acl is never given by default';
+      return ': no rule matches, and acl is never given by default';
     return access === 'write'
       ? ': the anonymous token never gets operator:write'
-      : ': no rule speaks about it, and the anonymous token gets no operator by default';
+      : ': no rule matches, and the anonymous token gets no operator by default';
   }
-  if (reason !== 'operator_or_any') return ' by the default policy: no rule speaks about it';
-  if (allow) return ' by the default policy: no rule speaks about the namespace';
+  if (reason !== 'operator_or_any') return ' by the default policy: no rule matches';
+  if (allow) return ' by the default policy: no rule covers the namespace';
   const any = access === 'read' ? ' and any right in it' : '';
-  return `: no rule speaks about the namespace, and the token lacks operator:${access}${any}`;
+  return `: no rule covers the namespace, and the token lacks operator:${access}${any}`;
 }
 
 /** What the rule alone does not say. */
 function addition({ resource, access }: Asked, { reason, rule, allow }: Why): string {
   switch (reason) {
     case 'operator_rule':
-      return `, because no rule speaks about ${resource}`;
+      return `, because no ${resource} rule matches`;
     case 'service_rule':
       return `, whose level "${rule?.service}" gives "${rule?.level}" on intentions`;
     case 'any_service':
@@ -106,7 +106,7 @@ function addition({ resource, access }: Asked, { reason, rule, allow }: Why): st
     case 'key_prefix':
       return allow ? ', and no rule below it denies it' : '';
     case 'operator_or_any':
-      return `, because no rule speaks about the namespace${
+      return `, because no rule covers the namespace${
         allow && rule?.resource !== 'operator' && access === 'read'
           ? ' and any right in it is enough'
           : ''

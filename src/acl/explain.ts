@@ -24,7 +24,7 @@ import {
   type Why,
 } from './types.js';
 
-/** A rule that speaks about a question and does not decide it. */
+/** A rule that matches a question and does not decide it. */
 type ShownCandidate = ShownRule & {
   readonly Why: WhyNot | 'other_datacenter' | 'dangling';
 };
@@ -152,7 +152,7 @@ export class Explainer {
     };
   }
 
-  /** Yields what makes each rule that speaks about a question and does not decide it. */
+  /** Yields what makes each rule that matches a question and does not decide it. */
   *#candidates(asked: Asked, why: Why): Iterable<() => ShownCandidate> {
     for (const { rule, why: reason } of othersOf(this.rights, asked, why)) {
       yield () => ({ ...this.#shown(rule, this.#statements[rule.layer]), Why: reason });

@@ -28,7 +28,7 @@ export interface Asked {
   readonly namespace: string;
 }
 
-/** Why a rule that speaks about a question does not decide it. */
+/** Why a rule that matches a question does not decide it. */
 export type WhyNot =
   | 'less_specific'
   | 'lower_layer'
@@ -36,7 +36,7 @@ export type WhyNot =
   | 'other_namespace_block'
   | 'not_for_anonymous';
 
-/** A rule that speaks about a question and does not decide it. */
+/** A rule that matches a question and does not decide it. */
 export interface OtherRule {
   readonly rule: SpeakingRule;
   readonly why: WhyNot;

@@ -82,7 +82,7 @@ export interface RuleKey {
 export const LAYERS = ['own', 'namespace_default'] as const;
 export type LayerName = (typeof LAYERS)[number];
 
-/** A merged rule that speaks about a question. */
+/** A merged rule that matches a question. */
 export interface SpeakingRule extends RuleKey {
   readonly layer: LayerName;
   /** The merged level: for questions about intentions, that of the intentions. */

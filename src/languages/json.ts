@@ -37,7 +37,7 @@ function found(text: string, at: number): string {
   const point = text.codePointAt(at);
   if (point === undefined) return 'EOF';
   if (point === 0x2f) return '"/" (JSON has no comments)';
-  if (point === 0x27) return '"\'" (JSON strings take double quotes)';
+  if (point === 0x27) return '"\'" (JSON strings use double quotes)';
   if (point === 0xfeff) return 'a byte-order mark (send UTF-8 without one)';
   return JSON.stringify(String.fromCodePoint(point));
 }
@@ -118,7 +118,7 @@ class Reader {
       const start = this.#at;
       const name = this.#string();
       if (many === undefined ? few.includes(name) : many.has(name))
-        throw this.#fault(`the field ${JSON.stringify(name)} stands twice in one object`, start);
+        throw this.#fault(`the field ${JSON.stringify(name)} appears twice in one object`, start);
       if (name === '__proto__')
         throw this.#fault('unknown field "__proto__": that name is not allowed', start);
       if (many !== undefined) many.add(name);
@@ -187,7 +187,7 @@ class Reader {
     this.#at += match[0].length;
     // Report "01" and "1." as bad numbers rather than as a missing comma.
     if (/[\d.]/.test(this.#text.charAt(this.#at)))
-      throw this.#fault('a number that JSON cannot read');
+      throw this.#fault('a number that is not valid JSON');
   }
 }
 

@@ -152,7 +152,7 @@ describe('login by JWT: signatures of known keys', () => {
         `{"iat":${iat},"n":"a","\\u006e":"b"}`,
         `{"iat":${iat},"o":{"n":"a","n":"b"}}`,
       ]) {
-        expect(await judged(text), text).to.match(/^error parsing token: .*stands twice/);
+        expect(await judged(text), text).to.match(/^error parsing token: .*appears twice/);
       }
     });
     it('a header may only contain what selects the key', async () => {
@@ -165,7 +165,7 @@ describe('login by JWT: signatures of known keys', () => {
       }
       const [, payload, signature] = (await ec.sign(times)).split('.');
       const twice = Buffer.from('{"alg":"ES384","alg":"ES384"}').toString('base64url');
-      expect(await verdict(config, `${twice}.${payload}.${signature}`)).to.match(/stands twice/);
+      expect(await verdict(config, `${twice}.${payload}.${signature}`)).to.match(/appears twice/);
     });
     it('mapped claims are checked last', async () => {
       const mapped = { ClaimMappings: { who: 'name' } };

@@ -236,7 +236,7 @@ describe('POST /v1/acl/authorize/explain', () => {
       Allow: true,
       Text:
         'namespace:write on "x" is allowed by the default policy: ' +
-        'no rule speaks about the namespace',
+        'no rule covers the namespace',
     });
     await other.close();
   });

@@ -125,8 +125,8 @@ class RuleLinter {
     const { literals, variables } = partsOf(text);
     const capitals = literals.find((literal) => /[A-Z]/.test(literal));
     if (capitals === undefined || variables.length === 0) return;
-    const kept = `${JSON.stringify(capitals)} around it keeps its capitals`;
-    const Message = `an interpolated value is put in lower case, ${kept}`;
+    const kept = `${JSON.stringify(capitals)} around it keeps its upper case`;
+    const Message = `an interpolated value is converted to lower case, ${kept}`;
     this.#add(field, { Severity: 'info', Code: 'lower_cased', Message });
   }
 

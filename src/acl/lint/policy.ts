@@ -38,7 +38,7 @@ export function* lintPolicy(text: string, namespace: string): Linting<Lint> {
   const refused = new Set(faults.map(({ at }) => at));
   for (const { resource, at, by } of replaced) {
     if (refused.has(by)) continue;
-    const why = `${resource} is said again ${linter.at(by)}: this line does nothing`;
+    const why = `${resource} is set again ${linter.at(by)}: this line has no effect`;
     linter.warn('overridden', at, why);
   }
   yield* linter.rules(rules);
@@ -148,7 +148,7 @@ class PolicyLinter {
     for (const { at, level } of said) {
       this.#unused(resource, at);
       if (resource !== 'service' || intentions !== undefined || level === 'deny') continue;
-      const message = `${label} gives read on intentions too, which no line says`;
+      const message = `${label} also gives read on intentions, which no line states`;
       this.#add(
         'info',
         'implied_intentions',
@@ -177,8 +177,8 @@ class PolicyLinter {
     if (!UNUSED.has(resource)) return;
     const what =
       resource === 'agent'
-        ? 'only the agent endpoints of this server ask for agent:read, and nothing for agent:write'
-        : `nothing on this server asks for ${resource} rights`;
+        ? 'on this server, only the agent endpoints need agent:read, and nothing needs agent:write'
+        : `nothing on this server needs ${resource} rights`;
     this.#add('info', 'no_endpoint_here', at, what);
   }
 
@@ -197,11 +197,11 @@ class PolicyLinter {
       if (isNew) continue;
       if (counts || intentionsCount) {
         const { at } = (counts ? first : firstIntentions)!;
-        this.warn('redundant', one.at, `${label} is said ${this.at(at)} already`, 'remove it');
+        this.warn('redundant', one.at, `${label} is already set ${this.at(at)}`, 'remove it');
       } else {
         const { at } = said.find(({ level }) => level === together.level)!;
         const why = `${this.at(at)} with ${together.level}, which wins`;
-        this.warn('overridden', one.at, `${label} is said ${why}: this line does nothing`);
+        this.warn('overridden', one.at, `${label} is set ${why}: this line has no effect`);
       }
     }
   }
@@ -233,7 +233,7 @@ class PolicyLinter {
     const where = `${around.label} ${this.at(around.said[0]!.at)}`;
     const [inner, outer] = [own, around].map(intentionsOf);
     if (level === outside && inner === outer) {
-      this.warn('redundant', at, `${label} says what ${where} says already`, 'remove it');
+      this.warn('redundant', at, `${label} repeats what ${where} gives`, 'remove it');
       return;
     }
     const difference =
