@@ -87,7 +87,7 @@ describe('http: a body with Content-Encoding', () => {
     const { status, text } = await put('gzip', gzipSync(body), {});
     expect([status, text]).to.deep.equal([
       400,
-      'Thing decoding failed: a body with Content-Encoding is only taken with a valid token, ' +
+      'Thing decoding failed: a body with Content-Encoding is accepted only with a valid token, ' +
         'and not for a login or a bootstrap (send the body without Content-Encoding)\n',
     ]);
     expect((await put('identity', Buffer.from(body), {})).status).to.equal(200);
@@ -106,7 +106,7 @@ describe('http: a body with Content-Encoding', () => {
     for (const [coding, sent] of Object.entries({ ...codings, constructor: Buffer.from('{}') })) {
       const { status, text } = await put(coding, sent);
       expect(status, coding).to.equal(400);
-      expect(text).to.include('Content-Encoding is not known').and.to.include('gzip and deflate');
+      expect(text).to.include('is not supported').and.to.include('gzip and deflate');
     }
   });
 

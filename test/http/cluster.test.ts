@@ -161,7 +161,7 @@ describe('http: the cluster endpoints', () => {
     expect(await ready()).to.deep.equal([200, 200]);
     status = { ...healthy, leaderId: null };
     expect(await ready()).to.deep.equal([200, 503]);
-    status = { ...healthy, fault: 'its disk is at its reserve' };
+    status = { ...healthy, fault: 'its disk is down to the reserve' };
     expect(await ready()).to.deep.equal([200, 200]);
     fault = 'its state differs';
     expect(await ready()).to.deep.equal([200, 503]);

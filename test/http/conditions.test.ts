@@ -23,9 +23,9 @@ describe('http: a condition that nothing heeds', () => {
     return `${status} ${text}`;
   };
 
-  const heeding = 'only PUT /v1/operator/acl/configuration heeds it';
+  const supporting = 'only PUT /v1/operator/acl/configuration supports it';
   const refusal = (name: string, why: string) =>
-    `Header "${name}" is not heeded here: ${why}. Nothing was done`;
+    `Header "${name}" is not supported here: ${why}. Nothing was done`;
   const acl = ['policy', 'role', 'binding-rule', 'token', 'auth-method'];
   const writes = [
     ...acl.flatMap((type) => [`PUT /v1/acl/${type}`, `PUT /v1/acl/${type}/x`]),
@@ -39,10 +39,10 @@ describe('http: a condition that nothing heeds', () => {
       const token = MANAGEMENT_SECRET;
       for (const tag of ['"1"', '*', 'W/"1"', 'odd']) {
         const headers = { 'X-Service-Token': token, 'If-Match': tag, Accept: 'text/plain' };
-        expect(await told(write, headers)).to.equal(`400 ${refusal('If-Match', heeding)}\n`);
+        expect(await told(write, headers)).to.equal(`400 ${refusal('If-Match', supporting)}\n`);
       }
       const headers = { 'X-Service-Token': token, 'If-None-Match': '*', Accept: 'text/plain' };
-      const why = 'only reads of documents heed it';
+      const why = 'only reads of documents support it';
       expect(await told(write, headers)).to.equal(`400 ${refusal('If-None-Match', why)}\n`);
     });
 
@@ -53,7 +53,7 @@ describe('http: a condition that nothing heeds', () => {
     ]) {
       const headers = { 'X-Service-Token': MANAGEMENT_SECRET, 'If-Match': '"1"' };
       expect(await told(`${method} ${path}`, headers)).to.equal(
-        `400 ${refusal('If-Match', heeding)} (this path takes ?cas=INDEX)\n`,
+        `400 ${refusal('If-Match', supporting)} (this path takes ?cas=INDEX)\n`,
       );
     }
   });

@@ -367,7 +367,7 @@ describe('http: the listener', () => {
       const front = await startFront(routes, {}, { tls, onPlainRequests });
       for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS']) {
         const reply = await front.raw(`${method} /v1/quick HTTP/1.1\r\nHost: x\r\n\r\n`);
-        expect(reply, method).to.match(/^HTTP\/1\.1 400 .*this port speaks https.*\n$/s);
+        expect(reply, method).to.match(/^HTTP\/1\.1 400 .*This port requires TLS.*\n$/s);
         expect(reply).to.match(/Connection: close\r\n/);
       }
       expect(await front.raw('\x16\x03\x01\x00\x05hello')).not.to.include('HTTP');

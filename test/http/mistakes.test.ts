@@ -50,7 +50,7 @@ describe('http: mistakes of clients', () => {
 
     it('that is missing is said to be missing', async () => {
       expect(await told(list, {})).to.match(/^403 Permission denied: anonymous token lacks/);
-      expect(await told(list, {})).to.include(`(no token came with the request; ${SEND})\n`);
+      expect(await told(list, {})).to.include(`(the request has no token; ${SEND})\n`);
     });
 
     const places: Record<string, [header: string, value: string, why: string]> = {
@@ -67,7 +67,7 @@ describe('http: mistakes of clients', () => {
       'in a header of another server': [
         'x-api-token',
         UNKNOWN,
-        'the header X-Api-Token is not read',
+        'the header X-Api-Token is not supported',
       ],
     };
     for (const [where, [header, value, why]] of Object.entries(places))

@@ -28,7 +28,7 @@ const ledBy = (peers: readonly PeerStatus[]) => ({
 });
 
 describe('the health of members', () => {
-  const problem = 'its disk is at its reserve';
+  const problem = 'its disk is down to the reserve';
   const ill = peer('n3', { healthy: false, problem });
   const parts = partsOf(ledBy([peer('n1', { leader: true }), peer('n2'), ill]));
 

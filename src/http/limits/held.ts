@@ -118,9 +118,13 @@ export class Streams {
     const whose = tokenKey ?? address;
     if (this.#open.of(whose) >= this.#max) {
       this.#refused.add('streamsPerToken');
-      reject('too_many', 'Too many long answers are being read with this token; read them first', {
-        hint: 'the limit is limits.streamsPerToken of this node',
-      });
+      reject(
+        'too_many',
+        'Too many streamed responses are open for this token; finish reading one and retry',
+        {
+          hint: 'the limit is limits.streamsPerToken of this node',
+        },
+      );
     }
     this.#open.change(whose, 1);
     return () => this.#open.change(whose, -1);

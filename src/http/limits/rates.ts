@@ -180,7 +180,7 @@ export class Rates {
     reject(
       'too_many',
       `Too many ${NAMES[limit]}: ` +
-        `at most ${this.#limits[limit]} a second are taken; try again in a second`,
+        `at most ${this.#limits[limit]} a second are accepted; try again in a second`,
       { hint: `the limit is limits.${limit} of this node` },
     );
   }

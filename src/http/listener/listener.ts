@@ -55,7 +55,7 @@ const BACKLOG = 4096;
 const MALFORMED: Record<string, string> = {
   HPE_HEADER_OVERFLOW: plainResponse(
     '431 Request Header Fields Too Large',
-    'The request line and headers are larger than this server takes',
+    'The request line and headers are larger than this server accepts',
   ),
   ERR_HTTP_REQUEST_TIMEOUT: plainResponse(
     '408 Request Timeout',
@@ -178,7 +178,7 @@ const NO_TLS: ReadonlySet<string> = new Set([
 
 const ANSWER = plainResponse(
   '400 Bad Request',
-  'The request came without TLS, and this port speaks https: write https:// before the address',
+  'This port requires TLS: write https:// before the address',
 );
 
 /** Connections in their handshake. */

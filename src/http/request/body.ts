@@ -62,15 +62,15 @@ export function bodyReader(limit: BodyLimit): BodyReader {
 
 function decoderOf(coding: string, { setting }: BodyLimit, failure: string): Decoder {
   if (setting === 'limits.anonymousBodyBytes') {
-    const why = 'a body with Content-Encoding is only taken with a valid token';
+    const why = 'a body with Content-Encoding is accepted only with a valid token';
     reject('invalid', `${failure}: ${why}, and not for a login or a bootstrap`, {
       hint: 'send the body without Content-Encoding',
     });
   }
   const decode = Object.hasOwn(DECODERS, coding) ? DECODERS[coding] : undefined;
   if (decode !== undefined) return decode;
-  const hint = `known are ${Object.keys(DECODERS).join(' and ')}`;
-  reject('invalid', `${failure}: the Content-Encoding is not known here`, { hint });
+  const hint = `supported are ${Object.keys(DECODERS).join(' and ')}`;
+  reject('invalid', `${failure}: the Content-Encoding is not supported`, { hint });
 }
 
 async function parserOf(maxBytes: number): Promise<Middleware> {
@@ -143,7 +143,7 @@ async function unpacked(
 
 function tooLarge({ bytes, setting }: BodyLimit): ApiError {
   const whose = setting === 'limits.bodyBytes' ? '' : ' without a valid token';
-  const message = `The body is larger than the ${bytes} bytes this server takes${whose}`;
+  const message = `The body is larger than the ${bytes} bytes that this server accepts${whose}`;
   const hint = `the limit is ${setting} in its configuration`;
   return new ApiError({ code: 'too_large', message, hint });
 }

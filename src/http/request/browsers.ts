@@ -82,7 +82,7 @@ class BrowserCheck {
         code: 'permission_denied',
         message:
           'Permission denied: the request comes from a page of another origin, ' + quoted(origin),
-        hint: 'an Access-Control-Allow-Origin in http.responseHeaders lets pages of that origin in',
+        hint: 'an Access-Control-Allow-Origin in http.responseHeaders allows pages of that origin',
       };
     }
     if (site !== 'cross-site' || (this.#options.hasPages && followsLink(req))) return undefined;

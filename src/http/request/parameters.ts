@@ -125,11 +125,11 @@ export function readOptionsOf(query: Query, timeoutMs: number, blocking: boolean
   const waitText = parameterOf(query, 'wait');
   const waitAsked = waitText === undefined ? 0 : parseWait(waitText);
   if (waitAsked === undefined)
-    reject('invalid', `Invalid wait time: ${quoted(waitText!)} is no duration such as 30s or 5m`);
+    reject('invalid', `Invalid wait time: ${quoted(waitText!)} is not a duration (example: 30s)`);
   const indexText = parameterOf(query, 'index');
   const index = indexText === undefined ? 0 : parseIndex(indexText);
   if (index === undefined)
-    reject('invalid', `Invalid index: ${quoted(indexText!)} is no unsigned 64-bit number`);
+    reject('invalid', `Invalid index: ${quoted(indexText!)} is not an unsigned 64-bit integer`);
   if (!blocking || index === 0) return { mode, index: 0, waitMs: 0, timeoutMs };
   const wait = waitAsked <= 0 ? WAIT_DEFAULT_MS : Math.min(waitAsked, WAIT_MAX_MS);
   return { mode, index, waitMs: wait + Math.random() * wait * JITTER, timeoutMs };
@@ -143,7 +143,10 @@ function modeOf(query: Query): ReadOptions['mode'] {
   const boundText = parameterOf(query, 'max_stale');
   const bound = boundText === undefined ? 0 : parseWait(boundText);
   if (bound === undefined)
-    reject('invalid', `Invalid max_stale value ${quoted(boundText!)}: no duration such as 10s`);
+    reject(
+      'invalid',
+      `Invalid max_stale value ${quoted(boundText!)}: not a duration (example: 10s)`,
+    );
   if (isConsistent && bound > 0) reject('invalid', conflicting('max_stale'));
   if (isConsistent) return 'consistent';
   return isStale || bound > 0 ? 'stale' : 'default';

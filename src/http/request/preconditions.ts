@@ -18,17 +18,17 @@ export function checkConditions(
 ): void {
   if (method === 'GET') return;
   if (headers['if-match'] !== undefined && route.ifMatch !== true) {
-    const heeding = routes.filter(({ ifMatch }) => ifMatch).map(({ path }) => `PUT ${path}`);
-    refuseCondition('If-Match', `only ${heeding.join(', ')} heeds it`, route);
+    const supporting = routes.filter(({ ifMatch }) => ifMatch).map(({ path }) => `PUT ${path}`);
+    refuseCondition('If-Match', `only ${supporting.join(', ')} supports it`, route);
   }
   if (headers['if-none-match'] !== undefined) {
-    refuseCondition('If-None-Match', 'only reads of documents heed it', route);
+    refuseCondition('If-None-Match', 'only reads of documents support it', route);
   }
 }
 
 function refuseCondition(name: string, where: string, { path }: Route): never {
   const takesCas = QUERY_NAMES[path]?.includes('cas');
-  const message = `Header "${name}" is not heeded here: ${where}. Nothing was done`;
+  const message = `Header "${name}" is not supported here: ${where}. Nothing was done`;
   return reject('invalid', message, takesCas ? { hint: 'this path takes ?cas=INDEX' } : {});
 }
 
@@ -48,7 +48,7 @@ export function ifMatchOf({ headers }: IncomingMessage): readonly number[] | und
   if (text === undefined || text === '*') return undefined;
   const tags = LIST.test(text) ? [...text.matchAll(TAG)] : [];
   if (tags.length === 0 || tags.length > TAGS_MAX) {
-    const why = `it holds "*", or at most ${TAGS_MAX} entity tags such as "57", quotes included`;
+    const why = `it contains "*", or at most ${TAGS_MAX} entity tags such as "57", quotes included`;
     reject('invalid', `Invalid header "If-Match": ${why}`);
   }
   return tags.flatMap(([, weak, tag = '']) =>

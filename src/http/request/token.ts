@@ -25,7 +25,7 @@ export function secretOf(
   const inQuery = query.get('token') || undefined;
   if (inQuery !== undefined && !options.tokenInQuery) {
     const header = `${options.headerPrefix}-Token`;
-    const why = 'A token in the URL ends up in logs and is not taken';
+    const why = 'A token in the URL is not accepted, because URLs end up in logs';
     reject('invalid', `${why}: send it in the header ${header}`);
   }
   let secret = inQuery ?? null;

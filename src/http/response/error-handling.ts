@@ -6,7 +6,7 @@ import type { Additions, Context, Middleware, State } from '../request/context.j
 import { noteRefused, refusalBody } from './refusal-body.js';
 import { addDecision } from './response-headers.js';
 
-const INTERNAL = refusal('internal', 'Internal error: the server log says more');
+const INTERNAL = refusal('internal', 'Internal error; see the server log');
 
 /**
  * The first middleware: answers whatever a later one throws. Emits faults of this server as `error`

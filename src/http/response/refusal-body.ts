@@ -131,6 +131,6 @@ export function tokenHint(
 function whyNone(headers: IncomingHttpHeaders): string {
   if (headers.authorization) return 'the header Authorization does not hold "Bearer TOKEN"';
   const found = ELSEWHERE.find(([name]) => headers[name] !== undefined);
-  if (found !== undefined) return `the header ${found[1]} is not read here`;
-  return 'no token came with the request';
+  if (found !== undefined) return `the header ${found[1]} is not supported here`;
+  return 'the request has no token';
 }

@@ -171,7 +171,7 @@ function casOf(request: ApiRequest): number | undefined {
   const text = request.query('cas');
   if (text === undefined) return undefined;
   const shown = JSON.stringify(text.slice(0, 60));
-  return parseIndex(text) ?? reject('invalid', `Error parsing cas value: ${shown} is no index`);
+  return parseIndex(text) ?? reject('invalid', `Error parsing cas value: ${shown} is not an index`);
 }
 
 const ACL_FAILURE = 'Error parsing ACL configuration';

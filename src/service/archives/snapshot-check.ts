@@ -60,7 +60,7 @@ export class SnapshotCheck {
     const [table = '', ns = ''] = key.split('\u0000');
     if (DERIVED.has(table)) this.#found.set(key, value);
     else if (Object.hasOwn(this.#tables, table)) this.#tables[table]?.(key, value, ns);
-    else fail(table, 'this version does not know the table');
+    else fail(table, 'this version does not support the table');
   }
 
   /** Checks that nothing is missing. Yields between slices, because a large state takes a while. */

@@ -67,6 +67,6 @@ export class JoinTokens {
       if (stored === 'true')
         return { JoinToken: secret, ExpirationTime: new Date(ExpiresMs).toISOString() };
     } while (performance.now() < until);
-    return reject('conflict', 'Other requests change the join tokens at the same time: try again');
+    return reject('conflict', 'Other requests are changing the join tokens; try again');
   }
 }

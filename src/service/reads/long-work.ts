@@ -108,8 +108,8 @@ const isSame = (a: WorkOwner, b: WorkOwner): boolean =>
   a.token === b.token || (a.namespace === b.namespace && a.namespace !== DEFAULT_NAMESPACE);
 
 function refuse(): never {
-  const why = 'This node does other long work: try again in a moment';
+  const why = 'This node is already running other long requests; retry later';
   reject('too_many', why, {
-    hint: `a node does ${WORKS_MAX} such works at one time, and one for each token`,
+    hint: `a node runs ${WORKS_MAX} of them at one time, and one for each token`,
   });
 }

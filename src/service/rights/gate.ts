@@ -52,7 +52,7 @@ function unknownCommand({ type, v }: Command): Refusal {
   const what = `${JSON.stringify(type)} version ${v}`;
   return refusal(
     'unavailable',
-    `The leader does not know the command ${what}: it is being upgraded`,
+    `The leader does not support the command ${what}: it is being upgraded`,
   );
 }
 

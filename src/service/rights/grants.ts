@@ -65,7 +65,7 @@ function serviceIdentities(sent: Items<'ServiceIdentities'>, holder: Holder): Se
 
 function nodeIdentities(sent: Items<'NodeIdentities'>, { is, ns }: Holder): NodeIdentity[] {
   if (sent.length > 0 && ns !== DEFAULT_NAMESPACE) {
-    const why = `Node identities are allowed only on a ${is} of the namespace "default": nodes live there`;
+    const why = `Node identities are allowed only on a ${is} of the namespace "default", to which nodes belong`;
     reject('invalid', why, { pointer: '/NodeIdentities' });
   }
   const unique = new Map<string, NodeIdentity>();
