@@ -234,7 +234,7 @@ function crossFaults({ nodeName, http, raft, cluster, acl, login, limits }: Conf
     ],
     [
       raft.leaseMs > leaseMax,
-      `raft.leaseMs: must be at most ${leaseMax}, nine tenths of raft.electionMs (${raft.electionMs}) in whole ticks less two, or a deposed leader could answer old data`,
+      `raft.leaseMs: must be at most ${leaseMax}, nine tenths of raft.electionMs (${raft.electionMs}) in whole ticks less two, or a deposed leader could answer with old data`,
     ],
     [
       raft.electionMs * 4 > limits.requestMs,

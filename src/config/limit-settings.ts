@@ -44,8 +44,8 @@ export const LIMITS = [
     default: 24_576,
     why:
       'open HTTP connections from one address (for IPv6, one /64): enough for a proxy, ' +
-      'which is one address. If others have connections too, an address may open the fewer, ' +
-      'the fewer of limits.connections are free: two addresses that take all they may leave ' +
+      'which is one address. If others have connections too, an address may open fewer, the ' +
+      'fewer of limits.connections are free: two addresses that open all they may leave ' +
       'one in sixteen by default',
   },
   {
@@ -54,7 +54,7 @@ export const LIMITS = [
     min: 0,
     max: 1024,
     default: 16,
-    why: 'connections beyond limits.connections, each for one request to /v1/health/: a full node is not a dead one',
+    why: 'connections beyond limits.connections, each for one request to /v1/health/: a node without free connections is still alive',
   },
   {
     key: 'limits.held',
@@ -153,7 +153,7 @@ export const LIMITS = [
       'refusals per second (401, 403, 413, 429; unknown paths and methods; without a valid ' +
       'token 400 too) that one address gets without delay, in bursts of five seconds’ ' +
       'worth; further refusals are delayed, and the request bodies stay unread, so that ' +
-      'the client waits and not the cluster. 0 for no limit',
+      'the client waits instead of the cluster. 0 for no limit',
   },
   {
     key: 'limits.refusalDelayMs',

@@ -99,7 +99,7 @@ const LIST = [
     max: 86_400_000,
     default: 1_800_000,
     why:
-      'time without a key or a click after which the web UI logs out and forgets what was ' +
+      'time without a key press or click after which the web UI logs out and forgets what was ' +
       'typed; 0 for never, as on a wall display',
   },
 

@@ -75,7 +75,7 @@ function parse(args: readonly string[], { command, dir, nodes }: DevProgram): Fl
   const program = new Command(command === 'npm start' ? `${command} --` : command)
     .exitOverride()
     .description('Run a cluster on this machine and show its state until Ctrl-C. The data is kept.')
-    .option(NODES[0], `${NODES[1]} (default: ${nodes}, or as many as the data has)`, count)
+    .option(NODES[0], `${NODES[1]} (default: ${nodes}, or as many as the data folder has)`, count)
     .option(...PORT, port)
     .option(...DIR, dir)
     .option(...FRESH)

@@ -37,14 +37,15 @@ export const LOG_EVENTS = {
   address_changed: 'this node has a new address and tells the other members',
   peer_reachable: 'the connection to a member works; `peer` is its name',
   peer_unreachable: 'the connection to a member does not work; `peer` is its name',
-  peer_unprotected: 'a member is not dialled, because nothing would protect the connection',
-  connection_refused: 'a connection from a member or a stranger was refused; it may be an attack',
+  peer_unprotected: 'a member is not contacted, because nothing would protect the connection',
+  connection_refused:
+    'a connection was refused, from a member or an unknown peer; it may be an attack',
   certificates_alike:
-    'two members show certificates with one subject: each such certificate fits either of them',
+    'two members present certificates with the same subject: each certificate identifies both',
   snapshot_not_sent: 'a member did not get the whole state; sending is retried',
   snapshot_refused: 'the state that a member sent was refused',
   node_not_serving: 'this node serves only what needs no state; it needs attention',
-  node_serving: 'this node serves again',
+  node_serving: 'this node is serving requests again',
   states_differ: 'the states of members differ, and too few can be compared to tell which is right',
 
   // The disks.
@@ -60,7 +61,7 @@ export const LOG_EVENTS = {
 
   // What a leader does by itself.
   housekeeping_failed: 'expired tokens or leftover parts could not be removed',
-  housekeeping_recovered: 'housekeeping works again',
+  housekeeping_recovered: 'housekeeping has recovered',
   clock_jumped: 'the wall clock is ahead of the elapsed time; tokens are removed later',
   clock_agrees: 'the wall clock agrees with the elapsed time again',
 

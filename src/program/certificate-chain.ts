@@ -60,7 +60,7 @@ export function subjectWarning(
       ? 'is the name that the certificates of all members carry (raft.tls.name)'
       : `is also that of the member ${other}`;
   return (
-    `raft.tls.cert: the subject "${own}" ${why}: give each member a subject of its own, so that ` +
-    'a certificate fits one member only and can be revoked alone'
+    `raft.tls.cert: the subject "${own}" ${why}: give each member its own subject, so that ` +
+    'a certificate identifies one member only and can be revoked alone'
   );
 }

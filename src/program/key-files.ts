@@ -85,7 +85,7 @@ export function initialManagement({
   if (!begins && !existsSync(file)) return undefined;
   const secret = readFileSync(file, 'utf8').trim();
   if (!begins && secret === '') return undefined;
-  if (!UUID.test(secret)) throw new Error(`${file} does not hold a UUID in lower case`);
+  if (!UUID.test(secret)) throw new Error(`${file} does not contain a UUID in lower case`);
   return secret;
 }
 
@@ -99,7 +99,7 @@ export function bootstrapSecret({ acl }: Pick<Config, 'acl'>): string | undefine
   const secret = readFileSync(file, 'utf8').trim();
   if (BOOTSTRAP_SECRET.test(secret)) return secret;
   throw new Error(
-    `${file} does not hold 16 to 256 printable characters other than space and comma`,
+    `${file} does not contain 16 to 256 printable characters other than space and comma`,
   );
 }
 
@@ -120,10 +120,10 @@ function checkLists(path: string, own: X509Certificate | undefined): string[] {
   const endMs = endOfLists(lists);
   if (endMs !== undefined && endMs <= Date.now())
     faults.push(
-      `${where} was to be renewed by ${new Date(endMs).toISOString()}, so nobody could connect`,
+      `${where} is out of date since ${new Date(endMs).toISOString()}, so nobody could connect`,
     );
   if (own !== undefined && !lists.some(({ issuer }) => issuer === issuerOf(own)))
-    faults.push(`${where} is not of the authority that issued the certificate in raft.tls.cert`);
+    faults.push(`${where} was not issued by the authority of the certificate in raft.tls.cert`);
   return faults;
 }
 

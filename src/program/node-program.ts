@@ -21,7 +21,7 @@ const HEAP_GROWTH = 50;
 /** Columns of help where there is no terminal. */
 const HELP_WIDTH = 80;
 const OF_A_CLUSTER =
-  'holds a cluster of conclave dev or npm start; name another folder: --data-dir NAME';
+  'contains a cluster of conclave dev or npm start; name another folder: --data-dir NAME';
 const EXIT = { ok: 0, fault: 1, usage: 2, killed: 130 } as const;
 
 /** Returns the configuration of a command. Prints what is wrong with it and exits otherwise. */

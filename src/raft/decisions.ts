@@ -37,7 +37,7 @@ export type VoteRefusal =
  *   election_lost      a majority refused
  *   voted_for_another  it granted its vote to a better candidate
  *   no_quorum          no majority has answered the leader for an election timeout (§6.2)
- *   removed            it is no voter of the configuration any more (§4.2.2)
+ *   removed            it is not a voter of the configuration any more (§4.2.2)
  */
 export type StepDownReason =
   | 'higher_term'
@@ -54,7 +54,7 @@ export type StepDownReason =
  *   quorum         a round, because the reader asked for one
  *   lease_expired  a round, because a majority has not answered lately
  *   transferring   a round, because leadership is being transferred or was to be in this term
- *   not_voter      a round, because the leader is no voter and has no lease
+ *   not_voter      a round, because the leader is not a voter and has no lease
  */
 export type ReadWait = 'term_start' | 'quorum' | 'lease_expired' | 'transferring' | 'not_voter';
 

@@ -97,7 +97,7 @@ describe('config entries by the command line', function () {
   it('says where a file is wrong, and that HCL is not read', async () => {
     const broken = await user.run(['config', 'write', file('b.yaml', 'Kind: mesh\nKind: mesh\n')]);
     expect(broken.code).to.equal(1);
-    expect(broken.err).to.match(/^conclave: .*b\.yaml:2:1: "Kind" stands twice\n$/);
+    expect(broken.err).to.match(/^conclave: .*b\.yaml:2:1: "Kind" appears twice\n$/);
     const hcl = await user.run(['config', 'write', file('c.hcl', 'Kind = "mesh"')]);
     expect(hcl).to.include({ code: 2 });
     expect(hcl.err).to.include('HCL is not supported');
@@ -266,7 +266,9 @@ describe('config validate', () => {
     writeFileSync(path, 'Kind: mesh\n');
     const { code, err } = await user.run(['config', 'validate', path, '--http-addr', address]);
     expect(code).to.equal(0);
-    expect(err).to.include('the server has no schema for mesh: using the one of this program');
+    expect(err).to.include(
+      'the server has no schema for mesh: using the one built into this program',
+    );
     fake.forget();
     writeFileSync(path, 'kind: service-defaults\nProtocol: htp\nMutualTLSMode: stict\n');
     const offline = ['config', 'validate', path, '--offline', '--http-addr', address];

@@ -49,14 +49,14 @@ describe('files of JSON or YAML', () => {
     ],
     [
       'Kind: x\nSources:\n  - Name: a\n Precedence: 1\n',
-      '4:2: wrong indentation: "Precedence" does not line up with what stands before it',
+      '4:2: wrong indentation: "Precedence" does not line up with what precedes it',
     ],
     [
       'Kind: x\nSources:\n- Name: a\n - Name: b\n',
-      '4:2: wrong indentation: "Name" does not line up with what stands before it',
+      '4:2: wrong indentation: "Name" does not line up with what precedes it',
     ],
-    ['Kind: x\nMeta:\n\ta: b\n', '3:2: a tab in the indentation: use blanks'],
-    ['Kind: mesh\nKind: mesh\n', '2:1: "Kind" stands twice'],
+    ['Kind: x\nMeta:\n\ta: b\n', '3:2: a tab in the indentation: use spaces'],
+    ['Kind: mesh\nKind: mesh\n', '2:1: "Kind" appears twice'],
     ['Kind: x\nName: a: b\n', '2:7: a value that contains ": " needs quotes'],
     ['Kind: x\nName\nProtocol: http\n', '2:1: expected "KEY: VALUE", found "Name"'],
     ['Kind: x\nName:y\n', '2:1: expected "KEY: VALUE", found "Name:y"'],

@@ -160,7 +160,7 @@ describe('requests of the client', () => {
       out: '',
       err:
         'conclave: Permission denied: no (permission_denied, decision aa-bb)\n' +
-        '  conclave acl decision aa-bb says why\n',
+        '  conclave acl decision aa-bb shows why\n',
     });
     const { err } = await list(address, {}, ['-o', 'json']);
     expect(JSON.parse(err)).to.include({ ...refused, status: 403, decision: 'aa-bb' });

@@ -59,8 +59,8 @@ describe('links in options', () => {
       TemplatedPolicies: [template, more.TemplatedPolicies[1]],
     });
     expect(notes).to.deep.equal([
-      'service web:dc2 is not added: it is there without datacenters',
-      'builtin/service(name=api):dc1 is not added: it is there without datacenters',
+      'service web:dc2 is not added: it is already present without datacenters',
+      'builtin/service(name=api):dc1 is not added: it is already present without datacenters',
     ]);
   });
 

@@ -65,7 +65,7 @@ describe('changes by the command line that lose nothing', function () {
     const { code, err } = await user.run(args);
     expect([code, err]).to.deep.equal([
       0,
-      'conclave: service web:dc2 is not added: it is there without datacenters\n',
+      'conclave: service web:dc2 is not added: it is already present without datacenters\n',
     ]);
     const identities = async (path: readonly string[]): Promise<unknown> =>
       (await user.json(path))['ServiceIdentities'];

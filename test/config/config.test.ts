@@ -101,7 +101,7 @@ describe('config', () => {
     expect(bootstrapSecret(config)).to.equal('a-secret-of-the-operator');
     writeFileSync(file, 'short\n');
     expect(checkKeyFiles(config).faults).to.deep.equal([
-      `acl.bootstrapSecretFile: ${file} does not hold 16 to 256 printable characters other than space and comma`,
+      `acl.bootstrapSecretFile: ${file} does not contain 16 to 256 printable characters other than space and comma`,
     ]);
   });
 

@@ -198,15 +198,15 @@ describe('certificate and key files', function () {
     };
     expect(faultsOf(listed('none'))).to.deep.equal([[], []]);
     expect(faultsOf(listed('outdated', 'none'))).to.deep.equal([[], []]);
-    const due = 'was to be renewed by 2020-02-01T12:34:56.000Z, so nobody could connect';
+    const due = 'is out of date since 2020-02-01T12:34:56.000Z, so nobody could connect';
     const what = 'raft.tls.crl: the list of revoked certificates';
     expect(faultsOf(listed('outdated'))).to.deep.equal([[], [`${what} ${due}`]]);
     expect(faultsOf({ crl: fixture('revocation/none.crl') })).to.deep.equal([
       [],
-      [`${what} is not of the authority that issued the certificate in raft.tls.cert`],
+      [`${what} was not issued by the authority of the certificate in raft.tls.cert`],
     ]);
     const [[fault]] = faultsOf({ crl: garbage }) as [string[], string[]];
-    expect(fault).to.equal('raft.tls.crl: holds no list of revoked certificates');
+    expect(fault).to.equal('raft.tls.crl: contains no list of revoked certificates');
   });
 
   it('with an outdated list of revoked certificates do not pass a check', () => {
@@ -240,7 +240,7 @@ describe('certificate and key files', function () {
     });
     try {
       expect(events).to.include.members(['revocation_list_unusable', 'certificate_expires']);
-      expect(() => server.reloadTls()).to.throw(/^raft\.tls\.crl: .* was to be renewed by/);
+      expect(() => server.reloadTls()).to.throw(/^raft\.tls\.crl: .* is out of date since/);
       listed('none');
       server.reloadTls();
     } finally {

@@ -367,7 +367,7 @@ describe('a node that is started without a configuration', function () {
     const { code, err } = await run(MAIN, ['agent', ...flags], { cwd: join(dir, 'other') });
     expect(code).to.equal(2);
     expect(err).to.equal(
-      'conclave: dataDir: data holds a cluster of conclave dev or npm start; ' +
+      'conclave: dataDir: data contains a cluster of conclave dev or npm start; ' +
         'name another folder: --data-dir NAME\n',
     );
   });

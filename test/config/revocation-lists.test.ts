@@ -51,9 +51,9 @@ describe('lists of revoked certificates', () => {
     expect(listTexts(text)).to.have.length(2);
     expect(revocationLists(text)).to.have.length(2);
     for (const other of ['', 'garbage', fixture('member.pem')])
-      expect(() => listTexts(other)).to.throw('holds no list of revoked certificates');
+      expect(() => listTexts(other)).to.throw('contains no list of revoked certificates');
     for (const damaged of [outdated.slice(0, 200), outdated.replace('MIH', '!')])
-      expect(() => listTexts(none + damaged)).to.throw('is not PEM, or is cut short');
+      expect(() => listTexts(none + damaged)).to.throw('is not PEM, or is truncated');
   });
 
   it('have two digits for the years 1950 to 2049, and may have no end', () => {

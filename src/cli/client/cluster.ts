@@ -28,7 +28,7 @@ export interface ClusterView {
   readonly self: Self;
   readonly autopilot: Autopilot;
   readonly level: Level;
-  /** Whether this is what the node itself knows, and not what the leader says. */
+  /** Whether this is what the node itself knows, and not what the leader reports. */
   readonly isStale: boolean;
 }
 

@@ -117,7 +117,9 @@ function addValidate(config: Command, cli: Cli): void {
           api: call.api,
           own: call.options.offline ? 'only' : undefined,
           onMissing: (kind) =>
-            call.print.note(`the server has no schema for ${kind}: using the one of this program`),
+            call.print.note(
+              `the server has no schema for ${kind}: using the one built into this program`,
+            ),
         });
         const entries = await documentsIn(call.io, files as string[]);
         const problems: Problem[] = [];

@@ -230,9 +230,9 @@ export function diskFinding(text: string, place: string): Finding {
   const free = of('conclave_disk_free_bytes');
   const room = free === undefined ? 'has room' : `has ${sizeText(free)} free`;
   if ((of('conclave_faulted') ?? 0) > 0)
-    return error('disk', `${place}: a disk is at its reserve, or hangs: see its log`);
+    return error('disk', `${place}: a disk is down to its reserve, or hangs: see its log`);
   if (longest > DISK_SECONDS)
-    return warning('disk', `${place}: a disk has held a write for ${longest.toFixed(1)} s`);
+    return warning('disk', `${place}: a disk has delayed a write for ${longest.toFixed(1)} s`);
   return ok('disk', `${place} ${room} and makes progress`);
 }
 

@@ -132,7 +132,7 @@ export function addedLinks(
           (links, link) =>
             withLimited(links as readonly Limited[], link as Limited, (covered) => {
               const [text] = identityTexts({ [list]: [covered] });
-              note(`${text} is not added: it is there without datacenters`);
+              note(`${text} is not added: it is already present without datacenters`);
             }),
           before,
         )

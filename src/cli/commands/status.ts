@@ -98,7 +98,8 @@ function healthOf({ Healthy, Meta, NodeStatus }: Member, isStale: boolean): Cell
 const nameOfSelf = ({ self }: ClusterView): string => self.Config.NodeName;
 
 function noteStale({ print }: Call<object>, view: ClusterView): void {
-  if (view.isStale) print.note(`this is what ${nameOfSelf(view)} knows, not what the leader says`);
+  if (view.isStale)
+    print.note(`this is what ${nameOfSelf(view)} knows, not what the leader reports`);
 }
 
 async function showStatus(call: Call<object>): Promise<void> {

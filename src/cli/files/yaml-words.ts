@@ -39,14 +39,14 @@ function wordsOf(code: string, message: string, line: string): string {
   if (open !== undefined) return `"${open}" is missing`;
   if (/^Missing closing/.test(plain)) return `the closing quote ${plain.at(16)} is missing`;
   if (/^All (?:mapping|sequence) items/.test(plain))
-    return `wrong indentation: "${keyOf(line)}" does not line up with what stands before it`;
+    return `wrong indentation: "${keyOf(line)}" does not line up with what precedes it`;
   const start = /^Plain value cannot start with .* (\S+)$/.exec(plain)?.[1];
   if (start !== undefined) return `a value that begins with ${start} needs quotes`;
   if (/^Implicit (?:map )?keys need/.test(plain))
     return `expected "KEY: VALUE", found "${line.trim()}"`;
   if (/^Unexpected \S+-scalar token/.test(plain)) return 'a comma or a colon is missing before it';
-  if (code === 'DUPLICATE_KEY') return `"${keyOf(line)}" stands twice`;
-  if (code === 'TAB_AS_INDENT') return 'a tab in the indentation: use blanks';
+  if (code === 'DUPLICATE_KEY') return `"${keyOf(line)}" appears twice`;
+  if (code === 'TAB_AS_INDENT') return 'a tab in the indentation: use spaces';
   return plain.charAt(0).toLowerCase() + plain.slice(1);
 }
 

@@ -137,7 +137,7 @@ function tokenHint(problem: Record<string, unknown>, hasToken: boolean): string 
 }
 
 function hintOf(code: CliErrorCode | undefined, decision: string | undefined): string | undefined {
-  if (decision !== undefined) return `conclave acl decision ${decision} says why`;
+  if (decision !== undefined) return `conclave acl decision ${decision} shows why`;
   if (code === 'outcome_unknown') return OUTCOME_HINT;
   return undefined;
 }
