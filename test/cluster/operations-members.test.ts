@@ -191,7 +191,7 @@ describe('cluster members', function () {
         ({ status }) => status !== 503,
       );
       expect(refused.status, refused.text).to.equal(409);
-      expect(refused.text).to.match(/Too few .*: 1 of 2 .*remove first: n2 \(/);
+      expect(refused.text).to.match(/Too few .*: 1 of 2 .*remove: n2 \(/);
     }
     expect((await write(cluster, n1, 'still')).status).to.equal(200);
     for (const node of [n2, n3]) expect((await remove(node)).status).to.equal(200);
