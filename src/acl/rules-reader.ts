@@ -114,7 +114,7 @@ interface Written {
 /** A block of rules: its name, its body and the offset of its name. */
 type Block = readonly [name: string, body: Body, at: number];
 /** Where a body is: at the top of the text or in a namespace block, and in which namespace. */
-interface Place {
+interface Scope {
   readonly inNamespace: boolean;
   readonly created: boolean;
 }
@@ -142,7 +142,7 @@ class Reader {
   }
 
   /** Reads a body of rules. `level` is the `policy` of a namespace block. */
-  #body(items: Body, place: Place): { rules: Rules; level?: Level } {
+  #body(items: Body, place: Scope): { rules: Rules; level?: Level } {
     this.#noteRepeats(items);
     const scalars: Partial<Record<Scalar, Level>> = {};
     const scalarsAt: Partial<Record<Scalar, number>> = {};
@@ -199,7 +199,7 @@ class Reader {
     return this.#placed ? { ...block, at: keys.length > 1 ? keys[0]!.at : nameAt } : block;
   }
 
-  #takesResource(key: Key, resource: string, place: Place): boolean {
+  #takesResource(key: Key, resource: string, place: Scope): boolean {
     const base = resource.replace(/_prefix$/, '');
     if (RESOURCES.includes(resource)) {
       if (!place.created || !DEFAULT_ONLY.has(base)) return true;
@@ -287,7 +287,7 @@ class Reader {
     });
   }
 
-  #rule(resource: string, name: string, body: Body, at: number, place: Place): NamedRule {
+  #rule(resource: string, name: string, body: Body, at: number, place: Scope): NamedRule {
     this.#noteRepeats(body);
     const prefix = resource.endsWith('_prefix');
     const base = (prefix ? resource.slice(0, -'_prefix'.length) : resource) as Named;

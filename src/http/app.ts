@@ -4,7 +4,7 @@ import Koa from 'koa';
 import { loopShare } from '../service/common/event-loop.js';
 import { makeFront } from './front.js';
 import type { HeldCalls } from './limits/held.js';
-import type { Refused } from './limits/rates.js';
+import type { RefusalCounts } from './limits/rates.js';
 import { Strangers } from './limits/strangers.js';
 import type { HttpOptions } from './options.js';
 import { browserCheck } from './request/browsers.js';
@@ -19,7 +19,7 @@ export interface HttpApp {
   readonly handler: (req: IncomingMessage, res: ServerResponse) => void;
   readonly held: HeldCalls;
   /** What was refused for being too much. */
-  readonly refused: Refused;
+  readonly refused: RefusalCounts;
   /** From here on every response closes its connection. */
   drain(): void;
 }

@@ -1,9 +1,9 @@
 import { HeldCalls, Streams } from './limits/held.js';
-import { Rates, Refused } from './limits/rates.js';
+import { Rates, RefusalCounts } from './limits/rates.js';
 import type { HttpOptions } from './options.js';
 import { type BodyReader, bodyReader } from './request/body.js';
 import { LastRead } from './response/prepared-response.js';
-import { Refusals } from './response/refusals.js';
+import { RefusalSender } from './response/refusals.js';
 import { type HeaderNames, headerNames } from './response/response-headers.js';
 
 /** What all requests of one front end share. */
@@ -15,8 +15,8 @@ export interface Front {
   readonly held: HeldCalls;
   readonly streams: Streams;
   readonly rates: Rates;
-  readonly refused: Refused;
-  readonly refusals: Refusals;
+  readonly refused: RefusalCounts;
+  readonly refusals: RefusalSender;
   readonly lastRead: LastRead;
   readonly readBody: BodyReader;
   /** For callers who are not known. */
@@ -28,7 +28,7 @@ export function makeFront(options: HttpOptions): Front {
   const { limits } = options;
   const prefixes = [...new Set([options.headerPrefix.toLowerCase(), 'x-consul'])];
   const under = (name: string): string[] => prefixes.map((prefix) => `${prefix}-${name}`);
-  const refused = new Refused();
+  const refused = new RefusalCounts();
   return {
     options,
     names: headerNames(options),
@@ -41,7 +41,7 @@ export function makeFront(options: HttpOptions): Front {
     streams: new Streams(limits.streamsPerToken, refused),
     rates: new Rates(limits, refused),
     refused,
-    refusals: new Refusals(limits, refused),
+    refusals: new RefusalSender(limits, refused),
     lastRead: new LastRead(),
     readBody: bodyReader({ bytes: limits.bodyBytes, setting: 'limits.bodyBytes' }),
     readSmallBody: bodyReader({

@@ -29,7 +29,7 @@ import type { ClusterParts } from '../service/cluster/cluster.js';
 import { configCheck } from '../service/config/config-entries.js';
 import { Decisions } from '../service/explain/decisions.js';
 import { authMethodTypes, loginOptions } from '../service/login/index.js';
-import { Refusals } from '../service/login/refusals.js';
+import { LoginRefusals } from '../service/login/refusals.js';
 import { Housekeeper } from '../service/maintenance/housekeeper.js';
 import { LongWork } from '../service/reads/long-work.js';
 import { NodeService } from '../service/reads/node-service.js';
@@ -73,7 +73,7 @@ export async function startServer(
   log.info({ event: 'data_folder_opening', dataDir: config.dataDir }, 'opening the data folder');
   const opened = await openLayers(config, log, onFatal, loading);
   const { node, housekeeper } = opened;
-  const refusals = new Refusals(log, () => performance.now());
+  const refusals = new LoginRefusals(log, () => performance.now());
   const certificates = new CertificateWatch(config, log);
   let listener: Listener | undefined;
   const metrics = metricsOf(config, log, {
@@ -154,7 +154,7 @@ type FrontSources = Pick<MetricsParts, 'held' | 'refused' | 'connections' | 'cer
 function metricsOf(
   config: Config,
   log: Log,
-  parts: Layers & FrontSources & { readonly refusals: Refusals },
+  parts: Layers & FrontSources & { readonly refusals: LoginRefusals },
 ): Metrics {
   const { node, authorizers, replication, refusals } = parts;
   const { held, refused, connections, certificates } = parts;
@@ -310,7 +310,11 @@ function listenerOptions({ http, limits }: Config, log: Log): ListenerOptions {
 
 function routesOf(
   config: Config,
-  parts: Layers & { readonly metrics: Metrics; readonly log: Log; readonly refusals: Refusals },
+  parts: Layers & {
+    readonly metrics: Metrics;
+    readonly log: Log;
+    readonly refusals: LoginRefusals;
+  },
 ): readonly Route[] {
   const { node, service, authorizers, decisions, metrics, log, refusals } = parts;
   const acl: AclParts = {

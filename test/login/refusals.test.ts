@@ -1,17 +1,17 @@
 import { expect } from 'chai';
-import { Refusals } from '../../src/service/login/refusals.js';
+import { LoginRefusals } from '../../src/service/login/refusals.js';
 
 describe('refused logins', () => {
   let now: number;
   let lines: { message: string; [field: string]: unknown }[];
-  let refusals: Refusals;
+  let refusals: LoginRefusals;
   beforeEach(() => {
     now = 0;
     lines = [];
     const log = {
       warn: (fields: object, message: string) => void lines.push({ ...fields, message }),
     };
-    refusals = new Refusals(log, () => now);
+    refusals = new LoginRefusals(log, () => now);
   });
   const method = (Name: string) => ({ Name, Namespace: 'default', Type: 'jwt' });
   const refuse = (times: number, name = 'm', cause: 'token' | 'binding' = 'token'): void => {

@@ -8,7 +8,7 @@ import { cloneToken } from '../../src/service/acl/tokens.js';
 import type { Service } from '../../src/service/common/types.js';
 import type { Write } from '../../src/service/common/writing.js';
 import { type LoginParts, login, logout } from '../../src/service/login/login.js';
-import { Refusals } from '../../src/service/login/refusals.js';
+import { LoginRefusals } from '../../src/service/login/refusals.js';
 import type { AuthMethodType } from '../../src/service/login/types.js';
 import { ACL_DEFAULTS } from '../../src/state/login-limits.js';
 import type { Command } from '../../src/state/types.js';
@@ -53,7 +53,7 @@ class LoginSetup {
     datacenter: 'dc1',
     nowMs: () => this.solo.nowMs,
     logger: { warn: (context, message) => void this.warnings.push({ ...context, message }) },
-    refusals: new Refusals(
+    refusals: new LoginRefusals(
       { warn: (context) => void this.reasons.push(String(context['reason'])) },
       () => this.solo.nowMs,
     ),

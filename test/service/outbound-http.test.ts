@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { authMethodTypes } from '../../src/service/login/index.js';
-import { Refusals } from '../../src/service/login/refusals.js';
+import { LoginRefusals } from '../../src/service/login/refusals.js';
 import type { Command } from '../../src/state/types.js';
 import { TestServer } from '../login/server.js';
 import { type Signer, signer } from '../login/signers.js';
@@ -97,7 +97,7 @@ describe('the issuer of an auth method', () => {
   it('is not named in explanations and decisions that the owner of a method reads', async () => {
     const logged: string[] = [];
     const logger = { warn: (fields: object) => void logged.push(JSON.stringify(fields)) };
-    const refusals = new Refusals(logger, () => client.solo.nowMs);
+    const refusals = new LoginRefusals(logger, () => client.solo.nowMs);
     const rules = { allowedHosts: [], privateAddresses: true, plainHttp: true };
     const methodTypes = authMethodTypes({ ...LOGIN_DEFAULTS, rules });
     const own = await SoloClient.open([], client.solo, {}, { refusals, logger, methodTypes });

@@ -8,7 +8,7 @@ import type { AclParts } from '../../src/http/routes/common.js';
 import { configRoutes } from '../../src/http/routes/config-entries.js';
 import type { Route } from '../../src/http/routes/types.js';
 import { authMethodTypes } from '../../src/service/login/index.js';
-import { Refusals } from '../../src/service/login/refusals.js';
+import { LoginRefusals } from '../../src/service/login/refusals.js';
 import { LongWork } from '../../src/service/reads/long-work.js';
 import { LIMITS } from '../http/harness.js';
 import { LOGIN_DEFAULTS } from '../support/defaults.js';
@@ -30,7 +30,7 @@ export const partsOf = (solo: Solo): AclParts => ({
   nowMs: () => solo.nowMs,
   methodTypes,
   logger,
-  refusals: new Refusals(logger, () => solo.nowMs),
+  refusals: new LoginRefusals(logger, () => solo.nowMs),
 });
 
 export async function serve(

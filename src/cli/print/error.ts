@@ -47,7 +47,7 @@ export function misused(message: string, hint?: string): never {
 }
 
 /** The parts of an answer from which an error is made. */
-export interface Refused {
+export interface RefusedAnswer {
   readonly method: string;
   readonly path: string;
   readonly status: number;
@@ -83,7 +83,7 @@ export const isMissing = (error: unknown): error is CliError =>
     error.details.problem?.['about'] === 'token');
 
 /** Returns the error that an answer with a status other than 2xx stands for. */
-export function refusedBy(answer: Refused): CliError {
+export function refusedBy(answer: RefusedAnswer): CliError {
   if (answer.status < 400) return redirected(answer);
   const problem = problemOf(answer);
   const detail = String(problem['detail'] ?? '') || `status ${answer.status} without a reason`;
@@ -106,14 +106,14 @@ export function refusedBy(answer: Refused): CliError {
 }
 
 /** The API never redirects: a proxy or another server has answered. */
-function redirected({ method, path, status, location }: Refused): CliError {
+function redirected({ method, path, status, location }: RefusedAnswer): CliError {
   const target = location === undefined ? '' : ` and redirects to ${location}`;
   return new CliError(`the answer to ${method} ${path} has status ${status}${target}`, {
     hint: 'this is not a server of this API: use --http-addr with the address of a node',
   });
 }
 
-function problemOf({ status, type, text }: Refused): Record<string, unknown> {
+function problemOf({ status, type, text }: RefusedAnswer): Record<string, unknown> {
   if (/\bjson\b/.test(type))
     try {
       const value: unknown = JSON.parse(text);

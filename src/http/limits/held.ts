@@ -1,7 +1,7 @@
 /** Limits of what clients occupy for longer: blocking queries, long responses, compression. */
 import { reject } from '../../base/errors.js';
 import type { CallEnd } from '../../service/common/call-end.js';
-import type { Refused } from './rates.js';
+import type { RefusalCounts } from './rates.js';
 
 /** The client that a request counts for. */
 export interface Client {
@@ -42,10 +42,10 @@ export class HeldCalls {
   readonly #anonymous = new Tally();
   readonly #held = new Set<CallEnd>();
   readonly #limits: HeldLimits;
-  readonly #refused: Refused;
+  readonly #refused: RefusalCounts;
   #released = false;
 
-  constructor(limits: HeldLimits, refused: Refused) {
+  constructor(limits: HeldLimits, refused: RefusalCounts) {
     this.#limits = limits;
     this.#refused = refused;
   }
@@ -106,9 +106,9 @@ export class HeldCalls {
 export class Streams {
   readonly #open = new Tally();
   readonly #max: number;
-  readonly #refused: Refused;
+  readonly #refused: RefusalCounts;
 
-  constructor(max: number, refused: Refused) {
+  constructor(max: number, refused: RefusalCounts) {
     this.#max = max;
     this.#refused = refused;
   }
@@ -131,8 +131,8 @@ export class Streams {
   }
 }
 
-/** Places for work that only a few may do at one time. */
-class Places {
+/** Slots for work that only a few may do at one time. */
+class Slots {
   #free: number;
   readonly #queue: (() => void)[] = [];
 
@@ -140,19 +140,19 @@ class Places {
     this.#free = count;
   }
 
-  /** Takes a place; false if there is none. Whoever has one calls `leave` once. */
+  /** Takes a slot; false if there is none. Whoever has one calls `leave` once. */
   tryTake(): boolean {
     if (this.#free === 0) return false;
     this.#free -= 1;
     return true;
   }
 
-  /** Resolves when there is a place, and takes it. */
+  /** Resolves when a slot is free, and takes it. */
   async take(): Promise<void> {
     if (!this.tryTake()) await new Promise<void>((resolve) => this.#queue.push(resolve));
   }
 
-  /** Gives a place to the first that waits, or back. */
+  /** Gives a slot to the first that waits, or back. */
   leave(): void {
     const next = this.#queue.shift();
     if (next === undefined) this.#free += 1;
@@ -161,9 +161,9 @@ class Places {
 }
 
 /**
- * Places of this process for compressing responses. That uses the four threads of libuv, in which
+ * Slots of this process for compressing responses. That uses the four threads of libuv, in which
  * the syncs of the log wait their turn as well.
  */
-export const packing = new Places(2);
+export const packing = new Slots(2);
 /** The same for unpacking bodies. */
-export const unpacking = new Places(2);
+export const unpacking = new Slots(2);

@@ -129,7 +129,7 @@ const LIMITS = [
  * Number of requests refused with 429, by the name of the limit in the configuration. Each is there
  * from the start: a counter that appears with its first refusal hides it from rates.
  */
-export class Refused {
+export class RefusalCounts {
   readonly counts: Record<string, number> = Object.fromEntries(LIMITS.map((name) => [name, 0]));
 
   add(limit: string): void {
@@ -141,9 +141,9 @@ export class Refused {
 export class Rates {
   readonly #buckets: Readonly<Record<RateName, Buckets>>;
   readonly #limits: RateLimits;
-  readonly #refused: Refused;
+  readonly #refused: RefusalCounts;
 
-  constructor(limits: RateLimits, refused: Refused) {
+  constructor(limits: RateLimits, refused: RefusalCounts) {
     this.#limits = limits;
     this.#refused = refused;
     this.#buckets = {

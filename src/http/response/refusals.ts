@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { Buckets, type Refused } from '../limits/rates.js';
+import { Buckets, type RefusalCounts } from '../limits/rates.js';
 import { clientOf } from '../listener/addresses.js';
 import { PreparedResponse } from './prepared-response.js';
 import { send, sendUnread } from './send.js';
@@ -30,13 +30,13 @@ export interface ErrorResponse {
 const WAITING_MAX = 1024;
 
 /** Sends the errors of one front end. */
-export class Refusals {
+export class RefusalSender {
   readonly #limits: RefusalLimits;
-  readonly #refused: Refused;
+  readonly #refused: RefusalCounts;
   readonly #atOnce: Buckets;
   readonly #waiting = new Set<Socket>();
 
-  constructor(limits: RefusalLimits, refused: Refused) {
+  constructor(limits: RefusalLimits, refused: RefusalCounts) {
     this.#limits = limits;
     this.#refused = refused;
     this.#atOnce = new Buckets(limits.refusalsPerAddress);

@@ -23,7 +23,7 @@ interface Group {
 }
 
 /** The groups that wait for a key. */
-interface Place {
+interface KeyWaiters {
   readonly groups: Set<Group>;
   /** The last group that was made with this key as its first. */
   latest: Group | undefined;
@@ -36,7 +36,7 @@ const WAKE_MS = 5;
 export class Watches {
   readonly #clock: Pick<ClockPort, 'now' | 'soon'>;
   readonly #deadlines: Pick<Deadlines, 'at'>;
-  readonly #places = new Map<string, Place>();
+  readonly #places = new Map<string, KeyWaiters>();
   #woken: Waiter[] = [];
   #scheduled = false;
   #count = 0;
@@ -97,7 +97,7 @@ export class Watches {
     return group;
   }
 
-  #placeOf(key: string): Place {
+  #placeOf(key: string): KeyWaiters {
     let place = this.#places.get(key);
     if (place === undefined) {
       place = { groups: new Set(), latest: undefined };

@@ -12,7 +12,7 @@ import { shown } from '../acl/tokens.js';
 import type { Requester, Service } from '../common/types.js';
 import type { AuthMethodTypes } from './index.js';
 import { judgeLogin, LIMIT_FAULT } from './judge.js';
-import type { Refusals } from './refusals.js';
+import type { LoginRefusals } from './refusals.js';
 import { causeOf, type LoginFault, type LoginLogger } from './types.js';
 
 export interface LoginParts {
@@ -24,7 +24,7 @@ export interface LoginParts {
    */
   readonly nowMs: () => number;
   readonly logger: LoginLogger;
-  readonly refusals: Refusals;
+  readonly refusals: LoginRefusals;
 }
 
 /** The namespace of the auth method, and the limits on a login. */

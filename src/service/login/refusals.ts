@@ -20,7 +20,7 @@ const LINES_MAX = 10;
 const LINES_MAX_OF_ALL = 200;
 
 /** Counts and logs the refused logins of a node. */
-export class Refusals {
+export class LoginRefusals {
   readonly #log: LoginLogger;
   readonly #nowMs: () => number;
   readonly #counts = new Map<RefusalCause, number>(REFUSAL_CAUSES.map((cause) => [cause, 0]));
