@@ -80,7 +80,8 @@ export interface LoginFault {
 export const withoutCall = (fault: LoginFault): LoginFault =>
   fault.code === 'unreachable' ? { code: fault.code, reason: CALL_FAILED } : fault;
 const CALL_FAILED =
-  'the server of the auth method cannot be reached: the log of the node that answered says why';
+  'the server of the auth method cannot be reached: ' +
+  'the log of the node that answered has the reason';
 
 /** Whether a caller may not learn of the outbound calls for methods of a namespace. */
 export const hidesCalls = (authorizer: Authorizer, namespace: string): boolean =>
