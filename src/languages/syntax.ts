@@ -5,6 +5,8 @@ export interface Problem {
   readonly message: string;
   readonly line: number;
   readonly column: number;
+  /** Set if the grammar has no rule for the text, not if a rule forbids what it means. */
+  readonly isSyntax?: true;
 }
 
 /** The outcome of parsing a text. */
@@ -50,7 +52,11 @@ export function runGrammar<T>(
   } catch (error) {
     if (!isGrammarError(error)) throw error;
     const { line, column } = error.location.start;
-    return { ok: false, problem: { message: sentence(error), line, column } };
+    const problem = { message: sentence(error), line, column };
+    return {
+      ok: false,
+      problem: error.expected === null ? problem : { ...problem, isSyntax: true },
+    };
   }
 }
 

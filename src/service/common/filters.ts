@@ -7,6 +7,7 @@ import {
   type Shape,
 } from '../../languages/bexpr.js';
 import { structOf } from '../../languages/filter-shape.js';
+import type { Problem } from '../../languages/syntax.js';
 import type { ObjectTable } from '../../state/object.js';
 import { OBJECTS } from '../../state/objects.js';
 
@@ -64,24 +65,20 @@ export const filterOf =
     expression === undefined
       ? undefined
       : matcherOf(expression, shapeOf(table), {
-          invalid: (message, at) => `Invalid filter: ${message} at ${at}`,
+          invalid: ({ message, line, column }) => `Invalid filter: ${message} at ${line}:${column}`,
           tooLong: () => 'Invalid filter: it takes too much work on this list',
         });
 
 /** The refusals of a filter. */
 interface FilterWords {
-  /** `at`: line and column. */
-  invalid(message: string, at: string): string;
+  invalid(problem: Problem): string;
   tooLong(message: string): string;
 }
 
 /** Compiles a filter for items of a shape. Throws ApiError 400. */
 export function matcherOf(expression: string, shape: Shape, words: FilterWords): () => Matches {
   const compiled = compileExpression(expression, shape);
-  if (!compiled.ok) {
-    const { message, line, column } = compiled.problem;
-    reject('invalid', words.invalid(message, `${line}:${column}`));
-  }
+  if (!compiled.ok) reject('invalid', words.invalid(compiled.problem));
   return () => {
     const budget = { left: EVALUATION_BUDGET };
     return (object) => {

@@ -158,9 +158,9 @@ function position(
 function compileFilter({ kind, filter }: ConfigListQuery): (() => Matches) | undefined {
   if (filter === undefined) return undefined;
   return matcherOf(filter, kind === undefined ? COMMON_SHAPE : shapeOf(kind), {
-    invalid(message, at) {
-      const why = /^(un)?expected /.test(message) ? `no match found, ${message}` : message;
-      return `Failed to create boolean expression evaluator: ${at}: ${why}`;
+    invalid({ message, line, column, isSyntax }) {
+      const why = isSyntax === true ? `no match found, ${message}` : message;
+      return `Failed to create boolean expression evaluator: ${line}:${column}: ${why}`;
     },
     tooLong: (message) => `The filter cannot be evaluated: ${message}`,
   });
