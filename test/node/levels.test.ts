@@ -66,7 +66,7 @@ describe('node: levels', function () {
     await cluster.startAll('a', 'b', 'c');
     await areAt(2);
     for (const node of nodes()) await write(node, thing);
-    await cluster.until(() => cluster.logCount('a', 'info the cluster is at level 2 now') === 1);
+    await cluster.until(() => cluster.logCount('a', 'info the cluster is now at level 2') === 1);
   });
 
   it('rise only when the last member runs the new release, and nobody stops', async () => {
