@@ -1,13 +1,13 @@
 /**
  * Sends a state to a follower, over a connection of its own so that no heartbeat waits behind it.
- * One chunk is in flight at a time:
+ * The follower asks for a chunk at a time, and for the next one while it stores a few:
  *
  *     leader                          follower
  *     snapshotBegin {id}         ->
  *                                <-   snapshotNext {number 0}
- *     snapshotChunk 0            ->   stores it
- *                                <-   snapshotNext {number 1}
- *     snapshotChunk 1, last      ->   reads everything back and switches
+ *     snapshotChunk 0            ->
+ *                                <-   snapshotNext {number 1}, stores chunk 0
+ *     snapshotChunk 1, last      ->   stores it, reads everything back and switches
  *                                <-   snapshotEnd {ok}
  *
  * A broken connection is dialled again and resumes where the receiver stopped, as long as
@@ -30,6 +30,9 @@ const ATTEMPTS_WITHOUT_PROGRESS = 5;
  */
 const VERIFY_FACTOR = 20;
 
+/** Chunks that a receiver stores before it asks for another: a bound on its memory. */
+const STORING_MAX = 4;
+
 /** Sends a state. Calls `done` exactly once. */
 export class SnapshotSender {
   readonly #context: WireContext;
@@ -47,6 +50,8 @@ export class SnapshotSender {
    */
   #stalledTurns = 0;
   #sentLast = false;
+  /** The chunk after the last one that was sent, made before the receiver asks for it. */
+  #next: { readonly number: number; readonly chunk: ReturnType<ChunkSource['chunk']> } | undefined;
   #ended = false;
 
   constructor(
@@ -111,14 +116,23 @@ export class SnapshotSender {
         this.#attempts = 0;
         this.#stalledTurns = 0;
       }
-      this.#source.chunk(number).then(
+      this.#chunk(number).then(
         (chunk) => {
           this.#sentLast = chunk.last;
           connection.send({ type: 'snapshotChunk', number, ...chunk });
+          if (chunk.last || this.#ended) return;
+          this.#next = { number: number + 1, chunk: this.#source.chunk(number + 1) };
+          this.#next.chunk.catch(() => {});
         },
         (error: Error) => this.#fail(error.message),
       );
     }
+  }
+
+  #chunk(number: number): ReturnType<ChunkSource['chunk']> {
+    const next = this.#next;
+    this.#next = undefined;
+    return next?.number === number ? next.chunk : this.#source.chunk(number);
   }
 
   #broken(error: Error | undefined): void {
@@ -155,33 +169,45 @@ export class SnapshotSender {
 export function receiveSnapshot(context: WireContext, connection: Connection, from: NodeId): void {
   let sink: ChunkSink | undefined;
   let begun = false;
-  let busy = false;
   let closed = false;
-  const after = (work: Promise<Frame>) => {
-    busy = true;
-    work
-      .catch((error: Error): Frame => {
-        const text = `the state from node ${from} was refused: ${error.message}`;
-        context.log('warn', text, 'snapshot_refused', from);
-        return { type: 'snapshotEnd', ok: false };
-      })
-      .then((answer) => {
-        busy = false;
-        connection.send(answer);
-      });
+  /** The next chunk to ask for, whether one was asked for, and how many are being stored. */
+  let next = 0;
+  let isAsking = false;
+  let storing = 0;
+  let isComplete = false;
+  let ended = false;
+  const end = (ok: boolean): void => {
+    if (!ended) connection.send({ type: 'snapshotEnd', ok });
+    isComplete = true;
+    ended = true;
   };
-  const begin = async (message: Message, id: string): Promise<Frame> => {
+  const ask = (): void => {
+    if (isAsking || isComplete || storing >= STORING_MAX) return;
+    isAsking = true;
+    connection.send({ type: 'snapshotNext', number: next });
+    next += 1;
+  };
+  const begin = async (message: Message, id: string): Promise<void> => {
     sink = await context.handlers.snapshotSink(message, id);
-    if (sink === undefined) return { type: 'snapshotEnd', ok: false };
+    if (sink === undefined) return end(false);
     if (closed) sink.disconnected?.();
-    return { type: 'snapshotNext', number: sink.next };
+    next = sink.next;
+    ask();
   };
   const store = async (to: ChunkSink, number: number, data: Uint8Array, last: boolean) => {
+    isAsking = false;
+    isComplete ||= last;
+    storing += 1;
+    ask();
     await to.write(number, data, last);
-    const answer: Frame = last
-      ? { type: 'snapshotEnd', ok: true }
-      : { type: 'snapshotNext', number: number + 1 };
-    return answer;
+    storing -= 1;
+    if (last) end(true);
+    else ask();
+  };
+  const refuse = ({ message }: Error): void => {
+    const text = `the state from node ${from} was refused: ${message}`;
+    if (!ended) context.log('warn', text, 'snapshot_refused', from);
+    end(false);
   };
   connection.events = {
     onClose: () => {
@@ -191,9 +217,9 @@ export function receiveSnapshot(context: WireContext, connection: Connection, fr
     onFrame: (frame) => {
       if (frame.type === 'snapshotBegin' && !begun && frame.message.from === from) {
         begun = true;
-        after(begin(frame.message, frame.id));
-      } else if (frame.type === 'snapshotChunk' && sink !== undefined && !busy) {
-        after(store(sink, frame.number, frame.data, frame.last));
+        begin(frame.message, frame.id).catch(refuse);
+      } else if (frame.type === 'snapshotChunk' && sink !== undefined && isAsking) {
+        store(sink, frame.number, frame.data, frame.last).catch(refuse);
       } else {
         connection.destroy(new WireError('protocol', `${frame.type} out of turn`));
       }

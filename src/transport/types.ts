@@ -66,7 +66,8 @@ export interface ChunkSink {
   readonly next: number;
   /**
    * Resolves once the chunk is stored; for the last one, once the new state has replaced the old.
-   * Rejects if it is not valid.
+   * Rejects if it is not valid. May be called while earlier chunks are being stored: they are
+   * stored in order.
    */
   write(number: number, data: Uint8Array, last: boolean): Promise<void>;
   /** The connection of the sender is closed. The sender may resume on another one. */

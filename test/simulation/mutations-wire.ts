@@ -70,8 +70,8 @@ const transfers: readonly Mutation[] = [
     'a transfer that leaves out a chunk when it goes on',
     {
       file: 'transport/snapshot-transfer.js',
-      find: 'number: sink.next }',
-      replace: 'number: sink.next + Math.min(sink.next, 1) }',
+      find: 'next = sink.next;',
+      replace: 'next = sink.next + Math.min(sink.next, 1);',
     },
     // alone it does no harm: the receiver counts the chunks
     {

@@ -11,7 +11,7 @@ describe('a state sent over the wire', function () {
   let b: TestNode;
   let relay: Relay;
   beforeEach(async () => {
-    a = await new TestNode('a', { limits: { stalledTurns: 5 } }).listen();
+    a = await new TestNode('a', { limits: { stalledTurns: 2 } }).listen();
     b = await new TestNode('b').listen();
     relay = await Relay.start(() => b.address);
     a.wire.setMembers([{ id: 'b', address: relay.address }]);
@@ -42,10 +42,14 @@ describe('a state sent over the wire', function () {
     next = 0;
     readonly got: string[] = [];
     onWrite: (number: number) => Promise<void> = async () => {};
-    async write(number: number, data: Uint8Array): Promise<void> {
-      await this.onWrite(number);
-      this.got[number] = Buffer.from(data).toString();
-      this.next = number + 1;
+    #last: Promise<void> = Promise.resolve();
+    write(number: number, data: Uint8Array): Promise<void> {
+      this.#last = this.#last.then(async () => {
+        await this.onWrite(number);
+        this.got[number] = Buffer.from(data).toString();
+        this.next = number + 1;
+      });
+      return this.#last;
     }
     disconnections = 0;
     disconnected(): void {
@@ -62,6 +66,42 @@ describe('a state sent over the wire', function () {
     expect(await send()).equal(true);
     expect(sink.got).eql(chunks);
     expect(closed).equal(1);
+  });
+
+  it('sends a few chunks while the first are stored, and no more', async () => {
+    const all = Array.from({ length: 20 }, (_, number) => String(number));
+    const made: number[] = [];
+    a.source = () =>
+      source({
+        chunk: async (number) => {
+          made.push(number);
+          return { data: Buffer.from(all[number]!), last: number === all.length - 1 };
+        },
+      });
+    const sink = new Sink();
+    let release = (): void => {};
+    const isStored = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let fourth = (): void => {};
+    const haveFour = new Promise<void>((resolve) => {
+      fourth = resolve;
+    });
+    const write = sink.write.bind(sink);
+    sink.write = (number, data) => {
+      if (number === 3) fourth();
+      return write(number, data);
+    };
+    sink.onWrite = () => isStored;
+    b.sink = async () => sink;
+    const sent = send();
+    await haveFour;
+    expect(made.slice(0, 4)).eql([0, 1, 2, 3]);
+    // The next one may be made, but is not sent.
+    expect(made.length).within(4, 5);
+    release();
+    expect(await sent).equal(true);
+    expect(sink.got).eql(all);
   });
 
   it('resumes where it stopped after the connection broke', async () => {
