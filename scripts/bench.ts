@@ -50,6 +50,7 @@ const program = new Command('bench')
   )
   .option('--stored <number>', 'config entries of part restart', '10000')
   .option('--light <number>', 'writes per second in part restart', '50')
+  .option('--missed <number>', 'entries written while a node is down in part restart', '0')
   .option('--rate <number>', 'writes per second in part rejoin', '1000')
   .option('--restored <numbers>', 'config entries of part restore', '100000,1000000')
   .option('--updates <number>', 'updates of part disk', '100000')
@@ -86,6 +87,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
       repeat: number('repeat'),
       entries: number('stored'),
       rate: number('light'),
+      missed: number('missed'),
     }),
   rejoin: () => measureRejoin({ entries: number('entries'), rate: number('rate') }),
   snapshot: () => measureSnapshot(number('entries')),

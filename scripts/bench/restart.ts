@@ -42,10 +42,13 @@ export function measureRestart(options: {
   readonly repeat: number;
   readonly entries: number;
   readonly rate: number;
+  /** Entries written while the node is down, besides those of the light load. */
+  readonly missed: number;
 }): Promise<void> {
-  const { repeat, entries, rate } = options;
+  const { repeat, entries, rate, missed } = options;
   return withCluster(3, async (setting) => {
-    const what = `${repeat} kills of a follower, ${figure(rate)} writes per second, ${figure(entries)} entries`;
+    const load = `${figure(rate)} writes per second, ${figure(entries)} entries`;
+    const what = `${repeat} kills of a follower, ${load}, ${figure(missed)} missed`;
     title('A killed follower is started again', [what, 'median ms', 'worst ms']);
     await fill(setting.targets, WRITERS, entries, (n) => putEntry(`entry-${n}`, n));
     const times: Times[] = [];
@@ -57,6 +60,8 @@ export function measureRestart(options: {
       await sleep(SETTLE_MS);
       const node = setting.cluster.nodes[killed]!;
       await node.kill('SIGKILL');
+      const targets = others.map((other) => setting.targets[other]!);
+      await fill(targets, WRITERS, missed, (n) => putEntry(`missed-${n}`, `${round}-${n}`));
       await sleep(AWAY_MS * (0.5 + round / Math.max(1, repeat - 1)));
       times.push(await restart(setting, node, leader, killed));
       await pace.stop();

@@ -62,8 +62,8 @@ export async function applyUpTo(
   while (machine.appliedIndex() < upTo) {
     const entries = log.entries(machine.appliedIndex() + 1, upTo, APPLY_BYTES);
     await new Promise<void>((resolve) => {
-      const results = machine.apply(entries, () => resolve());
-      if (results.length === entries.length) resolve();
+      machine.apply(entries, () => resolve());
+      if (!machine.isReplacing) resolve();
     });
     applied();
   }

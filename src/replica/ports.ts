@@ -86,14 +86,16 @@ export interface MachinePort {
   appliedTerm(): Term;
   /**
    * Applies entries in order. Returns the results of command entries, by position. Fewer results
-   * than entries: the next entry takes many turns of the event loop. Then `resume` is called once,
-   * later: with its result when it is applied, or with undefined when it must be passed again.
-   * `apply` is not called until then.
+   * than entries: the rest must be passed again, unless `isReplacing`. The next entry then takes
+   * many turns of the event loop, and `resume` is called once, later: with its result when it is
+   * applied, or with undefined when it must be passed again. `apply` is not called until then.
    */
   apply(
     entries: readonly Entry[],
     resume: (result: Result | undefined) => void,
   ): readonly (Result | undefined)[];
+  /** Whether an entry is being applied that takes many turns. */
+  readonly isReplacing: boolean;
   /** Calls `done` when everything applied so far is durable. */
   flush(done: (index: Index, term: Term) => void): void;
   /** The remembered result of a request that was applied (see Proposal). */

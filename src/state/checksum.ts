@@ -7,8 +7,11 @@
  */
 import type { View } from './types.js';
 
-/** Tables without a checksum: the records of one node, and the record with the checksums. */
-const LOCAL = new Set(['machine', 'local']);
+/**
+ * Tables without a checksum: the records of one node, the record with the checksums, and a state
+ * that is being restored, whose checksums are in a record of the restore.
+ */
+const LOCAL = new Set(['machine', 'local', 'next']);
 
 /** Returns the table of a key: its first part. */
 export function tableOf(key: string): string {

@@ -102,6 +102,12 @@ export const keys = {
   machine: keyOf('machine'),
 } as const;
 
+/**
+ * Prefix of the records of a state that is being restored, before their own keys. A store keeps
+ * them where they can become the state without being written again (see StateStore).
+ */
+export const NEXT = keyOf('next', '');
+
 /** Prefix of the records that belong to one server. No snapshot contains them. */
 const LOCAL = keyOf('local', '');
 /** Whether a record belongs to this server alone. */

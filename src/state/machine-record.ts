@@ -2,7 +2,7 @@
 import type { Index, Term } from '../raft/types.js';
 import { FatalError } from './fatal.js';
 import { keys } from './keys.js';
-import type { StateRecord, View } from './types.js';
+import type { Handler, NewState, NextChanges, Result, StateRecord, View } from './types.js';
 
 /**
  * The value of `keys.machine`: its version, the position of the last entry applied, the floor of
@@ -39,4 +39,31 @@ export function recordAt(level: number, content: Omit<MachineRecord, 'v'>): Stat
   const { index, term, floor, sums } = content;
   const record: MachineRecord = { v: recordVersion(level), index, term, floor, sums };
   return [keys.machine, JSON.stringify(record)];
+}
+
+/** Returns the result of an entry as requests remember it. */
+export function resultOf(outcome: ReturnType<Handler<never>>, index: Index): Result {
+  if (!outcome.ok) return { ...outcome, index };
+  const { value } = outcome;
+  return { ok: true, ...(value !== undefined && { value }), index };
+}
+
+/** Called with the result of an entry that took many turns; undefined if it was not applied. */
+export type Resume = (result: Result | undefined) => void;
+
+/** A command that replaces the state. */
+export interface Replacing {
+  /** The id of the request. */
+  readonly id: string;
+  readonly result: Result;
+  readonly state: NewState;
+}
+
+/** No changes of the records below NEXT. */
+export const NO_NEXT: NextChanges = { replaces: false, records: [] };
+
+/** Returns changes of the records below NEXT, followed by others. */
+export function joined(one: NextChanges, other: NextChanges | undefined): NextChanges {
+  if (other === undefined || other.replaces) return other ?? one;
+  return { ...one, records: one.records.concat(other.records) };
 }

@@ -17,7 +17,15 @@ import { Checksums } from './checksum.js';
 import { Overlay } from './draft.js';
 import { FatalError } from './fatal.js';
 import { LEVEL_KEY, levelOf, raiseLevel, SUPPORTED_LEVEL } from './levels.js';
-import { knownRecordOf, recordAt } from './machine-record.js';
+import {
+  joined,
+  knownRecordOf,
+  NO_NEXT,
+  type Replacing,
+  type Resume,
+  recordAt,
+  resultOf,
+} from './machine-record.js';
 import { decodeProposal } from './proposal.js';
 import { PAGE_REQUESTS, REQUESTS_MAX, type RequestLimits, RequestMemory } from './requests.js';
 import { keptRecords } from './restore.js';
@@ -26,23 +34,14 @@ import type {
   Command,
   Handler,
   Handlers,
-  NewState,
   Proposal,
   Result,
   StateRecord,
   StateStore,
 } from './types.js';
 
-/** Called with the result of an entry that took many turns; undefined if it was not applied. */
-export type Resume = (result: Result | undefined) => void;
-
-/** A command that replaces the state. */
-interface Replacing {
-  readonly id: string;
-  readonly result: Result;
-  readonly state: NewState;
-}
-
+/** Records of a restore that one `apply` takes before it ends: a bound on its time. */
+const NEXT_MAX = 4000;
 /** Members remember their checksums at multiples of this index, so that they can compare them. */
 const CHECKPOINT_EVERY = 256;
 /** Limits that decide what the state contains. They are the same on all members of a cluster. */
@@ -77,6 +76,10 @@ export class Machine {
   #secretLeftAt: Index = 0;
   /** The changes of the entries that are being applied. */
   #draft: Overlay;
+  /** Those below NEXT, which no command reads. */
+  #next = NO_NEXT;
+  /** Whether an entry that replaces the whole state is being applied. Only the machine sets it. */
+  isReplacing = false;
 
   /**
    * Loads the state in `store`. Throws FatalError if a release with another record version or a
@@ -118,12 +121,13 @@ export class Machine {
 
   /**
    * Applies entries in order, and returns their results by position; undefined for an entry without
-   * a command. If it returns fewer results than entries, the next entry replaces the whole state,
-   * which takes many turns of the event loop. Then it calls `resume` with the result once the entry
-   * is applied, or with undefined if another state was installed meanwhile: the caller applies the
-   * entry again later, if it is still the next one. Until then this may not be called again. Throws
-   * FatalError for an entry that is out of order or has an unknown type or version. The node must
-   * then stop; the entries before it stay applied.
+   * a command. May return fewer results than entries, to bound its work. The caller then passes the
+   * rest again, unless `isReplacing`: the next entry replaces the whole state, which takes many
+   * turns of the event loop. Then it calls `resume` with the result once the entry is applied, or
+   * with undefined if another state was installed meanwhile: the caller applies the entry again
+   * later, if it is still the next one. Until then this may not be called again. Throws FatalError
+   * for an entry that is out of order or has an unknown type or version. The node must then stop;
+   * the entries before it stay applied.
    */
   apply(entries: readonly Entry[], resume: Resume = () => {}): readonly (Result | undefined)[] {
     const touched = new Set<string>();
@@ -136,6 +140,7 @@ export class Machine {
         this.#moveTo(entry);
         // A checkpoint needs the checksums of just this index.
         if (this.#isCheckpoint()) this.#commit();
+        if (this.#next.records.length >= NEXT_MAX) break;
       }
     } finally {
       this.#commit();
@@ -242,12 +247,7 @@ export class Machine {
     const handler = this.#handlerOf(proposal);
     const outcome = handler({ draft, index: entry.index }, proposal.command);
     if (outcome.ok && outcome.state !== undefined) {
-      const { value } = outcome;
-      const result = {
-        ok: true,
-        ...(value !== undefined && { value }),
-        index: entry.index,
-      } as const;
+      const result = resultOf(outcome, entry.index);
       draft.discard();
       this.#commit();
       this.#replace(entry, { id: proposal.id, result, state: outcome.state }, resume);
@@ -255,8 +255,9 @@ export class Machine {
     }
     if (outcome.ok) this.#accept(entry, touched);
     else draft.discard();
+    if (outcome.ok) this.#next = joined(this.#next, outcome.next);
     if (isForget && outcome.ok) this.#requests.forgetThrough(Number(outcome.value), draft);
-    const result = { ...outcome, index: entry.index };
+    const result = resultOf(outcome, entry.index);
     this.#requests.remember(proposal.id, result, this.#level > 1);
     return { result };
   }
@@ -282,7 +283,8 @@ export class Machine {
       changes.push([key, value]);
     }
     changes.push(this.#recordAt(this.#position(), this.#sums));
-    this.#store.commit(changes);
+    this.#store.commit(changes, this.#next);
+    this.#next = NO_NEXT;
     this.#committed = this.#index;
     if (this.#isCheckpoint()) this.#checkpoints.remember(this.checksum());
   }
@@ -313,12 +315,13 @@ export class Machine {
   #replace(entry: Entry, work: Replacing, resume: Resume): void {
     const store = this.#store;
     const { floor } = this.#requests;
-    const sums = new Checksums();
+    const sums = Checksums.from(work.state.nextSums ?? {});
     let refused: Refusal | undefined;
     const slices = this.#slices(entry, work, sums, (why) => {
       refused = why;
     });
-    store.rewrite(slices, (replaced) => {
+    const done = (replaced: boolean): void => {
+      this.isReplacing = false;
       if (replaced) {
         this.#sums = sums;
         this.#moveTo(entry);
@@ -340,7 +343,9 @@ export class Machine {
         this.#commit();
         resume(result);
       }
-    });
+    };
+    this.isReplacing = true;
+    store.rewrite(slices, done, work.state.nextSums !== undefined);
   }
 
   /**

@@ -1,22 +1,34 @@
 /**
  * The restore of a snapshot archive, which replaces the whole state. The records go through the log
- * in parts, which are stored in a table of their own. The last command replaces the state by them,
- * so every member does it at the same index or not at all:
+ * in parts. The last command replaces the state by them, so every member does it at the same index
+ * or not at all:
  *
  *     restore.add 0, restore.add 1, … restore.add n-1, restore.commit (or restore.abort)
  *
- * The replacement works in slices, because a large state in one turn of the event loop would delay
+ * From level 3 on, a part holds bytes. Its records go straight below NEXT, in the form in which the
+ * new state has them, and a record of the restore counts them and has their checksums:
+ *
+ *     restore.add      →   restore·<id> {"Parts":2,"Records":731,"Sums":{…}}
+ *                          next·role·default·2f6a…  {"ID":"2f6a…",…}
+ *     restore.commit   →   role·default·2f6a…       {"ID":"2f6a…",…}   the store only switches
+ *     restore.abort    →   (nothing)
+ *
+ * Older logs hold parts of records as JSON. These are stored as they are, and the last command
+ * reads them, in slices, because a large state in one turn of the event loop would delay
  * heartbeats. What belongs to this cluster's own log (the machine's record, remembered requests)
  * stays.
  */
+import { inflateRawSync } from 'node:zlib';
 
 import { type Refusal, refusal } from '../base/errors.js';
 import { isObject } from '../languages/fields.js';
+import { Checksums, tableOf } from './checksum.js';
 import { JOIN_TOKENS_FACT } from './join-tokens.js';
-import { keys } from './keys.js';
+import { keys, NEXT } from './keys.js';
 import { LEVEL_KEY } from './levels.js';
 import { keysBelow, refused, stored } from './lists.js';
 import { OBJECTS } from './objects.js';
+import { readRecord } from './record-bytes.js';
 import { FORGOTTEN_FACT } from './requests.js';
 import {
   type Command,
@@ -27,19 +39,28 @@ import {
   type View,
 } from './types.js';
 
-/** Stores one part of a snapshot, counted from 0. Part 0 drops the parts of any other restore. */
+/**
+ * Stores one part of a snapshot, counted from 0. Part 0 drops the parts of any other restore. Below
+ * level 3 it has `records`, otherwise `bytes`: in base64, the DEFLATE of records (record-bytes.ts)
+ * whose indexes this log has reached.
+ */
 export interface RestoreAdd extends Command {
   readonly type: 'restore.add';
   readonly id: string;
   readonly part: number;
-  readonly records: readonly StateRecord[];
+  readonly records?: readonly StateRecord[];
+  readonly bytes?: string;
 }
 
-/** Replaces the state by the stored parts. Refused unless there are `parts` of them. */
+/**
+ * Replaces the state by the stored parts. Refused unless there are `parts` of them and, from level
+ * 3 on, `records` records in them.
+ */
 export interface RestoreCommit extends Command {
   readonly type: 'restore.commit';
   readonly id: string;
   readonly parts: number;
+  readonly records?: number;
 }
 
 /** Drops the parts of an aborted restore. */
@@ -48,14 +69,23 @@ export interface RestoreAbort extends Command {
   readonly id: string;
 }
 
+/** What is stored of a restore whose parts hold bytes. */
+interface Progress {
+  readonly Parts: number;
+  readonly Records: number;
+  readonly Sums: Readonly<Record<string, string>>;
+}
+
 const PARTS = 'restore';
+/** Bytes to which a part may inflate: more than its proposer sends with the longest record. */
+const PART_BYTES_MAX = 96 * 2 ** 20;
 /** Records processed in one turn of the event loop, which takes a few milliseconds. */
 export const SLICE_RECORDS = 500;
 /** Characters of records after which a slice ends, because some records are large. */
 const SLICE_CHARS = 2 ** 18;
 /** Tables that a snapshot neither contains nor replaces. */
 const KEPT_TABLES = ['request', 'local'];
-const OWN_TABLES = new Set([keys.machine, LEVEL_KEY, ...KEPT_TABLES, PARTS]);
+const OWN_TABLES = new Set([keys.machine, LEVEL_KEY, ...KEPT_TABLES, PARTS, tableOf(NEXT)]);
 /** Tables whose values are JSON objects with indexes. */
 const OBJECT_TABLES = new Set([
   ...Object.values(OBJECTS).flatMap(({ table, linkedAs }) =>
@@ -81,42 +111,106 @@ const partKey = (id: string, part: number): string =>
 export function restoreParts(view: View): Map<string, number> {
   const parts = new Map<string, number>();
   for (const key of keysBelow(view, PARTS)) {
-    const id = key.split('\u0000', 2)[1]!;
-    parts.set(id, (parts.get(id) ?? 0) + 1);
+    const [, id, part] = key.split('\u0000') as [string, string, string?];
+    const found = part === undefined ? stored<Progress>(view, key)!.Parts : 1;
+    parts.set(id, (parts.get(id) ?? 0) + found);
   }
   return parts;
 }
 
-const tableOf = (key: string): string => key.split('\u0000', 1)[0]!;
-
 /** Whether a restore takes a record of a snapshot. */
 export const isRestored = (key: string): boolean => !OWN_TABLES.has(tableOf(key));
+
+/** Whether a record of a snapshot becomes part of the new state. */
+export const isTaken = (key: string): boolean =>
+  isRestored(key) && key !== RESTORE_FACT && key !== FORGOTTEN_FACT;
 
 /**
  * Whether archives hold a record, and a node proposes it for a restore: join tokens end with the
  * state that they belong to, because one that was used must not come back unused.
  */
-export const isArchived = (key: string): boolean => key !== JOIN_TOKENS_FACT;
+export const isArchived = (key: string): boolean =>
+  key !== JOIN_TOKENS_FACT && !key.startsWith(NEXT);
 
-const addRestore: Handler<RestoreAdd> = ({ draft }, { id, part, records }) => {
+const addRestore: Handler<RestoreAdd> = ({ draft }, { id, part, records, bytes }) => {
+  if (bytes !== undefined) return addBytes(draft, id, part, bytes);
   if (part === 0) dropParts(draft);
   draft.put(partKey(id, part), JSON.stringify(records));
   return { ok: true };
 };
 
+/** Adds the records of a part to the next state, and to the record of the restore. */
+function addBytes(
+  draft: Draft,
+  id: string,
+  part: number,
+  bytes: string,
+): ReturnType<Handler<RestoreAdd>> {
+  const key = keyOf(PARTS, id);
+  const before = part === 0 ? { Parts: 0, Records: 0, Sums: {} } : stored<Progress>(draft, key);
+  if (before === undefined) return refused(refusal('conflict', REPLACED));
+  const records = recordsIn(bytes);
+  if (records === undefined)
+    return refused(refusal('invalid', 'A part of the snapshot cannot be read'));
+  if (part === 0) dropParts(draft);
+  const sums = Checksums.from(before.Sums);
+  for (const [own, value] of records) sums.change(own, undefined, value);
+  const progress: Progress = {
+    Parts: before.Parts + 1,
+    Records: before.Records + records.length,
+    Sums: sums.toJSON(),
+  };
+  draft.put(key, JSON.stringify(progress));
+  return { ok: true, next: { replaces: part === 0, records } };
+}
+
+const REPLACED = 'The restore was aborted, or another one took its place';
+
+/** Returns the records of a part that the new state takes; undefined if it cannot be read. */
+function recordsIn(bytes: string): StateRecord[] | undefined {
+  const records: StateRecord[] = [];
+  try {
+    const options = { maxOutputLength: PART_BYTES_MAX };
+    const all = inflateRawSync(Buffer.from(bytes, 'base64'), options);
+    for (let at = 0; at < all.length; ) {
+      const found = readRecord(all, at);
+      if (found.record === undefined) return undefined;
+      if (isTaken(found.record[0])) records.push(found.record);
+      at = found.end;
+    }
+  } catch {
+    return undefined;
+  }
+  return records;
+}
+
 const abortRestore: Handler<RestoreAbort> = ({ draft }, { id }) => {
-  for (const key of keysBelow(draft, PARTS, id)) draft.del(key);
-  return { ok: true };
+  const key = keyOf(PARTS, id);
+  const isNext = draft.get(key) !== undefined;
+  draft.del(key);
+  for (const part of keysBelow(draft, PARTS, id)) draft.del(part);
+  return { ok: true, ...(isNext && { next: { replaces: true, records: [] } }) };
 };
 
-const commitRestore: Handler<RestoreCommit> = ({ draft, index }, { id, parts }) => {
+const commitRestore: Handler<RestoreCommit> = ({ draft, index }, { id, parts, records }) => {
+  const changed = [RESTORE_FACT];
+  const fact: StateRecord = [RESTORE_FACT, JSON.stringify({ Index: index })];
+  if (records !== undefined) {
+    const progress = stored<Progress>(draft, keyOf(PARTS, id));
+    if (progress?.Parts !== parts || progress.Records !== records)
+      return refused(refusal('conflict', REPLACED));
+    const slices = function* (): Generator<readonly StateRecord[], undefined> {
+      yield [fact];
+    };
+    return { ok: true, value: 'true', state: { slices, changed, nextSums: progress.Sums } };
+  }
   const found = [...keysBelow(draft, PARTS, id)];
   if (found.length !== parts) {
     const what = `The restore holds ${found.length} of its ${parts} parts`;
     return refused(refusal('conflict', `${what}: another one took its place`));
   }
   const slices = (view: View) => restoredRecords(view, found, index);
-  return { ok: true, value: 'true', state: { slices, changed: [RESTORE_FACT] } };
+  return { ok: true, value: 'true', state: { slices, changed } };
 };
 
 /** Yields, in slices, the records that stay when the rest of the state is replaced. */
@@ -151,11 +245,11 @@ function* restoredRecords(
   index: number,
 ): Generator<readonly StateRecord[], Refusal | undefined> {
   for (const part of parts) {
-    const records = JSON.parse(view.get(part)!) as RestoreAdd['records'];
+    const records = JSON.parse(view.get(part)!) as StateRecord[];
     for (let at = 0; at < records.length; at += SLICE_RECORDS) {
       const slice: StateRecord[] = [];
       for (const [key, value] of records.slice(at, at + SLICE_RECORDS)) {
-        if (!isRestored(key) || key === RESTORE_FACT || key === FORGOTTEN_FACT) continue;
+        if (!isTaken(key)) continue;
         const own = withinLog(key, value, index);
         if (own === undefined) {
           const table = JSON.stringify(tableOf(key));
@@ -196,6 +290,24 @@ function withinLog(key: string, value: string, index: number): string | undefine
     }
   }
   return changed ? JSON.stringify(object) : value;
+}
+
+/** Returns a verified record as a restore proposes it, with the indexes of `withinLog`. */
+export function proposedRecord([key, value]: StateRecord, index: number): StateRecord {
+  return [key, lowered(value, index) ?? withinLog(key, value, index) ?? value];
+}
+
+/** The same for the text of an object with its two indexes; undefined if that has to be parsed. */
+function lowered(value: string, index: number): string | undefined {
+  let text = value;
+  for (const mark of ['"CreateIndex":', '"ModifyIndex":']) {
+    const at = text.indexOf(mark) + mark.length;
+    // What is there only once is the member of the object, not of something in it.
+    if (at < mark.length || text.includes(mark, at)) return undefined;
+    const number = Number.parseInt(text.slice(at, at + 20), 10);
+    if (number > index) text = `${text.slice(0, at)}${index}${text.slice(at + `${number}`.length)}`;
+  }
+  return text;
 }
 
 function objectOf(text: string): Record<string, unknown> | undefined {

@@ -44,7 +44,11 @@ export type Change = readonly [key: string, value: string | undefined];
  * durable later, atomically and in order: the log can restore it, so no commit is synced by itself.
  */
 export interface StateStore extends View {
-  commit(changes: readonly Change[]): void;
+  /**
+   * Commits changes atomically. Those of records below NEXT (keys.ts) are in `next`. To replace
+   * these takes a time that does not depend on their number.
+   */
+  commit(changes: readonly Change[], next?: NextChanges): void;
   /** Resolves once every earlier commit is synced to disk. */
   flush(): Promise<void>;
   /** Returns a view that later commits do not change. The caller must close it. */
@@ -55,11 +59,14 @@ export interface StateStore extends View {
    * atomically and durably: after a crash the state is the old one or the new one. If it returns
    * false, or another state is installed meanwhile, nothing changes. Commits made meanwhile are
    * lost with the old state. Calls `done` once, after this call has returned, with whether the
-   * state was replaced. Handles an error thrown by `slices` as an error of the disk.
+   * state was replaced. Handles an error thrown by `slices` as an error of the disk. With
+   * `isNext`, the new state consists of the records below NEXT, under their own keys, and those of
+   * `slices`, which should be few.
    */
   rewrite(
     slices: Iterator<readonly StateRecord[], boolean>,
     done: (replaced: boolean) => void,
+    isNext?: boolean,
   ): void;
   close(): Promise<void>;
 }
@@ -92,6 +99,16 @@ export interface NewState {
   readonly slices: (view: View) => Iterator<readonly StateRecord[], Refusal | undefined>;
   /** The keys reported to listeners as changed, in place of every key of the state. */
   readonly changed: readonly string[];
+  /** Set if the records below NEXT belong to the new state: their checksums by table. */
+  readonly nextSums?: Readonly<Record<string, string>>;
+}
+
+/** Changes of the records below NEXT. */
+export interface NextChanges {
+  /** Whether to delete those that are there before. */
+  readonly replaces: boolean;
+  /** Records to add, under their own keys. */
+  readonly records: readonly StateRecord[];
 }
 
 /**
@@ -103,7 +120,12 @@ export type Handler<C> = (
   context: ApplyContext,
   command: C,
 ) =>
-  | { readonly ok: true; readonly value?: string; readonly state?: NewState }
+  | {
+      readonly ok: true;
+      readonly value?: string;
+      readonly state?: NewState;
+      readonly next?: NextChanges;
+    }
   | { readonly ok: false; readonly refusal: Refusal };
 
 /** Handlers by command type, all of version 1. */

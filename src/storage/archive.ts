@@ -22,6 +22,8 @@ import type { StateRecord, StateTally } from './types.js';
 const FORMAT_LINE = Buffer.from('conclave state 1\n');
 /** Bytes of records encoded in one turn of the event loop. */
 const SLICE_BYTES = 128 * 1024;
+/** Bytes of an archive that are decompressed, and handled, at a time. */
+const READ_BYTES = 64 * 1024;
 /** Bytes of the two small files of an archive. Both are read into memory. */
 const META_BYTES_MAX = 2 ** 20;
 const SUMS_BYTES_MAX = 4096;
@@ -158,7 +160,13 @@ export async function readArchive(
   // The pipeline must not destroy the stream: a destroyed request cannot be answered.
   const source = stream.iterator({ destroyOnReturn: false });
   const ahead = new PassThrough({ highWaterMark: AHEAD_BYTES });
-  const flow = pipeline(source, ahead, createGunzip(), counter, extract).then(
+  const flow = pipeline(
+    source,
+    ahead,
+    createGunzip({ chunkSize: READ_BYTES }),
+    counter,
+    extract,
+  ).then(
     () => undefined,
     (error: Error) => error,
   );

@@ -27,8 +27,8 @@ export interface Database<T> {
   /** Returns the value of a key now, or as of a snapshot. */
   get(key: T, snapshot?: Snapshot): T | undefined;
   /**
-   * Writes the operations in order, as one atomic batch. With `sync`, resolves once they and all
-   * earlier batches are durable. Otherwise a power cut may lose them.
+   * Writes the operations in order, as one atomic batch. With `sync`, resolves once they are
+   * durable. Otherwise a power cut may lose them, even if it keeps later ones, until `compact`.
    */
   write(operations: readonly Operation<T>[], options: { readonly sync: boolean }): Promise<void>;
   /** Returns the first `limit` keys of a range. */
@@ -39,8 +39,8 @@ export interface Database<T> {
   records(range: Range<T>): AsyncIterable<[T, T][]>;
   snapshot(): Snapshot;
   /**
-   * Flushes recent writes into files, and rewrites the files that hold keys from `from` to `to`,
-   * both included, without what was deleted or replaced.
+   * Flushes recent writes into files, which are synced, and rewrites the files that hold keys from
+   * `from` to `to`, both included, without what was deleted or replaced.
    */
   compact(from: T, to: T): Promise<void>;
   /** Approximate bytes of a range in files. */

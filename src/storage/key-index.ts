@@ -23,13 +23,14 @@ export function newKeyIndex<V = true>(): KeyIndex<V> {
   return new sortedBtree.default<string, V>(undefined, compare, NODE_SIZE);
 }
 
-/** Returns an index of these keys. Sorts `keys` in place if it has to. */
-export function keyIndexOf(keys: string[]): KeyIndex {
+/** Returns an index of these keys. */
+export function keyIndexOf(keys: readonly string[]): KeyIndex {
   // LevelDB sorts by UTF-8 bytes. The two orders differ only for characters outside the BMP.
-  if (keys.some((key, i) => i > 0 && keys[i - 1]! >= key)) keys.sort(compare);
-  if (keys.length === 0) return newKeyIndex();
-  const present = new Array<true>(keys.length).fill(true);
-  return bulkLoad(keys, present, NODE_SIZE, compare);
+  const isSorted = !keys.some((key, i) => i > 0 && keys[i - 1]! >= key);
+  const ordered = isSorted ? keys.slice() : keys.toSorted(compare);
+  if (ordered.length === 0) return newKeyIndex();
+  const present = new Array<true>(ordered.length).fill(true);
+  return bulkLoad(ordered, present, NODE_SIZE, compare);
 }
 
 /** Yields the keys that start with `prefix`, in order; those after `after` if it is given. */

@@ -2,7 +2,9 @@
  * A state in memory with the behaviour of the one on disk. It is used to rebuild a state from the
  * log, and in tests. Commits become durable only through `flush`.
  */
-import type { Change, PinnedView, StateRecord } from '../state/types.js';
+
+import { NEXT } from '../state/keys.js';
+import type { Change, NextChanges, PinnedView, StateRecord } from '../state/types.js';
 import { StorageError } from './errors.js';
 import { type KeyIndex, keysWith, newKeyIndex, recordSum, Tally, wellFormed } from './key-index.js';
 import type { DurableState, Installation } from './types.js';
@@ -46,8 +48,11 @@ export class MemoryState implements DurableState {
     return keysWith(this.#records, prefix, after);
   }
 
-  commit(changes: readonly Change[]): void {
-    const clean = changes.map(
+  commit(changes: readonly Change[], next?: NextChanges): void {
+    const dropped = next?.replaces === true ? [...this.keys(NEXT)] : [];
+    const all: Change[] = dropped.map((key) => [key, undefined]);
+    for (const [key, value] of next?.records ?? []) all.push([NEXT + key, value]);
+    const clean = [...changes, ...all].map(
       ([key, value]): Change => [
         wellFormed(key),
         value === undefined ? undefined : wellFormed(value),
@@ -122,12 +127,15 @@ export class MemoryState implements DurableState {
   rewrite(
     slices: Iterator<readonly StateRecord[], boolean>,
     done: (replaced: boolean) => void,
+    isNext = false,
   ): void {
     if (this.#current !== undefined) {
       this.#soon(() => done(false));
       return;
     }
     const records = newKeyIndex<string>();
+    for (const key of isNext ? this.keys(NEXT) : [])
+      records.set(key.slice(NEXT.length), this.#records.get(key)!);
     const rewriting = {
       abort: () => {
         if (this.#current !== rewriting) return;

@@ -1,7 +1,5 @@
-/**
- * The records of a state as bytes, in key order. A record is
- * u32 length of the key · u32 length of the value · key · value, both in UTF-8.
- */
+/** The records of a state as bytes (record-bytes.ts), in key order. */
+import { readRecord, recordBytes } from '../state/record-bytes.js';
 import { isArchived } from '../state/restore.js';
 import type { View } from '../state/types.js';
 import { StorageError } from './errors.js';
@@ -36,7 +34,7 @@ export function takeRecords(
     if (!isArchived(key)) continue;
     const value = view.get(key);
     if (value === undefined) throw new StorageError('damaged', 'a listed record has no value');
-    const record = encodeRecord(key, value);
+    const record = recordBytes([key, value]);
     if (parts.length > 0 && size + record.length > limitBytes) break;
     parts.push(record);
     size += record.length;
@@ -44,17 +42,6 @@ export function takeRecords(
     lastKey = key;
   }
   return { bytes: Buffer.concat(parts, size), count: parts.length, lastKey };
-}
-
-function encodeRecord(key: string, value: string): Buffer {
-  const keyBytes = Buffer.byteLength(key);
-  const valueBytes = Buffer.byteLength(value);
-  const record = Buffer.allocUnsafe(8 + keyBytes + valueBytes);
-  record.writeUInt32BE(keyBytes, 0);
-  record.writeUInt32BE(valueBytes, 4);
-  record.write(key, 8);
-  record.write(value, 8 + keyBytes);
-  return record;
 }
 
 /**
@@ -76,22 +63,18 @@ export class RecordReader {
     const all = this.#rest.length === 1 ? bytes : Buffer.concat(this.#rest, this.#held);
     let at = 0;
     for (;;) {
-      this.#wanted = 8;
-      if (all.length - at < 8) break;
-      const keyBytes = all.readUInt32BE(at);
-      const valueBytes = all.readUInt32BE(at + 4);
-      if (keyBytes + valueBytes > RECORD_BYTES_MAX) {
+      const { record, end } = readRecord(all, at);
+      this.#wanted = end - at;
+      if (this.#wanted > RECORD_BYTES_MAX) {
         throw new StorageError('invalid', 'a record is longer than any record can be');
       }
-      this.#wanted = 8 + keyBytes + valueBytes;
-      if (all.length - at < this.#wanted) break;
-      const key = all.toString('utf8', at + 8, at + 8 + keyBytes);
-      if (this.#lastKey !== undefined && key <= this.#lastKey) {
+      if (record === undefined) break;
+      if (this.#lastKey !== undefined && record[0] <= this.#lastKey) {
         throw new StorageError('invalid', 'the records are not in order');
       }
-      this.#lastKey = key;
-      records.push([key, all.toString('utf8', at + 8 + keyBytes, at + this.#wanted)]);
-      at += this.#wanted;
+      this.#lastKey = record[0];
+      records.push(record);
+      at = end;
     }
     this.#rest = at === all.length ? [] : [all.subarray(at)];
     this.#held = all.length - at;

@@ -7,10 +7,12 @@
  *     keys('role·')            →   ordered: role·a, role·b
  *
  * Each table has an order of its own. To read one table while another is iterated changes nothing
- * under the iteration.
+ * under the iteration. Keys below NEXT are the keys of another state, which is being filled:
+ * nothing is put into order until that state is in force.
  */
 import { tableOf } from '../state/checksum.js';
 import { groupBelow, groupOf } from '../state/groups.js';
+import { NEXT } from '../state/keys.js';
 import { type KeyIndex, keyIndexOf, keySum, keysWith, Tally } from './key-index.js';
 
 /** Changed keys of a table that may wait to be ordered: a bound on the time that this takes. */
@@ -27,6 +29,28 @@ class TableKeys {
   constructor(keys: string[] = []) {
     this.present = new Set(keys);
     this.#loaded = keys;
+  }
+
+  /** Records a key that was added to a state that is being filled. */
+  noteFilled(key: string): void {
+    if (this.#isUntouched) this.#loaded.push(key);
+    else this.noteChange(key);
+  }
+
+  /** Whether nobody has asked for order yet, and nothing has changed that was in force. */
+  get #isUntouched(): boolean {
+    return this.#ordered === undefined && this.#unordered.length === 0;
+  }
+
+  /** Returns what makes the keys as they are now, in order, if somebody asks for them. */
+  filled(): () => KeyIndex {
+    let index = this.#isUntouched ? undefined : this.ordered().clone();
+    const loaded = this.#loaded;
+    const { length } = loaded;
+    return () => {
+      index ??= keyIndexOf(loaded.slice(0, length));
+      return index;
+    };
   }
 
   noteChange(key: string): void {
@@ -52,7 +76,14 @@ class TableKeys {
   }
 }
 
+/** The table of the keys below NEXT. */
+const NEXT_TABLE = tableOf(NEXT);
+
+type Listing = (prefix: string, after?: string) => Iterable<string>;
+
 export class StateKeys {
+  /** The keys below NEXT, without it; they are deleted together. */
+  next: StateKeys | undefined;
   readonly #tables = new Map<string, TableKeys>();
   /** The number of keys by group, of the groups that are not whole tables. */
   readonly #counts = new Map<string, number>();
@@ -75,11 +106,16 @@ export class StateKeys {
   }
 
   has(key: string): boolean {
+    if (key.startsWith(NEXT)) return this.next?.has(key.slice(NEXT.length)) === true;
     return this.#tables.get(tableOf(key))?.present.has(key) === true;
   }
 
-  /** Adds a key unless it is there. */
-  add(key: string): void {
+  /** Adds a key unless it is there. `isFilled`: nobody reads this state yet. */
+  add(key: string, isFilled = false): void {
+    if (key.startsWith(NEXT)) {
+      this.addNext(key.slice(NEXT.length));
+      return;
+    }
     const table = tableOf(key);
     let keys = this.#tables.get(table);
     if (keys === undefined) {
@@ -88,9 +124,16 @@ export class StateKeys {
     }
     const { size } = keys.present;
     if (keys.present.add(key).size === size) return;
-    keys.noteChange(key);
+    if (isFilled) keys.noteFilled(key);
+    else keys.noteChange(key);
     this.tally.add(keySum(key));
     this.#count(table, key, 1);
+  }
+
+  /** Adds a key below NEXT, which it does not have. */
+  addNext(key: string): void {
+    this.next ??= new StateKeys();
+    this.next.add(key, true);
   }
 
   /** Deletes a key if it is there. */
@@ -106,7 +149,7 @@ export class StateKeys {
   /** Whether there are keys of a group. */
   mayHave(group: string): boolean {
     const count = this.#counts.get(group) ?? this.#tables.get(group)?.present.size ?? 0;
-    return count > 0;
+    return count > 0 || (group === NEXT_TABLE && this.next !== undefined);
   }
 
   /** Returns the number of keys by group, and by table. */
@@ -120,14 +163,25 @@ export class StateKeys {
   keys(prefix: string, after?: string): Iterable<string> {
     const group = groupBelow(prefix);
     if (group !== undefined && !this.mayHave(group)) return [];
-    return keysOf(prefix, after, this.#tables, (keys) => keys.ordered());
+    const own: Listing = (from, last) => keysOf(from, last, this.#tables, (keys) => keys.ordered());
+    const { next } = this;
+    if (next === undefined) return own(prefix, after);
+    return withNext(own, (...range) => next.keys(...range))(prefix, after);
   }
 
   /** Returns the keys as they are now: later changes do not show. */
-  frozen(): (prefix: string, after?: string) => Iterable<string> {
+  frozen(): Listing {
     const tables = new Map<string, KeyIndex>();
     for (const [table, keys] of this.#tables) tables.set(table, keys.ordered().clone());
-    return (prefix, after) => keysOf(prefix, after, tables, (index) => index);
+    const own: Listing = (prefix, after) => keysOf(prefix, after, tables, (index) => index);
+    return this.next === undefined ? own : withNext(own, this.next.#filled());
+  }
+
+  /** The same for a state that is being filled. */
+  #filled(): Listing {
+    const tables = new Map<string, () => KeyIndex>();
+    for (const [table, keys] of this.#tables) tables.set(table, keys.filled());
+    return (prefix, after) => keysOf(prefix, after, tables, (index) => index());
   }
 
   #count(table: string, key: string, by: number): void {
@@ -143,6 +197,29 @@ function* runsOf(keys: readonly string[]): Iterable<string[]> {
     if (group !== undefined) while (keys[to]?.startsWith(`${group}\u0000`)) to += 1;
     yield keys.slice(from, to);
   }
+}
+
+/** Adds the keys of another state, below NEXT. */
+function withNext(own: Listing, next: Listing): Listing {
+  return function* (prefix, after = '') {
+    if (!NEXT.startsWith(prefix) && !prefix.startsWith(NEXT)) {
+      yield* own(prefix, after);
+      return;
+    }
+    const below = function* (): Iterable<string> {
+      const isWithin = after.startsWith(NEXT);
+      if (after > NEXT && !isWithin) return;
+      const from = isWithin ? after.slice(NEXT.length) : '';
+      for (const key of next(prefix.slice(NEXT.length), from)) yield NEXT + key;
+    };
+    let isBefore = true;
+    for (const key of own(prefix, after)) {
+      if (isBefore && key > NEXT) yield* below();
+      isBefore &&= key < NEXT;
+      yield key;
+    }
+    if (isBefore) yield* below();
+  };
 }
 
 /** Yields keys of tables in order. The order of tables is that of their keys: see tableOf. */

@@ -1,11 +1,13 @@
 /** The format of the state's database, and how it is opened. See the head of `state.ts`. */
 import { crc32 } from 'node:zlib';
 import { tableOf } from '../state/checksum.js';
+import { NEXT } from '../state/keys.js';
 import type { View } from '../state/types.js';
 import type { Database, Disk, Operation } from './disk.js';
 import { rootMessage, StorageError } from './errors.js';
-import { recordSum } from './key-index.js';
+import { recordSum, Tally } from './key-index.js';
 import { StateKeys } from './state-keys.js';
+import type { StateTally } from './types.js';
 
 /** The database of a state. Keys and values are text. */
 export type StateDatabase = Database<string>;
@@ -13,7 +15,7 @@ export type StateDatabase = Database<string>;
 /** Key of the `Pointer`. */
 export const POINTER = '!state';
 /** Key of the `KeyCount`. */
-export const KEY_COUNT = '!keys';
+const KEY_COUNT = '!keys';
 /** Slots for batch numbers: more than the batches of usual size in LevelDB's own log of 4 MiB. */
 const RING_SLOTS = 16384;
 /**
@@ -40,27 +42,93 @@ export function rangeOf(generation: number): { gte: string; lt: string } {
   return { gte: prefix, lt: `${prefix.slice(0, -1)}0` };
 }
 
+/**
+ * Where the records of a state are in the database: below its generation and, those below NEXT,
+ * below another one, under the keys that they have once that state is in force.
+ */
+export class Place {
+  readonly generation: number;
+  readonly next: number | undefined;
+  readonly prefix: string;
+  readonly nextPrefix: string;
+
+  constructor(generation: number, next?: number) {
+    this.generation = generation;
+    this.next = next;
+    this.prefix = prefixOf(generation);
+    this.nextPrefix = next === undefined ? '' : prefixOf(next);
+  }
+
+  /** Returns the key in the database. */
+  of(key: string): string {
+    return key.startsWith(NEXT) ? this.nextPrefix + ownKey(key) : this.prefix + key;
+  }
+
+  /** The same place with another generation for the records below NEXT. */
+  with(next: number | undefined): Place {
+    return new Place(this.generation, next);
+  }
+
+  get generations(): readonly number[] {
+    return this.next === undefined ? [this.generation] : [this.generation, this.next];
+  }
+}
+
+/** Returns a key without NEXT. Checksums in the database are of keys in this form. */
+const ownKey = (key: string): string => (key.startsWith(NEXT) ? key.slice(NEXT.length) : key);
+
 /** Returns a value as it is stored: its checksum, then the value. */
 export const storedValue = (key: string, value: string): string =>
-  hex(recordSum(key, value)) + value;
+  hex(recordSum(ownKey(key), value)) + value;
 
-/** Changes that are not on disk yet; null for a deleted key. */
-export type Layer = ReadonlyMap<string, string | null>;
+/** Changes that are not on disk yet. */
+export class Layer {
+  /** null for a deleted key. */
+  readonly own: Map<string, string | null>;
+  /** Those below NEXT, without it. */
+  next: Map<string, string>;
+
+  constructor(of?: Layer) {
+    this.own = new Map(of?.own);
+    this.next = new Map(of?.next);
+  }
+
+  get size(): number {
+    return this.own.size + this.next.size;
+  }
+
+  get(key: string): string | null | undefined {
+    return key.startsWith(NEXT) ? this.next.get(ownKey(key)) : this.own.get(key);
+  }
+}
 
 /** Returns the operations that write a layer. */
-export function operationsOf(prefix: string, layer: Layer): Operation<string>[] {
+export function operationsOf(place: Place, layer: Layer): Operation<string>[] {
   const operations: Operation<string>[] = [];
-  for (const [key, value] of layer) {
+  const { prefix, nextPrefix } = place;
+  for (const [key, value] of layer.own) {
     if (value === null) operations.push({ type: 'del', key: prefix + key });
     else operations.push({ type: 'put', key: prefix + key, value: storedValue(key, value) });
   }
+  for (const [key, value] of layer.next)
+    operations.push({ type: 'put', key: nextPrefix + key, value: storedValue(key, value) });
   return operations;
+}
+
+/** Returns the operation that writes the number of keys and their checksums. */
+export function keyCount(place: Place, since: number, keys: StateKeys): Operation<string> {
+  const { generation, next } = place;
+  const { count, sum } = keys.tally;
+  const tally = next === undefined ? undefined : (keys.next?.tally ?? new Tally());
+  const below = tally && { next: { generation: next!, count: tally.count, sum: tally.sum } };
+  const value = sealed({ generation, since, count, sum, ...below });
+  return { type: 'put', key: KEY_COUNT, value };
 }
 
 /** Returns the checksum of a stored record; undefined if it does not match. */
 export function sumOf(key: string, stored: string): number | undefined {
   const sum = Number.parseInt(stored.slice(0, SUM_DIGITS), 16);
-  return sum === recordSum(key, stored.slice(SUM_DIGITS)) ? sum : undefined;
+  return sum === recordSum(ownKey(key), stored.slice(SUM_DIGITS)) ? sum : undefined;
 }
 
 /** Returns the value of a stored record; undefined if it is damaged. */
@@ -91,9 +159,9 @@ export interface Pointer {
 /**
  * The number of keys and the sum of their checksums; also a second copy of the pointer.
  */
-export interface KeyCount extends Omit<Pointer, 'v'> {
-  readonly count: number;
-  readonly sum: number;
+export interface KeyCount extends Omit<Pointer, 'v'>, StateTally {
+  /** The same of the generation that holds the records below NEXT, if there is one. */
+  readonly next?: StateTally & { readonly generation: number };
 }
 
 /** What is left of a damaged state. */
@@ -107,7 +175,7 @@ export interface DamagedState {
 /** A state as it was found on disk. */
 export interface LoadedState {
   readonly db: StateDatabase;
-  readonly generation: number;
+  readonly place: Place;
   /** Obsolete generations that a crash left behind. */
   readonly others: readonly number[];
   readonly keys: StateKeys;
@@ -150,7 +218,7 @@ export async function loadState(dir: string, options: LoadOptions): Promise<Load
 
 async function createState(db: StateDatabase): Promise<LoadedState> {
   await db.write(firstRecords(), { sync: true });
-  const found = { generation: 1, others: [], batchNumber: 0, since: 1 };
+  const found = { place: new Place(1), others: [], batchNumber: 0, since: 1 };
   const keys = new StateKeys();
   return { db, ...found, keys, damaged: undefined, damagedState: undefined };
 }
@@ -174,43 +242,55 @@ async function readState(
   const { generation, since = 1 } = known;
   const agreed = [pointer, count].every((each) => (each ?? known).generation === generation);
   const isCertain = known !== NOTHING && agreed;
-  const [ring, found] = await Promise.all([
+  const next = count?.generation === generation ? count.next : undefined;
+  const [ring, found, below] = await Promise.all([
     readRing(db, since),
     readKeys(db, generation, checkValues),
+    next && readKeys(db, next.generation, checkValues),
   ]);
   const keys = new StateKeys(found.keys);
+  if (below !== undefined) keys.next = new StateKeys(below.keys);
   let lost: string | undefined;
   if (!isCertain) lost = 'the records that say which state is the present one';
   else if (ring.gap !== undefined) lost = `batch ${ring.gap} of the writes`;
   else if (count === undefined || !keys.tally.equals(count)) lost = 'keys, or has foreign ones';
-  else if (found.unreadable > 0)
-    lost = `records that cannot be read (${found.unreadable}, in table ${found.tables})`;
+  else if (next !== undefined && keys.next?.tally.equals(next) !== true)
+    lost = 'keys of the state that was being restored';
+  else if (found.unreadable + (below?.unreadable ?? 0) > 0)
+    lost = unreadable(below === undefined ? [found] : [found, below]);
   const rest = { db, batchNumber: ring.last, since };
-  const others = generations.filter((other) => other !== generation);
+  const place = new Place(generation, next?.generation);
+  const others = generations.filter((other) => !place.generations.includes(other));
   if (lost !== undefined) {
-    const remains = remainsOf(db, generation, keys);
-    const all = [generation, ...others];
+    const remains = remainsOf(db, place, keys);
+    const all = [...place.generations, ...others];
     return {
       ...rest,
       keys: new StateKeys(),
-      generation: Math.max(unusedGeneration(disk), ...all.map((each) => each + 1)),
+      place: new Place(Math.max(unusedGeneration(disk), ...all.map((each) => each + 1))),
       others: isCertain ? others : [],
       damaged: `the state has lost ${lost}`,
-      damagedState: { remains, generations: isCertain ? [generation] : all },
+      damagedState: { remains, generations: isCertain ? place.generations : all },
     };
   }
   if (pointer === undefined) {
     const value = sealed({ v: 1, generation, since });
     await db.write([{ type: 'put', key: POINTER, value }], { sync: true });
   }
-  return { ...rest, keys, generation, others, damaged: undefined, damagedState: undefined };
+  return { ...rest, keys, place, others, damaged: undefined, damagedState: undefined };
 }
 
-function remainsOf(db: StateDatabase, generation: number, keys: StateKeys): View {
-  const own = prefixOf(generation);
+/** Says which records cannot be read. */
+function unreadable(found: readonly { unreadable: number; tables: string }[]): string {
+  const count = found.reduce((sum, each) => sum + each.unreadable, 0);
+  const tables = found.map((each) => each.tables).filter((each) => each !== '');
+  return `records that cannot be read (${count}, in table ${tables.join(', ')})`;
+}
+
+function remainsOf(db: StateDatabase, place: Place, keys: StateKeys): View {
   const get = (key: string): string | undefined => {
     try {
-      const stored = db.get(own + key);
+      const stored = db.get(place.of(key));
       return stored === undefined ? undefined : contentOf(key, stored);
     } catch {
       // LevelDB cannot read a corrupt block.

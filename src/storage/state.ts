@@ -6,6 +6,8 @@
  *   !keys             the same again, with the number of keys and the sum of their checksums
  *   #<slot>           the numbers of the last batches, see below
  *   <generation>/key  the records; 8 hex digits of CRC-32 over key and value, then the value
+ *   <another>/key     the records of a state that is being restored (NEXT): to put it in force is
+ *                     one batch
  *
  * A commit is visible immediately, through a layer in memory. A background loop gathers commits and
  * writes them as one batch:
@@ -24,12 +26,13 @@
  * one. Values are checked when they are read.
  */
 import { tableOf } from '../state/checksum.js';
+import { NEXT } from '../state/keys.js';
 import { SECRET_TABLES } from '../state/secrets.js';
-import type { Change, PinnedView, StateRecord, View } from '../state/types.js';
+import type { Change, NextChanges, PinnedView, StateRecord, View } from '../state/types.js';
 import type { Disk, Operation, Snapshot, StorageClock } from './disk.js';
 import { removeRange, rewriteRange } from './erase.js';
 import { rootMessage, StorageError } from './errors.js';
-import { LevelInstallation } from './install.js';
+import { type InstallHost, LevelInstallation } from './install.js';
 import { wellFormed } from './key-index.js';
 import { LEVEL_DISK } from './level-disk.js';
 import { rewriteBy } from './rewrite.js';
@@ -37,13 +40,13 @@ import { SharedValues } from './shared-values.js';
 import type { StateKeys } from './state-keys.js';
 import {
   contentOf,
-  KEY_COUNT,
-  type Layer,
+  keyCount,
+  Layer,
   type LoadedState,
   loadState,
   operationsOf,
+  Place,
   POINTER,
-  prefixOf,
   rangeOf,
   ringKey,
   type StateDatabase,
@@ -102,13 +105,12 @@ export class LevelState implements DurableState {
 
   readonly #onFatal: (error: StorageError) => void;
   readonly #clock: StorageClock;
-  #generation: number;
-  #prefix: string;
+  #place: Place;
   #keys: StateKeys;
   /** Commits that follow the batch being written, and the commits in that batch. */
-  #pending = new Map<string, string | null>();
+  #pending = new Layer();
   #pendingBytes = 0;
-  #writing: Layer = new Map();
+  #writing = new Layer();
   #writingBytes = 0;
   /** Recently read values, as they are on disk. */
   readonly #recent = new ValueCache(RECENT_CHARS);
@@ -126,7 +128,7 @@ export class LevelState implements DurableState {
   #since: number;
   /** Generations to remove once the damaged state is replaced. */
   #kept: readonly number[];
-  #nextGeneration: number;
+  #unusedGeneration: number;
   /** One promise per open view; resolves when it closes. */
   readonly #pinned = new Set<Promise<void>>();
   #installation: LevelInstallation | undefined;
@@ -140,9 +142,8 @@ export class LevelState implements DurableState {
     { onFatal, clock }: Pick<StateOptions, 'onFatal'> & { readonly clock: StorageClock },
   ) {
     this.db = loaded.db;
-    this.#generation = loaded.generation;
-    this.#nextGeneration = Math.max(loaded.generation, ...loaded.others) + 1;
-    this.#prefix = prefixOf(loaded.generation);
+    this.#place = loaded.place;
+    this.#unusedGeneration = Math.max(...loaded.place.generations, ...loaded.others) + 1;
     this.#keys = loaded.keys;
     this.#batchNumber = loaded.batchNumber;
     this.#since = loaded.since;
@@ -151,7 +152,7 @@ export class LevelState implements DurableState {
     this.#clock = clock;
     this.remains = loaded.damagedState?.remains;
     this.#kept = loaded.damagedState?.generations ?? [];
-    for (const generation of loaded.others) this.remove(generation);
+    this.#removeAll(loaded.others);
   }
 
   /** Returns the number of records by group (see groups.ts). */
@@ -172,9 +173,9 @@ export class LevelState implements DurableState {
     if (!this.#keys.has(wanted)) return undefined;
     let value = this.#pending.get(wanted) ?? this.#writing.get(wanted) ?? this.#recent.get(wanted);
     if (value !== undefined) return value;
-    value = this.#read(this.#prefix, wanted);
+    value = this.#read(this.#place, wanted);
     if (value === undefined) throw this.#unreadable(wanted);
-    this.#recent.set(wanted, value);
+    if (!wanted.startsWith(NEXT)) this.#recent.set(wanted, value);
     return value;
   }
 
@@ -186,21 +187,22 @@ export class LevelState implements DurableState {
     return this.#keys.mayHave(group);
   }
 
-  commit(changes: readonly Change[]): void {
+  commit(changes: readonly Change[], next?: NextChanges): void {
     if (this.damaged !== undefined) throw new Error(`commit to a damaged state: ${this.damaged}`);
     for (const [rawKey, rawValue] of changes) {
       const key = wellFormed(rawKey);
       this.#recent.delete(key);
       this.#shared.noteChange(key);
       if (rawValue === undefined) {
-        this.#pending.set(key, null);
+        this.#pending.own.set(key, null);
         this.#keys.delete(key);
       } else {
-        this.#pending.set(key, wellFormed(rawValue));
+        this.#pending.own.set(key, wellFormed(rawValue));
         this.#keys.add(key);
       }
       this.#pendingBytes += key.length + (rawValue?.length ?? 0);
     }
+    if (next !== undefined) this.#commitNext(next);
     if (this.#pendingBytes >= GATHER_BYTES) this.#startWriting();
     else this.#cancelGathering ??= this.#clock.after(GATHER_MS, () => this.#startWriting());
   }
@@ -215,8 +217,8 @@ export class LevelState implements DurableState {
   }
 
   pin(): PinnedView {
-    const layers = [new Map(this.#pending), this.#writing];
-    const prefix = this.#prefix;
+    const layers = [new Layer(this.#pending), this.#writing];
+    const place = this.#place;
     const keys = this.#keys.frozen();
     const snapshot = this.db.snapshot();
     const opened = this.#shared.open();
@@ -234,8 +236,9 @@ export class LevelState implements DurableState {
           const value = layer.get(wanted);
           if (value !== undefined) return value ?? undefined;
         }
-        const read = (): string | undefined => this.#read(prefix, wanted, snapshot);
-        return prefix === this.#prefix ? this.#shared.get(wanted, opened, read) : read();
+        const read = (): string | undefined => this.#read(place, wanted, snapshot);
+        const isShared = place.generation === this.#place.generation && !wanted.startsWith(NEXT);
+        return isShared ? this.#shared.get(wanted, opened, read) : read();
       },
       keys,
       close: () => {
@@ -248,19 +251,40 @@ export class LevelState implements DurableState {
   }
 
   install(): Installation {
-    this.#installation?.abort();
-    const generation = this.#nextGeneration++;
-    const installation = new LevelInstallation({
-      db: this.db,
-      generation,
-      prefix: prefixOf(generation),
-      write: (operations) => this.#write(operations),
-      switchTo: (keys) => this.#switchTo(generation, keys),
-      remove: () => {
-        if (this.#installation === installation) this.#installation = undefined;
-        this.remove(generation);
-      },
+    const place = new Place(this.#unusedGeneration++, this.#unusedGeneration++);
+    return this.#begin({
+      place,
+      write: (operations) => this.#queue(() => this.db.write(operations, { sync: false })),
+      sync: () => this.#queue(() => this.db.compact(POINTER, POINTER)),
+      switchTo: (keys) => this.#switchTo(keys.next ? place : place.with(undefined), keys),
+      remove: (generations) => this.#removeAll(generations),
     });
+  }
+
+  /** Puts the records below NEXT in force, with others, which wait in memory for the switch. */
+  #installNext(): Installation {
+    const place = new Place(this.#place.next ?? this.#unusedGeneration++);
+    const held: Operation<string>[] = [];
+    return this.#begin({
+      place,
+      write: async (operations) => void held.push(...operations),
+      sync: () => this.flush(),
+      switchTo: (added) => {
+        const keys = this.#keys.next ?? added;
+        for (const key of added.keys('')) keys.add(key);
+        return this.#switchTo(place, keys, held);
+      },
+      remove: () => {},
+    });
+  }
+
+  #begin(host: Omit<InstallHost, 'db'>): LevelInstallation {
+    this.#installation?.abort();
+    const remove = (generations: readonly number[]): void => {
+      if (this.#installation === installation) this.#installation = undefined;
+      host.remove(generations);
+    };
+    const installation = new LevelInstallation({ ...host, db: this.db, remove });
     this.#installation = installation;
     return installation;
   }
@@ -268,13 +292,15 @@ export class LevelState implements DurableState {
   rewrite(
     slices: Iterator<readonly StateRecord[], boolean>,
     done: (replaced: boolean) => void,
+    isNext = false,
   ): void {
     // A state that is being received is newer than one that is rebuilt here.
     if (this.#installation !== undefined) {
       this.#clock.soon(() => done(false));
       return;
     }
-    rewriteBy(this.install(), slices, (run) => this.#clock.soon(run))
+    const installation = isNext ? this.#installNext() : this.install();
+    rewriteBy(installation, slices, (run) => this.#clock.soon(run))
       .then(done)
       .catch((error) => this.#fail(error));
   }
@@ -296,8 +322,8 @@ export class LevelState implements DurableState {
   }
 
   async #rewriteSecrets(): Promise<void> {
-    const { gte, lt } = rangeOf(this.#generation);
-    // Around the current generation lies only what an interrupted removal has left.
+    const { gte, lt } = rangeOf(this.#place.generation);
+    // Around the current generation lies a state that is being restored, or the rest of a removal.
     const ranges = [
       [FIRST_GENERATION, gte],
       ...SECRET_TABLES.map((table) => [`${gte}${table}\u0000`, `${gte}${table}\u0001`]),
@@ -340,6 +366,10 @@ export class LevelState implements DurableState {
     });
   }
 
+  #removeAll(generations: readonly number[]): void {
+    for (const each of generations) this.remove(each);
+  }
+
   #startWriting(): void {
     this.#cancelGathering?.();
     this.#cancelGathering = undefined;
@@ -358,19 +388,20 @@ export class LevelState implements DurableState {
       this.#waiting = [];
       this.#writing = this.#pending;
       this.#writingBytes = this.#pendingBytes;
-      this.#pending = new Map();
+      this.#pending = new Layer();
       this.#pendingBytes = 0;
       try {
         if (this.#writing.size > 0) {
-          const operations = operationsOf(this.#prefix, this.#writing);
-          await this.#write([...operations, this.#keyCount()]);
+          const operations = operationsOf(this.#place, this.#writing);
+          operations.push(keyCount(this.#place, this.#since, this.#keys));
+          await this.#write(operations);
         }
       } catch (error) {
         const failure = this.#fail(error);
         for (const { reject } of [...waiting, ...this.#waiting.splice(0)]) reject(failure);
         break;
       }
-      this.#writing = new Map();
+      this.#writing = new Layer();
       this.#writingBytes = 0;
       for (const { resolve } of waiting) resolve();
     } while (this.#isDue || this.#waiting.length > 0);
@@ -379,61 +410,90 @@ export class LevelState implements DurableState {
 
   /** Writes one synced batch with its number, after all earlier ones. */
   #write(operations: readonly Operation<string>[]): Promise<void> {
-    const written = this.#chain.then(() => {
+    return this.#queue(() => {
       const number = ++this.#batchNumber;
       const key = ringKey(number);
       const numbered: Operation<string> = { type: 'put', key, value: String(number) };
       return this.db.write([...operations, numbered], { sync: true });
     });
-    this.#chain = written.catch(() => {});
-    return written;
   }
 
-  async #switchTo(generation: number, keys: StateKeys): Promise<void> {
+  /** Runs something after all earlier writes. */
+  #queue(run: () => Promise<void>): Promise<void> {
+    const done = this.#chain.then(run);
+    this.#chain = done.catch(() => {});
+    return done;
+  }
+
+  #commitNext({ replaces, records }: NextChanges): void {
+    if (replaces) this.#dropNext();
+    if (records.length > 0 && this.#place.next === undefined)
+      this.#place = this.#place.with(this.#unusedGeneration++);
+    for (const [rawKey, rawValue] of records) {
+      const key = wellFormed(rawKey);
+      this.#pending.next.set(key, wellFormed(rawValue));
+      this.#keys.addNext(key);
+      this.#pendingBytes += key.length + rawValue.length;
+    }
+  }
+
+  /** Drops the records below NEXT: out of the database once a batch has said that they are gone. */
+  #dropNext(): void {
+    this.#pending.next = new Map();
+    this.#keys.next = undefined;
+    const { next } = this.#place;
+    if (next === undefined) return;
+    this.#place = this.#place.with(undefined);
+    // No record has this key, but it makes sure that there is a batch.
+    this.#pending.own.set('', null);
+    // What else the commit has belongs to the same batch.
+    this.#clock.soon(() =>
+      this.flush().then(
+        () => this.remove(next),
+        () => {},
+      ),
+    );
+  }
+
+  /** Puts another state in force, with `more` operations in the same batch. */
+  async #switchTo(
+    place: Place,
+    keys: StateKeys,
+    more: readonly Operation<string>[] = [],
+  ): Promise<void> {
     this.#switching = true;
     try {
       await this.#loop;
       const since = this.#batchNumber + 1;
-      const value = sealed({ v: 1, generation, since });
-      const { count, sum } = keys.tally;
-      await this.#write([
-        { type: 'put', key: POINTER, value },
-        { type: 'put', key: KEY_COUNT, value: sealed({ generation, since, count, sum }) },
-      ]);
+      const value = sealed({ v: 1, generation: place.generation, since });
+      const switching: Operation<string> = { type: 'put', key: POINTER, value };
+      await this.#write([...more, switching, keyCount(place, since, keys)]);
       this.#since = since;
     } catch (error) {
       throw this.#fail(error);
     } finally {
       this.#switching = false;
     }
-    const old = [this.#generation, ...this.#kept];
+    const old = [...this.#place.generations, ...this.#kept];
     this.#kept = [];
     this.remains = undefined;
-    this.#generation = generation;
-    this.#prefix = prefixOf(generation);
+    this.#place = place;
     this.#keys = keys;
-    this.#pending = new Map();
+    this.#pending = new Layer();
     this.#pendingBytes = 0;
     this.#recent.clear();
     this.#shared.clear();
     this.damaged = undefined;
     // While the switch was written, another installation may have begun.
-    if (this.#installation?.generation === generation) this.#installation = undefined;
+    if (this.#installation?.place.generation === place.generation) this.#installation = undefined;
     for (const { resolve } of this.#waiting.splice(0)) resolve();
-    for (const each of old) this.remove(each);
+    this.#removeAll(old.filter((each) => !place.generations.includes(each)));
   }
 
-  #keyCount(): Operation<string> {
-    const generation = this.#generation;
-    const since = this.#since;
-    const { count, sum } = this.#keys.tally;
-    return { type: 'put', key: KEY_COUNT, value: sealed({ generation, since, count, sum }) };
-  }
-
-  #read(prefix: string, key: string, snapshot?: Snapshot): string | undefined {
+  #read(place: Place, key: string, snapshot?: Snapshot): string | undefined {
     let stored: string | undefined;
     try {
-      stored = this.db.get(prefix + key, snapshot);
+      stored = this.db.get(place.of(key), snapshot);
     } catch (error) {
       throw this.#fail(error);
     }

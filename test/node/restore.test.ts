@@ -1,9 +1,12 @@
 import { expect } from 'chai';
+import { Checksums } from '../../src/state/checksum.js';
 import { HANDLERS } from '../../src/state/handlers.js';
-import { keys } from '../../src/state/keys.js';
-import { RESTORE_FACT } from '../../src/state/restore.js';
+import { keys, POSITION_KEY } from '../../src/state/keys.js';
+import { levelOf } from '../../src/state/levels.js';
+import { RESTORE_FACT, restoreParts } from '../../src/state/restore.js';
 import { INIT_FACT } from '../../src/state/system.js';
-import type { Command } from '../../src/state/types.js';
+import type { Command, Result } from '../../src/state/types.js';
+import { restorePart } from '../support/random-commands.js';
 import { Cluster } from './processes.js';
 
 const PARTS = 60;
@@ -53,6 +56,52 @@ describe('node: a restore', function () {
     expect(leader.status()).to.include({ role: 'leader', term });
     const after = await write({ type: 'fact.set', name: 'autopilot', value: {} });
     expect(after.ok).to.equal(true);
+  });
+
+  it('goes on at a member that gets a snapshot of its half, under another leader', async () => {
+    const limits = { cutEntries: 20, keepEntries: 5, markEntries: 4 };
+    cluster = await Cluster.create(['a', 'b', 'c'], { handlers: HANDLERS, limits });
+    const nodes = await cluster.startAll('a', 'b', 'c');
+    const write = async (command: object): Promise<Result> => {
+      const { node } = await cluster.leader();
+      const written = { v: 1, ...command } as Command;
+      return node.write({ tokenKey: null, command: written, timeoutMs: 60_000 });
+    };
+    await cluster.until(() => nodes.every(({ view }) => levelOf(view) >= 3));
+    const part = (number: number) =>
+      restorePart({
+        id: 'a',
+        part: number,
+        records: [[key(number), `{"Name":"${name(number)}","CreateIndex":1,"ModifyIndex":1}`]],
+      });
+    const { name: first, node: leader } = await cluster.leader();
+    const away = ['a', 'b', 'c'].find((each) => each !== first)!;
+    await write(part(0));
+    await cluster.stop(away);
+    for (let number = 1; number < 60; number++) await write(part(number));
+    await cluster.until(() => leader.replica.appliedLog.first > 20);
+    const back = await cluster.start(away);
+    await cluster.until(() => restoreParts(back.view).get('a') === 60);
+    // It got a snapshot.
+    expect(back.view.get(POSITION_KEY)).to.be.a('string');
+    await cluster.stop(first);
+    await write(part(60));
+    const result = await write({ type: 'restore.commit', id: 'a', parts: 61, records: 61 });
+    expect(result).to.include({ ok: true });
+    await cluster.start(first);
+    const now = ['a', 'b', 'c'].map((each) => cluster.nodes.get(each)!);
+    await cluster.until(() => now.every(({ view }) => view.get(key(60)) !== undefined));
+    const restored = now.map(({ view }) => [...view.keys('')].filter((each) => each !== 'machine'));
+    for (const each of restored) expect(each).to.include.members([key(0), key(30), RESTORE_FACT]);
+    await cluster.until(() => {
+      const [one, ...others] = now.map(({ view }) => JSON.parse(view.get(keys.machine)!));
+      return others.every(({ index }) => index === one.index);
+    });
+    const [one, ...others] = now.map(({ view }) => JSON.parse(view.get(keys.machine)!).sums);
+    for (const other of others) expect(other).to.deep.equal(one);
+    expect(Checksums.of(back.view).toJSON()).to.deep.equal(
+      JSON.parse(back.view.get(keys.machine)!).sums,
+    );
   });
 
   it('that a shutdown interrupts is applied again from the log', async () => {

@@ -151,6 +151,7 @@ export class FakeWire implements WirePort {
 export class FakeMachine implements MachinePort {
   index = 0;
   term = 1;
+  isReplacing = false;
   readonly applied: Command[] = [];
   readonly results = new Map<string, Result>();
   /** Results that are remembered. Requests sent before the last forgotten one are refused. */

@@ -95,7 +95,9 @@ describe('replica: the Raft loop (an entry that takes many turns)', () => {
       const at = entries.findIndex(({ index }) => index === 2);
       if (at < 0 || machine.index >= 2) return apply(entries);
       const results = apply(entries.slice(0, at));
+      machine.isReplacing = true;
       resumes.push((result) => {
+        machine.isReplacing = false;
         if (result !== undefined) apply([entries[at]!]);
         resume(result);
       });

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync, inflateRawSync } from 'node:zlib';
 import { expect } from 'chai';
 import tar from 'tar-stream';
 import { snapshotRoutes } from '../../src/http/routes/snapshot.js';
@@ -12,6 +12,7 @@ import { keys } from '../../src/state/keys.js';
 import { stored } from '../../src/state/lists.js';
 import { ACL_DEFAULTS, ACL_FACT } from '../../src/state/login-limits.js';
 import type { AuthMethod } from '../../src/state/methods.js';
+import { readRecord } from '../../src/state/record-bytes.js';
 import { isRestored, type RestoreAdd } from '../../src/state/restore.js';
 import type { Command } from '../../src/state/types.js';
 import { writeArchive } from '../../src/storage/archive.js';
@@ -273,7 +274,7 @@ describe('a snapshot', function () {
     });
     expect(older.status).to.equal(200);
     expect(commands.splice(0).at(-1)).to.equal('restore.commit');
-    const sent = proposed.flatMap(({ records: part = [] }) => part.map(([key]) => key));
+    const sent = proposed.filter(({ bytes }) => bytes !== undefined).flatMap(keysIn);
     expect(sent).to.include(ACL_FACT).and.not.include(JOIN_TOKEN[0]);
     // Applying all of it takes longer than accepting a part.
     expect(timeouts.at(-1)).to.be.greaterThan(timeouts[0]!);
@@ -282,12 +283,14 @@ describe('a snapshot', function () {
     const missing = await put(records.filter(([key]) => !key.startsWith('token-secret')));
     expect([hostile.status, missing.status]).to.deep.equal([400, 400]);
     expect(hostile.text).to.match(/^failed to read snapshot file: table "token": /);
-    expect(commands).to.deep.equal([]);
+    expect(commands).to.not.include('restore.commit');
+    // What was proposed before the fault was found is dropped.
+    expect(commands.at(-1)).to.equal(commands.length > 0 ? 'restore.abort' : undefined);
     expect(readdirSync(dataDir)).to.deep.equal([]);
     await front.close();
   });
 
-  it('that is truncated, or too long, proposes nothing, and leaves no file behind', async () => {
+  it('that is truncated, or too long, changes nothing, and leaves no file behind', async () => {
     const commands: string[] = [];
     const service = fakeService({
       permit: async () => ({}) as never,
@@ -323,9 +326,25 @@ describe('a snapshot', function () {
     expect(cut.text).to.match(/^failed to read snapshot file: unexpected end of the archive/);
     const long = await put(small, randomBytes(8 * 2 ** 20));
     expect(long.status).to.equal(413);
-    expect(commands).to.deep.equal([]);
+    expect(commands.slice(0, 2)).to.deep.equal(['restore.add', 'restore.add']);
+    expect(commands.slice(2).filter((type) => type !== 'restore.add')).to.deep.equal([
+      'restore.abort',
+    ]);
+    expect(commands.at(-1)).to.equal('restore.abort');
     expect(readdirSync(dataDir)).to.deep.equal([]);
     await front.close();
     await small.close();
   });
 });
+
+/** Returns the keys of the records in a part. */
+function keysIn({ bytes = '' }: Partial<RestoreAdd>): string[] {
+  const all = inflateRawSync(Buffer.from(bytes, 'base64'));
+  const found: string[] = [];
+  for (let at = 0; at < all.length; ) {
+    const { record, end } = readRecord(all, at);
+    found.push(record![0]);
+    at = end;
+  }
+  return found;
+}

@@ -143,7 +143,7 @@ export class SimCluster {
     const kind = random.pick(['usual', 'usual', 'usual', 'usual', 'any', 'any', 'any', 'forget']);
     if (random.chance(0.02)) {
       const isTaken = (key: string): boolean => !key.startsWith(registerKey(''));
-      this.#proposeAll(server, restoreCommands(draw, isTaken).map(made));
+      this.#proposeAll(server, restoreCommands(draw, isTaken, n % 2 === 0).map(made));
     } else if (random.chance(0.05)) this.#proposeAll(server, cascade(draw));
     else if (kind === 'forget') {
       const upTo = Math.max(0, applied - random.int(12));

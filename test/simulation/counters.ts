@@ -93,7 +93,16 @@ const requests: readonly Counter[] = [
 ];
 
 const state: readonly Counter[] = [
-  at('states restored', 'state/restore.js', "return { ok: true, value: 'true', state:"),
+  at(
+    'states restored',
+    'state/restore.js',
+    "return { ok: true, value: 'true', state: { slices, changed, nextSums: progress.Sums } };",
+  ),
+  at(
+    'states restored from records as JSON',
+    'state/restore.js',
+    "return { ok: true, value: 'true', state: { slices, changed } };",
+  ),
   at('secrets erased', 'replica/log/erasure.js', 'this.#busy = false;\n        });'),
   at(
     'tokens removed with their auth method',

@@ -9,7 +9,8 @@ import type { MachinePort } from '../../src/replica/ports.js';
 import type { Checkpoint } from '../../src/state/checkpoints.js';
 import { HANDLERS } from '../../src/state/handlers.js';
 import type { LevelTable } from '../../src/state/levels.js';
-import type { Machine, Resume } from '../../src/state/machine.js';
+import type { Machine } from '../../src/state/machine.js';
+import type { Resume } from '../../src/state/machine-record.js';
 import { RESTORE_HANDLERS, type RestoreCommit } from '../../src/state/restore.js';
 import type {
   Command,
@@ -135,7 +136,7 @@ function handlers(
 const restoreAround: Handler<RestoreCommit> = (context, command) => {
   const result = RESTORE_HANDLERS['restore.commit'](context, command);
   if (!result.ok || result.state === undefined) return result;
-  const { slices, changed } = result.state;
+  const { slices } = result.state;
   const around = (view: View): ReturnType<typeof slices> => {
     const kept = [...view.keys(registerKey(''))].map((key): StateRecord => [key, view.get(key)!]);
     const restored = slices(view);
@@ -147,7 +148,7 @@ const restoreAround: Handler<RestoreCommit> = (context, command) => {
     };
     return { next };
   };
-  return { ...result, state: { slices: around, changed } };
+  return { ...result, state: { ...result.state, slices: around } };
 };
 
 function* rewritten(
@@ -187,6 +188,10 @@ export class SimMachine implements MachinePort {
 
   appliedTerm(): Term {
     return this.machine.appliedTerm();
+  }
+
+  get isReplacing(): boolean {
+    return this.machine.isReplacing;
   }
 
   apply(entries: readonly Entry[], resume: Resume): readonly (Result | undefined)[] {

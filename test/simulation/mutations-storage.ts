@@ -73,11 +73,11 @@ const writes: readonly Mutation[] = [
     one(
       'the position of a state written before its data',
       'storage/state.js',
-      'await this.#write([...operations, this.#keyCount()]);',
+      'await this.#write(operations);',
       [
         "const last = (o) => o.key.endsWith('machine');",
         'await this.#write(operations.filter(last));',
-        'await this.#write([...operations.filter((o) => !last(o)), this.#keyCount()]);',
+        'await this.#write(operations.filter((o) => !last(o)));',
       ].join('\n'),
     ),
     'power',
@@ -196,7 +196,7 @@ const damage: readonly Mutation[] = [
     one(
       'a value whose checksum is not compared',
       'storage/state-load.js',
-      'return sum === recordSum(key, stored.slice(SUM_DIGITS)) ? sum : undefined;',
+      'return sum === recordSum(ownKey(key), stored.slice(SUM_DIGITS)) ? sum : undefined;',
       'return sum;',
     ),
     'rot',
@@ -259,14 +259,23 @@ const starts: readonly Mutation[] = [
     ),
     'halfInstall',
   ),
-  real(
+  unit(
     one(
-      'a state switched in before it is complete',
+      'a state switched in before it is synced',
       'storage/install.js',
-      'await this.#host.write(operations);',
-      'void this.#host.write(operations).then(() => {});',
+      'await this.#host.sync();',
+      '',
     ),
-    'cutInstall',
+    'storage/state-install',
+  ),
+  unit(
+    one(
+      'a part of another restore that is taken for one of this',
+      'state/restore.js',
+      'replaces: part === 0, records',
+      'replaces: false, records',
+    ),
+    'state/restore',
   ),
   real(
     one(

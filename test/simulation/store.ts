@@ -1,6 +1,12 @@
 /** The state in memory on the disk of a simulated server. Commits are durable once it has synced. */
 import type { Random } from '../../cluster/checker/random.js';
-import type { Change, PinnedView, StateRecord, StateStore } from '../../src/state/types.js';
+import type {
+  Change,
+  NextChanges,
+  PinnedView,
+  StateRecord,
+  StateStore,
+} from '../../src/state/types.js';
 import { MemoryState, type MemoryStateDisk } from '../../src/storage/memory-state.js';
 import type { SimLoop } from './loop.js';
 
@@ -32,9 +38,9 @@ export class SimState implements StateStore {
     return this.#state.pin();
   }
 
-  commit(changes: readonly Change[]): void {
+  commit(changes: readonly Change[], next?: NextChanges): void {
     this.#loop.port();
-    this.#state.commit(changes);
+    this.#state.commit(changes, next);
     this.#commits++;
   }
 
@@ -82,13 +88,14 @@ export class SimState implements StateStore {
   rewrite(
     slices: Iterator<readonly StateRecord[], boolean>,
     done: (replaced: boolean) => void,
+    isNext?: boolean,
   ): void {
     const next = (): IteratorResult<readonly StateRecord[], boolean> => {
       const slice = slices.next();
       if (slice.done === true) this.#loop.port();
       return slice;
     };
-    this.#state.rewrite({ next }, done);
+    this.#state.rewrite({ next }, done, isNext);
   }
   close(): Promise<void> {
     return Promise.resolve();

@@ -1,11 +1,15 @@
+import { deflateRawSync } from 'node:zlib';
 import { expect } from 'chai';
 import { Checksums } from '../../src/state/checksum.js';
 import { HANDLERS } from '../../src/state/handlers.js';
-import { keys } from '../../src/state/keys.js';
+import { keys, NEXT } from '../../src/state/keys.js';
 import { Machine } from '../../src/state/machine.js';
 import { encodeProposal } from '../../src/state/proposal.js';
-import { RESTORE_FACT, SLICE_RECORDS } from '../../src/state/restore.js';
-import { type Command, keyOf, type Result } from '../../src/state/types.js';
+import { recordBytes } from '../../src/state/record-bytes.js';
+import { FORGOTTEN_FACT } from '../../src/state/requests.js';
+import { RESTORE_FACT, restoreParts, SLICE_RECORDS } from '../../src/state/restore.js';
+import { type Command, keyOf, type Result, type StateRecord } from '../../src/state/types.js';
+import { restorePart } from '../support/random-commands.js';
 import { MapStore } from './store.js';
 
 describe('state: restore', () => {
@@ -219,5 +223,154 @@ describe('state: restore', () => {
     expect(commit(1, 'b')).to.deep.include({ ok: false });
     expect([...store.map.keys()].filter((key) => key.startsWith('restore'))).to.deep.equal([]);
     expect(store.get('old')).to.equal('x');
+  });
+});
+
+describe('state: a restore of parts that hold bytes', () => {
+  const role = keys.role('default', 'r1');
+  const OLD = [['old', 'x']] as const;
+  let store: MapStore;
+  let machine: Machine;
+  const entryOf = (command: object, ahead = 1) => {
+    const index = machine.appliedIndex() + ahead;
+    const proposal = { id: `id-${index}`, since: 0, command: { v: 1, ...command } as Command };
+    return { kind: 'command', index, term: 1, data: encodeProposal(proposal) } as const;
+  };
+  const run = (command: object): Result => {
+    let result: Result | undefined;
+    [result] = machine.apply([entryOf(command)], (late) => {
+      result = late;
+    });
+    while (store.isRewriting) store.turn();
+    return result!;
+  };
+  const add = (part: number, records: readonly StateRecord[], id = 'a') =>
+    run(restorePart({ id, part, records }));
+  const commit = (parts: number, records: number, id = 'a') =>
+    run({ type: 'restore.commit', id, parts, records });
+  const abort = (id: string) => run({ type: 'restore.abort', id });
+  const seen = () => [...store.map].filter(([key]) => !/^(machine|request)/.test(key)).sort();
+  const CONFLICT = { ok: false, 'refusal.code': 'conflict' } as const;
+
+  beforeEach(() => {
+    store = new MapStore(OLD);
+    machine = new Machine(store, HANDLERS);
+    machine.recount();
+  });
+
+  it('keeps the records aside until the commit, and afterwards nothing of the old state', () => {
+    add(0, [['new', '1']]);
+    add(1, [[role, '{"Name":"é"}']]);
+    expect(store.get(NEXT + role)).to.equal('{"Name":"é"}');
+    expect([store.get('new'), store.get(role)]).to.deep.equal([undefined, undefined]);
+    expect(restoreParts(store)).to.deep.equal(new Map([['a', 2]]));
+    expect(commit(2, 2)).to.deep.equal({ ok: true, value: 'true', index: 3 });
+    expect(seen()).to.deep.equal([
+      [RESTORE_FACT, '{"Index":3}'],
+      ['new', '1'],
+      [role, '{"Name":"é"}'],
+    ]);
+    expect(machine.checksum().sums).to.deep.equal(Checksums.of(store).toJSON());
+    expect(new Machine(store, HANDLERS).checksum()).to.deep.equal(machine.checksum());
+  });
+
+  it('has checksums that tell which records were added, before they are in force', () => {
+    const sumsAfter = (value: string) => {
+      store = new MapStore(OLD);
+      machine = new Machine(store, HANDLERS);
+      add(0, [['new', value]]);
+      return machine.checksum().sums;
+    };
+    expect(sumsAfter('1')).to.deep.equal(sumsAfter('1'));
+    expect(sumsAfter('1')).not.to.deep.equal(sumsAfter('2'));
+  });
+
+  it("leaves out what belongs to another cluster's log", () => {
+    const own: StateRecord[] = [
+      [keys.machine, '{"index":900}'],
+      [keys.request(5, 2, 'id'), '{}'],
+      ...['local', 'next', 'restore'].map((table): StateRecord => [keyOf(table, 'x'), '1']),
+      ['level', '{"Level":9}'],
+      [RESTORE_FACT, '{"Index":900}'],
+      [FORGOTTEN_FACT, '{"Index":900}'],
+    ];
+    add(0, [...own, ['new', '1']]);
+    expect([...store.keys(NEXT)]).to.deep.equal([`${NEXT}new`]);
+    expect(commit(1, 1)).to.include({ ok: true });
+    expect(machine.appliedIndex()).to.equal(2);
+  });
+
+  it('that is not whole is not committed, and one that is aborted leaves nothing', () => {
+    add(0, [['new', '1']]);
+    for (const [parts, records] of [
+      [2, 1],
+      [1, 2],
+    ] as const)
+      expect(commit(parts, records)).to.nested.include(CONFLICT);
+    expect(commit(1, 1, 'b')).to.nested.include(CONFLICT);
+    expect(seen()).to.deep.include(['old', 'x']);
+    abort('b');
+    expect(store.get(`${NEXT}new`)).to.equal('1');
+    abort('a');
+    expect(seen()).to.deep.equal(OLD);
+    expect(add(1, [['late', '1']])).to.nested.include(CONFLICT);
+    expect(commit(1, 1)).to.nested.include(CONFLICT);
+    expect(seen()).to.deep.equal(OLD);
+    expect(machine.checksum().sums).to.deep.equal(Checksums.of(store).toJSON());
+  });
+
+  it('ends the one before it, whose later parts and commit are refused', () => {
+    run(restorePart({ id: 'old', part: 0, records: [['x', '1']] }, false));
+    add(0, [['first', '1']]);
+    expect(restoreParts(store)).to.deep.equal(new Map([['a', 1]]));
+    add(0, [['second', '1']], 'b');
+    expect(add(1, [['first', '2']])).to.nested.include(CONFLICT);
+    expect(commit(1, 1)).to.nested.include(CONFLICT);
+    expect([...store.keys(NEXT)]).to.deep.equal([`${NEXT}second`]);
+    expect(commit(1, 1, 'b')).to.include({ ok: true });
+    expect(seen()).to.deep.equal([
+      [RESTORE_FACT, '{"Index":6}'],
+      ['second', '1'],
+    ]);
+  });
+
+  it('refuses a part that cannot be read, and keeps what it has', () => {
+    add(0, [['new', '1']]);
+    const whole = recordBytes(['a', '1']);
+    const cut = deflateRawSync(whole.subarray(0, -1)).toString('base64');
+    for (const bytes of ['', 'AAAA', '!', cut, 7, null, {}])
+      expect(run({ type: 'restore.add', id: 'a', part: 1, bytes })).to.nested.include({
+        ok: false,
+        'refusal.code': 'invalid',
+      });
+    expect(commit(1, 1)).to.include({ ok: true });
+  });
+
+  it('bounds the records that one call applies', () => {
+    const many = Array.from({ length: 1500 }, (_, n): StateRecord => [`n${n}`, '1']);
+    const entries = Array.from({ length: 8 }, (_, part) =>
+      entryOf(restorePart({ id: 'a', part, records: many }), part + 1),
+    );
+    const results = machine.apply(entries);
+    expect(results).to.have.length.within(1, 4);
+    expect([machine.isReplacing, machine.appliedIndex()]).to.deep.equal([false, results.length]);
+    expect(new Machine(store, HANDLERS).appliedIndex()).to.equal(results.length);
+  });
+
+  it('has the same result after an interruption, and only when it is applied', () => {
+    add(0, [['new', '1']]);
+    const late: (Result | undefined)[] = [];
+    const last = entryOf({ type: 'restore.commit', id: 'a', parts: 1, records: 1 });
+    expect(machine.apply([last], (result) => late.push(result))).to.deep.equal([]);
+    expect(machine.isReplacing).to.equal(true);
+    store.turn();
+    const crashed = new Machine(new MapStore(store.map), HANDLERS);
+    expect(crashed.appliedIndex()).to.equal(1);
+    store.giveUp();
+    expect([late, machine.isReplacing]).to.deep.equal([[undefined], false]);
+    machine.apply([last], (result) => late.push(result));
+    while (store.isRewriting) store.turn();
+    expect(late[1]).to.deep.equal({ ok: true, value: 'true', index: 2 });
+    expect(machine.checksum().sums).to.deep.equal(Checksums.of(store).toJSON());
   });
 });

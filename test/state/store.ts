@@ -1,5 +1,12 @@
 /** The simplest possible StateStore, a map: evidently correct. */
-import type { Change, PinnedView, StateRecord, StateStore } from '../../src/state/types.js';
+import { NEXT } from '../../src/state/keys.js';
+import type {
+  Change,
+  NextChanges,
+  PinnedView,
+  StateRecord,
+  StateStore,
+} from '../../src/state/types.js';
 
 export class MapStore implements StateStore {
   readonly map: Map<string, string>;
@@ -21,8 +28,10 @@ export class MapStore implements StateStore {
   keys(prefix: string, after = ''): Iterable<string> {
     return [...this.map.keys()].filter((key) => key > after && key.startsWith(prefix)).sort();
   }
-  commit(changes: readonly Change[]): void {
+  commit(changes: readonly Change[], next?: NextChanges): void {
     this.commits += 1;
+    if (next?.replaces === true) for (const key of this.keys(NEXT)) this.map.delete(key);
+    for (const [key, value] of next?.records ?? []) this.map.set(NEXT + key, value);
     for (const [key, value] of changes) {
       if (value === undefined) this.map.delete(key);
       else this.map.set(key, value);
@@ -31,8 +40,11 @@ export class MapStore implements StateStore {
   rewrite(
     slices: Iterator<readonly StateRecord[], boolean>,
     done: (replaced: boolean) => void,
+    isNext = false,
   ): void {
-    this.#rewriting = { slices, done, records: new Map() };
+    const next = isNext ? [...this.keys(NEXT)] : [];
+    const records = new Map(next.map((key) => [key.slice(NEXT.length), this.map.get(key)!]));
+    this.#rewriting = { slices, done, records };
   }
   get isRewriting(): boolean {
     return this.#rewriting !== undefined;

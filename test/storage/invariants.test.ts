@@ -9,7 +9,7 @@ import { LogWriter } from '../../src/storage/log-writer.js';
 import { Segment } from '../../src/storage/segment.js';
 import type { SegmentPool } from '../../src/storage/segment-pool.js';
 import { entryDraft } from '../../src/storage/segment-record.js';
-import { rangeOf, type StateDatabase, storedValue } from '../../src/storage/state-load.js';
+import { Place, type StateDatabase, storedValue } from '../../src/storage/state-load.js';
 
 const noop = (index: number): Entry => ({ kind: 'noop', index, term: 1 });
 const hardState = { term: 1, votedFor: null };
@@ -59,15 +59,16 @@ const CASES: readonly (readonly [broken: string, breaks: () => unknown])[] = [
   [
     'other keys than were verified (count 0, announced 1)',
     () => {
-      const prefix = rangeOf(1).gte;
+      const place = new Place(1);
       const records = async function* () {
-        yield [[`${prefix}k`, storedValue('k', 'v')]];
+        yield [[place.of('k'), storedValue('k', 'v')]];
       };
-      const calls = { write: async () => {}, switchTo: async () => {}, remove: () => {} };
+      const nothing = async (): Promise<void> => {};
+      const calls = { write: nothing, sync: nothing, switchTo: nothing, remove: () => {} };
       const db = { records } as unknown as StateDatabase;
       const tally = new Tally();
       tally.add(recordSum('k', 'v'));
-      return new LevelInstallation({ db, generation: 1, prefix, ...calls }).finish(tally);
+      return new LevelInstallation({ db, place, ...calls }).finish(tally);
     },
   ],
 ];

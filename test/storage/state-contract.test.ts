@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { NEXT } from '../../src/state/keys.js';
 import type { Change, PinnedView, View } from '../../src/state/types.js';
 import type { Disk } from '../../src/storage/disk.js';
 import { StorageError } from '../../src/storage/errors.js';
@@ -13,6 +14,18 @@ import { LONG_CHARS } from '../../src/storage/shared-values.js';
 import { openState } from '../../src/storage/state.js';
 import type { DurableState, StateRecord } from '../../src/storage/types.js';
 import { fakeMachine } from '../support/fake-machine.js';
+
+/** Commits changes, those below NEXT among them. The key NEXT itself drops those before. */
+function commitTo(state: DurableState, changes: readonly Change[]): void {
+  const below = changes.filter(([key]) => key.startsWith(NEXT) && key !== NEXT);
+  state.commit(
+    changes.filter(([key]) => !key.startsWith(NEXT)),
+    {
+      replaces: changes.some(([key]) => key === NEXT),
+      records: below.map(([key, value]) => [key.slice(NEXT.length), value!]),
+    },
+  );
+}
 
 interface Bench {
   open(): Promise<DurableState>;
@@ -304,6 +317,31 @@ for (const [name, bench] of benches) {
       expect(contents(state)).eql([['old', '1']]);
     });
 
+    it('installs records below NEXT too, in place of those that it has', async () => {
+      let state = await bench.open();
+      commitTo(state, [
+        ['old', '1'],
+        [`${NEXT}old`, '1'],
+      ]);
+      const records: [string, string][] = [
+        ['a', '1'],
+        [`${NEXT}a`, '2'],
+        [`${NEXT}b`, '3'],
+        ['z', '4'],
+      ];
+      const installation = state.install();
+      await installation.add(records.slice(0, 2));
+      await installation.add(records.slice(2));
+      await installation.finish(tallyOf(records));
+      expect(contents(state)).eql(records);
+      state = await bench.reopen(state);
+      expect(contents(state)).eql(records);
+      commitTo(state, [[NEXT, '']]);
+      expect(contents(state)).eql([records[0], records[3]]);
+      state = await bench.reopen(state);
+      expect(contents(state)).eql([records[0], records[3]]);
+    });
+
     it('lets a new installation replace an unfinished one', async () => {
       const state = await bench.open();
       const first = state.install();
@@ -380,6 +418,60 @@ for (const [name, bench] of benches) {
         expect(contents(state)).eql([['b', '1']]);
       });
 
+      /** Puts what is below NEXT in force, with another record. */
+      const putInForce = (state: DurableState, more: () => void = () => {}): Promise<boolean> =>
+        new Promise((resolve) => {
+          function* slices(): Slices {
+            yield [['more', '1']];
+            more();
+            yield [];
+            return true;
+          }
+          state.rewrite(slices(), resolve, true);
+        });
+
+      it('from the records below NEXT, which stay until then', async () => {
+        let state = await bench.open();
+        commitTo(state, [
+          ['old', '1'],
+          [`${NEXT}p\u0000b`, '2'],
+        ]);
+        state = await bench.reopen(state);
+        commitTo(state, [[`${NEXT}a`, '1']]);
+        const pinned = state.pin();
+        const before = [
+          [`${NEXT}a`, '1'],
+          [`${NEXT}p\u0000b`, '2'],
+          ['old', '1'],
+        ];
+        const after = [
+          ['a', '1'],
+          ['more', '1'],
+          ['p\u0000b', '2'],
+        ];
+        expect(await putInForce(state, () => expect(contents(state)).eql(before))).equal(true);
+        expect(contents(pinned)).eql(before);
+        pinned.close();
+        expect(contents(state)).eql(after);
+        commitTo(state, [[`${NEXT}again`, '1']]);
+        state = await bench.reopen(state);
+        expect(contents(state)).eql([after[0], after[1], [`${NEXT}again`, '1'], after[2]]);
+      });
+
+      it('keeps the records below NEXT when an installation interrupts it', async () => {
+        let state = await bench.open();
+        commitTo(state, [[`${NEXT}a`, '1']]);
+        expect(await putInForce(state, () => state.install().abort())).equal(false);
+        state = await bench.reopen(state);
+        expect(contents(state)).eql([[`${NEXT}a`, '1']]);
+        expect(await putInForce(state)).equal(true);
+        state = await bench.reopen(state);
+        expect(contents(state)).eql([
+          ['a', '1'],
+          ['more', '1'],
+        ]);
+      });
+
       it('is aborted by an installation and by closing, and leaves nothing behind', async () => {
         let state = await bench.open();
         let drawn = 0;
@@ -409,7 +501,10 @@ for (const [name, bench] of benches) {
     });
 
     it('agrees with a Map under any sequence of calls', async () => {
-      const key = fc.constantFrom('a', 'b', 'p\u0000a', 'p\u0000b', 'p\u0000c', 'é');
+      const key = fc.constantFrom(
+        ...['a', 'b', 'p\u0000a', 'p\u0000b', 'p\u0000c', 'é'],
+        ...[NEXT, `${NEXT}a`, `${NEXT}p\u0000b`, `${NEXT}p\u0000é`],
+      );
       const changes = fc.array(fc.tuple(key, fc.option(fc.string(), { nil: undefined })), {
         maxLength: 5,
       });
@@ -439,11 +534,18 @@ for (const [name, bench] of benches) {
               checkPins();
               state = await bench.reopen(state);
             } else {
+              if (what.some(([k]) => k === NEXT))
+                for (const k of [...model.keys()]) if (k.startsWith(NEXT)) model.delete(k);
               for (const [k, value] of what) {
-                if (value === undefined) model.delete(k);
+                if (k.startsWith(NEXT)) {
+                  if (k !== NEXT) model.set(k, String(value));
+                } else if (value === undefined) model.delete(k);
                 else model.set(k, value);
               }
-              state.commit(what as Change[]);
+              commitTo(
+                state,
+                what.map(([k, value]): Change => [k, k.startsWith(NEXT) ? String(value) : value]),
+              );
             }
             expect(contents(state)).eql(wanted());
           }

@@ -11,6 +11,10 @@ const JOURNAL_BATCHES = 256;
 /** Operations that are written together. */
 export interface Batch {
   readonly operations: readonly Operation<Value>[];
+  /**
+   * Whether it is durable. A later synced batch does not make it so: LevelDB closes a full log file
+   * without syncing it.
+   */
   isSynced: boolean;
 }
 
@@ -34,9 +38,8 @@ export class Platter {
   written(batch: Batch): void {
     this.waiting = this.waiting.filter((each) => each !== batch);
     this.journal.push(batch);
-    if (batch.isSynced) for (const each of this.journal) each.isSynced = true;
     apply(this.shown, batch);
-    if (batch.isSynced && this.journal.length > JOURNAL_BATCHES) this.fold();
+    if (batch.isSynced && this.journal.length > JOURNAL_BATCHES) this.foldSynced();
   }
 
   /** All that is written is in files that no crash reaches. */
@@ -45,7 +48,7 @@ export class Platter {
     this.journal = [];
   }
 
-  /** The same for those that are synced. */
+  /** The same for those that are synced. Others may follow them. */
   foldSynced(): void {
     this.base = this.durable();
     this.journal = this.journal.filter((batch) => !batch.isSynced);

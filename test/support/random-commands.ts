@@ -1,8 +1,10 @@
 /** All commands of the product by chance, over a few names, so that they meet. */
+import { deflateRawSync } from 'node:zlib';
 import type { Random } from '../../cluster/checker/random.js';
 import { keys } from '../../src/state/keys.js';
 import { stored } from '../../src/state/lists.js';
-import { isRestored } from '../../src/state/restore.js';
+import { recordBytes } from '../../src/state/record-bytes.js';
+import { isTaken, type RestoreAdd } from '../../src/state/restore.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
 import type { Command, StateRecord, View } from '../../src/state/types.js';
 import { entryCommand } from './random-entries.js';
@@ -283,20 +285,33 @@ export function cascade(draw: Draw): (() => Command)[] {
   ];
 }
 
-/** The commands that restore what a state holds. They may lack a part. */
+/**
+ * The commands that restore what a state holds. They may lack a part. `bytes`: parts hold bytes, as
+ * from level 3 on.
+ */
 export function restoreCommands(
   { random, view }: Draw,
-  isTaken: (key: string) => boolean = () => true,
+  isMeant: (key: string) => boolean = () => true,
+  bytes = false,
 ): Command[] {
   const records: StateRecord[] = [];
   for (const key of view.keys(''))
-    if (isRestored(key) && isTaken(key)) records.push([key, view.get(key)!]);
+    if (isTaken(key) && isMeant(key)) records.push([key, view.get(key)!]);
   const half = random.int(records.length + 1);
-  const add = { type: 'restore.add', v: 1, id: 'r' } as const;
-  const commands: object[] = [
-    { ...add, part: 0, records: records.slice(0, half) },
-    { ...add, part: 1, records: records.slice(half) },
-    { type: 'restore.commit', v: 1, id: 'r', parts: random.pick([2, 2, 2, 3]) },
+  const parts = [records.slice(0, half), records.slice(half)];
+  const commit = { v: 1, id: 'r', parts: random.pick([2, 2, 2, 3]) } as const;
+  return [
+    ...parts.map((some, part) => restorePart({ id: 'r', part, records: some }, bytes)),
+    { type: 'restore.commit', ...commit, ...(bytes && { records: records.length }) } as Command,
   ];
-  return commands as Command[];
+}
+
+/** A part of a restore, of records or of bytes. */
+export function restorePart(
+  { id, part, records }: { id: string; part: number; records: readonly StateRecord[] },
+  bytes = true,
+): RestoreAdd {
+  const deflated = deflateRawSync(Buffer.concat(records.map(recordBytes)));
+  const content = bytes ? { bytes: deflated.toString('base64') } : { records };
+  return { type: 'restore.add', v: 1, id, part, ...content };
 }

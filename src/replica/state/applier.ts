@@ -93,7 +93,7 @@ export class Applier {
     const applied = machine.appliedIndex();
     const expected = from - 1 + results.length;
     invariant(applied === expected, 'applied other entries than given', { applied, expected });
-    this.#isApplyingLong = results.length < entries.length;
+    this.#isApplyingLong = machine.isReplacing;
     if (results.length > 0) this.#parts.applied(entries.slice(0, results.length), results);
   }
 

@@ -1,29 +1,35 @@
 /**
  * Use cases of archives: save the whole state, and restore it from an archive.
  *
- *   archive ──► file ──► whole archive verified ──► restore.add for each part ──► restore.commit
+ *   archive ──► file ──► restore.add for each part ────────┬──► restore.commit
+ *                    └─► whole archive verified meanwhile ──┘
  *
- * Nothing is proposed before the archive is verified. Members store the parts beside the present
- * state until the last command switches to them.
+ * Members store the parts beside the present state until the last command switches to them. It is
+ * proposed once the archive is verified; otherwise the parts are dropped.
  */
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { deflateRaw } from 'node:zlib';
 import { reject } from '../../base/errors.js';
 import type { ClusterNode } from '../../node/types.js';
 import { levelOf } from '../../state/levels.js';
 import { recordOf } from '../../state/machine-record.js';
+import { recordBytes } from '../../state/record-bytes.js';
 import {
   isArchived,
   isRestored,
+  isTaken,
+  proposedRecord,
   type RestoreAdd,
   type RestoreCommit,
 } from '../../state/restore.js';
 import type { Command } from '../../state/types.js';
-import { type ArchiveLimits, readArchive, writeArchive } from '../../storage/archive.js';
+import { readArchive, writeArchive } from '../../storage/archive.js';
+import { nextTurn } from '../../storage/record-stream.js';
 import { Spool } from '../../storage/spool.js';
 import type { StateRecord } from '../../storage/types.js';
 import { mustAllow, mustWrite } from '../cluster/cluster.js';
-import { nextTurn } from '../common/event-loop.js';
 import { readState } from '../common/reading.js';
 import type { Caller, QueryMeta, ReadOptions, Requester, Service } from '../common/types.js';
 import { SnapshotCheck } from './snapshot-check.js';
@@ -31,11 +37,14 @@ import { SnapshotCheck } from './snapshot-check.js';
 /**
  * Bytes of keys and values in one part. A member stores and applies a part in a few milliseconds.
  */
-const PART_BYTES = 64 * 1024;
-/** Milliseconds that applying a part may take on a slow machine. */
+const PART_BYTES = 256 * 1024;
+/** Milliseconds that storing a part may take on a slow machine. */
 const PART_MS = 64;
 /** Parts in flight at one time: a restore delays other writes by no more than a few writes do. */
-const WINDOW = 2;
+const WINDOW = 4;
+/** Parts are compressed quickly rather than well: they travel to every member, and into its log. */
+const DEFLATE = { level: 1 } as const;
+const deflate = promisify(deflateRaw);
 /** Bytes of an archive beyond its state: names, checksums, and blocks that do not compress. */
 const ARCHIVE_BYTES_MORE = 2 ** 20;
 
@@ -106,6 +115,7 @@ async function restore(
   source: Readable,
 ): Promise<void> {
   const limits = { stateBytes: snapshotBytes, level: levelOf(node.view) };
+  const index = recordOf(node.view)?.index ?? 0;
   const spool = await Spool.of(source, dataDir, snapshotBytes + ARCHIVE_BYTES_MORE).catch(
     (error) => {
       if (error === source.errored) reject('invalid', 'the snapshot was cut off');
@@ -113,38 +123,44 @@ async function restore(
     },
   );
   try {
-    await verify(spool, limits);
-    await replicate(service, requester, spool, limits);
+    const read = (add: (records: readonly StateRecord[]) => Promise<void>): Promise<unknown> =>
+      readArchive(spool.read(), limits, add);
+    await replicate(service, requester, index, read);
   } finally {
     await spool.close();
   }
 }
 
-/** Whether a restore takes a record. Archives of older releases hold join tokens. */
-const isTaken = ([key]: StateRecord): boolean => isRestored(key) && isArchived(key);
-
-/** Throws ApiError `invalid` or `too_large` unless the archive is whole and holds a state. */
-async function verify(spool: Spool, limits: ArchiveLimits): Promise<void> {
-  const check = new SnapshotCheck();
-  await readArchive(spool.read(), limits, async (records) => {
-    for (const record of records) if (isTaken(record)) check.add(record);
-    await nextTurn();
-  });
-  for (const _ of check.end()) await nextTurn();
-}
-
+/**
+ * Proposes the records of an archive, and verifies them meanwhile. `index` is one that the log of
+ * this cluster has reached. Throws ApiError `invalid` or `too_large` unless the archive is whole
+ * and holds a state.
+ */
 async function replicate(
   service: Service,
   { caller, timeoutMs }: Requester,
-  spool: Spool,
-  limits: ArchiveLimits,
+  index: number,
+  read: (add: (records: readonly StateRecord[]) => Promise<void>) => Promise<unknown>,
 ): Promise<void> {
   const id = randomUUID();
   const write = (command: Command, forMs = timeoutMs): Promise<string | undefined> =>
     service.write({ caller, timeoutMs: forMs }, command);
   const upload = new Upload(id, write);
+  const check = new SnapshotCheck();
   try {
-    await readArchive(spool.read(), limits, (records) => upload.add(records));
+    await read(async (records) => {
+      for (const record of records) {
+        const [key] = record;
+        // Archives of older releases hold join tokens.
+        if (!isRestored(key) || !isArchived(key)) continue;
+        check.add(record);
+        const sent = isTaken(key) && upload.add(proposedRecord(record, index));
+        // Most are only added to a part.
+        if (sent) await sent;
+      }
+      await nextTurn();
+    });
+    for (const _ of check.end()) await nextTurn();
     await upload.end();
   } catch (error) {
     await upload.settle();
@@ -153,18 +169,19 @@ async function replicate(
       await write({ type: 'restore.abort', v: 1, id } as Command).catch(() => {});
     throw error;
   }
-  const { parts } = upload;
-  const commit: RestoreCommit = { type: 'restore.commit', v: 1, id, parts };
+  const { parts, records } = upload;
+  const commit: RestoreCommit = { type: 'restore.commit', v: 1, id, parts, records };
   await write(commit, timeoutMs + parts * PART_MS);
 }
 
 /** Divides records into parts and proposes a few of them at a time. */
 class Upload {
-  /** Parts sent so far. */
+  /** Parts sent so far, and records in them. */
   parts = 0;
+  records = 0;
   readonly #id: string;
   readonly #write: (command: Command) => Promise<unknown>;
-  #records: StateRecord[] = [];
+  #records: Buffer[] = [];
   #bytes = 0;
   readonly #inFlight = new Set<Promise<unknown>>();
   #failure: unknown;
@@ -174,14 +191,13 @@ class Upload {
     this.#write = write;
   }
 
-  /** Adds records. Waits while too many parts are in flight. Throws the first failure. */
-  async add(records: readonly StateRecord[]): Promise<void> {
-    for (const record of records) {
-      if (!isTaken(record)) continue;
-      this.#records.push(record);
-      this.#bytes += record[0].length + record[1].length;
-      if (this.#bytes >= PART_BYTES) await this.#send();
-    }
+  /** Adds a record. Waits while too many parts are in flight. Throws the first failure. */
+  add(record: StateRecord): Promise<void> | undefined {
+    const bytes = recordBytes(record);
+    this.#records.push(bytes);
+    this.records += 1;
+    this.#bytes += bytes.length;
+    return this.#bytes >= PART_BYTES ? this.#send() : undefined;
   }
 
   /** Sends the last part and waits for all. Throws the first failure. */
@@ -198,16 +214,15 @@ class Upload {
 
   async #send(): Promise<void> {
     const part = this.parts++;
-    const command: RestoreAdd = {
-      type: 'restore.add',
-      v: 1,
-      id: this.#id,
-      part,
-      records: this.#records,
-    };
+    const records = Buffer.concat(this.#records);
     this.#records = [];
     this.#bytes = 0;
-    const sent = this.#write(command)
+    const sent = deflate(records, DEFLATE)
+      .then((deflated) => {
+        const [id, bytes] = [this.#id, deflated.toString('base64')];
+        const command: RestoreAdd = { type: 'restore.add', v: 1, id, part, bytes };
+        return this.#write(command);
+      })
       .catch((error) => {
         this.#failure ??= error;
       })
