@@ -24,6 +24,7 @@ import {
   type Replacing,
   type Resume,
   recordAt,
+  recordOf,
   resultOf,
 } from './machine-record.js';
 import { decodeProposal } from './proposal.js';
@@ -314,7 +315,6 @@ export class Machine {
   /** Applies an entry that replaces the state: atomically like any other, but in slices. */
   #replace(entry: Entry, work: Replacing, resume: Resume): void {
     const store = this.#store;
-    const { floor } = this.#requests;
     const sums = Checksums.from(work.state.nextSums ?? {});
     let refused: Refusal | undefined;
     const slices = this.#slices(entry, work, sums, (why) => {
@@ -333,8 +333,9 @@ export class Machine {
         this.#reportChanged(work.state.changed);
         resume(work.result);
       } else if (refused === undefined) {
-        // The result that was remembered for the new state is not in the present one.
-        this.#requests = RequestMemory.load(store, floor, this.#limits);
+        // The result that was remembered for the new state is not in the present one, which may be
+        // another than before.
+        this.#requests = RequestMemory.load(store, recordOf(store)?.floor ?? 0, this.#limits);
         resume(undefined);
       } else {
         const result = { ok: false, refusal: refused, index: entry.index } as const;

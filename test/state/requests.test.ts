@@ -5,7 +5,8 @@ import { LEVEL_KEY } from '../../src/state/levels.js';
 import { refused } from '../../src/state/lists.js';
 import { Machine } from '../../src/state/machine.js';
 import { forgetRequests, forgottenAt, RequestMemory } from '../../src/state/requests.js';
-import type { Handlers, Result } from '../../src/state/types.js';
+import type { Command, Handler, Handlers, Result, StateRecord } from '../../src/state/types.js';
+import { MemoryState } from '../../src/storage/memory-state.js';
 import { entry, handlers, put, putEntry } from './puts.js';
 import { MapStore } from './store.js';
 
@@ -208,5 +209,37 @@ describe('stored request results', () => {
       Math.round(store.get(key)!.length / 5000),
     );
     expect(sizes).to.deep.equal([2, 2, 1]);
+  });
+});
+
+describe('a state that is installed while an entry replaces the present one', () => {
+  it('brings the floor of its remembered requests', async () => {
+    const limits = { requestsMax: 2, pageRequests: 1, checkpointEvery: 100 };
+    const records: StateRecord[] = [];
+    const replace: Handler<Command> = () => ({
+      ok: true,
+      state: { slices: () => [records][Symbol.iterator]() as never, changed: [] },
+    });
+    const all: Handlers = { put, replace };
+    const ahead = new MemoryState();
+    const other = new Machine(ahead, all, undefined, limits);
+    other.apply([1, 2, 3, 4, 5].map((index) => putEntry(index, 'a', String(index))));
+
+    const store = new MemoryState();
+    const machine = new Machine(store, all, undefined, limits);
+    const resumed = new Promise((resolve) => {
+      machine.apply([entry(1, { type: 'replace' })], resolve);
+    });
+    const installation = store.install();
+    for (const key of ahead.keys('')) await installation.add([[key, ahead.get(key)!]]);
+    await installation.finish();
+    machine.reload();
+    expect(await resumed).to.equal(undefined);
+
+    const late = [entry(6, { type: 'put', key: 'b', value: '6' }, 'late', 0)];
+    const [result] = machine.apply(late);
+    expect(result).to.deep.equal(other.apply(late)[0]);
+    expect(result).to.have.nested.property('refusal.code', 'outcome_unknown');
+    expect(machine.checksum()).to.deep.equal(other.checksum());
   });
 });
