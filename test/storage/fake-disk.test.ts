@@ -164,6 +164,25 @@ describe('a disk in memory', () => {
     expect([...found]).to.include.members(['1,1', '1,2', '2,1', '2,2', 'torn,torn']);
   });
 
+  it('never brings back a write of an ended process over what replaced it', async () => {
+    for (const power of [true, false])
+      for (let seed = 1; seed <= 60; seed++) {
+        const { disk } = fakeMachine(seed);
+        const file = disk.files.open('data/a');
+        disk.files.syncNames('data');
+        disk.files.write(file, 0, Buffer.alloc(300, 1))();
+        disk.files.write(file, 100, Buffer.alloc(100, 2));
+        disk.crash(false);
+        disk.files.write(file, 50, Buffer.alloc(100, 3))();
+        disk.crash(power);
+        const [bytes] = [...disk.files.content('data').values()];
+        expect(
+          bytes!.subarray(50, 150).every((byte) => byte === 3),
+          `seed ${seed}`,
+        ).to.equal(true);
+      }
+  });
+
   it('shows the state a batch that was dropped among later ones', async () => {
     const machine = fakeMachine();
     const state = await stateOn(machine.start());

@@ -20,6 +20,8 @@ interface Piece {
   readonly begun: number;
   /** Whether the caller asked to write more. */
   readonly isShort: boolean;
+  /** Set once its process has ended. */
+  readonly isCached?: boolean;
 }
 
 /** A file, under whatever name. */
@@ -198,7 +200,11 @@ export class FakeFiles {
     const { at, bytes, begun, isShort } = piece;
     const { length } = bytes;
     const before = partOf(file.durable, at, length);
-    file.unsynced = file.unsynced.filter((each) => each !== piece);
+    // What an ended process left in the cache is synced with the bytes that replace it.
+    file.unsynced = file.unsynced.flatMap((each) => {
+      if (each === piece) return [];
+      return each.isCached === true && each.begun < begun ? outside(each, at, at + length) : [each];
+    });
     file.durable = withBytes(file.durable, at, bytes);
     const isElsewhere = (each: Omit<Written, 'path'>): boolean =>
       each.file !== file || each.at >= at + length || each.at + each.length <= at;
@@ -230,9 +236,16 @@ export class FakeFiles {
     }
     for (const piece of file.unsynced.splice(0).reverse()) {
       const { at, bytes, before } = piece;
+      // It is in the cache of the machine: only a power cut can lose it.
+      if (piece.isCached === true) {
+        file.unsynced.unshift(piece);
+        continue;
+      }
       const kept = this.#keptOf(bytes.length);
       file.shown = withBytes(file.shown, at + kept, before.subarray(kept));
-      if (kept > 0) file.unsynced.unshift({ ...piece, bytes: bytes.subarray(0, kept) });
+      if (kept > 0) {
+        file.unsynced.unshift({ ...piece, bytes: bytes.subarray(0, kept), isCached: true });
+      }
     }
   }
 
@@ -266,6 +279,18 @@ function apply(names: Map<string, FakeFile>, { file, from, to }: Renaming): void
 /** Whether a path is a folder, or lies in it. */
 export const isIn = (dir: string, path: string): boolean =>
   path === dir || path.startsWith(`${dir}/`);
+
+/** What of a write lies before an offset, and what from another one on. */
+function outside(piece: Piece, from: number, to: number): Piece[] {
+  const { at, bytes, before } = piece;
+  const part = (first: number, last: number): Piece[] => {
+    if (first >= last) return [];
+    const cut = (whole: Buffer): Buffer => whole.subarray(first - at, last - at);
+    return [{ ...piece, at: first, bytes: cut(bytes), before: cut(before) }];
+  };
+  const end = at + bytes.length;
+  return [...part(at, Math.min(end, from)), ...part(Math.max(at, to), end)];
+}
 
 /** A copy of some bytes of a file; zeros behind its end. */
 function partOf(content: Buffer, at: number, length: number): Buffer {
