@@ -252,10 +252,11 @@ class World {
 
   /** Stops the wrong servers if two contradict each other and no third can decide. */
   #decide(): void {
-    const { scheduler, trace } = this.#cluster;
+    const { scheduler, servers, trace } = this.#cluster;
     const members = this.#cluster.members();
-    if (members.every(({ undecidedAt }) => undecidedAt < scheduler.now - 2_000)) return;
-    const wrong = members.filter((server) => server.isWrong);
+    // The leader may be about to leave the cluster, and be no member any more.
+    if (servers.every(({ undecidedAt }) => undecidedAt < scheduler.now - 2_000)) return;
+    const wrong = servers.filter((server) => server.up && server.isWrong);
     if (members.some((server) => !server.up)) return;
     for (const server of wrong) {
       trace(`operator: stop ${server.id}, which is wrong`);
