@@ -254,11 +254,10 @@ class World {
   #decide(): void {
     const { scheduler, servers, trace } = this.#cluster;
     const members = this.#cluster.members();
-    // The leader may be about to leave the cluster, and be no member any more.
+    // not the members alone: the leader may be about to leave
     if (servers.every(({ undecidedAt }) => undecidedAt < scheduler.now - 2_000)) return;
-    const wrong = servers.filter((server) => server.up && server.isWrong);
     if (members.some((server) => !server.up)) return;
-    for (const server of wrong) {
+    for (const server of servers.filter(({ up, isWrong }) => up && isWrong)) {
       trace(`operator: stop ${server.id}, which is wrong`);
       server.crash(false);
       scheduler.after(STOPPED_MS, () => server.restart());
