@@ -72,7 +72,7 @@ export interface Answer extends Reply {
   /** Without the newline at its end. */
   readonly text: string;
   /** The body as JSON; undefined if it is not JSON. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
+  // biome-ignore lint/suspicious/noExplicitAny: each answer has a shape of its own
   readonly body: any;
   readonly index: number;
   /** The header Results-Filtered-By-ACLs. */

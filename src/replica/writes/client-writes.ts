@@ -85,17 +85,19 @@ export class ClientWrites {
   readonly #parts: ClientWritesParts;
   readonly #held = new Set<Held>();
   #bytes = 0;
-  /** The time of the last tick, by both clocks: a suspended machine stops one of them or both. */
-  #ticked: { readonly now: number; readonly wall: number };
+  /** When this server ran last, by both clocks: a suspended machine stops one of them or both. */
+  #ran: { readonly now: number; readonly wall: number };
+  /** How often this server has stood still. */
+  #pauses = 0;
   /**
-   * This server has stood still, and has not asked the leader since. What it knows to be committed
+   * The pauses before it last asked the leader. While there are more, what it knows to be committed
    * may be so old that the members remember no requests of that time.
    */
-  #isOutdated = false;
+  #pausesKnown = 0;
 
   constructor(parts: ClientWritesParts) {
     this.#parts = parts;
-    this.#ticked = { now: parts.clock.now(), wall: parts.clock.wall() };
+    this.#ran = { now: parts.clock.now(), wall: parts.clock.wall() };
   }
 
   get size(): number {
@@ -136,7 +138,7 @@ export class ClientWrites {
     this.#held.add(held);
     this.#bytes += bytes;
     this.#lookForPause();
-    if (this.#isOutdated) this.#holdBack(held);
+    if (this.#pauses > this.#pausesKnown) this.#holdBack(held);
     else this.#attempt(held);
   }
 
@@ -160,7 +162,6 @@ export class ClientWrites {
    */
   tick(nowMs: number): void {
     this.#lookForPause();
-    this.#ticked = { now: nowMs, wall: this.#parts.clock.wall() };
     for (const held of this.#held) {
       if (nowMs - held.sinceMs < this.#parts.lateMs) return;
       this.#settle(held);
@@ -183,17 +184,26 @@ export class ClientWrites {
 
   #lookForPause(): void {
     const { clock, lateMs } = this.#parts;
-    const { now, wall } = this.#ticked;
-    if (Math.max(clock.now() - now, clock.wall() - wall) > lateMs) this.#isOutdated = true;
+    const before = this.#ran;
+    this.#ran = { now: clock.now(), wall: clock.wall() };
+    const { now, wall } = this.#ran;
+    if (Math.max(now - before.now, wall - before.wall) > lateMs) this.#pauses += 1;
   }
 
   /** Makes the first attempt when this server knows again what is committed. */
   #holdBack(held: Held): void {
     held.isHeldBack = true;
+    const pauses = this.#pauses;
     const timeoutMs = Math.max(1, Math.ceil(held.deadlineMs - this.#parts.clock.now()));
     this.#parts.barrier(timeoutMs, (passed) => {
       if (!passed || !this.#held.has(held)) return;
-      this.#isOutdated = false;
+      this.#lookForPause();
+      this.#pausesKnown = Math.max(this.#pausesKnown, pauses);
+      // The response may have waited here while this server stood still again.
+      if (this.#pauses > pauses) {
+        this.#holdBack(held);
+        return;
+      }
       held.isHeldBack = false;
       held.request = this.#request(held.request.proposal.command);
       this.#attempt(held);

@@ -12,7 +12,7 @@ export function Scroll({
   children: ComponentChildren;
 }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: keys scroll only what has the focus
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: only what has the focus scrolls by key
     <section class={kind} tabIndex={0} aria-label={label}>
       {children}
     </section>

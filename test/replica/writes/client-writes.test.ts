@@ -1,6 +1,11 @@
 import { expect } from 'chai';
-import type { WriteOutcome } from '../../../src/replica/writes/client-writes.js';
+import {
+  ClientWrites,
+  type ClientWritesParts,
+  type WriteOutcome,
+} from '../../../src/replica/writes/client-writes.js';
 import { type Node, ReplicaCluster } from '../cluster.js';
+import { FakeClock } from '../fakes.js';
 
 interface Answer {
   outcome?: WriteOutcome;
@@ -129,6 +134,37 @@ describe('client writes through a member that is behind what the members remembe
     expect(said(done)).to.equal('outcome_unknown');
     cluster.advance(500);
     expect(times(node!, 'once')).to.equal(1);
+  });
+});
+
+describe('client writes on a server that has stood still', () => {
+  it('ask the leader again if it stood still once more before the answer was read', () => {
+    const clock = new FakeClock();
+    const barriers: ((passed: boolean) => void)[] = [];
+    let sent = 0;
+    const writes = new ClientWrites({
+      ...{ id: 'a', clock, lateMs: 300, waitingWrites: 9, waitingBytes: 9000 },
+      deadlines: { at: () => () => {} },
+      rpc: {
+        callLeader: () => {
+          sent += 1;
+        },
+      },
+      role: () => ({ role: 'follower', leader: 'b', term: 1 }),
+      newId: () => `request-${sent}`,
+      committedIndex: () => 1,
+      barrier: (_ms: number, done: (passed: boolean) => void) => void barriers.push(done),
+    } as unknown as ClientWritesParts);
+    clock.nowMs += 1000;
+    const command = { type: 'put', v: 1 } as const;
+    writes.write({ tokenKey: null, command, timeoutMs: 9000 }, () => {});
+    clock.nowMs += 1000;
+    barriers[0]!(true);
+    expect([sent, barriers.length]).to.deep.equal([0, 2]);
+    barriers[1]!(true);
+    expect([sent, barriers.length]).to.deep.equal([1, 2]);
+    writes.write({ tokenKey: null, command, timeoutMs: 9000 }, () => {});
+    expect([sent, barriers.length]).to.deep.equal([2, 2]);
   });
 });
 
