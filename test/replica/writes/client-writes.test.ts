@@ -143,7 +143,11 @@ describe('client writes on a server that has stood still', () => {
     const barriers: ((passed: boolean) => void)[] = [];
     let sent = 0;
     const writes = new ClientWrites({
-      ...{ id: 'a', clock, lateMs: 300, waitingWrites: 9, waitingBytes: 9000 },
+      id: 'a',
+      clock,
+      lateMs: 300,
+      waitingWrites: 9,
+      waitingBytes: 9000,
       deadlines: { at: () => () => {} },
       rpc: {
         callLeader: () => {
