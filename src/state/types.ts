@@ -8,6 +8,7 @@
  * NUL joins the parts of a key, so no part may contain it.
  */
 import type { Refusal } from '../base/errors.js';
+import type { Author } from './author.js';
 
 /** Joins the parts of a key. */
 export const keyOf = (...parts: string[]): string => parts.join('\u0000');
@@ -137,6 +138,12 @@ export type Handlers = Readonly<Record<string, Handler<any>>>;
 export interface Command {
   readonly type: string;
   readonly v: 1;
+  /** Who caused it. Absent below level 3. */
+  readonly author?: Author;
+  /** The time of the request, RFC 3339 with milliseconds. Absent below level 3. */
+  readonly time?: string;
+  /** Why, in the words of the client. Absent if it gave none. */
+  readonly reason?: string;
 }
 
 /**
