@@ -59,7 +59,7 @@ export class LongTurns {
   }
 
   /** Takes what ran between two samples of the event loop, the second of which came late. */
-  sampled(delayMs: number, nowMs: number, { spent, cpuMs }: Ran): void {
+  sampled(delayMs: number, { spent, cpuMs }: Ran, nowMs = performance.now()): void {
     let work: Longest = 'other';
     let otherMs = delayMs;
     for (const name in spent) {

@@ -3,7 +3,6 @@
  * durations are recorded as they occur. No reader changes what another one sees.
  */
 import type { Observation } from '../http/options.js';
-import { EventLoopDelay } from './event-loop.js';
 import { type Family, toJson, toText } from './families.js';
 import { LongTurns, ranSince, type TurnLog } from './long-turns.js';
 import { MachineFigures } from './machine.js';
@@ -23,7 +22,6 @@ export interface MetricsParts extends Sources {
 export class Metrics {
   readonly #parts: MetricsParts;
   readonly #machine: MachineFigures;
-  readonly #eventLoop: EventLoopDelay;
   readonly #longTurns: LongTurns;
   readonly #requests: Requests;
 
@@ -32,16 +30,13 @@ export class Metrics {
     this.#parts = parts;
     this.#longTurns = new LongTurns(parts.log);
     const ran = ranSince();
-    this.#eventLoop = new EventLoopDelay((delayMs, nowMs) =>
-      this.#longTurns.sampled(delayMs, nowMs, ran()),
-    );
+    replication.eventLoop.onSample = (delayMs) => this.#longTurns.sampled(delayMs, ran());
     this.#machine = new MachineFigures(dataDir, diskReserveBytes);
     this.#requests = new Requests((...archive) => replication.snapshot(...archive));
   }
 
-  /** Begins to measure the event loop. Resolves once the disk was looked at for the first time. */
+  /** Resolves once the disk was looked at for the first time. */
   start(): Promise<void> {
-    this.#eventLoop.start();
     return this.#machine.look();
   }
 
@@ -60,11 +55,6 @@ export class Metrics {
     return toJson(this.#families(), new Date());
   }
 
-  /** Stops measuring the event loop. */
-  close(): void {
-    this.#eventLoop.stop();
-  }
-
   #families(): readonly Family[] {
     const status = this.#parts.status();
     return [
@@ -74,9 +64,9 @@ export class Metrics {
       ...this.#machine.families(),
       {
         name: 'conclave_event_loop_delay_seconds',
-        help: 'delay of the event loop, sampled every 20 ms',
+        help: 'delay of the event loop, sampled at each tick of Raft',
         type: 'histogram',
-        samples: [{ labels: {}, histogram: this.#eventLoop.histogram }],
+        samples: [{ labels: {}, histogram: this.#parts.replication.eventLoop.histogram }],
       },
       ...this.#longTurns.families(),
     ];

@@ -1,6 +1,7 @@
 /** What a node measures while it replicates: one observation a batch, never one an entry. */
 import type { NodeMeasures } from '../node/measures.js';
 import type { PeerStatus } from '../node/types.js';
+import { EventLoopDelay } from './event-loop.js';
 import { type Family, gauge } from './families.js';
 import { Histogram } from './histogram.js';
 
@@ -25,10 +26,15 @@ export class Replication implements NodeMeasures {
   readonly #snapshots = new Map(
     OPERATIONS.map((operation) => [operation, new Histogram(STATE_BOUNDS)]),
   );
+  readonly eventLoop: EventLoopDelay = new EventLoopDelay();
   /** Unix time in milliseconds at which the last archive was sent; 0 if none was. */
   #savedMs = 0;
   #leaderChanges = 0;
   #leader: string | undefined;
+
+  timerFired(lateMs: number, afterMs: number): void {
+    this.eventLoop.sampled(lateMs, afterMs);
+  }
 
   logSynced(ms: number): void {
     this.#sync.observe(ms / 1000);

@@ -10,6 +10,8 @@ import type { ChunkSink, WireHandlers } from '../transport/types.js';
 export interface NodeMeasures {
   /** A batch was written to the log and synced. */
   logSynced(ms: number): void;
+  /** The timer of a tick, set to `afterMs`, fired `lateMs` too late. */
+  timerFired(lateMs: number, afterMs: number): void;
   /** The entries of a turn were applied. */
   applied(ms: number): void;
   /** A peer acknowledged entries that this leader had sent. */

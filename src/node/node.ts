@@ -312,6 +312,7 @@ class Node implements RunningNode {
       isBehind: () => store.backlogBytes > limits.stateBacklogBytes,
       trace,
       measure: measures && ((ms) => measures.applied(ms)),
+      measureTick: measures && ((lateMs, afterMs) => measures.timerFired(lateMs, afterMs)),
       erase: (done) => log.erase(() => store.erase(done)),
       statusText: (problems) => JSON.stringify(this.status(problems)),
       decisionText: this.#options.decisionText,

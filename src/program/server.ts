@@ -99,7 +99,6 @@ export async function startServer(
     listener = await listen(app, listenerOptions(config, log));
   } catch (error) {
     housekeeper.stop();
-    metrics.close();
     await node.stop();
     throw error;
   }
@@ -120,7 +119,6 @@ export async function startServer(
       app.held.releaseForGood();
       await listener.close(config.limits.stopMs, config.limits.lingerMs);
       await node.stop();
-      metrics.close();
     },
   };
 }

@@ -93,6 +93,7 @@ export class Components extends Base {
     hangTicks: hangTicksOf(this.limits),
     isBehind: this.parts.isBehind,
     measure: this.parts.measure,
+    measureTick: this.parts.measureTick,
     trace: this.parts.trace,
     events: {
       ...this.events,

@@ -29,7 +29,7 @@ import { LogWriter } from './log/log-writer.js';
 import type { ClockPort, LogPort, MachinePort, WirePort } from './ports.js';
 import { PendingReads, type ReadDone, type ReadMode } from './reads/pending-reads.js';
 import { Applier, type ApplierParts, type ApplyLimits } from './state/applier.js';
-import { Ticker, type TickerLimits } from './ticker.js';
+import { Ticker, type TickerEvents, type TickerLimits } from './ticker.js';
 import { PendingWrites, type Settle } from './writes/pending-writes.js';
 
 /** What the owner of the loop is told. All calls are made from the loop's own turn. */
@@ -68,6 +68,8 @@ export interface LoopParts extends Pick<ApplierParts, 'measure'> {
   readonly isBehind?: (() => boolean) | undefined;
   /** Ticks without progress after which a disk counts as hanging. */
   readonly hangTicks: number;
+  /** See `fired` of TickerEvents. Absent: nothing is measured. */
+  readonly measureTick?: TickerEvents['fired'] | undefined;
   /** Gets the decisions about messages that the core does not get. See RaftOptions. */
   readonly trace?: Trace | undefined;
 }
@@ -115,6 +117,7 @@ export class RaftLoop {
         this.disks.tick(this.#writer.storing > 0 || this.#writer.isReplacing);
         this.wake();
       },
+      fired: (lateMs, afterMs) => parts.measureTick?.(lateMs, afterMs),
       stall: (ms) => {
         this.stats.stalls += 1;
         this.stats.stallMsMax = Math.max(this.stats.stallMsMax, ms);

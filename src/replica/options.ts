@@ -14,7 +14,7 @@ import type { Joiner } from './members/join.js';
 import type { ClockPort, LogPort, MachinePort, WirePort } from './ports.js';
 import type { ApplyLimits } from './state/applier.js';
 import type { ChecksumPort } from './state/comparison.js';
-import type { TickerLimits } from './ticker.js';
+import type { TickerEvents, TickerLimits } from './ticker.js';
 import type { Gate, PrepareGate } from './types.js';
 
 /** The limits of a replica. */
@@ -114,6 +114,8 @@ export interface ReplicaParts {
   readonly trace?: Trace | undefined;
   /** See ApplierParts. Absent: nothing is measured. */
   readonly measure?: ((ms: number) => void) | undefined;
+  /** See LoopParts. */
+  readonly measureTick?: TickerEvents['fired'] | undefined;
   /** See ErasureParts. Absent: nothing is erased. */
   readonly erase?: ((done: () => void) => void) | undefined;
   /** NodeStatus of this leader as JSON, with what is wrong with other members. */

@@ -13,6 +13,8 @@ export interface TickerLimits {
 /** What the ticker reports. */
 export interface TickerEvents {
   tick(): void;
+  /** The timer, set to `afterMs` milliseconds, fired `lateMs` milliseconds too late. */
+  fired(lateMs: number, afterMs: number): void;
   /** The timer fired `ms` milliseconds too late. */
   stall(ms: number): void;
 }
@@ -61,6 +63,7 @@ export class Ticker {
     const dueMs = this.#clock.now() + ms;
     this.#cancel = this.#clock.after(ms, () => {
       const lateMs = this.#clock.now() - dueMs;
+      this.#events.fired(lateMs, ms);
       const stalled = lateMs >= this.#limits.stallMs;
       if (stalled) this.#events.stall(lateMs);
       this.#drain(stalled ? DRAIN_TURNS_AFTER_STALL : 1);

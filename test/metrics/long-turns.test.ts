@@ -19,7 +19,7 @@ describe('metrics: reports of long turns', () => {
 
   it('log the work that took most of a long turn', () => {
     const spent = spentOn({ chain: 90.4, read: 20 });
-    turns.sampled(130.2, 0, { spent, cpuMs: 128 });
+    turns.sampled(130.2, { spent, cpuMs: 128 }, 0);
     expect(lines).to.deep.equal([
       { event: 'long_turn', work: 'chain', workMs: 90, delayMs: 130, cpuMs: 128 },
     ]);
@@ -27,7 +27,7 @@ describe('metrics: reports of long turns', () => {
   });
 
   it('say that it was nothing with a name', () => {
-    turns.sampled(300, 0, { spent: spentOn({ read: 20 }), cpuMs: 12 });
+    turns.sampled(300, { spent: spentOn({ read: 20 }), cpuMs: 12 }, 0);
     expect(lines).to.deep.equal([
       { event: 'long_turn', work: 'other', workMs: 280, delayMs: 300, cpuMs: 12 },
     ]);
@@ -35,15 +35,15 @@ describe('metrics: reports of long turns', () => {
 
   it('count turns that are not logged, and say how many', () => {
     const ran = { spent: spentOn({ list: 200 }), cpuMs: 200 };
-    for (const nowMs of [0, 1_000, 9_999, 10_000]) turns.sampled(200, nowMs, ran);
+    for (const nowMs of [0, 1_000, 9_999, 10_000]) turns.sampled(200, ran, nowMs);
     expect(lines).to.have.length(2);
     expect(lines[1]).to.include({ unlogged: 2 });
     expect(samples('long_turns_total')).to.deep.equal([{ labels: { work: 'list' }, value: 4 }]);
   });
 
   it('keep the most that each work took, also in short turns', () => {
-    turns.sampled(1, 0, { spent: spentOn({ chain: 30, apply: 2 }), cpuMs: 1 });
-    turns.sampled(1, 0, { spent: spentOn({ chain: 10, apply: 3 }), cpuMs: 1 });
+    turns.sampled(1, { spent: spentOn({ chain: 30, apply: 2 }), cpuMs: 1 }, 0);
+    turns.sampled(1, { spent: spentOn({ chain: 10, apply: 3 }), cpuMs: 1 }, 0);
     expect(lines).to.deep.equal([]);
     expect(samples('work_max_seconds')).to.deep.equal([
       { labels: { work: 'apply' }, value: 0.003 },

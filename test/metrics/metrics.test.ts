@@ -179,7 +179,6 @@ describe('metrics', () => {
 
   it('show the disk and the process', async () => {
     await metrics.start();
-    metrics.close();
     for (const name of ['conclave_disk_free_bytes', 'conclave_disk_size_bytes', 'process_open_fds'])
       expect(Number((await lines(name))[0]?.split(' ')[1]), name).to.be.greaterThan(0);
     const [start] = await lines('process_start_time_seconds');

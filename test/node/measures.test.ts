@@ -31,6 +31,7 @@ describe('node: measures of replication', () => {
     const note = (what: string) => (ms: number) => void seen.push([what, ms]);
     const measures = {
       logSynced: note('sync'),
+      timerFired: note('timer'),
       applied: note('apply'),
       appendAcknowledged: (peer: string, ms: number) => void seen.push([peer, ms]),
       snapshotSent: note('sent'),
