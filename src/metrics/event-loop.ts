@@ -16,9 +16,9 @@ export class EventLoopDelay {
   onSample: (delayMs: number) => void = () => {};
 
   /**
-   * Takes a sample: a timer set to `afterMs` fired `lateMs` too late. A stall hides the samples that
-   * were due during it, and they are counted too, so that a quantile is that of what arrives at any
-   * time:
+   * Takes a sample: a timer set to `afterMs` fired `lateMs` too late. A stall hides the samples
+   * that were due during it, and they are counted too, so that a quantile is that of what arrives
+   * at any time:
    *
    *     due      20   40   60   80  100        one stall until 105
    *     delay                    85, 65, 45, 25, 5
