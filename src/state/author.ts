@@ -21,3 +21,6 @@ export interface Author {
   /** Absent unless a login made the token. */
   readonly Identity?: Identity;
 }
+
+/** The author of what the server does itself. */
+export const SERVER: Author = { AccessorID: '', Description: 'server' };
