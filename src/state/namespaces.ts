@@ -94,6 +94,13 @@ export const MANAGEMENT_RULES = [
   'node_prefix "" {\n\tpolicy = "read"\n}',
 ].join('\n');
 
+/** The content of that policy. */
+export const MANAGEMENT_POLICY = {
+  Name: 'namespace-management',
+  Description: 'Grants all rights inside this namespace',
+  Rules: MANAGEMENT_RULES,
+} as const;
+
 export const namespaces = defineObject<Namespace, typeof fields>({
   table: 'namespace',
   says: 'A part of the cluster with its own objects and entries.',
@@ -159,15 +166,10 @@ function resolveDefaults(
 }
 
 function plantManagement(context: ApplyContext, ns: string, id: string): void {
-  const content = {
-    Name: 'namespace-management',
-    Description: 'Grants all rights inside this namespace',
-    Rules: MANAGEMENT_RULES,
-  };
   plantPolicy(context, {
     ID: id,
-    ...content,
-    Hash: policyHash(content),
+    ...MANAGEMENT_POLICY,
+    Hash: policyHash(MANAGEMENT_POLICY),
     CreateIndex: context.index,
     ModifyIndex: context.index,
     Namespace: ns,

@@ -3,6 +3,7 @@
  * (`DeclaredRoute` of http/routes/types.ts), nor does one without a method that is here.
  */
 import { NODE_OPERATIONS } from './agent.js';
+import { CHANGE_OPERATIONS } from './change.js';
 import { CONFIG_OPERATIONS } from './config.js';
 import { EXPLAIN_OPERATIONS } from './explain.js';
 import { LINT_OPERATIONS } from './lint.js';
@@ -14,6 +15,7 @@ import { TOKEN_OPERATIONS } from './tokens.js';
 
 const DECLARED = {
   ...CONFIG_OPERATIONS,
+  ...CHANGE_OPERATIONS,
   ...LINT_OPERATIONS,
   ...EXPLAIN_OPERATIONS,
   ...LOGIN_EXPLAIN_OPERATIONS,

@@ -11,6 +11,7 @@ export const TAGS = {
   config: 'Config entries and the discovery chains that they form.',
   acl: 'Tokens, policies, roles, auth methods, binding rules and namespaces.',
   explain: 'Why something is allowed or denied, and what lint finds.',
+  change: 'Before a change: references, validation, and objects as a set.',
   login: 'Login, logout and bootstrap.',
   operator: 'Members of the cluster, and cluster-wide settings.',
   agent: 'What a node reports about itself and the cluster.',

@@ -52,6 +52,16 @@ export const QUERY = {
   id: { says: 'The ID of a server.', schema: text },
   address: { says: 'The address of a server.', schema: text },
   ttl: { says: 'How long the join token lasts, from 1s to 24h. By default 15m.', schema: text },
+  types: {
+    says: 'The types to export, separated by commas. By default all that a set may hold.',
+    schema: text,
+  },
+  owner: { says: 'Only objects of this owner are exported.', schema: text },
+  kind: {
+    says: 'The kinds of config entries to export, separated by commas.',
+    schema: text,
+  },
+  ids: { says: 'Exports the IDs of policies, roles and rules too: true or false.', schema: text },
   format: {
     says: 'The format: prometheus for the Prometheus text format, otherwise JSON.',
     schema: { type: 'string', examples: ['prometheus'] },
@@ -76,5 +86,5 @@ export const PATH: Readonly<Record<string, string>> = {
   kind: 'The kind of config entries.',
   name: 'The name.',
   service: 'The name of the service.',
-  type: 'The name of the schema.',
+  type: 'The type of the object, or the name of the schema.',
 };

@@ -95,7 +95,9 @@ export async function answerPlan(
 }
 
 /** Escapes what browsers could take for HTML. */
-async function* escaped(pieces: Iterable<string> | AsyncIterable<string>): AsyncIterable<string> {
+export async function* escaped(
+  pieces: Iterable<string> | AsyncIterable<string>,
+): AsyncIterable<string> {
   for await (const piece of pieces) yield escapeHtml(piece);
 }
 

@@ -4,6 +4,7 @@ import type { SnapshotParts } from '../../service/archives/snapshot.js';
 import type { ClusterParts } from '../../service/cluster/cluster.js';
 import { aclRoutes } from './acl.js';
 import { agentRoutes } from './agent.js';
+import { changeRoutes } from './change.js';
 import type { AclParts } from './common.js';
 import { configRoutes } from './config-entries.js';
 import { documentRoutes } from './documents.js';
@@ -21,6 +22,7 @@ export interface RouteParts {
 
 /** All routes; those of the parts that are asked most come first (see `routersOf`). */
 export const allRoutes = ({ acl, cluster, snapshot }: RouteParts): readonly DeclaredRoute[] => [
+  ...changeRoutes(acl),
   ...configRoutes(acl),
   ...aclRoutes(acl),
   ...statusRoutes(cluster),
