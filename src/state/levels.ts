@@ -40,6 +40,8 @@ export const SUPPORTED_LEVEL = 3;
  */
 export const COMMAND_LEVELS: Readonly<Record<string, number>> = {
   'configuration/publicKey': 3,
+  'history.configure': 3,
+  'history.trim': 3,
   'restore.add/bytes': 3,
   'restore.commit/records': 3,
 };

@@ -104,6 +104,17 @@ export interface NewState {
   readonly nextSums?: Readonly<Record<string, string>>;
 }
 
+/** Many tokens of logins that one command ends, for the history (beyond.md 3.1). */
+export interface ManyTokens {
+  readonly operation: 'revoke' | 'gc' | 'delete';
+  /** Their auth method. */
+  readonly ns: string;
+  readonly method: string;
+  /** Whose they are: a subject or the beginning of one; empty for everybody. */
+  readonly subject: string;
+  readonly count: number;
+}
+
 /** Changes of the records below NEXT. */
 export interface NextChanges {
   /** Whether to delete those that are there before. */
@@ -126,6 +137,7 @@ export type Handler<C> = (
       readonly value?: string;
       readonly state?: NewState;
       readonly next?: NextChanges;
+      readonly many?: ManyTokens;
     }
   | { readonly ok: false; readonly refusal: Refusal };
 

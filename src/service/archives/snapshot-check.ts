@@ -14,6 +14,8 @@ import { targetsOf } from '../../kinds/references.js';
 import type { ConfigEntry } from '../../kinds/types.js';
 import { isObject } from '../../languages/fields.js';
 import type { Grants } from '../../state/grants.js';
+import { historyProblem, RINGS, VERSION } from '../../state/history/records.js';
+import { HISTORY_FACT } from '../../state/history/settings.js';
 import { keys } from '../../state/keys.js';
 import { type Link, type LinkFact, linkKey } from '../../state/links.js';
 import { ACL_FACT } from '../../state/login-limits.js';
@@ -31,6 +33,7 @@ import { type LoginOf, loginRecords, type Token } from '../../state/tokens.js';
 import { decodeConfiguration } from '../acl/acl-configuration.js';
 import { decodeBody } from '../common/decode.js';
 import { modifyIndexOf } from '../common/reading.js';
+import { decodeBounds } from '../history/bounds.js';
 
 type StateRecord = readonly [key: string, value: string];
 type Stored = Record<string, unknown>;
@@ -110,6 +113,7 @@ export class SnapshotCheck {
     deleted: (_key, value) => mustBeNumber('deleted', value),
     fact: (key, value) => mustBeFact(key, value),
     'method-remains': () => {},
+    ...Object.fromEntries([VERSION, ...RINGS].map((table) => [table, mustBeHistory])),
     'policy-link': (key, value) => this.#fact('policy-link', key, value),
     'role-link': (key, value) => this.#fact('role-link', key, value),
     ...Object.fromEntries(
@@ -237,6 +241,7 @@ function mustBeKey(table: string, key: string, own: string): void {
 
 function mustBeFact(key: string, value: string): void {
   const fact = objectOf('fact', value);
+  if (key === HISTORY_FACT) mustBeBounds(fact);
   if (key !== ACL_FACT) return;
   mustDecode('fact', () => decodeConfiguration('ACL configuration', fact));
   const { OnTokenLimit, TokensPerIdentity, LoginTokenTTL, LoginTokenTTLMax } = fact;
@@ -246,6 +251,19 @@ function mustBeFact(key: string, value: string): void {
     fail('fact', 'a field of the ACL configuration is missing or wrong');
   if (!Number.isSafeInteger(fact['ModifyIndex']))
     fail('fact', 'the ACL configuration has no index');
+}
+
+function mustBeBounds(fact: Stored): void {
+  mustDecode('fact', () => decodeBounds('history configuration', fact));
+  const { VersionsPerObject, Bytes, LoginBytes, MaxAge, ModifyIndex } = fact;
+  const numbers = [VersionsPerObject, Bytes, LoginBytes, ModifyIndex];
+  if (!numbers.every((one) => Number.isSafeInteger(one)) || typeof MaxAge !== 'string')
+    fail('fact', 'a field of the history configuration is missing or wrong');
+}
+
+function mustBeHistory(key: string, value: string): void {
+  const why = historyProblem(key, value);
+  if (why !== undefined) fail(tableOf(key), why);
 }
 
 function mustBeNumber(table: string, value: string): void {

@@ -154,8 +154,9 @@ async function replicate(
         // Archives of older releases hold join tokens.
         if (!isRestored(key) || !isArchived(key)) continue;
         check.add(record);
-        const sent = isTaken(key) && upload.add(proposedRecord(record, index));
+        const proposed = isTaken(key) ? proposedRecord(record, index) : undefined;
         // Most are only added to a part.
+        const sent = proposed && upload.add(proposed);
         if (sent) await sent;
       }
       await nextTurn();
