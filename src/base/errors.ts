@@ -57,6 +57,8 @@ export type About =
       readonly entry: { readonly kind: string; readonly name: string };
       readonly unnamed: string;
     }
+  /** What else the problem document tells. */
+  | { readonly kind: 'members'; readonly members: Readonly<Record<string, unknown>> }
   /**
    * `own`: the sentence names nothing but what was sent. `limit`: an identity has too many tokens.
    * `caller`: the token of the request is unknown. `token`: a token that the request names is

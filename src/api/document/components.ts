@@ -1,6 +1,7 @@
 /** The schemas of bodies and answers that several operations share, by name. */
 import { KINDS } from '../../kinds/types.js';
 import { type Fields, items, keep, object, omit, type Type, text } from '../../languages/fields.js';
+import { historyFields } from '../../state/history/settings.js';
 import { configurationFields } from '../../state/login-limits.js';
 import type { ObjectTable } from '../../state/object.js';
 import { OBJECTS } from '../../state/objects.js';
@@ -115,15 +116,19 @@ export function components(): Schemas {
     },
     AclConfiguration: {
       description: BODIES['acl-configuration']!.says,
-      ...answered(configured()),
+      ...answered(configured(configurationFields)),
+    },
+    HistoryConfiguration: {
+      description: BODIES['history-configuration']!.says,
+      ...answered(configured(historyFields)),
     },
     Problem: problemSchema(),
   };
 }
 
-const configured = (): Fields =>
+const configured = (fields: Fields): Fields =>
   Object.fromEntries(
-    Object.entries(configurationFields).map(([name, field]) => [
+    Object.entries(fields).map(([name, field]) => [
       name,
       { ...field, type: field.type.computed ?? field.type },
     ]),

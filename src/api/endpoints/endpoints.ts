@@ -5,6 +5,7 @@
 import { NODE_OPERATIONS } from './agent.js';
 import { CONFIG_OPERATIONS } from './config.js';
 import { EXPLAIN_OPERATIONS } from './explain.js';
+import { HISTORY_OPERATIONS } from './history.js';
 import { LINT_OPERATIONS } from './lint.js';
 import { LOGIN_EXPLAIN_OPERATIONS } from './login-explain.js';
 import { type ObjectKeys, objectOperations } from './objects.js';
@@ -19,6 +20,7 @@ const DECLARED = {
   ...LOGIN_EXPLAIN_OPERATIONS,
   ...TOKEN_OPERATIONS,
   ...OPERATOR_OPERATIONS,
+  ...HISTORY_OPERATIONS,
   ...NODE_OPERATIONS,
 } satisfies Operations;
 

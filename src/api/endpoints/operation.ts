@@ -12,6 +12,7 @@ export const TAGS = {
   acl: 'Tokens, policies, roles, auth methods, binding rules and namespaces.',
   explain: 'Why something is allowed or denied, and what lint finds.',
   login: 'Login, logout and bootstrap.',
+  history: 'Who changed what, when and why, and how to take it back.',
   operator: 'Members of the cluster, and cluster-wide settings.',
   agent: 'What a node reports about itself and the cluster.',
   documents: 'Descriptions of this API.',

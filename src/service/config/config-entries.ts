@@ -274,7 +274,7 @@ export function nearestEntry(
 }
 
 /** Returns the 403 of a caller who lacks the right to an operation on an entry. */
-function denialOf(
+export function denialOf(
   authorizer: Authorizer,
   operation: Operation,
   { kind, name }: Pick<EntryId, 'kind'> & { readonly name: string | Spelled },

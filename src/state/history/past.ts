@@ -242,7 +242,7 @@ export class PastView implements View {
   #namespaceOf(accessor: string): string | undefined {
     const [ended] = [...this.#ended.keys()].filter((key) => lastPart(key) === accessor);
     const present = this.#view.get(keys.tokenAccessor(accessor));
-    const ns = ended?.split('\u0000')[1] ?? present ?? this.#holderOf('token', accessor);
+    const ns = ended?.split('\u0000')[1] ?? present ?? holderOf(this.#view, 'token', accessor);
     if (ns === undefined) {
       // Whether it existed is known only above the floor.
       objectAt(this.#view, { type: 'token', ns: 'default', id: accessor }, this.index);
@@ -253,23 +253,26 @@ export class PastView implements View {
 
   #nameOf(table: 'policy-link' | 'role-link', id: string): string | undefined {
     const type: LinkTarget = table === 'policy-link' ? 'policy' : 'role';
-    const ns = this.#holderOf(type, id);
+    const ns = holderOf(this.#view, type, id);
     const text = ns === undefined ? undefined : this.get(keyOf(type, ns, id));
     if (text === undefined) return undefined;
     const { Name } = JSON.parse(text) as { Name: string };
     return JSON.stringify({ Name, Index: this.index });
   }
+}
 
-  /** Returns the namespace in which an object is or has versions. */
-  #holderOf(type: 'token' | LinkTarget, id: string): string | undefined {
-    const view = this.#view;
-    for (const key of keysBelow(view, 'namespace')) {
-      const ns = lastPart(key);
-      const isThere = view.get(keyOf(type, ns, id)) !== undefined;
-      if (isThere || take(view.keys(versionsOf({ type, ns, id })), 1).length > 0) return ns;
-    }
-    return undefined;
+/** Returns the namespace in which an object is or has versions; undefined if there is none. */
+export function holderOf(
+  view: View,
+  type: 'token' | 'policy' | 'role',
+  id: string,
+): string | undefined {
+  for (const key of keysBelow(view, 'namespace')) {
+    const ns = lastPart(key);
+    const isThere = view.get(keyOf(type, ns, id)) !== undefined;
+    if (isThere || take(view.keys(versionsOf({ type, ns, id })), 1).length > 0) return ns;
   }
+  return undefined;
 }
 
 /** Yields the keys of some sources in order, each once. Each source is in order. */

@@ -21,7 +21,7 @@ describe('the history of objects', () => {
         const { store, objects } = recorded;
         const all = new Set(objects.flatMap((one) => [...one.keys()]));
         let known = 0;
-        for (let index = 2; index <= recorded.index; index++) {
+        for (let index = 3; index <= recorded.index; index++) {
           for (const key of all) {
             const place = placeOf(key)!;
             const was = objects[index]!.get(key);
@@ -56,7 +56,7 @@ describe('the history of objects', () => {
         const recorded = new Recorded();
         recorded.run(seed, 150);
         const { store, objects } = recorded;
-        for (let index = 2; index <= recorded.index; index += 7) {
+        for (let index = 3; index <= recorded.index; index += 7) {
           const past = new PastView(store, index);
           for (const _ of past.findEnded()) {
           }
