@@ -113,7 +113,7 @@ function objectRoutes<B>(service: Service, useCases: ObjectUseCases<B>): readonl
 const writeIn = (isNamespaced: boolean, request: ApiRequest, body?: unknown): Write =>
   isNamespaced
     ? writeOf(request, (body as { readonly Namespace?: string } | undefined)?.Namespace)
-    : { caller: request.caller, ns: HOME, timeoutMs: request.timeoutMs };
+    : { ...writeOf(request), ns: HOME };
 
 const queryOf = (request: ApiRequest): ListQuery => ({
   filter: filterOf(request.query('filter')),
@@ -216,7 +216,7 @@ function loginRoutes(parts: AclParts): readonly DeclaredRoute[] {
         const sent = await request.bodyValue(FAILURE, { small: true });
         if (sent === null) reject('invalid', 'Invalid Login request: Missing auth parameters');
         const body = decodeBody(FAILURE, sent, LOGIN);
-        const { timeoutMs } = request;
+        const { timeoutMs, reason } = request;
         const ns = request.namespace(body.Namespace);
         const method = `${ns}/${(body.AuthMethod ?? '').toLowerCase()}`;
         // after the token is verified: others cannot spend what the users of a method have
@@ -224,7 +224,7 @@ function loginRoutes(parts: AclParts): readonly DeclaredRoute[] {
           request.spendLogin('loginsPerIdentity', `${method}/${subject}`);
           request.spendLogin('loginsPerMethod', method);
         };
-        request.answerJson(await login(parts, { ns, timeoutMs, admit }, body));
+        request.answerJson(await login(parts, { ns, timeoutMs, reason, admit }, body));
       },
     },
     {

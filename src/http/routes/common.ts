@@ -40,6 +40,7 @@ export const writeOf = (request: ApiRequest, bodyNamespace?: string): Write => (
   caller: request.caller,
   ns: request.namespace(bodyNamespace),
   timeoutMs: request.timeoutMs,
+  reason: request.reason,
 });
 
 /** Parameters that leave items of a list out. */

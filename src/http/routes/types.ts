@@ -87,6 +87,8 @@ export interface ApiRequest {
   readonly secret: string | null;
   /** Milliseconds a write or a barrier may take. */
   readonly timeoutMs: number;
+  /** Why it writes, in the words of its header; undefined for a read. */
+  readonly reason: string | undefined;
   /** The request itself, for bodies that are not JSON. */
   readonly incoming: IncomingMessage;
 

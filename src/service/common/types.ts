@@ -2,6 +2,7 @@
 import type { Authorizer } from '../../acl/types.js';
 import type { Refusal } from '../../base/errors.js';
 import type { ReadMode } from '../../node/types.js';
+import type { Author } from '../../state/author.js';
 import type { Answer, Command, PinnedView, View } from '../../state/types.js';
 import type { CallEnd } from './call-end.js';
 
@@ -15,6 +16,10 @@ export interface Caller {
 export interface Requester {
   readonly caller: Caller;
   readonly timeoutMs: number;
+  /** Why, in the caller's words. */
+  readonly reason?: string | undefined;
+  /** Who is named as the author of what is written. Absent: the token of the caller. */
+  readonly author?: Author;
 }
 
 /** Who reads, and of which namespace. */

@@ -4,6 +4,8 @@ import { reject } from '../../base/errors.js';
 import type { View } from '../../state/types.js';
 import type { Requester, Service } from './types.js';
 
+export { isReason, REASON_BYTES_MAX } from '../../state/stamp.js';
+
 /** Who writes, and in which namespace. */
 export interface Write extends Requester {
   readonly ns: string;

@@ -7,6 +7,7 @@ import { timeOf } from '../../languages/times.js';
 import { keys } from '../../state/keys.js';
 import { stored } from '../../state/lists.js';
 import type { AuthMethod } from '../../state/methods.js';
+import { loginAuthor } from '../../state/stamp.js';
 import type { TokenLogin, TokenLogout } from '../../state/token-commands.js';
 import { shown } from '../acl/tokens.js';
 import type { Requester, Service } from '../common/types.js';
@@ -31,6 +32,7 @@ export interface LoginParts {
 export interface LoginRequest {
   readonly ns: string;
   readonly timeoutMs: number;
+  readonly reason?: string | undefined;
   /** Called with the verified subject. Throws ApiError `too_many` to refuse it. */
   readonly admit?: (subject: string) => void;
 }
@@ -41,7 +43,7 @@ export interface LoginRequest {
  */
 export async function login(
   parts: LoginParts,
-  { ns, timeoutMs, admit }: LoginRequest,
+  { ns, timeoutMs, reason, admit }: LoginRequest,
   body: LoginBody,
 ): Promise<string> {
   const { service, methodTypes, nowMs } = parts;
@@ -64,7 +66,7 @@ export async function login(
   admit?.(verdict.subject);
   const shape = type.shapeOf(method.Config);
   const at = nowMs();
-  const { identity, subject } = verdict;
+  const { identity, subject, who } = verdict;
   const verified = { identity, subject, shape, datacenter: parts.datacenter, nowMs: at };
   const outcome = judgeLogin(service.view, method, verified);
   if (!outcome.ok) return refuse(parts, method, outcome);
@@ -80,7 +82,9 @@ export async function login(
     token: { Description: descriptionOf(body.Meta ?? {}), ...grant.token },
     identity: grant.identity,
   };
-  const proposed = service.write({ caller: { tokenKey: null }, timeoutMs }, command);
+  const author = loginAuthor({ AuthMethod: method.Name, Namespace: ns, Subject: who });
+  const requester = { caller: { tokenKey: null }, timeoutMs, reason, author };
+  const proposed = service.write(requester, command);
   const token = await proposed.catch((error: unknown) => {
     if (!(error instanceof ApiError) || error.refusal.code !== 'permission_denied') throw error;
     if (error.refusal.about?.kind === 'limit') return refuse(parts, method, LIMIT_FAULT);
