@@ -45,7 +45,9 @@ export const COMMAND_LEVELS: Readonly<Record<string, number>> = {
   '*/author': AUTHOR_LEVEL,
   '*/time': AUTHOR_LEVEL,
   '*/reason': AUTHOR_LEVEL,
+  '*/match': 3,
   'configuration/publicKey': 3,
+  'method.set/identityClaim': 3,
   'restore.add/bytes': 3,
   'restore.commit/records': 3,
 };

@@ -2,7 +2,7 @@
 import type { Context } from 'koa';
 import { refuse, reject, UNKNOWN_TOKEN } from '../../base/errors.js';
 import { CallEnd } from '../../service/common/call-end.js';
-import type { Caller, ReadOptions } from '../../service/common/types.js';
+import type { Caller, Match, ReadOptions } from '../../service/common/types.js';
 import type { Front } from '../front.js';
 import { clientOf } from '../listener/addresses.js';
 import { Responder } from '../response/responder.js';
@@ -19,7 +19,7 @@ import {
   readOptionsOf,
   reasonOf,
 } from './parameters.js';
-import { checkConditions } from './preconditions.js';
+import { checkConditions, matchOf } from './preconditions.js';
 import { checkNames } from './query-names.js';
 import { callerOf, secretOf } from './token.js';
 
@@ -153,6 +153,10 @@ export class HttpRequest extends Responder implements ApiRequest {
   namespaceOrAll(): string {
     const named = this.query('ns') ?? this.#firstHeader('namespace');
     return named === '*' ? '*' : this.namespace();
+  }
+
+  precondition(): Match | undefined {
+    return matchOf(this.incoming);
   }
 
   readOptions(blocking = true): ReadOptions {

@@ -60,5 +60,7 @@ export async function settled<T>(
  */
 export function versionRefused(what: string, index: number | undefined): never {
   const present = index === undefined ? 'does not exist' : `has ModifyIndex ${index}`;
-  return reject('precondition_failed', `Precondition failed: ${what} ${present}`);
+  return reject('precondition_failed', `Precondition failed: ${what} ${present}`, {
+    about: { kind: 'version', current: index ?? null },
+  });
 }

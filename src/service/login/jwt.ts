@@ -110,7 +110,7 @@ export class JwtMethod implements AuthMethodType {
       const claims = await this.#verify(read, bearerToken, at);
       const { faults, identity, subject, who } = judgeClaims(claims, read, at.nowMs);
       const [fault] = faults;
-      if (fault !== undefined) return refused(fault.code, fault.reason);
+      if (fault !== undefined) return { ...refused(fault.code, fault.reason), who };
       // Claims that cannot be mapped are a fault.
       return { ok: true, identity: identity!, subject, who };
     } catch (error) {

@@ -69,7 +69,7 @@ export async function login(
   const { identity, subject, who } = verdict;
   const verified = { identity, subject, shape, datacenter: parts.datacenter, nowMs: at };
   const outcome = judgeLogin(service.view, method, verified);
-  if (!outcome.ok) return refuse(parts, method, outcome);
+  if (!outcome.ok) return refuse(parts, method, { ...outcome, who });
   const { grant } = outcome;
   const command: TokenLogin = {
     type: 'token.login',
@@ -87,7 +87,8 @@ export async function login(
   const proposed = service.write(requester, command);
   const token = await proposed.catch((error: unknown) => {
     if (!(error instanceof ApiError) || error.refusal.code !== 'permission_denied') throw error;
-    if (error.refusal.about?.kind === 'limit') return refuse(parts, method, LIMIT_FAULT);
+    if (error.refusal.about?.kind === 'limit')
+      return refuse(parts, method, { ...LIMIT_FAULT, who });
     throw new ApiError(DENIED);
   });
   return shown(service, token);
@@ -100,21 +101,27 @@ const NAME_SHOWN_MAX = 128;
 export class LoginRefused extends ApiError {
   readonly fault: LoginFault;
   readonly method: { readonly Name: string; readonly Namespace: string };
+  /** Who tried, if that is known. */
+  readonly who: string | undefined;
 
-  constructor(why: Refusal, fault: LoginFault, method: LoginRefused['method']) {
+  constructor(why: Refusal, fault: LoginFault, method: LoginRefused['method'], who?: string) {
     super(why);
     this.fault = fault;
     this.method = method;
+    this.who = who;
   }
 }
 
 /** All that the client of a refused login is told. */
 const DENIED = refusal('permission_denied', 'Permission denied');
 
-function refuse({ refusals }: LoginParts, method: AuthMethod, fault: LoginFault): never {
-  const { code, reason } = fault;
+function refuse(
+  { refusals }: LoginParts,
+  method: AuthMethod,
+  { code, reason, who }: LoginFault & { readonly who?: string },
+): never {
   refusals.note({ cause: causeOf(code), reason, method });
-  throw new LoginRefused(DENIED, { code, reason }, method);
+  throw new LoginRefused(DENIED, { code, reason }, method, who);
 }
 
 /** Returns the description of the token of a login with this Meta. */

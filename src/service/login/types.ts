@@ -100,7 +100,11 @@ export type Verdict =
       /** The Subject of its Identity (beyond.md 7.1); empty if it has none. */
       readonly who: string;
     }
-  | ({ readonly ok: false } & LoginFault);
+  | ({
+      readonly ok: false;
+      /** The Subject where the claims are genuine, although they do not suffice. */
+      readonly who?: string;
+    } & LoginFault);
 
 /** The checks of a bearer token, in the order in which explanations show them. */
 export const CHECKS = ['form', 'signature', 'times', 'issuer', 'audience', 'claims'] as const;

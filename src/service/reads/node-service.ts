@@ -183,12 +183,12 @@ export class NodeService implements Service {
   }
 
   async write(requester: Requester, sent: Command): Promise<string> {
-    const { caller, timeoutMs, reason } = requester;
+    const { caller, timeoutMs, reason, match } = requester;
     const { tokenKey } = caller;
-    let command = sent;
+    let command = match === undefined ? sent : { ...sent, match };
     if (hasAuthors(this.#node.view)) {
       const author = requester.author ?? (await this.#authorOf(requester));
-      command = stamped(sent, { author, nowMs: this.#clock.wall(), reason });
+      command = stamped(command, { author, nowMs: this.#clock.wall(), reason });
     }
     const result = await this.#node.write({ tokenKey, command, timeoutMs });
     if (!result.ok) throw new ApiError(result.refusal);

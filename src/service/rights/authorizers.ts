@@ -16,7 +16,14 @@ import type { Link } from '../../state/links.js';
 import { stored } from '../../state/lists.js';
 import { DEFAULT_NAMESPACE } from '../../state/object.js';
 import { authorOf } from '../../state/stamp.js';
-import { expiryOf, isAlive, lifeKeys, type Token, tokenBySecret } from '../../state/tokens.js';
+import {
+  expiryOf,
+  identityOf,
+  isAlive,
+  lifeKeys,
+  type Token,
+  tokenBySecret,
+} from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
 import { inSlices, inThisTurn } from '../common/event-loop.js';
 import { WeightedCache } from '../common/weighted-cache.js';
@@ -179,8 +186,9 @@ export class Authorizers {
   authorOf(tokenKey: string | null): Author {
     const cached = this.#fresh(tokenKey ?? NO_TOKEN);
     if (cached !== undefined) return cached.author;
+    const { view } = this.#options;
     const token = this.#tokenOf(tokenKey) ?? this.#tokenOf(null);
-    return token === undefined ? NOBODY : authorOf(token, undefined);
+    return token === undefined ? NOBODY : authorOf(token, identityOf(view, token));
   }
 
   /** Returns the state keys that the rights of a secret depend on. */
@@ -265,7 +273,7 @@ export class Authorizers {
     return {
       authorizer: authorizerFor(token, shared.rights),
       namespace: token.Namespace,
-      author: authorOf(token, undefined),
+      author: authorOf(token, identityOf(this.#options.view, token)),
       expiresMs: expiryOf(token) ?? Number.POSITIVE_INFINITY,
       dependsOn,
       sharedId,
