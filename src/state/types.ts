@@ -146,10 +146,18 @@ export type Handler<C> = (
 // biome-ignore lint/suspicious/noExplicitAny: each handler declares the command it takes
 export type Handlers = Readonly<Record<string, Handler<any>>>;
 
+/**
+ * The version that an object must have before a command changes it: one of these ModifyIndexes,
+ * any at all, or none because it must not exist.
+ */
+export type Match = readonly number[] | 'any' | 'none';
+
 /** A command, with its type and version. An unknown type or version stops the node. */
 export interface Command {
   readonly type: string;
   readonly v: 1;
+  /** Its precondition; see match.ts. Absent: none. */
+  readonly match?: Match;
   /** Who caused it. Absent below level 3. */
   readonly author?: Author;
   /** The time of the request, RFC 3339 with milliseconds. Absent below level 3. */

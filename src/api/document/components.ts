@@ -6,7 +6,7 @@ import { configurationFields } from '../../state/login-limits.js';
 import type { ObjectTable } from '../../state/object.js';
 import { OBJECTS } from '../../state/objects.js';
 import { titleOf } from '../endpoints/objects.js';
-import { orNone } from '../endpoints/shapes.js';
+import { identity, orNone } from '../endpoints/shapes.js';
 import { BODIES, problemSchema, sentBody } from './body-schemas.js';
 import { objectSchema } from './json-schema.js';
 import { answeredEntry, sentEntry } from './kind-schemas.js';
@@ -22,6 +22,7 @@ const placeOf = (name: string): string => `#/components/schemas/${name}`;
 
 /** What an expanded read adds to a token. */
 const expanded = (role: Fields): Fields => ({
+  Identity: omit('With expanded: who is behind the token, if a login made it.', identity),
   ExpandedPolicies: omit('With expanded: all policies that apply.', orNone(items(policyOrNot()))),
   ExpandedRoles: omit('With expanded: all roles that apply.', orNone(items(object(role)))),
   NamespaceDefaultPolicyIDs: omit('With expanded: policies of the namespace.', IDS),

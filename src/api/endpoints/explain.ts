@@ -16,7 +16,18 @@ import {
 import { grants } from '../../state/grants.js';
 import { tokens } from '../../state/tokens.js';
 import { ok, read, tagged } from './operation.js';
-import { INDEX, linksTo, listOf, type Made, oneOf, orNone, rows, shape } from './shapes.js';
+import {
+  IDENTITY,
+  INDEX,
+  identity,
+  linksTo,
+  listOf,
+  type Made,
+  oneOf,
+  orNone,
+  rows,
+  shape,
+} from './shapes.js';
 
 const word = text();
 const LEVEL = orNone(oneOf('deny', 'read', 'list', 'write'));
@@ -113,6 +124,7 @@ const whose = {
 const EXPLAINED = shape({
   ...whose,
   Description: keep('The description of the token.', word),
+  Identity: IDENTITY,
   Index: INDEX,
   Results: keep('The answers, in the order of the questions.', listOf(explanation)),
 });
@@ -133,6 +145,7 @@ export const RIGHTS = rows({
 
 const EFFECTIVE = shape({
   ...whose,
+  Identity: IDENTITY,
   ExpirationTime: omit('When the token expires.', utcTime),
   Truncated: keep('Whether rights are left out.', boolean),
   Rights: keep('The merged rights.', RIGHTS),
@@ -148,6 +161,7 @@ const WHO = shape({
     'Groups of tokens with the same grants, the largest first.',
     rows({
       Tokens: keep('How many tokens are in the group.', whole64),
+      Subjects: keep('How many different subjects logged in to get them.', whole64),
       AuthMethod: keep('The auth method of their logins, if any.', word),
       Namespace: keep('Their namespace.', word),
       Policies: keep('Their policies.', linksTo('policy')),
@@ -160,6 +174,7 @@ const WHO = shape({
         rows({
           AccessorID: keep('The token.', word),
           Description: keep('Its description.', word),
+          Identity: IDENTITY,
         }),
       ),
       Result: keep('Why they are allowed the access.', explanation),
@@ -177,6 +192,11 @@ const DECISION = shape({
   Path: keep('The path of the request.', word),
   RemoteAddr: keep('The address of the client.', word),
   AccessorID: keep('The token of the request.', nullableText),
+  Identity: keep(
+    'Who is behind that token, or who tried to log in. Null if nobody is known, or if the ' +
+      'caller may not read the token.',
+    orNone(identity),
+  ),
   Namespace: keep('The namespace of the request.', word),
   Resource: keep('The resource that was asked for.', nullableText),
   Access: keep('The access that was asked for.', nullableText),

@@ -4,7 +4,7 @@ import type { JsonSchema } from '../document/text-schema.js';
 import { BLOCKING, type QueryName } from './parameters.js';
 
 /** The methods that routes serve. */
-export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
+export type Method = 'GET' | 'PUT' | 'PATCH' | 'POST' | 'DELETE';
 
 /** The sections of the API. */
 export const TAGS = {
@@ -102,6 +102,9 @@ export const ok = (
   content: Content,
   ...headers: readonly HeaderGroup[]
 ): Operation['answers'] => ({ 200: { says, content, headers } });
+
+/** A JSON Merge Patch: the fields that change, null for those that go. */
+export const PATCH_SCHEMA: JsonSchema = { type: 'object' };
 
 /** The answer of a deletion. */
 export const DELETED = ok('Whether there was one.', boolean);

@@ -39,6 +39,7 @@ export function refusalBody(
   }
   const status = ERROR_STATUS[why.code];
   const about = why.about?.kind;
+  const current = why.about?.kind === 'version' && { current: why.about.current };
   const problem = {
     type: 'about:blank',
     title: STATUS_CODES[status],
@@ -49,6 +50,7 @@ export function refusalBody(
     ...(hint !== undefined && { hint }),
     ...(decision !== undefined && { decision }),
     ...(why.about?.kind === 'members' && why.about.members),
+    ...current,
     ...((about === 'caller' || about === 'token') && { about }),
   };
   return { type: PROBLEM_TYPE, body: `${JSON.stringify(problem)}\n` };

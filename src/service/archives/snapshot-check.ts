@@ -29,7 +29,8 @@ import {
   type StoredObject,
 } from '../../state/object.js';
 import { OBJECTS } from '../../state/objects.js';
-import { type LoginOf, loginRecords, type Token } from '../../state/tokens.js';
+import { isSubject } from '../../state/stamp.js';
+import { type LoginOf, loggedIn, loginRecords, type Token } from '../../state/tokens.js';
 import { decodeConfiguration } from '../acl/acl-configuration.js';
 import { decodeBody } from '../common/decode.js';
 import { modifyIndexOf } from '../common/reading.js';
@@ -73,7 +74,7 @@ export class SnapshotCheck {
     if (!this.#hasDefault) fail('namespace', `the namespace ${DEFAULT_NAMESPACE} is missing`);
     for (const login of this.#logins) {
       if (isTurn()) yield;
-      for (const [key, value] of loginRecords(login, (of) => this.#identityAt(of)))
+      for (const [key, value] of loginRecords(login, (of) => this.#loggedInAt(of)))
         this.#derived.set(key, value);
     }
     for (const [key, value] of this.#derived) {
@@ -96,10 +97,15 @@ export class SnapshotCheck {
     }
   }
 
-  #identityAt(key: string): string | undefined {
-    const identity = this.#found.get(key);
-    const isIdentity = identity === undefined || /^([0-9a-f]{64})?$/.test(identity);
-    return isIdentity ? identity : fail(tableOf(key), 'an identity is not a SHA-256 digest');
+  #loggedInAt(key: string): string | undefined {
+    const text = this.#found.get(key);
+    if (text === undefined) return undefined;
+    const { identity, subject } = loggedIn(text);
+    if (!/^([0-9a-f]{64})?$/.test(identity))
+      fail(tableOf(key), 'an identity is not a SHA-256 digest');
+    if (subject !== undefined && (!isSubject(subject) || text !== `${identity}\u0000${subject}`))
+      fail(tableOf(key), 'a subject is too long or has control characters');
+    return text;
   }
 
   /** Whether a record is left over: a dying namespace is emptied in parts, references last. */

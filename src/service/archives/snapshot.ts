@@ -138,13 +138,14 @@ async function restore(
  */
 async function replicate(
   service: Service,
-  { caller, timeoutMs }: Requester,
+  requester: Requester,
   index: number,
   read: (add: (records: readonly StateRecord[]) => Promise<void>) => Promise<unknown>,
 ): Promise<void> {
   const id = randomUUID();
+  const { caller, reason, timeoutMs } = requester;
   const write = (command: Command, forMs = timeoutMs): Promise<string | undefined> =>
-    service.write({ caller, timeoutMs: forMs }, command);
+    service.write({ caller, reason, timeoutMs: forMs }, command);
   const upload = new Upload(id, write);
   const check = new SnapshotCheck();
   try {

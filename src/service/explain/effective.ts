@@ -9,7 +9,14 @@ import { WeightedCache } from '../common/weighted-cache.js';
 import { ownerOf } from '../reads/long-work.js';
 import type { SharedRights } from '../rights/authorizers.js';
 import { withoutSecrets } from './secrets.js';
-import { again, type ExplainParts, findToken, subjectOf, type Whose } from './subject.js';
+import {
+  again,
+  type ExplainParts,
+  findToken,
+  identityIn,
+  subjectOf,
+  type Whose,
+} from './subject.js';
 
 /** A token, and the rights that enforcement decides its requests by. */
 interface Found {
@@ -103,6 +110,7 @@ export class EffectiveRights {
     const value = {
       AccessorID,
       Namespace,
+      ...identityIn(service.view, subject.token),
       Anonymous: AccessorID === ANONYMOUS_ACCESSOR,
       DefaultPolicy: defaultPolicy,
       ...(ExpirationTime !== undefined && { ExpirationTime }),

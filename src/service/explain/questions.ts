@@ -19,7 +19,14 @@ import { ownerOf } from '../reads/long-work.js';
 import { normaliseGrants } from '../rights/grants.js';
 import type { Collected } from '../rights/origins.js';
 import { withoutSecrets } from './secrets.js';
-import { again, type ExplainParts, explained, findToken, subjectOf } from './subject.js';
+import {
+  again,
+  type ExplainParts,
+  explained,
+  findToken,
+  identityIn,
+  subjectOf,
+} from './subject.js';
 
 /** Resources of questions that batch authorization does not have. */
 const MORE_RESOURCES = ['namespace'];
@@ -109,6 +116,7 @@ function* answers(
   const answer = {
     AccessorID: token.AccessorID,
     Description: token.Description,
+    ...identityIn(view, token),
     Namespace: token.Namespace,
     Anonymous: authorizer.anonymous,
     DefaultPolicy: parts.defaultPolicy,

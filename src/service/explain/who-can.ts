@@ -9,7 +9,7 @@ import type { QUESTION_FIELDS } from '../../api/endpoints/explain.js';
 import type { Sent } from '../../languages/fields.js';
 import { cut } from '../../languages/shown-values.js';
 import { keysBelow, stored } from '../../state/lists.js';
-import { isAlive, type Token } from '../../state/tokens.js';
+import { identityOf, isAlive, type Token } from '../../state/tokens.js';
 import type { PinnedView, View } from '../../state/types.js';
 import { Links, listedNamespaces, readState, stateIndex } from '../common/reading.js';
 import type { ReadOutcome, StateRead } from '../common/types.js';
@@ -18,7 +18,7 @@ import { Authorizers, authorizerFor, rightsIdOf } from '../rights/authorizers.js
 import { stepOf } from '../rights/origins.js';
 import { askedOf } from './questions.js';
 import { withoutSecrets } from './secrets.js';
-import { type ExplainParts, explained, subjectOf } from './subject.js';
+import { type ExplainParts, explained, identityIn, subjectOf } from './subject.js';
 
 export interface WhoCanParts extends ExplainParts {
   readonly datacenter: string;
@@ -46,6 +46,7 @@ export interface WhoCanRequest extends StateRead {
 /** Tokens that grant alike. */
 interface Group {
   count: number;
+  readonly subjects: Set<string>;
   /** Keys of the first ones. */
   readonly sample: string[];
 }
@@ -178,21 +179,22 @@ class Search {
     }
     if (!isAllowed) return;
     const groupId = `${id} ${token.AuthMethodNamespace ?? ''} ${token.AuthMethod ?? ''}`;
-    const group = this.#groups.get(groupId);
-    if (group === undefined) this.#groups.set(groupId, { count: 1, sample: [key] });
-    else {
-      group.count += 1;
-      if (group.sample.length < SAMPLE_MAX) group.sample.push(key);
-    }
+    const group = this.#groups.get(groupId) ?? { count: 0, subjects: new Set(), sample: [] };
+    this.#groups.set(groupId, group);
+    group.count += 1;
+    const subject = identityOf(this.#view, token)?.Subject ?? '';
+    if (subject !== '') group.subjects.add(subject);
+    if (group.sample.length < SAMPLE_MAX) group.sample.push(key);
   }
 
-  *#shown({ count, sample }: Group): Steps<object> {
+  *#shown({ count, subjects, sample }: Group): Steps<object> {
     const view = this.#view;
     const tokens = sample.map((key) => stored<Token>(view, key)!);
     const token = tokens[0]!;
     const links = new Links(view);
     return {
       Tokens: count,
+      Subjects: subjects.size,
       AuthMethod: token.AuthMethod ?? '',
       Namespace: token.Namespace,
       Policies: links.named('policy', token.Policies),
@@ -200,9 +202,10 @@ class Search {
       ServiceIdentities: token.ServiceIdentities ?? [],
       NodeIdentities: token.NodeIdentities ?? [],
       TemplatedPolicies: token.TemplatedPolicies ?? [],
-      Sample: tokens.map(({ AccessorID, Description }) => ({
-        AccessorID,
-        Description: cut(Description),
+      Sample: tokens.map((one) => ({
+        AccessorID: one.AccessorID,
+        Description: cut(one.Description),
+        ...identityIn(view, one),
       })),
       Result: yield* this.#result(token),
     };
