@@ -157,7 +157,8 @@ export interface LoggedIn {
   readonly subject?: string | undefined;
 }
 
-const loggedInText = ({ identity, subject }: LoggedIn): string =>
+/** Returns the record of a login's token. */
+export const loggedInText = ({ identity, subject }: LoggedIn): string =>
   subject === undefined ? identity : `${identity}\u0000${subject}`;
 
 /** Reads the record of a login's token. */

@@ -75,6 +75,7 @@ const step = shape({
   Type: keep('The type of the step.', word),
   ID: keep('The ID of the object.', word),
   Name: keep('The name of the object.', word),
+  Version: omit('With at: the index of the version that was read.', whole64),
 });
 const source = shape({
   Path: keep('The path from the token to the text.', listOf(step)),
@@ -121,7 +122,16 @@ const whose = {
   DefaultPolicy: keep('The decision if no rule applies.', word),
 };
 
+const AT = omit(
+  'With at: the moment that the answer is about.',
+  shape({
+    Index: keep('The index.', whole64),
+    Time: keep('The time of the newest change up to it.', utcTime),
+  }),
+);
+
 const EXPLAINED = shape({
+  At: AT,
   ...whose,
   Description: keep('The description of the token.', word),
   Identity: IDENTITY,
@@ -144,6 +154,7 @@ export const RIGHTS = rows({
 });
 
 const EFFECTIVE = shape({
+  At: AT,
   ...whose,
   Identity: IDENTITY,
   ExpirationTime: omit('When the token expires.', utcTime),
@@ -152,6 +163,8 @@ const EFFECTIVE = shape({
 });
 
 const WHO = shape({
+  At: AT,
+  LoginsSince: omit('With at: login tokens that have ended are known from this index on.', whole64),
   Index: INDEX,
   Scanned: keep('How many tokens were examined.', whole64),
   Allowed: keep('How many of them are allowed the access.', whole64),
@@ -254,12 +267,14 @@ export type Decision = Normal<typeof DECISION>;
 /** The operations that explain rights. */
 export const EXPLAIN_OPERATIONS = tagged('explain', {
   'GET /v1/acl/token/self/effective': read('readOwnRights', {
+    query: ['at'],
     says: 'Reads all rights of the token of the request, merged.',
     answers: ok('The rights.', EFFECTIVE, 'index'),
     refuses: [404],
     blocks: true,
   }),
   'GET /v1/acl/token/:accessor/effective': read('readRights', {
+    query: ['at'],
     says: 'Reads all rights of a token, merged.',
     answers: ok('The rights.', EFFECTIVE, 'index'),
     refuses: [404],
@@ -273,6 +288,7 @@ export const EXPLAIN_OPERATIONS = tagged('explain', {
     rights: ['acl:read'],
   }),
   'POST /v1/acl/authorize/explain': read('explainAuthorization', {
+    query: ['at'],
     says: 'Explains what a token, or a draft of one, may do.',
     body: { members: EXPLAIN.fields },
     answers: ok('The reasons.', EXPLAINED, 'index'),
@@ -280,9 +296,11 @@ export const EXPLAIN_OPERATIONS = tagged('explain', {
     rights: ['acl:read'],
   }),
   'POST /v1/acl/who-can': read('findWhoCan', {
+    query: ['at'],
     says: 'Finds the tokens that are allowed a given access.',
     body: { members: WHO_CAN.fields },
     answers: ok('The tokens, in groups.', WHO, 'index'),
+    refuses: [404],
     rights: ['acl:read'],
   }),
 });

@@ -31,6 +31,11 @@ export interface ExplainParts {
   readonly nowMs: () => number;
 }
 
+/** What an explanation of one token needs. */
+export interface ExplainedParts extends Omit<ExplainParts, 'service' | 'longWork'> {
+  readonly service: Pick<Service, 'view'>;
+}
+
 /** A token, or a draft of one, that is explained. */
 export interface Subject {
   readonly token: Token;
@@ -80,7 +85,7 @@ export function findToken(
 
 /** Finds the token of an accessor again, for work that takes several turns. */
 export const again =
-  ({ service, nowMs }: Pick<ExplainParts, 'service' | 'nowMs'>, { AccessorID }: Token) =>
+  ({ service, nowMs }: Pick<ExplainedParts, 'service' | 'nowMs'>, { AccessorID }: Token) =>
   (): Collected | undefined => {
     const { view } = service;
     const token = tokenByAccessor(view, AccessorID);

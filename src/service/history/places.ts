@@ -4,7 +4,6 @@ import { type Refusal, refuse, refuseIf, reject } from '../../base/errors.js';
 import { nameRefusal } from '../../kinds/index.js';
 import type { EntryId } from '../../kinds/types.js';
 import { didYouMean } from '../../languages/suggest.js';
-import { timeOf } from '../../languages/times.js';
 import type { Author } from '../../state/author.js';
 import { timeOfIndex } from '../../state/history/lines.js';
 import { holderOf, NotKnown } from '../../state/history/past.js';
@@ -112,9 +111,9 @@ export function known<T>(view: View, index: number, read: () => T): T {
 }
 
 /** Throws ApiError 404: what held at an index is no longer known. */
-export function refuseUnknown(view: View, index: number, oldest: number): never {
+export function refuseUnknown(view: View, index: number | string, oldest: number): never {
   const ms = timeOfIndex(view, oldest);
-  const Oldest = { Index: oldest, Time: ms === 0 ? null : timeOf(ms) };
+  const Oldest = { Index: oldest, Time: shownTime(ms) };
   const about = { kind: 'members', members: { Oldest } } as const;
   return reject('not_found', `What held at index ${index} is no longer known`, { about });
 }

@@ -12,6 +12,7 @@
  */
 import { type Author, type Identity, SERVER } from '../author.js';
 import { tableOf } from '../checksum.js';
+import { loggedIn } from '../tokens.js';
 import type { ApplyContext, Command, Draft, ManyTokens } from '../types.js';
 import {
   endedOf,
@@ -52,12 +53,12 @@ export interface Changed {
   readonly after: string | undefined;
 }
 
-/** The table that leads from identities to the tokens of their logins. */
-const SUBJECTS = 'subject';
+/** The table that tells who logged in to get a token. */
+const LOGINS = 'token-by-method';
 
 /** Whether the history looks at a change of a record. */
 export const isOfHistory = (key: string): boolean =>
-  placeOf(key) !== undefined || tableOf(key) === SUBJECTS;
+  placeOf(key) !== undefined || tableOf(key) === LOGINS;
 
 /** Characters of a chunk to which no line is added. */
 const CHUNK_CHARS = 8192;
@@ -275,14 +276,11 @@ const methodId = (ns: string, name: string): string => `${ns}/${name.toLowerCase
 /** Returns the identities of tokens whose records went, by accessor. */
 function identitiesIn(changes: readonly Changed[]): ReadonlyMap<string, Identity> {
   const identities = new Map<string, Identity>();
-  for (const { key, after } of changes) {
-    if (after !== undefined || tableOf(key) !== SUBJECTS) continue;
-    const [, Namespace, AuthMethod, Subject, , accessor] = key.split('\u0000') as string[];
-    identities.set(accessor!, {
-      AuthMethod: AuthMethod!,
-      Namespace: Namespace!,
-      Subject: Subject!,
-    });
+  for (const { key, before = '', after } of changes) {
+    if (after !== undefined || tableOf(key) !== LOGINS) continue;
+    const [, Namespace = '', AuthMethod = '', , accessor = ''] = key.split('\u0000');
+    const { subject: Subject } = loggedIn(before);
+    if (Subject !== undefined) identities.set(accessor, { AuthMethod, Namespace, Subject });
   }
   return identities;
 }

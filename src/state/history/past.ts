@@ -16,6 +16,7 @@ import { DEFAULT_NAMESPACE } from '../object.js';
 import { HIDDEN } from '../put-form.js';
 import { TYPES } from '../refs.js';
 import { restoredAt } from '../restore.js';
+import { loggedInText } from '../tokens.js';
 import { keyOf, type StateRecord, type View } from '../types.js';
 import { type Ended, modifiedAt } from './contents.js';
 import { chunksAfter } from './lines.js';
@@ -110,7 +111,7 @@ export function objectAt(view: View, place: Place, index: number): ObjectThen {
  * Returns when a namespace was removed that was there at an index: what was in it is forgotten.
  * Returns undefined if it is still the same or was not there.
  */
-function removedAt(view: View, ns: string, index: number): number | undefined {
+export function removedAt(view: View, ns: string, index: number): number | undefined {
   const present = view.get(keys.namespace(ns));
   if (present !== undefined && createdAt(present) <= index) return undefined;
   const place: Place = { type: 'namespace', ns: DEFAULT_NAMESPACE, id: ns };
@@ -151,6 +152,8 @@ const createdAt = (text: string | undefined): number =>
  */
 export class PastView implements View {
   readonly #view: View;
+  /** Who was behind the tokens in `#ended`, by the key of the record that tells it. */
+  readonly #subjects = new Map<string, string>();
   readonly index: number;
   /** The versions that were read, by type and ID. */
   readonly versions = new Map<string, number>();
@@ -173,7 +176,7 @@ export class PastView implements View {
     }
     if (table === 'token-accessor') return this.#namespaceOf(id);
     if (table === 'policy-link' || table === 'role-link') return this.#nameOf(table, id);
-    return this.#view.get(key);
+    return this.#subjects.get(key) ?? this.#view.get(key);
   }
 
   /** Yields the keys of objects. Those of other records are the present ones. */
@@ -209,13 +212,23 @@ export class PastView implements View {
     }
   }
 
+  /** Returns the namespace of a token that `findEnded` has found; undefined if there is none. */
+  endedIn(accessor: string): string | undefined {
+    const found = [...this.#ended.keys()].find((key) => lastPart(key) === accessor);
+    return found?.split('\u0000')[1];
+  }
+
   #noteEnded({ index, type, ns, id, name, operation, was, more }: Line): void {
     if (type !== 'token' || operation === 'create' || was > 0 || index <= this.index) return;
-    const { Identity: _identity, ...token } = more as Ended;
+    const { Identity: by, ...token } = more as Ended;
     const { CreateIndex = 0 } = token;
     if (CreateIndex > this.index) return;
     const head = { AccessorID: id, SecretID: HIDDEN, Description: name };
     const rest = { Local: true, CreateTime: '', Hash: '', ModifyIndex: CreateIndex, Namespace: ns };
+    if (by !== undefined) {
+      const key = keys.tokenByMethod(by.Namespace, by.AuthMethod, ns, id);
+      this.#subjects.set(key, loggedInText({ identity: '', subject: by.Subject }));
+    }
     this.#ended.set(keys.token(ns, id), JSON.stringify({ ...head, ...token, ...rest }));
   }
 
@@ -240,9 +253,8 @@ export class PastView implements View {
   }
 
   #namespaceOf(accessor: string): string | undefined {
-    const [ended] = [...this.#ended.keys()].filter((key) => lastPart(key) === accessor);
     const present = this.#view.get(keys.tokenAccessor(accessor));
-    const ns = ended?.split('\u0000')[1] ?? present ?? holderOf(this.#view, 'token', accessor);
+    const ns = this.endedIn(accessor) ?? present ?? holderOf(this.#view, 'token', accessor);
     if (ns === undefined) {
       // Whether it existed is known only above the floor.
       objectAt(this.#view, { type: 'token', ns: 'default', id: accessor }, this.index);
