@@ -100,6 +100,7 @@ export const methods = defineObject<AuthMethod, typeof fields>({
   idLabel: 'auth method name',
   fields,
   unlisted: ['NamespaceRules', 'Config'],
+  secretKeys: { Config: new Set(['serviceaccountjwt']) },
   secretLeaves: 'when changed',
   key: keys.method,
   nameProblem(name) {

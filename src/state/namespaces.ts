@@ -6,7 +6,7 @@
 import { policyHash } from '../acl/hash.js';
 import { isNamespaceName } from '../acl/names.js';
 import { type Refusal, refusal } from '../base/errors.js';
-import { type Infer, keep, labels, object, omit, text } from '../languages/fields.js';
+import { computed, type Infer, keep, labels, object, omit, text } from '../languages/fields.js';
 import { keys } from './keys.js';
 import { levelOf } from './levels.js';
 import { type Link, type LinkInput, links, resolveLinks, take } from './links.js';
@@ -42,7 +42,7 @@ const fields = {
   Meta: omit('User-defined labels. They have no effect.', labels),
   DeletedAt: omit(
     'When the deletion of the namespace began. Absent if it is not being deleted.',
-    text(),
+    computed(text()),
   ),
   ...indexes,
 };

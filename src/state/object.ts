@@ -56,6 +56,8 @@ export const indexes = {
   CreateIndex: keep('The index at which the object was created.', whole64),
   ModifyIndex: keep('The index at which the object was last changed.', whole64),
 };
+/** Members that are not content: the identity, and what the state adds. */
+export const ADDED: ReadonlySet<string> = new Set(['ID', 'Namespace', ...Object.keys(indexes)]);
 /** The hash of the content. */
 export const contentHash = computed(text());
 
@@ -121,6 +123,8 @@ interface ObjectRules<T, F extends Fields = Fields> {
   readonly unlisted?: readonly (keyof T & string)[];
   /** Fields shown only to callers who may write the object. Filters cannot select them. */
   readonly secrets?: readonly (keyof T & string)[];
+  /** The secrets in free objects: their keys in lower case, in any letter case, by field. */
+  readonly secretKeys?: { readonly [K in keyof T & string]?: ReadonlySet<string> };
   /**
    * When a secret leaves the state: only with its object, or with any change of the object. Absent:
    * the objects contain no secrets.
@@ -155,10 +159,11 @@ export interface LinkField {
 
 /** The definition of an object, with all defaults filled in. */
 export interface ObjectDefinition<T extends StoredObject = StoredObject, F extends Fields = Fields>
-  extends Omit<ObjectRules<T, F>, 'unlisted' | 'secrets' | 'complete'> {
+  extends Omit<ObjectRules<T, F>, 'unlisted' | 'secrets' | 'secretKeys' | 'complete'> {
   complete?(content: object, command: ObjectSet): object;
   readonly unlisted: readonly string[];
   readonly secrets: readonly string[];
+  readonly secretKeys: Readonly<Record<string, ReadonlySet<string>>>;
   readonly idLabel: string;
   /** The noun in title case: `Binding Rule`. */
   readonly title: string;
@@ -184,6 +189,7 @@ export function defineObject<T extends StoredObject, F extends Fields>(
     idLabel: rules.idLabel ?? `${rules.noun} ${rules.identity}`,
     unlisted: rules.unlisted ?? [],
     secrets: rules.secrets ?? [],
+    secretKeys: (rules.secretKeys ?? {}) as Readonly<Record<string, ReadonlySet<string>>>,
     linkFields,
     storedType: storedTypeOf(rules.fields),
     recordTables: [

@@ -49,7 +49,7 @@ const fields = {
     'How long the token is valid, at least one minute. Set this instead of ExpirationTime.',
     timeToLive,
   ),
-  CreateTime: keep('When the token was created.', text()),
+  CreateTime: keep('When the token was created.', computed(text())),
   Namespace: keep('The namespace of the token.', text()),
   Hash: keep('A hash of the content.', contentHash),
   ...indexes,

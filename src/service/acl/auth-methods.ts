@@ -12,7 +12,7 @@ import { stored } from '../../state/lists.js';
 import { loginLifeMs } from '../../state/login-limits.js';
 import { type AuthMethod, type MethodSet, methods } from '../../state/methods.js';
 import { DEFAULT_NAMESPACE } from '../../state/object.js';
-import { HIDDEN } from '../common/reading.js';
+import { hideSecrets } from '../../state/put-form.js';
 import type { Service } from '../common/types.js';
 import { mayWrite, settled, type Write } from '../common/writing.js';
 import type { AuthMethodTypes } from '../login/index.js';
@@ -202,15 +202,6 @@ function namespaceRules(body: MethodBody, type: AuthMethodType, ns: string): Nam
   });
 }
 
-/** Keys of a Config that hold credentials, in lower case. They match in any letter case. */
-const SECRET_KEYS: ReadonlySet<string> = new Set(['serviceaccountjwt']);
-
 /** Returns a method without the secrets of its Config. */
-function withoutSecrets(text: string): string {
-  const method = JSON.parse(text) as AuthMethod;
-  const shown = Object.entries(method.Config).map(([key, value]) => [
-    key,
-    SECRET_KEYS.has(key.toLowerCase()) ? HIDDEN : value,
-  ]);
-  return JSON.stringify({ ...method, Config: Object.fromEntries(shown) });
-}
+const withoutSecrets = (text: string): string =>
+  JSON.stringify(hideSecrets('method', JSON.parse(text) as AuthMethod));

@@ -29,8 +29,7 @@ export function mustBeUuid(id: string, what: string): string {
   return reject('invalid', why, NO_UUID);
 }
 
-/** Replaces a secret that the caller may not see. */
-export const HIDDEN = '<hidden>';
+export { HIDDEN } from '../../state/put-form.js';
 
 const MARK = '"ModifyIndex":';
 
