@@ -34,7 +34,8 @@ export function problem(message: string, ...path: readonly (string | number)[]):
   return { message, pointer: pointerOf(path) };
 }
 
-function pointerOf(path: readonly (string | number)[]): string {
+/** Returns the JSON pointer of a path. */
+export function pointerOf(path: readonly (string | number)[]): string {
   let pointer = '';
   for (const part of path) {
     pointer += `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`;
