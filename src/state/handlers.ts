@@ -2,6 +2,7 @@
 import { configHandlers } from './config.js';
 import { ACL_HANDLERS } from './objects.js';
 import { RESTORE_HANDLERS } from './restore.js';
+import { SET_HANDLERS } from './sets.js';
 import type { Handlers } from './types.js';
 
 /** The handlers of all commands, by type. */
@@ -9,4 +10,5 @@ export const HANDLERS: Handlers = {
   ...ACL_HANDLERS,
   ...configHandlers,
   ...RESTORE_HANDLERS,
+  ...SET_HANDLERS,
 };

@@ -16,6 +16,7 @@ import { isObject } from '../../languages/fields.js';
 import type { Grants } from '../../state/grants.js';
 import { keys } from '../../state/keys.js';
 import { type Link, type LinkFact, linkKey } from '../../state/links.js';
+import { lastPart } from '../../state/lists.js';
 import { ACL_FACT } from '../../state/login-limits.js';
 import type { Namespace } from '../../state/namespaces.js';
 import {
@@ -27,6 +28,8 @@ import {
   type StoredObject,
 } from '../../state/object.js';
 import { OBJECTS } from '../../state/objects.js';
+import { ownerKey } from '../../state/owners.js';
+import { TYPES } from '../../state/refs.js';
 import { type LoginOf, loginRecords, type Token } from '../../state/tokens.js';
 import { decodeConfiguration } from '../acl/acl-configuration.js';
 import { decodeBody } from '../common/decode.js';
@@ -39,7 +42,10 @@ type Stored = Record<string, unknown>;
 const DERIVED: ReadonlySet<string> = new Set([
   ...Object.values(OBJECTS).flatMap(({ recordTables }) => recordTables),
   'config-ref',
+  'rule-handle',
 ]);
+
+const RULE_TYPE = TYPES.rule;
 
 /** Records compared between two turns of the event loop. */
 const SLICE_RECORDS = 5000;
@@ -54,6 +60,9 @@ export class SnapshotCheck {
   readonly #dying = new Set<string>();
   /** Tokens of logins. Another record holds the identity that logged in. */
   readonly #logins: LoginOf[] = [];
+  /** The keys of the owners that objects may have, and of those that are there. */
+  readonly #ownable = new Set<string>();
+  readonly #owners = new Set<string>();
   #hasDefault = false;
 
   add([key, value]: StateRecord): void {
@@ -86,6 +95,10 @@ export class SnapshotCheck {
       if (isTurn()) yield;
       if (this.#facts.get(key) !== name) fail(tableOf(key), 'a name is missing or wrong');
     }
+    for (const key of this.#owners) {
+      if (isTurn()) yield;
+      if (!this.#ownable.has(key)) fail('owner', 'a record belongs to no object');
+    }
     for (const [key, name] of this.#facts) {
       if (isTurn()) yield;
       if (name !== undefined && !this.#names.has(key))
@@ -110,6 +123,7 @@ export class SnapshotCheck {
     deleted: (_key, value) => mustBeNumber('deleted', value),
     fact: (key, value) => mustBeFact(key, value),
     'method-remains': () => {},
+    owner: (key, value, type) => this.#owner(key, value, type),
     'policy-link': (key, value) => this.#fact('policy-link', key, value),
     'role-link': (key, value) => this.#fact('role-link', key, value),
     ...Object.fromEntries(
@@ -129,9 +143,22 @@ export class SnapshotCheck {
     if (Object.hasOwn(definition.fields, 'TemplatedPolicies')) mustBeGrants(table, object as Token);
     for (const field of definition.linkFields) mustBeLinks(table, linksAt(object, field));
     for (const [record, is] of recordsOf(definition, object)) this.#derived.set(record, is);
+    const [, ns = ''] = key.split('\u0000');
+    const home = table === 'namespace' ? DEFAULT_NAMESPACE : ns;
+    this.#ownable.add(ownerKey({ table, ns: home, id: lastPart(key) }));
     if (linkedAs !== undefined) this.#names.set(linkKey(linkedAs, object.ID!), object.Name!);
     if (table === 'token') this.#login(object as Token);
     if (table === 'namespace') this.#namespace(object as Namespace);
+  }
+
+  #owner(key: string, value: string, type: string): void {
+    const { Owner, Handle, ...others } = objectOf('owner', value);
+    const isHandle = Handle === undefined || (typeof Handle === 'string' && type === RULE_TYPE);
+    if (typeof Owner !== 'string' || !isHandle || Object.keys(others).length > 0)
+      fail('owner', 'a record is not an owner');
+    this.#owners.add(key);
+    const [, , ns = '', id = ''] = key.split('\u0000');
+    if (Handle !== undefined) this.#derived.set(keys.ruleHandle(ns, Handle as string), id);
   }
 
   #login({ AccessorID, AuthMethod, AuthMethodNamespace, CreateTime, Namespace }: Token): void {
@@ -172,6 +199,7 @@ export class SnapshotCheck {
     if (Status !== undefined && !isObject(Status)) fail('config', 'a Status is not an object');
     const why = storedProblem(Kind, content);
     if (why !== undefined) fail('config', `${Kind} ${JSON.stringify(Name)}: ${why}`);
+    this.#ownable.add(ownerKey({ table: 'config', ns, id: `${Kind}/${Name}` }));
     // `storedProblem` has checked that it has the fields of its kind.
     const entry = content as unknown as ConfigEntry;
     for (const target of targetsOf(entry)) {
