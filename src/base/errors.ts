@@ -80,10 +80,12 @@ export interface Refusal {
   readonly pointer?: string;
   readonly hint?: string;
   readonly about?: About;
+  /** Members that a problem document has beside these. Neither remembered nor replicated. */
+  readonly members?: Readonly<Record<string, unknown>>;
 }
 
 /** The optional members of a refusal. */
-type More = Pick<Refusal, 'pointer' | 'hint' | 'about'>;
+type More = Pick<Refusal, 'pointer' | 'hint' | 'about' | 'members'>;
 
 /** Returns a refusal. */
 export function refusal(code: ErrorCode, message: string, more: More = {}): Refusal {

@@ -19,7 +19,7 @@ import { Entries } from './config-entries.js';
 import { keys, type Table } from './keys.js';
 import { linkFact, take } from './links.js';
 import { namespaceProblem, refused, stored } from './lists.js';
-import { DEFAULT_NAMESPACE, type ObjectDefinition, type ObjectSet, type StoredObject } from './object.js';
+import { DEFAULT_NAMESPACE, type ObjectDefinition, type ObjectSet, type ObjectTable, type StoredObject } from './object.js';
 import { ACL_HANDLERS, OBJECTS } from './objects.js';
 import { type ObjectPlace, type Ownership, ownerKey, ownershipOf, putOwnership } from './owners.js';
 import { type EntryChange, judgeEntries, type SetFacts } from './set-entries.js';
@@ -132,8 +132,16 @@ function isOther(view: View, [key, was]: Rest): boolean {
   return typeof was === 'number' ? modifyIndexAt(view, key) !== was : (view.get(key) ?? null) !== was;
 }
 
-/** The order in which objects are written: each after what it names. Deletes come first, reversed. */
-const ORDER: readonly Table[] = ['policy', 'role', 'namespace', 'method', 'rule', 'token'];
+/** The order in which objects are written, each after what it names: `d` in default, `o` in others. */
+const ORDER = ['policy d', 'role d', 'namespace d', 'policy o', 'role o', 'method', 'rule', 'token'];
+
+/** Returns how late an object is written among those of a set. Deletes come first, latest first. */
+export function lateness({ table, ns }: Pick<ObjectPlace, 'table' | 'ns'>): number {
+  const at = ORDER.indexOf(table);
+  if (at >= 0) return at;
+  const home = ORDER.indexOf(`${table} ${ns === DEFAULT_NAMESPACE ? 'd' : 'o'}`);
+  return home >= 0 ? home : ORDER.length;
+}
 
 /**
  * Makes changes in the draft, judged with all of them in it. Calls `refuse` for those that are
@@ -147,42 +155,28 @@ export function* applyChanges(
   refuse: RefuseChange,
 ): Steps<void> {
   const placed = changes.map((change, at) => ({ ...change, at, place: placeOf(change.command)! }));
-  const of = (table: Table, deletes: boolean, isMeant: (ns: string) => boolean = () => true) =>
-    placed.filter(
-      ({ command, place }) =>
-        place.table === table &&
-        command.type !== 'owner.set' &&
-        isDelete(command) === deletes &&
-        isMeant(place.ns),
-    );
+  const meant = placed.filter(({ command }) => command.type !== 'owner.set');
+  const objects = meant.filter(({ place }) => place.table !== 'config');
+  const entries = meant.filter(({ place }) => place.table === 'config');
+  const byTime = objects.sort((a, b) => lateness(a.place) - lateness(b.place));
   const run = ({ command, at }: Placed): void => {
     const outcome = ACL_HANDLERS[command.type]!(context, command);
     if (!outcome.ok) refuse(at, outcome.refusal);
   };
-  for (const table of ORDER.toReversed()) {
-    for (const change of of(table, true)) {
-      if (change.ifUnused && table === 'method') refuseUsed(context, change, refuse);
-      run(change);
-      yield;
-    }
+  for (const change of byTime.filter(({ command }) => isDelete(command)).reverse()) {
+    if (change.ifUnused && change.place.table === 'method') refuseUsed(context, change, refuse);
+    run(change);
+    yield;
   }
-  for (const table of ['policy', 'role'] as const) releaseNames(context, of(table, false));
-  const isDefault = (ns: string): boolean => ns === DEFAULT_NAMESPACE;
-  const inOrder = [
-    ...of('policy', false, isDefault),
-    ...of('role', false, isDefault),
-    ...of('namespace', false),
-    ...of('policy', false, (ns) => !isDefault(ns)),
-    ...of('role', false, (ns) => !isDefault(ns)),
-    ...(['method', 'rule', 'token'] as const).flatMap((table) => of(table, false)),
-  ];
-  for (const change of inOrder) {
+  const written = byTime.filter(({ command }) => !isDelete(command));
+  releaseNames(context, written);
+  for (const change of written) {
     const taken = idProblem(context.draft, change);
     if (taken === undefined) run(change);
     else refuse(change.at, taken);
     yield;
   }
-  yield* changeEntries(context, [...of('config', true), ...of('config', false)], facts, refuse);
+  yield* changeEntries(context, entries, facts, refuse);
   for (const change of placed) {
     const { ifUnused, place } = change;
     if (ifUnused && place.table !== 'method') refuseUsed(context, change, refuse);
@@ -195,9 +189,10 @@ type Placed = SetChange & { readonly at: number; readonly place: ObjectPlace };
 /** Gives up the names of objects that get another one, so that an object of the set may take it. */
 function releaseNames({ draft }: ApplyContext, changes: readonly Placed[]): void {
   for (const { command, place } of changes) {
-    const { key, nameKey } = OBJECTS[place.table as 'policy'] as ObjectDefinition;
+    const { key, nameKey } = OBJECTS[place.table as ObjectTable] as ObjectDefinition;
+    if (nameKey === undefined) continue;
     const before = stored<StoredObject>(draft, key(place.ns, place.id));
-    if (nameKey === undefined || before === undefined) continue;
+    if (before === undefined) continue;
     const old = nameKey(place.ns, before.Name!);
     if (old !== nameKey(place.ns, contentOf(command, place.table)['Name']!)) draft.del(old);
   }

@@ -48,6 +48,7 @@ export function refusalBody(
     ...(why.pointer !== undefined && { pointer: nearest(why.pointer) }),
     ...(hint !== undefined && { hint }),
     ...(decision !== undefined && { decision }),
+    ...why.members,
     ...((about === 'caller' || about === 'token') && { about }),
   };
   return { type: PROBLEM_TYPE, body: `${JSON.stringify(problem)}\n` };

@@ -191,7 +191,7 @@ async function proposeChange(
 const NAMING: ReadonlySet<string> = new Set(['conflict', 'invalid']);
 
 /** Whether a caller may read what a refusal of a change names. */
-function mayTell(
+export function mayTell(
   view: View,
   authorizer: Authorizer,
   { kind, ns }: ConfigSet | ConfigDelete,
@@ -213,7 +213,7 @@ function mayTell(
 }
 
 /** Returns a refusal of a change in words that name nothing but what was sent. */
-function unnamed({ type, kind, name }: ConfigSet | ConfigDelete, why: Refusal): Refusal {
+export function unnamed({ type, kind, name }: ConfigSet | ConfigDelete, why: Refusal): Refusal {
   const change = type === 'config.delete' ? 'delete' : 'write';
   const message =
     why.about?.kind === 'conflict'
@@ -274,7 +274,7 @@ export function nearestEntry(
 }
 
 /** Returns the 403 of a caller who lacks the right to an operation on an entry. */
-function denialOf(
+export function denialOf(
   authorizer: Authorizer,
   operation: Operation,
   { kind, name }: Pick<EntryId, 'kind'> & { readonly name: string | Spelled },
@@ -329,7 +329,11 @@ export function configCheck(
  * case but rules name services exactly, so the caller also needs the right to the stored spelling
  * of the entry that would be replaced.
  */
-function changeDenial(authorizer: Authorizer, view: View, change: Change): Refusal | undefined {
+export function changeDenial(
+  authorizer: Authorizer,
+  view: View,
+  change: Change,
+): Refusal | undefined {
   const { operation, kind, name, ns, entry } = change;
   const own = denialOf(authorizer, operation, change, ns);
   if (own !== undefined) return own;
