@@ -92,6 +92,14 @@ function* everyService(lookup: EntryLookup): Iterable<string> {
   }
 }
 
+interface ValidateOptions {
+  readonly datacenter: string;
+  readonly affected?: ReadonlyMap<string, string>;
+  readonly budget?: Budget;
+  readonly blamesWritten?: () => boolean;
+  readonly among?: Among;
+}
+
 /**
  * Returns why a change is refused, or undefined. `affected` is the result of affectedServices,
  * `datacenter` that of the cluster. If `blamesWritten`, a chain that the written entry itself
@@ -100,23 +108,28 @@ function* everyService(lookup: EntryLookup): Iterable<string> {
 export function validateChange(
   change: Change,
   lookup: EntryLookup,
-  options: {
-    readonly datacenter: string;
-    readonly affected?: ReadonlyMap<string, string>;
-    readonly budget?: Budget;
-    readonly blamesWritten?: () => boolean;
-    readonly among?: Among;
-  },
+  options: ValidateOptions,
 ): Refusal | undefined {
+  const [why] = refusalsOf(change, lookup, options);
+  return why;
+}
+
+/** Yields all reasons for which a change is refused; see validateChange. */
+export function* refusalsOf(
+  change: Change,
+  lookup: EntryLookup,
+  options: ValidateOptions,
+): Iterable<Refusal> {
   const affected = options.affected ?? affectedServices(change, lookup);
   const own = ownProblem(change, lookup) ?? providerRefusal(change, lookup);
-  if (own !== undefined) return own;
+  if (own !== undefined) yield own;
   const validator = new CrossEntryValidator(change, lookup, options);
   for (const name of affected.values()) {
     const why = validator.ofService(name);
-    if (why !== undefined) return why;
+    if (why !== undefined) yield why;
   }
-  return validator.ofEntry();
+  const why = validator.ofEntry();
+  if (why !== undefined) yield why;
 }
 
 /** Checks the rules between the changed entry and one other. */

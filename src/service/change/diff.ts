@@ -42,12 +42,11 @@ export function differences(
 type Path = readonly string[];
 
 function compare(before: unknown, after: unknown, path: Path, found: Difference[]): void {
-  if (isObject(before) && isObject(after)) return compareObjects(before, after, path, found);
-  if (Array.isArray(before) && Array.isArray(after)) {
+  if (isObject(before) && isObject(after)) compareObjects(before, after, path, found);
+  else if (Array.isArray(before) && Array.isArray(after)) {
     const [past, present] = byName(before, after) ?? [{ ...before }, { ...after }];
-    return compareObjects(past, present, path, found);
-  }
-  if (before !== after) found.push(difference(path, { Old: before, New: after }));
+    compareObjects(past, present, path, found);
+  } else if (before !== after) found.push(difference(path, { Old: before, New: after }));
 }
 
 function compareObjects(before: Body, after: Body, path: Path, found: Difference[]): void {

@@ -76,8 +76,16 @@ export async function mustApply(
   const decoded = await inSlices(decodeInSteps(body, { namespace }), 'decode');
   if (!decoded.ok) return;
   const authorizer = await service.authorize(caller);
-  refuseIf(changeDenial(authorizer, service.view, applying(decoded.entry, namespace)));
+  refuseIf(applyDenial(authorizer, service.view, decoded.entry, namespace));
 }
+
+/** Returns the 403 of a caller who may not apply an entry. */
+export const applyDenial = (
+  authorizer: Authorizer,
+  view: View,
+  entry: ConfigEntry,
+  ns: string,
+): Refusal | undefined => changeDenial(authorizer, view, applying(entry, ns));
 
 /** Returns what is asked of the rights to apply an entry. */
 const applying = (entry: ConfigEntry, ns: string): Change => ({
@@ -161,7 +169,7 @@ export async function deleteConfig(
   return conditional(service, write, { kind, name }, answer);
 }
 
-/** Proposes a change. A refusal names another entry only to those who may read it. */
+/** Proposes a change. Throws ApiError. */
 async function proposeChange(
   service: Service,
   write: ConfigWrite,
@@ -171,20 +179,26 @@ async function proposeChange(
     return await service.write(write, command);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    const { view } = service;
     const authorizer = await service.authorize(write.caller);
-    const { kind, name } = command;
-    if (
-      error.refusal.code === 'conflict' &&
-      kind === 'jwt-provider' &&
-      command.type === 'config.delete'
-    ) {
-      refuse(providerInUse(name, readableIntention(view, authorizer, name)));
-    }
-    if (!NAMING.has(error.refusal.code)) throw error;
-    if (mayTell(view, authorizer, command, error.refusal.about)) throw error;
-    refuse(unnamed(command, error.refusal));
+    const told = toldTo(authorizer, service.view, command, error.refusal);
+    if (told === error.refusal) throw error;
+    refuse(told);
   }
+}
+
+/** Returns a refusal of a change. It names another entry only to those who may read it. */
+export function toldTo(
+  authorizer: Authorizer,
+  view: View,
+  command: ConfigSet | ConfigDelete,
+  why: Refusal,
+): Refusal {
+  const { kind, name, type } = command;
+  if (why.code === 'conflict' && kind === 'jwt-provider' && type === 'config.delete') {
+    return providerInUse(name, readableIntention(view, authorizer, name));
+  }
+  if (!NAMING.has(why.code) || mayTell(view, authorizer, command, why.about)) return why;
+  return unnamed(command, why);
 }
 
 /** Codes of refusals whose sentence may name entries that were not sent. */

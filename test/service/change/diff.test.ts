@@ -79,7 +79,10 @@ describe('the differences of two objects', () => {
       differences('method', method('one'), undefined),
       differences('token', { SecretID: 'one' }, { SecretID: 'two' }),
     ].map((found) => JSON.stringify(found));
-    for (const text of texts) expect(text).to.contain(HIDDEN).and.not.match(/one|two/);
+    for (const text of texts)
+      expect(text)
+        .to.contain(HIDDEN)
+        .and.not.match(/one|two/);
     const path = '/Config/ServiceAccountJWT';
     expect(JSON.parse(texts[0]!)).to.deep.equal([
       { Type: 'Edited', Path: path, Old: HIDDEN, New: HIDDEN },
