@@ -1,9 +1,9 @@
 /** The commands that change config entries, and the changes that follow in the same step. */
 import { OWN, type Refusal, refusal } from '../base/errors.js';
-import { CHANGE_STEPS_MAX, ReachesTooFar } from '../kinds/chain.js';
+import { type Budget, CHANGE_STEPS_MAX, ReachesTooFar } from '../kinds/chain.js';
 import type { Status } from '../kinds/conditions.js';
 import type { Change } from '../kinds/conflicts.js';
-import { affectedServices, validateChange } from '../kinds/cross-entry-rules.js';
+import { affectedServices, refusalsOf, validateChange } from '../kinds/cross-entry-rules.js';
 import { definitionOf } from '../kinds/definitions.js';
 import { type Settled, settleGateways } from '../kinds/gateway-status.js';
 import { targetsOf } from '../kinds/references.js';
@@ -13,7 +13,7 @@ import { keys } from './keys.js';
 import { levelOf } from './levels.js';
 import { namespaceProblem, noteChange, noteDeletion, refused, stored } from './lists.js';
 import { forgetOwnership } from './owners.js';
-import type { ApplyContext, Command, Handler } from './types.js';
+import type { ApplyContext, Command, Handler, View } from './types.js';
 
 /** The members of both commands. */
 interface ConfigCommand extends Command {
@@ -49,14 +49,16 @@ const setConfig: Handler<ConfigSet> = (context, command) => {
   const before = text === undefined ? undefined : (JSON.parse(text) as StoredEntry);
   if (cas !== null && cas !== (before?.ModifyIndex ?? 0)) return { ok: true, value: 'false' };
   if (text !== undefined && holdsContent(text, content)) return { ok: true, value: 'true' };
-  const why = settled(context, command, writeEntry(context, command));
+  const why = settled(context, command, put(context, command, before));
   return why === undefined ? { ok: true, value: 'true' } : refused(why);
 };
 
-/** Stores an entry without judging it. */
-export function writeEntry(context: ApplyContext, command: ConfigSet): Change {
-  const { ns, kind, name, entry: content } = command;
-  const before = stored<StoredEntry>(context.draft, keys.config(ns, kind, name));
+/** Puts an entry into the draft, with its references. Returns the change. */
+function put(
+  context: ApplyContext,
+  { ns, kind, name, entry: content }: ConfigSet,
+  before: StoredEntry | undefined,
+): Change {
   const after = JSON.parse(content) as ConfigEntry;
   store(
     context,
@@ -68,6 +70,45 @@ export function writeEntry(context: ApplyContext, command: ConfigSet): Change {
   moveReferences(context, ns, { kind, name }, before, after);
   return { kind, name, before, after };
 }
+
+/**
+ * Puts an entry into a draft without judging it. Returns the change; undefined if there is none.
+ */
+export function stageEntry(context: ApplyContext, command: ConfigSet): Change | undefined {
+  const text = context.draft.get(keys.config(command.ns, command.kind, command.name));
+  if (text !== undefined && holdsContent(text, command.entry)) return undefined;
+  return put(context, command, text === undefined ? undefined : JSON.parse(text));
+}
+
+/** Yields all reasons for which a change that is in a draft already would be refused. */
+export function* refusalsOfStaged(
+  { draft }: ApplyContext,
+  { ns, datacenter }: Pick<ConfigCommand, 'ns' | 'datacenter'>,
+  change: Change,
+): Iterable<Refusal> {
+  const budget = budgetOf(change);
+  try {
+    for (const each of reachOf(draft, change, ns)) {
+      const entries = new Entries(draft, each, change);
+      const affected = affectedServices(change, entries);
+      yield* refusalsOf(change, entries, {
+        ...{ datacenter, affected, budget },
+        blamesWritten: () => levelOf(draft) >= BLAME_LEVEL,
+      });
+    }
+  } catch (error) {
+    if (!(error instanceof ReachesTooFar)) throw error;
+    yield reachesTooFar(change);
+  }
+}
+
+/** Stores an entry without judging it. */
+export const writeEntry = (context: ApplyContext, command: ConfigSet): Change =>
+  put(
+    context,
+    command,
+    stored<StoredEntry>(context.draft, keys.config(command.ns, command.kind, command.name)),
+  );
 
 /** Removes an entry without judging that; undefined if there is none. */
 export function dropEntry(context: ApplyContext, command: ConfigDelete): Change | undefined {
@@ -118,18 +159,31 @@ function settled(
     return settle(context, command, change);
   } catch (error) {
     if (!(error instanceof ReachesTooFar)) throw error;
-    const what = `${change.kind} ${JSON.stringify(change.name)}`;
-    return refusal(
-      'invalid',
-      `a change of ${what} would be felt in discovery chains of more than ${CHANGE_STEPS_MAX} ` +
-        'steps in all',
-      {
-        hint: 'let fewer routers, splitters, resolvers and routes lead to it, or make it smaller',
-        ...OWN,
-      },
-    );
+    return reachesTooFar(change);
   }
 }
+
+function reachesTooFar({ kind, name }: Change): Refusal {
+  const what = `${kind} ${JSON.stringify(name)}`;
+  return refusal(
+    'invalid',
+    `a change of ${what} would be felt in discovery chains of more than ${CHANGE_STEPS_MAX} ` +
+      'steps in all',
+    {
+      hint: 'let fewer routers, splitters, resolvers and routes lead to it, or make it smaller',
+      ...OWN,
+    },
+  );
+}
+
+/** Returns the namespaces whose entries a change may affect. */
+const reachOf = (view: View, { kind }: Change, ns: string): readonly string[] =>
+  REACHES_ALL.has(kind) ? allNamespaces(view) : [ns];
+
+/** Returns the work of a change. Proxy defaults apply to every service, so theirs has no limit. */
+const budgetOf = ({ kind }: Change): Budget => ({
+  left: kind === 'proxy-defaults' ? Number.POSITIVE_INFINITY : CHANGE_STEPS_MAX,
+});
 
 /**
  * Validates a change that is in the draft already, and updates the gateways and routes that it
@@ -140,12 +194,9 @@ function settle(
   { ns, at, datacenter }: ConfigCommand,
   change: Change,
 ): Refusal | undefined {
-  const reach = REACHES_ALL.has(change.kind) ? allNamespaces(context.draft) : [ns];
-  // Proxy defaults apply to every service, so their work has no limit.
-  const hasLimit = change.kind !== 'proxy-defaults';
-  const budget = { left: hasLimit ? CHANGE_STEPS_MAX : Number.POSITIVE_INFINITY };
+  const budget = budgetOf(change);
   const blamesWritten = (): boolean => levelOf(context.draft) >= BLAME_LEVEL;
-  for (const each of reach) {
+  for (const each of reachOf(context.draft, change, ns)) {
     const entries = new Entries(context.draft, each, change);
     const affected = affectedServices(change, entries);
     const why = validateChange(change, entries, { datacenter, affected, budget, blamesWritten });
