@@ -59,8 +59,6 @@ export type About =
       readonly entry: { readonly kind: string; readonly name: string };
       readonly unnamed: string;
     }
-  /** What else the problem document tells. */
-  | { readonly kind: 'members'; readonly members: Readonly<Record<string, unknown>> }
   /** The object has another version than was asked for; null: it does not exist. */
   | { readonly kind: 'version'; readonly current: number | null }
   /**
@@ -86,10 +84,12 @@ export interface Refusal {
   readonly pointer?: string;
   readonly hint?: string;
   readonly about?: About;
+  /** Members that a problem document has beside these. Neither remembered nor replicated. */
+  readonly members?: Readonly<Record<string, unknown>>;
 }
 
 /** The optional members of a refusal. */
-type More = Pick<Refusal, 'pointer' | 'hint' | 'about'>;
+type More = Pick<Refusal, 'pointer' | 'hint' | 'about' | 'members'>;
 
 /** Returns a refusal. */
 export function refusal(code: ErrorCode, message: string, more: More = {}): Refusal {

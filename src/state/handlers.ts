@@ -3,6 +3,7 @@ import { configHandlers } from './config.js';
 import { withPreconditions } from './match.js';
 import { ACL_HANDLERS } from './objects.js';
 import { RESTORE_HANDLERS } from './restore.js';
+import { SET_HANDLERS } from './sets.js';
 import type { Handlers } from './types.js';
 
 /** The handlers of all commands, by type. */
@@ -10,4 +11,5 @@ export const HANDLERS: Handlers = withPreconditions({
   ...ACL_HANDLERS,
   ...configHandlers,
   ...RESTORE_HANDLERS,
+  ...SET_HANDLERS,
 });

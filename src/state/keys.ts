@@ -100,6 +100,14 @@ export const keys = {
   configRef: (ns: string, target: string, kind: string, name: string): string =>
     keyOf('config-ref', ns, target, kind, lower(name)),
 
+  /**
+   * Whose set an object is in (owners.ts). `id` is that of the key of the object, of a config entry
+   * `<kind>/<name>`, and `ns` that under which it is listed.
+   */
+  owner: (type: string, ns: string, id: string): string => keyOf('owner', type, ns, lower(id)),
+  /** Value: the ID of the binding rule that sets know by a handle. */
+  ruleHandle: (ns: string, handle: string): string => keyOf('rule-handle', ns, handle),
+
   /** A single replicated record by name, such as the autopilot configuration. */
   fact: (name: string): string => keyOf('fact', name),
   /** A page of remembered results (request-records.ts), by the index of the first one. */

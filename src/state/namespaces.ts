@@ -26,6 +26,7 @@ import {
   removeObject,
   type StoredObject,
 } from './object.js';
+import { forgetOwnership } from './owners.js';
 import { plantPolicy } from './policies.js';
 import type { ApplyContext, Command, Handler, View } from './types.js';
 
@@ -226,8 +227,10 @@ function removeSome(
 function removeConfigs(context: ApplyContext, ns: string, max: number): number {
   const some = take(keysBelow(context.draft, 'config', ns), max);
   for (const key of some) {
+    const [, , kind, name] = key.split('\u0000') as [string, string, string, string];
     context.draft.del(key);
-    noteDeletion(context, 'config', ns, key.split('\u0000')[2]!);
+    forgetOwnership(context, { table: 'config', ns, id: `${kind}/${name}` });
+    noteDeletion(context, 'config', ns, kind);
   }
   const references = take(keysBelow(context.draft, 'config-ref', ns), max - some.length);
   for (const key of references) context.draft.del(key);

@@ -53,6 +53,7 @@ const HEADERS: Readonly<Record<string, { says: string; schema: JsonSchema; requi
     schema: { type: 'string', enum: ['true'] },
   },
   ETag: { says: 'The version of the content.', schema: text, required: true },
+  'X-Consul-Owner': { says: 'The owner of the written object.', schema: text },
   'X-Consul-Lint': { says: 'What lint finds in the written object.', schema: text },
   'X-Consul-Decision': { says: 'The ID under which the refusal is explained.', schema: text },
   'Retry-After': { says: 'The number of seconds after which to retry.', schema: text },
@@ -66,6 +67,7 @@ const HEADER_GROUPS = {
   ],
   etag: ['ETag'],
   lint: ['X-Consul-Lint'],
+  owner: ['X-Consul-Owner'],
 } as const;
 
 /** Returns the document. `version` is that of the release. */

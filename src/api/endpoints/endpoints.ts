@@ -11,6 +11,7 @@ import { LOGIN_EXPLAIN_OPERATIONS } from './login-explain.js';
 import { type ObjectKeys, objectOperations } from './objects.js';
 import type { Method, Operation, Operations } from './operation.js';
 import { OPERATOR_OPERATIONS } from './operator.js';
+import { SET_OPERATIONS } from './sets.js';
 import { TOKEN_OPERATIONS } from './tokens.js';
 
 const DECLARED = {
@@ -19,6 +20,7 @@ const DECLARED = {
   ...EXPLAIN_OPERATIONS,
   ...LOGIN_EXPLAIN_OPERATIONS,
   ...TOKEN_OPERATIONS,
+  ...SET_OPERATIONS,
   ...OPERATOR_OPERATIONS,
   ...HISTORY_OPERATIONS,
   ...NODE_OPERATIONS,

@@ -34,7 +34,8 @@ const LEVEL = orNone(oneOf('deny', 'read', 'list', 'write'));
 const nullableText = orNone(word);
 
 const { Policies, Roles, ServiceIdentities, NodeIdentities, TemplatedPolicies } = tokens.fields;
-const draftFields = {
+/** The members of a token that does not exist. */
+export const draftFields = {
   Policies,
   Roles,
   ServiceIdentities,

@@ -11,6 +11,7 @@ export const TAGS = {
   config: 'Config entries and the discovery chains that they form.',
   acl: 'Tokens, policies, roles, auth methods, binding rules and namespaces.',
   explain: 'Why something is allowed or denied, and what lint finds.',
+  sets: 'Sets of objects, which are planned and applied together.',
   login: 'Login, logout and bootstrap.',
   history: 'Who changed what, when and why, and how to take it back.',
   operator: 'Members of the cluster, and cluster-wide settings.',
@@ -29,7 +30,7 @@ export type Content =
   | { readonly schema: JsonSchema };
 
 /** The headers of an answer beside those of all answers. */
-export type HeaderGroup = 'index' | 'etag' | 'lint';
+export type HeaderGroup = 'index' | 'etag' | 'lint' | 'owner';
 
 /** An answer that is not an error. Without content it has no body. */
 export interface Answer {

@@ -49,8 +49,8 @@ export function refusalBody(
     ...(why.pointer !== undefined && { pointer: nearest(why.pointer) }),
     ...(hint !== undefined && { hint }),
     ...(decision !== undefined && { decision }),
-    ...(why.about?.kind === 'members' && why.about.members),
     ...current,
+    ...why.members,
     ...((about === 'caller' || about === 'token') && { about }),
   };
   return { type: PROBLEM_TYPE, body: `${JSON.stringify(problem)}\n` };

@@ -18,6 +18,7 @@ import { historyProblem, RINGS, VERSION } from '../../state/history/records.js';
 import { HISTORY_FACT } from '../../state/history/settings.js';
 import { keys } from '../../state/keys.js';
 import { type Link, type LinkFact, linkKey } from '../../state/links.js';
+import { lastPart } from '../../state/lists.js';
 import { ACL_FACT } from '../../state/login-limits.js';
 import type { Namespace } from '../../state/namespaces.js';
 import {
@@ -31,6 +32,8 @@ import {
 import { OBJECTS } from '../../state/objects.js';
 import { isSubject } from '../../state/stamp.js';
 import { type LoginOf, loggedIn, loginRecords, type Token } from '../../state/tokens.js';
+import { ownerKey } from '../../state/owners.js';
+import { TYPES } from '../../state/refs.js';
 import { decodeConfiguration } from '../acl/acl-configuration.js';
 import { decodeBody } from '../common/decode.js';
 import { modifyIndexOf } from '../common/reading.js';
@@ -43,7 +46,10 @@ type Stored = Record<string, unknown>;
 const DERIVED: ReadonlySet<string> = new Set([
   ...Object.values(OBJECTS).flatMap(({ recordTables }) => recordTables),
   'config-ref',
+  'rule-handle',
 ]);
+
+const RULE_TYPE = TYPES.rule;
 
 /** Records compared between two turns of the event loop. */
 const SLICE_RECORDS = 5000;
@@ -58,6 +64,9 @@ export class SnapshotCheck {
   readonly #dying = new Set<string>();
   /** Tokens of logins. Another record holds the identity that logged in. */
   readonly #logins: LoginOf[] = [];
+  /** The keys of the owners that objects may have, and of those that are there. */
+  readonly #ownable = new Set<string>();
+  readonly #owners = new Set<string>();
   #hasDefault = false;
 
   add([key, value]: StateRecord): void {
@@ -90,6 +99,10 @@ export class SnapshotCheck {
       if (isTurn()) yield;
       if (this.#facts.get(key) !== name) fail(tableOf(key), 'a name is missing or wrong');
     }
+    for (const key of this.#owners) {
+      if (isTurn()) yield;
+      if (!this.#ownable.has(key)) fail('owner', 'a record belongs to no object');
+    }
     for (const [key, name] of this.#facts) {
       if (isTurn()) yield;
       if (name !== undefined && !this.#names.has(key))
@@ -120,6 +133,7 @@ export class SnapshotCheck {
     fact: (key, value) => mustBeFact(key, value),
     'method-remains': () => {},
     ...Object.fromEntries([VERSION, ...RINGS].map((table) => [table, mustBeHistory])),
+    owner: (key, value, type) => this.#owner(key, value, type),
     'policy-link': (key, value) => this.#fact('policy-link', key, value),
     'role-link': (key, value) => this.#fact('role-link', key, value),
     ...Object.fromEntries(
@@ -139,9 +153,22 @@ export class SnapshotCheck {
     if (Object.hasOwn(definition.fields, 'TemplatedPolicies')) mustBeGrants(table, object as Token);
     for (const field of definition.linkFields) mustBeLinks(table, linksAt(object, field));
     for (const [record, is] of recordsOf(definition, object)) this.#derived.set(record, is);
+    const [, ns = ''] = key.split('\u0000');
+    const home = table === 'namespace' ? DEFAULT_NAMESPACE : ns;
+    this.#ownable.add(ownerKey({ table, ns: home, id: lastPart(key) }));
     if (linkedAs !== undefined) this.#names.set(linkKey(linkedAs, object.ID!), object.Name!);
     if (table === 'token') this.#login(object as Token);
     if (table === 'namespace') this.#namespace(object as Namespace);
+  }
+
+  #owner(key: string, value: string, type: string): void {
+    const { Owner, Handle, ...others } = objectOf('owner', value);
+    const isHandle = Handle === undefined || (typeof Handle === 'string' && type === RULE_TYPE);
+    if (typeof Owner !== 'string' || !isHandle || Object.keys(others).length > 0)
+      fail('owner', 'a record is not an owner');
+    this.#owners.add(key);
+    const [, , ns = '', id = ''] = key.split('\u0000');
+    if (Handle !== undefined) this.#derived.set(keys.ruleHandle(ns, Handle as string), id);
   }
 
   #login({ AccessorID, AuthMethod, AuthMethodNamespace, CreateTime, Namespace }: Token): void {
@@ -182,6 +209,7 @@ export class SnapshotCheck {
     if (Status !== undefined && !isObject(Status)) fail('config', 'a Status is not an object');
     const why = storedProblem(Kind, content);
     if (why !== undefined) fail('config', `${Kind} ${JSON.stringify(Name)}: ${why}`);
+    this.#ownable.add(ownerKey({ table: 'config', ns, id: `${Kind}/${Name}` }));
     // `storedProblem` has checked that it has the fields of its kind.
     const entry = content as unknown as ConfigEntry;
     for (const target of targetsOf(entry)) {

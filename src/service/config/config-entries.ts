@@ -76,8 +76,16 @@ export async function mustApply(
   const decoded = await inSlices(decodeInSteps(body, { namespace }), 'decode');
   if (!decoded.ok) return;
   const authorizer = await service.authorize(caller);
-  refuseIf(changeDenial(authorizer, service.view, applying(decoded.entry, namespace)));
+  refuseIf(applyDenial(authorizer, service.view, decoded.entry, namespace));
 }
+
+/** Returns the 403 of a caller who may not apply an entry. */
+export const applyDenial = (
+  authorizer: Authorizer,
+  view: View,
+  entry: ConfigEntry,
+  ns: string,
+): Refusal | undefined => changeDenial(authorizer, view, applying(entry, ns));
 
 /** Returns what is asked of the rights to apply an entry. */
 const applying = (entry: ConfigEntry, ns: string): Change => ({
@@ -172,7 +180,7 @@ export async function mustChange(
   );
 }
 
-/** Proposes a change. A refusal names another entry only to those who may read it. */
+/** Proposes a change. Throws ApiError. */
 async function proposeChange(
   service: Service,
   write: ConfigWrite,
@@ -182,27 +190,33 @@ async function proposeChange(
     return await service.write(write, command);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    const { view } = service;
     const authorizer = await service.authorize(write.caller);
-    const { kind, name } = command;
-    if (
-      error.refusal.code === 'conflict' &&
-      kind === 'jwt-provider' &&
-      command.type === 'config.delete'
-    ) {
-      refuse(providerInUse(name, readableIntention(view, authorizer, name)));
-    }
-    if (!NAMING.has(error.refusal.code)) throw error;
-    if (mayTell(view, authorizer, command, error.refusal.about)) throw error;
-    refuse(unnamed(command, error.refusal));
+    const told = toldTo(authorizer, service.view, command, error.refusal);
+    if (told === error.refusal) throw error;
+    refuse(told);
   }
+}
+
+/** Returns a refusal of a change. It names another entry only to those who may read it. */
+export function toldTo(
+  authorizer: Authorizer,
+  view: View,
+  command: ConfigSet | ConfigDelete,
+  why: Refusal,
+): Refusal {
+  const { kind, name, type } = command;
+  if (why.code === 'conflict' && kind === 'jwt-provider' && type === 'config.delete') {
+    return providerInUse(name, readableIntention(view, authorizer, name));
+  }
+  if (!NAMING.has(why.code) || mayTell(view, authorizer, command, why.about)) return why;
+  return unnamed(command, why);
 }
 
 /** Codes of refusals whose sentence may name entries that were not sent. */
 const NAMING: ReadonlySet<string> = new Set(['conflict', 'invalid']);
 
 /** Whether a caller may read what a refusal of a change names. */
-function mayTell(
+export function mayTell(
   view: View,
   authorizer: Authorizer,
   { kind, ns }: ConfigSet | ConfigDelete,
@@ -224,7 +238,7 @@ function mayTell(
 }
 
 /** Returns a refusal of a change in words that name nothing but what was sent. */
-function unnamed({ type, kind, name }: ConfigSet | ConfigDelete, why: Refusal): Refusal {
+export function unnamed({ type, kind, name }: ConfigSet | ConfigDelete, why: Refusal): Refusal {
   const change = type === 'config.delete' ? 'delete' : 'write';
   const message =
     why.about?.kind === 'conflict'
@@ -340,7 +354,11 @@ export function configCheck(
  * case but rules name services exactly, so the caller also needs the right to the stored spelling
  * of the entry that would be replaced.
  */
-function changeDenial(authorizer: Authorizer, view: View, change: Change): Refusal | undefined {
+export function changeDenial(
+  authorizer: Authorizer,
+  view: View,
+  change: Change,
+): Refusal | undefined {
   const { operation, kind, name, ns, entry } = change;
   const own = denialOf(authorizer, operation, change, ns);
   if (own !== undefined) return own;

@@ -106,10 +106,11 @@ export function* subjectOf(
   found();
   if (collected === undefined) return undefined;
   const {
-    found: { token },
+    found: { token, extra },
     origins,
   } = collected;
-  const enforced = authorizers.known(token);
+  // Tokens with equal links share their rights, to which the rules of a draft are added.
+  const enforced = extra === undefined ? authorizers.known(token) : undefined;
   const anonymous = token.AccessorID === ANONYMOUS_ACCESSOR;
   const explainer = yield* Explainer.of(origins, { defaultPolicy, anonymous });
   return { token, authorizer: enforced ?? authorizerFor(token, explainer.rights), explainer };

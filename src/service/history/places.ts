@@ -114,6 +114,6 @@ export function known<T>(view: View, index: number, read: () => T): T {
 export function refuseUnknown(view: View, index: number | string, oldest: number): never {
   const ms = timeOfIndex(view, oldest);
   const Oldest = { Index: oldest, Time: shownTime(ms) };
-  const about = { kind: 'members', members: { Oldest } } as const;
-  return reject('not_found', `What held at index ${index} is no longer known`, { about });
+  const members = { Oldest };
+  return reject('not_found', `What held at index ${index} is no longer known`, { members });
 }
