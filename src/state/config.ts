@@ -5,13 +5,14 @@ import type { Status } from '../kinds/conditions.js';
 import type { Change } from '../kinds/conflicts.js';
 import { affectedServices, refusalsOf, validateChange } from '../kinds/cross-entry-rules.js';
 import { definitionOf } from '../kinds/definitions.js';
-import { settleGateways } from '../kinds/gateway-status.js';
+import { type Settled, settleGateways } from '../kinds/gateway-status.js';
 import { targetsOf } from '../kinds/references.js';
 import type { ConfigEntry, EntryId, Kind } from '../kinds/types.js';
 import { allNamespaces, Entries } from './config-entries.js';
 import { keys } from './keys.js';
 import { levelOf } from './levels.js';
-import { namespaceProblem, noteChange, noteDeletion, refused } from './lists.js';
+import { namespaceProblem, noteChange, noteDeletion, refused, stored } from './lists.js';
+import { forgetOwnership } from './owners.js';
 import type { ApplyContext, Command, Handler, View } from './types.js';
 
 /** The members of both commands. */
@@ -27,7 +28,10 @@ interface ConfigCommand extends Command {
   readonly datacenter: string;
 }
 
-/** Creates or replaces an entry. Answers `true`, or `false` when `cas` does not match. */
+/**
+ * Creates or replaces an entry. Answers `true`, or `false` when `cas` does not match; with `match`
+ * the entry as it is stored.
+ */
 export interface ConfigSet extends ConfigCommand {
   readonly type: 'config.set';
   /** The normalised entry as JSON text, stored and answered byte by byte. */
@@ -47,9 +51,12 @@ const setConfig: Handler<ConfigSet> = (context, command) => {
   const text = draft.get(keys.config(ns, kind, name));
   const before = text === undefined ? undefined : (JSON.parse(text) as StoredEntry);
   if (cas !== null && cas !== (before?.ModifyIndex ?? 0)) return { ok: true, value: 'false' };
-  if (text !== undefined && holdsContent(text, content)) return { ok: true, value: 'true' };
+  const isAsked = command.match !== undefined;
+  if (text !== undefined && holdsContent(text, content))
+    return { ok: true, value: isAsked ? text : 'true' };
   const why = settled(context, command, put(context, command, before));
-  return why === undefined ? { ok: true, value: 'true' } : refused(why);
+  if (why !== undefined) return refused(why);
+  return { ok: true, value: isAsked ? draft.get(keys.config(ns, kind, name))! : 'true' };
 };
 
 /** Puts an entry into the draft, with its references. Returns the change. */
@@ -101,16 +108,30 @@ export function* refusalsOfStaged(
   }
 }
 
-const deleteConfig: Handler<ConfigDelete> = (context, command) => {
-  const { draft } = context;
-  const { ns, kind, name, cas } = command;
-  const text = draft.get(keys.config(ns, kind, name));
-  const before = text === undefined ? undefined : (JSON.parse(text) as StoredEntry);
-  if (before === undefined) return { ok: true, value: cas === null ? '{}' : 'false' };
-  if (cas !== null && cas !== before.ModifyIndex) return { ok: true, value: 'false' };
+/** Stores an entry without judging it. */
+export const writeEntry = (context: ApplyContext, command: ConfigSet): Change =>
+  put(
+    context,
+    command,
+    stored<StoredEntry>(context.draft, keys.config(command.ns, command.kind, command.name)),
+  );
+
+/** Removes an entry without judging that; undefined if there is none. */
+export function dropEntry(context: ApplyContext, command: ConfigDelete): Change | undefined {
+  const { ns, kind, name } = command;
+  const before = stored<StoredEntry>(context.draft, keys.config(ns, kind, name));
+  if (before === undefined) return undefined;
   remove(context, ns, { kind, name });
   moveReferences(context, ns, { kind, name }, before, undefined);
-  const why = settled(context, command, { kind, name: before.Name, before });
+  return { kind, name: before.Name, before };
+}
+
+const deleteConfig: Handler<ConfigDelete> = (context, command) => {
+  const { ns, kind, name, cas } = command;
+  const before = stored<StoredEntry>(context.draft, keys.config(ns, kind, name));
+  if (before === undefined) return { ok: true, value: cas === null ? '{}' : 'false' };
+  if (cas !== null && cas !== before.ModifyIndex) return { ok: true, value: 'false' };
+  const why = settled(context, command, dropEntry(context, command)!);
   return why === undefined ? { ok: true, value: cas === null ? '{}' : 'true' } : refused(why);
 };
 
@@ -132,7 +153,7 @@ const NO_TARGETS: ReadonlySet<string> = new Set();
 const BLAME_LEVEL = 3;
 
 /** Kinds on whose entries entries of all namespaces depend. */
-const REACHES_ALL: ReadonlySet<Kind> = new Set(['jwt-provider', 'proxy-defaults']);
+export const REACHES_ALL: ReadonlySet<Kind> = new Set(['jwt-provider', 'proxy-defaults']);
 
 /** Settles a change. Refuses one that would cause more work than a single change may. */
 function settled(
@@ -186,15 +207,19 @@ function settle(
     const affected = affectedServices(change, entries);
     const why = validateChange(change, entries, { datacenter, affected, budget, blamesWritten });
     if (why !== undefined) return why;
-    const { statuses, bound } = settleGateways(change, affected, entries, { at, budget });
-    for (const { id, status } of statuses) putStatus(context, each, id, status);
-    for (const { name, entry } of bound) putBound(context, each, name, entry);
+    putSettled(context, each, settleGateways([{ change, affected }], entries, { at, budget }));
   }
   return undefined;
 }
 
+/** Stores what was computed about the gateways and routes of a namespace. */
+export function putSettled(context: ApplyContext, ns: string, { statuses, bound }: Settled): void {
+  for (const { id, status } of statuses) putStatus(context, ns, id, status);
+  for (const { name, entry } of bound) putBound(context, ns, name, entry);
+}
+
 /** Whether a stored entry has this content, followed by what the server adds. */
-function holdsContent(text: string, content: string): boolean {
+export function holdsContent(text: string, content: string): boolean {
   const body = content.slice(0, -1);
   return (
     text.startsWith(body) &&
@@ -220,6 +245,7 @@ function store(
 
 function remove(context: ApplyContext, ns: string, { kind, name }: EntryId): void {
   context.draft.del(keys.config(ns, kind, name));
+  forgetOwnership(context, { table: 'config', ns, id: `${kind}/${name}` });
   noteDeletion(context, 'config', ns, kind);
 }
 

@@ -7,6 +7,7 @@ import { policyHash } from '../acl/hash.js';
 import { isNamespaceName } from '../acl/names.js';
 import { type Refusal, refusal } from '../base/errors.js';
 import { computed, type Infer, keep, labels, object, omit, text } from '../languages/fields.js';
+import { dropVersionsIn } from './history/trim.js';
 import { keys } from './keys.js';
 import { levelOf } from './levels.js';
 import { type Link, type LinkInput, links, resolveLinks, take } from './links.js';
@@ -25,6 +26,7 @@ import {
   removeObject,
   type StoredObject,
 } from './object.js';
+import { forgetOwnership } from './owners.js';
 import { plantPolicy } from './policies.js';
 import type { ApplyContext, Command, Handler, View } from './types.js';
 
@@ -201,6 +203,7 @@ const reapNamespace: Handler<NamespaceReap> = (context, { name }) => {
     left -= removeSome(context, definition, name, left);
   }
   left -= removeConfigs(context, name, left);
+  left -= dropVersionsIn(context, name, left);
   if (left <= 0) return { ok: true, value: 'false' };
   removeObject(context, namespaces, namespace);
   if (levelOf(draft) >= SEEN_LEVEL) {
@@ -226,8 +229,10 @@ function removeSome(
 function removeConfigs(context: ApplyContext, ns: string, max: number): number {
   const some = take(keysBelow(context.draft, 'config', ns), max);
   for (const key of some) {
+    const [, , kind, name] = key.split('\u0000') as [string, string, string, string];
     context.draft.del(key);
-    noteDeletion(context, 'config', ns, key.split('\u0000')[2]!);
+    forgetOwnership(context, { table: 'config', ns, id: `${kind}/${name}` });
+    noteDeletion(context, 'config', ns, kind);
   }
   const references = take(keysBelow(context.draft, 'config-ref', ns), max - some.length);
   for (const key of references) context.draft.del(key);

@@ -33,6 +33,7 @@ import {
   removeLinked,
 } from './links.js';
 import { noteChange, noteDeletion } from './lists.js';
+import { forgetOwnership } from './owners.js';
 import type { ApplyContext, Command, Draft, Handlers, StateRecord, View } from './types.js';
 
 /** The namespace that always exists. Lists show the objects of the whole cluster in it. */
@@ -90,6 +91,8 @@ export interface ObjectSet extends Command {
   /** Absent for objects identified by their Name. */
   readonly id?: string;
   readonly create?: boolean;
+  /** Whether the id may be that of a deleted object to which links are left. In sets alone. */
+  readonly revives?: true;
 }
 /** The content of an object: the members that a client writes. */
 export type Content<T> = Omit<T, 'ID' | 'Hash' | 'Namespace' | keyof typeof indexes>;
@@ -267,7 +270,8 @@ function moveRecords(
     if (before.get(key) !== value) draft.put(key, value);
     before.delete(key);
   }
-  for (const key of before.keys()) draft.del(key);
+  // Another object may have taken a name in the same entry.
+  for (const [key, value] of before) if (draft.get(key) === value) draft.del(key);
 }
 
 /**
@@ -307,6 +311,7 @@ export function removeObject<T extends StoredObject>(
   const [ns, id] = [homeOf(object), idOf(definition, object)];
   draft.del(definition.key(ns, id));
   for (const [key] of recordsOf(definition, object)) draft.del(key);
+  forgetOwnership(context, { table, ns, id });
   forgetLinks(context, definition, object);
   if (linkedAs !== undefined) removeLinked(context, { target: linkedAs, ns, id });
   noteDeletion(context, table, ns);

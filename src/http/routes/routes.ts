@@ -9,6 +9,7 @@ import type { AclParts } from './common.js';
 import { configRoutes } from './config-entries.js';
 import { documentRoutes } from './documents.js';
 import { authorizeRoutes } from './explain.js';
+import { historyRoutes } from './history.js';
 import { operatorRoutes } from './operator.js';
 import { snapshotRoutes } from './snapshot.js';
 import { statusRoutes } from './status.js';
@@ -27,6 +28,7 @@ export const allRoutes = ({ acl, cluster, snapshot }: RouteParts): readonly Decl
   ...aclRoutes(acl),
   ...statusRoutes(cluster),
   ...operatorRoutes(cluster),
+  ...historyRoutes(acl),
   ...agentRoutes(cluster),
   ...authorizeRoutes(acl.service),
   ...snapshotRoutes(snapshot),

@@ -111,7 +111,7 @@ function conditional(
 
 /**
  * Creates or replaces an entry from a body (parsed JSON). Returns the JSON text `true`, or `false`
- * if the condition does not hold. Throws ApiError.
+ * if `cas` does not hold; with `match` the entry as it is stored. Throws ApiError.
  */
 export async function applyConfig(
   service: Service,
@@ -151,10 +151,7 @@ export async function deleteConfig(
 ): Promise<string> {
   const { cas, datacenter } = write;
   const ns = homeOf(kind, write.ns);
-  refuseIf(nameRefusal(kind, name));
-  await service.permit(write, (authorizer) =>
-    changeDenial(authorizer, service.view, { operation: 'delete', ns, kind, name }),
-  );
+  await mustChange(service, write, { operation: 'delete', kind, name });
   const command: ConfigDelete = {
     type: 'config.delete',
     v: 1,
@@ -167,6 +164,20 @@ export async function deleteConfig(
   };
   const answer = await proposeChange(service, write, command);
   return conditional(service, write, { kind, name }, answer);
+}
+
+/** Permits a change of an entry that a path names. Throws ApiError 400 and 403. */
+export async function mustChange(
+  service: Service,
+  write: Write,
+  change: Pick<Change, 'operation' | 'kind' | 'name'>,
+): Promise<void> {
+  const { kind, name } = change;
+  refuseIf(nameRefusal(kind, name));
+  const ns = homeOf(kind, write.ns);
+  await service.permit(write, (authorizer) =>
+    changeDenial(authorizer, service.view, { ...change, ns }),
+  );
 }
 
 /** Proposes a change. Throws ApiError. */
@@ -205,7 +216,7 @@ export function toldTo(
 const NAMING: ReadonlySet<string> = new Set(['conflict', 'invalid']);
 
 /** Whether a caller may read what a refusal of a change names. */
-function mayTell(
+export function mayTell(
   view: View,
   authorizer: Authorizer,
   { kind, ns }: ConfigSet | ConfigDelete,
@@ -227,7 +238,7 @@ function mayTell(
 }
 
 /** Returns a refusal of a change in words that name nothing but what was sent. */
-function unnamed({ type, kind, name }: ConfigSet | ConfigDelete, why: Refusal): Refusal {
+export function unnamed({ type, kind, name }: ConfigSet | ConfigDelete, why: Refusal): Refusal {
   const change = type === 'config.delete' ? 'delete' : 'write';
   const message =
     why.about?.kind === 'conflict'
@@ -343,7 +354,11 @@ export function configCheck(
  * case but rules name services exactly, so the caller also needs the right to the stored spelling
  * of the entry that would be replaced.
  */
-function changeDenial(authorizer: Authorizer, view: View, change: Change): Refusal | undefined {
+export function changeDenial(
+  authorizer: Authorizer,
+  view: View,
+  change: Change,
+): Refusal | undefined {
   const { operation, kind, name, ns, entry } = change;
   const own = denialOf(authorizer, operation, change, ns);
   if (own !== undefined) return own;
