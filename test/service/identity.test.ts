@@ -188,6 +188,19 @@ describe('the identity of a login', function () {
     expect(nobody.Identity).to.equal(null);
   });
 
+  it('is missed by lint if the newest tokens of a method have no subject', async () => {
+    const found = async (): Promise<string[]> =>
+      (await client.must('GET /acl/lint')).Findings.filter(
+        ({ Code }: { Code: string }) => Code === 'identity_unknown',
+      ).map(({ Ref }: { Ref: string }) => Ref);
+    expect(await found()).to.deep.equal([]);
+    await login({ name: 'nobody' });
+    await login({ name: 'nobody' });
+    expect(await found()).to.deep.equal(['auth-method/default/Jwt1']);
+    await login({ sub: 'somebody' });
+    expect(await found()).to.deep.equal([]);
+  });
+
   it('is in archives, whole or not at all', async () => {
     await login({ sub: 'a' });
     const checked = (all: readonly StateRecord[]): string => {

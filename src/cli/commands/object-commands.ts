@@ -2,6 +2,7 @@
 import { type Command, Option } from 'commander';
 import { type Call, type Cli, refusedSecret, several, sure, whole } from '../cli.js';
 import type { Answer } from '../client/http.js';
+import { memberChanges } from '../client/watch.js';
 import { CliError, isMissing } from '../print/error.js';
 import type { Column, Shape } from '../print/output.js';
 import { DEPENDENTS, dependentsOf } from './dependents.js';
@@ -288,13 +289,8 @@ async function changesSince(
   const what = `the ${type.noun} "${nameIn(type, held)}"`;
   try {
     const now = await find(call, type, { text: idIn(type, held) }, { isCurrent: true });
-    const names = [...new Set([...Object.keys(held), ...Object.keys(now)])].filter(
-      (name) =>
-        !['ModifyIndex', 'Hash'].includes(name) &&
-        JSON.stringify(held[name]) !== JSON.stringify(now[name]),
-    );
-    const which = names.length === 0 ? 'without a difference' : names.join(', ');
-    return `${what} was changed meanwhile: ${which}`;
+    const members = memberChanges(hidden(type, held), hidden(type, now));
+    return `${what} was changed meanwhile: ${members.join('; ') || 'written again as it was'}`;
   } catch (error) {
     return isMissing(error) ? `${what} was deleted meanwhile` : undefined;
   }
