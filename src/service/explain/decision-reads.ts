@@ -77,7 +77,7 @@ function shown(
   const Identity = identityShown(context, caller, decision);
   return (function* () {
     const now = 'find' in about ? yield* present(parts, decision, about) : about;
-    const { Login: _login, Home: _home, ...rest } = { ...decision, ...now, Identity };
+    const { Login: _login, Home: _home, ...rest } = { TraceID: '', ...decision, ...now, Identity };
     return withoutSecrets(parts.service.view, JSON.stringify({ ...rest, Login: shownLogin }));
   })();
 }
