@@ -4,6 +4,7 @@ import { withPreconditions } from './match.js';
 import { ACL_HANDLERS } from './objects.js';
 import { RESTORE_HANDLERS } from './restore.js';
 import { SET_HANDLERS } from './sets.js';
+import { UNDO_HANDLERS } from './undo.js';
 import type { Handlers } from './types.js';
 
 /** The handlers of all commands, by type. */
@@ -12,4 +13,5 @@ export const HANDLERS: Handlers = withPreconditions({
   ...configHandlers,
   ...RESTORE_HANDLERS,
   ...SET_HANDLERS,
+  ...UNDO_HANDLERS,
 });

@@ -17,7 +17,7 @@ import {
 import { draftFields, QUESTION_FIELDS } from './explain.js';
 import { LINTED } from './lint.js';
 import { ok, read, tagged, write } from './operation.js';
-import { INDEX, anyAs, listOf, oneOf, orNone, rows, shape } from './shapes.js';
+import { anyAs, INDEX, listOf, oneOf, orNone, rows, shape } from './shapes.js';
 
 const word = text();
 
