@@ -29,15 +29,21 @@ function bodyFor(view: MapStore, table: Table, object: Any): Any {
 }
 
 /** What a PUT of a body would store of it: each member that is sent, links by ID. */
-function writtenObject(view: MapStore, table: Exclude<Table, 'config'>, body: Any, ns: string): Any {
+function writtenObject(
+  view: MapStore,
+  table: Exclude<Table, 'config'>,
+  body: Any,
+  ns: string,
+): Any {
   const sent: Any = decodeValue('PUT', body, bodyOf(OBJECTS[table].fields));
   const written: Any = {};
   for (const [name, { mode, type }] of Object.entries(OBJECTS[table].fields)) {
     if (type.computed !== undefined || mode === 'drop') continue;
+    if ([...ADDED, 'ID'].includes(name)) continue;
     const value = sent[name] ?? type.zero();
     if (mode === 'omit' && type.isEmpty(value)) continue;
     if (mode !== 'keep' && sent[name] === undefined) continue;
-    written[name] = value;
+    written[name] = name === 'ExpirationTime' ? new Date(value).toISOString() : value;
   }
   for (const { path, to } of OBJECTS[table].linkFields) {
     const holder = path.length === 1 ? written : written[path[0]!];
@@ -55,6 +61,8 @@ function writable(view: MapStore, table: Exclude<Table, 'config'>, object: Any):
   const { fields, linkFields } = OBJECTS[table];
   for (const name of Object.keys(copy)) {
     if (fields[name]!.type.computed !== undefined || name === 'ID') delete copy[name];
+    // Texts of one time may differ in the digits of its fraction.
+    if (name === 'ExpirationTime') copy[name] = new Date(copy[name]).toISOString();
   }
   for (const { path, to } of linkFields) {
     const holder = path.length === 1 ? copy : copy[path[0]!];
@@ -150,11 +158,16 @@ describe('state: the form of a PUT', function () {
     const kept: Any = keepSecrets('method', other, method);
     expect(kept.body.Config).to.deep.equal({ serviceaccountjwt: 'secret' });
     expect(other.Config).to.deep.equal({ serviceaccountjwt: HIDDEN });
-    const certificate = { Kind: 'inline-certificate', Name: 'c', Certificate: 'C', PrivateKey: 'K' };
+    const certificate = {
+      Kind: 'inline-certificate',
+      Name: 'c',
+      Certificate: 'C',
+      PrivateKey: 'K',
+    };
     expect(putForm(store, 'config', certificate)['PrivateKey']).to.equal(HIDDEN);
-    const snake = { Kind: 'inline-certificate', Name: 'c', private_key: HIDDEN };
-    const entryKept: Any = keepSecrets('config', snake, certificate);
-    expect(entryKept.body.private_key).to.equal('K');
+    const spelled = { Kind: 'inline-certificate', Name: 'c', privatekey: HIDDEN };
+    const entryKept: Any = keepSecrets('config', spelled, certificate);
+    expect(entryKept.body.privatekey).to.equal('K');
     const token = { AccessorID: 'a', SecretID: 's', Description: 'd' };
     expect(putForm(store, 'token', token)).to.deep.equal({ ...token, SecretID: HIDDEN });
   });
