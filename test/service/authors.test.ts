@@ -1,6 +1,6 @@
 /** Who caused a command, when and why. */
 import { expect } from 'chai';
-import type { ApiError } from '../../src/base/errors.js';
+import { ApiError } from '../../src/base/errors.js';
 import { reasonOf } from '../../src/http/request/parameters.js';
 import type { Write } from '../../src/service/common/writing.js';
 import type { Author } from '../../src/state/author.js';
