@@ -8,6 +8,7 @@ import { configurationFields } from '../../state/login-limits.js';
 import { OBJECTS } from '../../state/objects.js';
 import { METHOD_CONFIGS } from '../auth-methods.js';
 import { AUTOPILOT_CONFIGURATION } from '../endpoints/operator.js';
+import { orNone } from '../endpoints/shapes.js';
 import { BOOTSTRAP, LOGIN } from '../endpoints/tokens.js';
 import { objectSchema, orNull, PARTITION, schemaOf } from './json-schema.js';
 import { sentEntry } from './kind-schemas.js';
@@ -29,6 +30,11 @@ const PROBLEM = object({
   ),
   pointer: omit('The JSON pointer to the invalid member.', text()),
   hint: omit('A suggestion that may help.', text()),
+  current: omit(
+    'The ModifyIndex of the object, if it has another version than was asked for. Null if it ' +
+      'does not exist.',
+    orNone(whole()),
+  ),
   decision: omit('The ID of the decision that refused the request.', text()),
   about: omit(
     'The unknown token: that of the request (`caller`), or one that it names (`token`).',

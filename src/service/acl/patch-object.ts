@@ -22,14 +22,17 @@ export async function patchObject<B>(
   if (resource === 'acl') await mayWrite(service, write);
   const own = identity === 'Name' ? id : mustBeUuid(id, `${idLabel}: index error`);
   const key = definition.key(write.ns, own);
-  const named = `${noun} ${JSON.stringify(own.slice(0, 128))}`;
   return patch(
     service,
     write,
-    { table, key, noun, named, definition },
+    { table, key, noun, label: noun, id: own, definition },
     {
       patch: sent,
-      put: (conditional, merged) => put(conditional, id, decodeBody(failure, merged, body)),
+      put(conditional, merged, stored) {
+        // The path may spell a name in other letters.
+        const spelled = identity === 'Name' ? stored.Name : id;
+        return put(conditional, spelled, decodeBody(failure, merged, body));
+      },
     },
   );
 }
