@@ -30,6 +30,7 @@ import {
   writeOf,
 } from './common.js';
 import { explainRoutes, lintRoutes } from './explain.js';
+import { setRoutes } from './sets.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
 /** The routes under /v1/acl, and of namespaces. Fixed paths stand before those with parameters. */
@@ -37,6 +38,7 @@ export const aclRoutes = (parts: AclParts): readonly DeclaredRoute[] => [
   ...lintRoutes(parts),
   ...explainRoutes(parts),
   ...tokenRoutes(parts),
+  ...setRoutes(parts),
   ...allUseCases(parts).flatMap((useCases) => objectRoutes(parts.service, useCases)),
   ...templateRoutes(parts),
   ...loginRoutes(parts),
@@ -113,7 +115,7 @@ function objectRoutes<B>(service: Service, useCases: ObjectUseCases<B>): readonl
 const writeIn = (isNamespaced: boolean, request: ApiRequest, body?: unknown): Write =>
   isNamespaced
     ? writeOf(request, (body as { readonly Namespace?: string } | undefined)?.Namespace)
-    : { caller: request.caller, ns: HOME, timeoutMs: request.timeoutMs };
+    : { ...writeOf(request), ns: HOME };
 
 const queryOf = (request: ApiRequest): ListQuery => ({
   filter: filterOf(request.query('filter')),

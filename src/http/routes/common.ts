@@ -9,6 +9,7 @@ import type { Write } from '../../service/common/writing.js';
 import type { DecisionParts } from '../../service/explain/decision-reads.js';
 import type { WhoCanParts } from '../../service/explain/who-can.js';
 import type { LoginParts } from '../../service/login/login.js';
+import type { SetParts } from '../../service/sets/plan.js';
 import {
   decided,
   heldList,
@@ -19,7 +20,7 @@ import {
 } from '../../service/reads/list-rendering.js';
 import type { ApiRequest } from './types.js';
 
-export interface AclParts extends LoginParts, DecisionParts, WhoCanParts {
+export interface AclParts extends LoginParts, DecisionParts, WhoCanParts, SetParts {
   readonly nodeName: string;
   readonly defaultPolicy: 'deny' | 'allow';
   readonly lint: LintMode;
@@ -40,6 +41,7 @@ export const writeOf = (request: ApiRequest, bodyNamespace?: string): Write => (
   caller: request.caller,
   ns: request.namespace(bodyNamespace),
   timeoutMs: request.timeoutMs,
+  noteOwner: (owner) => request.noteOwner(owner),
 });
 
 /** Parameters that leave items of a list out. */

@@ -30,6 +30,7 @@ export function configRoutes({
     caller: request.caller,
     ns: request.namespace(),
     timeoutMs: request.timeoutMs,
+    noteOwner: (owner) => request.noteOwner(owner),
     cas: casOf(request),
     saysVersion: asksForProblem(request.incoming),
     datacenter,

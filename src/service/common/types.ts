@@ -15,6 +15,8 @@ export interface Caller {
 export interface Requester {
   readonly caller: Caller;
   readonly timeoutMs: number;
+  /** Called before a write with the owner of the object, if it has one (state/owners.ts). */
+  readonly noteOwner?: (owner: string) => void;
 }
 
 /** Who reads, and of which namespace. */

@@ -16,6 +16,7 @@ import type { ClusterNode } from '../../node/types.js';
 import type { ClockPort } from '../../replica/ports.js';
 import { restoredAt } from '../../state/restore.js';
 import { INIT_FACT } from '../../state/system.js';
+import { ownerOfWritten } from '../../state/sets.js';
 import type { Command, PinnedView, View } from '../../state/types.js';
 import type { CallEnd } from '../common/call-end.js';
 import type {
@@ -179,8 +180,12 @@ export class NodeService implements Service {
     return undefined;
   }
 
-  async write({ caller, timeoutMs }: Requester, command: Command): Promise<string> {
+  async write(
+    { caller, timeoutMs, noteOwner }: Requester,
+    command: Command,
+  ): Promise<string> {
     const { tokenKey } = caller;
+    if (noteOwner !== undefined) noteOwner(ownerOfWritten(this.#node.view, command));
     const result = await this.#node.write({ tokenKey, command, timeoutMs });
     if (!result.ok) throw new ApiError(result.refusal);
     return result.value ?? 'true';
