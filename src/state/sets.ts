@@ -88,6 +88,13 @@ export function placeOf(command: Command): ObjectPlace | undefined {
 const contentOf = (command: Command, table: Table): Readonly<Record<string, string>> =>
   (command as unknown as Record<string, Readonly<Record<string, string>>>)[table]!;
 
+/** Returns the owner of the object that a command writes; empty if it has none. */
+export function ownerOfWritten(view: View, command: Command): string {
+  if (view.mayHave?.('owner') === false) return '';
+  const place = placeOf(command);
+  return place === undefined ? '' : (ownershipOf(view, place)?.Owner ?? '');
+}
+
 /** Returns the key of an object. */
 export function keyAt({ table, ns, id }: ObjectPlace): string {
   if (table !== 'config') return OBJECTS[table].key(ns, id);

@@ -54,6 +54,8 @@ export abstract class Responder {
   protected readonly startedMs = performance.now();
   /** A warning about the request, for a header. */
   protected warning: string | undefined;
+  /** Who owns what the request writes. */
+  #owner = '';
 
   constructor(
     front: Front,
@@ -74,6 +76,10 @@ export abstract class Responder {
   /** Who the limits count this request for. */
   protected client(): Client {
     return { address: clientOf(this.incoming.socket), tokenKey: this.caller.tokenKey };
+  }
+
+  noteOwner(owner: string): void {
+    this.#owner = owner;
   }
 
   answerRead(
@@ -227,6 +233,7 @@ export abstract class Responder {
     if (meta !== undefined) addQueryHeaders(headers, names, meta);
     if (this.warning !== undefined)
       for (const name of names.warning) headers.push(name, this.warning);
+    if (this.#owner !== '') for (const name of names.owner) headers.push(name, this.#owner);
     if (more !== undefined) headers.push(...Object.entries(more).flat());
     return headers;
   }

@@ -10,6 +10,7 @@ import type { Write } from '../../service/common/writing.js';
 import type { DecisionParts } from '../../service/explain/decision-reads.js';
 import type { WhoCanParts } from '../../service/explain/who-can.js';
 import type { LoginParts } from '../../service/login/login.js';
+import type { SetParts } from '../../service/sets/plan.js';
 import {
   decided,
   heldList,
@@ -20,7 +21,7 @@ import {
 } from '../../service/reads/list-rendering.js';
 import type { ApiRequest } from './types.js';
 
-export interface AclParts extends LoginParts, DecisionParts, WhoCanParts {
+export interface AclParts extends LoginParts, DecisionParts, WhoCanParts, SetParts {
   readonly nodeName: string;
   readonly defaultPolicy: 'deny' | 'allow';
   readonly lint: LintMode;
@@ -43,6 +44,7 @@ export const writeOf = (request: ApiRequest, bodyNamespace?: string): Write => (
   timeoutMs: request.timeoutMs,
   reason: request.reason,
   match: request.precondition(),
+  noteOwner: (owner) => request.noteOwner(owner),
 });
 
 /** Returns the entity tag of an object, given its text. */

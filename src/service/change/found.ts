@@ -9,9 +9,10 @@ import { keys, type Table } from '../../state/keys.js';
 import { stored } from '../../state/lists.js';
 import { DEFAULT_NAMESPACE, type StoredObject } from '../../state/object.js';
 import { OBJECTS } from '../../state/objects.js';
+import { ownershipOf } from '../../state/owners.js';
 import { refOf, TYPES, tableOfType } from '../../state/refs.js';
 import { isAlive, type Token, tokenByAccessor } from '../../state/tokens.js';
-import { keyOf, type View } from '../../state/types.js';
+import type { View } from '../../state/types.js';
 import { isHidden, mustBeUuid, mustRead } from '../common/reading.js';
 import type { ReadContext } from '../common/types.js';
 import { denialOf, homeOf, kindOf } from '../config/config-entries.js';
@@ -71,24 +72,17 @@ export const isUnseen = (authorizer: Authorizer, { table, ns, id }: ObjectId): b
 export function objectAt(view: View, { table, ns, id }: ObjectId): FoundObject | undefined {
   const object = stored<FoundObject['object']>(view, keyOfObject({ table, ns, id }));
   if (object === undefined) return undefined;
-  const own = ownedAs(view, { table, ns, id });
-  const named = { token: object['Description'], rule: own.Handle ?? id } as const;
+  const own = ownershipOf(view, { table, ns, id });
+  const named = { token: object['Description'], rule: own?.Handle ?? id } as const;
   const name = String(table === 'token' || table === 'rule' ? named[table] : object.Name);
   const kind = String(object['Kind']);
   const spelled = table === 'config' ? `${kind}/${name}` : (object[idMember(table)] as string);
   const refName = table === 'token' || table === 'config' ? spelled : name;
   const ref = refOf(TYPES[table], ns, refName);
-  return { table, ns, id: spelled, object, name, ref, owner: own.Owner ?? '' };
+  return { table, ns, id: spelled, object, name, ref, owner: own?.Owner ?? '' };
 }
 
 const idMember = (table: Exclude<Table, 'config'>) => OBJECTS[table].identity;
-
-/** Returns to whom an object belongs, and its handle. */
-const ownedAs = (view: View, { table, ns, id }: ObjectId) =>
-  stored<{ readonly Owner: string; readonly Handle?: string }>(
-    view,
-    keyOf('owner', TYPES[table], ns, id),
-  ) ?? { Owner: undefined, Handle: undefined };
 
 /**
  * Returns the object of a path; undefined if there is none. Throws ApiError 403 if the caller may

@@ -19,6 +19,7 @@ import { hasAuthors } from '../../state/levels.js';
 import { restoredAt } from '../../state/restore.js';
 import { stamped } from '../../state/stamp.js';
 import { INIT_FACT } from '../../state/system.js';
+import { ownerOfWritten } from '../../state/sets.js';
 import type { Command, PinnedView, View } from '../../state/types.js';
 import type { CallEnd } from '../common/call-end.js';
 import type {
@@ -183,13 +184,14 @@ export class NodeService implements Service {
   }
 
   async write(requester: Requester, sent: Command): Promise<string> {
-    const { caller, timeoutMs, reason, match } = requester;
+    const { caller, timeoutMs, reason, match, noteOwner } = requester;
     const { tokenKey } = caller;
     let command = match === undefined ? sent : { ...sent, match };
     if (hasAuthors(this.#node.view)) {
       const author = requester.author ?? (await this.#authorOf(requester));
       command = stamped(command, { author, nowMs: this.#clock.wall(), reason });
     }
+    if (noteOwner !== undefined) noteOwner(ownerOfWritten(this.#node.view, command));
     const result = await this.#node.write({ tokenKey, command, timeoutMs });
     if (!result.ok) throw new ApiError(result.refusal);
     return result.value ?? 'true';
