@@ -83,7 +83,7 @@ describe('the history', () => {
     expect(theirs.body.Versions[0].Author).to.equal(null);
     const feed = await client.ask('GET /history', undefined, SecretID);
     expect(feed.body.Changes.map(({ Type }: { Type: string }) => Type)).to.deep.equal(['config']);
-    expect(feed.headers.get('x-service-results-filtered-by-acls')).to.equal('true');
+    expect(feed.headers['x-service-results-filtered-by-acls']).to.equal('true');
     const denied = await client.ask(`GET /history/policy/${reader.ID}`, undefined, SecretID);
     expect(denied.status).to.equal(403);
   });
@@ -96,7 +96,7 @@ describe('the history', () => {
     expect(Changes[0].Ref).to.equal('role/default/r');
     const oldest = await client.must('GET /history?after=0&types=policy');
     expect(oldest.Changes.map(({ ID }: { ID: string }) => ID)).to.deep.equal([one.ID]);
-    const { woken } = await client.across('/v1/history', () =>
+    const { woken } = await client.across('/history', () =>
       client.must(`DELETE /acl/role/${role.ID}`),
     );
     expect(woken?.body.Changes[0]).to.include({ Operation: 'delete', ID: role.ID });
