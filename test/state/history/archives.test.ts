@@ -30,7 +30,8 @@ function restored(into: Recorded, from: Recorded): void {
   const { index } = into;
   const records = [...from.store.map]
     .filter(([key]) => isTaken(key) && isArchived(key))
-    .flatMap((record) => proposedRecord(record, index) ?? []);
+    .map((record) => proposedRecord(record, index))
+    .filter((record) => record !== undefined);
   into.must(restorePart({ id: 'r', part: 0, records }));
   into.restore({ type: 'restore.commit', id: 'r', parts: 1, records: records.length });
 }
