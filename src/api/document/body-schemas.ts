@@ -8,7 +8,7 @@ import { configurationFields } from '../../state/login-limits.js';
 import { OBJECTS } from '../../state/objects.js';
 import { METHOD_CONFIGS } from '../auth-methods.js';
 import { AUTOPILOT_CONFIGURATION } from '../endpoints/operator.js';
-import { orNone } from '../endpoints/shapes.js';
+import { anyAs, listOf, orNone } from '../endpoints/shapes.js';
 import { BOOTSTRAP, LOGIN } from '../endpoints/tokens.js';
 import { objectSchema, orNull, PARTITION, schemaOf } from './json-schema.js';
 import { sentEntry } from './kind-schemas.js';
@@ -40,6 +40,15 @@ const PROBLEM = object({
     'The unknown token: that of the request (`caller`), or one that it names (`token`).',
     text({ values: ['caller', 'token'] }),
   ),
+  Oldest: omit(
+    'The oldest moment that the question can be answered for: Index and Time.',
+    anyAs<object>(),
+  ),
+  Conflicts: omit(
+    'The objects that have changed: Ref, Expected and Actual.',
+    listOf(anyAs<object>()),
+  ),
+  Denied: omit('The Refs of what the token may not change.', listOf(text())),
 });
 
 /** A body that is not a config entry: what it is, and its declaration. */

@@ -214,11 +214,16 @@ export class HttpRequest extends Responder implements ApiRequest {
 
   async bodyValue(
     failure: string,
-    { optional = false, small = false }: { optional?: boolean; small?: boolean } = {},
+    {
+      optional = false,
+      small = false,
+      large = false,
+    }: { optional?: boolean; small?: boolean; large?: boolean } = {},
   ): Promise<unknown> {
     const isSmall = small || !(await this.#isKnown());
-    const { readBody, readSmallBody } = this.front;
-    const text = await (isSmall ? readSmallBody : readBody)(this.#context, failure);
+    const { readBody, readLargeBody, readSmallBody } = this.front;
+    const readWhole = large ? readLargeBody : readBody;
+    const text = await (isSmall ? readSmallBody : readWhole)(this.#context, failure);
     if (optional && text.trim() === '') return null;
     return parseJson(text, failure);
   }

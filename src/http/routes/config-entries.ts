@@ -42,6 +42,7 @@ export function configRoutes({
     timeoutMs: request.timeoutMs,
     reason: request.reason,
     match: request.precondition(),
+    noteOwner: (owner) => request.noteOwner(owner),
     cas: casOf(request),
     saysVersion: asksForProblem(request.incoming),
     datacenter,

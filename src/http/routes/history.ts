@@ -1,6 +1,7 @@
 /** Routes of the history: the feed of changes, the versions of an object, undo, the bounds. */
 import { UNDO } from '../../api/endpoints/history.js';
 import { reject } from '../../base/errors.js';
+import { mustBeType } from '../../service/change/found.js';
 import { decodeBody } from '../../service/common/decode.js';
 import {
   decodeBounds,
@@ -9,12 +10,11 @@ import {
   writeBounds,
 } from '../../service/history/bounds.js';
 import { type FeedQuery, readFeed } from '../../service/history/feed.js';
-import { typeOf } from '../../service/history/places.js';
 import { undoEntry } from '../../service/history/undo.js';
 import { readVersions } from '../../service/history/versions.js';
 import { parseIndex } from '../request/parameters.js';
 import { ifMatchOf } from '../request/preconditions.js';
-import { type AclParts, admit } from './common.js';
+import { type AclParts, admit, answerPast } from './common.js';
 import { etagOf } from './operator.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
@@ -52,8 +52,8 @@ export const historyRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
         const query = { type, id, limit, before, version, from, to };
         const options = request.readOptions(false);
         const useCase = readVersions(request.namespace(), query);
-        const outcome = await service.read(request.caller, options, useCase);
-        request.answerRead(outcome, 'Nothing is known of the object');
+        const read = service.read(request.caller, options, useCase);
+        await answerPast(service, request, read, 'Nothing is known of the object');
       },
     },
     {
@@ -61,7 +61,8 @@ export const historyRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
       isNew: true,
       POST: async (request) => {
         const body = decodeBody(UNDO_FAILURE, await request.body(UNDO_FAILURE), UNDO);
-        request.answerJson(await undoEntry(parts, request, body));
+        const { caller, timeoutMs, reason } = request;
+        request.answerJson(await undoEntry(parts, { caller, timeoutMs, reason }, body));
       },
     },
     {
@@ -104,7 +105,7 @@ function refuseParameter(name: string, text: string): never {
 
 function feedQueryOf(request: ApiRequest): FeedQuery {
   const types = request.query('types')?.split(',');
-  for (const type of types ?? []) if (type !== 'login-tokens') typeOf(type);
+  for (const type of types ?? []) if (type !== 'login-tokens') mustBeType(type);
   const subject = request.query('subject');
   const slash = subject?.indexOf('/') ?? 0;
   if (slash < 0) refuseParameter('subject', `${subject}`);

@@ -24,6 +24,8 @@ export interface Requester {
   readonly match?: Match | undefined;
   /** Who is named as the author of what is written. Absent: the token of the caller. */
   readonly author?: Author;
+  /** Called before a write with the owner of the object, if it has one (state/owners.ts). */
+  readonly noteOwner?: (owner: string) => void;
 }
 
 /** Who reads, and of which namespace. */

@@ -17,6 +17,7 @@ import type { ClockPort } from '../../replica/ports.js';
 import type { Author } from '../../state/author.js';
 import { hasAuthors } from '../../state/levels.js';
 import { restoredAt } from '../../state/restore.js';
+import { ownerOfWritten } from '../../state/sets.js';
 import { stamped } from '../../state/stamp.js';
 import { INIT_FACT } from '../../state/system.js';
 import type { Command, PinnedView, View } from '../../state/types.js';
@@ -190,6 +191,8 @@ export class NodeService implements Service {
       const author = requester.author ?? (await this.#authorOf(requester));
       command = stamped(command, { author, nowMs: this.#clock.wall(), reason });
     }
+    if (requester.noteOwner !== undefined)
+      requester.noteOwner(ownerOfWritten(this.#node.view, command));
     const result = await this.#node.write({ tokenKey, command, timeoutMs });
     if (!result.ok) throw new ApiError(result.refusal);
     return result.value ?? 'true';

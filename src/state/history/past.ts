@@ -27,6 +27,7 @@ import {
   objectKeyOf,
   type Place,
   placeOf,
+  RINGS,
   VERSION,
   type Version,
   versionAt,
@@ -131,9 +132,11 @@ function versionThen(
 ): ObjectThen {
   const { content, next } = version;
   if (next === 0) return { text: content === 'null' ? undefined : after.present, version: 0 };
-  // While no versions were kept, the object changed without a trace.
+  // While no versions were kept, or before a restore, the object changed without a trace.
   if (next <= index) {
     const { next: key, present } = after;
+    const isPresent = key === undefined && present !== undefined && modifiedAt(present) <= index;
+    if (isPresent) return { text: present, version: 0 };
     const known = key === undefined ? 0 : versionAt(key).index;
     throw new NotKnown(known || (present === undefined ? next : modifiedAt(present)));
   }
@@ -157,6 +160,8 @@ export class PastView implements View {
   readonly index: number;
   /** The versions that were read, by type and ID. */
   readonly versions = new Map<string, number>();
+  /** The namespaces of tokens that `findEnded` has found, by accessor. */
+  readonly #homes = new Map<string, string>();
   /** Tokens of logins that have ended since, by key. */
   readonly #ended = new Map<string, string>();
   #last: StateRecord | undefined;
@@ -204,22 +209,26 @@ export class PastView implements View {
    * an accessor. Yields between chunks.
    */
   *findEnded(accessor?: string): Generator<void> {
-    for (const text of chunksAfter(this.#view, 'login-change', this.index)) {
-      if (accessor === undefined || text.includes(accessor)) {
-        for (const line of chunkOf(text).lines) this.#noteEnded(lineOf(line));
+    // Other tokens that are gone have versions, unless these went with their namespace.
+    for (const ring of accessor === undefined ? (['login-change'] as const) : RINGS) {
+      for (const text of chunksAfter(this.#view, ring, this.index)) {
+        if (accessor === undefined || text.includes(accessor)) {
+          for (const line of chunkOf(text).lines) this.#noteEnded(lineOf(line));
+        }
+        yield;
       }
-      yield;
     }
   }
 
   /** Returns the namespace of a token that `findEnded` has found; undefined if there is none. */
   endedIn(accessor: string): string | undefined {
-    const found = [...this.#ended.keys()].find((key) => lastPart(key) === accessor);
-    return found?.split('\u0000')[1];
+    return this.#homes.get(accessor);
   }
 
   #noteEnded({ index, type, ns, id, name, operation, was, more }: Line): void {
-    if (type !== 'token' || operation === 'create' || was > 0 || index <= this.index) return;
+    if (type !== 'token' || operation === 'create' || index <= this.index) return;
+    this.#homes.set(id, ns);
+    if (was > 0 || more === undefined) return;
     const { Identity: by, ...token } = more as Ended;
     const { CreateIndex = 0 } = token;
     if (CreateIndex > this.index) return;

@@ -49,13 +49,27 @@ export class Recorded {
     return result;
   }
 
-  /** Applies some commands by chance. */
-  run(seed: number, count: number): void {
+  /** Applies a command that replaces the state. */
+  restore(command: object): void {
+    const index = this.index + 1;
+    const proposal = { id: `r${index}`, since: 0, command: { v: 1, ...command } as Command };
+    const data = encodeProposal(proposal);
+    let isOk = false;
+    this.machine.apply([{ kind: 'command', index, term: 1, data }], (result) => {
+      isOk = result?.ok === true;
+    });
+    while (this.store.isRewriting) this.store.turn();
+    if (!isOk) throw new Error('the restore was refused');
+  }
+
+  /** Applies some commands by chance. `hasBounds`: the bounds of the history change too. */
+  run(seed: number, count: number, hasBounds = false): void {
     const random = new Random(seed);
     for (let n = 1; n <= count; n++) {
       const draw = { random, n, view: this.store, applied: this.index };
       if (random.chance(0.1)) for (const make of cascade(draw)) this.apply(make());
-      this.apply(randomCommand(draw));
+      const command = randomCommand(draw);
+      if (hasBounds || !command.type.startsWith('history.')) this.apply(command);
     }
   }
 

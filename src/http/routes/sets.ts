@@ -1,0 +1,43 @@
+/** Routes of sets. */
+import { SET, type SetBody } from '../../api/endpoints/sets.js';
+import { decodeBody } from '../../service/common/decode.js';
+import { applySet } from '../../service/sets/apply.js';
+import { readPlan } from '../../service/sets/plan.js';
+import { mustBeObject } from '../request/body.js';
+import type { AclParts } from './common.js';
+import type { ApiRequest, DeclaredRoute } from './types.js';
+
+const FAILURE = 'Set decoding failed';
+
+/** The routes of plan and apply. */
+export const setRoutes = (parts: AclParts): readonly DeclaredRoute[] => [
+  {
+    path: '/v1/plan',
+    counts: 'read',
+    isNew: true,
+    POST: async (request) => {
+      const { caller } = request;
+      const options = request.readOptions(false);
+      const body = await setOf(request);
+      const ns = request.namespace(body.Namespace);
+      request.answerRead(await readPlan(parts, { caller, ns, options, body }));
+    },
+  },
+  {
+    path: '/v1/apply',
+    isNew: true,
+    POST: async (request) => {
+      const { caller, timeoutMs } = request;
+      const body = await setOf(request);
+      const ns = request.namespace(body.Namespace);
+      const { applied, owners } = await applySet(parts, { caller, ns, timeoutMs, body });
+      request.noteOwner(owners);
+      request.answerJson(JSON.stringify(applied));
+    },
+  },
+];
+
+async function setOf(request: ApiRequest): Promise<SetBody> {
+  const value = await request.bodyValue(FAILURE, { large: true });
+  return decodeBody(FAILURE, mustBeObject(value, FAILURE), SET);
+}
