@@ -15,6 +15,7 @@ export const EXPECTED: Readonly<Record<Description['is'], string>> = {
   object: 'an object',
   free: 'an object',
   foreign: 'null',
+  any: 'a value',
 };
 
 /** Returns what a value is: `a list`, `a string`. */

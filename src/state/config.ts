@@ -28,7 +28,10 @@ interface ConfigCommand extends Command {
   readonly datacenter: string;
 }
 
-/** Creates or replaces an entry. Answers `true`, or `false` when `cas` does not match. */
+/**
+ * Creates or replaces an entry. Answers `true`, or `false` when `cas` does not match; with `match`
+ * the entry as it is stored.
+ */
 export interface ConfigSet extends ConfigCommand {
   readonly type: 'config.set';
   /** The normalised entry as JSON text, stored and answered byte by byte. */
@@ -48,9 +51,12 @@ const setConfig: Handler<ConfigSet> = (context, command) => {
   const text = draft.get(keys.config(ns, kind, name));
   const before = text === undefined ? undefined : (JSON.parse(text) as StoredEntry);
   if (cas !== null && cas !== (before?.ModifyIndex ?? 0)) return { ok: true, value: 'false' };
-  if (text !== undefined && holdsContent(text, content)) return { ok: true, value: 'true' };
+  const isAsked = command.match !== undefined;
+  if (text !== undefined && holdsContent(text, content))
+    return { ok: true, value: isAsked ? text : 'true' };
   const why = settled(context, command, put(context, command, before));
-  return why === undefined ? { ok: true, value: 'true' } : refused(why);
+  if (why !== undefined) return refused(why);
+  return { ok: true, value: isAsked ? draft.get(keys.config(ns, kind, name))! : 'true' };
 };
 
 /** Puts an entry into the draft, with its references. Returns the change. */

@@ -76,6 +76,8 @@ export type AuthMethod = Readonly<Infer<typeof fields>>;
 /** Creates or replaces an auth method by name. Its Config was checked against its Type. */
 export interface MethodSet extends ObjectSet {
   readonly method: Content<AuthMethod>;
+  /** Its Config says which claim names who logs in, which releases before 0.5.0 do not know. */
+  readonly identityClaim?: true;
 }
 
 /** Removes more rules and tokens of a deleted method. Answers how many. */

@@ -7,6 +7,7 @@ import { policyHash } from '../acl/hash.js';
 import { isNamespaceName } from '../acl/names.js';
 import { type Refusal, refusal } from '../base/errors.js';
 import { computed, type Infer, keep, labels, object, omit, text } from '../languages/fields.js';
+import { dropVersionsIn } from './history/trim.js';
 import { keys } from './keys.js';
 import { levelOf } from './levels.js';
 import { type Link, type LinkInput, links, resolveLinks, take } from './links.js';
@@ -95,6 +96,13 @@ export const MANAGEMENT_RULES = [
   'node_prefix "" {\n\tpolicy = "read"\n}',
 ].join('\n');
 
+/** The content of that policy. */
+export const MANAGEMENT_POLICY = {
+  Name: 'namespace-management',
+  Description: 'Grants all rights inside this namespace',
+  Rules: MANAGEMENT_RULES,
+} as const;
+
 export const namespaces = defineObject<Namespace, typeof fields>({
   table: 'namespace',
   says: 'A part of the cluster with its own objects and entries.',
@@ -160,15 +168,10 @@ function resolveDefaults(
 }
 
 function plantManagement(context: ApplyContext, ns: string, id: string): void {
-  const content = {
-    Name: 'namespace-management',
-    Description: 'Grants all rights inside this namespace',
-    Rules: MANAGEMENT_RULES,
-  };
   plantPolicy(context, {
     ID: id,
-    ...content,
-    Hash: policyHash(content),
+    ...MANAGEMENT_POLICY,
+    Hash: policyHash(MANAGEMENT_POLICY),
     CreateIndex: context.index,
     ModifyIndex: context.index,
     Namespace: ns,
@@ -200,6 +203,7 @@ const reapNamespace: Handler<NamespaceReap> = (context, { name }) => {
     left -= removeSome(context, definition, name, left);
   }
   left -= removeConfigs(context, name, left);
+  left -= dropVersionsIn(context, name, left);
   if (left <= 0) return { ok: true, value: 'false' };
   removeObject(context, namespaces, namespace);
   if (levelOf(draft) >= SEEN_LEVEL) {

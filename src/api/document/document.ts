@@ -18,6 +18,7 @@ const ERRORS: Readonly<Record<number, readonly [name: string, says: string]>> = 
   403: ['Forbidden', 'The token is unknown or lacks a required right.'],
   404: ['NotFound', 'There is no such object.'],
   409: ['Conflict', 'The request conflicts with the current state.'],
+  415: ['UnsupportedMediaType', 'The Content-Type is not supported.'],
   412: ['PreconditionFailed', 'The version of the object differs from the one in If-Match.'],
   413: ['TooLarge', 'The body is larger than the node accepts.'],
   429: ['TooMany', 'A limit is exceeded. The client may retry in a second.'],

@@ -39,6 +39,7 @@ export function refusalBody(
   }
   const status = ERROR_STATUS[why.code];
   const about = why.about?.kind;
+  const current = why.about?.kind === 'version' && { current: why.about.current };
   const problem = {
     type: 'about:blank',
     title: STATUS_CODES[status],
@@ -48,6 +49,7 @@ export function refusalBody(
     ...(why.pointer !== undefined && { pointer: nearest(why.pointer) }),
     ...(hint !== undefined && { hint }),
     ...(decision !== undefined && { decision }),
+    ...current,
     ...why.members,
     ...((about === 'caller' || about === 'token') && { about }),
   };

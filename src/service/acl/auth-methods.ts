@@ -86,7 +86,11 @@ async function writeMethod(
     ...(rules.length > 0 ? { NamespaceRules: rules } : {}),
     Config: body.Config ?? {},
   };
-  const command: MethodSet = { type: 'method.set', v: 1, ns: write.ns, method };
+  const namesClaim = Object.keys(method.Config).some((key) => IDENTITY_CLAIM.test(key));
+  const command: MethodSet = {
+    ...({ type: 'method.set', v: 1, ns: write.ns, method } as const),
+    ...(namesClaim && { identityClaim: true }),
+  };
   const written = await service.write(write, command);
   if (loginLifeMs(service.view, method) === undefined) {
     const what = 'an auth method without MaxTokenTTL makes tokens that never expire';
@@ -110,6 +114,9 @@ export async function issuerRefusal(
     hint: 'the log of the node that answered has the reason',
   });
 }
+
+/** The keys of a Config match in any letter case. */
+const IDENTITY_CLAIM = /^identityclaim$/i;
 
 /** Binding rules that are checked in one turn of the event loop. */
 const RULES_PER_TURN = 100;

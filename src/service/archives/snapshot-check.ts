@@ -14,6 +14,8 @@ import { targetsOf } from '../../kinds/references.js';
 import type { ConfigEntry } from '../../kinds/types.js';
 import { isObject } from '../../languages/fields.js';
 import type { Grants } from '../../state/grants.js';
+import { historyProblem, RINGS, VERSION } from '../../state/history/records.js';
+import { HISTORY_FACT } from '../../state/history/settings.js';
 import { keys } from '../../state/keys.js';
 import { type Link, type LinkFact, linkKey } from '../../state/links.js';
 import { lastPart } from '../../state/lists.js';
@@ -28,12 +30,14 @@ import {
   type StoredObject,
 } from '../../state/object.js';
 import { OBJECTS } from '../../state/objects.js';
+import { isSubject } from '../../state/stamp.js';
+import { type LoginOf, loggedIn, loginRecords, type Token } from '../../state/tokens.js';
 import { ownerKey } from '../../state/owners.js';
 import { TYPES } from '../../state/refs.js';
-import { type LoginOf, loginRecords, type Token } from '../../state/tokens.js';
 import { decodeConfiguration } from '../acl/acl-configuration.js';
 import { decodeBody } from '../common/decode.js';
 import { modifyIndexOf } from '../common/reading.js';
+import { decodeBounds } from '../history/bounds.js';
 
 type StateRecord = readonly [key: string, value: string];
 type Stored = Record<string, unknown>;
@@ -79,7 +83,7 @@ export class SnapshotCheck {
     if (!this.#hasDefault) fail('namespace', `the namespace ${DEFAULT_NAMESPACE} is missing`);
     for (const login of this.#logins) {
       if (isTurn()) yield;
-      for (const [key, value] of loginRecords(login, (of) => this.#identityAt(of)))
+      for (const [key, value] of loginRecords(login, (of) => this.#loggedInAt(of)))
         this.#derived.set(key, value);
     }
     for (const [key, value] of this.#derived) {
@@ -106,10 +110,15 @@ export class SnapshotCheck {
     }
   }
 
-  #identityAt(key: string): string | undefined {
-    const identity = this.#found.get(key);
-    const isIdentity = identity === undefined || /^([0-9a-f]{64})?$/.test(identity);
-    return isIdentity ? identity : fail(tableOf(key), 'an identity is not a SHA-256 digest');
+  #loggedInAt(key: string): string | undefined {
+    const text = this.#found.get(key);
+    if (text === undefined) return undefined;
+    const { identity, subject } = loggedIn(text);
+    if (!/^([0-9a-f]{64})?$/.test(identity))
+      fail(tableOf(key), 'an identity is not a SHA-256 digest');
+    if (subject !== undefined && (!isSubject(subject) || text !== `${identity}\u0000${subject}`))
+      fail(tableOf(key), 'a subject is too long or has control characters');
+    return text;
   }
 
   /** Whether a record is left over: a dying namespace is emptied in parts, references last. */
@@ -123,6 +132,7 @@ export class SnapshotCheck {
     deleted: (_key, value) => mustBeNumber('deleted', value),
     fact: (key, value) => mustBeFact(key, value),
     'method-remains': () => {},
+    ...Object.fromEntries([VERSION, ...RINGS].map((table) => [table, mustBeHistory])),
     owner: (key, value, type) => this.#owner(key, value, type),
     'policy-link': (key, value) => this.#fact('policy-link', key, value),
     'role-link': (key, value) => this.#fact('role-link', key, value),
@@ -265,6 +275,7 @@ function mustBeKey(table: string, key: string, own: string): void {
 
 function mustBeFact(key: string, value: string): void {
   const fact = objectOf('fact', value);
+  if (key === HISTORY_FACT) mustBeBounds(fact);
   if (key !== ACL_FACT) return;
   mustDecode('fact', () => decodeConfiguration('ACL configuration', fact));
   const { OnTokenLimit, TokensPerIdentity, LoginTokenTTL, LoginTokenTTLMax } = fact;
@@ -274,6 +285,19 @@ function mustBeFact(key: string, value: string): void {
     fail('fact', 'a field of the ACL configuration is missing or wrong');
   if (!Number.isSafeInteger(fact['ModifyIndex']))
     fail('fact', 'the ACL configuration has no index');
+}
+
+function mustBeBounds(fact: Stored): void {
+  mustDecode('fact', () => decodeBounds('history configuration', fact));
+  const { VersionsPerObject, Bytes, LoginBytes, MaxAge, ModifyIndex } = fact;
+  const numbers = [VersionsPerObject, Bytes, LoginBytes, ModifyIndex];
+  if (!numbers.every((one) => Number.isSafeInteger(one)) || typeof MaxAge !== 'string')
+    fail('fact', 'a field of the history configuration is missing or wrong');
+}
+
+function mustBeHistory(key: string, value: string): void {
+  const why = historyProblem(key, value);
+  if (why !== undefined) fail(tableOf(key), why);
 }
 
 function mustBeNumber(table: string, value: string): void {

@@ -1,6 +1,7 @@
 /** Finds objects of any type by their paths: `/<type>/<id>` (beyond.md 0.2). */
 import { isUuid } from '../../acl/names.js';
 import type { Authorizer } from '../../acl/types.js';
+import type { ShownObject } from '../../api/endpoints/change.js';
 import { refuseIf, reject } from '../../base/errors.js';
 import type { EntryId } from '../../kinds/types.js';
 import { cut } from '../../languages/shown-values.js';
@@ -32,6 +33,8 @@ export interface FoundObject extends ObjectId {
   readonly ref: string;
   /** Who it belongs to; empty if it belongs to nobody. */
   readonly owner: string;
+  /** What names a binding rule to its owner. */
+  readonly handle: string | undefined;
 }
 
 /** Returns the table of a type. Throws ApiError 400. */
@@ -72,14 +75,14 @@ export const isUnseen = (authorizer: Authorizer, { table, ns, id }: ObjectId): b
 export function objectAt(view: View, { table, ns, id }: ObjectId): FoundObject | undefined {
   const object = stored<FoundObject['object']>(view, keyOfObject({ table, ns, id }));
   if (object === undefined) return undefined;
-  const own = ownershipOf(view, { table, ns, id });
-  const named = { token: object['Description'], rule: own?.Handle ?? id } as const;
+  const { Owner: owner = '', Handle: handle } = ownershipOf(view, { table, ns, id }) ?? {};
+  const named = { token: object['Description'], rule: handle ?? id } as const;
   const name = String(table === 'token' || table === 'rule' ? named[table] : object.Name);
   const kind = String(object['Kind']);
   const spelled = table === 'config' ? `${kind}/${name}` : (object[idMember(table)] as string);
   const refName = table === 'token' || table === 'config' ? spelled : name;
   const ref = refOf(TYPES[table], ns, refName);
-  return { table, ns, id: spelled, object, name, ref, owner: own?.Owner ?? '' };
+  return { table, ns, id: spelled, object, name, ref, owner, handle };
 }
 
 const idMember = (table: Exclude<Table, 'config'>) => OBJECTS[table].identity;
@@ -119,14 +122,6 @@ export function findObject(
 
 const uuidOf = (table: Exclude<Table, 'config'>, id: string): string =>
   mustBeUuid(id, OBJECTS[table].idLabel);
-
-/** How an answer shows an object among others. */
-export interface ShownObject {
-  readonly Type: string;
-  readonly ID: string;
-  readonly Name: string;
-  readonly Namespace: string;
-}
 
 /** Returns an object as it is shown among others. */
 export const shownObject = ({ table, ns, id, name }: FoundObject): ShownObject => ({

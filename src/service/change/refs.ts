@@ -1,6 +1,7 @@
 /** What an object names, who names it, and what its deletion would do (beyond.md 2.3). */
 import type { Steps } from '../../acl/steps.js';
 import type { Authorizer } from '../../acl/types.js';
+import type { Refs, ShownObject } from '../../api/endpoints/change.js';
 import type { Refusal } from '../../base/errors.js';
 import { timeOf } from '../../languages/times.js';
 import type { ConfigDelete } from '../../state/config.js';
@@ -23,7 +24,6 @@ import {
   mayReadObject,
   mustBeType,
   type ObjectId,
-  type ShownObject,
   shownObject,
 } from './found.js';
 import { tokensImpact } from './impact.js';
@@ -35,30 +35,8 @@ const LISTED_MAX = 100;
 const OBJECTS_PER_STEP = 50;
 
 /** Counts by type. */
-type Totals = Readonly<Record<string, number>>;
-
-/** What a deletion would do. */
-interface Deletion {
-  /** The sentence with which it would be refused now; empty if it would not. */
-  readonly Refused: string;
-  readonly Removed: Totals;
-  readonly Unlinked: Totals;
-  readonly TokensThatLoseRights: number;
-  readonly Truncated: boolean;
-}
-
-/** The answer. */
-export interface Refs extends ShownObject {
-  readonly Ref: string;
-  readonly ModifyIndex: number;
-  readonly Owner: string;
-  readonly Index: number;
-  readonly UsedBy: readonly ShownObject[];
-  readonly UsedByTotal: Totals;
-  readonly Uses: readonly ShownObject[];
-  readonly Filtered: boolean;
-  readonly IfDeleted: Deletion;
-}
+type Totals = Refs['UsedByTotal'];
+type Deletion = Refs['IfDeleted'];
 
 /** Reads the references of an object. The value is undefined if there is no such object. */
 export async function readRefs(

@@ -111,7 +111,7 @@ function conditional(
 
 /**
  * Creates or replaces an entry from a body (parsed JSON). Returns the JSON text `true`, or `false`
- * if the condition does not hold. Throws ApiError.
+ * if `cas` does not hold; with `match` the entry as it is stored. Throws ApiError.
  */
 export async function applyConfig(
   service: Service,
@@ -151,10 +151,7 @@ export async function deleteConfig(
 ): Promise<string> {
   const { cas, datacenter } = write;
   const ns = homeOf(kind, write.ns);
-  refuseIf(nameRefusal(kind, name));
-  await service.permit(write, (authorizer) =>
-    changeDenial(authorizer, service.view, { operation: 'delete', ns, kind, name }),
-  );
+  await mustChange(service, write, { operation: 'delete', kind, name });
   const command: ConfigDelete = {
     type: 'config.delete',
     v: 1,
@@ -167,6 +164,20 @@ export async function deleteConfig(
   };
   const answer = await proposeChange(service, write, command);
   return conditional(service, write, { kind, name }, answer);
+}
+
+/** Permits a change of an entry that a path names. Throws ApiError 400 and 403. */
+export async function mustChange(
+  service: Service,
+  write: Write,
+  change: Pick<Change, 'operation' | 'kind' | 'name'>,
+): Promise<void> {
+  const { kind, name } = change;
+  refuseIf(nameRefusal(kind, name));
+  const ns = homeOf(kind, write.ns);
+  await service.permit(write, (authorizer) =>
+    changeDenial(authorizer, service.view, { ...change, ns }),
+  );
 }
 
 /** Proposes a change. Throws ApiError. */

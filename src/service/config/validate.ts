@@ -4,11 +4,12 @@
  */
 import type { Steps } from '../../acl/steps.js';
 import type { Authorizer } from '../../acl/types.js';
+import type { EntryProblem, EntryResult, Validation } from '../../api/endpoints/change.js';
 import { type Refusal, reject } from '../../base/errors.js';
 import type { Change } from '../../kinds/conflicts.js';
 import { isKind } from '../../kinds/definitions.js';
 import { decodeInSteps } from '../../kinds/index.js';
-import type { Problem as EntryProblem } from '../../kinds/problems.js';
+import type { Problem } from '../../kinds/problems.js';
 import type { ConfigEntry } from '../../kinds/types.js';
 import { isObject } from '../../languages/fields.js';
 import { cut } from '../../languages/shown-values.js';
@@ -29,35 +30,6 @@ import { applyDenial, homeOf, toldTo } from './config-entries.js';
 const ENTRIES_MAX = 1_000;
 /** Problems that the rules between entries find in one entry. */
 const PROBLEMS_MAX = 100;
-
-/** What is wrong with an entry. Members without a value are empty. */
-interface Problem {
-  readonly Code: string;
-  readonly Message: string;
-  readonly Pointer: string;
-  readonly Expected: string;
-  readonly Got: string;
-  readonly Hint: string;
-}
-
-/** How one entry is judged. */
-interface EntryResult {
-  readonly Kind: string;
-  readonly Name: string;
-  readonly Ref: string;
-  readonly Valid: boolean;
-  /** What would be stored; null if that cannot be made. */
-  readonly Normalised: object | null;
-  readonly Problems: readonly Problem[];
-  readonly Judged: 'all' | 'form';
-}
-
-/** The answer. */
-export interface Validation {
-  readonly Valid: boolean;
-  readonly Index: number;
-  readonly Results: readonly EntryResult[];
-}
 
 const FAILURE = 'Request decoding failed';
 
@@ -157,7 +129,7 @@ class Judge {
     return ref;
   }
 
-  #malformed(body: unknown, problems: readonly EntryProblem[], pointer: string): EntryResult {
+  #malformed(body: unknown, problems: readonly Problem[], pointer: string): EntryResult {
     const member = (name: string): string => {
       const value = isObject(body) ? (body[name] ?? body[name.toLowerCase()]) : '';
       return typeof value === 'string' ? value : '';
@@ -184,7 +156,7 @@ class Judge {
   #judged({ command, entry, change }: Staged): EntryResult {
     const { authorizer, view, ns } = this.#parts;
     const mayWrite = applyDenial(authorizer, view, entry, ns) === undefined;
-    const found = new Map<string, Problem>();
+    const found = new Map<string, EntryProblem>();
     for (const why of mayWrite ? this.#refusals(command, change) : []) {
       const told = toldTo(authorizer, view, command, why);
       found.set(told.message, shown(told.code, { ...told, pointer: told.pointer ?? '' }));
@@ -208,7 +180,7 @@ class Judge {
   }
 }
 
-const shown = (Code: string, problem: EntryProblem): Problem => ({
+const shown = (Code: string, problem: Problem): EntryProblem => ({
   Code,
   Message: problem.message,
   Pointer: problem.pointer,

@@ -5,12 +5,14 @@
 import type { Authorizer } from '../../acl/types.js';
 import { type Refusal, refusal, UNKNOWN_TOKEN } from '../../base/errors.js';
 import { type Gate, INTERNAL_KEY, type PrepareGate } from '../../node/types.js';
+import type { Author } from '../../state/author.js';
 import { HANDLERS } from '../../state/handlers.js';
 import type { CommandCheck, CommandRight } from '../../state/object.js';
 import { ACL_COMMANDS } from '../../state/objects.js';
+import { isStampedBy, isSubject, loginAuthor } from '../../state/stamp.js';
 import { type OwnerSet, placeOf, type SetApply } from '../../state/sets.js';
 import { type Bootstrap, bootstrapProblem } from '../../state/system.js';
-import type { TokenLogout } from '../../state/token-commands.js';
+import type { TokenLogin, TokenLogout } from '../../state/token-commands.js';
 import type { Command, View } from '../../state/types.js';
 import type { Authorizers } from './authorizers.js';
 
@@ -29,6 +31,7 @@ export function makeGate(authorizers: Authorizers, groups: GroupChecks): Gate {
     const isKnown = Object.hasOwn(HANDLERS, command.type) && command.v === 1;
     if (rule === undefined || !isKnown) return unknownCommand(command);
     if (tokenKey === INTERNAL_KEY) return undefined;
+    if (!isStampedBy(authorFor(authorizers, tokenKey, command), command)) return WRONG_AUTHOR;
     if (rule === 'open') return openProblem(authorizers, view, tokenKey, command);
     if (rule === 'internal') {
       return refusal('permission_denied', 'Permission denied: only the server itself may do this');
@@ -39,6 +42,19 @@ export function makeGate(authorizers: Authorizers, groups: GroupChecks): Gate {
   };
 }
 
+/** Who must be the author of a command: the token of the request, or who logs in. */
+function authorFor(authorizers: Authorizers, tokenKey: string | null, command: Command): Author {
+  if (command.type !== 'token.login') return authorizers.authorOf(tokenKey);
+  const { author, method } = command as TokenLogin;
+  const sent = author?.Identity?.Subject;
+  const Subject = isSubject(sent) ? sent : '';
+  return loginAuthor({ AuthMethod: method.name, Namespace: method.ns, Subject });
+}
+
+const WRONG_AUTHOR = refusal(
+  'permission_denied',
+  'Permission denied: the author of the command is not who sent the request',
+);
 const ruleOf = (groups: GroupChecks, type: string): CommandRight | undefined =>
   rightOf(type) ?? groupCheck(groups, type);
 
