@@ -14,8 +14,8 @@ export const EXPECTED: Readonly<Record<Description['is'], string>> = {
   map: 'an object of strings',
   object: 'an object',
   free: 'an object',
-  foreign: 'null',
   any: 'a value',
+  foreign: 'null',
 };
 
 /** Returns what a value is: `a list`, `a string`. */

@@ -156,7 +156,7 @@ export class HttpRequest extends Responder implements ApiRequest {
   }
 
   precondition(): Match | undefined {
-    return matchOf(this.incoming);
+    return this.method === 'GET' ? undefined : matchOf(this.incoming);
   }
 
   readOptions(blocking = true): ReadOptions {
@@ -189,7 +189,7 @@ export class HttpRequest extends Responder implements ApiRequest {
 
   /** Repeated headers come joined by ", ": the first one counts. */
   #firstHeader(name: 'namespace' | 'partition'): string | undefined {
-    return this.#header(name)?.split(',', 1)[0]!.trim();
+    return this.#header(name)?.replace(/,.*/s, '').trim();
   }
 
   #header(name: 'namespace' | 'partition' | 'reason'): string | undefined {

@@ -94,8 +94,9 @@ export abstract class Responder {
       this.#finish(200, this.#headersOf(contentTypes.json, outcome, more), this.#rendered(value));
   }
 
-  answerMissing(meta: QueryMeta, message: string, hint?: string): void {
-    this.refuse({ code: 'not_found', message, ...(hint !== undefined && { hint }) }, meta);
+  answerMissing(meta: QueryMeta, message: string, hint?: string, members: object = {}): void {
+    const more = { members: { ...members }, ...(hint !== undefined && { hint }) };
+    this.refuse({ code: 'not_found', message, ...more }, meta);
   }
 
   answerList(outcome: ReadOutcome<readonly string[]>): void {

@@ -152,7 +152,7 @@ export interface ApiRequest {
     headers?: Readonly<Record<string, string>>,
   ): void;
   /** Answers a query with a 404 that carries the index to wait on. */
-  answerMissing(meta: QueryMeta, message: string, hint?: string): void;
+  answerMissing(meta: QueryMeta, message: string, hint?: string, members?: object): void;
   /** The same as `answerRead` for a list whose items are JSON texts. */
   answerList(outcome: ReadOutcome<readonly string[]>): void;
   /**

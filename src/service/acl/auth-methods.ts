@@ -102,12 +102,21 @@ async function writeMethod(
 /** Returns why what logins by a method need cannot be fetched. Throws ApiError `too_many`. */
 export async function issuerRefusal(
   type: AuthMethodType,
-  { Name: authMethod, Namespace: namespace, Config }: Pick<AuthMethod, 'Name' | 'Namespace' | 'Config'>,
+  {
+    Name: authMethod,
+    Namespace: namespace,
+    Config,
+  }: Pick<AuthMethod, 'Name' | 'Namespace' | 'Config'>,
   logger: LoginLogger,
 ): Promise<Refusal | undefined> {
   const issuer = await type.checkIssuer(Config, namespace);
   if (issuer === undefined) return undefined;
-  const failed = { event: 'issuer_unusable', authMethod, namespace, reason: issuer.reason } as const;
+  const failed = {
+    event: 'issuer_unusable',
+    authMethod,
+    namespace,
+    reason: issuer.reason,
+  } as const;
   logger.warn(failed, 'the issuer of an auth method cannot be used');
   return refusal('invalid', `Invalid Auth Method: error checking ${issuer.key}: ${NO_KEYS}`, {
     pointer: `/Config/${issuer.key}`,

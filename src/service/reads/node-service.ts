@@ -17,9 +17,9 @@ import type { ClockPort } from '../../replica/ports.js';
 import type { Author } from '../../state/author.js';
 import { hasAuthors } from '../../state/levels.js';
 import { restoredAt } from '../../state/restore.js';
+import { ownerOfWritten } from '../../state/sets.js';
 import { stamped } from '../../state/stamp.js';
 import { INIT_FACT } from '../../state/system.js';
-import { ownerOfWritten } from '../../state/sets.js';
 import type { Command, PinnedView, View } from '../../state/types.js';
 import type { CallEnd } from '../common/call-end.js';
 import type {

@@ -1,6 +1,6 @@
 /** Applies a set as one entry of the log: all of its changes, or none. */
 import type { Applied } from '../../api/endpoints/sets.js';
-import { ApiError, refuse, refusal, reject } from '../../base/errors.js';
+import { ApiError, refusal, refuse, reject } from '../../base/errors.js';
 import { cut } from '../../languages/shown-values.js';
 import { TYPES } from '../../state/refs.js';
 import { keyAt, SET_CHANGES_MAX, type SetApply } from '../../state/sets.js';

@@ -8,7 +8,7 @@ import type { Explanation } from '../../acl/explain.js';
 import { parseRulesSteps } from '../../acl/rules.js';
 import type { Steps } from '../../acl/steps.js';
 import type { Authorizer } from '../../acl/types.js';
-import { type Asserted, type SentAssert, SET_ASSERTS_MAX } from '../../api/endpoints/sets.js';
+import { type Asserted, SET_ASSERTS_MAX, type SentAssert } from '../../api/endpoints/sets.js';
 import { ApiError, refuseIf, reject } from '../../base/errors.js';
 import { cut } from '../../languages/shown-values.js';
 import { keys } from '../../state/keys.js';
@@ -66,7 +66,8 @@ export function* judgeAsserts(parts: AssertParts, sent: readonly SentAssert[]): 
     const { Problem, ...asserted } = yield* judge.one(one, `/Assert/${i}`);
     asserts.push({ ...asserted, ...(Problem !== undefined && { Problem }) });
     const { Name, Passed, Result } = asserted;
-    if (!Passed) failed.set(i, `Assertion ${JSON.stringify(Name)} failed: ${Problem ?? Result!.Text}`);
+    if (!Passed)
+      failed.set(i, `Assertion ${JSON.stringify(Name)} failed: ${Problem ?? Result!.Text}`);
     yield;
   }
   if (judge.rests.size > RESTS_MAX) {
@@ -96,7 +97,9 @@ class Judge {
     const asked = askedOf(question, this.#parts.ns, at);
     const Name = sent.Name || `${asked.resource}:${asked.access}`;
     if (Name.length > NAME_LENGTH_MAX) {
-      reject('invalid', `Name has at most ${NAME_LENGTH_MAX} characters`, { pointer: `${at}/Name` });
+      reject('invalid', `Name has at most ${NAME_LENGTH_MAX} characters`, {
+        pointer: `${at}/Name`,
+      });
     }
     if (Expect !== 'allow' && Expect !== 'deny') {
       reject('invalid', 'Expect must be allow or deny', { pointer: `${at}/Expect` });

@@ -13,7 +13,13 @@ import { Entries } from '../../state/config-entries.js';
 import { Overlay } from '../../state/draft.js';
 import { applyChanges, keyAt, lateness, SET_CHANGES_MAX } from '../../state/sets.js';
 import type { View } from '../../state/types.js';
-import { type Compared, type CompareParts, type Found, type ItemChange, problemOf } from './compare.js';
+import {
+  type Compared,
+  type CompareParts,
+  type Found,
+  type ItemChange,
+  problemOf,
+} from './compare.js';
 import { objectOf } from './items.js';
 
 /** The parts of a set as Refs, and why it has none. */
@@ -47,15 +53,36 @@ export function* partsOf(
   const named = handedOn(objects);
   const isWrite = ({ item }: ItemChange): boolean => item.body !== undefined;
   const writes = named.filter((unit) => unit.some(isWrite));
-  const late = (unit: Part): number => Math.min(...unit.filter(isWrite).map(({ item }) => lateness(item)));
-  parts.push(...packed(writes.sort((a, b) => late(a) - late(b)), problems));
+  const late = (unit: Part): number =>
+    Math.min(...unit.filter(isWrite).map(({ item }) => lateness(item)));
+  parts.push(
+    ...packed(
+      writes.sort((a, b) => late(a) - late(b)),
+      problems,
+    ),
+  );
   const groups = yield* connected(entries, draft);
   const kept = groups.flatMap((group) => (group.length > SET_CHANGES_MAX ? split(group) : [group]));
-  parts.push(...packed(kept.filter((unit) => unit.some(isWrite)), problems));
-  parts.push(...packed(kept.filter((unit) => !unit.some(isWrite)), problems));
+  parts.push(
+    ...packed(
+      kept.filter((unit) => unit.some(isWrite)),
+      problems,
+    ),
+  );
+  parts.push(
+    ...packed(
+      kept.filter((unit) => !unit.some(isWrite)),
+      problems,
+    ),
+  );
   const deletes = named.filter((unit) => !unit.some(isWrite));
   const last = (unit: Part): number => Math.max(...unit.map(({ item }) => lateness(item)));
-  parts.push(...packed(deletes.sort((a, b) => last(b) - last(a)), problems));
+  parts.push(
+    ...packed(
+      deletes.sort((a, b) => last(b) - last(a)),
+      problems,
+    ),
+  );
   if (problems.length > 0) return { parts: [], problems };
   const facts = { datacenter, at: new Date(nowMs()).toISOString() };
   const overlay = new Overlay(view);
@@ -145,13 +172,12 @@ const OF_SERVICE: ReadonlySet<string> = new Set([
 const OF_ALL: ReadonlySet<string> = new Set(['proxy-defaults', 'mesh', 'exported-services']);
 
 /** Groups the entries that rules between entries connect, directly or through stored entries. */
-function* connected(
-  changes: Part,
-  draft: View,
-): Steps<ItemChange[][]> {
+function* connected(changes: Part, draft: View): Steps<ItemChange[][]> {
   const groups = new Groups();
   const idOf = ({ item }: ItemChange): string => `entry ${keyAt(item)}`;
-  const reachesAll = changes.some(({ item }) => OF_ALL.has(item.name.slice(0, item.name.indexOf('/'))));
+  const reachesAll = changes.some(({ item }) =>
+    OF_ALL.has(item.name.slice(0, item.name.indexOf('/'))),
+  );
   const lookups = new Map<string, EntryLookup>();
   const lookupOf = (ns: string): EntryLookup => {
     const known = lookups.get(ns) ?? new Entries(draft, ns);
@@ -184,7 +210,10 @@ function* connected(
     const [ns, named] = next;
     const lookup = lookupOf(ns);
     const service = named.startsWith('service ') ? named.slice('service '.length) : undefined;
-    const stored = service === undefined ? [] : [...OF_SERVICE].map((kind) => ({ kind: kind as Kind, name: service }));
+    const stored =
+      service === undefined
+        ? []
+        : [...OF_SERVICE].map((kind) => ({ kind: kind as Kind, name: service }));
     for (const { kind, name } of [...lookup.naming(named), ...stored]) {
       const entry = lookup.get(kind, name);
       if (entry !== undefined) join(`${ns} ${named}`, ns, entry);

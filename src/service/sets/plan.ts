@@ -6,6 +6,7 @@ import { lintPolicy } from '../../acl/lint/policy.js';
 import type { Authorizer } from '../../acl/types.js';
 import type { Asserted, Plan, SetBody } from '../../api/endpoints/sets.js';
 import { ApiError, type Refusal, refusal, reject } from '../../base/errors.js';
+import { isKind } from '../../kinds/definitions.js';
 import { keys } from '../../state/keys.js';
 import { keysBelow, stored } from '../../state/lists.js';
 import type { AuthMethod } from '../../state/methods.js';
@@ -27,7 +28,14 @@ import { rulesOf } from '../login/judge.js';
 import { type LongWork, ownerOf } from '../reads/long-work.js';
 import { changeDenial, type GroupChecks } from '../rights/gate.js';
 import { judgeAsserts } from './asserts.js';
-import { type Compared, type CompareParts, compare, type Found, type ItemChange, problemOf } from './compare.js';
+import {
+  type Compared,
+  type CompareParts,
+  compare,
+  type Found,
+  type ItemChange,
+  problemOf,
+} from './compare.js';
 import type { SetDrift } from './drift.js';
 import { expectedPointer, objectOf, storedAt } from './items.js';
 import { partsOf } from './parts.js';
@@ -99,11 +107,15 @@ export async function judge(
   const authorizer = await parts.service.authorize(caller);
   const compared = await compare(parts, { caller, ns, body, view });
   const { changes, draft, problems } = compared;
-  const changed = changes.filter(({ action, change }) => change !== undefined && action !== 'unchanged');
+  const changed = changes.filter(
+    ({ action, change }) => change !== undefined && action !== 'unchanged',
+  );
   const denials = new Map<ItemChange, Refusal>();
   for (const one of changes) {
-    const command = one.change?.command ?? (one.action === 'unchanged' ? undefined : ownCommand(one));
-    const why = one.action !== 'hidden' && command && changeDenial(CHECKS, command, authorizer, view);
+    const command =
+      one.change?.command ?? (one.action === 'unchanged' ? undefined : ownCommand(one));
+    const why =
+      one.action !== 'hidden' && command && changeDenial(CHECKS, command, authorizer, view);
     if (why) denials.set(one, why);
   }
   const warnings = await lint(parts, { authorizer, view: draft, changed, problems });
@@ -139,8 +151,13 @@ const OTHER_DIGEST: Found = {
   }),
 };
 
-/** Returns a command that asks for the right to write an object whose own was not made. */
-function ownCommand({ item: { table, ns, id, name } }: ItemChange): Command {
+/**
+ * Returns a command that asks for the right to write an object whose own was not made; undefined
+ * for an entry of an unknown kind.
+ */
+function ownCommand({ item: { table, ns, id, name } }: ItemChange): Command | undefined {
+  const isKnown = table !== 'config' || isKind(name.slice(0, name.indexOf('/')));
+  if (!isKnown) return undefined;
   return { type: 'owner.set', v: 1, table, ns, id: table === 'config' ? name : id } as Command;
 }
 
@@ -207,7 +224,11 @@ async function findingsIn(
  */
 function checkUnused(
   changed: readonly ItemChange[],
-  { view, draft, problems }: { readonly view: View; readonly draft: View; readonly problems: Found[] },
+  {
+    view,
+    draft,
+    problems,
+  }: { readonly view: View; readonly draft: View; readonly problems: Found[] },
 ): Rest[] {
   const rests: Rest[] = [];
   for (const { item } of changed) {
@@ -229,7 +250,12 @@ function checkUnused(
 /** Fetches what logins by changed auth methods need. Nothing else is fetched for anybody. */
 async function checkIssuers(
   { methodTypes, logger }: SetParts,
-  { changed, denials, draft, problems }: Pick<Planned, 'changed' | 'denials' | 'draft' | 'problems'>,
+  {
+    changed,
+    denials,
+    draft,
+    problems,
+  }: Pick<Planned, 'changed' | 'denials' | 'draft' | 'problems'>,
 ): Promise<void> {
   for (const one of changed) {
     const { item, change } = one;
@@ -314,7 +340,9 @@ async function shownPlan(
     Pointer: expectedPointer(Ref),
   }));
   const cut = changed.length > SET_CHANGES_MAX;
-  const inParts = cut ? await inSlices(partsOf(parts, planned, view), 'set') : { parts: [], problems: [] };
+  const inParts = cut
+    ? await inSlices(partsOf(parts, planned, view), 'set')
+    : { parts: [], problems: [] };
   const Problems = [...problems, ...inParts.problems].map(({ why: _why, ...shown }) => shown);
   const Expected = changed.map((one): [string, number] => [one.item.ref, indexOf(one)]);
   return {
@@ -361,7 +389,10 @@ function shownChange(
     Owner: item.owned?.Owner ?? '',
     ...(table === 'rule' && { Handle: one.change?.owner?.Handle ?? item.owned?.Handle ?? '' }),
     Allowed: !denials.has(one),
-    Diff: action === 'unchanged' ? [] : (differences(table, form, after) as Plan['Changes'][number]['Diff'] & object),
+    Diff:
+      action === 'unchanged'
+        ? []
+        : (differences(table, form, after) as Plan['Changes'][number]['Diff'] & object),
     Warnings: warnings.get(one) ?? [],
   };
 }
@@ -379,7 +410,9 @@ async function impactOf(
   view: View,
 ): Promise<TokensImpact> {
   const granting = changed.filter(({ item }) => item.table !== 'config' && item.table !== 'rule');
-  const places = new Set(granting.map(({ item: { table, ns, id } }) => (table === 'namespace' ? id : ns)));
+  const places = new Set(
+    granting.map(({ item: { table, ns, id } }) => (table === 'namespace' ? id : ns)),
+  );
   if (![...places].every((ns) => authorizer.allowed('acl', 'read', undefined, ns))) {
     return HIDDEN_IMPACT;
   }

@@ -1,7 +1,14 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type { Command } from '../../../src/state/types.js';
 import { SoloClient } from '../client.js';
 
+const rows = JSON.parse(readFileSync('test/tables/config-decode.json', 'utf8')) as {
+  name: string;
+  input: object;
+}[];
+const CERTIFICATE = rows.find(({ name }) => name === 'inline-certificate: minimal entry #1')!
+  .input as { readonly Name: string; readonly PrivateKey: string };
 const raise = { type: 'system.level', v: 1, level: 3 } as Command;
 const policy = (Name: string, Rules = 'operator = "read"', more: object = {}) => ({
   Type: 'policy',
@@ -16,7 +23,6 @@ const entry = (Kind: string, Name: string, more: object = {}) => ({
   Object: { Kind, Name, ...more },
 });
 const http = (name: string) => entry('service-defaults', name, { Protocol: 'http' });
-const ENDLESS = { Type: 'policy', Object: { Name: 'x' } };
 
 describe('A set', () => {
   let client: SoloClient;
@@ -374,24 +380,24 @@ describe('A set', () => {
   });
 
   it('shows no secret in a plan, and keeps the stored one for <hidden>', async () => {
-    const secret = 'k8s-bearer-credential-000111222333';
-    const config = { Host: 'https://127.0.0.1:1', CACert: CERT, ServiceAccountJWT: secret };
-    const method = (Config: object) => ({
-      Type: 'auth-method',
-      Object: { Name: 'k8s', Type: 'kubernetes', Config },
-    });
-    const plan = await client.ask('POST /plan', { Objects: [method(config)] });
-    expect(plan.text).to.not.include(secret);
-    expect(plan.text).to.include('<hidden>');
-    const none = await refused({ Objects: [method({ ...config, ServiceAccountJWT: '<hidden>' })] });
-    expect(none).to.deep.include({ status: 400 });
-    expect(none.pointer).to.equal('/Objects/0/Object/Config/ServiceAccountJWT');
+    const certificate = (more: object) => ({ Type: 'config', Object: { ...CERTIFICATE, ...more } });
+    const none = await refused({ Objects: [certificate({ PrivateKey: '<hidden>' })] });
+    expect([none.status, none.pointer]).to.deep.equal([400, '/Objects/0/Object/PrivateKey']);
+    const plan = await client.ask('POST /plan', { Objects: [certificate({})] });
+    expect(plan.body).to.deep.include({ Valid: true });
+    const { Diff } = plan.body.Changes[0];
+    expect(Diff.find(({ Path }: { Path: string }) => Path === '/PrivateKey').New).to.equal('<hidden>');
+    expect(plan.text).to.not.include('PRIVATE KEY-----');
+    await applied({ Objects: [certificate({})] });
+    const kept = certificate({ PrivateKey: '<hidden>', Meta: { a: 'b' } });
+    expect((await applied({ Objects: [kept] })).Changed).to.equal(1);
+    const { Name } = CERTIFICATE;
+    const after = await client.must(`GET /config/inline-certificate/${Name}`);
+    expect(after).to.deep.include({ PrivateKey: CERTIFICATE.PrivateKey, Meta: { a: 'b' } });
   });
-  void ENDLESS;
 });
 
 const KEY = `-----BEGIN PUBLIC KEY-----
 MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEEVs/o5+uQbTjL3chynL4wXgUg2R9
 q9UU8I5mEovUf86QZ7kOBIjJwqnzD1omageEHWwHdBO6B+dFabmdT9POxg==
 -----END PUBLIC KEY-----`;
-const CERT = 'x';
