@@ -268,7 +268,7 @@ describe('A set', () => {
       [{ Objects: [policy('a', 'nonsense')] }, 400, '/Objects/0/Object/Rules'],
       [{ Objects: [role('a', 'missing')] }, 400, '/Objects/0/Object/Policies/0'],
       [{ Objects: [entry('no-kind', 'a')] }, 400, '/Objects/0/Object/Kind'],
-      [{ Objects: [entry('service-router', 'web')] }, 400, '/Objects/0/Object'],
+      [{ Objects: [entry('service-router', 'web')] }, 400, '/Objects/0/Object/Routes'],
       [{ Reason: 'a\u0007' }, 400, '/Reason'],
       [{ Assert: [{ Resource: 'acl', Access: 'read', Expect: 'deny' }] }, 400, '/Assert/0/Subject'],
       [
