@@ -44,6 +44,13 @@ const PROBLEM = object({
     'The oldest moment that the question can be answered for: Index and Time.',
     anyAs<object>(),
   ),
+  Problems: omit(
+    'Why a set is refused: Ref, Code, Message and Pointer of each problem.',
+    listOf(anyAs<object>()),
+  ),
+  Asserts: omit('The assertions of a set of which one failed.', listOf(anyAs<object>())),
+  Changes: omit('How many objects a set changes that is too large for one entry.', whole()),
+  Limit: omit('How many objects one entry changes at most.', whole()),
   Conflicts: omit(
     'The objects that have changed: Ref, Expected and Actual.',
     listOf(anyAs<object>()),

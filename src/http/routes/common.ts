@@ -42,9 +42,9 @@ export const writeOf = (request: ApiRequest, bodyNamespace?: string): Write => (
   caller: request.caller,
   ns: request.namespace(bodyNamespace),
   timeoutMs: request.timeoutMs,
+  noteOwner: (owner) => request.noteOwner(owner),
   reason: request.reason,
   match: request.precondition(),
-  noteOwner: (owner) => request.noteOwner(owner),
 });
 
 /** Returns the entity tag of an object, given its text. */

@@ -1,6 +1,8 @@
 /** Routes of sets. */
 import { SET, type SetBody } from '../../api/endpoints/sets.js';
+import { reject } from '../../base/errors.js';
 import { decodeBody } from '../../service/common/decode.js';
+import { isReason, REASON_BYTES_MAX } from '../../service/common/writing.js';
 import { applySet } from '../../service/sets/apply.js';
 import { readPlan } from '../../service/sets/plan.js';
 import { mustBeObject } from '../request/body.js';
@@ -30,12 +32,22 @@ export const setRoutes = (parts: AclParts): readonly DeclaredRoute[] => [
       const { caller, timeoutMs } = request;
       const body = await setOf(request);
       const ns = request.namespace(body.Namespace);
-      const { applied, owners } = await applySet(parts, { caller, ns, timeoutMs, body });
+      const { applied, owners } = await applySet(parts, {
+        ...{ caller, ns, timeoutMs, body },
+        reason: reasonOf(body) ?? request.reason,
+      });
       request.noteOwner(owners);
       request.answerJson(JSON.stringify(applied));
     },
   },
 ];
+
+/** Returns the reason of a body; undefined if it gives none. Throws ApiError 400. */
+function reasonOf({ Reason = '' }: SetBody): string | undefined {
+  if (Reason === '' || isReason(Reason)) return Reason || undefined;
+  const why = `Reason has at most ${REASON_BYTES_MAX} bytes and no control characters`;
+  return reject('invalid', why, { pointer: '/Reason' });
+}
 
 async function setOf(request: ApiRequest): Promise<SetBody> {
   const value = await request.bodyValue(FAILURE, { large: true });

@@ -99,8 +99,6 @@ async function writeMethod(
   return written;
 }
 
-/** The keys of a Config match in any letter case. */
-const IDENTITY_CLAIM = /^identityclaim$/i;
 /** Returns why what logins by a method need cannot be fetched. Throws ApiError `too_many`. */
 export async function issuerRefusal(
   type: AuthMethodType,
@@ -125,6 +123,9 @@ export async function issuerRefusal(
     hint: 'the log of the node that answered has the reason',
   });
 }
+
+/** The keys of a Config match in any letter case. */
+const IDENTITY_CLAIM = /^identityclaim$/i;
 
 /** Binding rules that are checked in one turn of the event loop. */
 const RULES_PER_TURN = 100;

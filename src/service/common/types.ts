@@ -18,14 +18,14 @@ export interface Caller {
 export interface Requester {
   readonly caller: Caller;
   readonly timeoutMs: number;
+  /** Called before a write with the owner of the object, if it has one (state/owners.ts). */
+  readonly noteOwner?: (owner: string) => void;
   /** Why, in the caller's words. */
   readonly reason?: string | undefined;
   /** Which version the object must have that is written. */
   readonly match?: Match | undefined;
   /** Who is named as the author of what is written. Absent: the token of the caller. */
   readonly author?: Author;
-  /** Called before a write with the owner of the object, if it has one (state/owners.ts). */
-  readonly noteOwner?: (owner: string) => void;
 }
 
 /** Who reads, and of which namespace. */

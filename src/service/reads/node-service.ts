@@ -186,13 +186,12 @@ export class NodeService implements Service {
   async write(requester: Requester, sent: Command): Promise<string> {
     const { caller, timeoutMs, reason, match } = requester;
     const { tokenKey } = caller;
+    requester.noteOwner?.(ownerOfWritten(this.#node.view, sent));
     let command = match === undefined ? sent : { ...sent, match };
     if (hasAuthors(this.#node.view)) {
       const author = requester.author ?? (await this.#authorOf(requester));
       command = stamped(command, { author, nowMs: this.#clock.wall(), reason });
     }
-    if (requester.noteOwner !== undefined)
-      requester.noteOwner(ownerOfWritten(this.#node.view, command));
     const result = await this.#node.write({ tokenKey, command, timeoutMs });
     if (!result.ok) throw new ApiError(result.refusal);
     return result.value ?? 'true';

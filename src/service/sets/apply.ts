@@ -6,6 +6,7 @@ import { TYPES } from '../../state/refs.js';
 import { keyAt, SET_CHANGES_MAX, type SetApply } from '../../state/sets.js';
 import type { View } from '../../state/types.js';
 import { modifyIndexOf } from '../common/reading.js';
+import type { Requester } from '../common/types.js';
 import type { ItemChange } from './compare.js';
 import {
   type Conflict,
@@ -42,10 +43,10 @@ export interface AppliedSet {
 /** Applies a set. Throws ApiError. */
 export async function applySet(
   parts: SetParts,
-  request: SetRequest & { readonly timeoutMs: number },
+  request: SetRequest & Pick<Requester, 'timeoutMs' | 'reason'>,
 ): Promise<AppliedSet> {
   const { service, drift } = parts;
-  const { body, caller, timeoutMs } = request;
+  const { body, caller, timeoutMs, reason } = request;
   await service.catchUp(timeoutMs);
   for (let retries = 0; ; retries += 1) {
     const { planned, command } = await overView(parts, request, async (view) => {
@@ -56,7 +57,7 @@ export async function applySet(
     });
     if (command === undefined) return shown(planned, planned.index);
     try {
-      const answer = await service.write({ caller, timeoutMs }, command);
+      const answer = await service.write({ caller, timeoutMs, reason }, command);
       drift.note(body.Owner ?? '', 0);
       return shown(planned, (JSON.parse(answer) as { readonly Index: number }).Index);
     } catch (error) {

@@ -198,7 +198,8 @@ export class Items {
     const ns = this.#place(table, table === 'config' ? kind : undefined, { Namespace, at });
     if (table === 'config') {
       if (!isKind(kind)) reject('invalid', 'Name must be <kind>/<name>', { pointer: `${at}/Name` });
-      return { ...this.#item({ table, ns, id: Name.toLowerCase() }, Name), at };
+      const item = { ...this.#item({ table, ns, id: Name.toLowerCase() }, Name), at };
+      return item.before === undefined ? undefined : item;
     }
     if (Name === '' && ID === '' && Handle === '') {
       reject('invalid', 'Name, ID or Handle is needed', { pointer: at });

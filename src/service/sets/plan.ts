@@ -6,6 +6,7 @@ import { lintPolicy } from '../../acl/lint/policy.js';
 import type { Authorizer } from '../../acl/types.js';
 import type { Asserted, Plan, SetBody } from '../../api/endpoints/sets.js';
 import { ApiError, type Refusal, refusal, reject } from '../../base/errors.js';
+import { isKind } from '../../kinds/definitions.js';
 import { keys } from '../../state/keys.js';
 import { keysBelow, stored } from '../../state/lists.js';
 import type { AuthMethod } from '../../state/methods.js';
@@ -150,8 +151,13 @@ const OTHER_DIGEST: Found = {
   }),
 };
 
-/** Returns a command that asks for the right to write an object whose own was not made. */
-function ownCommand({ item: { table, ns, id, name } }: ItemChange): Command {
+/**
+ * Returns a command that asks for the right to write an object whose own was not made; undefined
+ * for an entry of an unknown kind.
+ */
+function ownCommand({ item: { table, ns, id, name } }: ItemChange): Command | undefined {
+  const isKnown = table !== 'config' || isKind(name.slice(0, name.indexOf('/')));
+  if (!isKnown) return undefined;
   return { type: 'owner.set', v: 1, table, ns, id: table === 'config' ? name : id } as Command;
 }
 
