@@ -3,7 +3,13 @@ import { SoloClient } from '../client.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
 type Any = any;
-const NOTHING = { Refused: '', Removed: {}, Unlinked: {}, TokensThatLoseRights: 0, Truncated: false };
+const NOTHING = {
+  Refused: '',
+  Removed: {},
+  Unlinked: {},
+  TokensThatLoseRights: 0,
+  Truncated: false,
+};
 
 describe('GET /v1/refs/:type/:id', () => {
   let client: SoloClient;
@@ -21,7 +27,10 @@ describe('GET /v1/refs/:type/:id', () => {
   it('shows who links a policy, and whose rights its deletion takes', async () => {
     const ops = await policy('ops', 'service_prefix "" { policy = "read" }');
     await policy('same', 'service_prefix "" { policy = "read" }');
-    const role = await client.must('PUT /acl/role', { Name: 'admins', Policies: [{ Name: 'ops' }] });
+    const role = await client.must('PUT /acl/role', {
+      Name: 'admins',
+      Policies: [{ Name: 'ops' }],
+    });
     await client.must('PUT /acl/token', { Description: 'ci', Policies: [{ Name: 'ops' }] });
     await client.must('PUT /acl/token', { Description: 'by role', Roles: [{ Name: 'admins' }] });
     await client.must('PUT /acl/token', { Policies: [{ Name: 'ops' }, { Name: 'same' }] });
