@@ -5,6 +5,7 @@ import { ACL_HANDLERS } from './objects.js';
 import { RESTORE_HANDLERS } from './restore.js';
 import { SET_HANDLERS } from './sets.js';
 import type { Handlers } from './types.js';
+import { UNDO_HANDLERS } from './undo.js';
 
 /** The handlers of all commands, by type. */
 export const HANDLERS: Handlers = withPreconditions({
@@ -12,4 +13,5 @@ export const HANDLERS: Handlers = withPreconditions({
   ...configHandlers,
   ...RESTORE_HANDLERS,
   ...SET_HANDLERS,
+  ...UNDO_HANDLERS,
 });

@@ -52,6 +52,7 @@ export const COMMAND_LEVELS: Readonly<Record<string, number>> = {
   'method.set/identityClaim': 3,
   'restore.add/bytes': 3,
   'restore.commit/records': 3,
+  undo: 3,
   'set.apply': 3,
 };
 

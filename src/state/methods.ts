@@ -76,7 +76,7 @@ export type AuthMethod = Readonly<Infer<typeof fields>>;
 /** Creates or replaces an auth method by name. Its Config was checked against its Type. */
 export interface MethodSet extends ObjectSet {
   readonly method: Content<AuthMethod>;
-  /** Its Config says which claim names who logs in, which releases before 0.5.0 do not know. */
+  /** Its Config says which claim names who logs in: releases of level 2 refuse its logins. */
   readonly identityClaim?: true;
 }
 

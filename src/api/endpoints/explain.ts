@@ -216,6 +216,7 @@ const DECISION = shape({
   Access: keep('The access that was asked for.', nullableText),
   Segment: keep('The name of the resource.', nullableText),
   Message: keep('The message of the refusal.', word),
+  TraceID: keep('The trace of the request. Empty if its traceparent names none.', word),
   AppliedIndex: keep('The index of the state on which the decision was based.', whole64),
   Then: keep(
     'Why it was refused.',

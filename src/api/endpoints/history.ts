@@ -5,14 +5,16 @@ import {
   boolean,
   given,
   keep,
+  map,
   type Normal,
   omit,
+  type Sent,
   text,
   utcTime,
   whole64,
 } from '../../languages/fields.js';
 import { ok, read, tagged, write } from './operation.js';
-import { anyAs, listOf, orNone, rows, shape } from './shapes.js';
+import { anyAs, anyValue, listOf, oneOf, orNone, rows, shape } from './shapes.js';
 
 const time = orNone(utcTime);
 const IDENTITY = shape({
@@ -52,8 +54,8 @@ const optional = <T extends object>(fields: T): T =>
 const difference = shape({
   Type: keep('Added, Deleted or Edited.', text()),
   Path: keep('A JSON pointer into the form of a PUT.', text()),
-  Old: omit('The old value.', anyAs<object>()),
-  New: omit('The new value.', anyAs<object>()),
+  Old: omit('The old value.', anyValue),
+  New: omit('The new value.', anyValue),
   Cut: omit('Whether a value is cut.', boolean),
 });
 
@@ -99,8 +101,42 @@ export const UNDO = bodyOf({
   Index: given('The index of the entry to take back.', whole64),
   Reason: given('Why.', text()),
   DryRun: given('Whether to plan only.', boolean),
-  Expected: given('The ModifyIndex that objects must have, by their Refs.', anyObject),
+  Expected: given('The ModifyIndex that objects must have, by their Refs.', map(whole64)),
 });
+
+const UNDONE = shape({
+  Index: keep('The index of the undo, or of the state if nothing was to be done.', whole64),
+  Changes: keep(
+    'What was changed.',
+    rows({
+      Ref: keep('The object: its type, namespace and name.', text()),
+      Type: keep('The type of the object.', text()),
+      Namespace: keep('The namespace of the object.', text()),
+      Name: keep('The name of the object.', text()),
+      ID: omit('The ID of the object.', text()),
+      Action: keep('What became of it.', oneOf('create', 'update', 'delete')),
+      ModifyIndex: omit('Its ModifyIndex. Absent if it was deleted.', whole64),
+      ExpectedIndex: omit('In a plan: its present ModifyIndex; 0: it does not exist.', whole64),
+      Owner: omit('In a plan: its owner.', text()),
+      Allowed: omit('In a plan: whether the token could do it.', boolean),
+      Diff: omit('In a plan: how it changes.', listOf(difference)),
+      Warnings: omit('In a plan: none.', listOf(anyAs<object>())),
+    }),
+  ),
+  Valid: omit('In a plan: whether the undo would be accepted.', boolean),
+  Digest: omit('In a plan: empty.', text()),
+  Owner: omit('In a plan: empty.', text()),
+  Summary: omit('In a plan: how many objects.', anyAs<object>()),
+  Expected: omit('In a plan: the ModifyIndex of what changes, by Ref.', anyAs<object>()),
+  Problems: omit('In a plan: why the undo would be refused.', listOf(anyAs<object>())),
+  Asserts: omit('In a plan: none.', listOf(anyAs<object>())),
+  Impact: omit('In a plan: whose rights change.', anyAs<object>()),
+  Parts: omit('In a plan: none.', listOf(anyAs<object>())),
+});
+/** `POST /v1/undo`. */
+export type Undone = Normal<typeof UNDONE>;
+/** The decoded body of an undo. */
+export type UndoBody = Sent<(typeof UNDO)['fields']>;
 
 /** The name of the component of the configuration. */
 const CONFIGURATION = 'HistoryConfiguration';
@@ -123,6 +159,13 @@ export const HISTORY_OPERATIONS = tagged('history', {
     query: ['limit', 'before', 'version', 'from', 'to'],
     answers: ok('The versions.', VERSIONS, 'index'),
     refuses: [404],
+  }),
+  'POST /v1/undo': write('undo', {
+    says: 'Takes back everything that one entry changed, or plans that.',
+    body: { members: UNDO.fields },
+    answers: ok('What was changed; with DryRun the plan.', UNDONE),
+    refuses: [404, 409, 412, 413],
+    rights: ['the right to write each object'],
   }),
   'GET /v1/operator/history/configuration': read('readHistoryConfiguration', {
     says: 'Reads how much of the history is kept.',

@@ -1,5 +1,7 @@
 /** Routes of the history: the feed of changes, the versions of an object, undo, the bounds. */
+import { UNDO } from '../../api/endpoints/history.js';
 import { reject } from '../../base/errors.js';
+import { decodeBody } from '../../service/common/decode.js';
 import {
   decodeBounds,
   mayConfigureHistory,
@@ -8,13 +10,15 @@ import {
 } from '../../service/history/bounds.js';
 import { type FeedQuery, readFeed } from '../../service/history/feed.js';
 import { typeOf } from '../../service/history/places.js';
+import { undoEntry } from '../../service/history/undo.js';
 import { readVersions } from '../../service/history/versions.js';
 import { parseIndex } from '../request/parameters.js';
 import { ifMatchOf } from '../request/preconditions.js';
-import { type AclParts, admit } from './common.js';
+import { type AclParts, admit, answerPast } from './common.js';
 import { etagOf } from './operator.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
+const UNDO_FAILURE = 'Undo decoding failed';
 const FAILURE = 'Error parsing history configuration';
 /** Items of an answer: most, and how many there are without `limit`. */
 const LIMIT_MAX = 1000;
@@ -48,8 +52,17 @@ export const historyRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
         const query = { type, id, limit, before, version, from, to };
         const options = request.readOptions(false);
         const useCase = readVersions(request.namespace(), query);
-        const outcome = await service.read(request.caller, options, useCase);
-        request.answerRead(outcome, 'Nothing is known of the object');
+        const read = service.read(request.caller, options, useCase);
+        await answerPast(service, request, read, 'Nothing is known of the object');
+      },
+    },
+    {
+      path: '/v1/undo',
+      isNew: true,
+      POST: async (request) => {
+        const body = decodeBody(UNDO_FAILURE, await request.body(UNDO_FAILURE), UNDO);
+        const { caller, timeoutMs, reason } = request;
+        request.answerJson(await undoEntry(parts, { caller, timeoutMs, reason }, body));
       },
     },
     {

@@ -20,6 +20,8 @@ export interface RefusedRequest {
   /** Without the query. */
   readonly path: string;
   readonly remoteAddress: string;
+  /** Of its traceparent; empty if it has none. */
+  readonly traceId: string;
   /** Absent if the request was refused before its token was read. */
   readonly caller?: Caller | undefined;
   readonly namespace: string;
@@ -71,7 +73,7 @@ interface Noted {
   readonly id: string;
   readonly atMs: number;
   readonly type: Decision['Type'];
-  readonly refused: Pick<RefusedRequest, 'method' | 'path' | 'remoteAddress'>;
+  readonly refused: Pick<RefusedRequest, 'method' | 'path' | 'remoteAddress' | 'traceId'>;
   readonly accessor: string | null;
   readonly identity: Identity | undefined;
   readonly home: string | null;
@@ -119,12 +121,12 @@ export class Decisions {
     const asked = authorizer && denied;
     const isUnknown = caller !== undefined && authorizer === undefined;
     const random = randomUUID();
-    const { method, path, remoteAddress } = request;
+    const { method, path, remoteAddress, traceId } = request;
     const noted: Noted = {
       id: `${this.#prefix}-${random.slice(0, 8)}${random.slice(-8)}`,
       atMs,
       type: login !== null ? 'login' : isUnknown ? 'unknown_token' : 'authorization',
-      refused: { method, path: copyOf(path.slice(0, PATH_MAX)), remoteAddress },
+      refused: { method, path: copyOf(path.slice(0, PATH_MAX)), remoteAddress, traceId },
       accessor: authorizer?.accessor ?? null,
       ...this.#homeOf((isKnown && caller?.tokenKey) || null, error),
       namespace: login?.Namespace ?? denied?.namespace ?? request.namespace,
@@ -213,6 +215,7 @@ function decisionOf(noted: Noted, node: string): Decision {
     Access: asked?.access ?? null,
     Segment: asked?.segment ?? null,
     Message: noted.message,
+    TraceID: refused.traceId,
     AppliedIndex: noted.appliedIndex,
     Then: why === undefined ? null : thenOf(why),
     Login: noted.login,

@@ -7,13 +7,16 @@ import { type Refusal, refusal, UNKNOWN_TOKEN } from '../../base/errors.js';
 import { type Gate, INTERNAL_KEY, type PrepareGate } from '../../node/types.js';
 import type { Author } from '../../state/author.js';
 import { HANDLERS } from '../../state/handlers.js';
+import type { Line } from '../../state/history/records.js';
+import { matchProblem } from '../../state/match.js';
 import type { CommandCheck, CommandRight } from '../../state/object.js';
 import { ACL_COMMANDS } from '../../state/objects.js';
-import { isStampedBy, isSubject, loginAuthor } from '../../state/stamp.js';
 import { type OwnerSet, placeOf, type SetApply } from '../../state/sets.js';
+import { isStampedBy, isSubject, loginAuthor } from '../../state/stamp.js';
 import { type Bootstrap, bootstrapProblem } from '../../state/system.js';
 import type { TokenLogin, TokenLogout } from '../../state/token-commands.js';
 import type { Command, View } from '../../state/types.js';
+import { deletionOf, placeOfLine, type Undo, undoLines } from '../../state/undo.js';
 import type { Authorizers } from './authorizers.js';
 
 /** Checks for other groups of commands, by the part of their type before the dot. */
@@ -27,7 +30,11 @@ const rightOf = (type: string): CommandRight | undefined =>
 export function makeGate(authorizers: Authorizers, groups: GroupChecks): Gate {
   return (view, tokenKey, command) => {
     const isSet = command.type === 'set.apply';
-    const rule = isSet ? setCheck(groups) : ruleOf(groups, command.type);
+    const rule = isSet
+      ? setCheck(groups)
+      : command.type === 'undo'
+        ? undoCheck(groups)
+        : ruleOf(groups, command.type);
     const isKnown = Object.hasOwn(HANDLERS, command.type) && command.v === 1;
     if (rule === undefined || !isKnown) return unknownCommand(command);
     if (tokenKey === INTERNAL_KEY) return undefined;
@@ -38,7 +45,8 @@ export function makeGate(authorizers: Authorizers, groups: GroupChecks): Gate {
     }
     const authorizer = authorizers.of(tokenKey);
     if (authorizer === undefined) return UNKNOWN_TOKEN;
-    return rule(authorizer, command, view);
+    // Apply decides, but what it would refuse need not be written into the log.
+    return rule(authorizer, command, view) ?? matchProblem(view, command);
   };
 }
 
@@ -88,6 +96,25 @@ const setCheck =
     }
     return undefined;
   };
+
+/** An undo needs the right to write each object that its entry changed. */
+const undoCheck =
+  (groups: GroupChecks): CommandCheck =>
+  (authorizer, command, view) =>
+    undoDenials(groups, command as Undo, authorizer, view)[0]?.why;
+
+/** Returns the objects that a caller may not take back, with the refusals. */
+export function undoDenials(
+  groups: GroupChecks,
+  undo: Pick<Undo, 'undone' | 'at' | 'datacenter'>,
+  ...[authorizer, view]: readonly [authorizer: Authorizer, view: View]
+): readonly { readonly line: Line; readonly why: Refusal }[] {
+  return undoLines(view, undo.undone).flatMap((line) => {
+    const command = deletionOf({ place: placeOfLine(line), line }, undo);
+    const why = changeDenial(groups, command, authorizer, view);
+    return why === undefined ? [] : [{ line, why }];
+  });
+}
 
 /** Prepares the gate: compiles the rights of a caller whose first request is a write. */
 export function prepareGate(authorizers: Authorizers): PrepareGate {

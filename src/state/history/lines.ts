@@ -73,10 +73,10 @@ const isBefore = (a: Line, b: Line): boolean =>
   a.index < b.index || (a.index === b.index && a.position < b.position);
 
 /** Returns the lines of one entry, in order. */
-export function linesAt(view: View, index: number): Line[] {
+export function linesAt(view: View, index: number, rings: readonly Ring[] = RINGS): Line[] {
   const lines: Line[] = [];
   for (const line of merged(
-    RINGS.map((ring) => linesAfter(view, ring, index - 1)),
+    rings.map((ring) => linesAfter(view, ring, index - 1)),
     false,
   )) {
     if (line.index > index) break;
