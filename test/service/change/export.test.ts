@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { Random } from '../../../cluster/checker/random.js';
 import type { Command } from '../../../src/state/types.js';
+import { randomCommand } from '../../support/random-commands.js';
 import { SoloClient } from '../client.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
@@ -122,6 +125,67 @@ describe('GET /v1/export', () => {
     } finally {
       await other.close();
     }
+  });
+
+  const changed = ({ Summary, Problems }: Any) => {
+    const { Unchanged, ...others } = Summary;
+    return { Unchanged, others: Object.values(others), Problems };
+  };
+  const NOTHING = [0, 0, 0, 0];
+
+  it('is a set of which a plan changes nothing, with secrets, handles and owners', async () => {
+    levelled();
+    await fill(client);
+    const path = 'test/tables/config-decode.json';
+    const rows: Any[] = JSON.parse(readFileSync(path, 'utf8'));
+    const certificate = rows.find(({ name }) => name.startsWith('inline-certificate: minimal'));
+    await client.must('PUT /config', certificate.input);
+    const rule = { AuthMethod: 'jwt1', BindType: 'node', BindName: 'n' };
+    const handled = { Type: 'binding-rule', Handle: 'ci-web', Object: rule };
+    await client.must('POST /apply', { Owner: 'gitops/x', Objects: [handled] });
+    for (const query of ['?ns=*', '?ns=*&ids=true', '']) {
+      const set = await exported(query);
+      expect(set.Secrets).to.equal(1);
+      const plan = changed(await client.must('POST /plan', set));
+      const Unchanged = set.Objects.length;
+      expect(plan).to.deep.equal({ Unchanged, others: NOTHING, Problems: [] });
+    }
+    const owned = await exported('?owner=gitops/x');
+    expect(owned.Objects).to.deep.equal([{ ...handled, Namespace: 'default' }]);
+  });
+
+  it('is such a set after any commands', async () => {
+    levelled();
+    await client.must('PUT /namespace', { Name: 'team' });
+    const own = /^(policy|role)\.(set|delete)$|^config\./;
+    for (let seed = 1; seed <= 12; seed += 1) {
+      const random = new Random(seed);
+      const view = client.solo.store;
+      for (let n = 0; n < 60; n += 1) {
+        const applied = client.solo.machine.appliedIndex();
+        const command = randomCommand({ random, n, view, applied });
+        if (own.test(command.type)) client.solo.apply(command);
+      }
+      const set = await exported('?ns=*');
+      const plan = changed(await client.must('POST /plan', set));
+      const Unchanged = set.Objects.length;
+      expect(plan, `seed ${seed}`).to.deep.equal({ Unchanged, others: NOTHING, Problems: [] });
+    }
+  }).timeout(60_000);
+
+  it('of a moment takes the objects back when it is applied', async () => {
+    levelled();
+    await fill(client);
+    const then = client.solo.machine.appliedIndex();
+    const before = await exported('?ns=*&ids=true');
+    const [ops] = (await client.must('GET /acl/policies')).filter((p: Any) => p.Name === 'ops');
+    await client.must(`PUT /acl/policy/${ops.ID}`, { Name: 'renamed', Rules: '' });
+    await client.must('DELETE /config/service-defaults/web');
+    const set = await exported(`?ns=*&at=${then}`);
+    const { Summary } = await client.must('POST /plan', set);
+    expect(Summary).to.include({ Create: 1, Update: 1, Delete: 0 });
+    await client.must('POST /apply', set);
+    expect((await exported('?ns=*&ids=true')).Objects).to.deep.equal(before.Objects);
   });
 
   it('is narrowed by namespace, types, kind and owner', async () => {
