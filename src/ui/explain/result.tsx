@@ -5,8 +5,11 @@ import { pageOf } from '../objects/linking.js';
 import { Link } from '../parts/link.js';
 import { TEXT } from '../texts.js';
 
-function StepName({ step, line }: { step: Step; line: number | null }) {
-  const { Type, ID, Name } = step;
+/** A step of an answer about the past names the version that was in force. */
+type AnyStep = Step & { readonly Version?: number };
+
+function StepName({ step, line }: { step: AnyStep; line: number | null }) {
+  const { Type, ID, Name, Version } = step;
   const query = Type === 'policy' && line !== null ? { line: String(line) } : {};
   const slug = Object.hasOwn(OBJECTS, Type) ? pageOf(Type as ObjectName).slug : undefined;
   const name = Name === '' ? (ID ?? '') : Name;
@@ -19,6 +22,9 @@ function StepName({ step, line }: { step: Step; line: number | null }) {
         <Link to={[slug, ID]} query={query}>
           {name}
         </Link>
+      )}
+      {Version !== undefined && ID !== undefined && (
+        <Link to={['history', Type, ID]}>{TEXT.moment.version(Version)}</Link>
       )}
     </>
   );
