@@ -50,12 +50,20 @@ export async function planWrite(
 ): Promise<Planned | undefined> {
   const object = type.ref === 'binding-rule' && before === undefined ? withId(body) : body;
   const set = { Objects: [{ Type: type.ref, Object: object }] };
-  const plan = await planOf(set, signal);
-  const change = plan?.Changes.find(({ Type }) => Type === type.ref);
-  if (change !== undefined && before === undefined) mustCreate(type, body, change);
-  if (change !== undefined && before !== undefined && isOther(change, before)) return undefined;
-  if (plan?.Valid === false) throw problemOf(plan);
-  return { body, set, plan };
+  try {
+    const plan = await planOf(set, signal);
+    const change = plan?.Changes.find(({ Type }) => Type === type.ref);
+    if (change !== undefined && before === undefined) mustCreate(type, body, change);
+    if (change !== undefined && before !== undefined && isOther(change, before)) return undefined;
+    if (plan?.Valid === false) throw problemOf(plan);
+    return { body, set, plan };
+  } catch (error) {
+    // What is wrong may be that the object has changed.
+    if (before === undefined || !(error instanceof Problem)) throw error;
+    const now = await type.find(type.idOf(before.object), signal);
+    if (now?.index !== before.index) return undefined;
+    throw error;
+  }
 }
 
 function mustCreate({ ref, noun }: ObjectType, body: Body, { Action, Name }: Change): void {
