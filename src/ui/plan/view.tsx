@@ -115,7 +115,7 @@ export function DiffItems({
   type: string;
   whole?: WholeText;
 }) {
-  return items.flatMap(membersOf).map(({ Path, Old, New, Cut = false }) => {
+  return items.map(({ Path, Old, New, Cut = false }) => {
     const [before, after] = (Cut && whole?.(Path)) || [textOf(Old), textOf(New)];
     return (
       <section key={Path}>
@@ -127,21 +127,8 @@ export function DiffItems({
   });
 }
 
-/** Returns a difference of whole objects as one for each of their members. */
-function membersOf(item: DiffItem): readonly DiffItem[] {
-  const { Path, Type, Old, New } = item;
-  if (Path !== '') return [item];
-  const [before, after] = [Old ?? {}, New ?? {}] as Record<string, unknown>[];
-  return [...new Set([...Object.keys(before!), ...Object.keys(after!)])].map((name) => ({
-    Type,
-    Path: `/${name}`,
-    Old: before![name],
-    New: after![name],
-  }));
-}
-
 const textOf = (value: unknown): string =>
-  value === undefined || value === null
+  value === undefined
     ? ''
     : typeof value === 'string'
       ? value
