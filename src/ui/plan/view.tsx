@@ -136,7 +136,9 @@ const textOf = (value: unknown): string =>
 
 /** Returns a pointer in words: `Policies › ops`. */
 function labelOf(type: string, path: string): string {
-  const [, first = '', ...rest] = path.replaceAll('~1', '⁄').replaceAll('~0', '~').split('/');
+  const [, first = '', ...rest] = path
+    .split('/')
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
   const { members = {} } = Object.values(OBJECTS).find(({ slug }) => slug === type) ?? {};
   return [members[first]?.label ?? first, ...rest].join(' › ');
 }
