@@ -47,8 +47,8 @@ export const CHANGE_TEXT = {
     removed: (counts: readonly string[]) => `Deleted with it: ${counts.join(', ')}.`,
     loses: (count: number, isAtLeast: boolean) =>
       `${isAtLeast ? 'At least ' : ''}${plural(count, 'token')} ${
-        count === 1 ? 'changes its' : 'change their'
-      } effective rights.`,
+        count === 1 ? 'loses' : 'lose'
+      } rights.`,
   },
   conflict: {
     title: 'Changed meanwhile.',
@@ -90,8 +90,8 @@ export const CHANGE_TEXT = {
   impact: {
     title: 'Tokens whose rights change',
     none: 'No token gains or loses a right.',
-    hidden: 'Which tokens gain or lose rights is not shown: it requires acl:read.',
-    truncated: 'Not all tokens were looked at.',
+    hidden: 'Tokens that you may not read are left out: that requires acl:read.',
+    truncated: 'There may be more tokens and rights than are shown.',
     tokens: (count: number) => plural(count, 'token'),
     removed: 'deleted',
     gains: 'Gains',

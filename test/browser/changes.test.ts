@@ -56,7 +56,7 @@ describePages('changes in the web UI', 1, (stage) => {
     const { page } = await stage.visit(`/policies/${first.ID}`);
     await button(page, 'Delete').click();
     const dialog = page.getByRole('dialog', { name: 'Delete deleted' });
-    await dialog.getByText('1 token changes its effective rights.').waitFor();
+    await dialog.getByText('1 token loses rights.').waitFor();
     await dialog.getByText(/^Loses service "pay": write →/).waitFor();
     await dialog.getByRole('textbox', { name: 'Reason' }).fill('nobody needs it');
     await dialog.getByRole('button', { name: 'Delete' }).click();

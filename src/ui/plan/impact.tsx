@@ -6,19 +6,23 @@ import { TEXT } from '../texts.js';
 /** The tokens in groups, or that there are none. */
 export function Impact({ of }: { of: Plan['Impact']['Tokens'] }) {
   const { Affected, Truncated, Hidden, Groups } = of;
-  if (Hidden) return <p>{TEXT.impact.hidden}</p>;
-  if (Affected === 0) return <p>{TEXT.impact.none}</p>;
   return (
     <>
-      <h3>
-        {TEXT.impact.title}: {Affected.toLocaleString('en')}
-      </h3>
-      {Truncated && <p>{TEXT.impact.truncated}</p>}
-      <ul aria-label={TEXT.impact.title}>
-        {Groups.map((group) => (
-          <Group key={JSON.stringify(group)} group={group} />
-        ))}
-      </ul>
+      {Hidden && <p>{TEXT.impact.hidden}</p>}
+      {Affected === 0 && !Hidden && <p>{TEXT.impact.none}</p>}
+      {Affected > 0 && (
+        <>
+          <h3>
+            {TEXT.impact.title}: {Affected.toLocaleString('en')}
+          </h3>
+          {Truncated && <p>{TEXT.impact.truncated}</p>}
+          <ul aria-label={TEXT.impact.title}>
+            {Groups.map((group) => (
+              <Group key={JSON.stringify(group)} group={group} />
+            ))}
+          </ul>
+        </>
+      )}
     </>
   );
 }

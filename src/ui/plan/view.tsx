@@ -128,11 +128,7 @@ export function DiffItems({
 }
 
 const textOf = (value: unknown): string =>
-  value === undefined
-    ? ''
-    : typeof value === 'string'
-      ? value
-      : JSON.stringify(value, null, 2);
+  value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value, null, 2);
 
 /** Returns a pointer in words: `Policies › ops`. */
 function labelOf(type: string, path: string): string {
