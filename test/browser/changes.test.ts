@@ -1,7 +1,7 @@
 /** Changes in the pages: planned before they are made, kept in the history, undone. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { apply, button, field, reviewOf, saved, write } from './actions.js';
+import { apply, button, field, reviewOf, saved, tabTo, write } from './actions.js';
 import { makeSample, type Sample } from './sample.js';
 import { describePages } from './stage.js';
 
@@ -121,6 +121,22 @@ describePages('changes in the web UI', 1, (stage) => {
     const last = await stage.api<{ Rules: string }>(`GET ${path}`);
     expect(last.Rules).to.equal(MORE_RULES);
     expect(faults).to.deep.equal([]);
+  });
+
+  it('are undone with the keyboard alone', async () => {
+    const { first, path } = await makeChanged('by-keys');
+    const { page } = await stage.visit(`/history/policy/${first.ID}`);
+    await versionsOf(page).nth(1).waitFor();
+    await tabTo(page, 'Undo this change');
+    await page.keyboard.press('Enter');
+    await reviewOf(page).getByText('policy/default/by-keys').waitFor();
+    await tabTo(page, 'Reason');
+    await page.keyboard.type('a slip');
+    await tabTo(page, 'Apply');
+    await page.keyboard.press('Enter');
+    await versionsOf(page).nth(2).getByText('create').waitFor();
+    const now = await stage.api<{ Rules: string }>(`GET ${path}`);
+    expect(now.Rules).to.equal(RULES);
   });
 
   it('made meanwhile are not lost when a version comes back', async () => {
