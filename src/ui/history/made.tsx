@@ -20,8 +20,12 @@ export function Who({ author }: { author: Author | null }) {
 export const VersionLine = ({ version }: { version: ObjectVersion }) => (
   <>
     <strong>{version.Operation}</strong> {TEXT.history.version(version.Index)}
-    {version.Current && ` (${TEXT.history.current})`}, <Time at={version.Time ?? undefined} />,{' '}
-    <Who author={version.Author} />
+    {version.Current && ` (${TEXT.history.current})`}
+    {version.Time !== null && (
+      <>
+        , <Time at={version.Time} />, <Who author={version.Author} />
+      </>
+    )}
     {version.Reason !== '' && <q class="reason">{version.Reason}</q>}
   </>
 );

@@ -41,6 +41,7 @@ function Group({
       <strong>{TEXT.impact.tokens(Tokens)}</strong> {grants.join(', ')}{' '}
       {Removed && TEXT.impact.removed}
       <span class="quiet">
+        {Sample.length > 0 && '– '}
         {Sample.map(({ AccessorID, Description }, nth) => (
           <span key={AccessorID}>
             {nth > 0 && ', '}
