@@ -1,64 +1,23 @@
 /** What the history keeps: who changed what, when and why. */
-import type { DiffItem } from './sets.js';
+import type { Versions as Answer, Feed } from '../../api/endpoints/history.js';
 
-/** Who caused a change. The server itself has no AccessorID. */
-export interface Author {
-  readonly AccessorID: string;
-  readonly Description: string;
-  readonly Identity?: { readonly AuthMethod: string; readonly Subject: string };
-}
-
-/** What is known of a change. Who caused it is null for those who may not know. */
-interface Made {
-  readonly Index: number;
-  readonly Operation: string;
-  readonly Time: string | null;
-  readonly Author: Author | null;
-  readonly Reason: string;
-}
-
+export type { Feed };
 /** One line of the feed. */
-export interface FeedLine extends Made {
-  readonly Type: string;
-  readonly ID: string;
-  readonly Name: string;
-  readonly Namespace: string;
-  readonly Count?: number;
-}
+export type FeedLine = Feed['Changes'][number];
+/** Who caused a change; null for those who may not know. The server itself has no AccessorID. */
+export type Author = FeedLine['Author'];
 
-/** `GET /v1/history`. */
-export interface Feed {
-  readonly Index: number;
-  readonly Oldest: number;
-  readonly OldestTime: string | null;
-  readonly Changes: readonly FeedLine[];
-  readonly More: boolean;
-}
-
+/** The versions of an object. */
+export type Versions = Whole<'Name' | 'Exists' | 'Versions' | 'More'>;
 /** A version of an object. */
-export interface ObjectVersion extends Made {
-  readonly Current: boolean;
-}
-
-/** `GET /v1/history/:type/:id`. */
-export interface Versions {
-  readonly Type: string;
-  readonly ID: string;
-  readonly Name: string;
-  readonly Exists: boolean;
-  readonly Versions: readonly ObjectVersion[];
-  readonly More: boolean;
-}
-
+export type ObjectVersion = Versions['Versions'][number];
 /** The content of a version; null for a deletion. */
-export interface VersionContent {
-  readonly Object: Readonly<Record<string, unknown>> | null;
-}
-
+export type VersionContent = Whole<'Object'>;
 /** What differs between two versions. */
-export interface VersionDiff {
-  readonly Diff: readonly DiffItem[];
-}
+export type VersionDiff = Whole<'Diff'>;
+
+/** The members that an answer has to a question: one endpoint answers several. */
+type Whole<K extends keyof Answer> = Required<Pick<Answer, K>>;
 
 /** Returns the endpoint of the history of an object. */
 export const historyPath = (type: string, id: readonly string[]): string =>

@@ -1,56 +1,18 @@
 /** Sets of changes: planned, applied, undone. And what refers to an object. */
+import type { Refs } from '../../api/endpoints/change.js';
+import type { Plan as AnyPlan, Applied, SetBody } from '../../api/endpoints/sets.js';
 import { ask, question, read } from './client.js';
 import { Problem } from './problem.js';
-import type { Link, Result } from './types.js';
+import type { Link } from './types.js';
 
-/** An object of a set. */
-export interface SetObject {
-  readonly Type: string;
-  readonly Namespace?: string;
-  readonly Object: Readonly<Record<string, unknown>>;
-}
+export type { Applied, Refs };
 
-/** A set as it is sent. A set that was pasted may have other members. */
-export interface ChangeSet {
-  readonly Objects?: readonly SetObject[];
-  readonly Delete?: readonly {
-    readonly Type: string;
-    readonly Name?: string;
-    readonly ID?: string;
-  }[];
-}
-
-/** What differs in one place of an object. */
-export interface DiffItem {
-  readonly Type: 'Added' | 'Deleted' | 'Edited';
-  /** A JSON pointer. */
-  readonly Path: string;
-  readonly Old?: unknown;
-  readonly New?: unknown;
-  /** Whether the values are longer than what stands here. */
-  readonly Cut?: boolean;
-}
-
+/** A set as it is sent. */
+export type ChangeSet = SetBody;
 /** What a plan would do to one object. */
-export interface Change {
-  readonly Ref: string;
-  readonly Type: string;
-  readonly Name: string;
-  readonly ID?: string;
-  readonly Action: 'create' | 'update' | 'delete' | 'unchanged' | 'hidden';
-  /** The index that the object must still have; 0: it must not exist. */
-  readonly ExpectedIndex?: number;
-  readonly Allowed: boolean;
-  readonly Diff?: readonly DiffItem[];
-  readonly Warnings?: readonly PlanWarning[];
-}
-
-interface PlanWarning {
-  readonly Severity?: string;
-  readonly Code: string;
-  readonly Message: string;
-  readonly Line?: number;
-}
+export type Change = Plan['Changes'][number];
+/** What differs in one place of an object. */
+export type DiffItem = Omit<NonNullable<Change['Diff']>[number], 'Type'>;
 
 /** A right that tokens gain or lose. Levels are '' for none. */
 export interface RightChange {
@@ -60,6 +22,14 @@ export interface RightChange {
   readonly Name?: string;
   readonly Before: string;
   readonly After: string;
+}
+
+/** Tokens whose rights a plan changes. */
+export interface TokensImpact {
+  readonly Affected: number;
+  readonly Truncated: boolean;
+  readonly Hidden: boolean;
+  readonly Groups: readonly ImpactGroup[];
 }
 
 /** Tokens with equal grants whose rights change alike. */
@@ -73,57 +43,9 @@ export interface ImpactGroup {
   readonly Loses: readonly RightChange[];
 }
 
-/** Why a plan cannot be applied. */
-export interface PlanProblem {
-  readonly Ref: string;
-  readonly Code: string;
-  readonly Message: string;
-  readonly Pointer?: string;
-}
-
 /** What a set would do. */
-export interface Plan {
-  readonly Index: number;
-  readonly Valid: boolean;
-  readonly Digest: string;
-  readonly Changes: readonly Change[];
-  readonly Expected: Readonly<Record<string, number>>;
-  readonly Problems: readonly PlanProblem[];
-  readonly Asserts: readonly {
-    readonly Name: string;
-    readonly Passed: boolean;
-    readonly Problem?: string;
-    readonly Result: Result | null;
-  }[];
-  readonly Parts: readonly (readonly string[])[];
-  readonly Impact: {
-    readonly Tokens: {
-      readonly Affected: number;
-      readonly Truncated: boolean;
-      readonly Hidden: boolean;
-      readonly Groups: readonly ImpactGroup[];
-    };
-  };
-}
-
-/** What was done. */
-export interface Applied {
-  readonly Index: number;
-  readonly Changes: readonly (Pick<Change, 'Type' | 'Name' | 'Action'> & { readonly ID: string })[];
-}
-
-/** What refers to an object, and what deleting it would do. Counts are by type. */
-export interface Refs {
-  readonly UsedBy: readonly { readonly Type: string; readonly Name: string; readonly ID: string }[];
-  readonly UsedByTotal: Readonly<Record<string, number>>;
-  /** Whether there is more that the user may not read. */
-  readonly Filtered: boolean;
-  readonly IfDeleted: {
-    readonly Refused: string;
-    readonly Removed: Readonly<Record<string, number>>;
-    readonly TokensThatLoseRights?: number;
-    readonly Truncated: boolean;
-  };
+export interface Plan extends Omit<AnyPlan, 'Impact'> {
+  readonly Impact: { readonly Tokens: TokensImpact };
 }
 
 /** Whether the cluster does not know the request yet: it is below the level that it needs. */

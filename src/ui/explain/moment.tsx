@@ -1,19 +1,12 @@
 /** The moment that an explanation is about: a field for it, and what an answer says of it. */
 import type { Problem } from '../api/problem.js';
+import type { Explained } from '../api/types.js';
 import { TextField } from '../parts/field.js';
 import { Time } from '../parts/time.js';
 import { TEXT } from '../texts.js';
 
 /** A moment as an answer names it. */
-export interface Moment {
-  readonly Index: number;
-  readonly Time: string | null;
-}
-
-/** An answer about the past names its moment. */
-export interface OfMoment {
-  readonly At?: Moment;
-}
+type Moment = NonNullable<Explained['At']>;
 
 /** Which moment is asked about: an index, a time, or '' for now. */
 export const MomentField = (props: { value: string; onInput: (value: string) => void }) => (
@@ -28,7 +21,7 @@ export const atQuery = (typed: string): { readonly at?: string } =>
 export const AsOf = ({ at }: { at: Moment | undefined }) =>
   at === undefined ? null : (
     <p>
-      {TEXT.moment.asOf(at.Index)}, <Time at={at.Time ?? undefined} />
+      {TEXT.moment.asOf(at.Index)}, <Time at={at.Time} />
     </p>
   );
 
@@ -38,7 +31,7 @@ export function Oldest({ problem }: { problem: Problem | undefined }) {
   if (oldest === undefined) return null;
   return (
     <p>
-      {TEXT.moment.oldest(oldest.Index)}, <Time at={oldest.Time ?? undefined} />
+      {TEXT.moment.oldest(oldest.Index)}, <Time at={oldest.Time} />
     </p>
   );
 }

@@ -10,12 +10,12 @@ import { Page } from '../parts/page.js';
 import { Time } from '../parts/time.js';
 import { go, hrefOf, type Place } from '../router.js';
 import { TEXT } from '../texts.js';
-import { AsOf, atQuery, MomentField, type OfMoment, Oldest } from './moment.js';
+import { AsOf, atQuery, MomentField, Oldest } from './moment.js';
 import { QuestionFields } from './question.js';
 import { ResultView } from './result.js';
 
 interface Shown {
-  readonly explained?: Explained & OfMoment;
+  readonly explained?: Explained;
   readonly decision?: Decision;
   readonly problem?: Problem;
 }

@@ -5,10 +5,7 @@ import { pageOf } from '../objects/linking.js';
 import { Link } from '../parts/link.js';
 import { TEXT } from '../texts.js';
 
-/** A step of an answer about the past names the version that was in force. */
-type AnyStep = Step & { readonly Version?: number };
-
-function StepName({ step, line }: { step: AnyStep; line: number | null }) {
+function StepName({ step, line }: { step: Step; line: number | null }) {
   const { Type, ID, Name, Version } = step;
   const query = Type === 'policy' && line !== null ? { line: String(line) } : {};
   const slug = Object.hasOwn(OBJECTS, Type) ? pageOf(Type as ObjectName).slug : undefined;

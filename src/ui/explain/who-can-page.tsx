@@ -10,14 +10,14 @@ import { Page } from '../parts/page.js';
 import { Table } from '../parts/table.js';
 import { TEXT } from '../texts.js';
 import { groupName, keyOf } from './groups.js';
-import { atQuery, MomentField, type OfMoment, Oldest } from './moment.js';
+import { atQuery, MomentField, Oldest } from './moment.js';
 import { QuestionFields } from './question.js';
 import { ResultView } from './result.js';
 
 /** One column: a question and its answer. */
 interface Column {
   readonly asked: Asked;
-  readonly answer: WhoCan & OfMoment & { readonly LoginsSince?: number };
+  readonly answer: WhoCan;
 }
 
 /** A question, and the moment that it is about; '' for now. */

@@ -10,6 +10,7 @@ import {
 } from '../api/sets.js';
 import { TEXT } from '../texts.js';
 import type { Body } from './fields.js';
+import { idParts } from './linking.js';
 import type { ObjectType, Version, WriteHow, Written } from './type.js';
 
 /** A body with the plan of its write. */
@@ -53,7 +54,7 @@ export async function planWrite(
   try {
     const plan = await planOf(set, signal);
     const change = plan?.Changes.find(({ Type }) => Type === type.ref);
-    if (change !== undefined && before === undefined) mustCreate(type, body, change);
+    if (change !== undefined && before === undefined) mustCreate(type, change);
     if (change !== undefined && before !== undefined && isOther(change, before)) return undefined;
     if (plan?.Valid === false) throw problemOf(plan);
     return { body, set, plan };
@@ -66,12 +67,10 @@ export async function planWrite(
   }
 }
 
-function mustCreate({ ref, noun }: ObjectType, body: Body, { Action, Name }: Change): void {
+function mustCreate({ ref, noun }: ObjectType, { Action, Name }: Change): void {
   if (Action === 'create' || Action === 'hidden') return;
-  const detail =
-    ref === 'config'
-      ? TEXT.config.exists(String(body['Kind']), Name)
-      : TEXT.form.exists(noun, Name);
+  const [kind = '', name = ''] = idParts(ref, Name);
+  const detail = ref === 'config' ? TEXT.config.exists(kind, name) : TEXT.form.exists(noun, Name);
   throw new Problem(409, { detail, code: 'conflict', pointer: '/Name' });
 }
 
@@ -105,9 +104,8 @@ export async function writePlanned(
 ): Promise<Written | undefined> {
   if (plan === undefined || !isInSets(type)) return type.write(body, before, how);
   const { Changes } = await applySet(set, plan, how.reason, how.signal);
-  const { ID = '', Name } = [...Changes, ...plan.Changes].find(({ Type }) => Type === type.ref)!;
-  const id = type.ref === 'config' ? [String(body['Kind']), Name] : [ID];
-  return { to: [type.slug, ...id] };
+  const { ID, Name } = [...Changes, ...plan.Changes].find(({ Type }) => Type === type.ref)!;
+  return { to: [type.slug, ...idParts(type.ref, ID ?? Name)] };
 }
 
 /** Plans a deletion; undefined where there is no plan of it. Throws `Problem`. */

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { ask, read } from '../api/client.js';
 import type { Effective, Stored } from '../api/types.js';
-import { AsOf, atQuery, MomentField, type OfMoment, Oldest } from '../explain/moment.js';
+import { AsOf, atQuery, MomentField, Oldest } from '../explain/moment.js';
 import { RightsTable } from '../explain/rights-table.js';
 import { Form, useAttempt } from '../parts/form.js';
 import { Link } from '../parts/link.js';
@@ -78,7 +78,7 @@ function Rights({ accessor, index }: { accessor: string; index: number }) {
   const { value, problem } = useLoad(
     (signal) => {
       const how = { signal, query: atQuery(at), mayLack: at !== '' };
-      return read<Effective & OfMoment>(`/v1/acl/token/${accessor}/effective`, how);
+      return read<Effective>(`/v1/acl/token/${accessor}/effective`, how);
     },
     [accessor, index, at],
   );
