@@ -2,17 +2,18 @@
  * Judges changes of config entries that one entry of the log makes together (beyond.md 2.5): all
  * are in the draft already, so their order never matters. Their discovery chains have one budget.
  */
-import { refusal, type Refusal } from '../base/errors.js';
+
 import type { Steps } from '../acl/steps.js';
+import { type Refusal, refusal } from '../base/errors.js';
 import { type Budget, CHANGE_STEPS_MAX, ReachesTooFar } from '../kinds/chain.js';
 import type { Among, Change } from '../kinds/conflicts.js';
-import { affectedServices, validateChange } from '../kinds/cross-entry-rules.js';
+import { affectedServices, refusalsOf } from '../kinds/cross-entry-rules.js';
 import { isClusterWide } from '../kinds/definitions.js';
 import type { Affecting } from '../kinds/gateway-reach.js';
 import { settleGateways } from '../kinds/gateway-status.js';
 import type { EntryId } from '../kinds/types.js';
-import { allNamespaces, Entries } from './config-entries.js';
 import { putSettled, REACHES_ALL } from './config.js';
+import { allNamespaces, Entries } from './config-entries.js';
 import type { ApplyContext } from './types.js';
 
 /** A change of an entry, and the namespace of the entry. */
@@ -88,14 +89,17 @@ function* judgeIn(
       const affected = affectedServices(change, entries, known);
       affecting.push({ change, affected });
       among.blamed = undefined;
-      const why = validateChange(change, entries, {
+      const refusals = refusalsOf(change, entries, {
         datacenter: facts.datacenter,
         affected,
         budget: limit(change),
         blamesWritten: () => true,
         among,
       });
-      if (why !== undefined) refuse((among.blamed as EntryChange | undefined) ?? change, why);
+      for (const why of refusals) {
+        refuse((among.blamed as EntryChange | undefined) ?? change, why);
+        among.blamed = undefined;
+      }
       yield;
     }
     const whole = all.some(isLast) ? { left: Number.POSITIVE_INFINITY } : budget;

@@ -19,7 +19,13 @@ import { Entries } from './config-entries.js';
 import { keys, type Table } from './keys.js';
 import { linkFact, take } from './links.js';
 import { namespaceProblem, refused, stored } from './lists.js';
-import { DEFAULT_NAMESPACE, type ObjectDefinition, type ObjectSet, type ObjectTable, type StoredObject } from './object.js';
+import {
+  DEFAULT_NAMESPACE,
+  type ObjectDefinition,
+  type ObjectSet,
+  type ObjectTable,
+  type StoredObject,
+} from './object.js';
 import { ACL_HANDLERS, OBJECTS } from './objects.js';
 import { type ObjectPlace, type Ownership, ownerKey, ownershipOf, putOwnership } from './owners.js';
 import { type EntryChange, judgeEntries, type SetFacts } from './set-entries.js';
@@ -88,6 +94,13 @@ export function placeOf(command: Command): ObjectPlace | undefined {
 const contentOf = (command: Command, table: Table): Readonly<Record<string, string>> =>
   (command as unknown as Record<string, Readonly<Record<string, string>>>)[table]!;
 
+/** Returns the owner of the object that a command writes; empty if it has none. */
+export function ownerOfWritten(view: View, command: Command): string {
+  if (view.mayHave?.('owner') === false) return '';
+  const place = placeOf(command);
+  return place === undefined ? '' : (ownershipOf(view, place)?.Owner ?? '');
+}
+
 /** Returns the key of an object. */
 export function keyAt({ table, ns, id }: ObjectPlace): string {
   if (table !== 'config') return OBJECTS[table].key(ns, id);
@@ -95,6 +108,7 @@ export function keyAt({ table, ns, id }: ObjectPlace): string {
   return keys.config(ns, id.slice(0, slash), id.slice(slash + 1));
 }
 
+/** Whether a change deletes its object. */
 export const isDelete = ({ type }: Command): boolean => type.endsWith('.delete');
 
 /** Called with the position of a change that is refused. */
@@ -118,7 +132,10 @@ const applySet: Handler<SetApply> = (context, command) => {
 export const SET_HANDLERS = { 'set.apply': applySet } as const;
 
 /** What the set was compared with has changed since. */
-const MOVED = refusal('precondition_failed', 'An object that the set was compared with has changed');
+const MOVED = refusal(
+  'precondition_failed',
+  'An object that the set was compared with has changed',
+);
 
 const modifyIndexAt = (view: View, key: string): number | undefined =>
   stored<{ readonly ModifyIndex: number }>(view, key)?.ModifyIndex;
@@ -129,19 +146,25 @@ function hasMoved(view: View, { command, was, owned }: SetChange): boolean {
 }
 
 function isOther(view: View, [key, was]: Rest): boolean {
-  return typeof was === 'number' ? modifyIndexAt(view, key) !== was : (view.get(key) ?? null) !== was;
+  return typeof was === 'number'
+    ? modifyIndexAt(view, key) !== was
+    : (view.get(key) ?? null) !== was;
 }
 
-/** The order in which objects are written, each after what it names: `d` in default, `o` in others. */
-const ORDER = ['policy d', 'role d', 'namespace d', 'policy o', 'role o', 'method', 'rule', 'token'];
+/** The order in which objects are written, each after what it names: in default, and elsewhere. */
+const LATENESS: Readonly<Record<Table, readonly [inDefault: number, elsewhere: number]>> = {
+  policy: [0, 3],
+  role: [1, 4],
+  namespace: [2, 2],
+  method: [5, 5],
+  rule: [6, 6],
+  token: [7, 7],
+  config: [8, 8],
+};
 
 /** Returns how late an object is written among those of a set. Deletes come first, latest first. */
-export function lateness({ table, ns }: Pick<ObjectPlace, 'table' | 'ns'>): number {
-  const at = ORDER.indexOf(table);
-  if (at >= 0) return at;
-  const home = ORDER.indexOf(`${table} ${ns === DEFAULT_NAMESPACE ? 'd' : 'o'}`);
-  return home >= 0 ? home : ORDER.length;
-}
+export const lateness = ({ table, ns }: Pick<ObjectPlace, 'table' | 'ns'>): number =>
+  LATENESS[table][ns === DEFAULT_NAMESPACE ? 0 : 1];
 
 /**
  * Makes changes in the draft, judged with all of them in it. Calls `refuse` for those that are
@@ -237,7 +260,10 @@ function* changeEntries(
 
 function refuseUsed({ draft }: ApplyContext, { at, place }: Placed, refuse: RefuseChange): void {
   if (!isUsed(draft, place)) return;
-  refuse(at, refusal('conflict', 'It is still in use', { hint: 'leave out IfUnused to delete it' }));
+  refuse(
+    at,
+    refusal('conflict', 'It is still in use', { hint: 'leave out IfUnused to delete it' }),
+  );
 }
 
 /**
@@ -265,12 +291,17 @@ function isUsed(draft: View, { table, ns, id }: ObjectPlace): boolean {
 const SERVICE_KINDS: ReadonlySet<Kind> = new Set([...CHAIN_KINDS, 'service-defaults']);
 
 /** Records the owners of what is still there. A handle is given up before another rule takes it. */
-function* own(context: ApplyContext, changes: readonly Placed[], refuse: RefuseChange): Steps<void> {
+function* own(
+  context: ApplyContext,
+  changes: readonly Placed[],
+  refuse: RefuseChange,
+): Steps<void> {
   const { draft } = context;
   const owned = changes.filter(({ command, owner }) => owner !== undefined && !isDelete(command));
   for (const { place, owner } of owned) {
     const before = ownershipOf(draft, place)?.Handle;
-    if (before !== undefined && before !== owner?.Handle) draft.del(keys.ruleHandle(place.ns, before));
+    if (before !== undefined && before !== owner?.Handle)
+      draft.del(keys.ruleHandle(place.ns, before));
   }
   for (const { at, place, owner } of owned) {
     const { Handle } = owner!;

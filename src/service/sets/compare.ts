@@ -11,8 +11,8 @@ import { ApiError, type Refusal, refusal } from '../../base/errors.js';
 import { decodeInSteps } from '../../kinds/index.js';
 import { holdsContent } from '../../state/config.js';
 import { Overlay } from '../../state/draft.js';
-import type { Table } from '../../state/keys.js';
-import type { ObjectDefinition, ObjectSet } from '../../state/object.js';
+import { keys, type Table } from '../../state/keys.js';
+import type { ObjectDefinition, ObjectSet, StoredObject } from '../../state/object.js';
 import { ACL_HANDLERS, OBJECTS } from '../../state/objects.js';
 import type { Ownership } from '../../state/owners.js';
 import { type Body, keepSecrets, putForm } from '../../state/put-form.js';
@@ -26,7 +26,7 @@ import { inSlices, Slice } from '../common/event-loop.js';
 import { modifyIndexOf, stateIndex } from '../common/reading.js';
 import type { Caller } from '../common/types.js';
 import { Captured, offline } from './captured.js';
-import { Items, type Item, objectOf, readDenial } from './items.js';
+import { type Item, Items, objectOf, readDenial } from './items.js';
 
 /** What comparing needs of a node. */
 export interface CompareParts extends ObjectParts {
@@ -69,7 +69,10 @@ export const problemOf = (item: Item, why: Refusal, inside = '/Object'): Found =
   Ref: item.ref,
   Code: why.code,
   Message: why.message,
-  Pointer: item.at === '' ? '' : `${item.at}${why.pointer === undefined ? '' : inside}${why.pointer ?? ''}`,
+  Pointer:
+    item.at === ''
+      ? ''
+      : `${item.at}${why.pointer === undefined ? '' : inside}${why.pointer ?? ''}`,
   why,
 });
 
@@ -77,7 +80,7 @@ export const problemOf = (item: Item, why: Refusal, inside = '/Object'): Found =
 export async function compare(parts: CompareParts, asked: Comparison): Promise<Compared> {
   const { view, ns, body, caller } = asked;
   const authorizer = await parts.service.authorize(caller);
-  const items = new Items(view, ns);
+  const items = new Items(view, ns, authorizer);
   await inSlices(items.add(body), 'set');
   const compiler = new Compiler(parts, asked, authorizer);
   const changes = await compiler.changes(items.all);
@@ -120,7 +123,15 @@ function withoutIndex(text: string): string {
 }
 
 /** The order of types in plans. */
-const TABLES: readonly Table[] = ['namespace', 'policy', 'role', 'method', 'rule', 'token', 'config'];
+const TABLES: readonly Table[] = [
+  'namespace',
+  'policy',
+  'role',
+  'method',
+  'rule',
+  'token',
+  'config',
+];
 
 /** Sorts by type, then by Ref; deletions last, in reverse. */
 function inPlanOrder(changes: readonly ItemChange[]): ItemChange[] {
@@ -151,7 +162,12 @@ class Compiler {
     this.#datacenter = parts.datacenter;
     this.at = new Date(parts.nowMs()).toISOString();
     this.#captured = new Captured(parts.service, this.#draft);
-    const own = { ...parts, service: this.#captured, lint: 'off', methodTypes: offline(parts.methodTypes) } as const;
+    const own = {
+      ...parts,
+      service: this.#captured,
+      lint: 'off',
+      methodTypes: offline(parts.methodTypes),
+    } as const;
     this.#useCases = new Map(allUseCases(own).map((one) => [one.definition.table, one]));
   }
 
@@ -201,6 +217,11 @@ class Compiler {
   #release(item: Item): void {
     const before = objectOf(item);
     if (before === undefined || item.table === 'config') return;
+    if (item.table === 'rule') {
+      // An auth method of the set is judged by the rules that the set does not change.
+      const { AuthMethod } = before as StoredObject & { readonly AuthMethod: string };
+      this.#draft.del(keys.ruleByMethod(item.ns, AuthMethod, item.id));
+    }
     const { nameKey } = OBJECTS[item.table] as ObjectDefinition;
     if (nameKey === undefined) return;
     const old = nameKey(item.ns, before.Name!);
@@ -253,7 +274,10 @@ class Compiler {
     const [Code, why] =
       has === ''
         ? ['unowned', `${item.ref} has no owner, and a set that prunes takes it only with TakeOver`]
-        : ['owned', `${item.ref} belongs to ${JSON.stringify(has)}, and is taken only with TakeOver`];
+        : [
+            'owned',
+            `${item.ref} belongs to ${JSON.stringify(has)}, and is taken only with TakeOver`,
+          ];
     this.problems.push({ ...problemOf(item, refusal('conflict', why)), Code });
   }
 

@@ -7,19 +7,19 @@ import { SET_OBJECTS_MAX, type SetBody } from '../../api/endpoints/sets.js';
 import { type Refusal, refusal, reject } from '../../base/errors.js';
 import { isClusterWide, isKind } from '../../kinds/definitions.js';
 import { pointerOf } from '../../kinds/problems.js';
+import { didYouMean } from '../../languages/suggest.js';
+import { allNamespaces } from '../../state/config-entries.js';
 import { keys, type Table } from '../../state/keys.js';
 import { linkFact } from '../../state/links.js';
-import { allNamespaces } from '../../state/config-entries.js';
 import { keysBelow, stored } from '../../state/lists.js';
 import { DEFAULT_NAMESPACE, type StoredObject } from '../../state/object.js';
 import { type ObjectPlace, type Ownership, ownershipOf } from '../../state/owners.js';
 import type { Body } from '../../state/put-form.js';
-import { refOf, tableOfType, TYPES } from '../../state/refs.js';
+import { refOf, TYPES, tableOfType } from '../../state/refs.js';
 import { keyAt } from '../../state/sets.js';
 import { tokenByAccessor } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
 import { denialOf } from '../config/config-entries.js';
-import { didYouMean } from '../../languages/suggest.js';
 
 /** One object of a set, or one deletion. */
 export interface Item extends ObjectPlace {
@@ -49,9 +49,11 @@ export class Items {
   readonly all: Item[] = [];
   readonly #view: View;
   readonly #ns: string;
+  readonly #authorizer: Authorizer;
   readonly #seen = new Set<string>();
 
-  constructor(view: View, ns: string) {
+  constructor(view: View, ns: string, authorizer: Authorizer) {
+    this.#authorizer = authorizer;
     this.#view = view;
     this.#ns = ns;
   }
@@ -88,7 +90,8 @@ export class Items {
     const seen = [`${own}${key.toLowerCase()}`];
     if (before === undefined && item.handle !== undefined) seen.push(`${own}${item.handle}`);
     for (const one of seen) {
-      if (this.#seen.has(one)) reject('invalid', `${item.ref} stands in the set twice`, { pointer: at });
+      if (this.#seen.has(one))
+        reject('invalid', `${item.ref} stands in the set twice`, { pointer: at });
       this.#seen.add(one);
     }
     this.all.push(item);
@@ -134,12 +137,16 @@ export class Items {
   ): Omit<Item, 'at'> {
     if (table === 'token') return this.#token(sent['AccessorID'], `${at}/Object/AccessorID`);
     if (table === 'config') {
-      const [kind, name] = [textOf(sent['Kind'] ?? sent['kind']), textOf(sent['Name'] ?? sent['name'])];
+      const [kind, name] = [
+        textOf(sent['Kind'] ?? sent['kind']),
+        textOf(sent['Name'] ?? sent['name']),
+      ];
       const fixed = kind === 'mesh' && name === '' ? 'mesh' : name;
       return this.#item({ table, ns, id: `${kind}/${fixed.toLowerCase()}` }, `${kind}/${fixed}`);
     }
     const name = textOf(sent['Name']);
-    if (table === 'method' || table === 'namespace') return this.#item({ table, ns, id: name }, name);
+    if (table === 'method' || table === 'namespace')
+      return this.#item({ table, ns, id: name }, name);
     const id = textOf(sent['ID']).toLowerCase();
     if (id !== '' && !isUuid(id)) {
       reject('invalid', 'ID is not a valid UUID', { pointer: `${at}/Object/ID` });
@@ -172,14 +179,17 @@ export class Items {
   #token(sent: unknown, pointer: string): Omit<Item, 'at'> {
     const id = textOf(sent).toLowerCase();
     const token = isUuid(id) ? tokenByAccessor(this.#view, id) : undefined;
-    if (token === undefined) return reject('invalid', NO_CREDENTIALS, { pointer });
-    return this.#item({ table: 'token', ns: token.Namespace, id }, id);
+    const may = (ns: string): boolean => this.#authorizer.allowed('acl', 'read', undefined, ns);
+    if (token !== undefined && may(token.Namespace)) {
+      return this.#item({ table: 'token', ns: token.Namespace, id }, id);
+    }
+    // A token that the caller may not read is as one that does not exist.
+    if (may(this.#ns)) reject('invalid', NO_CREDENTIALS, { pointer });
+    const ref = refOf('token', this.#ns, id);
+    return { table: 'token', ns: this.#ns, id, ref, name: id, before: undefined, owned: undefined };
   }
 
-  #deletion(
-    sent: NonNullable<SetBody['Delete']>[number],
-    at: string,
-  ): Item | undefined {
+  #deletion(sent: NonNullable<SetBody['Delete']>[number], at: string): Item | undefined {
     const { Type = '', Namespace, Name = '', ID = '', Handle = '' } = sent;
     const table = tableOf(Type, `${at}/Type`);
     if (table === 'token') reject('invalid', NO_CREDENTIALS, { pointer: `${at}/Type` });
@@ -188,7 +198,8 @@ export class Items {
     const ns = this.#place(table, table === 'config' ? kind : undefined, { Namespace, at });
     if (table === 'config') {
       if (!isKind(kind)) reject('invalid', 'Name must be <kind>/<name>', { pointer: `${at}/Name` });
-      return { ...this.#item({ table, ns, id: Name.toLowerCase() }, Name), at };
+      const item = { ...this.#item({ table, ns, id: Name.toLowerCase() }, Name), at };
+      return item.before === undefined ? undefined : item;
     }
     if (Name === '' && ID === '' && Handle === '') {
       reject('invalid', 'Name, ID or Handle is needed', { pointer: at });
