@@ -100,6 +100,8 @@ export function undoPlan(
   const changes: Undone[] = [];
   const conflicts: UndoConflict[] = [];
   for (const line of lines) {
+    // Only the owner of the object changed.
+    if (line.operation === 'update' && line.was === 0 && isKept(view, line)) continue;
     const found = undoneBy(view, line, caller);
     if ('code' in found) return no(found);
     if ('Ref' in found) conflicts.push(found);
@@ -111,6 +113,9 @@ export function undoPlan(
   const hint = 'undo that change first, or go back by a set';
   return { changes, conflicts, problem: refusal('precondition_failed', why, { hint }) };
 }
+
+const isKept = (view: View, line: Line): boolean =>
+  view.get(newestKey(placeOfLine(line))) !== undefined;
 
 const tokenIsGone = (id: string): Refusal =>
   refusal('conflict', `Token ${id} was deleted, and a secret cannot come back`);

@@ -122,6 +122,10 @@ const reads = [
   ...['operator/raft/configuration', 'operator/autopilot/configuration', 'agent/members'],
   ...[
     'operator/level',
+    'operator/history/configuration',
+    'history',
+    'history/*/*',
+    'history/config/service-defaults/*',
     'operator/acl/configuration',
     'operator/raft/joining',
     'operator/autopilot/health',
@@ -181,6 +185,8 @@ const writes: readonly [Endpoint['method'], string, readonly unknown[]][] = [
   ['PATCH', 'config/*/*', [{ Protocol: 'http', Meta: { a: null } }]],
   ['PUT', 'operator/autopilot/configuration', [autopilot]],
   ['PUT', 'operator/acl/configuration', [aclConfiguration]],
+  ['PUT', 'operator/history/configuration', [{ VersionsPerObject: 5, MaxAge: '48h' }]],
+  ['POST', 'undo', [{ Index: 5, Reason: 'r', DryRun: true, Expected: { 'policy/default/p': 4 } }]],
   ['PUT', 'snapshot', [{}]],
 ];
 

@@ -228,6 +228,22 @@ const system: Makers = {
     max: random.pick([1, 5, 500]),
   }),
   'restore.abort': () => ({ id: 'r' }),
+  'history.configure': ({ random }) => ({
+    bounds: {
+      VersionsPerObject: random.pick([200, 200, 3, 1, 0]),
+      Bytes: random.pick([2 ** 28, 2 ** 28, 2 ** 20, 0]),
+      LoginBytes: 0,
+      MaxAge: random.pick(['', '1h']),
+    },
+  }),
+  'history.trim': (draft) => ({ nowMs: nowOf(draft) }),
+  undo: (draft) => ({
+    undone: Math.max(0, draft.applied - draft.random.int(20)),
+    caller: '',
+    nowMs: Date.parse(AT),
+    at: AT,
+    datacenter: 'dc1',
+  }),
 };
 
 const configuration = ({ random }: Draw): object => ({

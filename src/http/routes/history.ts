@@ -1,6 +1,7 @@
 /** Routes of the history: the feed of changes, the versions of an object, undo, the bounds. */
 import { UNDO } from '../../api/endpoints/history.js';
 import { reject } from '../../base/errors.js';
+import { mustBeType } from '../../service/change/found.js';
 import { decodeBody } from '../../service/common/decode.js';
 import {
   decodeBounds,
@@ -9,7 +10,6 @@ import {
   writeBounds,
 } from '../../service/history/bounds.js';
 import { type FeedQuery, readFeed } from '../../service/history/feed.js';
-import { typeOf } from '../../service/history/places.js';
 import { undoEntry } from '../../service/history/undo.js';
 import { readVersions } from '../../service/history/versions.js';
 import { parseIndex } from '../request/parameters.js';
@@ -105,7 +105,7 @@ function refuseParameter(name: string, text: string): never {
 
 function feedQueryOf(request: ApiRequest): FeedQuery {
   const types = request.query('types')?.split(',');
-  for (const type of types ?? []) if (type !== 'login-tokens') typeOf(type);
+  for (const type of types ?? []) if (type !== 'login-tokens') mustBeType(type);
   const subject = request.query('subject');
   const slash = subject?.indexOf('/') ?? 0;
   if (slash < 0) refuseParameter('subject', `${subject}`);

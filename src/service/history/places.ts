@@ -2,8 +2,6 @@
 import type { Authorizer } from '../../acl/types.js';
 import { type Refusal, refuse, refuseIf, reject } from '../../base/errors.js';
 import { nameRefusal } from '../../kinds/index.js';
-import type { EntryId } from '../../kinds/types.js';
-import { didYouMean } from '../../languages/suggest.js';
 import type { Author } from '../../state/author.js';
 import { timeOfIndex } from '../../state/history/lines.js';
 import { holderOf, NotKnown } from '../../state/history/past.js';
@@ -13,11 +11,12 @@ import { keys } from '../../state/keys.js';
 import { levelOf } from '../../state/levels.js';
 import { DEFAULT_NAMESPACE } from '../../state/object.js';
 import { OBJECTS } from '../../state/objects.js';
-import { type ObjectType, TYPES, tableOfType } from '../../state/refs.js';
+import { TYPES, tableOfType } from '../../state/refs.js';
 import type { View } from '../../state/types.js';
+import { entryIdOf, mustBeType } from '../change/found.js';
 import { mustBeUuid, mustRead } from '../common/reading.js';
 import type { ReadContext } from '../common/types.js';
-import { denialOf, homeOf, kindOf } from '../config/config-entries.js';
+import { denialOf, homeOf } from '../config/config-entries.js';
 
 /** Throws ApiError 503 below the level of the history. */
 export function mustBeKept(view: View): void {
@@ -27,20 +26,6 @@ export function mustBeKept(view: View): void {
     'unavailable',
     `${why}: GET /v1/operator/level tells which member runs a release without it`,
   );
-}
-
-/** Returns the type that a request names. Throws ApiError 400. */
-export function typeOf(type: string): ObjectType {
-  if (tableOfType(type) !== undefined) return type as ObjectType;
-  const types = Object.values(TYPES);
-  const why = `Unknown type ${JSON.stringify(type.slice(0, 64))}${didYouMean(type, types)}`;
-  return reject('invalid', why, { hint: `the types are ${types.join(', ')}` });
-}
-
-function entryIdOf(id: string): EntryId {
-  const at = id.indexOf('/');
-  if (at < 0) reject('invalid', 'An entry is named by its kind and name: config/<kind>/<name>');
-  return { kind: kindOf(id.slice(0, at)), name: id.slice(at + 1) };
 }
 
 /** Returns the 403 of a caller who may not read an object. Names of entries count as spelled. */
@@ -59,7 +44,7 @@ export function placeOfPath(
   ns: string,
   { type: sent, id }: { readonly type: string; readonly id: string },
 ): Place | undefined {
-  const type = typeOf(sent);
+  const type = TYPES[mustBeType(sent)];
   if (type === 'config') {
     const { kind, name } = entryIdOf(id);
     const problem = nameRefusal(kind, name);

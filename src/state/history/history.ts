@@ -12,6 +12,8 @@
  */
 import { type Author, type Identity, SERVER } from '../author.js';
 import { tableOf } from '../checksum.js';
+import { keys } from '../keys.js';
+import type { Ownership } from '../owners.js';
 import { loggedIn } from '../tokens.js';
 import type { ApplyContext, Command, Draft, ManyTokens } from '../types.js';
 import {
@@ -35,6 +37,7 @@ import {
   lineOf,
   lineText,
   newestKey,
+  objectKeyOf,
   type Place,
   placeOf,
   type Ring,
@@ -56,9 +59,14 @@ export interface Changed {
 /** The table that tells who logged in to get a token. */
 const LOGINS = 'token-by-method';
 
+/** The table that tells whose set an object is in. */
+const OWNERS = 'owner';
+
 /** Whether the history looks at a change of a record. */
-export const isOfHistory = (key: string): boolean =>
-  placeOf(key) !== undefined || tableOf(key) === LOGINS;
+export const isOfHistory = (key: string): boolean => {
+  const table = tableOf(key);
+  return table === LOGINS || table === OWNERS || placeOf(key) !== undefined;
+};
 
 /** Characters of a chunk to which no line is added. */
 const CHUNK_CHARS = 8192;
@@ -141,6 +149,10 @@ class Entry {
   readonly #parts: EntryParts;
   readonly #deed: Deed;
   #position = 0;
+  /** The keys of the objects that changed. */
+  readonly #changed = new Set<string>();
+  /** Records of owners that changed, by key, those that went included. */
+  readonly #owned = new Map<string, string>();
   /** The tokens of logins that ended, by their method. */
   readonly #ended = new Map<string, number>();
 
@@ -152,6 +164,7 @@ class Entry {
 
   record(changes: readonly Changed[], many: ManyTokens | undefined): void {
     const identities = identitiesIn(changes);
+    for (const change of changes) this.#noteOwner(change);
     const gone: { readonly ns: string; readonly name: string }[] = [];
     for (const change of changes) {
       const place = placeOf(change.key);
@@ -160,6 +173,7 @@ class Entry {
       if (place.type === 'auth-method' && change.after === undefined)
         gone.push({ ns: place.ns, name });
     }
+    for (const key of this.#owned.keys()) this.#owner(key);
     const {
       type,
       ns = '',
@@ -174,6 +188,30 @@ class Entry {
     if (many !== undefined) this.#many(many);
   }
 
+  /** Notes who owned an object, if that changed. */
+  #noteOwner({ key, before, after }: Changed): void {
+    if (tableOf(key) === OWNERS) this.#owned.set(key, after ?? before!);
+  }
+
+  /** Records that an object got another owner, whose content stays. */
+  #owner(key: string): void {
+    const [, type, ns, id] = key.split('\u0000') as [string, Place['type'], string, string];
+    const place = { type, ns, id };
+    const text = this.#ledger.draft.get(objectKeyOf(place));
+    if (text === undefined || this.#changed.has(objectKeyOf(place))) return;
+    const name = this.#nameOf(place, text);
+    const about = { type, ns, id: spelledId(place, name), name };
+    this.#line('change', { ...about, operation: 'update', was: 0 });
+  }
+
+  #nameOf(place: Place, text: string): string {
+    if (place.type !== 'binding-rule') return nameIn(place, text);
+    const key = keys.owner(place.type, place.ns, place.id);
+    const owned = this.#owned.get(key) ?? this.#ledger.draft.get(key);
+    const { Handle = place.id } = owned === undefined ? {} : (JSON.parse(owned) as Ownership);
+    return Handle;
+  }
+
   /** Records a change of one object. Returns its name. */
   #object(
     place: Place,
@@ -181,7 +219,8 @@ class Entry {
     identities: ReadonlyMap<string, Identity>,
   ): string {
     const text = (after ?? before)!;
-    const name = nameIn(place, text);
+    const name = this.#nameOf(place, text);
+    this.#changed.add(objectKeyOf(place));
     const done = before === undefined ? 'create' : after === undefined ? 'delete' : 'update';
     const operation = OPERATIONS[this.#parts.command.type] ?? done;
     const about = { type: place.type, ns: place.ns, id: spelledId(place, name), name };

@@ -113,8 +113,9 @@ export const configureHistory: Handler<HistoryConfigure> = (
   }
   const text = JSON.stringify({ ...bounds, ModifyIndex: index });
   draft.put(HISTORY_FACT, text);
-  const floors = floorsOf(draft) ?? floorsFrom(index);
-  if (bounds.VersionsPerObject < VersionsPerObject || bounds.Bytes < Math.min(Bytes, 1))
+  const floors = floorsOf(draft);
+  const isLess = bounds.VersionsPerObject < VersionsPerObject || (bounds.Bytes === 0 && Bytes > 0);
+  if (floors !== undefined && isLess)
     draft.put(FLOOR_FACT, JSON.stringify({ ...floors, Sweep: '' }));
   return { ok: true, value: text };
 };

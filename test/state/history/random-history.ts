@@ -49,6 +49,19 @@ export class Recorded {
     return result;
   }
 
+  /** Applies a command that replaces the state. */
+  restore(command: object): void {
+    const index = this.index + 1;
+    const proposal = { id: `r${index}`, since: 0, command: { v: 1, ...command } as Command };
+    const data = encodeProposal(proposal);
+    let isOk = false;
+    this.machine.apply([{ kind: 'command', index, term: 1, data }], (result) => {
+      isOk = result?.ok === true;
+    });
+    while (this.store.isRewriting) this.store.turn();
+    if (!isOk) throw new Error('the restore was refused');
+  }
+
   /** Applies some commands by chance. */
   run(seed: number, count: number): void {
     const random = new Random(seed);

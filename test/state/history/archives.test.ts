@@ -1,0 +1,118 @@
+import { expect } from 'chai';
+import { SnapshotCheck } from '../../../src/service/archives/snapshot-check.js';
+import { Checksums, tableOf } from '../../../src/state/checksum.js';
+import { NotKnown, objectAt } from '../../../src/state/history/past.js';
+import { countedBytes, RINGS, VERSION } from '../../../src/state/history/records.js';
+import { floorsOf } from '../../../src/state/history/settings.js';
+import { isArchived, isTaken, proposedRecord } from '../../../src/state/restore.js';
+import type { StateRecord } from '../../../src/state/types.js';
+import { restorePart } from '../../support/random-commands.js';
+import { Recorded } from './random-history.js';
+
+const id = (n: number): string => `00000001-aaaa-4aaa-8aaa-${String(n).padStart(12, '0')}`;
+const policy = (n: number, Rules: string, create = false) => ({
+  ...{ type: 'policy.set', ns: 'default', id: id(n), create, hash: 'h' },
+  policy: { Name: `policy-${n}`, Description: '', Rules },
+});
+const place = { type: 'policy', ns: 'default', id: id(1) } as const;
+const HISTORY = [VERSION, ...RINGS] as readonly string[];
+
+/** A cluster that made a policy and changed it some times. */
+function changed(times: number): Recorded {
+  const recorded = new Recorded();
+  recorded.must(policy(1, '', true));
+  for (let n = 1; n <= times; n++) recorded.must(policy(1, `# ${n}`));
+  return recorded;
+}
+
+/** Restores what an archive of a state has, as the node that takes it does. */
+function restored(into: Recorded, from: Recorded): void {
+  const { index } = into;
+  const records = [...from.store.map]
+    .filter(([key]) => isTaken(key) && isArchived(key))
+    .map((record) => proposedRecord(record, index))
+    .filter((record) => record !== undefined);
+  into.must(restorePart({ id: 'r', part: 0, records }));
+  into.restore({ type: 'restore.commit', id: 'r', parts: 1, records: records.length });
+}
+
+const problemOf = (records: readonly StateRecord[]): string => {
+  try {
+    const check = new SnapshotCheck();
+    for (const record of records) check.add(record);
+    for (const _ of check.end()) {
+    }
+    return '';
+  } catch (error) {
+    return (error as Error).message;
+  }
+};
+
+describe('archives', () => {
+  it('hold the history, and a restore marks itself in it', () => {
+    const from = changed(5);
+    const into = changed(20);
+    restored(into, from);
+    const { store, machine, index } = into;
+    const lines = [...store.keys('change\0')].map((key) => store.get(key)!);
+    expect(lines.at(-1)).to.include('"restore"');
+    expect([...store.keys('version\0')]).to.have.length(6);
+    let [bytes, logins] = [0, 0];
+    for (const [key, text] of store.map) {
+      bytes += countedBytes(key, text);
+      if (tableOf(key) === 'login-change') logins += countedBytes(key, text);
+    }
+    const floors = { Index: index, Logins: index, Bytes: bytes, LoginBytes: logins };
+    expect(floorsOf(store)).to.deep.equal(floors);
+    expect(machine.checksum().sums).to.deep.equal(Checksums.of(store).toJSON());
+    expect(() => objectAt(store, place, index - 1)).to.throw(NotKnown);
+    into.must(policy(1, '# later'));
+    expect(objectAt(store, place, index).text).to.include('# 5');
+  });
+
+  it('lose in a shorter log the history of indexes that it has not reached', () => {
+    const from = changed(20);
+    const into = changed(1);
+    const reached = into.index;
+    restored(into, from);
+    const versions = [...into.store.keys('version\0')];
+    expect(versions).to.have.length(reached - 2);
+    for (const key of into.store.keys('change\0'))
+      for (const line of into.store.get(key)!.split('\n').slice(1, -1))
+        expect(JSON.parse(line)[0]).to.be.at.most(into.index);
+    // The object is there as it was saved.
+    expect(objectAt(into.store, place, into.index).text).to.include('# 20');
+    into.must(policy(1, '# later'));
+    expect(objectAt(into.store, place, into.index - 1).text).to.include('# 20');
+  });
+
+  it('without a history are restored as ones whose history is empty', () => {
+    const from = changed(5);
+    for (const key of [...from.store.map.keys()])
+      if (HISTORY.includes(tableOf(key)) || key.includes('history')) from.store.map.delete(key);
+    const into = changed(10);
+    restored(into, from);
+    expect([...into.store.keys('version\0')]).to.have.length(0);
+    expect(floorsOf(into.store)?.Index).to.equal(into.index);
+    into.must(policy(1, '# later'));
+    expect([...into.store.keys('version\0')]).to.have.length(2);
+  });
+
+  it('with records that are none of the history are refused', () => {
+    const { store } = changed(3);
+    const records = [...store.map].filter(([key]) => isTaken(key));
+    expect(problemOf(records)).to.equal('');
+    for (const [key, text] of records.filter(([one]) => HISTORY.includes(tableOf(one)))) {
+      for (const other of ['', '[]', '5\n[1]\n', text.slice(0, 12), `${text}\n{`]) {
+        const broken = records.map((record) =>
+          record[0] === key ? ([key, other] as const) : record,
+        );
+        expect(problemOf(broken), `${key} ${other}`).to.match(/table "(version|change)"/);
+      }
+    }
+    const key = 'version\0thing\0default\0x\0ffffffffffffffff';
+    expect(problemOf([...records, [key, '["create",1,null,"",0,0,3,1,3]']])).to.include('version');
+    const bounds = ['fact\0history', '{"VersionsPerObject":-1}'] as const;
+    expect(problemOf([...records, bounds])).to.include('history configuration');
+  });
+});
