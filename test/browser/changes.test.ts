@@ -147,7 +147,7 @@ describePages('changes in the web UI', 1, (stage) => {
     await put(path, { Name: 'contended', Rules: MORE_RULES.replace('pay', 'paid') });
     await confirm(page);
     await reviewOf(page).getByRole('alert').getByText('Something has changed meanwhile').waitFor();
-    await reviewOf(page).getByText('service "paid"').waitFor();
+    await reviewOf(page).getByText('service "paid" {').waitFor();
     await reviewOf(page).getByRole('button', { name: 'Back' }).click();
     const now = await stage.api<{ Rules: string }>(`GET ${path}`);
     expect(now.Rules).to.include('paid');
@@ -171,7 +171,8 @@ describePages('changes in the web UI', 1, (stage) => {
     await field(page, 'At').fill(String(first.ModifyIndex + 1));
     await button(page, 'Show').click();
     await page.getByText(/^As of index \d/).waitFor();
-    await page.getByRole('table', { name: 'Rights of the token' }).getByText('read').waitFor();
+    const rights = page.getByRole('table', { name: 'Rights of the token' });
+    await rights.getByRole('cell', { name: /^read/ }).waitFor();
     await page.goto(stage.hrefOf('/who-can'));
     await field(page, 'Segment').fill('pay');
     await field(page, 'At').fill(String(first.ModifyIndex + 1));
