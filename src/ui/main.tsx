@@ -6,6 +6,8 @@ import { configType } from './config/type.js';
 import { LoginExplainPage } from './explain/login-page.js';
 import { ExplainPage } from './explain/page.js';
 import { WhoCanPage } from './explain/who-can-page.js';
+import { FeedPage } from './history/feed-page.js';
+import { VersionsPage } from './history/versions-page.js';
 import {
   besideEntry,
   besideMethod,
@@ -29,6 +31,7 @@ import { OverviewPage } from './pages/overview.js';
 import { Shell } from './pages/shell.js';
 import { Link } from './parts/link.js';
 import { Page } from './parts/page.js';
+import { PlanPage } from './plan/page.js';
 import { type Place, place } from './router.js';
 import { session, watchIdle } from './session.js';
 import { useStore } from './store.js';
@@ -55,7 +58,10 @@ const PAGES: Readonly<Record<string, (at: Place) => ComponentChildren>> = {
   chains: (at) => <ChainPage at={at} key={at.parts.join('/')} />,
   config: (at) => configPage(at),
   explain: (at) => <ExplainPage at={at} key={at.visit} />,
+  history: (at) =>
+    at.parts.length > 2 ? <VersionsPage at={at} key={at.visit} /> : <FeedPage at={at} />,
   'login-explain': (at) => <LoginExplainPage key={namespaceOf(at)} />,
+  plan: (at) => <PlanPage key={namespaceOf(at)} />,
   'who-can': (at) => <WhoCanPage key={namespaceOf(at)} />,
 };
 

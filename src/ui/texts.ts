@@ -1,7 +1,5 @@
 /** Every text of the web UI. */
-
-const plural = (count: number, one: string, many = `${one}s`): string =>
-  `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+import { CHANGE_TEXT, plural } from './change-texts.js';
 
 /** The texts by where they stand. */
 export const TEXT = {
@@ -19,6 +17,8 @@ export const TEXT = {
     whoCan: 'Who can',
     config: 'Config entries',
     chains: 'Chains',
+    history: 'History',
+    plan: 'Plan',
   },
   field: {
     token: 'Token',
@@ -168,41 +168,15 @@ export const TEXT = {
     noJson: (why: string) => `This is not valid JSON: ${why}`,
     noObject: 'Expected a JSON object',
   },
-  review: {
-    title: 'Review changes',
-    nothing: 'There are no changes.',
-    apply: 'Apply',
-    back: 'Back',
-  },
-  remove: {
-    title: (name: string) => `Delete ${name}`,
-    final: 'This cannot be undone.',
-    about: {
-      policy: 'Who links to it loses the rights that it grants.',
-      role: 'Who links to it loses the rights that it grants.',
-      token: 'Who uses it is refused from now on.',
-      method: 'Nobody can log in with it any more. The tokens of its logins are deleted with it.',
-      rule: 'Later logins get nothing from it. Tokens that exist keep what they have.',
-      namespace: 'Everything in it is deleted with it.',
-      entry: 'The server refuses it while another entry needs this one.',
-    },
-    linked: (count: number, isAll: boolean, what: string, names: readonly string[]) => {
-      const others = count - names.length;
-      const more = others === 0 ? '' : isAll ? ` and ${others.toLocaleString('en')} more` : ' …';
-      const many = isAll ? count.toLocaleString('en') : `more than ${count.toLocaleString('en')}`;
-      return `${what}: ${many} (${names.join(', ')}${more}).`;
-    },
-    confirm: 'Delete',
-    cancel: 'Cancel',
-  },
-  conflict: {
-    title: 'Changed meanwhile.',
-    about: 'Somebody saved another version after you opened this one. They changed:',
-    theirs: 'Go on from theirs',
-    mine: 'Keep mine and review',
-    yours: 'Your text, to compare with the version above',
-  },
-  diff: { title: 'Differences', added: 'added:', removed: 'removed:' },
+  review: CHANGE_TEXT.review,
+  remove: CHANGE_TEXT.remove,
+  refs: CHANGE_TEXT.refs,
+  conflict: CHANGE_TEXT.conflict,
+  diff: CHANGE_TEXT.diff,
+  plan: CHANGE_TEXT.plan,
+  impact: CHANGE_TEXT.impact,
+  history: CHANGE_TEXT.history,
+  moment: CHANGE_TEXT.moment,
   lint: {
     title: 'Findings',
     line: (line: number) => `line ${line}`,
@@ -239,6 +213,7 @@ export const TEXT = {
     copied: 'Copied',
     clone: 'Clone',
     explain: 'Explain what it may do',
+    changes: 'Changes made with it',
   },
   rights: {
     heading: 'Effective rights',

@@ -16,10 +16,15 @@ export async function write(page: Page, name: string, text: string): Promise<voi
   await page.keyboard.insertText(text);
 }
 
+/** Returns the dialog before a write. */
+export const reviewOf = (page: Page): Locator =>
+  page.getByRole('dialog', { name: 'Review changes' });
+
 /** Saves a form, and applies the changes. */
-export async function apply(page: Page): Promise<void> {
+export async function apply(page: Page, reason = ''): Promise<void> {
   await button(page, 'Save').click();
-  const dialog = page.getByRole('dialog', { name: 'Review changes' });
+  const dialog = reviewOf(page);
+  if (reason !== '') await dialog.getByRole('textbox', { name: 'Reason' }).fill(reason);
   await dialog.getByRole('button', { name: 'Apply' }).click();
   await dialog.waitFor({ state: 'detached' });
 }

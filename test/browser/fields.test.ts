@@ -55,7 +55,7 @@ describePages('fields in the web UI', 1, (stage) => {
     }
     await page.goto(stage.hrefOf('/config/mesh?new'));
     await write(page, 'Entry', '{}');
-    await apply(page);
+    await button(page, 'Save').click();
     await page.getByRole('alert').getByText('The mesh "mesh" already exists').waitFor();
   });
 

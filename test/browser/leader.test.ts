@@ -64,11 +64,12 @@ describePages('the web UI of three nodes', 3, (stage) => {
     // A leader that has not noticed yet would take the write, and could not say what became of it.
     while ((await leaderAt(follower.url)) !== '') await sleep(50);
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
     const waits = page.getByRole('dialog').getByText('No cluster leader: trying again');
     await waits.waitFor({ timeout: 60_000 });
     expect(await description.inputValue()).to.equal('typed without a leader');
     last.start();
+    const review = page.getByRole('dialog', { name: 'Review changes' });
+    await review.getByRole('button', { name: 'Apply' }).click({ timeout: 60_000 });
     await page
       .getByRole('status')
       .getByText(/^Saved/)

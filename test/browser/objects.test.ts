@@ -1,6 +1,6 @@
 /** Objects in lists and forms: made, changed, deleted, in conflict, filtered. */
 import { expect } from 'chai';
-import { apply, button, saved, write } from './actions.js';
+import { apply, button, reviewOf, saved, write } from './actions.js';
 import { makeSample, type Sample } from './sample.js';
 import { describePages } from './stage.js';
 
@@ -23,10 +23,12 @@ describePages('objects in the web UI', 1, (stage) => {
     await rules.and(page.locator(':focus')).waitFor();
     await page.keyboard.type('X');
     await button(page, 'Save').click();
-    const review = page.getByRole('dialog', { name: 'Review changes' });
-    await review.getByText('Xservice_prefix "" {').waitFor();
-    await review.getByRole('button', { name: 'Back' }).click();
+    // What is wrong is said on the page, where it can be mended.
+    await page.getByRole('alert').getByText('Xservice_prefix').waitFor();
     await rules.press('Backspace');
+    await button(page, 'Save').click();
+    await reviewOf(page).getByText('service_prefix "" {').waitFor();
+    await reviewOf(page).getByRole('button', { name: 'Back' }).click();
     await apply(page);
     await saved(page);
     await page.getByRole('heading', { level: 1, name: 'broad' }).waitFor();
@@ -56,7 +58,7 @@ describePages('objects in the web UI', 1, (stage) => {
     await roles.fill('blue');
     await roles.press('Enter');
     await page.getByRole('list', { name: 'Chosen: Roles' }).getByText('blue').waitFor();
-    await apply(page);
+    await button(page, 'Save').click();
     const secret = page.getByRole('region', { name: 'The new SecretID' });
     // In view without scrolling, and focused.
     const box = await secret.boundingBox();
@@ -113,7 +115,7 @@ describePages('objects in the web UI', 1, (stage) => {
     await description.fill('mine');
     const theirs = { Name: 'shared', Description: 'theirs' };
     await stage.api(`PUT /v1/acl/role/${role.ID}`, theirs);
-    await apply(page);
+    await button(page, 'Save').click();
     const alert = page.getByRole('alert').filter({ hasText: /changed meanwhile/i });
     await alert.getByText('theirs').first().waitFor();
     expect(await description.inputValue()).to.equal('mine');
@@ -121,9 +123,13 @@ describePages('objects in the web UI', 1, (stage) => {
     expect(await description.inputValue()).to.equal('theirs');
     await page.getByText('Your text, to compare').waitFor();
     await page.getByText('mine').waitFor();
+    // A change after the plan is found, too.
     await description.fill('mine');
-    await stage.api(`PUT /v1/acl/role/${role.ID}`, theirs);
-    await apply(page);
+    await button(page, 'Save').click();
+    await reviewOf(page).getByText('mine').waitFor();
+    await stage.api(`PUT /v1/acl/role/${role.ID}`, { ...theirs, Description: 'theirs again' });
+    await reviewOf(page).getByRole('button', { name: 'Apply' }).click();
+    await alert.getByText('theirs again').waitFor();
     await alert.getByRole('button', { name: 'Keep mine and review' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
     await saved(page);
@@ -140,7 +146,7 @@ describePages('objects in the web UI', 1, (stage) => {
     const entry = { Kind: 'service-defaults', Name: 'api', Protocol: 'tcp' };
     await stage.api('PUT /v1/config', entry);
     await write(page, 'Entry', '{ "Protocol": "grpc" }');
-    await apply(page);
+    await button(page, 'Save').click();
     const alert = page.getByRole('alert').filter({ hasText: /changed meanwhile/i });
     await alert.waitFor();
     expect(await page.getByText(/^Saved/).count(), 'notes of the first write').to.equal(0);
@@ -150,7 +156,7 @@ describePages('objects in the web UI', 1, (stage) => {
     const now = await stage.api<{ Protocol: string }>('GET /v1/config/service-defaults/api');
     expect(now.Protocol).to.equal('grpc');
     await write(page, 'Entry', '{ "Protocol": 7 }');
-    await apply(page);
+    await button(page, 'Save').click();
     await page
       .getByRole('alert')
       .getByText(/'Protocol' expected type 'string'/)

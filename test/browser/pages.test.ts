@@ -1,5 +1,6 @@
 /** Every page: its name, its title, what assistive technology finds, and what it must not do. */
 import { expect } from 'chai';
+import type { Page } from 'playwright-core';
 import { violations } from './axe.js';
 import { HOSTILE, makeSample, type Sample } from './sample.js';
 import { describePages } from './stage.js';
@@ -11,8 +12,15 @@ const pathsOf = ({ policy, role, token, rule }: Sample): readonly string[] => [
   ...['/binding-rules', `/binding-rules/${rule.ID}`, '/login-explain', '/who-can', '/config'],
   `/explain?resource=service&access=write&accessor=${token.AccessorID}`,
   ...['/config/service-router/web', '/chains', '/chains/web', '/namespaces', '/namespaces/team-a'],
-  '/nowhere',
+  ...['/history', `/history/policy/${policy.ID}`, '/plan', '/nowhere'],
 ];
+
+/** Resolves once a page shows what it has read. The feed of the history reads on and on. */
+async function settled(page: Page, path: string): Promise<void> {
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  if (path === '/history') await page.getByRole('table', { name: 'History' }).waitFor();
+  else await page.waitForLoadState('networkidle');
+}
 
 describePages('the pages of the web UI', 1, (stage) => {
   let sample: Sample;
@@ -23,6 +31,7 @@ describePages('the pages of the web UI', 1, (stage) => {
   const NAVIGATION = [
     ...['Overview', 'Policies', 'Roles', 'Tokens', 'Auth methods', 'Binding rules'],
     ...['Login playground', 'Explain', 'Who can', 'Config entries', 'Chains', 'Namespaces'],
+    ...['History', 'Plan'],
   ];
 
   it('are reached by the navigation, whose names they have', async () => {
@@ -44,8 +53,7 @@ describePages('the pages of the web UI', 1, (stage) => {
       const { page, faults } = await stage.visit('/', { colorScheme });
       for (const path of pathsOf(sample)) {
         await page.goto(stage.hrefOf(path));
-        await page.getByRole('heading', { level: 1 }).waitFor();
-        await page.waitForLoadState('networkidle');
+        await settled(page, path);
         expect(await violations(page), path).to.deep.equal([]);
       }
       expect(faults).to.deep.equal([]);
@@ -55,8 +63,7 @@ describePages('the pages of the web UI', 1, (stage) => {
     const { page } = await stage.visit('/', { width: 320, height: 640 });
     for (const path of pathsOf(sample)) {
       await page.goto(stage.hrefOf(path));
-      await page.getByRole('heading', { level: 1 }).waitFor();
-      await page.waitForLoadState('networkidle');
+      await settled(page, path);
       const width = await page.evaluate('document.documentElement.scrollWidth');
       expect(width, path).to.be.at.most(320);
     }

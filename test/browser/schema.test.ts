@@ -74,7 +74,7 @@ describePages('help while typing in the web UI', 1, (stage) => {
     await field(page, 'Name').fill('half');
     await write(page, 'Entry', '{\n  "Splits": [\n    { "Weight": 50.001 }\n  ]\n}');
     await page.getByText('No findings').waitFor();
-    await apply(page);
+    await button(page, 'Save').click();
     await finding(page, /^error invalid line [23]: /).waitFor();
   });
 

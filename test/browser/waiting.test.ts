@@ -31,14 +31,14 @@ describePages('the web UI that waits', 1, (stage) => {
   it('says in the dialog what it waits for, and sends nothing once it is closed', async () => {
     const { page } = await stage.visit('/policies?new');
     await page.getByRole('textbox', { name: 'Name' }).fill('given-up');
-    await page.route('**/v1/acl/policy*', withoutLeader);
+    await page.route('**/v1/apply*', withoutLeader);
     await button(page, 'Save').click();
     const review = page.getByRole('dialog', { name: 'Review changes' });
     await review.getByRole('button', { name: 'Apply' }).click();
     await review.getByText('No cluster leader: trying again').waitFor();
     await review.getByRole('button', { name: 'Back' }).click();
     await review.waitFor({ state: 'detached' });
-    await page.unroute('**/v1/acl/policy*');
+    await page.unroute('**/v1/apply*');
     await page.getByRole('textbox', { name: 'Name' }).fill('wanted');
     await page.getByRole('textbox', { name: 'Description' }).fill('typed after the wait');
     await apply(page);
@@ -55,7 +55,7 @@ describePages('the web UI that waits', 1, (stage) => {
     await page.getByRole('link', { name: 'New policy' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('left-behind');
     let sent = 0;
-    await page.route(/\/v1\/acl\/policy(\?|$)/, (route) => {
+    await page.route(/\/v1\/apply(\?|$)/, (route) => {
       sent += 1;
       return withoutLeader(route);
     });
@@ -138,7 +138,7 @@ describePages('the session of the web UI', 1, (stage) => {
     const { page } = await stage.visit(`/tokens/${made.AccessorID}`);
     await page.getByRole('textbox', { name: 'Description' }).fill('typed');
     await stage.api(`DELETE /v1/acl/token/${made.AccessorID}`);
-    await apply(page);
+    await button(page, 'Save').click();
     await page.getByText(MISSING).waitFor();
     const description = page.getByRole('textbox', { name: 'Description' });
     expect(await description.inputValue()).to.equal('typed');
@@ -147,7 +147,7 @@ describePages('the session of the web UI', 1, (stage) => {
   it('keeps no secret in drafts, and nothing at all after the logout', async () => {
     const { page } = await stage.visit('/tokens?new');
     await page.getByRole('textbox', { name: 'Description' }).fill('mine');
-    await apply(page);
+    await button(page, 'Save').click();
     const secret = page.getByRole('region', { name: 'The new SecretID' });
     const SecretID = (await secret.getByRole('code').textContent()) ?? '';
     await page.getByRole('textbox', { name: 'Description' }).fill('yours');

@@ -21,8 +21,8 @@ export interface Ask {
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly body?: unknown;
   /**
-   * Ends the request; for PUT and DELETE only the wait before it is sent again, since one that was
-   * sent may have an effect.
+   * Ends the request; for one that changes something only the wait before it is sent again, since
+   * one that was sent may have an effect.
    */
   readonly signal?: AbortSignal | undefined;
   /** The namespace; that of the place by default. */
@@ -33,6 +33,12 @@ export interface Ask {
   readonly once?: boolean;
   /** Whether it changes nothing; by default only a GET does not. */
   readonly isRead?: boolean;
+  /** Fails at once where the cluster may be below the level that the request needs. */
+  readonly mayLack?: boolean;
+  /** The index that the object must still have. */
+  readonly ifMatch?: number;
+  /** Why it is done: the history keeps it. */
+  readonly reason?: string | undefined;
 }
 
 /** A request with all that must not change while it waits. */
@@ -46,7 +52,7 @@ interface Sent extends Ask {
 
 function sentOf(path: string, ask: Ask): Sent {
   const { method = 'GET', isRead = method === 'GET', signal } = ask;
-  const cut = method === 'PUT' || method === 'DELETE' ? undefined : signal;
+  const cut = isRead ? signal : undefined;
   return { ...ask, url: urlOf(path, ask), headers: headersOf(ask), isRead, cut };
 }
 
@@ -59,8 +65,10 @@ function urlOf(path: string, { query = {}, ns = namespace() }: Ask): string {
   return text === '' ? path : `${path}?${text}`;
 }
 
-function headersOf({ token = session.get().token, body }: Ask): Headers {
+function headersOf({ token = session.get().token, body, ifMatch, reason }: Ask): Headers {
   const headers = new Headers({ Accept: 'application/json' });
+  if (ifMatch !== undefined) headers.set('If-Match', `"${ifMatch}"`);
+  if (reason) headers.set('X-Consul-Reason', encodeURIComponent(reason));
   if (token !== undefined) headers.set('X-Consul-Token', token);
   if (body !== undefined) headers.set('Content-Type', 'application/json');
   return headers;
@@ -84,7 +92,8 @@ async function pause(signal: AbortSignal | undefined): Promise<void> {
 }
 
 /** Whether a request may be sent again: nothing has happened, or it changes nothing. */
-function mayRepeat({ code, status }: Problem, { method = 'GET' }: Ask): boolean {
+function mayRepeat({ code, status }: Problem, { method = 'GET', mayLack }: Ask): boolean {
+  if (mayLack && code === 'unavailable') return false;
   if (PASSING.has(code)) return true;
   return method === 'GET' && (status === 0 || code === 'too_many');
 }
@@ -177,5 +186,5 @@ export async function find<T>(path: string, how: Ask = {}): Promise<T | undefine
 }
 
 /** Asks a question with a body; it changes nothing. Throws `Problem`. */
-export const question = <T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> =>
-  read<T>(path, { method: 'POST', body, signal, isRead: true });
+export const question = <T>(path: string, body: unknown, how: Ask = {}): Promise<T> =>
+  read<T>(path, { method: 'POST', body, isRead: true, ...how });

@@ -13,6 +13,8 @@ export class Problem extends Error {
   readonly about: string | undefined;
   /** The decision that refused the request. */
   readonly decision: string | undefined;
+  /** All that was sent. */
+  readonly details: Readonly<Record<string, unknown>>;
 
   constructor(status: number, details: Readonly<Record<string, unknown>>) {
     const text = (name: string): string | undefined => {
@@ -21,6 +23,7 @@ export class Problem extends Error {
     };
     super(text('detail') ?? `${status}`);
     this.status = status;
+    this.details = details;
     this.code = text('code') ?? 'internal';
     this.hint = text('hint');
     this.pointer = text('pointer');

@@ -43,9 +43,10 @@ const pathOf = (kind: string, name: string): string =>
 /** Entries of a kind, or of all kinds. A new one has this kind. */
 export const configType = (kind: string | undefined): ObjectType => ({
   slug: 'config',
+  ref: 'config',
   title: TEXT.page.config,
   noun: 'config entry',
-  removal: { about: TEXT.remove.about.entry },
+  removal: TEXT.remove.about.entry,
   empty: TEXT.empty.config,
   right: undefined,
   columns: [
@@ -73,9 +74,10 @@ export const configType = (kind: string | undefined): ObjectType => ({
     const object = await find<Stored>(pathOf(of, names.join('/')), { signal });
     return object && { object, index: object.ModifyIndex };
   },
-  async write(body, before, signal) {
+  async write(body, before, { signal, reason }) {
     const query = { cas: String(before?.index ?? 0) };
-    const { value } = await ask<boolean>('/v1/config', { method: 'PUT', query, body, signal });
+    const how = { method: 'PUT', query, body, signal, reason } as const;
+    const { value } = await ask<boolean>('/v1/config', how);
     if (!value && before === undefined) {
       const detail = TEXT.config.exists(String(body['Kind']), String(body['Name']));
       throw new Problem(409, { detail, code: 'conflict', pointer: '/Name' });
@@ -83,9 +85,9 @@ export const configType = (kind: string | undefined): ObjectType => ({
     if (!value) return undefined;
     return { to: ['config', String(body['Kind']), String(body['Name'])] };
   },
-  async remove({ object, index }, signal) {
+  async remove({ object, index }, { signal, reason }) {
     const path = pathOf(String(object['Kind']), String(object['Name']));
     const query = { cas: String(index) };
-    return (await ask<boolean>(path, { method: 'DELETE', query, signal })).value;
+    return (await ask<boolean>(path, { method: 'DELETE', query, signal, reason })).value;
   },
 });

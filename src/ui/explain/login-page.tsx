@@ -35,7 +35,7 @@ export function LoginExplainPage() {
     try {
       const how = bearer === '' ? { Claims: claimsOf(typed) } : { BearerToken: bearer };
       const body = { AuthMethod: typed.method.trim(), ...how };
-      setLogin(await question<LoginExplained>('/v1/acl/login/explain', body, signal));
+      setLogin(await question<LoginExplained>('/v1/acl/login/explain', body, { signal }));
     } catch (error) {
       if (signal.aborted) return;
       setLogin(undefined);

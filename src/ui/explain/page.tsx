@@ -10,6 +10,7 @@ import { Page } from '../parts/page.js';
 import { Time } from '../parts/time.js';
 import { go, hrefOf, type Place } from '../router.js';
 import { TEXT } from '../texts.js';
+import { AsOf, atQuery, MomentField, Oldest } from './moment.js';
 import { QuestionFields } from './question.js';
 import { ResultView } from './result.js';
 
@@ -29,7 +30,8 @@ async function answerOf(query: URLSearchParams): Promise<Shown> {
   const AccessorID = query.get('accessor') ?? undefined;
   const Requests = [{ Resource, Access, Segment: query.get('segment') ?? '' }];
   const body = { AccessorID, Requests };
-  return { explained: await question<Explained>('/v1/acl/authorize/explain', body) };
+  const how = { query: atQuery(query.get('at') ?? ''), mayLack: query.has('at') };
+  return { explained: await question<Explained>('/v1/acl/authorize/explain', body, how) };
 }
 
 /** The question stands in the address, so that it can be sent to somebody. */
@@ -49,8 +51,11 @@ export function ExplainPage({ at }: { at: Place }) {
   return (
     <Page title={TEXT.page.explain} about={TEXT.explain.about}>
       <ExplainForm query={at.query} />
-      <ProblemNotice problem={problem} />
+      <ProblemNotice problem={problem}>
+        <Oldest problem={problem} />
+      </ProblemNotice>
       <Status>
+        <AsOf at={explained?.At} />
         {explained?.Results.map((result) => (
           <ResultView key={result.Text} result={result} />
         ))}
@@ -67,6 +72,7 @@ function ExplainForm({ query }: { query: URLSearchParams }) {
     Segment: query.get('segment') ?? '',
   });
   const [accessor, setAccessor] = useState(query.get('accessor') ?? '');
+  const [at, setAt] = useState(query.get('at') ?? '');
   const [decision, setDecision] = useState(query.get('decision') ?? '');
   const ask = (): void => {
     const given = {
@@ -74,6 +80,7 @@ function ExplainForm({ query }: { query: URLSearchParams }) {
       access: asked.Access,
       segment: asked.Segment || undefined,
       accessor: accessor || undefined,
+      ...atQuery(at),
     };
     go(hrefOf(['explain'], decision === '' ? given : { decision: decision.trim() }));
   };
@@ -87,6 +94,7 @@ function ExplainForm({ query }: { query: URLSearchParams }) {
           value={accessor}
           onInput={setAccessor}
         />
+        <MomentField value={at} onInput={setAt} />
         <TextField
           label={TEXT.field.decision}
           help={TEXT.help.decision}

@@ -6,7 +6,7 @@ import { Link } from '../parts/link.js';
 import { TEXT } from '../texts.js';
 
 function StepName({ step, line }: { step: Step; line: number | null }) {
-  const { Type, ID, Name } = step;
+  const { Type, ID, Name, Version } = step;
   const query = Type === 'policy' && line !== null ? { line: String(line) } : {};
   const slug = Object.hasOwn(OBJECTS, Type) ? pageOf(Type as ObjectName).slug : undefined;
   const name = Name === '' ? (ID ?? '') : Name;
@@ -19,6 +19,9 @@ function StepName({ step, line }: { step: Step; line: number | null }) {
         <Link to={[slug, ID]} query={query}>
           {name}
         </Link>
+      )}
+      {Version !== undefined && ID !== undefined && (
+        <Link to={['history', Type, ID]}>{TEXT.moment.version(Version)}</Link>
       )}
     </>
   );

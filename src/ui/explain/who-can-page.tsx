@@ -10,13 +10,19 @@ import { Page } from '../parts/page.js';
 import { Table } from '../parts/table.js';
 import { TEXT } from '../texts.js';
 import { groupName, keyOf } from './groups.js';
+import { atQuery, MomentField, Oldest } from './moment.js';
 import { QuestionFields } from './question.js';
 import { ResultView } from './result.js';
 
 /** One column: a question and its answer. */
 interface Column {
-  readonly asked: Question;
+  readonly asked: Asked;
   readonly answer: WhoCan;
+}
+
+/** A question, and the moment that it is about; '' for now. */
+interface Asked extends Question {
+  readonly at: string;
 }
 
 /** Kinds of tokens down, questions across. A cell opens the explanation. */
@@ -24,8 +30,10 @@ export function WhoCanPage() {
   const [columns, setColumns] = useState<readonly Column[]>([]);
   const { problem, isBusy, attempt } = useAttempt();
   const [open, setOpen] = useState<Result>();
-  const ask = async (asked: Question): Promise<void> => {
-    const answer = await question<WhoCan>('/v1/acl/who-can', asked);
+  const ask = async (asked: Asked): Promise<void> => {
+    const { at, ...body } = asked;
+    const how = { query: atQuery(at), mayLack: at !== '' };
+    const answer = await question<WhoCan>('/v1/acl/who-can', body, how);
     const others = columns.filter((column) => titleOf(column.asked) !== titleOf(asked));
     setColumns([...others, { asked, answer }]);
   };
@@ -36,7 +44,9 @@ export function WhoCanPage() {
         onAsk={(asked) => void attempt(() => ask(asked))}
         onClear={columns.length === 0 ? undefined : () => setColumns([])}
       />
-      <ProblemNotice problem={problem} />
+      <ProblemNotice problem={problem}>
+        <Oldest problem={problem} />
+      </ProblemNotice>
       <Status>
         {isBusy && TEXT.whoCan.searching}
         {columns.map(({ asked, answer }) => (
@@ -44,6 +54,7 @@ export function WhoCanPage() {
             {TEXT.whoCan.found(titleOf(asked), answer.Allowed, answer.Scanned)}{' '}
             {answer.MoreGroups > 0 && TEXT.whoCan.more(answer.MoreGroups)}{' '}
             {answer.Truncated && TEXT.whoCan.truncated} {answer.Filtered && TEXT.whoCan.filtered}
+            {answer.LoginsSince !== undefined && TEXT.moment.loginsSince(answer.LoginsSince)}
           </p>
         ))}
       </Status>
@@ -68,7 +79,7 @@ function AskForm({
   onClear,
 }: {
   isBusy: boolean;
-  onAsk: (asked: Question) => void;
+  onAsk: (asked: Asked) => void;
   onClear: (() => void) | undefined;
 }) {
   const [asked, setAsked] = useState<Question>({
@@ -76,9 +87,11 @@ function AskForm({
     Access: 'write',
     Segment: '',
   });
+  const [at, setAt] = useState('');
   return (
-    <Form class="panel" onSubmit={() => onAsk(asked)}>
+    <Form class="panel" onSubmit={() => onAsk({ ...asked, at: at.trim() })}>
       <QuestionFields question={asked} onChange={setAsked} />
+      <MomentField value={at} onInput={setAt} />
       <div class="buttons">
         <button type="submit" class="main" disabled={isBusy}>
           {TEXT.whoCan.ask}
@@ -93,8 +106,10 @@ function AskForm({
   );
 }
 
-const titleOf = ({ Resource, Access, Segment = '' }: Question): string =>
-  Segment === '' ? `${Resource}:${Access}` : `${Resource}:${Access} ${Segment}`;
+const titleOf = ({ Resource, Access, Segment = '', at }: Asked): string => {
+  const title = Segment === '' ? `${Resource}:${Access}` : `${Resource}:${Access} ${Segment}`;
+  return at === '' ? title : `${title} (${TEXT.moment.titled(at)})`;
+};
 
 function Matrix({
   columns,

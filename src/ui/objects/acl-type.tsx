@@ -1,6 +1,7 @@
 /** The types of ACL objects: what their endpoints have in common. */
-import { ask, find } from '../api/client.js';
+import { type Ask, ask, find } from '../api/client.js';
 import { Problem } from '../api/problem.js';
+import { isLacking, isOutdated } from '../api/sets.js';
 import type { Stored } from '../api/types.js';
 import { TEXT } from '../texts.js';
 import type { Body } from './fields.js';
@@ -20,10 +21,7 @@ export interface AclType
   readonly onWritten?: (object: Stored) => void;
 }
 
-/**
- * Makes the type. The API has no condition for these writes, so the object is read again before
- * each, and is not written if its index differs from that of the object that was edited.
- */
+/** Makes the type. */
 export function aclType({ plural, singular, identity, onWritten, ...given }: AclType): ObjectType {
   const keyOf = (object: Stored): string => String(object[identity]);
   const pathOf = (key: string): string => `${singular}/${encodeURIComponent(key)}`;
@@ -34,8 +32,6 @@ export function aclType({ plural, singular, identity, onWritten, ...given }: Acl
     const { SecretID: _secret, ...object } = found;
     return { object, index: object.ModifyIndex };
   };
-  const isChanged = async (before: Version, signal: AbortSignal): Promise<boolean> =>
-    (await read([keyOf(before.object)], signal))?.index !== before.index;
   return {
     ...given,
     list: () => plural,
@@ -43,20 +39,44 @@ export function aclType({ plural, singular, identity, onWritten, ...given }: Acl
     idOf: (object) => [keyOf(object)],
     nameOf: given.nameOf ?? ((object) => String(object['Name'] ?? keyOf(object))),
     find: read,
-    async write(body: Body, before, signal): Promise<Written | undefined> {
-      if (before !== undefined && (await isChanged(before, signal))) return undefined;
+    async write(body: Body, before, { signal, reason }): Promise<Written | undefined> {
       const path = before === undefined ? singular : pathOf(keyOf(before.object));
       await mustBeNew(before, body, signal);
-      const { value, lint } = await ask<Stored>(path, { method: 'PUT', body, signal });
-      onWritten?.(value);
-      return { to: [given.slug, keyOf(value)], lint };
+      const how = { method: 'PUT', body, signal, reason } as const;
+      const written =
+        before === undefined
+          ? await ask<Stored>(path, how)
+          : await guarded(before, signal, (guard) => ask<Stored>(path, { ...how, ...guard }));
+      if (written === undefined) return undefined;
+      onWritten?.(written.value);
+      return { to: [given.slug, keyOf(written.value)], lint: written.lint };
     },
-    async remove(before, signal) {
-      if (await isChanged(before, signal)) return false;
-      await ask(pathOf(keyOf(before.object)), { method: 'DELETE', signal });
-      return true;
+    async remove(before, { signal, reason }) {
+      const how = { method: 'DELETE', signal, reason } as const;
+      const path = pathOf(keyOf(before.object));
+      const done = await guarded(before, signal, (guard) => ask(path, { ...how, ...guard }));
+      return done !== undefined;
     },
   };
+
+  /**
+   * Sends a write that is refused if the object has changed; undefined if it has. A cluster below
+   * level 3 knows no such condition: there the object is read again before the write.
+   */
+  async function guarded<T>(
+    before: Version,
+    signal: AbortSignal,
+    send: (guard: Pick<Ask, 'ifMatch' | 'mayLack'>) => Promise<T>,
+  ): Promise<T | undefined> {
+    try {
+      return await send({ ifMatch: before.index, mayLack: true });
+    } catch (error) {
+      if (isOutdated(error)) return undefined;
+      if (!isLacking(error)) throw error;
+    }
+    const now = await read([keyOf(before.object)], signal);
+    return now?.index === before.index ? await send({}) : undefined;
+  }
 
   /** A write under a name that exists would replace the object where the name identifies it. */
   async function mustBeNew(

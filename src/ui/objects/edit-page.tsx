@@ -2,6 +2,7 @@
 import { type ComponentChildren, Fragment } from 'preact';
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { Finding } from '../api/types.js';
+import { HistorySection } from '../history/section.js';
 import { loadEditor } from '../parts/code-field.js';
 import type { Caret } from '../parts/field.js';
 import { Findings, useLint } from '../parts/findings.js';
@@ -15,8 +16,9 @@ import { TEXT } from '../texts.js';
 import { Control } from './control.js';
 import type { Form as FormOf } from './fields.js';
 import { leaveNote, Note } from './note.js';
-import { ConflictNotice, DeleteDialog, FormDiff, ReviewDialog } from './review.js';
-import { findingsOf, formOf, type ObjectType, type Version } from './type.js';
+import type { Planned } from './planned.js';
+import { ConflictNotice, DeleteDialog, FormDiff, WriteDialog } from './review.js';
+import { findingsOf, formOf, type ObjectType, type Version, type Written } from './type.js';
 import { type Editing, useEdit } from './use-edit.js';
 import { useKnown } from './use-known.js';
 
@@ -60,6 +62,7 @@ export function EditPage({ type, at, beside }: { type: ObjectType; at: Place; be
         />
       )}
       {edit !== undefined && beside?.({ version: edit.before, form: edit.form })}
+      {edit?.before && <HistorySection type={type} of={edit.before} />}
     </Page>
   );
 }
@@ -78,16 +81,20 @@ function ObjectForm({
 }) {
   const [open, setOpen] = useState<Open>();
   const { before, conflict } = editing.edit!;
+  const save = async (): Promise<void> => {
+    if (editing.body() === undefined) return;
+    if (type.ref !== 'token' || before !== undefined) return setOpen('review');
+    // A new token takes nothing from anybody.
+    const { visit } = place.get();
+    const written = await editing.write(undefined, '');
+    if (written !== undefined && place.get().visit === visit) leadTo(written);
+  };
   // A problem or a conflict is shown on the page, not behind a dialog.
   useEffect(() => {
     if (editing.problem !== undefined || conflict !== undefined) setOpen(undefined);
   }, [editing.problem, conflict]);
   return (
-    <Form
-      onSubmit={() => {
-        if (editing.body() !== undefined) setOpen('review');
-      }}
-    >
+    <Form onSubmit={() => void save()}>
       <Drafts type={type} editing={editing} />
       <Fields type={type} editing={editing} mayWrite={mayWrite} line={line} />
       {conflict !== undefined && (
@@ -137,45 +144,39 @@ function FormDialog({
   open: Open;
   onClose: () => void;
 }) {
-  const { before, form } = editing.edit!;
+  const { before } = editing.edit!;
   const { visit } = place.get();
   const isLeft = (): boolean => place.get().visit !== visit;
-  const leave = editing.isBusy ? editing.stop : onClose;
-  const apply = async (): Promise<void> => {
-    const written = await editing.write();
+  const apply = async (planned: Planned, reason: string): Promise<void> => {
+    const written = await editing.write(planned, reason);
     onClose();
-    if (written === undefined || isLeft()) return;
-    leaveNote(written.lint ? TEXT.form.savedWith(written.lint) : TEXT.form.saved);
-    go(hrefOf(written.to), { replace: true });
+    if (written !== undefined && !isLeft()) leadTo(written);
   };
-  const remove = async ({ object }: Version): Promise<void> => {
-    const isRemoved = await editing.remove();
+  const remove = async ({ object }: Version, reason: string): Promise<void> => {
+    const isRemoved = await editing.remove(reason);
     onClose();
     if (!isRemoved || isLeft()) return;
     leaveNote(TEXT.form.deleted(type.nameOf(object)));
     go(hrefOf([type.slug, ...type.idOf(object).slice(0, -1)]));
   };
   if (open === 'review')
-    return (
-      <ReviewDialog
-        fields={type.fields}
-        before={before && formOf(type, before.object)}
-        after={form}
-        isBusy={editing.isBusy}
-        onApply={apply}
-        onBack={leave}
-      />
-    );
+    return <WriteDialog type={type} editing={editing} onApply={apply} onBack={onClose} />;
   if (open === undefined || before === undefined) return null;
   return (
     <DeleteDialog
       type={type}
-      object={before.object}
+      before={before}
       isBusy={editing.isBusy}
-      onDelete={() => remove(before)}
-      onCancel={leave}
+      onDelete={(reason) => remove(before, reason)}
+      onCancel={editing.isBusy ? editing.stop : onClose}
     />
   );
+}
+
+/** Goes to what was written. */
+function leadTo({ to, lint }: Written): void {
+  leaveNote(lint ? TEXT.form.savedWith(lint) : TEXT.form.saved);
+  go(hrefOf(to), { replace: true });
 }
 
 /** What was typed earlier: restored, or kept beside another version. */

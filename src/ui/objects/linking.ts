@@ -23,6 +23,22 @@ export function pageOf(name: ObjectName): { readonly slug: string; readonly titl
   return { slug: plural.replaceAll(' ', '-'), title };
 }
 
+/**
+ * Returns the segments of an object's ID, as paths have them: two for config entries. `type` is its
+ * name in references: `auth-method`.
+ */
+export function idParts(type: string, id: string): readonly string[] {
+  const at = id.indexOf('/');
+  return type === 'config' && at > 0 ? [id.slice(0, at), id.slice(at + 1)] : [id];
+}
+
+/** Returns the page of an object by its type in references; undefined if there is none. */
+export function objectPage(type: string, id: readonly string[]): readonly string[] | undefined {
+  if (type === 'config') return ['config', ...id];
+  const found = Object.entries(OBJECTS).find(([, { slug }]) => slug === type);
+  return found && [pageOf(found[0] as ObjectName).slug, ...id];
+}
+
 /** The tokens that name an object by a parameter. */
 export const tokensBy = (parameter: string, member = 'ID'): Linking => ({
   ...pageOf('token'),

@@ -1,13 +1,21 @@
 /** The dialogs before a write, and the notice of a conflict. */
+import type { ComponentChildren } from 'preact';
+import { useLayoutEffect, useState } from 'preact/hooks';
+import { type Refs, readRefs } from '../api/sets.js';
 import type { Stored } from '../api/types.js';
 import { Dialog } from '../parts/dialog.js';
 import { Diff } from '../parts/diff.js';
 import { useLoad } from '../parts/load.js';
 import { ProblemNotice, Trouble } from '../parts/notice.js';
+import { Impact } from '../plan/impact.js';
+import { IfDeleted, UsedBy } from '../plan/refs-view.js';
+import { ReasonField, ReviewDialog } from '../plan/review.js';
+import { PlanView, type WholeText } from '../plan/view.js';
 import { TEXT } from '../texts.js';
 import type { Field, Form } from './fields.js';
-import { type Linking, linkedTo } from './linking.js';
-import type { ObjectType } from './type.js';
+import { type Planned, planRemoval } from './planned.js';
+import { formOf, type ObjectType, type Version } from './type.js';
+import type { Editing } from './use-edit.js';
 
 /** Every field that differs, with what differs in it. */
 export function FormDiff({
@@ -33,68 +41,103 @@ export function FormDiff({
   );
 }
 
-/** Shows what will be written. */
-export function ReviewDialog({
-  fields,
-  before,
-  after,
-  isBusy,
+/** Plans the write of a form, and shows the plan. */
+export function WriteDialog({
+  type,
+  editing,
   onApply,
   onBack,
 }: {
-  fields: readonly Field[];
-  before: Form | undefined;
-  after: Form;
-  isBusy: boolean;
-  onApply: () => void;
+  type: ObjectType;
+  editing: Editing;
+  onApply: (planned: Planned, reason: string) => void;
+  /** Called when the user goes back, and when there is nothing to apply. */
   onBack: () => void;
 }) {
+  const [planned, setPlanned] = useState<Planned>();
+  useLayoutEffect(() => {
+    void editing.plan().then((made) => (made === undefined ? onBack() : setPlanned(made)));
+  }, []);
+  const { before, form } = editing.edit!;
+  const forms = { fields: type.fields, before: before && formOf(type, before.object), after: form };
+  const plan = planned?.plan;
   return (
-    <Dialog title={TEXT.review.title} onClose={onBack}>
-      <FormDiff fields={fields} before={before} after={after} />
-      <Trouble />
-      <div class="buttons">
-        <button type="button" class="main" disabled={isBusy} onClick={onApply}>
-          {TEXT.review.apply}
-        </button>
-        <button type="button" onClick={onBack}>
-          {TEXT.review.back}
-        </button>
-      </div>
-    </Dialog>
+    <ReviewDialog
+      isReady={planned !== undefined}
+      isBusy={editing.isBusy}
+      mayReason={planned === undefined || plan !== undefined}
+      onApply={planned && ((reason) => onApply(planned, reason))}
+      onBack={editing.isBusy ? editing.stop : onBack}
+    >
+      {plan !== undefined && (
+        <PlanView plan={plan} whole={(path) => wholeText(forms, path.slice(1))} />
+      )}
+      {planned !== undefined && plan === undefined && (
+        <>
+          <p class="notice warn">{TEXT.review.lacking}</p>
+          <FormDiff {...forms} />
+        </>
+      )}
+      {before !== undefined && <RefsOf type={type} object={before.object} View={UsedBy} />}
+    </ReviewDialog>
   );
 }
 
-/** Linking objects that are counted before a deletion, and those that are named. */
-const COUNTED = 1000;
-const NAMED = 3;
+/** Returns the text of a field before and after. */
+const wholeText = (
+  { fields, before, after }: { fields: readonly Field[]; before: Form | undefined; after: Form },
+  key: string,
+): ReturnType<WholeText> =>
+  fields.some((field) => field.key === key) ? [before?.[key] ?? '', after[key] ?? ''] : undefined;
+
+/** What refers to an object, once it is read. */
+function RefsOf({
+  type,
+  object,
+  View,
+}: {
+  type: ObjectType;
+  object: Stored;
+  View: (shown: { refs: Refs }) => ComponentChildren;
+}) {
+  const { value, problem } = useLoad((signal) => readRefs(type.ref, type.idOf(object), signal), []);
+  if (value === undefined) return <ProblemNotice problem={problem} />;
+  return <View refs={value} />;
+}
 
 /** Asks before an object is deleted. Says what it does, and who links to the object. */
 export function DeleteDialog({
   type,
-  object,
+  before,
   isBusy,
   onDelete,
   onCancel,
 }: {
   type: ObjectType;
-  object: Stored;
+  before: Version;
   isBusy: boolean;
-  onDelete: () => void;
+  onDelete: (reason: string) => void;
   onCancel: () => void;
 }) {
-  const { about, linked = [] } = type.removal;
+  const [reason, setReason] = useState('');
+  const { object } = before;
+  const { value: plan, isLoading } = useLoad((signal) => planRemoval(type, before, signal), []);
   return (
     <Dialog title={TEXT.remove.title(type.nameOf(object))} onClose={onCancel}>
       <p>
-        {about} {TEXT.remove.final}
+        {type.removal} {!isLoading && (plan === undefined ? TEXT.remove.final : TEXT.remove.kept)}
       </p>
-      {linked.map((linking) => (
-        <LinkedCount key={linking.list} linking={linking} object={object} />
-      ))}
+      <RefsOf type={type} object={object} View={IfDeleted} />
+      {plan !== undefined && <Impact of={plan.Impact.Tokens} />}
+      <ReasonField value={reason} onInput={setReason} />
       <Trouble />
       <div class="buttons">
-        <button type="button" class="danger" disabled={isBusy} onClick={onDelete}>
+        <button
+          type="button"
+          class="danger"
+          disabled={isBusy}
+          onClick={() => onDelete(reason.trim())}
+        >
           {TEXT.remove.confirm}
         </button>
         <button type="button" onClick={onCancel}>
@@ -103,15 +146,6 @@ export function DeleteDialog({
       </div>
     </Dialog>
   );
-}
-
-function LinkedCount({ linking, object }: { linking: Linking; object: Stored }) {
-  const { value, problem } = useLoad((signal) => linkedTo(linking, object, COUNTED, signal), []);
-  if (value === undefined) return <ProblemNotice problem={problem} />;
-  const { items, hasMore } = value;
-  if (items.length === 0) return null;
-  const names = items.slice(0, NAMED).map(linking.nameOf);
-  return <p>{TEXT.remove.linked(items.length, !hasMore, linking.title, names)}</p>;
 }
 
 /** Says that another version was written, and how it differs from the one that was read. */

@@ -1,11 +1,13 @@
 /** What belongs to a token: how it came to be, its clones, its rights. */
+import { useState } from 'preact/hooks';
 import { ask, read } from '../api/client.js';
 import type { Effective, Stored } from '../api/types.js';
+import { AsOf, atQuery, MomentField, Oldest } from '../explain/moment.js';
 import { RightsTable } from '../explain/rights-table.js';
-import { useAttempt } from '../parts/form.js';
+import { Form, useAttempt } from '../parts/form.js';
 import { Link } from '../parts/link.js';
 import { useLoad } from '../parts/load.js';
-import { ProblemNotice } from '../parts/notice.js';
+import { ProblemNotice, Status } from '../parts/notice.js';
 import { useMay } from '../parts/rights.js';
 import { Term } from '../parts/table.js';
 import { Time } from '../parts/time.js';
@@ -39,6 +41,9 @@ export function TokenParts({ token }: { token: Stored }) {
         <p>
           <Link to={['explain']} query={{ accessor }}>
             {TEXT.token.explain}
+          </Link>{' '}
+          <Link to={['history']} query={{ author: accessor }}>
+            {TEXT.token.changes}
           </Link>
         </p>
       </section>
@@ -66,15 +71,28 @@ function Clone({ accessor }: { accessor: string }) {
   );
 }
 
+/** The rights now, or as of another moment. */
 function Rights({ accessor, index }: { accessor: string; index: number }) {
+  const [typed, setTyped] = useState('');
+  const [at, setAt] = useState('');
   const { value, problem } = useLoad(
-    (signal) => read<Effective>(`/v1/acl/token/${accessor}/effective`, { signal }),
-    [accessor, index],
+    (signal) => {
+      const how = { signal, query: atQuery(at), mayLack: at !== '' };
+      return read<Effective>(`/v1/acl/token/${accessor}/effective`, how);
+    },
+    [accessor, index, at],
   );
   return (
     <section class="panel">
       <h2>{TEXT.rights.heading}</h2>
-      <ProblemNotice problem={problem} />
+      <Form onSubmit={() => setAt(typed)}>
+        <MomentField value={typed} onInput={setTyped} />
+        <button type="submit">{TEXT.moment.show}</button>
+      </Form>
+      <ProblemNotice problem={problem}>
+        <Oldest problem={problem} />
+      </ProblemNotice>
+      <Status>{value !== undefined && <AsOf at={value.At} />}</Status>
       {value !== undefined && (
         <>
           <p>{TEXT.rights.otherwise(value.DefaultPolicy)}</p>

@@ -2,7 +2,6 @@
 import type { ComponentChildren } from 'preact';
 import type { Finding, Stored } from '../api/types.js';
 import type { Body, Field, Form } from './fields.js';
-import type { Linking } from './linking.js';
 
 /** A column of a list. The first shows the link to the object. */
 export interface Column {
@@ -14,6 +13,14 @@ export interface Column {
 export interface Version {
   readonly object: Stored;
   readonly index: number;
+}
+
+/** How something is written or deleted. */
+export interface WriteHow {
+  /** Ends the write while it waits to be sent. */
+  readonly signal: AbortSignal;
+  /** Why; '' for nothing. */
+  readonly reason: string;
 }
 
 /** What became of a write. */
@@ -28,6 +35,8 @@ export interface Written {
 export interface ObjectType {
   /** The first segment of its pages. */
   readonly slug: string;
+  /** Its name in sets and references, and in the paths of the history. */
+  readonly ref: string;
   readonly title: string;
   readonly noun: string;
   /** What a page without objects says. */
@@ -43,21 +52,18 @@ export interface ObjectType {
   idOf(object: Stored): readonly string[];
   nameOf(object: Stored): string;
   readonly fields: readonly Field[];
-  /** What a deletion does, and which objects feel it. */
-  readonly removal: { readonly about: string; readonly linked?: readonly Linking[] };
+  /** What a deletion does. */
+  readonly removal: string;
   /** The endpoint of the schema of a body. */
   schema(form: Form): string;
   /** The endpoint of lint, if there is one, and the field under which its findings are listed. */
   readonly lint?: { readonly path: string; readonly below: string };
   /** Reads an object; undefined if there is none. */
   find(id: readonly string[], signal?: AbortSignal): Promise<Version | undefined>;
-  /**
-   * Writes an object, `before` what it was; undefined if it changed meanwhile. The signal ends the
-   * write while it waits to be sent.
-   */
-  write(body: Body, before: Version | undefined, signal: AbortSignal): Promise<Written | undefined>;
-  /** Deletes an object; false if it changed meanwhile. The signal is that of a write. */
-  remove(before: Version, signal: AbortSignal): Promise<boolean>;
+  /** Writes an object, `before` what it was; undefined if it changed meanwhile. */
+  write(body: Body, before: Version | undefined, how: WriteHow): Promise<Written | undefined>;
+  /** Deletes an object; false if it changed meanwhile. */
+  remove(before: Version, how: WriteHow): Promise<boolean>;
 }
 
 /** Returns the form of an object, or of a new one. */

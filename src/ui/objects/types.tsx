@@ -8,15 +8,13 @@ import { store } from '../store.js';
 import { TEXT } from '../texts.js';
 import { type AclType, aclType } from './acl-type.js';
 import { fieldOf, type More } from './fields.js';
-import { type Linking, pageOf, ROLES, RULES, tokensBy } from './linking.js';
+import { pageOf, RULES } from './linking.js';
 import type { Column, ObjectType } from './type.js';
 
 /** What differs between the types beyond their tables. */
 interface Given extends Partial<Pick<AclType, 'lint' | 'nameOf' | 'onWritten'>> {
   readonly columns: readonly string[];
   readonly searched: readonly string[];
-  /** What deleting an object has to count: who links it. */
-  readonly linked?: readonly Linking[];
   /** The fields that come first, in order. Those of all other members follow. */
   readonly first: readonly string[];
   /** Members that the form does not show, although a body may have them. */
@@ -30,8 +28,8 @@ const SET_BY_SERVER = new Set([
 ]);
 
 function objectType(name: ObjectName, given: Given): ObjectType {
-  const { members, noun, path, listPath, identity } = OBJECTS[name];
-  const { first, hidden = [], more = {}, columns, linked = [], ...rest } = given;
+  const { members, noun, path, listPath, identity, slug } = OBJECTS[name];
+  const { first, hidden = [], more = {}, columns, ...rest } = given;
   const others = Object.entries(members)
     .filter(([key, { is, isComputed }]) => !isComputed && is !== 'time' && !SET_BY_SERVER.has(key))
     .map(([key]) => key)
@@ -39,8 +37,9 @@ function objectType(name: ObjectName, given: Given): ObjectType {
   return aclType({
     right: name === 'namespace' ? undefined : 'acl:write',
     ...pageOf(name),
+    ref: slug,
     noun,
-    removal: { about: TEXT.remove.about[name], linked },
+    removal: TEXT.remove.about[name],
     empty: TEXT.empty[name],
     plural: listPath,
     singular: path,
@@ -86,7 +85,6 @@ const Links = ({ links, to }: { links: unknown; to: string }) => (
 
 /** Policies. */
 export const policyType = objectType('policy', {
-  linked: [ROLES, tokensBy('policy')],
   columns: ['Name', 'Description'],
   searched: ['Name', 'Description'],
   lint: { path: '/v1/acl/policy/lint', below: 'Rules' },
@@ -96,7 +94,6 @@ export const policyType = objectType('policy', {
 
 /** Roles. */
 export const roleType = objectType('role', {
-  linked: [tokensBy('role')],
   columns: ['Name', 'Policies', 'Description'],
   searched: ['Name', 'Description'],
   first: ['Name', 'Description'],
@@ -141,7 +138,6 @@ export const tokenType = objectType('token', {
 
 /** Auth methods. */
 export const methodType = objectType('method', {
-  linked: [RULES, tokensBy('authmethod', 'Name')],
   columns: ['Name', 'Type', 'MaxTokenTTL', 'Description'],
   searched: ['Name', 'Description'],
   first: ['Name', 'Type', 'DisplayName', 'Description', 'MaxTokenTTL', 'Config', 'NamespaceRules'],

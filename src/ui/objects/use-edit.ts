@@ -1,8 +1,10 @@
 /** An object while it is edited. What is typed is kept in the tab until it is written. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { asProblem, Problem } from '../api/problem.js';
+import { isOutdated } from '../api/sets.js';
 import { keep, kept } from '../session.js';
 import { type Body, FieldFault, type Form } from './fields.js';
+import { type Planned, planWrite, writePlanned } from './planned.js';
 import { bodyOf, formOf, type ObjectType, type Version, type Written } from './type.js';
 
 /** What is edited. */
@@ -29,10 +31,12 @@ export interface Editing {
   set(key: string, value: string): void;
   /** The body to send; undefined if a field cannot be sent. Then `fault` says which. */
   body(): Body | undefined;
-  /** Writes it. Returns undefined if it failed or was changed meanwhile. */
-  write(): Promise<Written | undefined>;
+  /** Plans the write of it. Returns undefined if that failed or the object was changed meanwhile. */
+  plan(): Promise<Planned | undefined>;
+  /** Writes what was planned, or a body that needs no plan. Returns undefined as `plan`. */
+  write(planned: Planned | undefined, reason: string): Promise<Written | undefined>;
   /** Deletes the object. Returns whether it did. */
-  remove(): Promise<boolean>;
+  remove(reason: string): Promise<boolean>;
   /** Ends a write or delete that waits to be sent. One that was sent is awaited. */
   stop(): void;
   /** Takes the version of the conflict, and keeps what was typed beside it. */
@@ -98,6 +102,10 @@ export function useEdit(type: ObjectType, id: readonly string[] | undefined, key
     const { done, ...begun } = await outcomeOf(type, edit, run, waiting.current.signal);
     setBegun(begun);
     setBusy(false);
+    return done;
+  };
+  const attemptWrite = async <T>(run: Attempt<T>): Promise<T | undefined> => {
+    const done = await attempt(run);
     if (done !== undefined) keep(key, undefined);
     return done;
   };
@@ -109,16 +117,23 @@ export function useEdit(type: ObjectType, id: readonly string[] | undefined, key
     isBusy,
     body,
     ...changes(type, edit, change),
-    async write() {
+    async plan() {
       const sent = body();
-      return sent && attempt((signal) => type.write(sent, edit?.before, signal));
+      return sent && attempt((signal) => planWrite(type, sent, edit?.before, signal));
     },
-    async remove() {
+    async write(planned, reason) {
+      const before = edit?.before;
+      if (planned !== undefined)
+        return attemptWrite((signal) => writePlanned(type, planned, before, { signal, reason }));
+      const sent = body();
+      return sent && attemptWrite((signal) => type.write(sent, before, { signal, reason }));
+    },
+    async remove(reason) {
       const before = edit?.before;
       if (before === undefined) return false;
       const remove: Attempt<boolean> = async (signal) =>
-        (await type.remove(before, signal)) || undefined;
-      return (await attempt(remove)) ?? false;
+        (await type.remove(before, { signal, reason })) || undefined;
+      return (await attemptWrite(remove)) ?? false;
     },
     stop,
     discard() {
@@ -175,12 +190,14 @@ async function outcomeOf<T>(
   signal: AbortSignal,
 ): Promise<Begun & { readonly done?: T | undefined }> {
   try {
-    const done = await run(signal);
+    const done = await run(signal).catch((error: unknown) => {
+      if (isOutdated(error) && edit?.before !== undefined) return undefined;
+      throw error;
+    });
     if (done !== undefined || edit === undefined) return { edit, done };
     const theirs = edit.before && (await type.find(type.idOf(edit.before.object), signal));
-    return theirs === undefined
-      ? { edit, isMissing: true }
-      : { edit: { ...edit, conflict: theirs } };
+    if (theirs === undefined) return { edit, isMissing: true };
+    return { edit: { ...edit, conflict: theirs } };
   } catch (error) {
     if (signal.aborted && !(error instanceof Problem)) return { edit };
     return { edit, problem: asProblem(error) };

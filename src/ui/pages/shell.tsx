@@ -31,6 +31,8 @@ const PAGES: readonly (readonly [slug: string, name: string])[] = [
   ['config', TEXT.page.config],
   ['chains', TEXT.page.chains],
   linkTo('namespace'),
+  ['history', TEXT.page.history],
+  ['plan', TEXT.page.plan],
 ];
 /** Namespaces that the header offers. Others are reached by their page. */
 const NAMESPACES_MAX = 500;

@@ -2,7 +2,10 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 
-/** A dialog that is open while it is drawn. Escape closes it; the focus then returns. */
+/**
+ * A dialog that is open while it is drawn. It is read from its title on. Escape closes it; the focus
+ * then returns.
+ */
 export function Dialog({
   title,
   onClose,
@@ -13,10 +16,12 @@ export function Dialog({
   children: ComponentChildren;
 }) {
   const element = useRef<HTMLDialogElement>(null);
+  const heading = useRef<HTMLHeadingElement>(null);
   const id = useId();
   useEffect(() => {
     const dialog = element.current;
     dialog?.showModal();
+    heading.current?.focus();
     return () => dialog?.close();
   }, []);
   return (
@@ -28,7 +33,9 @@ export function Dialog({
         onClose();
       }}
     >
-      <h2 id={id}>{title}</h2>
+      <h2 id={id} tabIndex={-1} ref={heading}>
+        {title}
+      </h2>
       {children}
     </dialog>
   );

@@ -15,7 +15,7 @@ export function useLint(path: string | undefined, body: object | undefined): rea
   useLoad(
     async (signal) => {
       if (path === undefined || settled === undefined) return;
-      const { Problems } = await question<Linted>(path, JSON.parse(settled), signal);
+      const { Problems } = await question<Linted>(path, JSON.parse(settled), { signal });
       setLast(Problems);
     },
     [path, settled],

@@ -1,5 +1,6 @@
 /** What a component reads from the server. */
 import { type Inputs, useCallback, useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import type { Answer } from '../api/client.js';
 import { asProblem, type Problem } from '../api/problem.js';
 
 /** A value that comes later. While it is read again, the one before stays. */
@@ -92,6 +93,47 @@ export function useLive<T>(
   }, []);
   const isLate = state.problem !== undefined || nowMs - state.atMs > lateMs;
   return { ...state, isLate: state.value !== undefined && isLate };
+}
+
+/** How long the server may hold a read that waits for a change. */
+const HELD = '55s';
+/** Milliseconds before a read is repeated that has failed. */
+const AGAIN_MS = 5000;
+
+/**
+ * Reads a value, and again whenever it changes, which the server says by holding the next read.
+ * `load` gets the parameters for that. The last value stays when a read fails.
+ */
+export function useWatch<T>(
+  load: (signal: AbortSignal, watched: Readonly<Record<string, string>>) => Promise<Answer<T>>,
+  inputs: Inputs,
+): Pick<Loaded<T>, 'value' | 'problem'> {
+  const [state, setState] = useState<Pick<Loaded<T>, 'value' | 'problem'>>({
+    value: undefined,
+    problem: undefined,
+  });
+  useLayoutEffect(() => {
+    const end = new AbortController();
+    const watch = async (): Promise<void> => {
+      let watched = {};
+      while (!end.signal.aborted)
+        try {
+          const { value, index } = await load(end.signal, watched);
+          watched = { index: String(index), wait: HELD };
+          if (!end.signal.aborted) setState({ value, problem: undefined });
+          // Without an index there is nothing to wait for.
+          if (index === 0) return;
+        } catch (error) {
+          if (end.signal.aborted) return;
+          setState(({ value }) => ({ value, problem: asProblem(error) }));
+          watched = {};
+          await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+        }
+    };
+    void watch();
+    return () => end.abort();
+  }, inputs);
+  return state;
 }
 
 /** Returns a value once it has not changed for a while. */

@@ -16,7 +16,9 @@ export function useMay(right: string | undefined): boolean | undefined {
       const [Resource, Access] = right.split(':');
       const asked = [{ Resource, Access, Segment: '' }];
       const path = '/v1/internal/acl/authorize';
-      const [answer] = await question<readonly { readonly Allow: boolean }[]>(path, asked, signal);
+      const [answer] = await question<readonly { readonly Allow: boolean }[]>(path, asked, {
+        signal,
+      });
       setMay(answer?.Allow);
     },
     [right, ns],

@@ -1,0 +1,37 @@
+/** Going back: what is planned and applied for it. */
+
+import { read } from '../api/client.js';
+import { historyPath, type VersionContent } from '../api/history.js';
+import { applySet, type ChangeSet, planSet, planUndo, undo } from '../api/sets.js';
+import type { Act } from '../plan/review.js';
+
+/** Types whose objects have an ID that a set may name, and the member that holds it. */
+const IDS: Readonly<Record<string, string>> = {
+  policy: 'ID',
+  role: 'ID',
+  'binding-rule': 'ID',
+  token: 'AccessorID',
+};
+
+/** Undoes all that an entry has changed. */
+export const undoing = (index: number): Act => ({
+  plan: (signal) => planUndo(index, signal),
+  apply: (plan, reason) => undo(index, plan, reason),
+});
+
+/** Makes an object again what it was by an earlier version. */
+export function goingBack(type: string, id: readonly string[], version: number): Act {
+  let set: ChangeSet = {};
+  return {
+    async plan(signal) {
+      const query = { version: String(version) };
+      const how = { signal, query };
+      const { Object: was } = await read<VersionContent>(historyPath(type, id), how);
+      const key = IDS[type];
+      const again = { ...was, ...(key !== undefined && { [key]: id[0] }) };
+      set = { Objects: [{ Type: type, Object: again }] };
+      return planSet(set, signal);
+    },
+    apply: (plan, reason) => applySet(set, plan, reason),
+  };
+}

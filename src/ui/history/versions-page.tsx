@@ -1,0 +1,157 @@
+/** The history of one object: its versions, what differs between them, and the ways back. */
+import { useState } from 'preact/hooks';
+import { read } from '../api/client.js';
+import {
+  historyPath,
+  type ObjectVersion,
+  type VersionDiff,
+  type Versions,
+} from '../api/history.js';
+import { objectPage } from '../objects/linking.js';
+import { SelectField } from '../parts/field.js';
+import { Form, useAttempt } from '../parts/form.js';
+import { Link } from '../parts/link.js';
+import { useLoad } from '../parts/load.js';
+import { ProblemNotice, Status } from '../parts/notice.js';
+import { Page } from '../parts/page.js';
+import { type Act, ActDialog } from '../plan/review.js';
+import { DiffItems } from '../plan/view.js';
+import { go, hrefOf, type Place } from '../router.js';
+import { TEXT } from '../texts.js';
+import { goingBack, undoing } from './acts.js';
+import { VersionLine } from './made.js';
+
+/** Versions that are read at first, and at most. */
+const FIRST = 50;
+const MOST = 1000;
+
+/** The object that the address names. */
+export function VersionsPage({ at }: { at: Place }) {
+  const [, type = '', ...id] = at.parts;
+  const [limit, setLimit] = useState(FIRST);
+  const [act, setAct] = useState<Act>();
+  const [done, setDone] = useState<string>();
+  const { value, problem, reload } = useLoad(
+    (signal) => {
+      const query = { limit: String(limit) };
+      return read<Versions>(historyPath(type, id), { signal, query, mayLack: true });
+    },
+    [limit],
+  );
+  const to = objectPage(type, id);
+  const { Name, Exists = false, Versions: versions = [], More = false } = value ?? {};
+  return (
+    <Page title={TEXT.history.title(Name || id.join('/'))}>
+      <ProblemNotice problem={problem} />
+      <Status>{done}</Status>
+      {Exists && to && (
+        <p>
+          <Link to={to}>{TEXT.history.object}</Link>
+        </p>
+      )}
+      {value !== undefined && (
+        <>
+          <h2 id="versions">{TEXT.history.versions}</h2>
+          <ul class="versions" aria-labelledby="versions">
+            {versions.map((version) => (
+              <li key={version.Index}>
+                <VersionLine version={version} />
+                <Ways
+                  version={version}
+                  accessor={type === 'token' ? id[0] : undefined}
+                  onGoBack={() => setAct(goingBack(type, id, version.Index))}
+                  onUndo={() => setAct(undoing(version.Index))}
+                />
+              </li>
+            ))}
+          </ul>
+          {More && limit < MOST && (
+            <button type="button" onClick={() => setLimit(Math.min(MOST, limit * 2))}>
+              {TEXT.history.more}
+            </button>
+          )}
+          {versions.length > 1 && (
+            <Compare key={versions[0]!.Index} type={type} id={id} versions={versions} />
+          )}
+        </>
+      )}
+      {act !== undefined && (
+        <ActDialog
+          act={act}
+          onBack={() => setAct(undefined)}
+          onDone={({ Changes, Index }) => {
+            setAct(undefined);
+            setDone(TEXT.plan.applied(Changes.length, Index));
+            reload();
+          }}
+        />
+      )}
+    </Page>
+  );
+}
+
+/** What can be done with a version. */
+function Ways({
+  version: { Index, Operation, Current },
+  accessor,
+  onGoBack,
+  onUndo,
+}: {
+  version: ObjectVersion;
+  /** The token whose rights are explained, if it is one. */
+  accessor: string | undefined;
+  onGoBack: () => void;
+  onUndo: () => void;
+}) {
+  const explain = (): void => go(hrefOf(['explain'], { at: String(Index), accessor }));
+  return (
+    <div class="buttons">
+      {!Current && Operation !== 'delete' && (
+        <button type="button" onClick={onGoBack}>
+          {TEXT.history.goBack}
+        </button>
+      )}
+      {Operation !== 'unknown' && (
+        <button type="button" onClick={onUndo}>
+          {TEXT.history.undo}
+        </button>
+      )}
+      <button type="button" onClick={explain}>
+        {TEXT.history.explain}
+      </button>
+    </div>
+  );
+}
+
+/** Two versions to choose, and what differs between them. */
+function Compare({
+  type,
+  id,
+  versions,
+}: {
+  type: string;
+  id: readonly string[];
+  versions: readonly ObjectVersion[];
+}) {
+  const indexes = versions.map(({ Index }) => String(Index));
+  const [from, setFrom] = useState(indexes[1]!);
+  const [to, setTo] = useState(indexes[0]!);
+  const [shown, setShown] = useState<VersionDiff>();
+  const { problem, isBusy, attempt } = useAttempt();
+  const compare = async (): Promise<void> =>
+    setShown(await read<VersionDiff>(historyPath(type, id), { query: { from, to } }));
+  return (
+    <Form class="panel" onSubmit={() => void attempt(compare)}>
+      <div class="row fields">
+        <SelectField label={TEXT.history.from} options={indexes} value={from} onInput={setFrom} />
+        <SelectField label={TEXT.history.to} options={indexes} value={to} onInput={setTo} />
+      </div>
+      <button type="submit" disabled={isBusy}>
+        {TEXT.history.compare}
+      </button>
+      <ProblemNotice problem={problem} />
+      <Status>{shown?.Diff.length === 0 && TEXT.history.same}</Status>
+      {shown !== undefined && <DiffItems items={shown.Diff} type={type} />}
+    </Form>
+  );
+}

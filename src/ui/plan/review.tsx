@@ -1,0 +1,105 @@
+/** The dialog before a write: what it does, why it is done, and whether it is to be done. */
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { type Applied, isOutdated, type Plan } from '../api/sets.js';
+import { Dialog } from '../parts/dialog.js';
+import { TextField } from '../parts/field.js';
+import { useAttempt } from '../parts/form.js';
+import { useLoad } from '../parts/load.js';
+import { ProblemNotice, Status, Trouble } from '../parts/notice.js';
+import { TEXT } from '../texts.js';
+import { PlanView } from './view.js';
+
+/** Shows what will be written. Without `onApply` it cannot be, or not yet. */
+export function ReviewDialog({
+  isReady,
+  isBusy,
+  mayReason = true,
+  onApply,
+  onBack,
+  children,
+}: {
+  /** Whether it is known what will be written. */
+  isReady: boolean;
+  isBusy: boolean;
+  /** Whether a reason is kept. */
+  mayReason?: boolean;
+  onApply: ((reason: string) => void) | undefined;
+  onBack: () => void;
+  children: ComponentChildren;
+}) {
+  const [reason, setReason] = useState('');
+  return (
+    <Dialog title={TEXT.review.title} onClose={onBack}>
+      <Status>{!isReady && TEXT.review.planning}</Status>
+      {children}
+      {mayReason && <ReasonField value={reason} onInput={setReason} />}
+      <Trouble />
+      <div class="buttons">
+        <button
+          type="button"
+          class="main"
+          disabled={isBusy || !isReady || onApply === undefined}
+          onClick={() => onApply?.(reason.trim())}
+        >
+          {TEXT.review.apply}
+        </button>
+        <button type="button" onClick={onBack}>
+          {TEXT.review.back}
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+/** Why something is changed or deleted. */
+export const ReasonField = (props: { value: string; onInput: (value: string) => void }) => (
+  <TextField label={TEXT.review.reason} help={TEXT.review.reasonHelp} {...props} />
+);
+
+/** Something that is planned before it is done. */
+export interface Act {
+  plan(signal: AbortSignal): Promise<Plan>;
+  apply(plan: Plan, reason: string): Promise<Applied>;
+}
+
+/** Plans an act, shows the plan, and does it. If something changes meanwhile, plans it again. */
+export function ActDialog({
+  act,
+  onDone,
+  onBack,
+}: {
+  act: Act;
+  onDone: (applied: Applied) => void;
+  onBack: () => void;
+}) {
+  const { value: plan, problem, isLoading, reload } = useLoad(act.plan, [act]);
+  const { problem: refused, isBusy, attempt } = useAttempt();
+  const [isNew, setNew] = useState(false);
+  const apply = async (of: Plan, reason: string): Promise<void> => {
+    try {
+      onDone(await act.apply(of, reason));
+    } catch (error) {
+      if (!isOutdated(error)) throw error;
+      setNew(true);
+      reload();
+    }
+  };
+  const mayApply = plan?.Valid && plan.Parts.length === 0;
+  return (
+    <ReviewDialog
+      isReady={!isLoading}
+      isBusy={isBusy}
+      onApply={mayApply ? (reason) => void attempt(() => apply(plan, reason)) : undefined}
+      onBack={onBack}
+    >
+      <ProblemNotice problem={problem ?? refused} />
+      {isNew && (
+        <p class="notice warn" role="alert">
+          {TEXT.review.again}
+        </p>
+      )}
+      {plan !== undefined && <PlanView plan={plan} />}
+    </ReviewDialog>
+  );
+}
