@@ -207,37 +207,41 @@ function addFeed(history: Command, cli: Cli): void {
 }
 
 async function feed(call: Call<FeedOptions>): Promise<void> {
-  const { api, io, options, print } = call;
+  const { api, options, print } = call;
   const { after, author, follow, limit, logins, subject, types } = options;
   const query = { author, subject, types, limit: textOf(limit), ...(logins && { logins: 'true' }) };
   const first = { ...query, after: textOf(after) };
-  let read = (await api.get('/v1/history', { query: first })).json<Feed>();
-  if (follow !== true) {
-    if (print.isForPrograms) return print.value(read);
-    if (print.format === 'name') return print.refs(read.Changes.map(({ Ref }) => Ref));
-    print.table(FEED_COLUMNS, read.Changes);
-    const more = after === undefined ? '' : `: --after ${read.Changes.at(-1)?.Index}`;
-    if (read.More) print.note(`there are more changes${more}`);
-    return;
-  }
+  const read = (await api.get('/v1/history', { query: first })).json<Feed>();
+  if (follow === true) return followed(call, query, read);
+  if (print.isForPrograms) return print.value(read);
+  if (print.format === 'name') return print.refs(read.Changes.map(({ Ref }) => Ref));
+  print.table(FEED_COLUMNS, read.Changes);
+  const more = after === undefined ? '' : `: --after ${read.Changes.at(-1)?.Index}`;
+  if (read.More) print.note(`there are more changes${more}`);
+}
+
+/** Prints changes as they come, until the user interrupts it. `first` is what was read before. */
+async function followed(
+  call: Call<FeedOptions>,
+  query: Readonly<Record<string, string | undefined>>,
+  first: Feed,
+): Promise<void> {
+  const { api, io, options, print } = call;
   io.endWithReader();
   print.startSeries();
-  let changes = after === undefined ? [...read.Changes].reverse() : read.Changes;
-  let at = after ?? read.Index;
+  // Without a start, the newest come first, and what is before them does not matter.
+  const isNewest = options.after === undefined;
+  let { Changes: changes, Index: index, More: isFull } = first;
+  if (isNewest) [changes, isFull] = [[...changes].reverse(), false];
   for (;;) {
     for (const line of changes) await tell(call, line);
-    // A page that is full may end before the index of its answer.
-    at = Math.max(
-      at,
-      read.More && after !== undefined ? 0 : read.Index,
-      changes.at(-1)?.Index ?? 0,
-    );
+    const after = String(isFull ? changes.at(-1)!.Index : index);
+    const held = isFull ? {} : { index: String(index), wait: WAIT };
     const answer = await api.get('/v1/history', {
-      query: { ...query, after: String(at), index: String(read.More ? 0 : read.Index), wait: WAIT },
-      heldMs: WAIT_MS,
+      query: { ...query, after, ...held },
+      heldMs: isFull ? 0 : WAIT_MS,
     });
-    read = answer.json<Feed>();
-    changes = read.Changes;
+    ({ Changes: changes, Index: index, More: isFull } = answer.json<Feed>());
   }
 }
 
