@@ -51,6 +51,16 @@ describe('a set in files', () => {
     expect(body).to.include({ Owner: 'b', Prune: true, TakeOver: true });
   });
 
+  it('has objects in the namespace of their set', async () => {
+    const { body } = await setFrom([
+      `Namespace: team\nObjects: [${'{Type: role, Object: {Name: a}}, {Type: role, Namespace: x, Object: {Name: b}}'}]\nAssert: [{Name: q, Subject: {Role: r}}]\n---\n${ROLE}`,
+    ]);
+    expect(body.Objects.map(({ Namespace }) => Namespace)).to.deep.equal(['team', 'x', undefined]);
+    expect(body.Assert).to.deep.equal([
+      { Namespace: 'team', Name: 'q', Subject: { Namespace: 'team', Role: 'r' } },
+    ]);
+  });
+
   it('is taken from an export as it is', async () => {
     const text = JSON.stringify({ Index: 9, Secrets: 0, Objects: [{ Type: 'role', Object: {} }] });
     const { body } = await setFrom([text], {}, 'json');
@@ -153,6 +163,9 @@ describe('a set in files', () => {
       [{ Type: 'config', Object: { kind: 'mesh' } }, 'config/default/mesh/mesh'],
       [{ Type: 'config', Name: 'service-defaults/a/b' }, 'config/default/service-defaults/a/b'],
       [{ Type: 'role', Namespace: 'team', Object: { Name: 'web' } }, 'role/team/web'],
+      [{ Type: 'config', Namespace: 'team', Object: { Kind: 'mesh' } }, 'config/default/mesh/mesh'],
+      [{ Type: 'config', Namespace: 'team', Name: 'mesh/mesh' }, 'config/default/mesh/mesh'],
+      [{ Type: 'config', Namespace: 'team', Name: 'web' }, 'config/team/undefined/undefined'],
     ] as const)
       expect(refOfItem(item)).to.equal(ref);
   });

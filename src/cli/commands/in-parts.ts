@@ -35,6 +35,7 @@ const KIND_ORDER = [
   'mesh',
   'jwt-provider',
   'inline-certificate',
+  'file-system-certificate',
   'service-defaults',
   'service-resolver',
   'service-splitter',

@@ -2,6 +2,7 @@
  * Sets of objects in files: read, joined to one, and with the place of each object in its file. A
  * document of a file is a set, or one item of its Objects (section 2.5 of the contract).
  */
+import { KINDS } from '../../api/objects.js';
 import { didYouMean } from '../../languages/suggest.js';
 import { CliError } from '../print/error.js';
 import { partsOf, type Written } from './documents.js';
@@ -67,7 +68,7 @@ const SETTINGS = ['Owner', 'Prune', 'TakeOver', 'Reason', 'Digest'] as const;
 const LISTS = ['Objects', 'Delete', 'Assert'] as const;
 /** What an export says besides its objects. */
 const IGNORED = ['Index', 'At', 'Secrets', 'Unknown'];
-const SET_MEMBERS: readonly string[] = [...SETTINGS, ...LISTS, 'Expected', ...IGNORED];
+const SET_MEMBERS: readonly string[] = [...SETTINGS, ...LISTS, 'Expected', 'Namespace', ...IGNORED];
 const ITEM_MEMBERS = ['Type', 'Namespace', 'Handle', 'Object'];
 const DOOMED_MEMBERS = ['Type', 'Namespace', 'Name', 'ID', 'Handle', 'IfUnused'];
 
@@ -80,12 +81,15 @@ export function refOfItem(item: Item | Doomed, namespace = 'default'): string {
   const { Type, Namespace = namespace, Handle } = item;
   const object: Members = 'Object' in item ? item.Object : { ...item };
   const name = named(object, 'Name');
-  const kind = named(object, 'Kind');
   if (Type === 'token') return `token/${object['AccessorID'] ?? object['ID']}`;
   if (Type === 'namespace') return `namespace/${name}`;
   if (Type === 'binding-rule') return `binding-rule/${Namespace}/${Handle ?? object['ID']}`;
-  const inKind = kind === undefined ? name : `${kind}/${name ?? kind}`;
-  return `${Type}/${Namespace}/${inKind}`;
+  if (Type !== 'config') return `${Type}/${Namespace}/${name}`;
+  const [, ofDelete, rest] = /^([^/]*)\/(.*)$/s.exec(String(name)) ?? [];
+  const kind = named(object, 'Kind') ?? ofDelete;
+  const row = KINDS.find((one) => one.kind === kind);
+  const own = named(object, 'Kind') === undefined ? rest : (name ?? row?.onlyName);
+  return `config/${row?.isClusterWide ? 'default' : Namespace}/${kind}/${own}`;
 }
 
 /** Names do not mind letter case, but those of binding rules do. */
@@ -110,6 +114,17 @@ const below = ({ document, path }: Spot, ...more: readonly (string | number)[]):
 
 const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Returns an item in the namespace of its set, unless it names one. */
+function inNamespace(item: unknown, { Namespace }: Members): unknown {
+  if (!isObject(item) || typeof Namespace !== 'string') return item;
+  const { Subject } = item;
+  return {
+    Namespace,
+    ...item,
+    ...(isObject(Subject) && { Subject: { Namespace, ...Subject } }),
+  };
+}
 
 /** Returns why a value cannot be taken into a list, and where that is in it. */
 function faultOf(
@@ -158,7 +173,9 @@ class Reading {
     for (const name of LISTS) {
       const list = value[name] ?? [];
       if (!Array.isArray(list)) this.#fault(spot, `${name} must be a list`, [name]);
-      else for (const [at, one] of list.entries()) this.#take(name, one, below(spot, name, at));
+      else
+        for (const [at, one] of list.entries())
+          this.#take(name, inNamespace(one, value), below(spot, name, at));
     }
     for (const [ref, index] of Object.entries((value['Expected'] ?? {}) as object)) {
       this.expected[ref] = index as number;
