@@ -5,7 +5,7 @@ import { allRoutes, type RouteParts } from '../../src/http/routes/routes.js';
 import type { Method, Route } from '../../src/http/routes/types.js';
 import { ENDPOINTS, type Endpoint } from '../../test/hostile/endpoints.js';
 
-const METHODS: readonly Method[] = ['GET', 'PUT', 'POST', 'DELETE'];
+const METHODS: readonly Method[] = ['GET', 'PUT', 'PATCH', 'POST', 'DELETE'];
 /** Bodies for an endpoint that reads one and for which none were written. */
 const ANY_BODIES: readonly unknown[] = [{}, [], { Name: 'a', ID: 'b' }, null];
 
@@ -23,7 +23,7 @@ export const endpointsOf = (routes: readonly Route[]): readonly Fuzzed[] =>
     METHODS.filter((method) => route[method] !== undefined).map((method) => {
       const path = route.path.replaceAll(/:\w+/g, '*');
       const known = ENDPOINTS.find((one) => one.method === method && one.path === path);
-      const takesBody = method === 'PUT' || method === 'POST';
+      const takesBody = method !== 'GET' && method !== 'DELETE';
       const bodies = known?.bodies ?? (takesBody ? ANY_BODIES : []);
       return { method, route: route.path, path, bodies };
     }),

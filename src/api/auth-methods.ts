@@ -35,6 +35,10 @@ const jwtFields = {
     map(neededText),
   ),
   ListClaimMappings: omit('Maps claims to the names of lists.', map(neededText)),
+  IdentityClaim: omit(
+    'The claim, or a JSON pointer to it, that names who logs in. Empty means sub.',
+    text(),
+  ),
   ExpirationLeeway: omit(
     'How long a token is still accepted after it expires, in nanoseconds. 0 means 150 seconds.',
     whole(),

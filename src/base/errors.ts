@@ -22,6 +22,8 @@ export const ERROR_STATUS = {
   /** The object does not have the version that the request names (If-Match). */
   precondition_failed: 412,
   too_large: 413,
+  /** The Content-Type of the request is not one that the endpoint takes. */
+  unsupported_media_type: 415,
   too_many: 429,
   headers_too_large: 431,
   internal: 500,
@@ -57,6 +59,8 @@ export type About =
       readonly entry: { readonly kind: string; readonly name: string };
       readonly unnamed: string;
     }
+  /** The object has another version than was asked for; null: it does not exist. */
+  | { readonly kind: 'version'; readonly current: number | null }
   /**
    * `own`: the sentence names nothing but what was sent. `limit`: an identity has too many tokens.
    * `caller`: the token of the request is unknown. `token`: a token that the request names is
@@ -80,10 +84,12 @@ export interface Refusal {
   readonly pointer?: string;
   readonly hint?: string;
   readonly about?: About;
+  /** Members that a problem document has beside these. Neither remembered nor replicated. */
+  readonly members?: Readonly<Record<string, unknown>>;
 }
 
 /** The optional members of a refusal. */
-type More = Pick<Refusal, 'pointer' | 'hint' | 'about'>;
+type More = Pick<Refusal, 'pointer' | 'hint' | 'about' | 'members'>;
 
 /** Returns a refusal. */
 export function refusal(code: ErrorCode, message: string, more: More = {}): Refusal {

@@ -12,6 +12,7 @@ const WORKS = {
   chain: 'compiling a discovery chain',
   list: 'deciding which items a list shows, and rendering them',
   explain: 'explaining rights, logins and decisions',
+  set: 'comparing a set of objects with the state',
   lint: 'linting rules, objects or entries',
   login: 'judging a login',
   decode: 'parsing and decoding a body',

@@ -68,6 +68,7 @@ export class Cli {
         addresses,
         tls,
         namespace,
+        reason: options.reason,
         token: () => readToken(token, io.env),
         mode: options.stale ? 'stale' : options.consistent ? 'consistent' : undefined,
         timeoutMs,
@@ -169,6 +170,7 @@ export function withCommonOptions(program: Command): Command {
     .optionsGroup('Requests and output:')
     .option('-o, --output <form>', `${FORMATS.join(', ')} (default: table)`)
     .addOption(new Option('--format <form>').hideHelp())
+    .option('--reason <text>', 'why a command writes, kept with the change')
     .option('--stale', 'read what the contacted node has, even if it is behind')
     .option('--consistent', 'confirm reads with a majority')
     .addOption(

@@ -11,7 +11,9 @@ export interface Front {
   readonly options: HttpOptions;
   readonly names: HeaderNames;
   /** Names of request headers in lower case by what they carry, the own prefix first. */
-  readonly incoming: Readonly<Record<'token' | 'namespace' | 'partition', readonly string[]>>;
+  readonly incoming: Readonly<
+    Record<'token' | 'namespace' | 'partition' | 'reason', readonly string[]>
+  >;
   readonly held: HeldCalls;
   readonly streams: Streams;
   readonly rates: Rates;
@@ -36,6 +38,7 @@ export function makeFront(options: HttpOptions): Front {
       token: under('token'),
       namespace: under('namespace'),
       partition: under('partition'),
+      reason: under('reason'),
     },
     held: new HeldCalls(limits, refused),
     streams: new Streams(limits.streamsPerToken, refused),

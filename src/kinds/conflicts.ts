@@ -1,11 +1,24 @@
 /** How a change of one entry is refused, and which other entries the refusal names. */
 import { type About, OWN, type Refusal, refusal } from '../base/errors.js';
+import type { ChainEntries, Compiled } from './chain.js';
 import type { ConfigEntry, EntryId } from './types.js';
 
 /** A change of one entry. `before` is undefined if it is created, `after` if it is deleted. */
 export interface Change extends EntryId {
   readonly before?: ConfigEntry | undefined;
   readonly after?: ConfigEntry | undefined;
+}
+
+/** The set of changes that one entry of the log makes together: each is judged with all made. */
+export interface Among {
+  /** Returns the change of an entry; undefined if the set does not change it. */
+  changeOf(entry: EntryId): Change | undefined;
+  /** The entries before the set. */
+  readonly past: ChainEntries;
+  /** The chains compiled so far, by lower-case service. */
+  readonly chains: Map<string, Compiled>;
+  /** The change that the last refusal is about. */
+  blamed: Change | undefined;
 }
 
 const shown = ({ kind, name }: EntryId): string => `${kind} ${JSON.stringify(name)}`;

@@ -13,14 +13,15 @@ import {
   type Budget,
   CHAIN_KINDS,
   type Chain,
+  type ChainEntries,
   type Compiled,
   compileChain,
   defaultProtocol,
   isHttpLike,
 } from './chain.js';
-import { type Change, isWritten, refusalIn, refusalOfBroken } from './conflicts.js';
+import { type Among, type Change, isWritten, refusalIn, refusalOfBroken } from './conflicts.js';
 import { entryOf, ofKind } from './entry-types.js';
-import type { ExportedServices } from './exported-services.js';
+import { Exports } from './exports.js';
 import { providerRefusal } from './provider-rules.js';
 import { routedServices } from './references.js';
 import type { ServiceDefaults } from './service-defaults.js';
@@ -32,12 +33,24 @@ const quoted = (text: string): string => JSON.stringify(text);
 
 /**
  * Returns the services whose chains a change may alter: lower-case names, each with its spelling.
+ * Leaves out those that are `known` already, and adds what it finds to them.
  */
-export function affectedServices(change: Change, lookup: EntryLookup): ReadonlyMap<string, string> {
+export function affectedServices(
+  change: Change,
+  lookup: EntryLookup,
+  known: Set<string> = new Set(),
+): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
+  const add = (name: string): boolean => {
+    const lower = name.toLowerCase();
+    if (known.has(lower)) return false;
+    known.add(lower);
+    found.set(lower, name);
+    return true;
+  };
   if (change.kind === 'proxy-defaults') {
     if (!changesDefaultProtocol(change)) return found;
-    for (const name of everyService(lookup)) found.set(name.toLowerCase(), name);
+    for (const name of everyService(lookup)) add(name);
     return found;
   }
   if (
@@ -47,8 +60,7 @@ export function affectedServices(change: Change, lookup: EntryLookup): ReadonlyM
   }
   const pending = [change.name];
   for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
-    if (found.has(name.toLowerCase())) continue;
-    found.set(name.toLowerCase(), name);
+    if (!add(name)) continue;
     for (const { kind, name: namer } of lookup.naming(target.service(name))) {
       if (isChainKind(kind)) pending.push(namer);
     }
@@ -80,6 +92,14 @@ function* everyService(lookup: EntryLookup): Iterable<string> {
   }
 }
 
+interface ValidateOptions {
+  readonly datacenter: string;
+  readonly affected?: ReadonlyMap<string, string>;
+  readonly budget?: Budget;
+  readonly blamesWritten?: () => boolean;
+  readonly among?: Among;
+}
+
 /**
  * Returns why a change is refused, or undefined. `affected` is the result of affectedServices,
  * `datacenter` that of the cluster. If `blamesWritten`, a chain that the written entry itself
@@ -88,22 +108,28 @@ function* everyService(lookup: EntryLookup): Iterable<string> {
 export function validateChange(
   change: Change,
   lookup: EntryLookup,
-  options: {
-    readonly datacenter: string;
-    readonly affected?: ReadonlyMap<string, string>;
-    readonly budget?: Budget;
-    readonly blamesWritten?: () => boolean;
-  },
+  options: ValidateOptions,
 ): Refusal | undefined {
+  const [why] = refusalsOf(change, lookup, options);
+  return why;
+}
+
+/** Yields all reasons for which a change is refused; see validateChange. */
+export function* refusalsOf(
+  change: Change,
+  lookup: EntryLookup,
+  options: ValidateOptions,
+): Iterable<Refusal> {
   const affected = options.affected ?? affectedServices(change, lookup);
   const own = ownProblem(change, lookup) ?? providerRefusal(change, lookup);
-  if (own !== undefined) return own;
+  if (own !== undefined) yield own;
   const validator = new CrossEntryValidator(change, lookup, options);
   for (const name of affected.values()) {
     const why = validator.ofService(name);
-    if (why !== undefined) return why;
+    if (why !== undefined) yield why;
   }
-  return validator.ofEntry();
+  const why = validator.ofEntry();
+  if (why !== undefined) yield why;
 }
 
 /** Checks the rules between the changed entry and one other. */
@@ -147,6 +173,7 @@ class CrossEntryValidator {
   readonly #datacenter: string;
   readonly #budget: Budget | undefined;
   readonly #blamesWritten: () => boolean;
+  readonly #among: Among | undefined;
   #exports: Exports | undefined;
 
   constructor(
@@ -156,10 +183,12 @@ class CrossEntryValidator {
       datacenter,
       budget,
       blamesWritten = () => false,
+      among,
     }: {
       readonly datacenter: string;
       readonly budget?: Budget;
       readonly blamesWritten?: () => boolean;
+      readonly among?: Among;
     },
   ) {
     this.#change = change;
@@ -167,11 +196,20 @@ class CrossEntryValidator {
     this.#datacenter = datacenter;
     this.#budget = budget;
     this.#blamesWritten = blamesWritten;
+    this.#among = among;
+  }
+
+  #chainOf(service: string): Compiled {
+    const known = this.#among?.chains.get(service.toLowerCase());
+    if (known !== undefined) return known;
+    const compiled = compileChain(this.#lookup, service, this.#budget);
+    this.#among?.chains.set(service.toLowerCase(), compiled);
+    return compiled;
   }
 
   /** Checks the chain of a service and the entries that depend on it. */
   ofService(name: string): Refusal | undefined {
-    const compiled = compileChain(this.#lookup, name, this.#budget);
+    const compiled = this.#chainOf(name);
     if (!compiled.ok) return this.#brokenChain(compiled, name);
     const { chain } = compiled;
     for (const { kind, name: gateway } of this.#lookup.naming(target.service(name))) {
@@ -188,7 +226,7 @@ class CrossEntryValidator {
     if (after === undefined) return undefined;
     if (kind === 'ingress-gateway') return this.#ofIngress(after);
     if (kind === 'service-intentions' && name !== '*') {
-      const compiled = compileChain(this.#lookup, name, this.#budget);
+      const compiled = this.#chainOf(name);
       if (!compiled.ok) return this.#brokenChain(compiled, name);
       return this.#ofIntentions(name, compiled.chain.protocol);
     }
@@ -198,7 +236,7 @@ class CrossEntryValidator {
 
   #ofIngress(after: ConfigEntry): Refusal | undefined {
     for (const service of servicesOf(after)) {
-      const compiled = compileChain(this.#lookup, service, this.#budget);
+      const compiled = this.#chainOf(service);
       const fault = compiled.ok ? this.#listenerFault(after.Name, compiled.chain) : compiled.fault;
       if (fault !== undefined) return this.#refuse(fault, this.#change);
     }
@@ -245,7 +283,7 @@ class CrossEntryValidator {
 
   #ofExports(): Refusal | undefined {
     for (const name of this.#exported().names(this.#lookup)) {
-      const compiled = compileChain(this.#lookup, name, this.#budget);
+      const compiled = this.#chainOf(name);
       const fault = compiled.ok ? this.#exportFault(compiled.chain) : compiled.fault;
       if (fault !== undefined) return this.#refuse(fault, this.#change);
     }
@@ -285,16 +323,17 @@ class CrossEntryValidator {
   #newTargetFault(chain: Chain): string | undefined {
     const { kind, name, before } = this.#change;
     if (isHttpLike(chain.protocol) || kind === 'exported-services') return undefined;
-    const past = compileChain(
-      {
-        get: (wanted, of) =>
-          wanted === kind && of.toLowerCase() === name.toLowerCase()
-            ? before
-            : this.#lookup.get(wanted, of),
-      },
-      chain.service,
-      this.#budget,
-    );
+    const entries: ChainEntries = this.#among?.past ?? {
+      get: (wanted, of) =>
+        wanted === kind && of.toLowerCase() === name.toLowerCase()
+          ? before
+          : this.#lookup.get(wanted, of),
+    };
+    if (this.#among !== undefined) {
+      const exported = ofKind('exported-services', entries.get('exported-services', 'default'));
+      if (!new Exports(exported).has(chain.service)) return undefined;
+    }
+    const past = compileChain(entries, chain.service, this.#budget);
     if (!past.ok) return undefined;
     const known = new Set([...past.chain.ends, chain.service.toLowerCase()]);
     const added = [...chain.ends].find((service) => !known.has(service));
@@ -313,10 +352,20 @@ class CrossEntryValidator {
   /** Refuses a change that breaks the chain of a service. */
   #brokenChain({ fault, causes }: Compiled & { readonly ok: false }, service: string): Refusal {
     const head = this.#headOf(service);
-    const own = causes.find((cause) => isWritten(cause, this.#change));
-    return own === undefined || !this.#blamesWritten()
-      ? this.#refuse(fault, head)
-      : refusalOfBroken(this.#change, fault, { head, pointer: own.pointer });
+    const own = causes.find((cause) => isWritten(cause, this.#changeOf(cause)));
+    if (own === undefined || !this.#blamesWritten()) return this.#refuse(fault, head);
+    return refusalOfBroken(this.#blamed(own), fault, { head, pointer: own.pointer });
+  }
+
+  /** Returns the change of an entry; the change that is checked if it is none of a set. */
+  #changeOf(entry: EntryId): Change {
+    return this.#among?.changeOf(entry) ?? this.#change;
+  }
+
+  #blamed(entry: EntryId): Change {
+    const change = this.#changeOf(entry);
+    if (this.#among !== undefined) this.#among.blamed = change;
+    return change;
   }
 
   /** Returns the entry with which the chain of a service starts, or the changed one. */
@@ -329,7 +378,7 @@ class CrossEntryValidator {
   }
 
   #refuse(fault: string, where: EntryId): Refusal {
-    return refusalIn(where, this.#change, fault);
+    return refusalIn(where, this.#blamed(where), fault);
   }
 }
 
@@ -342,29 +391,5 @@ function* servicesOf(entry: ConfigEntry): Iterable<string> {
       seen.add(name);
       yield name;
     }
-  }
-}
-
-/** The services that are exported to peers. */
-class Exports {
-  readonly #names = new Map<string, string>();
-
-  constructor(entry: ExportedServices | undefined) {
-    for (const { Name: name, Consumers: consumers } of entry?.Services ?? []) {
-      if (consumers?.some(({ Peer }) => Peer !== undefined)) {
-        this.#names.set(name.toLowerCase(), name);
-      }
-    }
-  }
-
-  has(service: string): boolean {
-    return this.#names.has(service.toLowerCase()) || this.#names.has('*');
-  }
-
-  /** Yields the services listed, and for a wildcard all services with chain entries. */
-  *names(lookup: EntryLookup): Iterable<string> {
-    for (const [name, spelling] of this.#names) if (name !== '*') yield spelling;
-    if (!this.#names.has('*')) return;
-    for (const kind of CHAIN_KINDS) for (const { Name: name } of lookup.list(kind)) yield name;
   }
 }

@@ -15,15 +15,13 @@ import {
   type UntimedCondition,
   unresolved,
 } from './conditions.js';
-import type { Change } from './conflicts.js';
 import { isKind } from './definitions.js';
 import { type EntryOfKind, entryOf, ofKind } from './entry-types.js';
+import { type Affecting, reached } from './gateway-reach.js';
 import { parentsOf, providersNamed, routedServices } from './references.js';
 import { target } from './targets.js';
-import type { ConfigEntry, EntryId, EntryLookup, Kind } from './types.js';
+import type { ConfigEntry, EntryId, EntryLookup } from './types.js';
 
-const CERTIFICATES: readonly Kind[] = ['file-system-certificate', 'inline-certificate'];
-const isRoute = (kind: Kind): boolean => kind === 'http-route' || kind === 'tcp-route';
 const quoted = (text: string): string => JSON.stringify(text);
 
 /** The effects of a change: new statuses and bound-api-gateways. An undefined entry is deleted. */
@@ -35,17 +33,15 @@ export interface Settled {
 const NOTHING: Settled = { statuses: [], bound: [] };
 
 /**
- * Computes the effects of a change on gateways and routes. `affected` is the result of
- * affectedServices, `at` the time of the change as RFC 3339 text. Throws ReachesTooFar when the
- * budget is exhausted.
+ * Computes the effects of changes on gateways and routes. `at` is their time as RFC 3339 text.
+ * Throws ReachesTooFar when the budget is exhausted.
  */
 export function settleGateways(
-  change: Change,
-  affected: ReadonlyMap<string, string>,
+  changes: readonly Affecting[],
   lookup: EntryLookup,
   { at, budget }: { readonly at: string; readonly budget?: Budget },
 ): Settled {
-  const { gateways, routes } = reached(change, affected, lookup);
+  const { gateways, routes } = reached(changes, lookup);
   if (gateways.size === 0 && routes.length === 0) return NOTHING;
   const status = new GatewayStatus(lookup, at, budget);
   const statuses: Settled['statuses'][number][] = [];
@@ -61,55 +57,6 @@ export function settleGateways(
     statuses.push({ id: { kind: 'api-gateway', name }, status: status.ofGateway(entry) });
   }
   return { statuses, bound };
-}
-
-/** Returns the gateways and routes whose status a change may alter. */
-function reached(
-  change: Change,
-  affected: ReadonlyMap<string, string>,
-  lookup: EntryLookup,
-): { gateways: ReadonlySet<string>; routes: readonly EntryId[] } {
-  const gateways = new Set<string>();
-  const routes = new Map<string, EntryId>();
-  const addRoute = (id: EntryId): void => {
-    routes.set(`${id.kind} ${id.name.toLowerCase()}`, id);
-  };
-  const addGateway = (name: string): void => {
-    gateways.add(name.toLowerCase());
-    for (const id of lookup.naming(target.gateway(name))) addRoute(id);
-  };
-  /** Adds a route and the gateways that it may be bound to. */
-  const addBound = (id: EntryId): void => {
-    addRoute(id);
-    const entry = lookup.get(id.kind, id.name);
-    for (const { Name } of entry === undefined ? [] : parentsOf(entry)) {
-      gateways.add(Name.toLowerCase());
-    }
-  };
-  const { kind, name, before, after } = change;
-  if (kind === 'api-gateway') addGateway(name);
-  // Only the existence of certificates and providers counts.
-  const comesOrGoes = before === undefined || after === undefined;
-  if (CERTIFICATES.includes(kind) && comesOrGoes) {
-    for (const id of lookup.naming(target.certificate(kind, name))) addGateway(id.name);
-  }
-  const namers = kind === 'jwt-provider' && comesOrGoes ? lookup.naming(target.provider(name)) : [];
-  for (const id of namers) {
-    if (id.kind === 'api-gateway') addGateway(id.name);
-    if (isRoute(id.kind)) addBound(id);
-  }
-  if (isRoute(kind)) {
-    addRoute(change);
-    for (const entry of [before, after]) {
-      for (const { Name } of entry === undefined ? [] : parentsOf(entry)) {
-        gateways.add(Name.toLowerCase());
-      }
-    }
-  }
-  for (const service of affected.values()) {
-    for (const id of lookup.naming(target.service(service))) if (isRoute(id.kind)) addBound(id);
-  }
-  return { gateways, routes: [...routes.values()] };
 }
 
 /** Computes the status of gateways and routes of one namespace. Compiles each chain once. */

@@ -26,17 +26,28 @@ const DECODING = 'Request decoding failed: ';
 /** Members of answers that a body may contain. They have no effect. */
 const RESPONSE_ONLY = ['CreateIndex', 'ModifyIndex', 'Hash'];
 
+/** Maximum number of problems that are found in one entry, where all of them are asked for. */
+const PROBLEMS_MAX = 100;
+
 /**
  * Decodes, normalises and checks a body (parsed JSON): field names and types first, then the rules
- * of its kind. The refusal lists the first problem, or all of them for a kind that reports all.
- * Yields between steps that may take milliseconds, so that the caller can let others run.
+ * of its kind. The refusal lists the first problem, or all of them for a kind that reports all, and
+ * so do the problems. With `all` these are all of the fields, or else of the rules. Yields between
+ * steps that may take milliseconds, so that the caller can let others run.
  */
-export function* decodeInSteps(body: unknown, context: EntryContext): Generator<void, Decoded> {
-  const fail = (why: Refusal): Decoded => ({ ok: false, refusal: why });
+export function* decodeInSteps(
+  body: unknown,
+  context: EntryContext,
+  all = false,
+): Generator<void, Decoded> {
   const found = kindOf(body);
-  if (typeof found !== 'string') return fail(found);
+  if (typeof found !== 'string') {
+    const { pointer = '', message, hint } = found;
+    const problems = [{ pointer, message, ...(hint !== undefined && { hint }) }];
+    return { ok: false, refusal: found, problems };
+  }
   const definition = definitionOf(found);
-  const report = new Report();
+  const report = all ? new Report(PROBLEMS_MAX) : new Report();
   const home = definition.scope === 'cluster' ? 'default' : context.namespace;
   // kindOf has found the kind in it, so it is an object.
   const fields = ownFields(body as Record<string, unknown>, { ...context, home }, report);
@@ -44,7 +55,8 @@ export function* decodeInSteps(body: unknown, context: EntryContext): Generator<
   yield;
   const [first, ...others] = report.problems;
   if (first !== undefined) {
-    return fail(refusalOf([first, ...others], { prefix: DECODING, count: report.count }));
+    const why = refusalOf([first, ...others], { prefix: DECODING, count: report.count });
+    return { ok: false, refusal: why, problems: report.problems };
   }
   const problems: Problem[] = [...entryNameProblems(entry.Name), ...displayProblems(entry.Name)];
   if (problems.length === 0) problems.push(...definition.nameProblems(entry.Name));
@@ -55,13 +67,17 @@ export function* decodeInSteps(body: unknown, context: EntryContext): Generator<
         continue;
       }
       problems.push(one);
-      if (!definition.reportsAll) break;
+      const isEnough = all ? problems.length >= PROBLEMS_MAX : !definition.reportsAll;
+      if (isEnough) break;
     }
   }
   if (problems.length === 0) problems.push(...targetProblems(entry));
-  const [worst, ...rest] = problems;
+  const [worst, ...rest] = problems.map((one) => ({
+    ...one,
+    pointer: spelledAs(one.pointer, body),
+  }));
   if (worst === undefined) return { ok: true, entry: definition.stored(entry) };
-  return fail(refusalOf([{ ...worst, pointer: spelledAs(worst.pointer, body) }, ...rest]));
+  return { ok: false, refusal: refusalOf([worst, ...rest]), problems: [worst, ...rest] };
 }
 
 /**

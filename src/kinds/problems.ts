@@ -8,12 +8,16 @@ import {
   type Report as TypeReport,
 } from '../languages/fields.js';
 import { nearestOf } from '../languages/suggest.js';
+import { EXPECTED, kindInWords } from '../languages/words.js';
 
 /** A problem. `pointer` is the JSON pointer (RFC 6901) of the field, `message` a sentence. */
 export interface Problem {
   readonly pointer: string;
   readonly message: string;
   readonly hint?: string;
+  /** What was expected, and what was found instead, for a value of the wrong type or size. */
+  readonly expected?: string;
+  readonly got?: string;
 }
 
 /** Yielded between problems before work that may take milliseconds, so that others can run. */
@@ -34,7 +38,8 @@ export function problem(message: string, ...path: readonly (string | number)[]):
   return { message, pointer: pointerOf(path) };
 }
 
-function pointerOf(path: readonly (string | number)[]): string {
+/** Returns the JSON pointer of a path. */
+export function pointerOf(path: readonly (string | number)[]): string {
   let pointer = '';
   for (const part of path) {
     pointer += `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`;
@@ -71,6 +76,12 @@ export class Report implements TypeReport {
   readonly problems: Problem[] = [];
   count = 0;
   readonly #path: PathPart[] = [];
+  readonly #max: number;
+
+  /** `max`: how many problems are kept. */
+  constructor(max = SHOWN_MAX) {
+    this.#max = max;
+  }
 
   /** Runs `body` one level deeper. `body` must not throw. */
   within<T>(part: PathPart, body: () => T): T {
@@ -87,11 +98,11 @@ export class Report implements TypeReport {
 
   /** Whether no further problem will be shown, so that computing suggestions is a waste. */
   get full(): boolean {
-    return this.problems.length >= SHOWN_MAX;
+    return this.problems.length >= this.#max;
   }
 
   fault(fault: Fault): void {
-    this.add(sentenceOf(fault, this.place));
+    this.add(sentenceOf(fault, this.place), undefined, foundIn(fault));
   }
 
   members(
@@ -106,11 +117,11 @@ export class Report implements TypeReport {
     }
   }
 
-  add(message: string, hint?: string): void {
+  add(message: string, hint?: string, more: Partial<Problem> = {}): void {
     this.count += 1;
     if (this.full) return;
     const parts = this.#path.map((part) => (typeof part === 'object' ? part.entry : part));
-    const found: Problem = { message, pointer: pointerOf(parts) };
+    const found: Problem = { message, pointer: pointerOf(parts), ...more };
     this.problems.push(hint === undefined ? found : { ...found, hint });
   }
 
@@ -126,6 +137,14 @@ export class Report implements TypeReport {
     }
     return text;
   }
+}
+
+/** Returns what a fault expected and found. */
+function foundIn(fault: Fault): Partial<Problem> {
+  if (fault.is === 'duration') return { expected: EXPECTED.duration };
+  if (fault.is === 'type')
+    return { expected: EXPECTED[fault.expected.is], got: kindInWords(fault.input) };
+  return { expected: `at most ${fault.max} ${fault.of}`, got: String(fault.count) };
 }
 
 /** Words a fault of the value at a place. */

@@ -1,5 +1,6 @@
 /** Config entries, their kinds and permissions. */
 import type { Refusal } from '../base/errors.js';
+import type { Problem } from './problems.js';
 
 /** The names of all kinds, in alphabetical order, in which lists of all kinds answer them. */
 export const KINDS = [
@@ -36,7 +37,7 @@ export interface ConfigEntry {
 /** The outcome of decoding a body. */
 export type Decoded =
   | { readonly ok: true; readonly entry: ConfigEntry }
-  | { readonly ok: false; readonly refusal: Refusal };
+  | { readonly ok: false; readonly refusal: Refusal; readonly problems: readonly Problem[] };
 
 /**
  * A permission that an operation needs. `none` needs no right, not even a token; `never` is granted

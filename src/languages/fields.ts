@@ -75,14 +75,17 @@ export const list = <T>(of: Type<T>, limits?: ListLimits): Type<T[] | null> =>
 /** The same, of which the kind checks that it has an item. */
 export const neededList = <T>(of: Type<T>, limits?: ListLimits): Type<T[] | null> =>
   list(of, { ...limits, needed: true });
-/** A list whose zero value is an empty one. */
-export const items = <T, S = T>(of: Type<T, S>): Type<readonly T[], readonly S[]> =>
-  listWith(of, () => []);
+/** A list whose zero value is an empty one. `max`: the most items, if there may be more. */
+export const items = <T, S = T>(
+  of: Type<T, S>,
+  max?: number,
+): Type<readonly T[], readonly S[]> => listWith(of, () => [], undefined, max);
 
 function listWith<T, S, Z>(
   of: Type<T, S>,
   zero: () => Z,
   limits?: ListLimits,
+  max = ITEMS_MAX,
 ): Type<T[] | Z, S[] | Z> {
   const description: Description =
     limits === undefined ? { is: 'list', of } : { is: 'list', of, limits };
@@ -92,7 +95,7 @@ function listWith<T, S, Z>(
     isEmpty: (value) => value === null || (value as readonly T[]).length === 0,
     decode(input, report) {
       if (Array.isArray(input)) {
-        if (hasTooMany(input.length, 'items', report)) return zero();
+        if (hasTooMany(input.length, 'items', report, max)) return zero();
         return input.map((item, i) => report.within(i, () => of.decode(item, report)));
       }
       report.fault({ is: 'type', expected: description, input });
@@ -102,9 +105,14 @@ function listWith<T, S, Z>(
 }
 
 /** Reports a list or map with too many items. The caller then decodes none of them. */
-function hasTooMany(count: number, of: 'items' | 'entries', report: Report): boolean {
-  if (count <= ITEMS_MAX) return false;
-  report.fault({ is: 'size', of, count, max: ITEMS_MAX });
+function hasTooMany(
+  count: number,
+  of: 'items' | 'entries',
+  report: Report,
+  max = ITEMS_MAX,
+): boolean {
+  if (count <= max) return false;
+  report.fault({ is: 'size', of, count, max });
   return true;
 }
 
@@ -112,7 +120,11 @@ function hasTooMany(count: number, of: 'items' | 'entries', report: Report): boo
  * A map with free keys, sorted by key. Its zero value is null. Keys are data, so the object has no
  * prototype. `limits` document what its user checks.
  */
-export function map<T>(of: Type<T>, limits?: MapLimits): Type<Record<string, T> | null> {
+export function map<T>(
+  of: Type<T>,
+  limits?: MapLimits,
+  max = ITEMS_MAX,
+): Type<Record<string, T> | null> {
   const description: Description =
     limits === undefined ? { is: 'map', of } : { is: 'map', of, limits };
   return {
@@ -125,7 +137,7 @@ export function map<T>(of: Type<T>, limits?: MapLimits): Type<Record<string, T> 
         return null;
       }
       const keys = Object.keys(input);
-      if (hasTooMany(keys.length, 'entries', report)) return null;
+      if (hasTooMany(keys.length, 'entries', report, max)) return null;
       const out: Record<string, T> = Object.create(null);
       for (const key of keys.sort()) {
         out[key] = report.within({ entry: key }, () => of.decode(input[key], report));

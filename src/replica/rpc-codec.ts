@@ -307,6 +307,8 @@ function aboutParts(about: About): unknown[] {
       const { kind, entry, unnamed } = about;
       return [kind, entry.kind, entry.name, unnamed];
     }
+    case 'version':
+      return [about.kind, about.current];
     default:
       return [about.kind];
   }
@@ -322,6 +324,9 @@ function aboutOf(parts: unknown): About | undefined {
   }
   if (kind === 'conflict' && isText(a) && isText(b) && isText(c)) {
     return { kind, entry: { kind: a, name: b }, unnamed: c };
+  }
+  if (kind === 'version' && (a === null || Number.isSafeInteger(a))) {
+    return { kind, current: a as number | null };
   }
   const plain = PLAIN_KINDS.find((each) => each === kind);
   return plain && { kind: plain };

@@ -1,18 +1,19 @@
 /** The commands that change config entries, and the changes that follow in the same step. */
 import { OWN, type Refusal, refusal } from '../base/errors.js';
-import { CHANGE_STEPS_MAX, ReachesTooFar } from '../kinds/chain.js';
+import { type Budget, CHANGE_STEPS_MAX, ReachesTooFar } from '../kinds/chain.js';
 import type { Status } from '../kinds/conditions.js';
 import type { Change } from '../kinds/conflicts.js';
-import { affectedServices, validateChange } from '../kinds/cross-entry-rules.js';
+import { affectedServices, refusalsOf, validateChange } from '../kinds/cross-entry-rules.js';
 import { definitionOf } from '../kinds/definitions.js';
-import { settleGateways } from '../kinds/gateway-status.js';
+import { type Settled, settleGateways } from '../kinds/gateway-status.js';
 import { targetsOf } from '../kinds/references.js';
 import type { ConfigEntry, EntryId, Kind } from '../kinds/types.js';
 import { allNamespaces, Entries } from './config-entries.js';
 import { keys } from './keys.js';
 import { levelOf } from './levels.js';
-import { namespaceProblem, noteChange, noteDeletion, refused } from './lists.js';
-import type { ApplyContext, Command, Handler } from './types.js';
+import { namespaceProblem, noteChange, noteDeletion, refused, stored } from './lists.js';
+import { forgetOwnership } from './owners.js';
+import type { ApplyContext, Command, Handler, View } from './types.js';
 
 /** The members of both commands. */
 interface ConfigCommand extends Command {
@@ -27,7 +28,10 @@ interface ConfigCommand extends Command {
   readonly datacenter: string;
 }
 
-/** Creates or replaces an entry. Answers `true`, or `false` when `cas` does not match. */
+/**
+ * Creates or replaces an entry. Answers `true`, or `false` when `cas` does not match; with `match`
+ * the entry as it is stored.
+ */
 export interface ConfigSet extends ConfigCommand {
   readonly type: 'config.set';
   /** The normalised entry as JSON text, stored and answered byte by byte. */
@@ -47,7 +51,20 @@ const setConfig: Handler<ConfigSet> = (context, command) => {
   const text = draft.get(keys.config(ns, kind, name));
   const before = text === undefined ? undefined : (JSON.parse(text) as StoredEntry);
   if (cas !== null && cas !== (before?.ModifyIndex ?? 0)) return { ok: true, value: 'false' };
-  if (text !== undefined && holdsContent(text, content)) return { ok: true, value: 'true' };
+  const isAsked = command.match !== undefined;
+  if (text !== undefined && holdsContent(text, content))
+    return { ok: true, value: isAsked ? text : 'true' };
+  const why = settled(context, command, put(context, command, before));
+  if (why !== undefined) return refused(why);
+  return { ok: true, value: isAsked ? draft.get(keys.config(ns, kind, name))! : 'true' };
+};
+
+/** Puts an entry into the draft, with its references. Returns the change. */
+function put(
+  context: ApplyContext,
+  { ns, kind, name, entry: content }: ConfigSet,
+  before: StoredEntry | undefined,
+): Change {
   const after = JSON.parse(content) as ConfigEntry;
   store(
     context,
@@ -57,20 +74,64 @@ const setConfig: Handler<ConfigSet> = (context, command) => {
     definitionOf(kind).hasStatus ? (before?.Status ?? NO_STATUS) : undefined,
   );
   moveReferences(context, ns, { kind, name }, before, after);
-  const why = settled(context, command, { kind, name, before, after });
-  return why === undefined ? { ok: true, value: 'true' } : refused(why);
-};
+  return { kind, name, before, after };
+}
 
-const deleteConfig: Handler<ConfigDelete> = (context, command) => {
-  const { draft } = context;
-  const { ns, kind, name, cas } = command;
-  const text = draft.get(keys.config(ns, kind, name));
-  const before = text === undefined ? undefined : (JSON.parse(text) as StoredEntry);
-  if (before === undefined) return { ok: true, value: cas === null ? '{}' : 'false' };
-  if (cas !== null && cas !== before.ModifyIndex) return { ok: true, value: 'false' };
+/**
+ * Puts an entry into a draft without judging it. Returns the change; undefined if there is none.
+ */
+export function stageEntry(context: ApplyContext, command: ConfigSet): Change | undefined {
+  const text = context.draft.get(keys.config(command.ns, command.kind, command.name));
+  if (text !== undefined && holdsContent(text, command.entry)) return undefined;
+  return put(context, command, text === undefined ? undefined : JSON.parse(text));
+}
+
+/** Yields all reasons for which a change that is in a draft already would be refused. */
+export function* refusalsOfStaged(
+  { draft }: ApplyContext,
+  { ns, datacenter }: Pick<ConfigCommand, 'ns' | 'datacenter'>,
+  change: Change,
+): Iterable<Refusal> {
+  const budget = budgetOf(change);
+  try {
+    for (const each of reachOf(draft, change, ns)) {
+      const entries = new Entries(draft, each, change);
+      const affected = affectedServices(change, entries);
+      yield* refusalsOf(change, entries, {
+        ...{ datacenter, affected, budget },
+        blamesWritten: () => levelOf(draft) >= BLAME_LEVEL,
+      });
+    }
+  } catch (error) {
+    if (!(error instanceof ReachesTooFar)) throw error;
+    yield reachesTooFar(change);
+  }
+}
+
+/** Stores an entry without judging it. */
+export const writeEntry = (context: ApplyContext, command: ConfigSet): Change =>
+  put(
+    context,
+    command,
+    stored<StoredEntry>(context.draft, keys.config(command.ns, command.kind, command.name)),
+  );
+
+/** Removes an entry without judging that; undefined if there is none. */
+export function dropEntry(context: ApplyContext, command: ConfigDelete): Change | undefined {
+  const { ns, kind, name } = command;
+  const before = stored<StoredEntry>(context.draft, keys.config(ns, kind, name));
+  if (before === undefined) return undefined;
   remove(context, ns, { kind, name });
   moveReferences(context, ns, { kind, name }, before, undefined);
-  const why = settled(context, command, { kind, name: before.Name, before });
+  return { kind, name: before.Name, before };
+}
+
+const deleteConfig: Handler<ConfigDelete> = (context, command) => {
+  const { ns, kind, name, cas } = command;
+  const before = stored<StoredEntry>(context.draft, keys.config(ns, kind, name));
+  if (before === undefined) return { ok: true, value: cas === null ? '{}' : 'false' };
+  if (cas !== null && cas !== before.ModifyIndex) return { ok: true, value: 'false' };
+  const why = settled(context, command, dropEntry(context, command)!);
   return why === undefined ? { ok: true, value: cas === null ? '{}' : 'true' } : refused(why);
 };
 
@@ -92,7 +153,7 @@ const NO_TARGETS: ReadonlySet<string> = new Set();
 const BLAME_LEVEL = 3;
 
 /** Kinds on whose entries entries of all namespaces depend. */
-const REACHES_ALL: ReadonlySet<Kind> = new Set(['jwt-provider', 'proxy-defaults']);
+export const REACHES_ALL: ReadonlySet<Kind> = new Set(['jwt-provider', 'proxy-defaults']);
 
 /** Settles a change. Refuses one that would cause more work than a single change may. */
 function settled(
@@ -104,18 +165,31 @@ function settled(
     return settle(context, command, change);
   } catch (error) {
     if (!(error instanceof ReachesTooFar)) throw error;
-    const what = `${change.kind} ${JSON.stringify(change.name)}`;
-    return refusal(
-      'invalid',
-      `a change of ${what} would be felt in discovery chains of more than ${CHANGE_STEPS_MAX} ` +
-        'steps in all',
-      {
-        hint: 'let fewer routers, splitters, resolvers and routes lead to it, or make it smaller',
-        ...OWN,
-      },
-    );
+    return reachesTooFar(change);
   }
 }
+
+function reachesTooFar({ kind, name }: Change): Refusal {
+  const what = `${kind} ${JSON.stringify(name)}`;
+  return refusal(
+    'invalid',
+    `a change of ${what} would be felt in discovery chains of more than ${CHANGE_STEPS_MAX} ` +
+      'steps in all',
+    {
+      hint: 'let fewer routers, splitters, resolvers and routes lead to it, or make it smaller',
+      ...OWN,
+    },
+  );
+}
+
+/** Returns the namespaces whose entries a change may affect. */
+const reachOf = (view: View, { kind }: Change, ns: string): readonly string[] =>
+  REACHES_ALL.has(kind) ? allNamespaces(view) : [ns];
+
+/** Returns the work of a change. Proxy defaults apply to every service, so theirs has no limit. */
+const budgetOf = ({ kind }: Change): Budget => ({
+  left: kind === 'proxy-defaults' ? Number.POSITIVE_INFINITY : CHANGE_STEPS_MAX,
+});
 
 /**
  * Validates a change that is in the draft already, and updates the gateways and routes that it
@@ -126,25 +200,26 @@ function settle(
   { ns, at, datacenter }: ConfigCommand,
   change: Change,
 ): Refusal | undefined {
-  const reach = REACHES_ALL.has(change.kind) ? allNamespaces(context.draft) : [ns];
-  // Proxy defaults apply to every service, so their work has no limit.
-  const hasLimit = change.kind !== 'proxy-defaults';
-  const budget = { left: hasLimit ? CHANGE_STEPS_MAX : Number.POSITIVE_INFINITY };
+  const budget = budgetOf(change);
   const blamesWritten = (): boolean => levelOf(context.draft) >= BLAME_LEVEL;
-  for (const each of reach) {
+  for (const each of reachOf(context.draft, change, ns)) {
     const entries = new Entries(context.draft, each, change);
     const affected = affectedServices(change, entries);
     const why = validateChange(change, entries, { datacenter, affected, budget, blamesWritten });
     if (why !== undefined) return why;
-    const { statuses, bound } = settleGateways(change, affected, entries, { at, budget });
-    for (const { id, status } of statuses) putStatus(context, each, id, status);
-    for (const { name, entry } of bound) putBound(context, each, name, entry);
+    putSettled(context, each, settleGateways([{ change, affected }], entries, { at, budget }));
   }
   return undefined;
 }
 
+/** Stores what was computed about the gateways and routes of a namespace. */
+export function putSettled(context: ApplyContext, ns: string, { statuses, bound }: Settled): void {
+  for (const { id, status } of statuses) putStatus(context, ns, id, status);
+  for (const { name, entry } of bound) putBound(context, ns, name, entry);
+}
+
 /** Whether a stored entry has this content, followed by what the server adds. */
-function holdsContent(text: string, content: string): boolean {
+export function holdsContent(text: string, content: string): boolean {
   const body = content.slice(0, -1);
   return (
     text.startsWith(body) &&
@@ -170,6 +245,7 @@ function store(
 
 function remove(context: ApplyContext, ns: string, { kind, name }: EntryId): void {
   context.draft.del(keys.config(ns, kind, name));
+  forgetOwnership(context, { table: 'config', ns, id: `${kind}/${name}` });
   noteDeletion(context, 'config', ns, kind);
 }
 

@@ -54,7 +54,10 @@ export const keys = {
     keyOf('token-by-policy', policyId, ns, accessor),
   tokenByRole: (roleId: string, ns: string, accessor: string): string =>
     keyOf('token-by-role', roleId, ns, accessor),
-  /** A token that a login created. Value: the identity (SHA-256 in hex), empty if unknown. */
+  /**
+   * A token that a login created. Value: the identity (SHA-256 in hex), empty if unknown; from
+   * level 3 on `<identity> NUL <subject>`.
+   */
   tokenByMethod: (ns: string, method: string, tokenNs: string, accessor: string): string =>
     keyOf('token-by-method', ns, lower(method), tokenNs, accessor),
   /** The tokens that an identity got from a method, ordered by CreateTime. No value. */
@@ -68,6 +71,12 @@ export const keys = {
       ...['token-identity', method.ns, lower(method.name), identity],
       ...[String(createdMs).padStart(15, '0'), token.ns, token.accessor],
     ),
+  /** The tokens that the logins of a subject created. No value. */
+  subject: (
+    method: { readonly ns: string; readonly name: string },
+    subject: string,
+    token: { readonly ns: string; readonly accessor: string },
+  ): string => keyOf('subject', method.ns, lower(method.name), subject, token.ns, token.accessor),
   /** The tokens that expire. `atMs` has 15 digits, so that keys sort by time. No value. */
   tokenByExpiry: (atMs: number, ns: string, accessor: string): string =>
     keyOf('token-by-expiry', String(atMs).padStart(15, '0'), ns, accessor),
@@ -90,6 +99,14 @@ export const keys = {
   /** Records that a config entry names a target (kinds/targets.ts). No value. */
   configRef: (ns: string, target: string, kind: string, name: string): string =>
     keyOf('config-ref', ns, target, kind, lower(name)),
+
+  /**
+   * Whose set an object is in (owners.ts). `id` is that of the key of the object, of a config entry
+   * `<kind>/<name>`, and `ns` that under which it is listed.
+   */
+  owner: (type: string, ns: string, id: string): string => keyOf('owner', type, ns, lower(id)),
+  /** Value: the ID of the binding rule that sets know by a handle. */
+  ruleHandle: (ns: string, handle: string): string => keyOf('rule-handle', ns, handle),
 
   /** A single replicated record by name, such as the autopilot configuration. */
   fact: (name: string): string => keyOf('fact', name),

@@ -32,16 +32,28 @@ import { type Command, type Handler, keyOf, type View } from './types.js';
 /** The highest level that this release supports. */
 export const SUPPORTED_LEVEL = 3;
 
+/** The level from which commands carry their author, time and reason. */
+const AUTHOR_LEVEL = 3;
+
 /**
  * The level that a command needs, by its type, or that a member of a command needs, by
  * `type/member`; `configuration` is no command but the servers of the cluster. All others need
- * none. Below the level, a command that works without such a member is proposed without it, and any
- * other is refused.
+ * none; `*` is every type. Below the level, a command that works without such a member is proposed
+ * without it, and any other is refused.
  */
 export const COMMAND_LEVELS: Readonly<Record<string, number>> = {
+  '*/author': AUTHOR_LEVEL,
+  '*/time': AUTHOR_LEVEL,
+  '*/reason': AUTHOR_LEVEL,
+  '*/match': 3,
   'configuration/publicKey': 3,
+  'history.configure': 3,
+  'history.trim': 3,
+  'method.set/identityClaim': 3,
   'restore.add/bytes': 3,
   'restore.commit/records': 3,
+  undo: 3,
+  'set.apply': 3,
 };
 
 /** What a release supports. Tests replace it. */
@@ -74,13 +86,17 @@ export function raisedTo(view: View, level: number): number | undefined {
   return Level >= level ? Index : undefined;
 }
 
+/** Whether the level in force permits that commands carry their author, time and reason. */
+export const hasAuthors = (view: View): boolean => levelOf(view) >= AUTHOR_LEVEL;
+
 /** Returns the level that a command and its members need. */
 export function levelFor({ commands }: LevelTable, command: Command): number {
   let level = 1;
   for (const [name, needed] of Object.entries(commands)) {
     const [type, member] = name.split('/');
     const isMeant =
-      type === command.type && (member === undefined || Object.hasOwn(command, member));
+      (type === '*' || type === command.type) &&
+      (member === undefined || Object.hasOwn(command, member));
     if (isMeant) level = Math.max(level, needed);
   }
   return level;

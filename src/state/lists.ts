@@ -28,6 +28,17 @@ export function stored<T>(view: View, key: string): T | undefined {
   return text === undefined ? undefined : (JSON.parse(text) as T);
 }
 
+const MARK = '"ModifyIndex":';
+
+/**
+ * Returns the ModifyIndex of a stored object without parsing it. No later member can contain its
+ * name.
+ */
+export function modifyIndexOf(text: string): number {
+  const at = text.lastIndexOf(MARK) + MARK.length;
+  return Number.parseInt(text.slice(at, at + 16), 10);
+}
+
 /** Returns the keys of a table below the given parts, such as all policies of a namespace. */
 export const keysBelow = (view: View, ...parts: string[]): Iterable<string> =>
   view.keys(keyOf(...parts, ''));

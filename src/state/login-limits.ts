@@ -95,7 +95,8 @@ export const configureAcl: Handler<AclConfigure> = (
   const { ModifyIndex } = aclConfiguration(draft);
   if (ifMatch?.includes(ModifyIndex) === false) {
     const why = `Precondition failed: the ACL configuration has ModifyIndex ${ModifyIndex}`;
-    return refused(refusal('precondition_failed', why));
+    const about = { kind: 'version', current: ModifyIndex } as const;
+    return refused(refusal('precondition_failed', why, { about }));
   }
   const text = JSON.stringify({ ...configuration, ModifyIndex: index });
   draft.put(ACL_FACT, text);

@@ -16,6 +16,8 @@ import { type Checkpoint, Checkpoints } from './checkpoints.js';
 import { Checksums } from './checksum.js';
 import { Overlay } from './draft.js';
 import { FatalError } from './fatal.js';
+import { type Changed, History, isOfHistory } from './history/history.js';
+import { FLOOR_FACT, HISTORY_LEVEL } from './history/settings.js';
 import { LEVEL_KEY, levelOf, raiseLevel, SUPPORTED_LEVEL } from './levels.js';
 import {
   joined,
@@ -35,6 +37,7 @@ import type {
   Command,
   Handler,
   Handlers,
+  ManyTokens,
   Proposal,
   Result,
   StateRecord,
@@ -75,6 +78,7 @@ export class Machine {
   #requests: RequestMemory;
   #checkpoints = new Checkpoints();
   #secretLeftAt: Index = 0;
+  readonly #history = new History();
   /** The changes of the entries that are being applied. */
   #draft: Overlay;
   /** Those below NEXT, which no command reads. */
@@ -254,7 +258,7 @@ export class Machine {
       this.#replace(entry, { id: proposal.id, result, state: outcome.state }, resume);
       return undefined;
     }
-    if (outcome.ok) this.#accept(entry, touched);
+    if (outcome.ok) this.#accept(entry, touched, proposal.command, outcome.many);
     else draft.discard();
     if (outcome.ok) this.#next = joined(this.#next, outcome.next);
     if (isForget && outcome.ok) this.#requests.forgetThrough(Number(outcome.value), draft);
@@ -263,13 +267,23 @@ export class Machine {
     return { result };
   }
 
-  /** Keeps the changes of a command in the draft. */
-  #accept(entry: Entry, touched: Set<string>): void {
-    this.#draft.accept((key, before, after) => {
+  /** Keeps the changes of a command in the draft, and what history has of them. */
+  #accept({ index }: Entry, touched: Set<string>, command: Command, many?: ManyTokens): void {
+    const draft = this.#draft;
+    const changes: Changed[] = [];
+    const before = this.#level;
+    draft.accept((key, was, is) => {
       touched.add(key);
-      if (leavesSecret(key, before, after)) this.#secretLeftAt = entry.index;
-      if (key === LEVEL_KEY) this.#atLevel(levelOf(this.#draft));
+      if (leavesSecret(key, was, is)) this.#secretLeftAt = index;
+      if (key === LEVEL_KEY) this.#atLevel(levelOf(draft));
+      else if (before >= HISTORY_LEVEL && isOfHistory(key))
+        changes.push({ key, before: was, after: is });
     });
+    const begins = before < HISTORY_LEVEL && this.#level >= HISTORY_LEVEL;
+    if (changes.length === 0 && many === undefined && !begins) return;
+    this.#history.record({ draft, index }, command, changes, many);
+    draft.accept();
+    touched.add(FLOOR_FACT);
   }
 
   /** Commits the draft, the results and the position, unless nothing was applied. */

@@ -76,6 +76,8 @@ export type AuthMethod = Readonly<Infer<typeof fields>>;
 /** Creates or replaces an auth method by name. Its Config was checked against its Type. */
 export interface MethodSet extends ObjectSet {
   readonly method: Content<AuthMethod>;
+  /** Its Config says which claim names who logs in: releases of level 2 refuse its logins. */
+  readonly identityClaim?: true;
 }
 
 /** Removes more rules and tokens of a deleted method. Answers how many. */
@@ -100,6 +102,7 @@ export const methods = defineObject<AuthMethod, typeof fields>({
   idLabel: 'auth method name',
   fields,
   unlisted: ['NamespaceRules', 'Config'],
+  secretKeys: { Config: new Set(['serviceaccountjwt']) },
   secretLeaves: 'when changed',
   key: keys.method,
   nameProblem(name) {

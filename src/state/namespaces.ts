@@ -6,7 +6,8 @@
 import { policyHash } from '../acl/hash.js';
 import { isNamespaceName } from '../acl/names.js';
 import { type Refusal, refusal } from '../base/errors.js';
-import { type Infer, keep, labels, object, omit, text } from '../languages/fields.js';
+import { computed, type Infer, keep, labels, object, omit, text } from '../languages/fields.js';
+import { dropVersionsIn } from './history/trim.js';
 import { keys } from './keys.js';
 import { levelOf } from './levels.js';
 import { type Link, type LinkInput, links, resolveLinks, take } from './links.js';
@@ -25,6 +26,7 @@ import {
   removeObject,
   type StoredObject,
 } from './object.js';
+import { forgetOwnership } from './owners.js';
 import { plantPolicy } from './policies.js';
 import type { ApplyContext, Command, Handler, View } from './types.js';
 
@@ -42,7 +44,7 @@ const fields = {
   Meta: omit('User-defined labels. They have no effect.', labels),
   DeletedAt: omit(
     'When the deletion of the namespace began. Absent if it is not being deleted.',
-    text(),
+    computed(text()),
   ),
   ...indexes,
 };
@@ -93,6 +95,13 @@ export const MANAGEMENT_RULES = [
   'service_prefix "" {\n\tpolicy = "write"\n\tintentions = "write"\n}',
   'node_prefix "" {\n\tpolicy = "read"\n}',
 ].join('\n');
+
+/** The content of that policy. */
+export const MANAGEMENT_POLICY = {
+  Name: 'namespace-management',
+  Description: 'Grants all rights inside this namespace',
+  Rules: MANAGEMENT_RULES,
+} as const;
 
 export const namespaces = defineObject<Namespace, typeof fields>({
   table: 'namespace',
@@ -159,15 +168,10 @@ function resolveDefaults(
 }
 
 function plantManagement(context: ApplyContext, ns: string, id: string): void {
-  const content = {
-    Name: 'namespace-management',
-    Description: 'Grants all rights inside this namespace',
-    Rules: MANAGEMENT_RULES,
-  };
   plantPolicy(context, {
     ID: id,
-    ...content,
-    Hash: policyHash(content),
+    ...MANAGEMENT_POLICY,
+    Hash: policyHash(MANAGEMENT_POLICY),
     CreateIndex: context.index,
     ModifyIndex: context.index,
     Namespace: ns,
@@ -199,6 +203,7 @@ const reapNamespace: Handler<NamespaceReap> = (context, { name }) => {
     left -= removeSome(context, definition, name, left);
   }
   left -= removeConfigs(context, name, left);
+  left -= dropVersionsIn(context, name, left);
   if (left <= 0) return { ok: true, value: 'false' };
   removeObject(context, namespaces, namespace);
   if (levelOf(draft) >= SEEN_LEVEL) {
@@ -224,8 +229,10 @@ function removeSome(
 function removeConfigs(context: ApplyContext, ns: string, max: number): number {
   const some = take(keysBelow(context.draft, 'config', ns), max);
   for (const key of some) {
+    const [, , kind, name] = key.split('\u0000') as [string, string, string, string];
     context.draft.del(key);
-    noteDeletion(context, 'config', ns, key.split('\u0000')[2]!);
+    forgetOwnership(context, { table: 'config', ns, id: `${kind}/${name}` });
+    noteDeletion(context, 'config', ns, kind);
   }
   const references = take(keysBelow(context.draft, 'config-ref', ns), max - some.length);
   for (const key of references) context.draft.del(key);

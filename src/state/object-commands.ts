@@ -66,7 +66,7 @@ function setObject<T extends StoredObject>(definition: ObjectDefinition<T>): Han
 export function existenceProblem<T extends StoredObject>(
   draft: Draft,
   definition: ObjectDefinition<T>,
-  { id, create }: ObjectSet,
+  { id, create, revives }: ObjectSet,
   before: T | undefined,
 ): Refusal | undefined {
   const { noun, linkedAs } = definition;
@@ -75,8 +75,9 @@ export function existenceProblem<T extends StoredObject>(
     return before === undefined ? refusal('not_found', `cannot find ${noun} ${id}`) : undefined;
   }
   // The records of what links show have only the ID, so such IDs are unique across namespaces.
-  const isTaken =
-    linkedAs === undefined ? before !== undefined : linkFact(draft, linkedAs, id) !== undefined;
+  const fact = linkedAs === undefined ? undefined : linkFact(draft, linkedAs, id);
+  const isLinked = revives === true ? fact?.Name !== undefined : fact !== undefined;
+  const isTaken = linkedAs === undefined ? before !== undefined : isLinked;
   return isTaken
     ? refusal('conflict', `${definition.title} ID ${id} is already in use`)
     : undefined;

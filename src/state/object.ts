@@ -33,6 +33,7 @@ import {
   removeLinked,
 } from './links.js';
 import { noteChange, noteDeletion } from './lists.js';
+import { forgetOwnership } from './owners.js';
 import type { ApplyContext, Command, Draft, Handlers, StateRecord, View } from './types.js';
 
 /** The namespace that always exists. Lists show the objects of the whole cluster in it. */
@@ -56,6 +57,8 @@ export const indexes = {
   CreateIndex: keep('The index at which the object was created.', whole64),
   ModifyIndex: keep('The index at which the object was last changed.', whole64),
 };
+/** Members that are not content: the identity, and what the state adds. */
+export const ADDED: ReadonlySet<string> = new Set(['ID', 'Namespace', ...Object.keys(indexes)]);
 /** The hash of the content. */
 export const contentHash = computed(text());
 
@@ -88,6 +91,8 @@ export interface ObjectSet extends Command {
   /** Absent for objects identified by their Name. */
   readonly id?: string;
   readonly create?: boolean;
+  /** Whether the id may be that of a deleted object to which links are left. In sets alone. */
+  readonly revives?: true;
 }
 /** The content of an object: the members that a client writes. */
 export type Content<T> = Omit<T, 'ID' | 'Hash' | 'Namespace' | keyof typeof indexes>;
@@ -121,6 +126,8 @@ interface ObjectRules<T, F extends Fields = Fields> {
   readonly unlisted?: readonly (keyof T & string)[];
   /** Fields shown only to callers who may write the object. Filters cannot select them. */
   readonly secrets?: readonly (keyof T & string)[];
+  /** The secrets in free objects: their keys in lower case, in any letter case, by field. */
+  readonly secretKeys?: { readonly [K in keyof T & string]?: ReadonlySet<string> };
   /**
    * When a secret leaves the state: only with its object, or with any change of the object. Absent:
    * the objects contain no secrets.
@@ -155,10 +162,11 @@ export interface LinkField {
 
 /** The definition of an object, with all defaults filled in. */
 export interface ObjectDefinition<T extends StoredObject = StoredObject, F extends Fields = Fields>
-  extends Omit<ObjectRules<T, F>, 'unlisted' | 'secrets' | 'complete'> {
+  extends Omit<ObjectRules<T, F>, 'unlisted' | 'secrets' | 'secretKeys' | 'complete'> {
   complete?(content: object, command: ObjectSet): object;
   readonly unlisted: readonly string[];
   readonly secrets: readonly string[];
+  readonly secretKeys: Readonly<Record<string, ReadonlySet<string>>>;
   readonly idLabel: string;
   /** The noun in title case: `Binding Rule`. */
   readonly title: string;
@@ -184,6 +192,7 @@ export function defineObject<T extends StoredObject, F extends Fields>(
     idLabel: rules.idLabel ?? `${rules.noun} ${rules.identity}`,
     unlisted: rules.unlisted ?? [],
     secrets: rules.secrets ?? [],
+    secretKeys: (rules.secretKeys ?? {}) as Readonly<Record<string, ReadonlySet<string>>>,
     linkFields,
     storedType: storedTypeOf(rules.fields),
     recordTables: [
@@ -261,7 +270,8 @@ function moveRecords(
     if (before.get(key) !== value) draft.put(key, value);
     before.delete(key);
   }
-  for (const key of before.keys()) draft.del(key);
+  // Another object may have taken a name in the same entry.
+  for (const [key, value] of before) if (draft.get(key) === value) draft.del(key);
 }
 
 /**
@@ -301,6 +311,7 @@ export function removeObject<T extends StoredObject>(
   const [ns, id] = [homeOf(object), idOf(definition, object)];
   draft.del(definition.key(ns, id));
   for (const [key] of recordsOf(definition, object)) draft.del(key);
+  forgetOwnership(context, { table, ns, id });
   forgetLinks(context, definition, object);
   if (linkedAs !== undefined) removeLinked(context, { target: linkedAs, ns, id });
   noteDeletion(context, table, ns);

@@ -1,4 +1,6 @@
 /** All ACL objects, and the commands on them. */
+import { configureHistory, historyDenial } from './history/settings.js';
+import { trimHistory } from './history/trim.js';
 import { configurationDenial, configureAcl } from './login-limits.js';
 import { type ListedObject, NAMESPACED } from './namespaced.js';
 import { namespaceCommands, namespaces } from './namespaces.js';
@@ -26,6 +28,11 @@ export const ACL_COMMANDS: Commands = Object.assign(
       right: (authorizer) => configurationDenial(authorizer, 'write'),
       apply: configureAcl,
     },
+    'history.configure': {
+      right: (authorizer) => historyDenial(authorizer, 'write'),
+      apply: configureHistory,
+    },
+    'history.trim': { right: 'internal', apply: trimHistory },
   } satisfies Commands,
   ...Object.values(OBJECTS).map(({ commands }) => commands),
 );

@@ -23,6 +23,9 @@ import { inflateRawSync } from 'node:zlib';
 import { type Refusal, refusal } from '../base/errors.js';
 import { isObject } from '../languages/fields.js';
 import { Checksums, tableOf } from './checksum.js';
+import { countedBytes, RINGS, VERSION } from './history/records.js';
+import { restoredHistory, withinHistory } from './history/restored.js';
+import { FLOOR_FACT } from './history/settings.js';
 import { JOIN_TOKENS_FACT } from './join-tokens.js';
 import { keys, NEXT } from './keys.js';
 import { LEVEL_KEY } from './levels.js';
@@ -74,6 +77,9 @@ interface Progress {
   readonly Parts: number;
   readonly Records: number;
   readonly Sums: Readonly<Record<string, string>>;
+  /** What the history in them counts, see Floors. */
+  readonly Bytes: number;
+  readonly LoginBytes: number;
 }
 
 const PARTS = 'restore';
@@ -94,6 +100,7 @@ const OBJECT_TABLES = new Set([
   'config',
   'fact',
 ]);
+const HISTORY_TABLES: ReadonlySet<string> = new Set([VERSION, ...RINGS]);
 /** A record that every restore changes, so that every blocking query is answered. */
 export const RESTORE_FACT = keys.fact('restore');
 
@@ -123,7 +130,7 @@ export const isRestored = (key: string): boolean => !OWN_TABLES.has(tableOf(key)
 
 /** Whether a record of a snapshot becomes part of the new state. */
 export const isTaken = (key: string): boolean =>
-  isRestored(key) && key !== RESTORE_FACT && key !== FORGOTTEN_FACT;
+  isRestored(key) && key !== RESTORE_FACT && key !== FORGOTTEN_FACT && key !== FLOOR_FACT;
 
 /**
  * Whether archives hold a record, and a node proposes it for a restore: join tokens end with the
@@ -147,23 +154,32 @@ function addBytes(
   bytes: string,
 ): ReturnType<Handler<RestoreAdd>> {
   const key = keyOf(PARTS, id);
-  const before = part === 0 ? { Parts: 0, Records: 0, Sums: {} } : stored<Progress>(draft, key);
+  const before = part === 0 ? NO_PROGRESS : stored<Progress>(draft, key);
   if (before === undefined) return refused(refusal('conflict', REPLACED));
   const records = recordsIn(bytes);
   if (records === undefined)
     return refused(refusal('invalid', 'A part of the snapshot cannot be read'));
   if (part === 0) dropParts(draft);
   const sums = Checksums.from(before.Sums);
-  for (const [own, value] of records) sums.change(own, undefined, value);
+  let { Bytes, LoginBytes } = before;
+  for (const [own, value] of records) {
+    sums.change(own, undefined, value);
+    const bytes = countedBytes(own, value);
+    Bytes += bytes;
+    if (tableOf(own) === 'login-change') LoginBytes += bytes;
+  }
   const progress: Progress = {
     Parts: before.Parts + 1,
     Records: before.Records + records.length,
     Sums: sums.toJSON(),
+    Bytes,
+    LoginBytes,
   };
   draft.put(key, JSON.stringify(progress));
   return { ok: true, next: { replaces: part === 0, records } };
 }
 
+const NO_PROGRESS: Progress = { Parts: 0, Records: 0, Sums: {}, Bytes: 0, LoginBytes: 0 };
 const REPLACED = 'The restore was aborted, or another one took its place';
 
 /** Returns the records of a part that the new state takes; undefined if it cannot be read. */
@@ -192,15 +208,16 @@ const abortRestore: Handler<RestoreAbort> = ({ draft }, { id }) => {
   return { ok: true, ...(isNext && { next: { replaces: true, records: [] } }) };
 };
 
-const commitRestore: Handler<RestoreCommit> = ({ draft, index }, { id, parts, records }) => {
-  const changed = [RESTORE_FACT];
+const commitRestore: Handler<RestoreCommit> = ({ draft, index }, command) => {
+  const { id, parts, records } = command;
+  const changed = [RESTORE_FACT, FLOOR_FACT];
   const fact: StateRecord = [RESTORE_FACT, JSON.stringify({ Index: index })];
   if (records !== undefined) {
     const progress = stored<Progress>(draft, keyOf(PARTS, id));
     if (progress?.Parts !== parts || progress.Records !== records)
       return refused(refusal('conflict', REPLACED));
     const slices = function* (): Generator<readonly StateRecord[], undefined> {
-      yield [fact];
+      yield [fact, ...restoredHistory(index, command, progress)];
     };
     return { ok: true, value: 'true', state: { slices, changed, nextSums: progress.Sums } };
   }
@@ -292,8 +309,12 @@ function withinLog(key: string, value: string, index: number): string | undefine
   return changed ? JSON.stringify(object) : value;
 }
 
-/** Returns a verified record as a restore proposes it, with the indexes of `withinLog`. */
-export function proposedRecord([key, value]: StateRecord, index: number): StateRecord {
+/**
+ * Returns a verified record as a restore proposes it, with the indexes of `withinLog`; undefined
+ * for a record of the history of indexes that this log has not reached.
+ */
+export function proposedRecord([key, value]: StateRecord, index: number): StateRecord | undefined {
+  if (HISTORY_TABLES.has(tableOf(key))) return withinHistory([key, value], index);
   return [key, lowered(value, index) ?? withinLog(key, value, index) ?? value];
 }
 

@@ -55,17 +55,18 @@ export const INIT_FACT = keys.fact('init');
 /** `{"Index":n}` once the cluster was bootstrapped. */
 const BOOTSTRAP_FACT = keys.fact('bootstrap');
 
+/** The content of the default namespace, until it is changed. */
+export const DEFAULT_CONTENT = {
+  Name: DEFAULT_NAMESPACE,
+  Description: 'Builtin Default Namespace',
+} as const;
+
 /** Creates the default namespace, the built-in policies and the anonymous token, unless it did. */
 export const initSystem: Handler<SystemInit> = (context, { createTime, management }) => {
   const { draft, index } = context;
   if (draft.get(INIT_FACT) !== undefined) return { ok: true, value: 'false' };
   draft.put(INIT_FACT, JSON.stringify({ Index: index }));
-  const home = {
-    Name: DEFAULT_NAMESPACE,
-    Description: 'Builtin Default Namespace',
-    CreateIndex: index,
-    ModifyIndex: index,
-  };
+  const home = { ...DEFAULT_CONTENT, CreateIndex: index, ModifyIndex: index };
   putObject(context, namespaces, home, undefined);
   for (const policy of BUILT_IN_POLICIES) {
     plantPolicy(context, {

@@ -75,7 +75,10 @@ export interface TokenDelete extends Command {
   readonly callerKey: string | null;
 }
 
-/** Creates a token for a login, which was verified with the method as of its `modifyIndex`. */
+/**
+ * Creates a token for a login, which was verified with the method as of its `modifyIndex`. The
+ * identity of its author is that of the token.
+ */
 export interface TokenLogin extends NewToken {
   readonly type: 'token.login';
   readonly method: { readonly ns: string; readonly name: string; readonly modifyIndex: number };
@@ -218,7 +221,8 @@ const loginToken: Handler<TokenLogin> = (context, command) => {
   const lifeMs = loginLifeMs(draft, method);
   const end = lifeMs === undefined ? undefined : timeOf(nowMs + lifeMs);
   const built = build(context, command, content, end, method);
-  return { ok: true, value: addToken(context, built, identity) };
+  const subject = command.author?.Identity?.Subject;
+  return { ok: true, value: addToken(context, built, { identity, subject }) };
 };
 
 /** Deletes the token of a login. */

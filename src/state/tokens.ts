@@ -14,6 +14,7 @@ import {
   timeToLive,
   utcTime,
 } from '../languages/fields.js';
+import type { Identity } from './author.js';
 import { grants, IDENTITIES } from './grants.js';
 import { keys } from './keys.js';
 import { links, take } from './links.js';
@@ -49,7 +50,7 @@ const fields = {
     'How long the token is valid, at least one minute. Set this instead of ExpirationTime.',
     timeToLive,
   ),
-  CreateTime: keep('When the token was created.', text()),
+  CreateTime: keep('When the token was created.', computed(text())),
   Namespace: keep('The namespace of the token.', text()),
   Hash: keep('A hash of the content.', contentHash),
   ...indexes,
@@ -78,6 +79,7 @@ export const tokens = defineObject<Token, typeof fields>({
     'token-by-expiry',
     'token-by-method',
     'token-identity',
+    'subject',
   ],
   key: keys.token,
   records: tokenRecords,
@@ -147,30 +149,69 @@ export type LoginOf = Pick<
   'AccessorID' | 'AuthMethod' | 'AuthMethodNamespace' | 'CreateTime' | 'Namespace'
 >;
 
+/** Who logged in, as the record of a login's token has it. */
+export interface LoggedIn {
+  /** SHA-256 in hex; empty if unknown. */
+  readonly identity: string;
+  /** Absent if the login was before level 3. */
+  readonly subject?: string | undefined;
+}
+
+/** Returns the record of a login's token. */
+export const loggedInText = ({ identity, subject }: LoggedIn): string =>
+  subject === undefined ? identity : `${identity}\u0000${subject}`;
+
+/** Reads the record of a login's token. */
+export function loggedIn(text: string): LoggedIn {
+  const [identity = '', subject] = text.split('\u0000', 2);
+  return { identity, subject };
+}
+
+/** Returns the auth method whose login created a token, and its namespace; undefined if none. */
+function methodOf(token: LoginOf): { readonly ns: string; readonly name: string } | undefined {
+  const { AuthMethod: name, AuthMethodNamespace: ns = token.Namespace } = token;
+  return name === undefined ? undefined : { ns, name };
+}
+
 /**
- * Returns the records of the login that created a token; none if no login did. `identityAt` returns
- * the identity stored under a key, because the token does not contain it.
+ * Returns who is behind a token (beyond.md 7.1); undefined if no login created it, or one before
+ * level 3.
+ */
+export function identityOf(view: View, token: LoginOf): Identity | undefined {
+  const method = methodOf(token);
+  if (method === undefined) return undefined;
+  const { AccessorID, Namespace: ns } = token;
+  const text = view.get(keys.tokenByMethod(method.ns, method.name, ns, AccessorID));
+  const Subject = text === undefined ? undefined : loggedIn(text).subject;
+  if (Subject === undefined) return undefined;
+  return { AuthMethod: method.name, Namespace: method.ns, Subject };
+}
+
+/**
+ * Returns the records of the login that created a token; none if no login did. `textAt` returns
+ * the text stored under a key, because the token does not contain who logged in.
  */
 export function loginRecords(
   token: LoginOf,
-  identityAt: (key: string) => string | undefined,
+  textAt: (key: string) => string | undefined,
 ): readonly StateRecord[] {
-  const { AuthMethod: name, AuthMethodNamespace, AccessorID: accessor, Namespace: ns } = token;
-  if (name === undefined) return [];
-  const method = { ns: AuthMethodNamespace ?? ns, name };
-  const key = keys.tokenByMethod(method.ns, name, ns, accessor);
-  const identity = identityAt(key) ?? '';
-  if (identity === '') return [[key, '']];
+  const method = methodOf(token);
+  if (method === undefined) return [];
+  const own = { ns: token.Namespace, accessor: token.AccessorID };
+  const key = keys.tokenByMethod(method.ns, method.name, own.ns, own.accessor);
+  const text = textAt(key) ?? '';
+  const { identity, subject } = loggedIn(text);
   const createdMs = Date.parse(token.CreateTime);
-  return [
-    [key, identity],
-    [keys.tokenIdentity(method, identity, createdMs, { ns, accessor }), ''],
-  ];
+  const records: StateRecord[] = [[key, text]];
+  if (identity !== '') records.push([keys.tokenIdentity(method, identity, createdMs, own), '']);
+  if (subject !== undefined) records.push([keys.subject(method, subject, own), '']);
+  return records;
 }
 
-/** Writes a new token. Returns it as JSON text. `identity`: that of its login, if known. */
-export function addToken(context: ApplyContext, token: Token, identity?: string): string {
-  for (const [key, value] of loginRecords(token, () => identity)) context.draft.put(key, value);
+/** Writes a new token. Returns it as JSON text. `by`: who logged in to get it, if known. */
+export function addToken(context: ApplyContext, token: Token, by?: LoggedIn): string {
+  const text = by && loggedInText(by);
+  for (const [key, value] of loginRecords(token, () => text)) context.draft.put(key, value);
   return putObject(context, tokens, token, undefined);
 }
 

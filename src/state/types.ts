@@ -104,6 +104,17 @@ export interface NewState {
   readonly nextSums?: Readonly<Record<string, string>>;
 }
 
+/** Many tokens of logins that one command ends, for the history (beyond.md 3.1). */
+export interface ManyTokens {
+  readonly operation: 'revoke' | 'gc' | 'delete';
+  /** Their auth method. */
+  readonly ns: string;
+  readonly method: string;
+  /** Whose they are: a subject or the beginning of one; empty for everybody. */
+  readonly subject: string;
+  readonly count: number;
+}
+
 /** Changes of the records below NEXT. */
 export interface NextChanges {
   /** Whether to delete those that are there before. */
@@ -126,6 +137,7 @@ export type Handler<C> = (
       readonly value?: string;
       readonly state?: NewState;
       readonly next?: NextChanges;
+      readonly many?: ManyTokens;
     }
   | { readonly ok: false; readonly refusal: Refusal };
 
@@ -134,10 +146,18 @@ export type Handler<C> = (
 // biome-ignore lint/suspicious/noExplicitAny: each handler declares the command it takes
 export type Handlers = Readonly<Record<string, Handler<any>>>;
 
+/**
+ * The version that an object must have before a command changes it: one of these ModifyIndexes,
+ * any at all, or none because it must not exist.
+ */
+export type Match = readonly number[] | 'any' | 'none';
+
 /** A command, with its type and version. An unknown type or version stops the node. */
 export interface Command {
   readonly type: string;
   readonly v: 1;
+  /** Its precondition; see match.ts. Absent: none. */
+  readonly match?: Match;
   /** Who caused it. Absent below level 3. */
   readonly author?: Author;
   /** The time of the request, RFC 3339 with milliseconds. Absent below level 3. */

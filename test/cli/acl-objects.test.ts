@@ -72,7 +72,7 @@ describe('policies, roles and tokens by the command line', function () {
       expect([code, err]).to.satisfy(
         ([, text]: [number, string]) =>
           code === 1 &&
-          /^conclave: the policy "operators" has ModifyIndex \d+, not 1 \(pre/.test(text),
+          /^conclave: Precondition failed: policy "operators" has ModifyIndex \d+ \(pre/.test(text),
       );
     }
     await user.done(['acl', 'policy', 'update', 'operators', '--no-merge', '--description', 'x']);

@@ -36,33 +36,64 @@ describe('requests of the client', () => {
     expect(fake.seen[0]!.headers).to.include({ 'x-consul-token': 'secret-1' });
   });
 
-  it('takes no reason for a write as long as nothing keeps it', async () => {
-    const { code, err } = await list('127.0.0.1:1', {}, ['--reason', 'ticket 77']);
-    expect(code).to.equal(2);
-    expect(err).to.include("unknown option '--reason'");
+  const POLICY = { ID: 'a', Name: 'ops', Description: 'old', ModifyIndex: 7 };
+  const policyWith = (address: string, ...args: string[]) =>
+    user.run(['acl', 'policy', ...args, '--http-addr', address]);
+
+  it('sends a reason with writes alone', async () => {
+    const address = await serve(json(POLICY));
+    const args = ['update', 'ops', '--description', 'x', '--reason', 'tidy – up'];
+    expect((await policyWith(address, ...args)).code).to.equal(0);
+    expect(
+      fake.seen.map(({ method, headers }) => [method, headers['x-consul-reason']]),
+    ).to.deep.equal([
+      ['GET', undefined],
+      ['PATCH', 'tidy%20%E2%80%93%20up'],
+    ]);
   });
 
-  it('sends no If-Match for ACL objects, and compares versions itself', async () => {
-    const policy = { ID: 'a', Name: 'ops', ModifyIndex: 7 };
-    const address = await serve(json(policy));
-    const policyWith = (...args: string[]) =>
-      user.run(['acl', 'policy', ...args, '--http-addr', address]);
-    for (const args of [
-      ['update', 'ops', '--description', 'x', '--stale'],
-      ['update', 'ops', '--description', 'x', '--if-match', '7'],
-      ['delete', 'ops', '--if-match', '7', '--quiet'],
-    ])
-      expect((await policyWith(...args)).code).to.equal(0);
-    expect(fake.seen.some(({ headers }) => 'if-match' in headers)).to.equal(false);
-    // An older version would undo what others wrote.
-    expect(fake.seen.filter(({ url }) => url.includes('stale'))).to.deep.equal([]);
-    fake.forget();
-    const { code, err } = await policyWith('delete', 'ops', '--if-match', '6');
-    expect(code).to.equal(1);
-    expect(err).to.equal(
-      'conclave: the policy "ops" has ModifyIndex 7, not 6 (precondition_failed)\n',
+  const conditions: [args: string[], method: string, ifMatch: string | undefined, body: string][] =
+    [
+      [['update', 'ops', '--description', 'x', '--stale'], 'PATCH', '"7"', '{"Description":"x"}'],
+      [['update', 'ops', '--name', 'y', '--if-match', '6'], 'PATCH', '"6"', '{"Name":"y"}'],
+      [['update', 'ops', '--no-merge'], 'PUT', '"7"', '{"Name":"ops"}'],
+      [['delete', 'ops', '--if-match', '7', '--quiet'], 'DELETE', '"7"', ''],
+      [['delete', 'ops', '--quiet'], 'DELETE', undefined, ''],
+    ];
+  for (const [args, method, ifMatch, body] of conditions) {
+    it(`changes the version that is meant: ${args.join(' ')}`, async () => {
+      const address = await serve(json(POLICY));
+      expect((await policyWith(address, ...args)).code).to.equal(0);
+      const sent = fake.seen.at(-1)!;
+      expect([sent.method, sent.headers['if-match'], sent.body]).to.deep.equal([
+        method,
+        ifMatch,
+        body,
+      ]);
+      // An older version would undo what others wrote.
+      expect(fake.seen.filter(({ url }) => url.includes('stale'))).to.deep.equal([]);
+    });
+  }
+
+  it('says what others have changed', async () => {
+    const detail = 'Precondition failed: policy "ops" has ModifyIndex 9';
+    const moved = problem(412, { code: 'precondition_failed', detail, current: 9 });
+    const now = { ...POLICY, Description: 'theirs', ModifyIndex: 9 };
+    const hint = '  nothing was written: read it, and repeat the command if it still applies\n';
+    const update = ['update', 'ops', '--description', 'x'];
+    const told = await policyWith(await serve(json(POLICY), moved, json(now)), ...update);
+    expect([told.code, told.err]).to.deep.equal([
+      1,
+      'conclave: the policy "ops" was changed meanwhile: Description: "old" → "theirs" ' +
+        `(precondition_failed)\n${hint}`,
+    ]);
+    const missing = problem(404, { code: 'not_found', detail: 'none' });
+    const gone = await policyWith(await serve(json(POLICY), moved, missing), ...update);
+    expect(gone.err).to.equal(
+      `conclave: the policy "ops" was deleted meanwhile (precondition_failed)\n${hint}`,
     );
-    expect(fake.seen.map(({ method }) => method)).to.deep.equal(['GET']);
+    const named = await policyWith(await serve(json(POLICY), moved), ...update, '--if-match', '6');
+    expect(named.err).to.equal(`conclave: ${detail} (precondition_failed)\n${hint}`);
   });
 
   it('asks for an archive in the mode of reads, and again without a leader', async () => {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 
 export interface Endpoint {
-  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'PUT' | 'PATCH' | 'POST' | 'DELETE';
   /** `*` stands for a value that a test may choose. */
   readonly path: string;
   readonly bodies: readonly unknown[];
@@ -110,6 +110,11 @@ const reads = [
     'config/service-defaults/*',
     'config/*/*',
     'discovery-chain/*',
+    'export',
+    'export?types=role,config&ids=true&ns=*',
+    'refs/policy/*',
+    'refs/config/service-defaults/*',
+    'refs/*/*',
     'acl/lint',
     'status/leader',
     'status/peers',
@@ -166,6 +171,14 @@ const writes: readonly [Endpoint['method'], string, readonly unknown[]][] = [
   ['PUT', 'namespace', [namespace]],
   ['PUT', 'namespace/*', [namespace]],
   ['PUT', 'config', entries()],
+  ['POST', 'config/validate', [...entries(), { Entries: entries() }]],
+  ['PATCH', 'acl/policy/*', [{ Rules: policy.Rules, Description: null }]],
+  ['PATCH', 'acl/role/*', [{ Policies: role.Policies, ServiceIdentities: null }]],
+  ['PATCH', 'acl/token/*', [{ Description: 'd', Roles: token.Roles }]],
+  ['PATCH', 'acl/auth-method/*', [{ Config: { BoundIssuer: null, IdentityClaim: 'sub' } }]],
+  ['PATCH', 'acl/binding-rule/*', [{ Selector: rule.Selector }]],
+  ['PATCH', 'namespace/*', [{ ACLs: namespace.ACLs, Meta: { a: null, b: 'c' } }]],
+  ['PATCH', 'config/*/*', [{ Protocol: 'http', Meta: { a: null } }]],
   ['PUT', 'operator/autopilot/configuration', [autopilot]],
   ['PUT', 'operator/acl/configuration', [aclConfiguration]],
   ['PUT', 'snapshot', [{}]],

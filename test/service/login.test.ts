@@ -30,6 +30,7 @@ const trusting: AuthMethodType = {
             variables: new Map([['value.name', bearer]]),
           },
           subject: bearer,
+          who: bearer,
         },
   examine: () => Promise.reject(new Error('not explained here')),
   shapeOf: () => ({
@@ -101,7 +102,7 @@ describe('login', () => {
     const life = Date.parse(token.ExpirationTime) - Date.parse(token.CreateTime);
     expect(life).to.equal(120_000);
     setup.solo.nowMs += 120_000;
-    const own = readOwnToken(callerOf(token.SecretID).tokenKey);
+    const own = readOwnToken(callerOf(token.SecretID).tokenKey, false);
     const now = { mode: 'stale', index: 0, waitMs: 0, timeoutMs: 0 } as const;
     const gone = await setup.solo.service.read(callerOf(token.SecretID), now, own).catch((e) => e);
     expect(gone).to.be.instanceOf(ApiError).with.property('status', 403);

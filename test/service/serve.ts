@@ -4,6 +4,7 @@ import { createApp } from '../../src/http/app.js';
 import { listen } from '../../src/http/listener/listener.js';
 import type { HttpOptions } from '../../src/http/options.js';
 import { aclRoutes } from '../../src/http/routes/acl.js';
+import { changeRoutes } from '../../src/http/routes/change.js';
 import type { AclParts } from '../../src/http/routes/common.js';
 import { configRoutes } from '../../src/http/routes/config-entries.js';
 import type { Route } from '../../src/http/routes/types.js';
@@ -42,7 +43,7 @@ export async function serve(
   const parts = { ...partsOf(solo), ...someParts };
   const app = createApp({
     service: solo.service,
-    routes: [...aclRoutes(parts), ...configRoutes(parts), ...more],
+    routes: [...changeRoutes(parts), ...aclRoutes(parts), ...configRoutes(parts), ...more],
     datacenter: 'dc1',
     defaultPolicy: 'deny',
     headerPrefix: 'X-Service',

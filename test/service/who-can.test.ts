@@ -125,7 +125,7 @@ describe('POST /v1/acl/who-can', () => {
     for (let n = 0; n < 5; n++) await token({});
     const parts = partsOf(client.solo);
     const search = async (limits: { tokens: number; ms: number }) =>
-      JSON.parse((await whoCan(parts, asked, question, limits)).value);
+      JSON.parse((await whoCan(parts, asked, question, { limits })).value);
     expect(await search({ tokens: 3, ms: 10_000 })).to.include({ Scanned: 3, Truncated: true });
     expect(await search({ tokens: 100, ms: 0 })).to.include({ Scanned: 0, Truncated: true });
     const { value } = await whoCan(parts, { ...asked, isGone: () => true }, question);

@@ -3,6 +3,7 @@
 import { ERROR_STATUS } from '../../base/errors.js';
 import { KINDS } from '../../kinds/types.js';
 import { type Fields, keep, object, omit, type Type, text, whole } from '../../languages/fields.js';
+import { historyFields } from '../../state/history/settings.js';
 import { configurationFields } from '../../state/login-limits.js';
 import { OBJECTS } from '../../state/objects.js';
 import { METHOD_CONFIGS } from '../auth-methods.js';
@@ -61,6 +62,10 @@ export const BODIES: Readonly<Record<string, Body>> = {
   'acl-configuration': {
     says: 'How long login tokens are valid, and how many one identity may have.',
     fields: configurationFields,
+  },
+  'history-configuration': {
+    says: 'How much of the history is kept.',
+    fields: historyFields,
   },
   'autopilot-configuration': {
     says: 'When a server is considered healthy, and what happens to dead servers.',

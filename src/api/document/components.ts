@@ -1,11 +1,12 @@
 /** The schemas of bodies and answers that several operations share, by name. */
 import { KINDS } from '../../kinds/types.js';
 import { type Fields, items, keep, object, omit, type Type, text } from '../../languages/fields.js';
+import { historyFields } from '../../state/history/settings.js';
 import { configurationFields } from '../../state/login-limits.js';
 import type { ObjectTable } from '../../state/object.js';
 import { OBJECTS } from '../../state/objects.js';
 import { titleOf } from '../endpoints/objects.js';
-import { orNone } from '../endpoints/shapes.js';
+import { identity, orNone } from '../endpoints/shapes.js';
 import { BODIES, problemSchema, sentBody } from './body-schemas.js';
 import { objectSchema } from './json-schema.js';
 import { answeredEntry, sentEntry } from './kind-schemas.js';
@@ -21,6 +22,7 @@ const placeOf = (name: string): string => `#/components/schemas/${name}`;
 
 /** What an expanded read adds to a token. */
 const expanded = (role: Fields): Fields => ({
+  Identity: omit('With expanded: who is behind the token, if a login made it.', identity),
   ExpandedPolicies: omit('With expanded: all policies that apply.', orNone(items(policyOrNot()))),
   ExpandedRoles: omit('With expanded: all roles that apply.', orNone(items(object(role)))),
   NamespaceDefaultPolicyIDs: omit('With expanded: policies of the namespace.', IDS),
@@ -115,15 +117,19 @@ export function components(): Schemas {
     },
     AclConfiguration: {
       description: BODIES['acl-configuration']!.says,
-      ...answered(configured()),
+      ...answered(configured(configurationFields)),
+    },
+    HistoryConfiguration: {
+      description: BODIES['history-configuration']!.says,
+      ...answered(configured(historyFields)),
     },
     Problem: problemSchema(),
   };
 }
 
-const configured = (): Fields =>
+const configured = (fields: Fields): Fields =>
   Object.fromEntries(
-    Object.entries(configurationFields).map(([name, field]) => [
+    Object.entries(fields).map(([name, field]) => [
       name,
       { ...field, type: field.type.computed ?? field.type },
     ]),

@@ -18,6 +18,7 @@ const ERRORS: Readonly<Record<number, readonly [name: string, says: string]>> = 
   403: ['Forbidden', 'The token is unknown or lacks a required right.'],
   404: ['NotFound', 'There is no such object.'],
   409: ['Conflict', 'The request conflicts with the current state.'],
+  415: ['UnsupportedMediaType', 'The Content-Type is not supported.'],
   412: ['PreconditionFailed', 'The version of the object differs from the one in If-Match.'],
   413: ['TooLarge', 'The body is larger than the node accepts.'],
   429: ['TooMany', 'A limit is exceeded. The client may retry in a second.'],
@@ -52,6 +53,7 @@ const HEADERS: Readonly<Record<string, { says: string; schema: JsonSchema; requi
     schema: { type: 'string', enum: ['true'] },
   },
   ETag: { says: 'The version of the content.', schema: text, required: true },
+  'X-Consul-Owner': { says: 'The owner of the written object.', schema: text },
   'X-Consul-Lint': { says: 'What lint finds in the written object.', schema: text },
   'X-Consul-Decision': { says: 'The ID under which the refusal is explained.', schema: text },
   'Retry-After': { says: 'The number of seconds after which to retry.', schema: text },
@@ -65,6 +67,7 @@ const HEADER_GROUPS = {
   ],
   etag: ['ETag'],
   lint: ['X-Consul-Lint'],
+  owner: ['X-Consul-Owner'],
 } as const;
 
 /** Returns the document. `version` is that of the release. */

@@ -1,7 +1,7 @@
 /** Config entries, and the discovery chains that they form. */
 import type { ChainGraph } from '../../kinds/chain-graph.js';
 import { boolean, fraction, keep, omit, text } from '../../languages/fields.js';
-import { ok, open, read, tagged, write } from './operation.js';
+import { ok, open, PATCH_SCHEMA, read, tagged, write } from './operation.js';
 import { anyAs, listOf, type Made, mapOf, oneOf, rows, shape } from './shapes.js';
 
 const word = text();
@@ -122,6 +122,14 @@ export const CONFIG_OPERATIONS = tagged('config', {
       schema: { anyOf: [{ type: 'boolean' }, { type: 'object', maxProperties: 0 }] },
     }),
     refuses: [404, 409, 412],
+    rights: KIND_RIGHTS,
+  }),
+  'PATCH /v1/config/:kind/:name': write('patchConfigEntry', {
+    says: 'Changes the given fields of a config entry.',
+    body: { schema: PATCH_SCHEMA },
+    bodyMedia: 'application/merge-patch+json',
+    answers: ok('The entry.', 'ConfigEntry', 'etag'),
+    refuses: [404, 409, 412, 415],
     rights: KIND_RIGHTS,
   }),
   'GET /v1/config/:kind': read('listConfigEntries', {

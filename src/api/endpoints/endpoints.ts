@@ -3,22 +3,28 @@
  * (`DeclaredRoute` of http/routes/types.ts), nor does one without a method that is here.
  */
 import { NODE_OPERATIONS } from './agent.js';
+import { CHANGE_OPERATIONS } from './change.js';
 import { CONFIG_OPERATIONS } from './config.js';
 import { EXPLAIN_OPERATIONS } from './explain.js';
+import { HISTORY_OPERATIONS } from './history.js';
 import { LINT_OPERATIONS } from './lint.js';
 import { LOGIN_EXPLAIN_OPERATIONS } from './login-explain.js';
 import { type ObjectKeys, objectOperations } from './objects.js';
 import type { Method, Operation, Operations } from './operation.js';
 import { OPERATOR_OPERATIONS } from './operator.js';
+import { SET_OPERATIONS } from './sets.js';
 import { TOKEN_OPERATIONS } from './tokens.js';
 
 const DECLARED = {
   ...CONFIG_OPERATIONS,
+  ...CHANGE_OPERATIONS,
   ...LINT_OPERATIONS,
   ...EXPLAIN_OPERATIONS,
   ...LOGIN_EXPLAIN_OPERATIONS,
   ...TOKEN_OPERATIONS,
+  ...SET_OPERATIONS,
   ...OPERATOR_OPERATIONS,
+  ...HISTORY_OPERATIONS,
   ...NODE_OPERATIONS,
 } satisfies Operations;
 

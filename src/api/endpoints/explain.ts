@@ -16,14 +16,26 @@ import {
 import { grants } from '../../state/grants.js';
 import { tokens } from '../../state/tokens.js';
 import { ok, read, tagged } from './operation.js';
-import { INDEX, linksTo, listOf, type Made, oneOf, orNone, rows, shape } from './shapes.js';
+import {
+  IDENTITY,
+  INDEX,
+  identity,
+  linksTo,
+  listOf,
+  type Made,
+  oneOf,
+  orNone,
+  rows,
+  shape,
+} from './shapes.js';
 
 const word = text();
 const LEVEL = orNone(oneOf('deny', 'read', 'list', 'write'));
 const nullableText = orNone(word);
 
 const { Policies, Roles, ServiceIdentities, NodeIdentities, TemplatedPolicies } = tokens.fields;
-const draftFields = {
+/** The members of a token that does not exist. */
+export const draftFields = {
   Policies,
   Roles,
   ServiceIdentities,
@@ -64,6 +76,7 @@ const step = shape({
   Type: keep('The type of the step.', word),
   ID: keep('The ID of the object.', word),
   Name: keep('The name of the object.', word),
+  Version: omit('With at: the index of the version that was read.', whole64),
 });
 const source = shape({
   Path: keep('The path from the token to the text.', listOf(step)),
@@ -110,9 +123,19 @@ const whose = {
   DefaultPolicy: keep('The decision if no rule applies.', word),
 };
 
+const AT = omit(
+  'With at: the moment that the answer is about.',
+  shape({
+    Index: keep('The index.', whole64),
+    Time: keep('The time of the newest change up to it.', utcTime),
+  }),
+);
+
 const EXPLAINED = shape({
+  At: AT,
   ...whose,
   Description: keep('The description of the token.', word),
+  Identity: IDENTITY,
   Index: INDEX,
   Results: keep('The answers, in the order of the questions.', listOf(explanation)),
 });
@@ -132,13 +155,17 @@ export const RIGHTS = rows({
 });
 
 const EFFECTIVE = shape({
+  At: AT,
   ...whose,
+  Identity: IDENTITY,
   ExpirationTime: omit('When the token expires.', utcTime),
   Truncated: keep('Whether rights are left out.', boolean),
   Rights: keep('The merged rights.', RIGHTS),
 });
 
 const WHO = shape({
+  At: AT,
+  LoginsSince: omit('With at: login tokens that have ended are known from this index on.', whole64),
   Index: INDEX,
   Scanned: keep('How many tokens were examined.', whole64),
   Allowed: keep('How many of them are allowed the access.', whole64),
@@ -148,6 +175,7 @@ const WHO = shape({
     'Groups of tokens with the same grants, the largest first.',
     rows({
       Tokens: keep('How many tokens are in the group.', whole64),
+      Subjects: keep('How many different subjects logged in to get them.', whole64),
       AuthMethod: keep('The auth method of their logins, if any.', word),
       Namespace: keep('Their namespace.', word),
       Policies: keep('Their policies.', linksTo('policy')),
@@ -160,6 +188,7 @@ const WHO = shape({
         rows({
           AccessorID: keep('The token.', word),
           Description: keep('Its description.', word),
+          Identity: IDENTITY,
         }),
       ),
       Result: keep('Why they are allowed the access.', explanation),
@@ -177,11 +206,17 @@ const DECISION = shape({
   Path: keep('The path of the request.', word),
   RemoteAddr: keep('The address of the client.', word),
   AccessorID: keep('The token of the request.', nullableText),
+  Identity: keep(
+    'Who is behind that token, or who tried to log in. Null if nobody is known, or if the ' +
+      'caller may not read the token.',
+    orNone(identity),
+  ),
   Namespace: keep('The namespace of the request.', word),
   Resource: keep('The resource that was asked for.', nullableText),
   Access: keep('The access that was asked for.', nullableText),
   Segment: keep('The name of the resource.', nullableText),
   Message: keep('The message of the refusal.', word),
+  TraceID: keep('The trace of the request. Empty if its traceparent names none.', word),
   AppliedIndex: keep('The index of the state on which the decision was based.', whole64),
   Then: keep(
     'Why it was refused.',
@@ -234,12 +269,14 @@ export type Decision = Normal<typeof DECISION>;
 /** The operations that explain rights. */
 export const EXPLAIN_OPERATIONS = tagged('explain', {
   'GET /v1/acl/token/self/effective': read('readOwnRights', {
+    query: ['at'],
     says: 'Reads all rights of the token of the request, merged.',
     answers: ok('The rights.', EFFECTIVE, 'index'),
     refuses: [404],
     blocks: true,
   }),
   'GET /v1/acl/token/:accessor/effective': read('readRights', {
+    query: ['at'],
     says: 'Reads all rights of a token, merged.',
     answers: ok('The rights.', EFFECTIVE, 'index'),
     refuses: [404],
@@ -253,6 +290,7 @@ export const EXPLAIN_OPERATIONS = tagged('explain', {
     rights: ['acl:read'],
   }),
   'POST /v1/acl/authorize/explain': read('explainAuthorization', {
+    query: ['at'],
     says: 'Explains what a token, or a draft of one, may do.',
     body: { members: EXPLAIN.fields },
     answers: ok('The reasons.', EXPLAINED, 'index'),
@@ -260,9 +298,11 @@ export const EXPLAIN_OPERATIONS = tagged('explain', {
     rights: ['acl:read'],
   }),
   'POST /v1/acl/who-can': read('findWhoCan', {
+    query: ['at'],
     says: 'Finds the tokens that are allowed a given access.',
     body: { members: WHO_CAN.fields },
     answers: ok('The tokens, in groups.', WHO, 'index'),
+    refuses: [404],
     rights: ['acl:read'],
   }),
 });

@@ -33,22 +33,22 @@ const LINTED_RULE = {
 
 const severity = keep('The severity of the problem.', oneOf('error', 'warning', 'info'));
 
+/** What lint finds in a text. */
+export const LINTED = rows({
+  Severity: severity,
+  Code: keep('The problem, in one word.', word),
+  Message: keep('The problem, in a sentence.', word),
+  Field: omit('The field of the object.', word),
+  Line: keep('The line in the text.', whole64),
+  Column: keep('The column in the line.', whole64),
+  Claim: omit('The claim that the problem concerns.', word),
+  Fix: omit('A corrected text.', word),
+  Hint: omit('A suggestion that may help.', word),
+});
+
 const LINT = shape({
   Valid: keep('Whether a write would be accepted.', boolean),
-  Problems: keep(
-    'What lint finds, in the order of the text.',
-    rows({
-      Severity: severity,
-      Code: keep('The problem, in one word.', word),
-      Message: keep('The problem, in a sentence.', word),
-      Field: omit('The field of the object.', word),
-      Line: keep('The line in the text.', whole64),
-      Column: keep('The column in the line.', whole64),
-      Claim: omit('The claim that the problem concerns.', word),
-      Fix: omit('A corrected text.', word),
-      Hint: omit('A suggestion that may help.', word),
-    }),
-  ),
+  Problems: keep('What lint finds, in the order of the text.', LINTED),
   More: omit('How many problems are left out.', whole64),
 });
 

@@ -17,6 +17,7 @@ import { RIGHTS } from './explain.js';
 import { ok, read, tagged } from './operation.js';
 import {
   anyAs,
+  IDENTITY,
   INDEX,
   linksTo,
   listOf,
@@ -64,6 +65,7 @@ const judgedRule = shape({
 });
 const loginToken = shape({
   Description: keep('Its description.', word),
+  Identity: IDENTITY,
   Policies: omit('Its policies.', linksTo('policy')),
   Roles: omit('Its roles.', linksTo('role')),
   ...grants,

@@ -1,7 +1,7 @@
 /** The operations that every ACL object has, derived from its definition. */
 import type { ObjectTable } from '../../state/object.js';
 import { OBJECTS } from '../../state/objects.js';
-import { DELETED, type Operations, ok, read, tagged, write } from './operation.js';
+import { DELETED, type Operations, ok, PATCH_SCHEMA, read, tagged, write } from './operation.js';
 import type { QueryName } from './parameters.js';
 
 /** By table: one path each for writes of new objects, lists, and single objects. */
@@ -34,7 +34,7 @@ type PathOf<K extends 'one' | 'all' | 'each'> = (typeof OBJECT_PATHS)[ObjectTabl
 export type ObjectKeys =
   | `PUT ${PathOf<'one' | 'each'>}`
   | `GET ${PathOf<'all' | 'each'> | (typeof NAMED_PATHS)[keyof typeof NAMED_PATHS]}`
-  | `DELETE ${PathOf<'each'>}`;
+  | `${'PATCH' | 'DELETE'} ${PathOf<'each'>}`;
 
 /** Parameters that narrow the list of an object. */
 const NARROWING: { readonly [T in ObjectTable]?: readonly QueryName[] } = {
@@ -55,7 +55,7 @@ function operationsOf(table: ObjectTable): Operations {
   const { one, all, each } = OBJECT_PATHS[table];
   const title = titleOf(table);
   const a = /^[aeiou]/.test(noun) ? 'an' : 'a';
-  const common = { refuses: [404, 409], rights: [`${resource}:write`] };
+  const common = { refuses: [404, 409, 412], rights: [`${resource}:write`] };
   const reads = { rights: [`${resource}:read`], blocks: true } as const;
   const query: readonly QueryName[] = table === 'token' ? ['expanded'] : [];
   const reading = { query, answers: ok(`The ${noun}.`, title, 'index'), refuses: [404], ...reads };
@@ -80,6 +80,14 @@ function operationsOf(table: ObjectTable): Operations {
     }),
     [`GET ${each}`]: read(`read${title}`, { says: `Reads ${a} ${noun}.`, ...reading }),
     [`PUT ${each}`]: write(`update${title}`, { says: `Replaces ${a} ${noun}.`, ...writing }),
+    [`PATCH ${each}`]: write(`patch${title}`, {
+      says: `Changes the given fields of ${a} ${noun}.`,
+      body: { schema: PATCH_SCHEMA },
+      bodyMedia: 'application/merge-patch+json',
+      answers: ok(`The ${noun}.`, title, 'lint', 'etag'),
+      ...common,
+      refuses: [...common.refuses, 415],
+    }),
     [`DELETE ${each}`]: write(`delete${title}`, {
       says: `Deletes ${a} ${noun}.`,
       answers: DELETED,

@@ -4,14 +4,17 @@ import type { JsonSchema } from '../document/text-schema.js';
 import { BLOCKING, type QueryName } from './parameters.js';
 
 /** The methods that routes serve. */
-export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
+export type Method = 'GET' | 'PUT' | 'PATCH' | 'POST' | 'DELETE';
 
 /** The sections of the API. */
 export const TAGS = {
   config: 'Config entries and the discovery chains that they form.',
   acl: 'Tokens, policies, roles, auth methods, binding rules and namespaces.',
   explain: 'Why something is allowed or denied, and what lint finds.',
+  change: 'Before a change: references, validation, and objects as a set.',
+  sets: 'Sets of objects, which are planned and applied together.',
   login: 'Login, logout and bootstrap.',
+  history: 'Who changed what, when and why, and how to take it back.',
   operator: 'Members of the cluster, and cluster-wide settings.',
   agent: 'What a node reports about itself and the cluster.',
   documents: 'Descriptions of this API.',
@@ -28,7 +31,7 @@ export type Content =
   | { readonly schema: JsonSchema };
 
 /** The headers of an answer beside those of all answers. */
-export type HeaderGroup = 'index' | 'etag' | 'lint';
+export type HeaderGroup = 'index' | 'etag' | 'lint' | 'owner';
 
 /** An answer that is not an error. Without content it has no body. */
 export interface Answer {
@@ -101,6 +104,9 @@ export const ok = (
   content: Content,
   ...headers: readonly HeaderGroup[]
 ): Operation['answers'] => ({ 200: { says, content, headers } });
+
+/** A JSON Merge Patch: the fields that change, null for those that go. */
+export const PATCH_SCHEMA: JsonSchema = { type: 'object' };
 
 /** The answer of a deletion. */
 export const DELETED = ok('Whether there was one.', boolean);

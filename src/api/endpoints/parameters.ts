@@ -52,6 +52,29 @@ export const QUERY = {
   id: { says: 'The ID of a server.', schema: text },
   address: { says: 'The address of a server.', schema: text },
   ttl: { says: 'How long the join token lasts, from 1s to 24h. By default 15m.', schema: text },
+  owner: { says: 'Only objects of this owner are exported.', schema: text },
+  kind: {
+    says: 'The kinds of config entries to export, separated by commas.',
+    schema: text,
+  },
+  ids: { says: 'Exports the IDs of policies, roles and rules too: true or false.', schema: text },
+  after: { says: 'Lists what comes after this index, the oldest first.', schema: index },
+  before: { says: 'Only versions before this index.', schema: index },
+  limit: { says: 'The maximum number of items, from 1 to 1000.', schema: index },
+  types: { says: 'The types of objects, separated by commas.', schema: text },
+  author: { says: 'The AccessorID of the author.', schema: text },
+  subject: { says: 'Whom an auth method knows the author by: METHOD/SUBJECT.', schema: text },
+  logins: {
+    says: 'Whether the tokens of logins are listed too.',
+    schema: { type: 'string', enum: ['true', 'false'], default: 'false' },
+  },
+  version: { says: 'The index of a version, to read its content.', schema: index },
+  from: { says: 'The index of the older version to compare.', schema: index },
+  to: { says: 'The index of the newer version. By default the present one.', schema: index },
+  at: {
+    says: 'The index or the time (RFC 3339) of the state that the answer is about.',
+    schema: text,
+  },
   format: {
     says: 'The format: prometheus for the Prometheus text format, otherwise JSON.',
     schema: { type: 'string', examples: ['prometheus'] },
@@ -76,5 +99,5 @@ export const PATH: Readonly<Record<string, string>> = {
   kind: 'The kind of config entries.',
   name: 'The name.',
   service: 'The name of the service.',
-  type: 'The name of the schema.',
+  type: 'The type of the object, or the name of the schema.',
 };

@@ -9,6 +9,7 @@ import {
   keep,
   type Normal,
   object,
+  omit,
   type Type,
   text,
   whole64,
@@ -52,6 +53,14 @@ export const linksTo = (to: 'policy' | 'role'): Type<readonly Link[]> =>
 
 /** Free names to text. */
 export const labelsOf = mapOf(text());
+/** Who is behind a token that a login made. */
+export const identity = shape({
+  AuthMethod: keep('The auth method of the login.', text()),
+  Namespace: keep('The namespace of the auth method.', text()),
+  Subject: keep('Whom the auth method names. Empty if it names nobody.', text()),
+});
+/** The same as a member of answers about tokens. */
+export const IDENTITY = omit('Who is behind the token, if a login made it.', identity);
 /** The index of an answer that has one as a member. */
 export const INDEX = keep('The index of the state that was read.', whole64);
 

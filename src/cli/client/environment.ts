@@ -28,6 +28,7 @@ export interface CommonOptions {
   readonly quiet?: boolean;
   readonly debug?: boolean;
   readonly timeout?: string;
+  readonly reason?: string;
 }
 
 /** Where a token comes from. The text of it is read only when a request is sent. */

@@ -16,6 +16,8 @@ export interface ApiOptions {
   /** Reads the token when the first request is sent. */
   readonly token: () => string | undefined;
   readonly namespace: string | undefined;
+  /** Why the command writes: the cluster keeps it with the change. */
+  readonly reason: string | undefined;
   readonly mode: 'stale' | 'consistent' | undefined;
   /** How long a request may take, and be repeated, in milliseconds. */
   readonly timeoutMs: number;
@@ -165,12 +167,15 @@ export class Api {
     }
   }
 
-  #headersOf({ headers, withToken, token }: Ask): Record<string, string> {
+  #headersOf({ headers, withToken, token, isRead }: Ask): Record<string, string> {
+    const { reason } = this.#options;
     const sent = token ?? (withToken === false ? undefined : this.#options.token());
     return {
       Accept: 'application/json',
       'User-Agent': `conclave/${this.#io.version}`,
       ...(sent !== undefined && { 'X-Consul-Token': sent }),
+      ...(reason !== undefined &&
+        isRead !== true && { 'X-Consul-Reason': encodeURIComponent(reason) }),
       ...headers,
     };
   }

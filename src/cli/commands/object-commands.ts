@@ -1,12 +1,13 @@
 /** The commands that all ACL objects and namespaces have: create, read, update, delete, list. */
 import { type Command, Option } from 'commander';
 import { type Call, type Cli, refusedSecret, several, sure, whole } from '../cli.js';
+import type { Answer } from '../client/http.js';
+import { memberChanges } from '../client/watch.js';
 import { CliError, isMissing } from '../print/error.js';
 import type { Column, Shape } from '../print/output.js';
 import { DEPENDENTS, dependentsOf } from './dependents.js';
 import { addedLinks } from './links.js';
 import {
-  type Called,
   find,
   hidden,
   idIn,
@@ -134,9 +135,7 @@ export function withOne(command: Command, type: ObjectType, isUpdate = false): C
   return command;
 }
 
-/** What a command promises that compares versions: the server does not compare them yet. */
-const IF_MATCH =
-  'only if its ModifyIndex is this one when it is read; a change after that is not noticed';
+const IF_MATCH = 'only if its ModifyIndex is this one';
 
 /** Adds the commands of a type. Returns the command that they are below. */
 export function addObject(parent: Command, cli: Cli, commands: ObjectCommands): Command {
@@ -195,17 +194,19 @@ function addUpdate(group: Command, cli: Cli, commands: ObjectCommands): void {
         const { options } = call;
         const which = wanted(type, argument, type.isReadByName ? { id: options.id } : options);
         const { sets, adds } = await membersGiven(call, updateFlags, options.merge);
-        const held = await foundToChange(call, type, which);
-        const members = { ...kept(held, options.merge ? commands.kept : required), ...sets };
+        const held = await find(call, type, which, { isCurrent: true });
+        const members = options.merge
+          ? replacing(held, sets)
+          : { ...kept(held, required), ...sets };
         for (const [name, value] of Object.entries(adds)) {
-          const before = members[name];
+          const before = memberAt(held, name) as readonly never[] | undefined;
           const note = (text: string): void => call.print.note(text);
           members[name] = Array.isArray(value)
-            ? addedLinks({ [name]: before as readonly never[] }, { [name]: value }, note)[name]
-            : together(before, value);
+            ? addedLinks({ [name]: before ?? [] }, { [name]: value }, note)[name]
+            : value;
         }
-        const path = pathOf(type, idIn(type, held));
-        const answer = await call.api.ask('PUT', path, { body: bodyOf(members) });
+        const how = options.merge ? 'PATCH' : 'PUT';
+        const answer = await changed(call, type, held, { how, body: bodyOf(members) });
         await call.print.item(hidden(type, answer.json<Stored>()), type.shape);
       }),
     );
@@ -222,13 +223,15 @@ function addDelete(group: Command, cli: Cli, type: ObjectType): void {
     command.option('--yes', 'delete without asking; questions are asked on a terminal only');
   command.action(
     cli.action<OneOptions & { ifMatch?: number; yes?: boolean }>(async (call, argument) => {
-      const item = await foundToChange(call, type, wanted(type, argument, call.options));
+      const item = await find(call, type, wanted(type, argument, call.options), {
+        isCurrent: true,
+      });
       const ref = type.shape.ref(item);
       const { canAsk } = call.io;
       const isTold = dependents !== undefined && (canAsk || call.options.quiet !== true);
       const others = isTold ? await dependentsOf(call, dependents, item) : undefined;
       if (others !== undefined && canAsk) await sure(call, `${ref}: ${others.before}; delete it?`);
-      const answer = await call.api.ask('DELETE', pathOf(type, idIn(type, item)));
+      const answer = await changed(call, type, item, { how: 'DELETE' });
       if (answer.text.trim() === 'false')
         throw new CliError(`there is no ${type.noun} "${idIn(type, item)}"`, {
           code: 'not_found',
@@ -239,19 +242,58 @@ function addDelete(group: Command, cli: Cli, type: ObjectType): void {
   );
 }
 
-/** Finds an object. Throws unless it has the version that the user expects. */
-async function foundToChange(
+/** Returns the members of a patch. An object takes the place of the one that is there. */
+function replacing(held: Stored, sets: Members): Members {
+  const replaced = Object.entries(sets).map(([name, value]) => {
+    const before = memberAt(held, name);
+    if (!isMap(before) || !isMap(value)) return [name, value];
+    const gone = Object.keys(before).filter((key) => !Object.hasOwn(value, key));
+    return [name, { ...Object.fromEntries(gone.map((key) => [key, null])), ...value }];
+  });
+  return Object.fromEntries(replaced);
+}
+
+const isMap = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * Changes an object in the version that was read, or that the user names; a delete without a name
+ * takes any. Throws what others have changed if it has another version.
+ */
+async function changed(
   call: Call<{ ifMatch?: number }>,
   type: ObjectType,
-  which: Called,
-): Promise<Stored> {
-  const held = await find(call, type, which, { isCurrent: true });
+  held: Stored,
+  { how, body }: { readonly how: 'PATCH' | 'PUT' | 'DELETE'; readonly body?: object },
+): Promise<Answer> {
   const { ifMatch } = call.options;
-  if (ifMatch === undefined || held.ModifyIndex === ifMatch) return held;
-  const what = `${type.noun} "${nameIn(type, held)}"`;
-  throw new CliError(`the ${what} has ModifyIndex ${held.ModifyIndex}, not ${ifMatch}`, {
-    code: 'precondition_failed',
-  });
+  const index = ifMatch ?? (how === 'DELETE' ? undefined : held.ModifyIndex);
+  const headers = index === undefined ? {} : { 'If-Match': `"${index}"` };
+  try {
+    return await call.api.ask(how, pathOf(type, idIn(type, held)), { body, headers });
+  } catch (error) {
+    const isMoved = error instanceof CliError && error.details.code === 'precondition_failed';
+    if (!isMoved) throw error;
+    const others = ifMatch === undefined ? await changesSince(call, type, held) : undefined;
+    const hint = 'nothing was written: read it, and repeat the command if it still applies';
+    throw new CliError(others ?? error.message, { ...error.details, hint });
+  }
+}
+
+/** Returns what others have changed since an object was read, as a sentence. */
+async function changesSince(
+  call: Call<object>,
+  type: ObjectType,
+  held: Stored,
+): Promise<string | undefined> {
+  const what = `the ${type.noun} "${nameIn(type, held)}"`;
+  try {
+    const now = await find(call, type, { text: idIn(type, held) }, { isCurrent: true });
+    const members = memberChanges(hidden(type, held), hidden(type, now));
+    return `${what} was changed meanwhile: ${members.join('; ') || 'written again as it was'}`;
+  } catch (error) {
+    return isMissing(error) ? `${what} was deleted meanwhile` : undefined;
+  }
 }
 
 function addList(group: Command, cli: Cli, { type, filters = [] }: ObjectCommands): void {

@@ -5,6 +5,7 @@
 import { reject } from '../../base/errors.js';
 import { parseDuration } from '../../languages/duration.js';
 import type { ReadOptions } from '../../service/common/types.js';
+import { isReason, REASON_BYTES_MAX } from '../../service/common/writing.js';
 
 /** Query parameters by name; the first of a name counts. */
 export type Query = ReadonlyMap<string, string>;
@@ -74,6 +75,18 @@ export function parseIndex(text: string): number | undefined {
 }
 
 const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
+
+/**
+ * Returns the reason in a header: percent-encoded UTF-8. Node reads the bytes of a header as
+ * characters. `name` is that of the header, for the message. Throws 400.
+ */
+export function reasonOf(header: string, name: string): string {
+  const escaped = (byte: string): string => `%${byte.charCodeAt(0).toString(16)}`;
+  const text = decode(header.replace(/[\x80-\xff]/g, escaped));
+  if (text !== undefined && isReason(text)) return text;
+  const why = `expected at most ${REASON_BYTES_MAX} bytes of percent-encoded UTF-8`;
+  return reject('invalid', `Invalid header "${name}": ${why}, without control characters`);
+}
 
 /** Returns a namespace's name in lower case. `where` names the place for the message. */
 export function namespaceName(name: string, where: string): string {

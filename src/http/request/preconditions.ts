@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { QUERY_NAMES } from '../../api/query-names.js';
 import { reject } from '../../base/errors.js';
+import type { Match } from '../../service/common/types.js';
 import type { Route, Target } from '../routes/types.js';
 
 /**
@@ -17,12 +18,13 @@ export function checkConditions(
   routes: readonly Route[],
 ): void {
   if (method === 'GET') return;
+  const pathsOf = (name: 'ifMatch' | 'ifNoneMatch'): string =>
+    routes.flatMap((each) => (each[name] ? each.path : [])).join(', ');
   if (headers['if-match'] !== undefined && route.ifMatch !== true) {
-    const supporting = routes.filter(({ ifMatch }) => ifMatch).map(({ path }) => `PUT ${path}`);
-    refuseCondition('If-Match', `only ${supporting.join(', ')} supports it`, route);
+    refuseCondition('If-Match', `only writes of ${pathsOf('ifMatch')} support it`, route);
   }
-  if (headers['if-none-match'] !== undefined) {
-    refuseCondition('If-None-Match', 'only reads of documents support it', route);
+  if (headers['if-none-match'] !== undefined && !(route.ifNoneMatch && method === 'PUT')) {
+    refuseCondition('If-None-Match', `only PUT ${pathsOf('ifNoneMatch')} supports it`, route);
   }
 }
 
@@ -30,6 +32,19 @@ function refuseCondition(name: string, where: string, { path }: Route): never {
   const takesCas = QUERY_NAMES[path]?.includes('cas');
   const message = `Header "${name}" is not supported here: ${where}. Nothing was done`;
   return reject('invalid', message, takesCas ? { hint: 'this path takes ?cas=INDEX' } : {});
+}
+
+/**
+ * Returns the precondition of a write; undefined if it has none. Throws 400 for what is not one,
+ * and for two.
+ */
+export function matchOf(incoming: IncomingMessage): Match | undefined {
+  const { 'if-match': some, 'if-none-match': none } = incoming.headers;
+  if (none !== undefined && none.trim() !== '*')
+    reject('invalid', 'Invalid header "If-None-Match": a write takes "*" alone');
+  if (none === undefined) return some === undefined ? undefined : (ifMatchOf(incoming) ?? 'any');
+  if (some === undefined) return 'none';
+  return reject('invalid', 'If-Match and If-None-Match cannot both be sent with a write');
 }
 
 /** Entity tags in one header: more versions than any client holds. */

@@ -2,7 +2,7 @@
 import type { Context } from 'koa';
 import { refuse, reject, UNKNOWN_TOKEN } from '../../base/errors.js';
 import { CallEnd } from '../../service/common/call-end.js';
-import type { Caller, ReadOptions } from '../../service/common/types.js';
+import type { Caller, Match, ReadOptions } from '../../service/common/types.js';
 import type { Front } from '../front.js';
 import { clientOf } from '../listener/addresses.js';
 import { Responder } from '../response/responder.js';
@@ -17,8 +17,9 @@ import {
   parameterOf,
   parseQuery,
   readOptionsOf,
+  reasonOf,
 } from './parameters.js';
-import { checkConditions } from './preconditions.js';
+import { checkConditions, matchOf } from './preconditions.js';
 import { checkNames } from './query-names.js';
 import { callerOf, secretOf } from './token.js';
 
@@ -29,6 +30,8 @@ const TINY_BODY_BYTES = 4096;
 export class HttpRequest extends Responder implements ApiRequest {
   readonly secret: string | null;
   readonly caller: Caller;
+  /** Of a request that is no read, once it is prepared. */
+  reason: string | undefined;
   readonly #context: Context;
   readonly #captures: readonly string[];
   #tokenNamespace: string | undefined;
@@ -79,10 +82,12 @@ export class HttpRequest extends Responder implements ApiRequest {
     if (control !== undefined) checkCacheControl(control);
     this.warning = checkNames(this.queries, this.target.route);
     checkConditions(this.incoming, this.target, options.routes);
+    const reason = this.method === 'GET' ? undefined : this.#header('reason');
+    if (reason !== undefined) this.reason = reasonOf(reason, `${options.headerPrefix}-Reason`);
     this.#checkDatacenter();
     if (this.target.route.everywhere) return;
     checkPartition(this.query('partition'), 'query parameter: "partition"');
-    checkPartition(this.#header('partition'), `header: "${options.headerPrefix}-Partition"`);
+    checkPartition(this.#firstHeader('partition'), `header: "${options.headerPrefix}-Partition"`);
     const { tokenKey } = this.caller;
     if (tokenKey === null || this.query('ns') || this.#header('namespace')) return;
     const { service } = options;
@@ -131,7 +136,7 @@ export class HttpRequest extends Responder implements ApiRequest {
     }
     const named = this.query('ns');
     if (named !== undefined) return namespaceName(named, 'query parameter "ns"');
-    const header = this.#header('namespace');
+    const header = this.#firstHeader('namespace');
     if (header !== undefined) return namespaceName(header, 'namespace header');
     return this.#tokenNamespace ?? 'default';
   }
@@ -146,8 +151,12 @@ export class HttpRequest extends Responder implements ApiRequest {
   }
 
   namespaceOrAll(): string {
-    const named = this.query('ns') ?? this.#header('namespace');
+    const named = this.query('ns') ?? this.#firstHeader('namespace');
     return named === '*' ? '*' : this.namespace();
+  }
+
+  precondition(): Match | undefined {
+    return matchOf(this.incoming);
   }
 
   readOptions(blocking = true): ReadOptions {
@@ -178,12 +187,16 @@ export class HttpRequest extends Responder implements ApiRequest {
     return end;
   }
 
-  #header(name: 'namespace' | 'partition'): string | undefined {
+  /** Repeated headers come joined by ", ": the first one counts. */
+  #firstHeader(name: 'namespace' | 'partition'): string | undefined {
+    return this.#header(name)?.split(',', 1)[0]!.trim();
+  }
+
+  #header(name: 'namespace' | 'partition' | 'reason'): string | undefined {
     const { headers } = this.incoming;
     for (const key of this.front.incoming[name]) {
       const value = headers[key];
-      // repeated headers come joined by ", ": the first one counts
-      if (typeof value === 'string' && value !== '') return value.split(',', 1)[0]!.trim();
+      if (typeof value === 'string' && value !== '') return value;
     }
     return undefined;
   }

@@ -39,6 +39,7 @@ export function refusalBody(
   }
   const status = ERROR_STATUS[why.code];
   const about = why.about?.kind;
+  const current = why.about?.kind === 'version' && { current: why.about.current };
   const problem = {
     type: 'about:blank',
     title: STATUS_CODES[status],
@@ -48,6 +49,8 @@ export function refusalBody(
     ...(why.pointer !== undefined && { pointer: nearest(why.pointer) }),
     ...(hint !== undefined && { hint }),
     ...(decision !== undefined && { decision }),
+    ...current,
+    ...why.members,
     ...((about === 'caller' || about === 'token') && { about }),
   };
   return { type: PROBLEM_TYPE, body: `${JSON.stringify(problem)}\n` };
@@ -84,10 +87,13 @@ function nearest(pointer: string): string {
 const isShort = (text: string, most: number): boolean =>
   text.length <= most && JSON.stringify(text).length <= most + 2;
 
+/** A traceparent (W3C Trace Context, section 3.2). Zeros are no trace. */
+const TRACE = /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/;
+
 /** Notes a refused request. Returns the id of the decision; undefined if it is not noted. */
 export function noteRefused(
   { options }: Pick<Front, 'options'>,
-  { method = '', url = '', socket }: IncomingMessage,
+  { method = '', url = '', socket, headers }: IncomingMessage,
   refused: Pick<RefusedRequest, 'caller' | 'namespace' | 'refusal' | 'error'>,
 ): string | undefined {
   const at = url.indexOf('?');
@@ -95,6 +101,7 @@ export function noteRefused(
     ...refused,
     method,
     path: at < 0 ? url : url.slice(0, at),
+    traceId: TRACE.exec(String(headers['traceparent'] ?? ''))?.[1] ?? '',
     remoteAddress: (socket.remoteAddress ?? '').replace(/^::ffff:/, ''),
   });
 }

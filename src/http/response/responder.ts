@@ -106,8 +106,12 @@ export abstract class Responder {
     this.#finish(status, headers, this.#rendered(text));
   }
 
-  answerWritten(text: string, lint?: string): void {
+  answerWritten(
+    text: string,
+    { lint, etag }: { lint?: string | undefined; etag?: string | undefined } = {},
+  ): void {
     const headers = this.#headersOf(contentTypes.json);
+    if (etag !== undefined) headers.push('ETag', etag);
     if (lint !== undefined) for (const name of this.front.names.lint) headers.push(name, lint);
     this.#finish(200, headers, this.#rendered(text));
   }
@@ -176,6 +180,8 @@ export abstract class Responder {
     const { type, body } = refusalBody(this.incoming, this.#helped(why), isNew, decision);
     const headers = this.#headersOf(type, meta);
     addDecision(headers, this.front.names, decision);
+    const current = why.about?.kind === 'version' ? why.about.current : null;
+    if (current !== null) headers.push('ETag', `"${current}"`);
     if (RETRY.has(why.code)) headers.push('Retry-After', '1');
     const response = { status: ERROR_STATUS[why.code], headers, body };
     const { refusals } = this.front;

@@ -6,6 +6,7 @@ import { reject } from '../../base/errors.js';
 import { bootstrap } from '../../service/acl/bootstrap.js';
 import { allUseCases } from '../../service/acl/object-list.js';
 import type { ListQuery, ObjectUseCases } from '../../service/acl/objects.js';
+import { patchObject } from '../../service/acl/patch-object.js';
 import {
   listTemplates,
   mustPreview,
@@ -24,7 +25,9 @@ import {
   admit,
   answerList,
   answerOne,
+  etagOf,
   helpOf,
+  mustBePatch,
   mustHave,
   withIdHint,
   writeOf,
@@ -63,12 +66,30 @@ function objectRoutes<B>(service: Service, useCases: ObjectUseCases<B>): readonl
   const put = async (request: ApiRequest, id: string | undefined): Promise<void> => {
     await admit(request, failure, useCases.admit(request, id));
     const body = decodeBody(failure, await request.body(failure), useCases.body);
+    const write = writeFor(request, body);
+    await answer(request, write, id, (noted) => useCases.write(noted, id, body));
+  };
+  const answer = async (
+    request: ApiRequest,
+    write: Write,
+    id: string | undefined,
+    work: (write: Write) => Promise<string>,
+    hasTag = write.match !== undefined,
+  ): Promise<void> => {
     let lint: string | undefined;
     const noteLint = (found: string): void => {
       lint = found;
     };
-    const writing = useCases.write({ ...writeFor(request, body), noteLint }, id, body);
-    request.answerWritten(await withIdHint(help, id, writing), lint);
+    const text = await withIdHint(help, id, work({ ...write, noteLint }));
+    request.answerWritten(text, { lint, etag: hasTag ? etagOf(text) : undefined });
+  };
+  const patch = async (request: ApiRequest): Promise<void> => {
+    mustBePatch(request);
+    const id = mustHave(request, param, idLabel);
+    await admit(request, failure, useCases.admit(request, id));
+    const sent = await request.body(failure);
+    const work = (write: Write) => patchObject(service, useCases, write, { id, sent, failure });
+    await answer(request, writeFor(request, sent as B), id, work, true);
   };
   const list = async (request: ApiRequest): Promise<void> => {
     const ns = isNamespaced ? request.namespaceOrAll() : HOME;
@@ -95,15 +116,19 @@ function objectRoutes<B>(service: Service, useCases: ObjectUseCases<B>): readonl
     const outcome = await service.read(request.caller, request.readOptions(), useCase);
     answerOne(request, outcome, missing, () => useCases.nearest?.(ns, name));
   };
+  const ifNoneMatch = identity === 'Name' && ({ ifMatch: true, ifNoneMatch: true } as const);
   return [
-    { path: paths.one, PUT: (request) => put(request, undefined) },
+    { path: paths.one, ...ifNoneMatch, PUT: (request) => put(request, undefined) },
     { path: paths.all, GET: list },
     ...(hasNames(table) ? [{ path: NAMED_PATHS[table], GET: readNamed }] : []),
     {
       path: paths.each,
+      ifMatch: true,
+      ...ifNoneMatch,
       ...(useCases.definition.secrets.length > 0 && { isSecret: true }),
       GET: read,
       PUT: (request) => put(request, request.param(param) || undefined),
+      PATCH: patch,
       DELETE: remove,
     },
   ];
@@ -113,7 +138,7 @@ function objectRoutes<B>(service: Service, useCases: ObjectUseCases<B>): readonl
 const writeIn = (isNamespaced: boolean, request: ApiRequest, body?: unknown): Write =>
   isNamespaced
     ? writeOf(request, (body as { readonly Namespace?: string } | undefined)?.Namespace)
-    : { caller: request.caller, ns: HOME, timeoutMs: request.timeoutMs };
+    : { ...writeOf(request), ns: HOME };
 
 const queryOf = (request: ApiRequest): ListQuery => ({
   filter: filterOf(request.query('filter')),
@@ -135,7 +160,7 @@ export function tokenRoutes(parts: AclParts): readonly DeclaredRoute[] {
     {
       path: '/v1/acl/token/self',
       GET: async (request) => {
-        const useCase = readOwnToken(request.caller.tokenKey);
+        const useCase = readOwnToken(request.caller.tokenKey, request.flag('expanded'));
         const outcome = service.read(request.caller, request.readOptions(), useCase);
         request.answerRead(await outcome.catch(refuseOwnToken));
       },
@@ -216,7 +241,7 @@ function loginRoutes(parts: AclParts): readonly DeclaredRoute[] {
         const sent = await request.bodyValue(FAILURE, { small: true });
         if (sent === null) reject('invalid', 'Invalid Login request: Missing auth parameters');
         const body = decodeBody(FAILURE, sent, LOGIN);
-        const { timeoutMs } = request;
+        const { timeoutMs, reason } = request;
         const ns = request.namespace(body.Namespace);
         const method = `${ns}/${(body.AuthMethod ?? '').toLowerCase()}`;
         // after the token is verified: others cannot spend what the users of a method have
@@ -224,7 +249,7 @@ function loginRoutes(parts: AclParts): readonly DeclaredRoute[] {
           request.spendLogin('loginsPerIdentity', `${method}/${subject}`);
           request.spendLogin('loginsPerMethod', method);
         };
-        request.answerJson(await login(parts, { ns, timeoutMs, admit }, body));
+        request.answerJson(await login(parts, { ns, timeoutMs, reason, admit }, body));
       },
     },
     {

@@ -4,6 +4,7 @@ import { ApiError, reject } from '../../base/errors.js';
 import { escapeHtml } from '../../languages/json.js';
 import type { BootstrapReset } from '../../service/acl/bootstrap.js';
 import type { LintMode, ObjectUseCases } from '../../service/acl/objects.js';
+import { modifyIndexOf } from '../../service/common/reading.js';
 import type { ReadOutcome, ReadUseCase, Service } from '../../service/common/types.js';
 import type { Write } from '../../service/common/writing.js';
 import type { DecisionParts } from '../../service/explain/decision-reads.js';
@@ -40,7 +41,25 @@ export const writeOf = (request: ApiRequest, bodyNamespace?: string): Write => (
   caller: request.caller,
   ns: request.namespace(bodyNamespace),
   timeoutMs: request.timeoutMs,
+  reason: request.reason,
+  match: request.precondition(),
 });
+
+/** Returns the entity tag of an object, given its text. */
+export const etagOf = (text: string): string => `"${modifyIndexOf(text)}"`;
+
+/** The media types of a JSON Merge Patch. */
+const PATCHES = ['application/merge-patch+json', 'application/json', ''];
+
+/** Throws ApiError 415 unless the body is sent as a patch. */
+export function mustBePatch({ incoming: { headers } }: ApiRequest): void {
+  const type = (headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase();
+  if (PATCHES.includes(type)) return;
+  const shown = JSON.stringify(type.slice(0, 60));
+  reject('unsupported_media_type', `Content-Type ${shown} is not supported here`, {
+    hint: `a patch is sent as ${PATCHES[0]}`,
+  });
+}
 
 /** Parameters that leave items of a list out. */
 const NARROWING = ['filter', 'policy', 'role', 'servicename', 'authmethod'];
@@ -95,7 +114,9 @@ export async function answerPlan(
 }
 
 /** Escapes what browsers could take for HTML. */
-async function* escaped(pieces: Iterable<string> | AsyncIterable<string>): AsyncIterable<string> {
+export async function* escaped(
+  pieces: Iterable<string> | AsyncIterable<string>,
+): AsyncIterable<string> {
   for await (const piece of pieces) yield escapeHtml(piece);
 }
 

@@ -9,14 +9,24 @@ import {
   kindOf,
   mayApplySomething,
   mustApply,
+  mustChange,
   nearestEntry,
   readConfig,
 } from '../../service/config/config-entries.js';
 import { ConfigLists } from '../../service/config/config-entry-lists.js';
+import { patchConfig } from '../../service/config/config-patch.js';
 import { Chains } from '../../service/config/discovery-chain.js';
 import { parseIndex } from '../request/parameters.js';
 import { asksForProblem } from '../response/refusal-body.js';
-import { type AclParts, admit, answerOne, answerPlan, mustHave } from './common.js';
+import {
+  type AclParts,
+  admit,
+  answerOne,
+  answerPlan,
+  etagOf,
+  mustBePatch,
+  mustHave,
+} from './common.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
 const FAILURE = 'Request decoding failed';
@@ -30,6 +40,8 @@ export function configRoutes({
     caller: request.caller,
     ns: request.namespace(),
     timeoutMs: request.timeoutMs,
+    reason: request.reason,
+    match: request.precondition(),
     cas: casOf(request),
     saysVersion: asksForProblem(request.incoming),
     datacenter,
@@ -38,16 +50,22 @@ export function configRoutes({
   return [
     {
       path: '/v1/config',
+      ifMatch: true,
+      ifNoneMatch: true,
       PUT: async (request) => {
         await admit(request, FAILURE, mayApplySomething(service, request), async (body) => {
           await mustApply(service, writeOf(request), body);
         });
         const body = await request.bodyValue(FAILURE);
-        request.answerJson(await applyConfig(service, writeOf(request), body));
+        const write = writeOf(request);
+        const answer = await applyConfig(service, write, body);
+        if (write.match === undefined) request.answerJson(answer);
+        else request.answerWritten('true', { etag: etagOf(answer) });
       },
     },
     {
       path: '/v1/config/:kind/:name',
+      ifMatch: true,
       GET: async (request) => {
         const id = { kind: kindOf(request.param('kind')), name: request.param('name') };
         const ns = request.namespace();
@@ -64,6 +82,19 @@ export function configRoutes({
       DELETE: async (request) => {
         const id = { kind: kindOf(request.param('kind')), name: request.param('name') };
         request.answerJson(await deleteConfig(service, writeOf(request), id));
+      },
+      PATCH: async (request) => {
+        mustBePatch(request);
+        const id = { kind: kindOf(request.param('kind')), name: request.param('name') };
+        const write = writeOf(request);
+        const { kind, name } = id;
+        await admit(
+          request,
+          FAILURE,
+          mustChange(service, write, { operation: 'apply', kind, name }),
+        );
+        const text = await patchConfig(service, write, id, await request.body(FAILURE));
+        request.answerWritten(text, { etag: etagOf(text) });
       },
     },
     {
@@ -83,6 +114,8 @@ const missing = ({ kind, name }: EntryId): string =>
 function casOf(request: ApiRequest): number | null {
   const text = request.query('cas');
   if (text === undefined) return null;
+  if (request.precondition() !== undefined)
+    reject('invalid', 'cas cannot be sent with If-Match or If-None-Match');
   const cas = parseIndex(text);
   if (cas !== undefined) return cas;
   const why = /^\d+$/.test(text) ? 'value out of range' : 'invalid syntax';

@@ -63,7 +63,14 @@ async function answerRights(
   accessor?: string,
 ): Promise<void> {
   const whose = { caller: request.caller, ns: request.namespace(), accessor };
-  request.answerRead(await rights.read(whose, request.readOptions()), NO_TOKEN);
+  const at = request.query('at');
+  if (at !== undefined && request.query('index') !== undefined)
+    reject('invalid', 'Parameters "at" and "index" exclude each other');
+  const outcome =
+    at === undefined
+      ? rights.read(whose, request.readOptions())
+      : rights.readPast(whose, request.readOptions(false), at);
+  request.answerRead(await outcome, NO_TOKEN);
 }
 
 async function answerDecision(parts: AclParts, request: ApiRequest): Promise<void> {
@@ -78,7 +85,7 @@ async function answerQuestions(parts: AclParts, request: ApiRequest): Promise<vo
   const { caller } = request;
   const ns = request.namespace(body.Namespace);
   const asked = { caller, ns, options: request.readOptions(false) };
-  request.answerRead(await explainQuestions(parts, asked, body), NO_TOKEN);
+  request.answerRead(await explainQuestions(parts, asked, body, request.query('at')), NO_TOKEN);
 }
 
 async function answerWhoCan(parts: AclParts, request: ApiRequest): Promise<void> {
@@ -87,7 +94,7 @@ async function answerWhoCan(parts: AclParts, request: ApiRequest): Promise<void>
   const options = request.readOptions(false);
   const isGone = (): boolean => incoming.socket.destroyed;
   const asked = { caller, ns: request.namespace(), options, isGone };
-  request.answerRead(await whoCan(parts, asked, body));
+  request.answerRead(await whoCan(parts, asked, body, { at: request.query('at') }));
 }
 
 async function answerLogin(parts: AclParts, request: ApiRequest): Promise<void> {

@@ -176,7 +176,8 @@ function casOf(request: ApiRequest): number | undefined {
 
 const ACL_FAILURE = 'Error parsing ACL configuration';
 
-const etagOf = (text: string): string =>
+/** Returns the entity tag of a configuration. */
+export const etagOf = (text: string): string =>
   `"${(JSON.parse(text) as { ModifyIndex: number }).ModifyIndex}"`;
 
 /** The ACL configuration: read and replace it. */

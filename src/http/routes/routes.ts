@@ -4,10 +4,12 @@ import type { SnapshotParts } from '../../service/archives/snapshot.js';
 import type { ClusterParts } from '../../service/cluster/cluster.js';
 import { aclRoutes } from './acl.js';
 import { agentRoutes } from './agent.js';
+import { changeRoutes } from './change.js';
 import type { AclParts } from './common.js';
 import { configRoutes } from './config-entries.js';
 import { documentRoutes } from './documents.js';
 import { authorizeRoutes } from './explain.js';
+import { historyRoutes } from './history.js';
 import { operatorRoutes } from './operator.js';
 import { snapshotRoutes } from './snapshot.js';
 import { statusRoutes } from './status.js';
@@ -21,10 +23,12 @@ export interface RouteParts {
 
 /** All routes; those of the parts that are asked most come first (see `routersOf`). */
 export const allRoutes = ({ acl, cluster, snapshot }: RouteParts): readonly DeclaredRoute[] => [
+  ...changeRoutes(acl),
   ...configRoutes(acl),
   ...aclRoutes(acl),
   ...statusRoutes(cluster),
   ...operatorRoutes(cluster),
+  ...historyRoutes(acl),
   ...agentRoutes(cluster),
   ...authorizeRoutes(acl.service),
   ...snapshotRoutes(snapshot),

@@ -17,7 +17,7 @@ import type { Method, Route, Target } from './types.js';
  * `require` returns its type.
  */
 const required = createRequire(import.meta.url)('@koa/router') as typeof import('@koa/router');
-const METHODS: readonly Method[] = ['GET', 'PUT', 'POST', 'DELETE'];
+const METHODS: readonly Method[] = ['GET', 'PUT', 'PATCH', 'POST', 'DELETE'];
 const BLOCKED: Refusal = {
   code: 'permission_denied',
   message: 'Endpoint is blocked by agent configuration',

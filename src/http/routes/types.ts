@@ -6,7 +6,13 @@ import type { IncomingMessage } from 'node:http';
 import type { Document } from '../../api/documents.js';
 import type { MethodsByPath } from '../../api/endpoints/endpoints.js';
 import type { Method } from '../../api/endpoints/operation.js';
-import type { Caller, QueryMeta, ReadOptions, ReadOutcome } from '../../service/common/types.js';
+import type {
+  Caller,
+  Match,
+  QueryMeta,
+  ReadOptions,
+  ReadOutcome,
+} from '../../service/common/types.js';
 
 export type { Method } from '../../api/endpoints/operation.js';
 
@@ -38,6 +44,8 @@ export interface Route extends Partial<Readonly<Record<Method, Endpoint>>> {
   readonly isNew?: true;
   /** Whether its writes heed If-Match. A write elsewhere that carries it is refused. */
   readonly ifMatch?: true;
+  /** Whether its PUT heeds `If-None-Match: *`. */
+  readonly ifNoneMatch?: true;
   /**
    * Whether its answers hold secrets: no cache may keep them, although they have an index.
    */
@@ -87,6 +95,8 @@ export interface ApiRequest {
   readonly secret: string | null;
   /** Milliseconds a write or a barrier may take. */
   readonly timeoutMs: number;
+  /** Why it writes, in the words of its header; undefined for a read. */
+  readonly reason: string | undefined;
   /** The request itself, for bodies that are not JSON. */
   readonly incoming: IncomingMessage;
 
@@ -106,6 +116,8 @@ export interface ApiRequest {
   namespace(bodyNamespace?: unknown): string;
   /** The same for lists, where `*` means every namespace. */
   namespaceOrAll(): string;
+  /** Returns the precondition of a write; undefined if it has none. Throws 400. */
+  precondition(): Match | undefined;
   /**
    * Returns consistency mode and blocking parameters; throws 400. Without `blocking`, index and
    * wait are checked and then ignored.
@@ -145,8 +157,14 @@ export interface ApiRequest {
   answerBytes(outcome: ReadOutcome<Uint8Array>): void;
   /** Answers JSON text without index headers. */
   answerJson(text: string, status?: number, headers?: Readonly<Record<string, string>>): void;
-  /** Answers a write. `lint`: what lint finds in what was written, for a header. */
-  answerWritten(text: string, lint?: string): void;
+  /**
+   * Answers a write. `lint`: what lint finds in what was written, for a header. `etag`: that of the
+   * new version.
+   */
+  answerWritten(
+    text: string,
+    more?: { lint?: string | undefined; etag?: string | undefined },
+  ): void;
   /** Answers a document that a cache may keep, or 304 if the client has it. */
   answerDocument(document: Document): void;
   /** Answers any value as JSON, without index headers. */

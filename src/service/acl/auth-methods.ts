@@ -12,7 +12,7 @@ import { stored } from '../../state/lists.js';
 import { loginLifeMs } from '../../state/login-limits.js';
 import { type AuthMethod, type MethodSet, methods } from '../../state/methods.js';
 import { DEFAULT_NAMESPACE } from '../../state/object.js';
-import { HIDDEN } from '../common/reading.js';
+import { hideSecrets } from '../../state/put-form.js';
 import type { Service } from '../common/types.js';
 import { mayWrite, settled, type Write } from '../common/writing.js';
 import type { AuthMethodTypes } from '../login/index.js';
@@ -93,7 +93,11 @@ async function writeMethod(
     ...(rules.length > 0 ? { NamespaceRules: rules } : {}),
     Config: body.Config ?? {},
   };
-  const command: MethodSet = { type: 'method.set', v: 1, ns: write.ns, method };
+  const namesClaim = Object.keys(method.Config).some((key) => IDENTITY_CLAIM.test(key));
+  const command: MethodSet = {
+    ...({ type: 'method.set', v: 1, ns: write.ns, method } as const),
+    ...(namesClaim && { identityClaim: true }),
+  };
   const written = await service.write(write, command);
   if (loginLifeMs(service.view, method) === undefined) {
     const what = 'an auth method without MaxTokenTTL makes tokens that never expire';
@@ -101,6 +105,9 @@ async function writeMethod(
   }
   return written;
 }
+
+/** The keys of a Config match in any letter case. */
+const IDENTITY_CLAIM = /^identityclaim$/i;
 
 /** Binding rules that are checked in one turn of the event loop. */
 const RULES_PER_TURN = 100;
@@ -202,15 +209,6 @@ function namespaceRules(body: MethodBody, type: AuthMethodType, ns: string): Nam
   });
 }
 
-/** Keys of a Config that hold credentials, in lower case. They match in any letter case. */
-const SECRET_KEYS: ReadonlySet<string> = new Set(['serviceaccountjwt']);
-
 /** Returns a method without the secrets of its Config. */
-function withoutSecrets(text: string): string {
-  const method = JSON.parse(text) as AuthMethod;
-  const shown = Object.entries(method.Config).map(([key, value]) => [
-    key,
-    SECRET_KEYS.has(key.toLowerCase()) ? HIDDEN : value,
-  ]);
-  return JSON.stringify({ ...method, Config: Object.fromEntries(shown) });
-}
+const withoutSecrets = (text: string): string =>
+  JSON.stringify(hideSecrets('method', JSON.parse(text) as AuthMethod));

@@ -14,6 +14,7 @@ import type { Namespace } from '../../state/namespaces.js';
 import { DEFAULT_NAMESPACE } from '../../state/object.js';
 import type { Policy } from '../../state/policies.js';
 import { type Role, roles } from '../../state/roles.js';
+import { identityOf } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
 import { Links, mustRead } from '../common/reading.js';
 import type { ReadUseCase } from '../common/types.js';
@@ -40,8 +41,9 @@ export const readTokenExpanded =
     const acls = namespace?.ACLs;
     // The rules of another namespace are for callers who may read it.
     if (authorizer.allowed('acl', 'read', undefined, DEFAULT_NAMESPACE)) parts.addDefaults(acls);
+    const mayWrite = authorizer.allowed('acl', 'write', undefined, ns);
     const value = {
-      ...tokenShown(token, links, authorizer.allowed('acl', 'write', undefined, ns)),
+      ...tokenShown(token, links, mayWrite, identityOf(view, token)),
       ExpandedPolicies: orNull([...parts.policies.values()]),
       ExpandedRoles: orNull(parts.roles.map((role) => withNames(roles, role, links, true))),
       NamespaceDefaultPolicyIDs: orNull(idsOf(links.named('policy', acls?.PolicyDefaults))),

@@ -8,7 +8,12 @@ import { reject } from '../../base/errors.js';
 import { bodyOf, type Fields, type Sent, type Type } from '../../languages/fields.js';
 import type { Link } from '../../state/links.js';
 import { deletedIndex, keysBelow, stored } from '../../state/lists.js';
-import type { ObjectDefinition, ObjectSet, StoredObject } from '../../state/object.js';
+import {
+  ADDED,
+  type ObjectDefinition,
+  type ObjectSet,
+  type StoredObject,
+} from '../../state/object.js';
 import { type Answer, type Command, keyOf, type View } from '../../state/types.js';
 import type { FilterOf } from '../common/filters.js';
 import {
@@ -217,8 +222,6 @@ export function contentOf(
   }
   return content;
 }
-/** Members that are not content: the identity, and what the state adds. */
-const ADDED: ReadonlySet<string> = new Set(['ID', 'Namespace', 'CreateIndex', 'ModifyIndex']);
 
 /** Returns the text of an object with the present names of its links. */
 function shownObject<F extends Fields>(

@@ -1,9 +1,10 @@
 /** Use cases that read tokens. Only callers who may write them see their secrets. */
 import { isUuid } from '../../acl/names.js';
 import { ApiError, reject } from '../../base/errors.js';
+import type { Identity } from '../../state/author.js';
 import { keys } from '../../state/keys.js';
 import { keysBelow, lastPart, stored } from '../../state/lists.js';
-import { isAlive, type Token, tokenBySecret } from '../../state/tokens.js';
+import { identityOf, isAlive, type Token, tokenBySecret } from '../../state/tokens.js';
 import { keyOf, type View } from '../../state/types.js';
 import type { Matches } from '../common/filters.js';
 import {
@@ -22,8 +23,16 @@ import type { ListQuery } from './objects.js';
 const notFound = (): never =>
   reject('acl_not_found', 'token does not exist: ACL not found', { about: { kind: 'token' } });
 
-/** Returns a token with the present names of its links. */
-export function tokenShown(token: Token, links: Links, withSecret: boolean): object {
+/**
+ * Returns a token with the present names of its links. With `identity` that follows its auth
+ * method.
+ */
+export function tokenShown(
+  token: Token,
+  links: Links,
+  withSecret: boolean,
+  identity?: Identity,
+): object {
   const { AccessorID, SecretID, Description, Policies, Roles, ...rest } = token;
   const policies = links.named('policy', Policies);
   const roles = links.named('role', Roles);
@@ -33,8 +42,14 @@ export function tokenShown(token: Token, links: Links, withSecret: boolean): obj
     Description,
     ...(policies.length > 0 ? { Policies: policies } : {}),
     ...(roles.length > 0 ? { Roles: roles } : {}),
-    ...rest,
+    ...(identity === undefined ? rest : withIdentity(rest, identity)),
   };
+}
+
+function withIdentity(rest: object, identity: Identity): object {
+  const members = Object.entries(rest);
+  const before = members.findLastIndex(([name]) => name.startsWith('AuthMethod'));
+  return Object.fromEntries(members.toSpliced(before + 1, 0, ['Identity', identity]));
 }
 
 /** Returns a live token of a namespace by its accessor. Throws ApiError 403 if there is none. */
@@ -55,12 +70,16 @@ export const readToken =
     return answerOf(view, token, authorizer.allowed('acl', 'write', undefined, ns));
   };
 
-/** Reads the token of the request, with its secret. Needs no right. */
+/**
+ * Reads the token of the request, with its secret. Needs no right. `expanded` adds who is behind
+ * it.
+ */
 export const readOwnToken =
-  (tokenKey: string | null): ReadUseCase<string | undefined> =>
+  (tokenKey: string | null, expanded: boolean): ReadUseCase<string | undefined> =>
   ({ view }) => {
     const token = tokenKey === null ? undefined : tokenBySecret(view, tokenKey);
-    return token === undefined ? notFound() : answerOf(view, token, true);
+    if (token === undefined) return notFound();
+    return answerOf(view, token, true, expanded ? identityOf(view, token) : undefined);
   };
 
 /** Throws why the own token cannot be read, in the words that clients look for. */
@@ -69,9 +88,9 @@ export function refuseOwnToken(error: unknown): never {
   throw error;
 }
 
-function answerOf(view: View, token: Token, withSecret: boolean) {
+function answerOf(view: View, token: Token, withSecret: boolean, identity?: Identity) {
   const links = new Links(view);
-  const value = JSON.stringify(tokenShown(token, links, withSecret));
+  const value = JSON.stringify(tokenShown(token, links, withSecret, identity));
   const ownKey = keys.token(token.Namespace, token.AccessorID);
   return {
     value,

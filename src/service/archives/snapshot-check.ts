@@ -14,8 +14,11 @@ import { targetsOf } from '../../kinds/references.js';
 import type { ConfigEntry } from '../../kinds/types.js';
 import { isObject } from '../../languages/fields.js';
 import type { Grants } from '../../state/grants.js';
+import { historyProblem, RINGS, VERSION } from '../../state/history/records.js';
+import { HISTORY_FACT } from '../../state/history/settings.js';
 import { keys } from '../../state/keys.js';
 import { type Link, type LinkFact, linkKey } from '../../state/links.js';
+import { lastPart } from '../../state/lists.js';
 import { ACL_FACT } from '../../state/login-limits.js';
 import type { Namespace } from '../../state/namespaces.js';
 import {
@@ -27,10 +30,14 @@ import {
   type StoredObject,
 } from '../../state/object.js';
 import { OBJECTS } from '../../state/objects.js';
-import { type LoginOf, loginRecords, type Token } from '../../state/tokens.js';
+import { isSubject } from '../../state/stamp.js';
+import { type LoginOf, loggedIn, loginRecords, type Token } from '../../state/tokens.js';
+import { ownerKey } from '../../state/owners.js';
+import { TYPES } from '../../state/refs.js';
 import { decodeConfiguration } from '../acl/acl-configuration.js';
 import { decodeBody } from '../common/decode.js';
 import { modifyIndexOf } from '../common/reading.js';
+import { decodeBounds } from '../history/bounds.js';
 
 type StateRecord = readonly [key: string, value: string];
 type Stored = Record<string, unknown>;
@@ -39,7 +46,10 @@ type Stored = Record<string, unknown>;
 const DERIVED: ReadonlySet<string> = new Set([
   ...Object.values(OBJECTS).flatMap(({ recordTables }) => recordTables),
   'config-ref',
+  'rule-handle',
 ]);
+
+const RULE_TYPE = TYPES.rule;
 
 /** Records compared between two turns of the event loop. */
 const SLICE_RECORDS = 5000;
@@ -54,6 +64,9 @@ export class SnapshotCheck {
   readonly #dying = new Set<string>();
   /** Tokens of logins. Another record holds the identity that logged in. */
   readonly #logins: LoginOf[] = [];
+  /** The keys of the owners that objects may have, and of those that are there. */
+  readonly #ownable = new Set<string>();
+  readonly #owners = new Set<string>();
   #hasDefault = false;
 
   add([key, value]: StateRecord): void {
@@ -70,7 +83,7 @@ export class SnapshotCheck {
     if (!this.#hasDefault) fail('namespace', `the namespace ${DEFAULT_NAMESPACE} is missing`);
     for (const login of this.#logins) {
       if (isTurn()) yield;
-      for (const [key, value] of loginRecords(login, (of) => this.#identityAt(of)))
+      for (const [key, value] of loginRecords(login, (of) => this.#loggedInAt(of)))
         this.#derived.set(key, value);
     }
     for (const [key, value] of this.#derived) {
@@ -86,6 +99,10 @@ export class SnapshotCheck {
       if (isTurn()) yield;
       if (this.#facts.get(key) !== name) fail(tableOf(key), 'a name is missing or wrong');
     }
+    for (const key of this.#owners) {
+      if (isTurn()) yield;
+      if (!this.#ownable.has(key)) fail('owner', 'a record belongs to no object');
+    }
     for (const [key, name] of this.#facts) {
       if (isTurn()) yield;
       if (name !== undefined && !this.#names.has(key))
@@ -93,10 +110,15 @@ export class SnapshotCheck {
     }
   }
 
-  #identityAt(key: string): string | undefined {
-    const identity = this.#found.get(key);
-    const isIdentity = identity === undefined || /^([0-9a-f]{64})?$/.test(identity);
-    return isIdentity ? identity : fail(tableOf(key), 'an identity is not a SHA-256 digest');
+  #loggedInAt(key: string): string | undefined {
+    const text = this.#found.get(key);
+    if (text === undefined) return undefined;
+    const { identity, subject } = loggedIn(text);
+    if (!/^([0-9a-f]{64})?$/.test(identity))
+      fail(tableOf(key), 'an identity is not a SHA-256 digest');
+    if (subject !== undefined && (!isSubject(subject) || text !== `${identity}\u0000${subject}`))
+      fail(tableOf(key), 'a subject is too long or has control characters');
+    return text;
   }
 
   /** Whether a record is left over: a dying namespace is emptied in parts, references last. */
@@ -110,6 +132,8 @@ export class SnapshotCheck {
     deleted: (_key, value) => mustBeNumber('deleted', value),
     fact: (key, value) => mustBeFact(key, value),
     'method-remains': () => {},
+    ...Object.fromEntries([VERSION, ...RINGS].map((table) => [table, mustBeHistory])),
+    owner: (key, value, type) => this.#owner(key, value, type),
     'policy-link': (key, value) => this.#fact('policy-link', key, value),
     'role-link': (key, value) => this.#fact('role-link', key, value),
     ...Object.fromEntries(
@@ -129,9 +153,22 @@ export class SnapshotCheck {
     if (Object.hasOwn(definition.fields, 'TemplatedPolicies')) mustBeGrants(table, object as Token);
     for (const field of definition.linkFields) mustBeLinks(table, linksAt(object, field));
     for (const [record, is] of recordsOf(definition, object)) this.#derived.set(record, is);
+    const [, ns = ''] = key.split('\u0000');
+    const home = table === 'namespace' ? DEFAULT_NAMESPACE : ns;
+    this.#ownable.add(ownerKey({ table, ns: home, id: lastPart(key) }));
     if (linkedAs !== undefined) this.#names.set(linkKey(linkedAs, object.ID!), object.Name!);
     if (table === 'token') this.#login(object as Token);
     if (table === 'namespace') this.#namespace(object as Namespace);
+  }
+
+  #owner(key: string, value: string, type: string): void {
+    const { Owner, Handle, ...others } = objectOf('owner', value);
+    const isHandle = Handle === undefined || (typeof Handle === 'string' && type === RULE_TYPE);
+    if (typeof Owner !== 'string' || !isHandle || Object.keys(others).length > 0)
+      fail('owner', 'a record is not an owner');
+    this.#owners.add(key);
+    const [, , ns = '', id = ''] = key.split('\u0000');
+    if (Handle !== undefined) this.#derived.set(keys.ruleHandle(ns, Handle as string), id);
   }
 
   #login({ AccessorID, AuthMethod, AuthMethodNamespace, CreateTime, Namespace }: Token): void {
@@ -172,6 +209,7 @@ export class SnapshotCheck {
     if (Status !== undefined && !isObject(Status)) fail('config', 'a Status is not an object');
     const why = storedProblem(Kind, content);
     if (why !== undefined) fail('config', `${Kind} ${JSON.stringify(Name)}: ${why}`);
+    this.#ownable.add(ownerKey({ table: 'config', ns, id: `${Kind}/${Name}` }));
     // `storedProblem` has checked that it has the fields of its kind.
     const entry = content as unknown as ConfigEntry;
     for (const target of targetsOf(entry)) {
@@ -237,6 +275,7 @@ function mustBeKey(table: string, key: string, own: string): void {
 
 function mustBeFact(key: string, value: string): void {
   const fact = objectOf('fact', value);
+  if (key === HISTORY_FACT) mustBeBounds(fact);
   if (key !== ACL_FACT) return;
   mustDecode('fact', () => decodeConfiguration('ACL configuration', fact));
   const { OnTokenLimit, TokensPerIdentity, LoginTokenTTL, LoginTokenTTLMax } = fact;
@@ -246,6 +285,19 @@ function mustBeFact(key: string, value: string): void {
     fail('fact', 'a field of the ACL configuration is missing or wrong');
   if (!Number.isSafeInteger(fact['ModifyIndex']))
     fail('fact', 'the ACL configuration has no index');
+}
+
+function mustBeBounds(fact: Stored): void {
+  mustDecode('fact', () => decodeBounds('history configuration', fact));
+  const { VersionsPerObject, Bytes, LoginBytes, MaxAge, ModifyIndex } = fact;
+  const numbers = [VersionsPerObject, Bytes, LoginBytes, ModifyIndex];
+  if (!numbers.every((one) => Number.isSafeInteger(one)) || typeof MaxAge !== 'string')
+    fail('fact', 'a field of the history configuration is missing or wrong');
+}
+
+function mustBeHistory(key: string, value: string): void {
+  const why = historyProblem(key, value);
+  if (why !== undefined) fail(tableOf(key), why);
 }
 
 function mustBeNumber(table: string, value: string): void {

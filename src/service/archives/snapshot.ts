@@ -138,13 +138,14 @@ async function restore(
  */
 async function replicate(
   service: Service,
-  { caller, timeoutMs }: Requester,
+  requester: Requester,
   index: number,
   read: (add: (records: readonly StateRecord[]) => Promise<void>) => Promise<unknown>,
 ): Promise<void> {
   const id = randomUUID();
+  const { caller, reason, timeoutMs } = requester;
   const write = (command: Command, forMs = timeoutMs): Promise<string | undefined> =>
-    service.write({ caller, timeoutMs: forMs }, command);
+    service.write({ caller, reason, timeoutMs: forMs }, command);
   const upload = new Upload(id, write);
   const check = new SnapshotCheck();
   try {
@@ -154,8 +155,9 @@ async function replicate(
         // Archives of older releases hold join tokens.
         if (!isRestored(key) || !isArchived(key)) continue;
         check.add(record);
-        const sent = isTaken(key) && upload.add(proposedRecord(record, index));
+        const proposed = isTaken(key) ? proposedRecord(record, index) : undefined;
         // Most are only added to a part.
+        const sent = proposed && upload.add(proposed);
         if (sent) await sent;
       }
       await nextTurn();

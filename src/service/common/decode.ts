@@ -3,15 +3,9 @@
  * first fault refuses the body, with its place and what was expected.
  */
 import { reject } from '../../base/errors.js';
-import type {
-  Description,
-  Fault,
-  Members,
-  PathPart,
-  Report,
-  Type,
-} from '../../languages/fields.js';
+import type { Fault, Members, PathPart, Report, Type } from '../../languages/fields.js';
 import { didYouMean } from '../../languages/suggest.js';
+import { EXPECTED, kindInWords } from '../../languages/words.js';
 
 /**
  * Decodes a whole body, which may be null. `failure` begins the message (`Role decoding failed`).
@@ -121,28 +115,7 @@ function sentenceOf(fault: Fault): string {
       if (expected.is === 'whole' && typeof input === 'number') {
         return `expected a whole number from ${expected.min} to ${expected.max}`;
       }
-      return `expected ${EXPECTED[expected.is]}, not ${kindOf(input)}`;
+      return `expected ${EXPECTED[expected.is]}, not ${kindInWords(input)}`;
     }
   }
-}
-
-const EXPECTED: Readonly<Record<Description['is'], string>> = {
-  text: 'a string',
-  whole: 'a whole number',
-  fraction: 'a number',
-  boolean: 'true or false',
-  time: 'a time such as "2030-01-31T12:00:00Z"',
-  duration: 'a duration such as "1h30m" or a whole number of nanoseconds',
-  list: 'a list',
-  links: 'a list',
-  map: 'an object of strings',
-  object: 'an object',
-  free: 'an object',
-  foreign: 'null',
-};
-
-function kindOf(value: unknown): string {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'a list';
-  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }

@@ -8,6 +8,11 @@ import { Queue } from './queue.js';
 
 /** Milliseconds, with its rest, for each millisecond of work: it gets half of the time. */
 const PERIOD = 2;
+/** The same for work that goes on and on: a flood of it must not make writes wait. */
+const LASTING_PERIOD = 8;
+/** Work beyond its lasting share after which it counts as such, and the most that is counted. */
+const BURST_MS = 500;
+const BURST_MAX_MS = 2 * BURST_MS;
 /** Work after a pause that needs no rest, in milliseconds: what is short is not delayed. */
 const CREDIT_MS = 4;
 
@@ -19,6 +24,9 @@ export class LoopShare {
   #isRunning = false;
   /** When all work so far has had its rest. */
   #restedMs = Number.NEGATIVE_INFINITY;
+  /** Work beyond its lasting share, at the time of the last one. */
+  #beyondMs = 0;
+  #spentAtMs = 0;
 
   /** `isBusy`: whether there is other work that rests are for. */
   constructor(clock: Pick<ClockPort, 'now' | 'soon' | 'after'>, isBusy: () => boolean) {
@@ -41,8 +49,12 @@ export class LoopShare {
 
   /** Counts work that was done outside these turns. */
   spend(ms: number): void {
-    const beganMs = this.#clock.now() - ms;
-    this.#restedMs = Math.max(this.#restedMs, beganMs - CREDIT_MS * PERIOD) + ms * PERIOD;
+    const now = this.#clock.now();
+    const paid = (now - this.#spentAtMs) / LASTING_PERIOD;
+    this.#beyondMs = Math.min(Math.max(0, this.#beyondMs - paid) + ms, BURST_MAX_MS);
+    this.#spentAtMs = now;
+    const period = this.#beyondMs > BURST_MS ? LASTING_PERIOD : PERIOD;
+    this.#restedMs = Math.max(this.#restedMs, now - ms - CREDIT_MS * PERIOD) + ms * period;
   }
 
   #schedule(): void {

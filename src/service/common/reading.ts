@@ -13,6 +13,8 @@ import { DEFAULT_NAMESPACE } from '../../state/object.js';
 import type { Answer, View } from '../../state/types.js';
 import type { Caller, ReadContext, ReadOptions, ReadOutcome, Service } from './types.js';
 
+export { modifyIndexOf } from '../../state/lists.js';
+
 /** Throws ApiError 403 unless the caller may read ACL objects of the namespace. */
 export function mustRead(authorizer: Authorizer, ns: string): void {
   refuseIf(authorizer.denial('acl', 'read', undefined, ns));
@@ -29,19 +31,7 @@ export function mustBeUuid(id: string, what: string): string {
   return reject('invalid', why, NO_UUID);
 }
 
-/** Replaces a secret that the caller may not see. */
-export const HIDDEN = '<hidden>';
-
-const MARK = '"ModifyIndex":';
-
-/**
- * Returns the ModifyIndex of a stored object without parsing it. No later member can contain its
- * name.
- */
-export function modifyIndexOf(text: string): number {
-  const at = text.lastIndexOf(MARK) + MARK.length;
-  return Number.parseInt(text.slice(at, at + 16), 10);
-}
+export { HIDDEN } from '../../state/put-form.js';
 
 /**
  * Reads an object by the name in `nameKey`. `read` reads it by id. A blocking query watches the

@@ -2,8 +2,11 @@
 import type { Authorizer } from '../../acl/types.js';
 import type { Refusal } from '../../base/errors.js';
 import type { ReadMode } from '../../node/types.js';
-import type { Answer, Command, PinnedView, View } from '../../state/types.js';
+import type { Author } from '../../state/author.js';
+import type { Answer, Command, Match, PinnedView, View } from '../../state/types.js';
 import type { CallEnd } from './call-end.js';
+
+export type { Match } from '../../state/types.js';
 
 /** Who sends a request. */
 export interface Caller {
@@ -15,6 +18,12 @@ export interface Caller {
 export interface Requester {
   readonly caller: Caller;
   readonly timeoutMs: number;
+  /** Why, in the caller's words. */
+  readonly reason?: string | undefined;
+  /** Which version the object must have that is written. */
+  readonly match?: Match | undefined;
+  /** Who is named as the author of what is written. Absent: the token of the caller. */
+  readonly author?: Author;
 }
 
 /** Who reads, and of which namespace. */

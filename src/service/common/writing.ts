@@ -4,6 +4,8 @@ import { reject } from '../../base/errors.js';
 import type { View } from '../../state/types.js';
 import type { Requester, Service } from './types.js';
 
+export { isReason, REASON_BYTES_MAX } from '../../state/stamp.js';
+
 /** Who writes, and in which namespace. */
 export interface Write extends Requester {
   readonly ns: string;
@@ -58,5 +60,7 @@ export async function settled<T>(
  */
 export function versionRefused(what: string, index: number | undefined): never {
   const present = index === undefined ? 'does not exist' : `has ModifyIndex ${index}`;
-  return reject('precondition_failed', `Precondition failed: ${what} ${present}`);
+  return reject('precondition_failed', `Precondition failed: ${what} ${present}`, {
+    about: { kind: 'version', current: index ?? null },
+  });
 }

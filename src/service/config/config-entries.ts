@@ -76,8 +76,16 @@ export async function mustApply(
   const decoded = await inSlices(decodeInSteps(body, { namespace }), 'decode');
   if (!decoded.ok) return;
   const authorizer = await service.authorize(caller);
-  refuseIf(changeDenial(authorizer, service.view, applying(decoded.entry, namespace)));
+  refuseIf(applyDenial(authorizer, service.view, decoded.entry, namespace));
 }
+
+/** Returns the 403 of a caller who may not apply an entry. */
+export const applyDenial = (
+  authorizer: Authorizer,
+  view: View,
+  entry: ConfigEntry,
+  ns: string,
+): Refusal | undefined => changeDenial(authorizer, view, applying(entry, ns));
 
 /** Returns what is asked of the rights to apply an entry. */
 const applying = (entry: ConfigEntry, ns: string): Change => ({
@@ -103,7 +111,7 @@ function conditional(
 
 /**
  * Creates or replaces an entry from a body (parsed JSON). Returns the JSON text `true`, or `false`
- * if the condition does not hold. Throws ApiError.
+ * if `cas` does not hold; with `match` the entry as it is stored. Throws ApiError.
  */
 export async function applyConfig(
   service: Service,
@@ -143,10 +151,7 @@ export async function deleteConfig(
 ): Promise<string> {
   const { cas, datacenter } = write;
   const ns = homeOf(kind, write.ns);
-  refuseIf(nameRefusal(kind, name));
-  await service.permit(write, (authorizer) =>
-    changeDenial(authorizer, service.view, { operation: 'delete', ns, kind, name }),
-  );
+  await mustChange(service, write, { operation: 'delete', kind, name });
   const command: ConfigDelete = {
     type: 'config.delete',
     v: 1,
@@ -161,7 +166,21 @@ export async function deleteConfig(
   return conditional(service, write, { kind, name }, answer);
 }
 
-/** Proposes a change. A refusal names another entry only to those who may read it. */
+/** Permits a change of an entry that a path names. Throws ApiError 400 and 403. */
+export async function mustChange(
+  service: Service,
+  write: Write,
+  change: Pick<Change, 'operation' | 'kind' | 'name'>,
+): Promise<void> {
+  const { kind, name } = change;
+  refuseIf(nameRefusal(kind, name));
+  const ns = homeOf(kind, write.ns);
+  await service.permit(write, (authorizer) =>
+    changeDenial(authorizer, service.view, { ...change, ns }),
+  );
+}
+
+/** Proposes a change. Throws ApiError. */
 async function proposeChange(
   service: Service,
   write: ConfigWrite,
@@ -171,27 +190,33 @@ async function proposeChange(
     return await service.write(write, command);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    const { view } = service;
     const authorizer = await service.authorize(write.caller);
-    const { kind, name } = command;
-    if (
-      error.refusal.code === 'conflict' &&
-      kind === 'jwt-provider' &&
-      command.type === 'config.delete'
-    ) {
-      refuse(providerInUse(name, readableIntention(view, authorizer, name)));
-    }
-    if (!NAMING.has(error.refusal.code)) throw error;
-    if (mayTell(view, authorizer, command, error.refusal.about)) throw error;
-    refuse(unnamed(command, error.refusal));
+    const told = toldTo(authorizer, service.view, command, error.refusal);
+    if (told === error.refusal) throw error;
+    refuse(told);
   }
+}
+
+/** Returns a refusal of a change. It names another entry only to those who may read it. */
+export function toldTo(
+  authorizer: Authorizer,
+  view: View,
+  command: ConfigSet | ConfigDelete,
+  why: Refusal,
+): Refusal {
+  const { kind, name, type } = command;
+  if (why.code === 'conflict' && kind === 'jwt-provider' && type === 'config.delete') {
+    return providerInUse(name, readableIntention(view, authorizer, name));
+  }
+  if (!NAMING.has(why.code) || mayTell(view, authorizer, command, why.about)) return why;
+  return unnamed(command, why);
 }
 
 /** Codes of refusals whose sentence may name entries that were not sent. */
 const NAMING: ReadonlySet<string> = new Set(['conflict', 'invalid']);
 
 /** Whether a caller may read what a refusal of a change names. */
-function mayTell(
+export function mayTell(
   view: View,
   authorizer: Authorizer,
   { kind, ns }: ConfigSet | ConfigDelete,
@@ -213,7 +238,7 @@ function mayTell(
 }
 
 /** Returns a refusal of a change in words that name nothing but what was sent. */
-function unnamed({ type, kind, name }: ConfigSet | ConfigDelete, why: Refusal): Refusal {
+export function unnamed({ type, kind, name }: ConfigSet | ConfigDelete, why: Refusal): Refusal {
   const change = type === 'config.delete' ? 'delete' : 'write';
   const message =
     why.about?.kind === 'conflict'
@@ -274,7 +299,7 @@ export function nearestEntry(
 }
 
 /** Returns the 403 of a caller who lacks the right to an operation on an entry. */
-function denialOf(
+export function denialOf(
   authorizer: Authorizer,
   operation: Operation,
   { kind, name }: Pick<EntryId, 'kind'> & { readonly name: string | Spelled },
@@ -329,7 +354,11 @@ export function configCheck(
  * case but rules name services exactly, so the caller also needs the right to the stored spelling
  * of the entry that would be replaced.
  */
-function changeDenial(authorizer: Authorizer, view: View, change: Change): Refusal | undefined {
+export function changeDenial(
+  authorizer: Authorizer,
+  view: View,
+  change: Change,
+): Refusal | undefined {
   const { operation, kind, name, ns, entry } = change;
   const own = denialOf(authorizer, operation, change, ns);
   if (own !== undefined) return own;

@@ -74,9 +74,10 @@ function shown(
 ): Steps<string> {
   const about = askedAgain(parts, context, caller, decision);
   const shownLogin = loginShown(context, decision);
+  const Identity = identityShown(context, caller, decision);
   return (function* () {
     const now = 'find' in about ? yield* present(parts, decision, about) : about;
-    const { Login: _, ...rest } = { ...decision, ...now };
+    const { Login: _login, Home: _home, ...rest } = { TraceID: '', ...decision, ...now, Identity };
     return withoutSecrets(parts.service.view, JSON.stringify({ ...rest, Login: shownLogin }));
   })();
 }
@@ -86,6 +87,16 @@ function loginShown({ authorizer }: ReadContext, { Login }: Decision): Decision[
   if (Login === null || !hidesCalls(authorizer, Login.Namespace)) return Login;
   const { code, reason } = withoutCall({ code: Login.ReasonCode, reason: Login.Reason });
   return { ...Login, ReasonCode: code, Reason: reason };
+}
+
+/** Returns who was refused, for those who may read the token, and for itself. */
+function identityShown(
+  { view, authorizer }: ReadContext,
+  caller: Caller,
+  { AccessorID, Home, Identity }: Decision,
+): Decision['Identity'] {
+  const mayRead = Home != null && authorizer.allowed('acl', 'read', undefined, Home);
+  return mayRead || isOwn(view, caller, AccessorID) ? (Identity ?? null) : null;
 }
 
 function maySee({ view, authorizer }: ReadContext, caller: Caller, decision: Decision): boolean {

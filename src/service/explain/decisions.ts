@@ -8,6 +8,7 @@ import { ruleText } from '../../acl/explain.js';
 import type { Why } from '../../acl/types.js';
 import type { Decision as Shown } from '../../api/endpoints/explain.js';
 import type { ApiError, Refusal } from '../../base/errors.js';
+import type { Identity } from '../../state/author.js';
 import type { Caller } from '../common/types.js';
 import { LoginRefused } from '../login/login.js';
 import type { LoginFault } from '../login/types.js';
@@ -19,6 +20,8 @@ export interface RefusedRequest {
   /** Without the query. */
   readonly path: string;
   readonly remoteAddress: string;
+  /** Of its traceparent; empty if it has none. */
+  readonly traceId: string;
   /** Absent if the request was refused before its token was read. */
   readonly caller?: Caller | undefined;
   readonly namespace: string;
@@ -29,13 +32,15 @@ export interface RefusedRequest {
 
 /** A decision as members send it to each other, and as answers show it with more members. */
 export interface Decision extends Omit<Shown, 'Now' | 'Changed' | 'Login'> {
+  /** The namespace of the token that was refused, or of the auth method; it is not shown. */
+  readonly Home: string | null;
   readonly Login: (Shown['Login'] & { readonly ReasonCode: LoginFault['code'] }) | null;
 }
 
 export interface DecisionsOptions {
   readonly nodeId: string;
   readonly nodeName: string;
-  readonly authorizers: Pick<Authorizers, 'of'>;
+  readonly authorizers: Pick<Authorizers, 'of' | 'authorOf' | 'namespaceOf'>;
   readonly appliedIndex: () => number;
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number;
@@ -68,8 +73,10 @@ interface Noted {
   readonly id: string;
   readonly atMs: number;
   readonly type: Decision['Type'];
-  readonly refused: Pick<RefusedRequest, 'method' | 'path' | 'remoteAddress'>;
+  readonly refused: Pick<RefusedRequest, 'method' | 'path' | 'remoteAddress' | 'traceId'>;
   readonly accessor: string | null;
+  readonly identity: Identity | undefined;
+  readonly home: string | null;
   readonly namespace: string;
   readonly asked: Denied | undefined;
   readonly message: string;
@@ -114,13 +121,14 @@ export class Decisions {
     const asked = authorizer && denied;
     const isUnknown = caller !== undefined && authorizer === undefined;
     const random = randomUUID();
-    const { method, path, remoteAddress } = request;
+    const { method, path, remoteAddress, traceId } = request;
     const noted: Noted = {
       id: `${this.#prefix}-${random.slice(0, 8)}${random.slice(-8)}`,
       atMs,
       type: login !== null ? 'login' : isUnknown ? 'unknown_token' : 'authorization',
-      refused: { method, path: copyOf(path.slice(0, PATH_MAX)), remoteAddress },
+      refused: { method, path: copyOf(path.slice(0, PATH_MAX)), remoteAddress, traceId },
       accessor: authorizer?.accessor ?? null,
+      ...this.#homeOf((isKnown && caller?.tokenKey) || null, error),
       namespace: login?.Namespace ?? denied?.namespace ?? request.namespace,
       asked: asked && { ...asked, segment: cut(asked.segment ?? '', SEGMENT_MAX) },
       message: cut(refusal.message, MESSAGE_MAX),
@@ -132,6 +140,20 @@ export class Decisions {
     if (oldest !== undefined) this.#byId.delete(oldest.id);
     this.#byId.set(noted.id, noted);
     return noted.id;
+  }
+
+  /** Returns who was refused, and the namespace in which that may be read. */
+  #homeOf(tokenKey: string | null, error: ApiError | undefined): Pick<Noted, 'identity' | 'home'> {
+    if (error instanceof LoginRefused) {
+      const { method, who } = error;
+      const { Name: AuthMethod, Namespace } = method;
+      const identity = who === undefined ? undefined : { AuthMethod, Namespace, Subject: who };
+      return { identity, home: Namespace };
+    }
+    if (tokenKey === null) return { identity: undefined, home: null };
+    const { authorizers } = this.#options;
+    const { Identity: identity } = authorizers.authorOf(tokenKey);
+    return { identity, home: authorizers.namespaceOf(tokenKey) ?? null };
   }
 }
 
@@ -186,11 +208,14 @@ function decisionOf(noted: Noted, node: string): Decision {
     Path: refused.path,
     RemoteAddr: refused.remoteAddress,
     AccessorID: noted.accessor,
+    Identity: noted.identity ?? null,
+    Home: noted.home,
     Namespace: noted.namespace,
     Resource: asked?.resource ?? null,
     Access: asked?.access ?? null,
     Segment: asked?.segment ?? null,
     Message: noted.message,
+    TraceID: refused.traceId,
     AppliedIndex: noted.appliedIndex,
     Then: why === undefined ? null : thenOf(why),
     Login: noted.login,

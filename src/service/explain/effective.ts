@@ -8,8 +8,17 @@ import type { ReadOptions, ReadOutcome, ReadUseCase } from '../common/types.js';
 import { WeightedCache } from '../common/weighted-cache.js';
 import { ownerOf } from '../reads/long-work.js';
 import type { SharedRights } from '../rights/authorizers.js';
+import type { Collected } from '../rights/origins.js';
+import { answerPast, findThen, type PastQuestion, type RewindParts } from './rewind.js';
 import { withoutSecrets } from './secrets.js';
-import { again, type ExplainParts, findToken, subjectOf, type Whose } from './subject.js';
+import {
+  again,
+  type ExplainedParts,
+  findToken,
+  identityIn,
+  subjectOf,
+  type Whose,
+} from './subject.js';
 
 /** A token, and the rights that enforcement decides its requests by. */
 interface Found {
@@ -32,11 +41,11 @@ const KEPT_CHARS = 8 * 2 ** 20;
  * share it, as those that one change wakes do.
  */
 export class EffectiveRights {
-  readonly #parts: ExplainParts;
+  readonly #parts: RewindParts;
   /** By accessor. */
   readonly #tables = new WeightedCache<Table>(KEPT_CHARS);
 
-  constructor(parts: ExplainParts) {
+  constructor(parts: RewindParts) {
     this.#parts = parts;
   }
 
@@ -51,6 +60,19 @@ export class EffectiveRights {
     if (found === undefined) return { ...outcome, value: undefined };
     // The table may be newer than the index of the answer, never older.
     return { ...outcome, value: await this.#tableOf(found, whose) };
+  }
+
+  /** Reads the table of a moment of the past. */
+  readPast(
+    whose: Whose,
+    options: ReadOptions,
+    at: string,
+  ): Promise<ReadOutcome<string | undefined>> {
+    const answer: PastQuestion['answer'] = function* (past, context) {
+      const find = yield* findThen(past, context, whose);
+      return find && (yield* tableSteps(past, find));
+    };
+    return answerPast(this.#parts, { caller: whose.caller, options }, { at, answer });
   }
 
   /** Finds the token and where its rights are in the log, without making the table. */
@@ -82,7 +104,8 @@ export class EffectiveRights {
     const known = this.#tables.get(id);
     if (known?.rights.deref() === rights && known.modifyIndex === ModifyIndex) return known.text;
     const { longWork, service } = this.#parts;
-    const text = longWork.runSoon(ownerOf(service, caller), 'explain', this.#steps(token));
+    const steps = tableSteps(this.#parts, again(this.#parts, token));
+    const text = longWork.runSoon(ownerOf(service, caller), 'explain', steps);
     const table: Table = { modifyIndex: ModifyIndex, rights: new WeakRef(rights), text };
     this.#tables.set(id, table, 0);
     const isKept = (): boolean => this.#tables.get(id) === table;
@@ -92,25 +115,30 @@ export class EffectiveRights {
     );
     return text;
   }
+}
 
-  *#steps(found: Token): Steps<string | undefined> {
-    const { service, defaultPolicy } = this.#parts;
-    const subject = yield* subjectOf(this.#parts, again(this.#parts, found));
-    if (subject === undefined) return undefined;
-    const { AccessorID, Namespace, ExpirationTime } = subject.token;
-    const { Rights, Truncated } = yield* subject.explainer.table();
-    yield;
-    const value = {
-      AccessorID,
-      Namespace,
-      Anonymous: AccessorID === ANONYMOUS_ACCESSOR,
-      DefaultPolicy: defaultPolicy,
-      ...(ExpirationTime !== undefined && { ExpirationTime }),
-      Truncated,
-      Rights,
-    };
-    const text = JSON.stringify(value);
-    yield;
-    return withoutSecrets(service.view, text);
-  }
+/** Makes the table of a token. Returns undefined if `find` finds none. */
+function* tableSteps(
+  parts: ExplainedParts,
+  find: () => Collected | undefined,
+): Steps<string | undefined> {
+  const { service, defaultPolicy } = parts;
+  const subject = yield* subjectOf(parts, find);
+  if (subject === undefined) return undefined;
+  const { AccessorID, Namespace, ExpirationTime } = subject.token;
+  const { Rights, Truncated } = yield* subject.explainer.table();
+  yield;
+  const value = {
+    AccessorID,
+    Namespace,
+    ...identityIn(service.view, subject.token),
+    Anonymous: AccessorID === ANONYMOUS_ACCESSOR,
+    DefaultPolicy: defaultPolicy,
+    ...(ExpirationTime !== undefined && { ExpirationTime }),
+    Truncated,
+    Rights,
+  };
+  const text = JSON.stringify(value);
+  yield;
+  return withoutSecrets(service.view, text);
 }

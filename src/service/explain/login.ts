@@ -9,6 +9,7 @@ import { reject } from '../../base/errors.js';
 import { formatDuration } from '../../languages/duration.js';
 import { cut, type Hide, SENTENCE_MAX, shortened } from '../../languages/shown-values.js';
 import { keys } from '../../state/keys.js';
+import { hasAuthors } from '../../state/levels.js';
 import { stored } from '../../state/lists.js';
 import type { AuthMethod } from '../../state/methods.js';
 import type { BindingRule } from '../../state/rules.js';
@@ -256,6 +257,10 @@ class LoginExplanation {
     const { Policies, Roles, Local, ...grants } = token;
     return {
       Description: descriptionOf({}),
+      // Below that level a login's token has none.
+      ...(hasAuthors(this.#context.view) && {
+        Identity: { AuthMethod: Name, Namespace, Subject: this.#examined.known?.who ?? '' },
+      }),
       ...(Policies.length > 0 && { Policies }),
       ...(Roles.length > 0 && { Roles }),
       ...grants,

@@ -18,8 +18,17 @@ import type { ReadOutcome, StateRead } from '../common/types.js';
 import { ownerOf } from '../reads/long-work.js';
 import { normaliseGrants } from '../rights/grants.js';
 import type { Collected } from '../rights/origins.js';
+import { answerPast, findThen, type PastQuestion, type RewindParts } from './rewind.js';
 import { withoutSecrets } from './secrets.js';
-import { again, type ExplainParts, explained, findToken, subjectOf } from './subject.js';
+import {
+  again,
+  type ExplainedParts,
+  type ExplainParts,
+  explained,
+  findToken,
+  identityIn,
+  subjectOf,
+} from './subject.js';
 
 /** Resources of questions that batch authorization does not have. */
 const MORE_RESOURCES = ['namespace'];
@@ -48,9 +57,10 @@ export function accessorOf(sent: string, pointer?: string): string {
 
 /** Explains the decisions on some questions. The value is undefined if there is no such token. */
 export async function explainQuestions(
-  parts: ExplainParts,
+  parts: RewindParts,
   { caller, ns, options }: StateRead,
   body: ExplainBody,
+  at?: string,
 ): Promise<ReadOutcome<string | undefined>> {
   const { AccessorID: sent = '', Draft: draft, Requests = [] } = body;
   if (sent !== '' && draft !== undefined) {
@@ -63,6 +73,15 @@ export async function explainQuestions(
   const questions = Requests.map((one, i) => askedOf(one, ns, `/Requests/${i}`));
   const accessor = sent === '' ? undefined : accessorOf(sent, '/AccessorID');
   const { service } = parts;
+  if (at !== undefined) {
+    if (draft !== undefined)
+      reject('invalid', 'Draft and the parameter "at" exclude each other', { pointer: '/Draft' });
+    const answer: PastQuestion['answer'] = function* (past, context) {
+      const find = yield* findThen(past, context, { caller, ns, accessor });
+      return find && (yield* answers(past, find, questions));
+    };
+    return answerPast(parts, { caller, options }, { at, answer });
+  }
   const outcome = await readState(service, { caller, options }, (context) => {
     if (draft !== undefined) {
       mustRead(context.authorizer, ns);
@@ -89,7 +108,7 @@ function* draftAnswers(
 
 /** Explains the decisions on questions about one token. Returns the answer as JSON. */
 function* answers(
-  parts: ExplainParts,
+  parts: ExplainedParts,
   find: () => Collected | undefined,
   questions: readonly Asked[],
 ): Steps<string | undefined> {
@@ -109,6 +128,7 @@ function* answers(
   const answer = {
     AccessorID: token.AccessorID,
     Description: token.Description,
+    ...identityIn(view, token),
     Namespace: token.Namespace,
     Anonymous: authorizer.anonymous,
     DefaultPolicy: parts.defaultPolicy,
@@ -119,7 +139,7 @@ function* answers(
 }
 
 /** Returns a draft as a token to collect. Throws ApiError 400 for what a write would refuse. */
-function collectedDraft(view: View, ns: string, draft: Draft, outcome: RulesOutcome): Collected {
+export function collectedDraft(view: View, ns: string, draft: Draft, outcome: RulesOutcome): Collected {
   const problem = namespaceProblem(view, ns);
   if (problem !== undefined) throw new ApiError(problem);
   const { Rules: text = '' } = draft;

@@ -4,10 +4,17 @@ import { Explainer, type Explanation, type ShownBudget } from '../../acl/explain
 import type { Asked } from '../../acl/reasons.js';
 import type { Steps } from '../../acl/steps.js';
 import type { Authorizer } from '../../acl/types.js';
+import type { Identity } from '../../state/author.js';
 import { keys } from '../../state/keys.js';
 import { stored } from '../../state/lists.js';
 import { DEFAULT_NAMESPACE } from '../../state/object.js';
-import { isAlive, type Token, tokenByAccessor, tokenBySecret } from '../../state/tokens.js';
+import {
+  identityOf,
+  isAlive,
+  type Token,
+  tokenByAccessor,
+  tokenBySecret,
+} from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
 import { mustRead } from '../common/reading.js';
 import type { Caller, ReadContext, Service } from '../common/types.js';
@@ -22,6 +29,11 @@ export interface ExplainParts {
   readonly defaultPolicy: 'deny' | 'allow';
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number;
+}
+
+/** What an explanation of one token needs. */
+export interface ExplainedParts extends Omit<ExplainParts, 'service' | 'longWork'> {
+  readonly service: Pick<Service, 'view'>;
 }
 
 /** A token, or a draft of one, that is explained. */
@@ -45,6 +57,12 @@ export const ownToken = (view: View, { tokenKey }: Caller): Token | undefined =>
     ? stored<Token>(view, keys.token(DEFAULT_NAMESPACE, ANONYMOUS_ACCESSOR))
     : tokenBySecret(view, tokenKey);
 
+/** Returns the member of answers that says who is behind a token, if a login made it. */
+export function identityIn(view: View, token: Token): { readonly Identity?: Identity } {
+  const Identity = identityOf(view, token);
+  return Identity === undefined ? {} : { Identity };
+}
+
 /**
  * Finds a token that the caller may have explained: its own, or one in a namespace whose ACL
  * objects it may read. Returns undefined if there is none. Throws ApiError 403 if the caller may
@@ -67,7 +85,7 @@ export function findToken(
 
 /** Finds the token of an accessor again, for work that takes several turns. */
 export const again =
-  ({ service, nowMs }: Pick<ExplainParts, 'service' | 'nowMs'>, { AccessorID }: Token) =>
+  ({ service, nowMs }: Pick<ExplainedParts, 'service' | 'nowMs'>, { AccessorID }: Token) =>
   (): Collected | undefined => {
     const { view } = service;
     const token = tokenByAccessor(view, AccessorID);
@@ -88,10 +106,11 @@ export function* subjectOf(
   found();
   if (collected === undefined) return undefined;
   const {
-    found: { token },
+    found: { token, extra },
     origins,
   } = collected;
-  const enforced = authorizers.known(token);
+  // Tokens with equal links share their rights, to which the rules of a draft are added.
+  const enforced = extra === undefined ? authorizers.known(token) : undefined;
   const anonymous = token.AccessorID === ANONYMOUS_ACCESSOR;
   const explainer = yield* Explainer.of(origins, { defaultPolicy, anonymous });
   return { token, authorizer: enforced ?? authorizerFor(token, explainer.rights), explainer };

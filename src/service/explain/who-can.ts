@@ -8,17 +8,20 @@ import type { Authorizer } from '../../acl/types.js';
 import type { QUESTION_FIELDS } from '../../api/endpoints/explain.js';
 import type { Sent } from '../../languages/fields.js';
 import { cut } from '../../languages/shown-values.js';
+import { NotKnown, removedAt } from '../../state/history/past.js';
+import { floorsOf } from '../../state/history/settings.js';
 import { keysBelow, stored } from '../../state/lists.js';
-import { isAlive, type Token } from '../../state/tokens.js';
+import { identityOf, isAlive, type Token } from '../../state/tokens.js';
 import type { PinnedView, View } from '../../state/types.js';
 import { Links, listedNamespaces, readState, stateIndex } from '../common/reading.js';
-import type { ReadOutcome, StateRead } from '../common/types.js';
+import type { ReadContext, ReadOutcome, StateRead } from '../common/types.js';
 import { ownerOf } from '../reads/long-work.js';
 import { Authorizers, authorizerFor, rightsIdOf } from '../rights/authorizers.js';
 import { stepOf } from '../rights/origins.js';
 import { askedOf } from './questions.js';
+import { answerPast, type PastQuestion } from './rewind.js';
 import { withoutSecrets } from './secrets.js';
-import { type ExplainParts, explained, subjectOf } from './subject.js';
+import { type ExplainParts, explained, identityIn, subjectOf } from './subject.js';
 
 export interface WhoCanParts extends ExplainParts {
   readonly datacenter: string;
@@ -46,6 +49,7 @@ export interface WhoCanRequest extends StateRead {
 /** Tokens that grant alike. */
 interface Group {
   count: number;
+  readonly subjects: Set<string>;
   /** Keys of the first ones. */
   readonly sample: string[];
 }
@@ -55,10 +59,12 @@ export async function whoCan(
   parts: WhoCanParts,
   { caller, ns, options, isGone }: WhoCanRequest,
   body: Sent<typeof QUESTION_FIELDS>,
-  limits = LIMITS,
+  { limits = LIMITS, at }: { readonly limits?: Limits; readonly at?: string | undefined } = {},
 ): Promise<ReadOutcome<string>> {
   const asked = askedOf(body, ns, '');
   const { service } = parts;
+  const search = { asked, limits, isGone };
+  if (at !== undefined) return whoCould(parts, { caller, options }, { at, search });
   const outcome = await readState(service, { caller, options }, (context) => {
     listedNamespaces(context.view, context.authorizer, '*');
     return context.authorizer;
@@ -67,12 +73,45 @@ export async function whoCan(
   try {
     const value = await parts.longWork.run(ownerOf(service, caller), 'explain', () => {
       pinned = service.pin();
-      return new Search(parts, pinned, outcome.value, { asked, limits, isGone }).run();
+      return new Search(parts, pinned, outcome.value, search).run();
     });
     return { ...outcome, value };
   } finally {
     pinned?.close();
   }
+}
+
+interface SearchOptions {
+  readonly asked: Asked;
+  readonly limits: Limits;
+  readonly isGone: () => boolean;
+}
+
+/** Finds the tokens that were allowed something. May take twice the time. */
+async function whoCould(
+  parts: WhoCanParts,
+  read: Pick<StateRead, 'caller' | 'options'>,
+  { at, search }: { readonly at: string; readonly search: SearchOptions },
+): Promise<ReadOutcome<string>> {
+  const limits = { ...search.limits, ms: 2 * search.limits.ms };
+  const answer: PastQuestion['answer'] = function* (
+    { view, moment },
+    { view: present, authorizer },
+  ) {
+    const { Index, Logins } = floorsOf(present)!;
+    if (moment.index <= Index) throw new NotKnown(Index + 1);
+    yield* view.findEnded();
+    const nowMs = (): number => moment.ms;
+    const isForgotten = (ns: string): boolean => removedAt(present, ns, moment.index) !== undefined;
+    const past = { ...search, limits, isForgotten };
+    const text = yield* new Search({ ...parts, nowMs }, view, authorizer, past).run();
+    return moment.index > Logins ? text : `{"LoginsSince":${Logins + 1},${text.slice(1)}`;
+  };
+  const check = ({ view, authorizer }: ReadContext): void =>
+    void listedNamespaces(view, authorizer, '*');
+  const outcome = await answerPast(parts, read, { at, check, answer, isLong: true });
+  // A search always has an answer.
+  return { ...outcome, value: outcome.value! };
 }
 
 class Search {
@@ -82,6 +121,8 @@ class Search {
   readonly #asked: Asked;
   readonly #limits: Limits;
   readonly #isGone: () => boolean;
+  /** Whether what was in a namespace is forgotten. */
+  readonly #isForgotten: (ns: string) => boolean;
   /** Enforcement over the frozen view. */
   readonly #authorizers: Authorizers;
   readonly #groups = new Map<string, Group>();
@@ -94,7 +135,7 @@ class Search {
     parts: WhoCanParts,
     view: View,
     caller: Authorizer,
-    search: { readonly asked: Asked; readonly limits: Limits; readonly isGone: () => boolean },
+    search: SearchOptions & { readonly isForgotten?: (ns: string) => boolean },
   ) {
     const { datacenter, defaultPolicy, nowMs } = parts;
     this.#parts = parts;
@@ -103,6 +144,7 @@ class Search {
     this.#asked = search.asked;
     this.#limits = search.limits;
     this.#isGone = search.isGone;
+    this.#isForgotten = search.isForgotten ?? (() => false);
     const rightsBytes = RIGHTS_BYTES;
     this.#authorizers = new Authorizers({ view, datacenter, defaultPolicy, nowMs, rightsBytes });
   }
@@ -110,7 +152,9 @@ class Search {
   /** Searches. Returns the answer as JSON. */
   *run(): Steps<string> {
     const view = this.#view;
-    const { shown, filtered } = listedNamespaces(view, this.#caller, '*');
+    const places = listedNamespaces(view, this.#caller, '*');
+    const shown = places.shown.filter((ns) => !this.#isForgotten(ns));
+    const filtered = places.filtered || shown.length < places.shown.length;
     const Truncated = yield* this.#scan(shown);
     const { largest, Allowed } = yield* this.#largest();
     const groups: string[] = [];
@@ -178,21 +222,22 @@ class Search {
     }
     if (!isAllowed) return;
     const groupId = `${id} ${token.AuthMethodNamespace ?? ''} ${token.AuthMethod ?? ''}`;
-    const group = this.#groups.get(groupId);
-    if (group === undefined) this.#groups.set(groupId, { count: 1, sample: [key] });
-    else {
-      group.count += 1;
-      if (group.sample.length < SAMPLE_MAX) group.sample.push(key);
-    }
+    const group = this.#groups.get(groupId) ?? { count: 0, subjects: new Set(), sample: [] };
+    this.#groups.set(groupId, group);
+    group.count += 1;
+    const subject = identityOf(this.#view, token)?.Subject ?? '';
+    if (subject !== '') group.subjects.add(subject);
+    if (group.sample.length < SAMPLE_MAX) group.sample.push(key);
   }
 
-  *#shown({ count, sample }: Group): Steps<object> {
+  *#shown({ count, subjects, sample }: Group): Steps<object> {
     const view = this.#view;
     const tokens = sample.map((key) => stored<Token>(view, key)!);
     const token = tokens[0]!;
     const links = new Links(view);
     return {
       Tokens: count,
+      Subjects: subjects.size,
       AuthMethod: token.AuthMethod ?? '',
       Namespace: token.Namespace,
       Policies: links.named('policy', token.Policies),
@@ -200,9 +245,10 @@ class Search {
       ServiceIdentities: token.ServiceIdentities ?? [],
       NodeIdentities: token.NodeIdentities ?? [],
       TemplatedPolicies: token.TemplatedPolicies ?? [],
-      Sample: tokens.map(({ AccessorID, Description }) => ({
-        AccessorID,
-        Description: cut(Description),
+      Sample: tokens.map((one) => ({
+        AccessorID: one.AccessorID,
+        Description: cut(one.Description),
+        ...identityIn(view, one),
       })),
       Result: yield* this.#result(token),
     };

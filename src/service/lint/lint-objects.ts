@@ -5,7 +5,7 @@ import { ANONYMOUS_ACCESSOR, GLOBAL_MANAGEMENT_ID, isReservedId } from '../../ac
 import { lintBindingRule } from '../../acl/lint/binding-rule.js';
 import type { Finding, Linting } from '../../acl/lint/findings.js';
 import { lintPolicy } from '../../acl/lint/policy.js';
-import type { Steps } from '../../acl/steps.js';
+import { least, type Steps } from '../../acl/steps.js';
 import type { StoredFinding } from '../../api/endpoints/lint.js';
 import { partsOf } from '../../languages/hil.js';
 import type { Grants } from '../../state/grants.js';
@@ -19,7 +19,7 @@ import { DEFAULT_NAMESPACE } from '../../state/object.js';
 import type { Policy } from '../../state/policies.js';
 import type { Role } from '../../state/roles.js';
 import type { BindingRule } from '../../state/rules.js';
-import { isAlive, type Token } from '../../state/tokens.js';
+import { isAlive, loggedIn, type Token } from '../../state/tokens.js';
 import { keyOf, type View } from '../../state/types.js';
 import type { AuthMethodTypes } from '../login/index.js';
 import { rulesOf } from '../login/judge.js';
@@ -117,6 +117,8 @@ class BoundNames {
 
 /** Tokens linked to global-management that need no warning. */
 const MANAGEMENT_TOKENS_MAX = 2;
+/** Tokens of an auth method by which lint judges whether its logins name anybody. */
+const NEWEST = 100;
 /** How long before its end a certificate is told: 30 days. */
 const CERTIFICATE_MS = 30 * 86_400_000;
 /** Keys that are read at once. */
@@ -177,6 +179,11 @@ class NamespaceLinter {
         const Ref = `auth-method/${this.#ns}/${method.Name}`;
         this.#warn(Ref, 'login_tokens_never_expire', why);
       }
+      if (yield* this.#namesNobody(method)) {
+        const why =
+          'its newest tokens do not say who logged in: no claim has the name of its IdentityClaim';
+        this.#warn(`auth-method/${this.#ns}/${method.Name}`, 'identity_unknown', why);
+      }
       const all = rulesOf(this.#view, method);
       const surroundings = surroundingsOf(this.#parts.methodTypes, this.#shared, method, all);
       for (const rule of all) {
@@ -186,6 +193,16 @@ class NamespaceLinter {
         yield;
       }
     }
+  }
+
+  /** Whether the newest live tokens of a method, of those with an identity, have no subject. */
+  *#namesNobody({ Namespace, Name }: AuthMethod): Linting<boolean> {
+    const view = this.#view;
+    const of = [Namespace, Name.toLowerCase()] as const;
+    if (take(keysBelow(view, 'subject', ...of, ''), 1).length === 0) return false;
+    const nowMs = this.#parts.nowMs();
+    const newest = yield* least(loginsOf(view, of, nowMs), NEWEST, (a, b) => b.index - a.index);
+    return newest.length > 0 && newest.every(({ subject }) => subject === '');
   }
 
   *policies(named: BoundNames): Linting<void> {
@@ -298,14 +315,34 @@ class NamespaceLinter {
   }
 }
 
-/** Yields the objects of a table of a namespace, some of whose keys are read at once. */
+/** Yields the objects of a table of a namespace. */
 function* objectsIn<T>(view: View, ...start: string[]): Iterable<T> {
+  for (const key of keysIn(view, ...start)) yield stored<T>(view, key)!;
+}
+
+/** Yields keys, some of which are read at once. */
+function* keysIn(view: View, ...start: string[]): Iterable<string> {
   const prefix = keyOf(...start, '');
   for (let after: string | undefined; ; ) {
     const part = take(view.keys(prefix, after), KEYS_AT_ONCE);
-    for (const key of part) yield stored<T>(view, key)!;
+    yield* part;
     if (part.length < KEYS_AT_ONCE) return;
     after = part.at(-1);
+  }
+}
+
+/** Yields when the live tokens of a method with an identity were created, and their subjects. */
+function* loginsOf(
+  view: View,
+  method: readonly [ns: string, name: string],
+  nowMs: number,
+): Iterable<{ readonly index: number; readonly subject: string }> {
+  for (const key of keysIn(view, 'token-by-method', ...method)) {
+    const { subject } = loggedIn(view.get(key)!);
+    if (subject === undefined) continue;
+    const [ns, accessor] = key.split('\u0000').slice(-2) as [string, string];
+    const token = stored<Token>(view, keys.token(ns, accessor))!;
+    if (isAlive(view, token, nowMs)) yield { index: token.CreateIndex, subject };
   }
 }
 

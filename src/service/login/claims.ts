@@ -1,6 +1,8 @@
 /** Maps the claims of a JWT to what selectors and bind names refer to. */
+import { hash } from 'node:crypto';
 import type { Identity, IdentityShape } from '../../acl/binding.js';
 import { isObject } from '../../languages/fields.js';
+import { isSubject } from '../../state/stamp.js';
 
 /** The mappings of a Config, from a claim or a JSON pointer to one (RFC 6901) to a name. */
 export interface ClaimMappings {
@@ -94,6 +96,19 @@ function claimAt(claims: Claims, key: string): unknown {
   }
   return found;
 }
+
+/**
+ * Returns who the claims name where a key leads, as the Subject of an Identity; empty if there is
+ * no text, number or boolean.
+ */
+export function whoIn(claims: Claims, key: string): string {
+  const claim = claimAt(claims, key);
+  return subjectOf((claim === undefined || claim === null ? '' : textOf(claim)) ?? '');
+}
+
+/** Returns a text as a Subject: its SHA-256 if it is too long, or has control characters. */
+export const subjectOf = (text: string): string =>
+  isSubject(text) ? text : `sha256:${hash('sha256', text)}`;
 
 function textOf(claim: unknown): string | undefined {
   if (typeof claim === 'string') return claim;

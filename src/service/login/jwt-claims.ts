@@ -3,7 +3,7 @@
  * the first fault; an explanation shows all.
  */
 import type { Identity } from '../../acl/binding.js';
-import { type Claims, mapClaims } from './claims.js';
+import { type Claims, mapClaims, whoIn } from './claims.js';
 import type { JwtConfig } from './jwt-config.js';
 import type { CheckName, LoginFault } from './types.js';
 
@@ -18,6 +18,8 @@ export interface JudgedClaims {
   readonly identity: Identity | undefined;
   /** Identifies the caller among all that the method verifies; see `Verdict`. */
   readonly subject: string;
+  /** The Subject of the Identity; see `Verdict`. */
+  readonly who: string;
 }
 
 const isText = (value: unknown): boolean => typeof value === 'string';
@@ -74,6 +76,7 @@ export function judgeClaims(
     faults: found.filter(({ check }) => only.has(check)),
     identity,
     subject: subjectOf(claims, identity),
+    who: whoIn(claims, config.identityClaim),
   };
 }
 

@@ -30,6 +30,8 @@ export interface JwtConfig {
   /** Empty allows all supported algorithms, with discovery only those that the issuer lists. */
   readonly algorithms: readonly string[];
   readonly mappings: ClaimMappings;
+  /** The claim, or a JSON pointer to it, that names who logs in. */
+  readonly identityClaim: string;
   readonly expirationLeewayMs: number;
   readonly notBeforeLeewayMs: number;
   readonly clockSkewMs: number;
@@ -56,6 +58,7 @@ export function readJwtConfig(config: unknown): JwtConfig {
       values: readMappings(reader, 'ClaimMappings'),
       lists: readMappings(reader, 'ListClaimMappings'),
     },
+    identityClaim: readIdentityClaim(reader),
     expirationLeewayMs: leeway(reader, 'ExpirationLeeway', 150_000),
     notBeforeLeewayMs: leeway(reader, 'NotBeforeLeeway', 150_000),
     clockSkewMs: leeway(reader, 'ClockSkewLeeway', 60_000),
@@ -142,6 +145,13 @@ function readKey(pem: string, i: number): KeyObject {
 const CURVES = ['prime256v1', 'secp384r1', 'secp521r1'];
 /** RFC 7518, section 3.3. */
 const RSA_BITS_MIN = 2048;
+
+function readIdentityClaim(reader: Reader): string {
+  const key = reader.text('IdentityClaim');
+  const problem = key === '' ? undefined : claimKeyProblem(key);
+  if (problem !== undefined) throw new ConfigFault(`IdentityClaim: ${problem}`, 'IdentityClaim');
+  return key === '' ? 'sub' : key;
+}
 
 function readMappings(
   reader: Reader,

@@ -37,7 +37,7 @@ interface Found {
 export function examined(claims: Claims, config: JwtConfig, found: Found): Examined {
   const { nowMs, only } = found;
   const judged = judgeClaims(claims, config, nowMs, only);
-  const { faults, identity, subject } = judged;
+  const { faults, identity, subject, who } = judged;
   const { code } = found.fault ?? {};
   const isUnsigned = code === 'signature' || code === 'unreachable';
   const signature = isUnsigned ? found.fault : undefined;
@@ -47,7 +47,7 @@ export function examined(claims: Claims, config: JwtConfig, found: Found): Exami
     checks,
     fault: only === undefined ? found.fault : faults[0],
     verified: only === undefined && !isUnsigned,
-    known: identity && { identity, subject },
+    known: identity && { identity, subject, who },
     values: value,
     lists: list,
     missing: missingOf(config.mappings, claims),

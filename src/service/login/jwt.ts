@@ -108,11 +108,11 @@ export class JwtMethod implements AuthMethodType {
     try {
       const read = readJwtConfig(config);
       const claims = await this.#verify(read, bearerToken, at);
-      const { faults, identity, subject } = judgeClaims(claims, read, at.nowMs);
+      const { faults, identity, subject, who } = judgeClaims(claims, read, at.nowMs);
       const [fault] = faults;
-      if (fault !== undefined) return refused(fault.code, fault.reason);
+      if (fault !== undefined) return { ...refused(fault.code, fault.reason), who };
       // Claims that cannot be mapped are a fault.
-      return { ok: true, identity: identity!, subject };
+      return { ok: true, identity: identity!, subject, who };
     } catch (error) {
       if (error instanceof TokenFault) return refused(error.code, error.message);
       if (error instanceof ConfigFault) return { ok: false, ...configFault(error) };

@@ -9,6 +9,7 @@ import type { IdentityShape } from '../../acl/binding.js';
 import { KUBERNETES_CONFIG } from '../../api/auth-methods.js';
 import type { Refusal } from '../../base/errors.js';
 import { isObject } from '../../languages/fields.js';
+import { subjectOf } from './claims.js';
 import { ConfigFault, ConfigReader, checkCertificate, refusing } from './config-reader.js';
 import { FetchFault, httpUrl, jsonObject, type Outbound } from './exchange.js';
 import {
@@ -197,7 +198,8 @@ function verified(account: Account, ownName: string): Extract<Verdict, { readonl
     Object.entries(serviceaccount).map(([key, value]) => [`serviceaccount.${key}`, value]),
   );
   const subject = JSON.stringify([namespace, ownName, uid]);
-  return { ok: true, identity: { selectable: { serviceaccount }, variables }, subject };
+  const who = subjectOf(`${namespace}/${ownName}`);
+  return { ok: true, identity: { selectable: { serviceaccount }, variables }, subject, who };
 }
 
 /** Returns the service account that claims name. */

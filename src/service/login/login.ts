@@ -7,6 +7,7 @@ import { timeOf } from '../../languages/times.js';
 import { keys } from '../../state/keys.js';
 import { stored } from '../../state/lists.js';
 import type { AuthMethod } from '../../state/methods.js';
+import { loginAuthor } from '../../state/stamp.js';
 import type { TokenLogin, TokenLogout } from '../../state/token-commands.js';
 import { shown } from '../acl/tokens.js';
 import type { Requester, Service } from '../common/types.js';
@@ -31,6 +32,7 @@ export interface LoginParts {
 export interface LoginRequest {
   readonly ns: string;
   readonly timeoutMs: number;
+  readonly reason?: string | undefined;
   /** Called with the verified subject. Throws ApiError `too_many` to refuse it. */
   readonly admit?: (subject: string) => void;
 }
@@ -41,7 +43,7 @@ export interface LoginRequest {
  */
 export async function login(
   parts: LoginParts,
-  { ns, timeoutMs, admit }: LoginRequest,
+  { ns, timeoutMs, reason, admit }: LoginRequest,
   body: LoginBody,
 ): Promise<string> {
   const { service, methodTypes, nowMs } = parts;
@@ -64,10 +66,10 @@ export async function login(
   admit?.(verdict.subject);
   const shape = type.shapeOf(method.Config);
   const at = nowMs();
-  const { identity, subject } = verdict;
+  const { identity, subject, who } = verdict;
   const verified = { identity, subject, shape, datacenter: parts.datacenter, nowMs: at };
   const outcome = judgeLogin(service.view, method, verified);
-  if (!outcome.ok) return refuse(parts, method, outcome);
+  if (!outcome.ok) return refuse(parts, method, { ...outcome, who });
   const { grant } = outcome;
   const command: TokenLogin = {
     type: 'token.login',
@@ -80,10 +82,13 @@ export async function login(
     token: { Description: descriptionOf(body.Meta ?? {}), ...grant.token },
     identity: grant.identity,
   };
-  const proposed = service.write({ caller: { tokenKey: null }, timeoutMs }, command);
+  const author = loginAuthor({ AuthMethod: method.Name, Namespace: ns, Subject: who });
+  const requester = { caller: { tokenKey: null }, timeoutMs, reason, author };
+  const proposed = service.write(requester, command);
   const token = await proposed.catch((error: unknown) => {
     if (!(error instanceof ApiError) || error.refusal.code !== 'permission_denied') throw error;
-    if (error.refusal.about?.kind === 'limit') return refuse(parts, method, LIMIT_FAULT);
+    if (error.refusal.about?.kind === 'limit')
+      return refuse(parts, method, { ...LIMIT_FAULT, who });
     throw new ApiError(DENIED);
   });
   return shown(service, token);
@@ -96,21 +101,27 @@ const NAME_SHOWN_MAX = 128;
 export class LoginRefused extends ApiError {
   readonly fault: LoginFault;
   readonly method: { readonly Name: string; readonly Namespace: string };
+  /** Who tried, if that is known. */
+  readonly who: string | undefined;
 
-  constructor(why: Refusal, fault: LoginFault, method: LoginRefused['method']) {
+  constructor(why: Refusal, fault: LoginFault, method: LoginRefused['method'], who?: string) {
     super(why);
     this.fault = fault;
     this.method = method;
+    this.who = who;
   }
 }
 
 /** All that the client of a refused login is told. */
 const DENIED = refusal('permission_denied', 'Permission denied');
 
-function refuse({ refusals }: LoginParts, method: AuthMethod, fault: LoginFault): never {
-  const { code, reason } = fault;
+function refuse(
+  { refusals }: LoginParts,
+  method: AuthMethod,
+  { code, reason, who }: LoginFault & { readonly who?: string },
+): never {
   refusals.note({ cause: causeOf(code), reason, method });
-  throw new LoginRefused(DENIED, { code, reason }, method);
+  throw new LoginRefused(DENIED, { code, reason }, method, who);
 }
 
 /** Returns the description of the token of a login with this Meta. */

@@ -97,8 +97,14 @@ export type Verdict =
       readonly identity: Identity;
       /** Identifies the caller among all that this auth method verifies. Never shown or logged. */
       readonly subject: string;
+      /** The Subject of its Identity (beyond.md 7.1); empty if it has none. */
+      readonly who: string;
     }
-  | ({ readonly ok: false } & LoginFault);
+  | ({
+      readonly ok: false;
+      /** The Subject where the claims are genuine, although they do not suffice. */
+      readonly who?: string;
+    } & LoginFault);
 
 /** The checks of a bearer token, in the order in which explanations show them. */
 export const CHECKS = ['form', 'signature', 'times', 'issuer', 'audience', 'claims'] as const;
@@ -125,7 +131,9 @@ export interface Examined {
   /** Whether a signature, or the cluster of the method, vouches for the claims. */
   readonly verified: boolean;
   /** Undefined if the claims cannot be read. It may be there although a check failed. */
-  readonly known: { readonly identity: Identity; readonly subject: string } | undefined;
+  readonly known:
+    | { readonly identity: Identity; readonly subject: string; readonly who: string }
+    | undefined;
   /** The mapped values and lists by name. */
   readonly values: Readonly<Record<string, unknown>>;
   readonly lists: Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 /**
- * What the leader proposes by itself: it initializes a new cluster, removes expired tokens and the
- * parts of abandoned restores, and continues deletions that are too large for one command. It
- * proposes small commands, one at a time, so that none delays the write of a client.
+ * What the leader proposes by itself: it initializes a new cluster, removes expired tokens, the
+ * parts of abandoned restores and old history, and continues deletions that are too large for one
+ * command. It proposes small commands, one at a time, so that none delays the write of a client.
  */
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '../../base/errors.js';
@@ -9,11 +9,15 @@ import { timeOf } from '../../languages/times.js';
 import type { LogEvent } from '../../log/log-events.js';
 import { type ClusterNode, INTERNAL_KEY } from '../../node/types.js';
 import type { ClockPort } from '../../replica/ports.js';
+import { SERVER } from '../../state/author.js';
+import { type HistoryTrim, trimDue } from '../../state/history/trim.js';
+import { hasAuthors } from '../../state/levels.js';
 import { take } from '../../state/links.js';
 import { keysBelow, lastPart } from '../../state/lists.js';
 import type { MethodReap } from '../../state/methods.js';
 import type { NamespaceReap } from '../../state/namespaces.js';
 import type { RestoreAbort } from '../../state/restore.js';
+import { stamped } from '../../state/stamp.js';
 import { INIT_FACT, type SystemInit } from '../../state/system.js';
 import type { TokenReap } from '../../state/token-commands.js';
 import type { Command } from '../../state/types.js';
@@ -103,8 +107,10 @@ export class Housekeeper {
         this.#forgetSchedule?.reset();
         return;
       }
-      const command = this.#next();
-      if (command === undefined) return;
+      const next = this.#next();
+      if (next === undefined) return;
+      const by = { author: SERVER, nowMs: this.#options.nowMs() };
+      const command = hasAuthors(node.view) ? stamped(next, by) : next;
       const result = await node.write({ tokenKey: INTERNAL_KEY, command, timeoutMs: WRITE_MS });
       if (!result.ok) throw new ApiError(result.refusal);
     }
@@ -182,6 +188,10 @@ export class Housekeeper {
     if (namespace !== undefined) {
       const reap: NamespaceReap = { type: 'namespace.reap', v: 1, name: lastPart(namespace) };
       return reap;
+    }
+    if (nowMs !== undefined && trimDue(view, nowMs)) {
+      const trim: HistoryTrim = { type: 'history.trim', v: 1, nowMs };
+      return trim;
     }
     const restore = this.#restores.next();
     if (restore === undefined) return this.#forgetSchedule?.next();

@@ -45,7 +45,8 @@ export interface ListPlan {
     | undefined;
 }
 
-type Rendered = Pick<ListPlan, 'candidates' | 'render'>;
+/** What is rendered: keys, and how. */
+export type Rendered = Pick<ListPlan, 'candidates' | 'render'>;
 
 /** A list without the items that it does not show. */
 interface DecidedList extends Omit<ListPlan, 'filter'> {

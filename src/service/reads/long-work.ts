@@ -62,6 +62,24 @@ export class LongWork {
     return this.#inPlace(own, name, work);
   }
 
+  /**
+   * Runs work that takes its turns itself. If there is no place, work that is `short` waits for
+   * one, and the rest is refused.
+   */
+  async hold<T>(owner: WorkOwner, isShort: boolean, work: () => Promise<T>): Promise<T> {
+    const own = { ...owner };
+    if (isShort) await this.#place(own);
+    else if (!this.#hasPlace(own)) refuse();
+    this.#running.add(own);
+    try {
+      await nextTurn();
+      return await work();
+    } finally {
+      this.#running.delete(own);
+      this.#startNext();
+    }
+  }
+
   async #inPlace<T>(owner: WorkOwner, name: Work, work: Iterator<void, T>): Promise<T> {
     this.#running.add(owner);
     try {

@@ -14,7 +14,10 @@ import {
 import { named } from '../../base/works.js';
 import type { ClusterNode } from '../../node/types.js';
 import type { ClockPort } from '../../replica/ports.js';
+import type { Author } from '../../state/author.js';
+import { hasAuthors } from '../../state/levels.js';
 import { restoredAt } from '../../state/restore.js';
+import { stamped } from '../../state/stamp.js';
 import { INIT_FACT } from '../../state/system.js';
 import type { Command, PinnedView, View } from '../../state/types.js';
 import type { CallEnd } from '../common/call-end.js';
@@ -179,11 +182,23 @@ export class NodeService implements Service {
     return undefined;
   }
 
-  async write({ caller, timeoutMs }: Requester, command: Command): Promise<string> {
+  async write(requester: Requester, sent: Command): Promise<string> {
+    const { caller, timeoutMs, reason, match } = requester;
     const { tokenKey } = caller;
+    let command = match === undefined ? sent : { ...sent, match };
+    if (hasAuthors(this.#node.view)) {
+      const author = requester.author ?? (await this.#authorOf(requester));
+      command = stamped(command, { author, nowMs: this.#clock.wall(), reason });
+    }
     const result = await this.#node.write({ tokenKey, command, timeoutMs });
     if (!result.ok) throw new ApiError(result.refusal);
     return result.value ?? 'true';
+  }
+
+  async #authorOf({ caller: { tokenKey }, timeoutMs }: Requester): Promise<Author> {
+    // Another node may have created the token a moment ago.
+    if (!this.#authorizers.knows(tokenKey)) await this.catchUp(timeoutMs);
+    return this.#authorizers.authorOf(tokenKey);
   }
 
   async authorize(caller: Caller): Promise<Authorizer> {

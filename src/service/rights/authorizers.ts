@@ -10,11 +10,20 @@ import { ANONYMOUS_ACCESSOR } from '../../acl/builtin.js';
 import type { Rights } from '../../acl/layer.js';
 import { atOnce, type Steps } from '../../acl/steps.js';
 import type { Authorizer } from '../../acl/types.js';
+import type { Author } from '../../state/author.js';
 import { keys } from '../../state/keys.js';
 import type { Link } from '../../state/links.js';
 import { stored } from '../../state/lists.js';
 import { DEFAULT_NAMESPACE } from '../../state/object.js';
-import { expiryOf, isAlive, lifeKeys, type Token, tokenBySecret } from '../../state/tokens.js';
+import { authorOf } from '../../state/stamp.js';
+import {
+  expiryOf,
+  identityOf,
+  isAlive,
+  lifeKeys,
+  type Token,
+  tokenBySecret,
+} from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
 import { inSlices, inThisTurn } from '../common/event-loop.js';
 import { WeightedCache } from '../common/weighted-cache.js';
@@ -60,6 +69,7 @@ interface Reading {
 interface CachedToken {
   readonly authorizer: Authorizer;
   readonly namespace: string;
+  readonly author: Author;
   /** Milliseconds since the epoch. */
   readonly expiresMs: number;
   /** The keys of the token itself. Those of its rights are in `SharedRights`. */
@@ -74,6 +84,8 @@ const MAX = 20_000;
 const KEY_BYTES = 400;
 /** The cache key of a caller without a token. It is not a hash, so it never equals a secret's. */
 const NO_TOKEN = 'none';
+/** The author of what is done before there is an anonymous token. */
+const NOBODY: Author = { AccessorID: ANONYMOUS_ACCESSOR, Description: '' };
 const ANONYMOUS_KEY = keys.token(DEFAULT_NAMESPACE, ANONYMOUS_ACCESSOR);
 
 /** Caches the authorizers of tokens, and drops them when the state that they depend on changes. */
@@ -162,6 +174,23 @@ export class Authorizers {
     return cached === undefined ? this.#tokenOf(tokenKey)?.Namespace : cached.namespace;
   }
 
+  /** Whether a live token has the secret. */
+  knows(tokenKey: string | null): boolean {
+    return tokenKey === null || this.namespaceOf(tokenKey) !== undefined;
+  }
+
+  /**
+   * Returns the token of a secret as the author of commands; the anonymous one if no live token has
+   * the secret, as before a bootstrap.
+   */
+  authorOf(tokenKey: string | null): Author {
+    const cached = this.#fresh(tokenKey ?? NO_TOKEN);
+    if (cached !== undefined) return cached.author;
+    const { view } = this.#options;
+    const token = this.#tokenOf(tokenKey) ?? this.#tokenOf(null);
+    return token === undefined ? NOBODY : authorOf(token, identityOf(view, token));
+  }
+
   /** Returns the state keys that the rights of a secret depend on. */
   keysOf(tokenKey: string | null): readonly string[] {
     const cached = this.#find(tokenKey);
@@ -244,6 +273,7 @@ export class Authorizers {
     return {
       authorizer: authorizerFor(token, shared.rights),
       namespace: token.Namespace,
+      author: authorOf(token, identityOf(this.#options.view, token)),
       expiresMs: expiryOf(token) ?? Number.POSITIVE_INFINITY,
       dependsOn,
       sharedId,
@@ -303,6 +333,7 @@ export class Authorizers {
     return {
       authorizer,
       namespace: DEFAULT_NAMESPACE,
+      author: NOBODY,
       expiresMs: Number.POSITIVE_INFINITY,
       dependsOn: [ANONYMOUS_KEY],
     };

@@ -2,14 +2,20 @@
  * Authorises a command on the leader before it is proposed, by the leader's applied state. Commands
  * are listed with their rights (state/objects.ts). Any other command is refused.
  */
+import type { Authorizer } from '../../acl/types.js';
 import { type Refusal, refusal, UNKNOWN_TOKEN } from '../../base/errors.js';
 import { type Gate, INTERNAL_KEY, type PrepareGate } from '../../node/types.js';
+import type { Author } from '../../state/author.js';
 import { HANDLERS } from '../../state/handlers.js';
+import type { Line } from '../../state/history/records.js';
 import type { CommandCheck, CommandRight } from '../../state/object.js';
 import { ACL_COMMANDS } from '../../state/objects.js';
+import { type OwnerSet, placeOf, type SetApply } from '../../state/sets.js';
+import { isStampedBy, isSubject, loginAuthor } from '../../state/stamp.js';
 import { type Bootstrap, bootstrapProblem } from '../../state/system.js';
-import type { TokenLogout } from '../../state/token-commands.js';
+import type { TokenLogin, TokenLogout } from '../../state/token-commands.js';
 import type { Command, View } from '../../state/types.js';
+import { deletionOf, placeOfLine, type Undo, undoLines } from '../../state/undo.js';
 import type { Authorizers } from './authorizers.js';
 
 /** Checks for other groups of commands, by the part of their type before the dot. */
@@ -22,10 +28,16 @@ const rightOf = (type: string): CommandRight | undefined =>
 /** Builds the gate over the leader's authorizers. */
 export function makeGate(authorizers: Authorizers, groups: GroupChecks): Gate {
   return (view, tokenKey, command) => {
-    const rule = rightOf(command.type) ?? groupCheck(groups, command.type);
+    const isSet = command.type === 'set.apply';
+    const rule = isSet
+      ? setCheck(groups)
+      : command.type === 'undo'
+        ? undoCheck(groups)
+        : ruleOf(groups, command.type);
     const isKnown = Object.hasOwn(HANDLERS, command.type) && command.v === 1;
     if (rule === undefined || !isKnown) return unknownCommand(command);
     if (tokenKey === INTERNAL_KEY) return undefined;
+    if (!isStampedBy(authorFor(authorizers, tokenKey, command), command)) return WRONG_AUTHOR;
     if (rule === 'open') return openProblem(authorizers, view, tokenKey, command);
     if (rule === 'internal') {
       return refusal('permission_denied', 'Permission denied: only the server itself may do this');
@@ -34,6 +46,72 @@ export function makeGate(authorizers: Authorizers, groups: GroupChecks): Gate {
     if (authorizer === undefined) return UNKNOWN_TOKEN;
     return rule(authorizer, command, view);
   };
+}
+
+/** Who must be the author of a command: the token of the request, or who logs in. */
+function authorFor(authorizers: Authorizers, tokenKey: string | null, command: Command): Author {
+  if (command.type !== 'token.login') return authorizers.authorOf(tokenKey);
+  const { author, method } = command as TokenLogin;
+  const sent = author?.Identity?.Subject;
+  const Subject = isSubject(sent) ? sent : '';
+  return loginAuthor({ AuthMethod: method.name, Namespace: method.ns, Subject });
+}
+
+const WRONG_AUTHOR = refusal(
+  'permission_denied',
+  'Permission denied: the author of the command is not who sent the request',
+);
+const ruleOf = (groups: GroupChecks, type: string): CommandRight | undefined =>
+  rightOf(type) ?? groupCheck(groups, type);
+
+/** Returns the 403 of a caller who may not make a change of a set. */
+export function changeDenial(
+  groups: GroupChecks,
+  command: Command,
+  ...[authorizer, view]: readonly [authorizer: Authorizer, view: View]
+): Refusal | undefined {
+  const asked = command.type === 'owner.set' ? ownedBy(command as OwnerSet) : command;
+  const rule = placeOf(command) === undefined ? undefined : ruleOf(groups, asked.type);
+  return typeof rule === 'function' ? rule(authorizer, asked, view) : unknownCommand(command);
+}
+
+/** Who owns an object decides who may write it: the command asks the same right. */
+function ownedBy({ table, ns, id }: OwnerSet): Command {
+  if (table === 'namespace') return { type: 'namespace.delete', v: 1, name: id } as Command;
+  if (table !== 'config') return { type: `${table}.delete`, v: 1, ns } as Command;
+  const slash = id.indexOf('/');
+  const entry = { ns, kind: id.slice(0, slash), name: id.slice(slash + 1) };
+  return { type: 'config.delete', v: 1, ...entry } as Command;
+}
+
+/** All changes of a set are authorised by one state. */
+const setCheck =
+  (groups: GroupChecks): CommandCheck =>
+  (authorizer, command, view) => {
+    for (const change of (command as SetApply).changes) {
+      const why = changeDenial(groups, change.command, authorizer, view);
+      if (why !== undefined) return why;
+    }
+    return undefined;
+  };
+
+/** An undo needs the right to write each object that its entry changed. */
+const undoCheck =
+  (groups: GroupChecks): CommandCheck =>
+  (authorizer, command, view) =>
+    undoDenials(groups, command as Undo, authorizer, view)[0]?.why;
+
+/** Returns the objects that a caller may not take back, with the refusals. */
+export function undoDenials(
+  groups: GroupChecks,
+  undo: Pick<Undo, 'undone' | 'at' | 'datacenter'>,
+  ...[authorizer, view]: readonly [authorizer: Authorizer, view: View]
+): readonly { readonly line: Line; readonly why: Refusal }[] {
+  return undoLines(view, undo.undone).flatMap((line) => {
+    const command = deletionOf({ place: placeOfLine(line), line }, undo);
+    const why = changeDenial(groups, command, authorizer, view);
+    return why === undefined ? [] : [{ line, why }];
+  });
 }
 
 /** Prepares the gate: compiles the rights of a caller whose first request is a write. */

@@ -1,0 +1,182 @@
+/** The history of changes: who changed what, when and why, and how to take a change back. */
+import {
+  anyObject,
+  bodyOf,
+  boolean,
+  given,
+  keep,
+  map,
+  type Normal,
+  omit,
+  type Sent,
+  text,
+  utcTime,
+  whole64,
+} from '../../languages/fields.js';
+import { ok, read, tagged, write } from './operation.js';
+import { anyAs, listOf, oneOf, orNone, rows, shape } from './shapes.js';
+
+const time = orNone(utcTime);
+const IDENTITY = shape({
+  AuthMethod: keep('The auth method.', text()),
+  Namespace: keep('The namespace of the auth method.', text()),
+  Subject: keep('Whom the auth method names.', text()),
+});
+const AUTHOR = orNone(
+  shape({
+    AccessorID: keep('The token of the request. Empty for a login and for the server.', text()),
+    Description: keep('Its description then.', text()),
+    Identity: omit('Who logged in.', IDENTITY),
+  }),
+);
+const deed = {
+  Index: keep('The index of the entry.', whole64),
+  Operation: keep(
+    'create, update, delete, undo, restore or import; unknown from before the history; revoke or ' +
+      'gc of login tokens.',
+    text(),
+  ),
+  Time: keep('When it was done; null if it is not known.', time),
+  Author: keep('Who did it; null if it is not known, or not for the caller.', AUTHOR),
+  Reason: keep('Why, in the words of the author.', text()),
+};
+const named = {
+  Type: keep('The type.', text()),
+  ID: keep('The ID, the AccessorID, the name, or the kind and name of a config entry.', text()),
+  Name: keep('The name. Of a token its description.', text()),
+  Namespace: keep('The namespace.', text()),
+};
+const optional = <T extends object>(fields: T): T =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [name, { ...field, mode: 'omit' }]),
+  ) as T;
+
+const difference = shape({
+  Type: keep('Added, Deleted or Edited.', text()),
+  Path: keep('A JSON pointer into the form of a PUT.', text()),
+  Old: omit('The old value.', anyAs<object>()),
+  New: omit('The new value.', anyAs<object>()),
+  Cut: omit('Whether a value is cut.', boolean),
+});
+
+const VERSIONS = shape({
+  ...optional(named),
+  Exists: omit('Whether the object exists now.', boolean),
+  Versions: omit(
+    'Its versions, the newest first.',
+    rows({
+      ...deed,
+      Current: keep('Whether it is the present one.', boolean),
+      Size: keep('The bytes of its content.', whole64),
+    }),
+  ),
+  More: omit('Whether there are older versions.', boolean),
+  ...optional(deed),
+  Current: omit('With version: whether it is the present one.', boolean),
+  Size: omit('With version: the bytes of its content.', whole64),
+  Object: omit('With version: the object as it was; null if it was deleted.', orNone(anyObject)),
+  From: omit('With from: the older version.', whole64),
+  To: omit('With from: the newer version.', whole64),
+  Diff: omit('With from: how they differ.', listOf(difference)),
+});
+
+const FEED = shape({
+  Index: keep('The index of the newest change.', whole64),
+  Oldest: keep('The index of the oldest change that is kept.', whole64),
+  OldestTime: keep('When that was.', time),
+  Changes: keep(
+    'The changes.',
+    rows({
+      ...deed,
+      ...named,
+      Ref: keep('The name of the object across types.', text()),
+      Count: omit('How many login tokens.', whole64),
+    }),
+  ),
+  More: keep('Whether there are more.', boolean),
+});
+
+/** The body of an undo. */
+export const UNDO = bodyOf({
+  Index: given('The index of the entry to take back.', whole64),
+  Reason: given('Why.', text()),
+  DryRun: given('Whether to plan only.', boolean),
+  Expected: given('The ModifyIndex that objects must have, by their Refs.', map(whole64)),
+});
+
+const UNDONE = shape({
+  Index: keep('The index of the undo, or of the state if nothing was to be done.', whole64),
+  Changes: keep(
+    'What was changed.',
+    rows({
+      Ref: keep('The object: its type, namespace and name.', text()),
+      Type: keep('The type of the object.', text()),
+      Namespace: keep('The namespace of the object.', text()),
+      Name: keep('The name of the object.', text()),
+      ID: omit('The ID of the object.', text()),
+      Action: keep('What became of it.', oneOf('create', 'update', 'delete')),
+      ModifyIndex: omit('Its ModifyIndex. Absent if it was deleted.', whole64),
+      ExpectedIndex: omit('In a plan: its present ModifyIndex; 0: it does not exist.', whole64),
+      Owner: omit('In a plan: its owner.', text()),
+      Allowed: omit('In a plan: whether the token could do it.', boolean),
+      Diff: omit('In a plan: how it changes.', listOf(difference)),
+      Warnings: omit('In a plan: none.', listOf(anyAs<object>())),
+    }),
+  ),
+  Valid: omit('In a plan: whether the undo would be accepted.', boolean),
+  Digest: omit('In a plan: empty.', text()),
+  Owner: omit('In a plan: empty.', text()),
+  Summary: omit('In a plan: how many objects.', anyAs<object>()),
+  Expected: omit('In a plan: the ModifyIndex of what changes, by Ref.', anyAs<object>()),
+  Problems: omit('In a plan: why the undo would be refused.', listOf(anyAs<object>())),
+  Asserts: omit('In a plan: none.', listOf(anyAs<object>())),
+  Impact: omit('In a plan: whose rights change.', anyAs<object>()),
+  Parts: omit('In a plan: none.', listOf(anyAs<object>())),
+});
+/** `POST /v1/undo`. */
+export type Undone = Normal<typeof UNDONE>;
+/** The decoded body of an undo. */
+export type UndoBody = Sent<(typeof UNDO)['fields']>;
+
+/** The name of the component of the configuration. */
+const CONFIGURATION = 'HistoryConfiguration';
+
+/** `GET /v1/history/:type/:id`. */
+export type Versions = Normal<typeof VERSIONS>;
+/** `GET /v1/history`. */
+export type Feed = Normal<typeof FEED>;
+
+/** The operations of the history. */
+export const HISTORY_OPERATIONS = tagged('history', {
+  'GET /v1/history': read('readChanges', {
+    says: 'Lists the changes of all objects that the caller may read.',
+    query: ['after', 'limit', 'types', 'author', 'subject', 'logins'],
+    answers: ok('The changes.', FEED, 'index'),
+    blocks: true,
+  }),
+  'GET /v1/history/:type/:id': read('readHistory', {
+    says: 'Lists the versions of an object, or reads or compares them.',
+    query: ['limit', 'before', 'version', 'from', 'to'],
+    answers: ok('The versions.', VERSIONS, 'index'),
+    refuses: [404],
+  }),
+  'POST /v1/undo': write('undo', {
+    says: 'Takes back everything that one entry changed, or plans that.',
+    body: { members: UNDO.fields },
+    answers: ok('What was changed; with DryRun the plan.', UNDONE),
+    refuses: [404, 409, 412, 413],
+    rights: ['the right to write each object'],
+  }),
+  'GET /v1/operator/history/configuration': read('readHistoryConfiguration', {
+    says: 'Reads how much of the history is kept.',
+    answers: ok('The configuration.', CONFIGURATION, 'index', 'etag'),
+    rights: ['operator:read'],
+  }),
+  'PUT /v1/operator/history/configuration': write('writeHistoryConfiguration', {
+    says: 'Replaces the history configuration. Absent members take their defaults.',
+    body: `${CONFIGURATION}Body`,
+    answers: ok('The configuration.', CONFIGURATION, 'etag'),
+    refuses: [412],
+    rights: ['operator:write'],
+  }),
+});

@@ -1,0 +1,67 @@
+/** Routes that look before a change: references, validation of entries, and objects as a set. */
+import { reject } from '../../base/errors.js';
+import { exportObjects, kindsIn, tablesIn } from '../../service/change/export.js';
+import { readRefs } from '../../service/change/refs.js';
+import { validateEntries } from '../../service/config/validate.js';
+import { type AclParts, escaped, mustHave } from './common.js';
+import type { ApiRequest, DeclaredRoute } from './types.js';
+
+/** The routes. Validation stands before those of entries, whose paths it extends. */
+export const changeRoutes = (parts: AclParts): readonly DeclaredRoute[] => [
+  {
+    path: '/v1/config/validate',
+    counts: 'read',
+    isNew: true,
+    adds: true,
+    POST: async (request) => {
+      const body = await request.bodyValue('Request decoding failed');
+      request.answerRead(await validateEntries(parts, readOf(request), body));
+    },
+  },
+  {
+    path: '/v1/refs/:type/:id',
+    isNew: true,
+    GET: async (request) => {
+      const which = { type: request.param('type'), id: mustHave(request, 'id', 'ID') };
+      const outcome = await readRefs(parts, readOf(request), which);
+      request.answerRead(outcome, `Requested ${which.type} does not exist`);
+    },
+  },
+  {
+    path: '/v1/export',
+    isNew: true,
+    GET: (request) => answerExport(parts, request),
+  },
+];
+
+const readOf = (request: ApiRequest) => ({
+  caller: request.caller,
+  ns: request.namespace(),
+  options: request.readOptions(false),
+});
+
+async function answerExport(parts: AclParts, request: ApiRequest): Promise<void> {
+  const { caller } = request;
+  const [types, kinds] = [request.query('types'), request.query('kind')];
+  const query = {
+    ns: request.namespaceOrAll(),
+    // A kind without types asks for its entries alone.
+    tables: tablesIn(types ?? (kinds === undefined ? undefined : 'config')),
+    kinds: kindsIn(kinds),
+    owner: request.query('owner'),
+    ids: switchOf(request, 'ids'),
+    pretty: request.flag('pretty'),
+  };
+  const options = request.readOptions(false);
+  await exportObjects(parts, { caller, options }, query, (pieces, outcome) =>
+    request.answerStream(escaped(pieces), { outcome }),
+  );
+}
+
+/** Returns whether a parameter is `true`. Throws ApiError 400 if it is neither that nor `false`. */
+function switchOf(request: ApiRequest, name: string): boolean {
+  const value = request.query(name) ?? 'false';
+  if (value === 'true' || value === 'false') return value === 'true';
+  const shown = JSON.stringify(value.slice(0, 64));
+  return reject('invalid', `Invalid parameter "${name}": expected true or false, not ${shown}`);
+}

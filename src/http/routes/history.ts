@@ -1,0 +1,124 @@
+/** Routes of the history: the feed of changes, the versions of an object, undo, the bounds. */
+import { UNDO } from '../../api/endpoints/history.js';
+import { reject } from '../../base/errors.js';
+import { decodeBody } from '../../service/common/decode.js';
+import {
+  decodeBounds,
+  mayConfigureHistory,
+  readBounds,
+  writeBounds,
+} from '../../service/history/bounds.js';
+import { type FeedQuery, readFeed } from '../../service/history/feed.js';
+import { typeOf } from '../../service/history/places.js';
+import { undoEntry } from '../../service/history/undo.js';
+import { readVersions } from '../../service/history/versions.js';
+import { parseIndex } from '../request/parameters.js';
+import { ifMatchOf } from '../request/preconditions.js';
+import { type AclParts, admit } from './common.js';
+import { etagOf } from './operator.js';
+import type { ApiRequest, DeclaredRoute } from './types.js';
+
+const UNDO_FAILURE = 'Undo decoding failed';
+const FAILURE = 'Error parsing history configuration';
+/** Items of an answer: most, and how many there are without `limit`. */
+const LIMIT_MAX = 1000;
+const VERSIONS = 50;
+const CHANGES = 100;
+
+/** The routes of the history. */
+export const historyRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
+  const { service } = parts;
+  return [
+    {
+      path: '/v1/history',
+      isNew: true,
+      GET: async (request) => {
+        const query = feedQueryOf(request);
+        const { caller } = request;
+        const asked = { caller, ns: request.namespace(), options: request.readOptions() };
+        request.answerRead(await readFeed(parts, asked, query));
+      },
+    },
+    {
+      path: '/v1/history/:type/:id',
+      isNew: true,
+      GET: async (request) => {
+        const [type, id] = [request.param('type'), request.param('id')];
+        const limit = limitOf(request, VERSIONS);
+        const [before, version] = [indexOf(request, 'before'), indexOf(request, 'version')];
+        const [from, to] = [indexOf(request, 'from'), indexOf(request, 'to')];
+        if (to !== undefined && from === undefined)
+          reject('invalid', 'Parameter "to" needs "from"');
+        const query = { type, id, limit, before, version, from, to };
+        const options = request.readOptions(false);
+        const useCase = readVersions(request.namespace(), query);
+        const outcome = await service.read(request.caller, options, useCase);
+        request.answerRead(outcome, 'Nothing is known of the object');
+      },
+    },
+    {
+      path: '/v1/undo',
+      isNew: true,
+      POST: async (request) => {
+        const body = decodeBody(UNDO_FAILURE, await request.body(UNDO_FAILURE), UNDO);
+        request.answerJson(await undoEntry(parts, request, body));
+      },
+    },
+    {
+      path: '/v1/operator/history/configuration',
+      isNew: true,
+      ifMatch: true,
+      GET: async (request) => {
+        const options = request.readOptions(false);
+        const outcome = await service.read(request.caller, options, readBounds);
+        request.answerRead(outcome, undefined, { ETag: etagOf(outcome.value) });
+      },
+      PUT: async (request) => {
+        await admit(request, FAILURE, mayConfigureHistory(service, request));
+        const ifMatch = ifMatchOf(request.incoming);
+        const bounds = decodeBounds(FAILURE, await request.body(FAILURE));
+        const text = await writeBounds(service, request, bounds, ifMatch);
+        request.answerJson(text, 200, { ETag: etagOf(text) });
+      },
+    },
+  ];
+};
+
+/** Returns an index of the query; undefined if there is none. Throws 400. */
+function indexOf(request: ApiRequest, name: string): number | undefined {
+  const text = request.query(name);
+  return text === undefined ? undefined : (parseIndex(text) ?? refuseParameter(name, text));
+}
+
+function limitOf(request: ApiRequest, otherwise: number): number {
+  const limit = indexOf(request, 'limit');
+  if (limit === undefined) return otherwise;
+  return limit >= 1 && limit <= LIMIT_MAX
+    ? limit
+    : reject('invalid', `Invalid parameter "limit": ${limit} should be from 1 to ${LIMIT_MAX}`);
+}
+
+function refuseParameter(name: string, text: string): never {
+  return reject('invalid', `Invalid parameter "${name}": ${JSON.stringify(text.slice(0, 60))}`);
+}
+
+function feedQueryOf(request: ApiRequest): FeedQuery {
+  const types = request.query('types')?.split(',');
+  for (const type of types ?? []) if (type !== 'login-tokens') typeOf(type);
+  const subject = request.query('subject');
+  const slash = subject?.indexOf('/') ?? 0;
+  if (slash < 0) refuseParameter('subject', `${subject}`);
+  const logins = request.query('logins') ?? 'false';
+  if (logins !== 'true' && logins !== 'false') refuseParameter('logins', logins);
+  return {
+    after: indexOf(request, 'after'),
+    limit: limitOf(request, CHANGES),
+    types: types && new Set(types),
+    author: request.query('author')?.toLowerCase(),
+    subject:
+      subject === undefined
+        ? undefined
+        : { method: subject.slice(0, slash), subject: subject.slice(slash + 1) },
+    logins: logins === 'true',
+  };
+}

@@ -1,0 +1,142 @@
+/** Which objects an object names, and which name it. */
+import { CHAIN_KINDS } from '../../kinds/chain.js';
+import { ofKind } from '../../kinds/entry-types.js';
+import { targetsOf } from '../../kinds/references.js';
+import { target } from '../../kinds/targets.js';
+import type { ConfigEntry, EntryId, Kind } from '../../kinds/types.js';
+import { allNamespaces, Entries } from '../../state/config-entries.js';
+import { keysBelow, lastPart } from '../../state/lists.js';
+import { DEFAULT_NAMESPACE, linksAt } from '../../state/object.js';
+import { OBJECTS } from '../../state/objects.js';
+import type { BindingRule } from '../../state/rules.js';
+import type { Token } from '../../state/tokens.js';
+import type { View } from '../../state/types.js';
+import { homeOf, kindOf } from '../config/config-entries.js';
+import { entryIdOf, type FoundObject, type ObjectId, objectAt } from './found.js';
+
+/** The kinds of entries about one service. */
+const OF_SERVICE: readonly Kind[] = ['service-defaults', ...CHAIN_KINDS];
+
+/** Yields the objects that name an object. They exist. */
+export function* usersOf(view: View, found: FoundObject): Iterable<ObjectId> {
+  const { table, ns, id } = found;
+  if (table === 'policy' || table === 'role') yield* holdersOf(view, found, table);
+  if (table === 'method') {
+    const name = id.toLowerCase();
+    for (const key of keysBelow(view, 'rule-by-method', ns, name)) {
+      yield { table: 'rule', ns, id: lastPart(key) };
+    }
+    for (const key of keysBelow(view, 'token-by-method', ns, name)) yield placedIn('token', key);
+  }
+  if (table === 'config') yield* entriesNaming(view, ns, entryIdOf(id));
+}
+
+/** Returns the object whose namespace and identity end a key. */
+function placedIn(table: 'role' | 'token', key: string): ObjectId {
+  const [ns, id] = key.split('\u0000').slice(-2) as [string, string];
+  return { table, ns, id };
+}
+
+function* holdersOf(
+  view: View,
+  { ns, id, name }: FoundObject,
+  table: 'policy' | 'role',
+): Iterable<ObjectId> {
+  for (const holder of ['role', 'token'] as const) {
+    for (const key of keysBelow(view, `${holder}-by-${table}`, id)) yield placedIn(holder, key);
+  }
+  for (const key of keysBelow(view, `namespace-by-${table}`, id)) {
+    yield { table: 'namespace', ns: DEFAULT_NAMESPACE, id: lastPart(key) };
+  }
+  for (const key of keysBelow(view, 'rule', ns)) {
+    const { ID, BindType, BindName } = JSON.parse(view.get(key)!) as BindingRule;
+    const isBound = BindType === table && BindName.toLowerCase() === name.toLowerCase();
+    if (isBound) yield { table: 'rule', ns, id: ID };
+  }
+}
+
+/** Yields the entries that name an entry, its intentions and its exports. */
+function* entriesNaming(view: View, ns: string, { kind, name }: EntryId): Iterable<ObjectId> {
+  const isCertificate = kind === 'file-system-certificate' || kind === 'inline-certificate';
+  if (kind === 'jwt-provider') {
+    for (const each of allNamespaces(view)) yield* naming(view, each, target.provider(name));
+  }
+  if (kind === 'api-gateway') yield* naming(view, ns, target.gateway(name));
+  if (isCertificate) yield* naming(view, ns, target.certificate(kind, name));
+  if (!OF_SERVICE.includes(kind)) return;
+  yield* naming(view, ns, target.service(name));
+  const entries = new Entries(view, ns);
+  const intentions = entries.get('service-intentions', name);
+  if (intentions !== undefined) yield entry(ns, intentions);
+  const exported = entries.get('exported-services', 'default');
+  const isExported = servicesIn(exported).some((one) => one.toLowerCase() === name.toLowerCase());
+  if (exported !== undefined && isExported) yield entry(ns, exported);
+}
+
+const entry = (ns: string, { Kind, Name }: ConfigEntry): ObjectId => ({
+  table: 'config',
+  ns,
+  id: `${Kind}/${Name}`,
+});
+
+function* naming(view: View, ns: string, named: string): Iterable<ObjectId> {
+  for (const { kind, name } of new Entries(view, ns).naming(named)) {
+    yield { table: 'config', ns, id: `${kind}/${name}` };
+  }
+}
+
+/** The services that an entry is about without being part of their chains. */
+const servicesIn = (one: ConfigEntry | undefined): readonly string[] => [
+  ...(ofKind('service-intentions', one) === undefined ? [] : [one!.Name]),
+  ...(ofKind('exported-services', one)?.Services ?? []).map(({ Name }) => Name),
+];
+
+/** Yields the objects that an object names. They may not exist. */
+export function* usesOf(view: View, found: FoundObject): Iterable<ObjectId> {
+  const { table, ns, object } = found;
+  if (table === 'config') {
+    yield* entriesNamedIn(ns, object as unknown as ConfigEntry);
+    return;
+  }
+  const home = table === 'namespace' ? DEFAULT_NAMESPACE : ns;
+  for (const field of OBJECTS[table].linkFields) {
+    for (const { ID } of linksAt(object, field)) yield { table: field.to, ns: home, id: ID };
+  }
+  if (table === 'token') {
+    const { AuthMethod, AuthMethodNamespace = ns } = object as unknown as Token;
+    if (AuthMethod) yield { table: 'method', ns: AuthMethodNamespace, id: AuthMethod };
+  }
+  if (table === 'rule') yield* boundBy(view, object as unknown as BindingRule);
+}
+
+/** Yields the auth method of a rule, and the policy or role that its BindName is. */
+function* boundBy(view: View, rule: BindingRule): Iterable<ObjectId> {
+  const { AuthMethod, BindType, BindName, Namespace: ns } = rule;
+  yield { table: 'method', ns, id: AuthMethod };
+  if (BindType !== 'policy' && BindType !== 'role') return;
+  const id = view.get(OBJECTS[BindType].nameKey!(ns, BindName));
+  if (id !== undefined) yield { table: BindType, ns, id };
+}
+
+function* entriesNamedIn(ns: string, one: ConfigEntry): Iterable<ObjectId> {
+  const services = servicesIn(one)
+    .filter((name) => name !== '*')
+    .map(target.service);
+  for (const named of new Set([...targetsOf(one), ...services])) {
+    const at = named.indexOf(' ');
+    const [word, name] = [named.slice(0, at), named.slice(at + 1)];
+    for (const kind of word === 'service' ? OF_SERVICE : [kindOf(word)]) {
+      const id = `${kind}/${name}`;
+      if (id.toLowerCase() === `${one.Kind}/${one.Name}`.toLowerCase()) continue;
+      yield { table: 'config', ns: homeOf(kind, ns), id };
+    }
+  }
+}
+
+/** Returns those that exist, as they are stored. */
+export function* existing(view: View, ids: Iterable<ObjectId>): Iterable<FoundObject> {
+  for (const id of ids) {
+    const found = objectAt(view, id);
+    if (found !== undefined) yield found;
+  }
+}

@@ -1,0 +1,178 @@
+/** The use case that takes back what one entry changed (beyond.md 3.4). */
+import type { Steps } from '../../acl/steps.js';
+import type { Authorizer } from '../../acl/types.js';
+import type { Undone as Answer, UndoBody } from '../../api/endpoints/history.js';
+import { ApiError, reject } from '../../base/errors.js';
+import { Overlay } from '../../state/draft.js';
+import { modifiedAt } from '../../state/history/contents.js';
+import { objectKeyOf } from '../../state/history/records.js';
+import { putForm } from '../../state/put-form.js';
+import { tableOfType } from '../../state/refs.js';
+import { isReason } from '../../state/stamp.js';
+import type { View } from '../../state/types.js';
+import { makeUndone, type Undo, type Undone, type UndoPlan, undoPlan } from '../../state/undo.js';
+import { differences } from '../change/diff.js';
+import { tokensImpact } from '../change/impact.js';
+import { stateIndex } from '../common/reading.js';
+import type { Requester } from '../common/types.js';
+import { configCheck } from '../config/config-entries.js';
+import { ownToken } from '../explain/subject.js';
+import type { WhoCanParts } from '../explain/who-can.js';
+import { ownerOf } from '../reads/long-work.js';
+import { type GroupChecks, undoDenials } from '../rights/gate.js';
+import { mustBeKept, readDenial } from './places.js';
+
+/** What an undo needs of a node. */
+export type UndoParts = Pick<
+  WhoCanParts,
+  'service' | 'longWork' | 'datacenter' | 'defaultPolicy' | 'nowMs'
+>;
+
+const CHECKS: GroupChecks = { config: configCheck };
+
+/** Undoes an entry, or plans that. Returns the answer as JSON. Throws ApiError. */
+export async function undoEntry(
+  parts: UndoParts,
+  requester: Requester,
+  body: UndoBody,
+): Promise<string> {
+  const { service } = parts;
+  const { Index: undone = 0, Reason = '', DryRun = false } = body;
+  if (undone === 0) reject('invalid', 'Undo needs the Index of an entry', { pointer: '/Index' });
+  if (Reason !== '' && !isReason(Reason))
+    reject('invalid', 'Reason is too long or has control characters', { pointer: '/Reason' });
+  await service.catchUp(requester.timeoutMs);
+  const authorizer = await service.authorize(requester.caller);
+  const { view } = service;
+  mustBeKept(view);
+  const nowMs = parts.nowMs();
+  const at = new Date(nowMs).toISOString();
+  const caller = ownToken(view, requester.caller)?.AccessorID ?? '';
+  const command: Undo = {
+    ...{ type: 'undo', v: 1, undone, caller, nowMs, at, datacenter: parts.datacenter },
+    ...(Reason !== '' && { reason: Reason }),
+  };
+  mustWrite(view, authorizer, command);
+  const plan = undoPlan(view, command);
+  mustBeExpected(view, plan, body);
+  if (DryRun) {
+    const owner = ownerOf(service, requester.caller);
+    return parts.longWork.runSoon(owner, 'explain', planSteps(parts, authorizer, command));
+  }
+  const { changes, conflicts, problem } = plan;
+  if (problem !== undefined) {
+    const members = conflicts.length > 0 && { members: { Conflicts: conflicts } };
+    throw new ApiError({ ...problem, ...members });
+  }
+  if (changes.length === 0) return JSON.stringify({ Index: stateIndex(view), Changes: [] });
+  const { Index } = JSON.parse(await service.write(requester, command)) as { Index: number };
+  const answer: Answer = { Index, Changes: changes.map((one) => shownChange(one, Index)) };
+  return JSON.stringify(answer);
+}
+
+/** Throws ApiError 403 unless the caller may write each object. */
+function mustWrite(view: View, authorizer: Authorizer, undo: Undo): void {
+  const denials = undoDenials(CHECKS, undo, authorizer, view);
+  const [first] = denials;
+  if (first === undefined) return;
+  const Denied = denials.flatMap(({ line: { type, ns, id } }) => {
+    const isShown = readDenial(authorizer, { type: type as 'policy', ns, id }) === undefined;
+    return isShown ? [`${type}/${ns}/${id}`] : [];
+  });
+  throw new ApiError({ ...first.why, members: { Denied } });
+}
+
+/** Throws ApiError 400 and 412 unless the objects have the ModifyIndex that is expected. */
+function mustBeExpected(view: View, { changes }: UndoPlan, { Expected = {} }: UndoBody): void {
+  const byRef = new Map(changes.map((one) => [one.ref, one]));
+  const Conflicts = Object.entries(Expected ?? {}).flatMap(([Ref, expected]) => {
+    const one = byRef.get(Ref);
+    if (one === undefined) {
+      const pointer = `/Expected/${Ref.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+      const why = `Expected names ${JSON.stringify(Ref.slice(0, 200))}, which is not changed`;
+      return reject('invalid', why, { pointer });
+    }
+    const text = view.get(objectKeyOf(one.place));
+    const actual = text === undefined ? 0 : modifiedAt(text);
+    return actual === expected ? [] : [{ Ref, Expected: expected, Actual: actual || null }];
+  });
+  if (Conflicts.length === 0) return;
+  const why = `Precondition failed: ${Conflicts[0]!.Ref} has another ModifyIndex`;
+  reject('precondition_failed', why, { members: { Conflicts } });
+}
+
+function namesOf({ place: { type, ns }, line: { id, name }, ref }: Undone) {
+  const hasId = type !== 'config' && type !== 'auth-method' && type !== 'namespace';
+  const Name = type === 'config' ? id : name;
+  return { Ref: ref, Type: type, Namespace: ns, Name, ...(hasId && { ID: id }) };
+}
+
+const shownChange = (one: Undone, index: number): Answer['Changes'][number] => ({
+  ...namesOf(one),
+  Action: one.action,
+  ...(one.action !== 'delete' && { ModifyIndex: index }),
+});
+
+/** Makes a plan in the form of plans of sets. Returns it as JSON. */
+function* planSteps(parts: UndoParts, authorizer: Authorizer, command: Undo): Steps<string> {
+  const view = parts.service.pin();
+  try {
+    const plan = undoPlan(view, command);
+    const draft = new Overlay(view);
+    const shown = shownPlan(view, draft, plan, command);
+    const { datacenter, defaultPolicy, nowMs } = parts;
+    const between = { datacenter, defaultPolicy, nowMs, authorizer, before: view, after: draft };
+    const granting = plan.changes.flatMap(({ place: { type, ns, id } }) =>
+      type === 'config' || type === 'binding-rule' ? [] : [{ table: tableOfType(type)!, ns, id }],
+    );
+    const { impact } = yield* tokensImpact(between, granting);
+    return JSON.stringify({ ...shown, Impact: { Tokens: impact }, Parts: [] });
+  } finally {
+    view.close();
+  }
+}
+
+function shownPlan(view: View, draft: Overlay, plan: UndoPlan, command: Undo): object {
+  const { changes, conflicts } = plan;
+  const index = stateIndex(view);
+  const problem = plan.problem ?? makeUndone({ draft, index: index + 1 }, changes, command);
+  const Problems =
+    problem === undefined
+      ? []
+      : (conflicts.length > 0 ? conflicts.map(({ Ref }) => Ref) : ['']).map((Ref) => {
+          const { code: Code, message: Message, pointer: Pointer = '' } = problem;
+          return { Ref, Code, Message, Pointer };
+        });
+  const count = (action: Undone['action']): number =>
+    changes.filter((one) => one.action === action).length;
+  const indexOf = ({ present }: Undone): number =>
+    present === undefined ? 0 : modifiedAt(present);
+  return {
+    Index: index,
+    Valid: problem === undefined,
+    Digest: '',
+    Owner: '',
+    Summary: {
+      ...{ Create: count('create'), Update: count('update'), Delete: count('delete') },
+      ...{ Unchanged: 0, Hidden: 0 },
+    },
+    Changes: changes.map((one) => ({
+      ...namesOf(one),
+      Action: one.action,
+      ExpectedIndex: indexOf(one),
+      Allowed: true,
+      Diff: differenceOf(view, one),
+      Warnings: [],
+    })),
+    Expected: Object.fromEntries(changes.map((one) => [one.ref, indexOf(one)])),
+    Problems,
+    Asserts: [],
+  };
+}
+
+function differenceOf(view: View, { place, present, target }: Undone): object {
+  const table = tableOfType(place.type)!;
+  const form = (text: string | undefined) =>
+    text === undefined ? undefined : putForm(view, table, JSON.parse(text) as object);
+  return differences(table, form(present), form(target));
+}

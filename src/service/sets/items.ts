@@ -1,0 +1,304 @@
+/** What a set is about: its objects and deletes, each found in a state (beyond.md 2.5). */
+import { randomUUID } from 'node:crypto';
+import { isReservedId } from '../../acl/builtin.js';
+import { isNamespaceName, isUuid } from '../../acl/names.js';
+import type { Authorizer } from '../../acl/types.js';
+import { SET_OBJECTS_MAX, type SetBody } from '../../api/endpoints/sets.js';
+import { type Refusal, refusal, reject } from '../../base/errors.js';
+import { isClusterWide, isKind } from '../../kinds/definitions.js';
+import { pointerOf } from '../../kinds/problems.js';
+import { keys, type Table } from '../../state/keys.js';
+import { linkFact } from '../../state/links.js';
+import { allNamespaces } from '../../state/config-entries.js';
+import { keysBelow, stored } from '../../state/lists.js';
+import { DEFAULT_NAMESPACE, type StoredObject } from '../../state/object.js';
+import { type ObjectPlace, type Ownership, ownershipOf } from '../../state/owners.js';
+import type { Body } from '../../state/put-form.js';
+import { refOf, tableOfType, TYPES } from '../../state/refs.js';
+import { keyAt } from '../../state/sets.js';
+import { tokenByAccessor } from '../../state/tokens.js';
+import type { View } from '../../state/types.js';
+import { denialOf } from '../config/config-entries.js';
+import { didYouMean } from '../../languages/suggest.js';
+
+/** One object of a set, or one deletion. */
+export interface Item extends ObjectPlace {
+  readonly ref: string;
+  /** As clients name it: of a config entry, `<kind>/<name>`. */
+  readonly name: string;
+  /** Where it stands in the body: `/Objects/3`. Empty: it is pruned. */
+  readonly at: string;
+  /** The stored object as JSON; undefined if it does not exist. */
+  readonly before: string | undefined;
+  readonly owned: Ownership | undefined;
+  /** What a PUT would send. Absent: it is deleted. */
+  readonly body?: Body;
+  readonly handle?: string | undefined;
+  readonly ifUnused?: boolean | undefined;
+  /** The ID that was sent is not that of the object with the name. */
+  readonly otherId?: true;
+  /** Why the object cannot be meant. */
+  readonly fault?: Refusal;
+}
+
+const LABEL = /^[A-Za-z0-9._/-]{1,128}$/;
+const NO_CREDENTIALS = 'a set holds no credentials: make tokens with PUT /v1/acl/token';
+
+/** Finds the objects of a set in a view. Throws ApiError 400 for a set that cannot be meant. */
+export class Items {
+  readonly all: Item[] = [];
+  readonly #view: View;
+  readonly #ns: string;
+  readonly #seen = new Set<string>();
+
+  constructor(view: View, ns: string) {
+    this.#view = view;
+    this.#ns = ns;
+  }
+
+  /** Adds what the body of a set names, one item in each step. */
+  *add({ Owner = '', Prune = false, Objects = [], Delete = [] }: SetBody): Generator<void> {
+    if (Owner !== '') mustBeLabel(Owner, '/Owner');
+    if (Prune && Owner === '') {
+      reject('invalid', 'Prune needs an Owner: it deletes what the owner has', {
+        pointer: '/Prune',
+      });
+    }
+    if (Objects.length + Delete.length > SET_OBJECTS_MAX) {
+      reject('too_large', `A set has at most ${SET_OBJECTS_MAX} Objects and Deletes`);
+    }
+    for (const [i, object] of Objects.entries()) {
+      const at = `/Objects/${i}`;
+      this.#once(this.#object(object, at), at);
+      yield;
+    }
+    for (const [i, one] of Delete.entries()) {
+      const at = `/Delete/${i}`;
+      const item = this.#deletion(one, at);
+      if (item !== undefined) this.#once({ ...item, ifUnused: one.IfUnused }, at);
+      yield;
+    }
+    if (Prune) yield* this.#prune(Owner);
+  }
+
+  #once(item: Item, at: string): void {
+    const { table, ns, id, name, before } = item;
+    const own = `${table}\u0000${ns}\u0000`;
+    const key = before === undefined && item.handle === undefined ? name : id;
+    const seen = [`${own}${key.toLowerCase()}`];
+    if (before === undefined && item.handle !== undefined) seen.push(`${own}${item.handle}`);
+    for (const one of seen) {
+      if (this.#seen.has(one)) reject('invalid', `${item.ref} stands in the set twice`, { pointer: at });
+      this.#seen.add(one);
+    }
+    this.all.push(item);
+  }
+
+  #object(
+    { Type = '', Namespace, Handle, Object: sent = {} }: NonNullable<SetBody['Objects']>[number],
+    at: string,
+  ): Item {
+    const table = tableOf(Type, `${at}/Type`);
+    const own = table === 'config' || table === 'namespace' ? undefined : sent['Namespace'];
+    const ns = this.#place(table, sent['Kind'], { Namespace: Namespace || textOf(own), at });
+    if (textOf(own) !== '' && textOf(own) !== ns) {
+      const why = `${TYPES[table]} is written to namespace ${JSON.stringify(ns)}`;
+      reject('invalid', why, { pointer: `${at}/Object/Namespace` });
+    }
+    const { Namespace: _ns, ID, ...body } = table === 'config' ? { ...sent, ID: undefined } : sent;
+    const kept = table === 'config' ? sent : body;
+    const found = this.#find(table, ns, { ...sent, ID }, { Handle, at });
+    return { ...found, body: kept, at, ...(Handle && { handle: Handle }) };
+  }
+
+  /** Returns the namespace of an object. */
+  #place(
+    table: Table,
+    kind: unknown,
+    { Namespace, at }: { readonly Namespace: string | undefined; readonly at: string },
+  ): string {
+    const isGlobal = typeof kind === 'string' && isKind(kind) && isClusterWide(kind);
+    if (table === 'namespace' || (table === 'config' && isGlobal)) return DEFAULT_NAMESPACE;
+    const ns = (Namespace || this.#ns).toLowerCase();
+    if (isNamespaceName(ns)) return ns;
+    return reject('invalid', `${JSON.stringify(ns.slice(0, 64))} cannot be a namespace`, {
+      pointer: `${at}/Namespace`,
+    });
+  }
+
+  #find(
+    table: Table,
+    ns: string,
+    sent: Body,
+    { Handle = '', at }: { readonly Handle?: string | undefined; readonly at: string },
+  ): Omit<Item, 'at'> {
+    if (table === 'token') return this.#token(sent['AccessorID'], `${at}/Object/AccessorID`);
+    if (table === 'config') {
+      const [kind, name] = [textOf(sent['Kind'] ?? sent['kind']), textOf(sent['Name'] ?? sent['name'])];
+      const fixed = kind === 'mesh' && name === '' ? 'mesh' : name;
+      return this.#item({ table, ns, id: `${kind}/${fixed.toLowerCase()}` }, `${kind}/${fixed}`);
+    }
+    const name = textOf(sent['Name']);
+    if (table === 'method' || table === 'namespace') return this.#item({ table, ns, id: name }, name);
+    const id = textOf(sent['ID']).toLowerCase();
+    if (id !== '' && !isUuid(id)) {
+      reject('invalid', 'ID is not a valid UUID', { pointer: `${at}/Object/ID` });
+    }
+    if (table === 'rule') return this.#rule(ns, id, Handle, at);
+    if (id !== '' && this.#has({ table, ns, id })) return this.#item({ table, ns, id }, name);
+    const nameKey = table === 'policy' ? keys.policyName : keys.roleName;
+    const known = this.#view.get(nameKey(ns, name));
+    if (known !== undefined) {
+      const item = this.#item({ table, ns, id: known }, name);
+      return id === '' ? item : { ...item, otherId: true };
+    }
+    return { ...this.#item({ table, ns, id: id || randomUUID() }, name), ...this.#taken(id) };
+  }
+
+  #rule(ns: string, id: string, handle: string, at: string): Omit<Item, 'at'> {
+    if (handle !== '') mustBeLabel(handle, `${at}/Handle`);
+    const table = 'rule';
+    const known = id !== '' && this.#has({ table, ns, id });
+    const held = handle === '' ? undefined : this.#view.get(keys.ruleHandle(ns, handle));
+    if (handle === '' && id === '') {
+      reject('invalid', 'a binding rule has no name: give it a Handle, or its ID', { pointer: at });
+    }
+    const own = known ? id : (held ?? (id || randomUUID()));
+    const item = this.#item({ table, ns, id: own }, handle);
+    const other = id !== '' && own !== id && { otherId: true as const };
+    return { ...item, ...other, ...(item.before === undefined && this.#taken(id)) };
+  }
+
+  #token(sent: unknown, pointer: string): Omit<Item, 'at'> {
+    const id = textOf(sent).toLowerCase();
+    const token = isUuid(id) ? tokenByAccessor(this.#view, id) : undefined;
+    if (token === undefined) return reject('invalid', NO_CREDENTIALS, { pointer });
+    return this.#item({ table: 'token', ns: token.Namespace, id }, id);
+  }
+
+  #deletion(
+    sent: NonNullable<SetBody['Delete']>[number],
+    at: string,
+  ): Item | undefined {
+    const { Type = '', Namespace, Name = '', ID = '', Handle = '' } = sent;
+    const table = tableOf(Type, `${at}/Type`);
+    if (table === 'token') reject('invalid', NO_CREDENTIALS, { pointer: `${at}/Type` });
+    const slash = Name.indexOf('/');
+    const kind = Name.slice(0, Math.max(0, slash));
+    const ns = this.#place(table, table === 'config' ? kind : undefined, { Namespace, at });
+    if (table === 'config') {
+      if (!isKind(kind)) reject('invalid', 'Name must be <kind>/<name>', { pointer: `${at}/Name` });
+      return { ...this.#item({ table, ns, id: Name.toLowerCase() }, Name), at };
+    }
+    if (Name === '' && ID === '' && Handle === '') {
+      reject('invalid', 'Name, ID or Handle is needed', { pointer: at });
+    }
+    const nameKey = { policy: keys.policyName, role: keys.roleName }[table as string];
+    const byName = nameKey === undefined ? Name : (this.#view.get(nameKey(ns, Name)) ?? '');
+    const byHandle = Handle === '' ? '' : (this.#view.get(keys.ruleHandle(ns, Handle)) ?? '');
+    const id = ID.toLowerCase() || (table === 'rule' ? byHandle : byName);
+    const place = { table, ns, id };
+    const name = nameKey === undefined && table !== 'rule' ? Name : '';
+    if (id === '' || !this.#has(place)) return undefined;
+    return { ...this.#item(place, name), at };
+  }
+
+  /** Adds what an owner has and the set does not hold, in steps. */
+  *#prune(owner: string): Generator<void> {
+    const mark = `"Owner":${JSON.stringify(owner)}`;
+    for (const key of keysBelow(this.#view, 'owner')) {
+      yield;
+      const value = this.#view.get(key);
+      if (value?.includes(mark) !== true) continue;
+      const [, type = '', ns = '', id = ''] = key.split('\u0000');
+      const table = tableOfType(type);
+      if (table === undefined || table === 'token') continue;
+      const item = { ...this.#item({ table, ns, id }, ''), at: '' };
+      const seen = `${table}\u0000${ns}\u0000${id.toLowerCase()}`;
+      if (item.before !== undefined && !this.#seen.has(seen)) this.all.push(item);
+    }
+  }
+
+  #has = (place: ObjectPlace): boolean => this.#view.get(keyAt(place)) !== undefined;
+
+  /** Returns an item. `name` is that of the set; absent: that of the stored object. */
+  #item(place: ObjectPlace, sent: string): Omit<Item, 'at'> {
+    const before = this.#view.get(keyAt(place));
+    const owned = ownershipOf(this.#view, place);
+    const name = nameOf(place, before, sent, owned);
+    const ref = refOf(TYPES[place.table], place.ns, name);
+    return { ...place, ref, name, before, owned };
+  }
+
+  /** Returns why an ID cannot be taken by a new object; undefined if it can. */
+  #taken(id: string): { readonly fault?: Refusal } {
+    if (id === '') return {};
+    const view = this.#view;
+    const isTaken =
+      linkFact(view, 'policy', id)?.Name !== undefined ||
+      linkFact(view, 'role', id)?.Name !== undefined ||
+      view.get(keys.tokenAccessor(id)) !== undefined ||
+      allNamespaces(view).some((ns) => view.get(keys.rule(ns, id)) !== undefined);
+    const pointer = '/ID';
+    if (isTaken) return { fault: refusal('conflict', `ID ${id} is already in use`, { pointer }) };
+    if (!isReservedId(id)) return {};
+    return { fault: refusal('invalid', `ID ${id} is reserved`, { pointer }) };
+  }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+function tableOf(type: string, pointer: string): Table {
+  const shown = JSON.stringify(type.slice(0, 64));
+  const known = Object.values(TYPES);
+  const why = `${shown} is no type: known are ${known.join(', ')}${didYouMean(type, known)}`;
+  return tableOfType(type) ?? reject('invalid', why, { pointer });
+}
+
+function mustBeLabel(text: string, pointer: string): void {
+  if (LABEL.test(text)) return;
+  const why = 'Only 1 to 128 letters, digits and the characters . _ / - are allowed';
+  reject('invalid', why, { pointer });
+}
+
+/** Returns the name of an item, with the stored spelling if it has one. */
+function nameOf(
+  { table, id }: ObjectPlace,
+  before: string | undefined,
+  sent: string,
+  owned: Ownership | undefined,
+): string {
+  if (table === 'token') return id;
+  if (table === 'rule') return sent || owned?.Handle || id;
+  const object = before === undefined ? undefined : (JSON.parse(before) as StoredObject);
+  if (object === undefined) return sent;
+  const kind = table === 'config' ? `${(object as { Kind?: string }).Kind}/` : '';
+  const spelled = `${kind}${object.Name}`;
+  return sent === '' || sent.toLowerCase() === spelled.toLowerCase() ? spelled : sent;
+}
+
+/** Returns the 403 of a caller who may not read what an item names. */
+export function readDenial(authorizer: Authorizer, item: Item): Refusal | undefined {
+  const { table, ns, name } = item;
+  if (table === 'namespace') return authorizer.denial('namespace', 'read', name);
+  if (table !== 'config') return authorizer.denial('acl', 'read', undefined, ns);
+  const slash = name.indexOf('/');
+  const kind = name.slice(0, slash);
+  if (!isKind(kind)) return undefined;
+  const sent = textOf(item.body?.['Name']) || name.slice(slash + 1);
+  return (
+    denialOf(authorizer, 'get', { kind, name: name.slice(slash + 1) }, ns) ??
+    denialOf(authorizer, 'get', { kind, name: sent }, ns)
+  );
+}
+
+/** Returns the stored object of an item. */
+export const objectOf = ({ before }: Item): StoredObject | undefined =>
+  before === undefined ? undefined : (JSON.parse(before) as StoredObject);
+
+/** Returns a JSON pointer to an item of `Expected`. */
+export const expectedPointer = (ref: string): string => pointerOf(['Expected', ref]);
+
+/** Returns the object at a place as it is stored; undefined if there is none. */
+export const storedAt = <T>(view: View, place: ObjectPlace): T | undefined =>
+  stored<T>(view, keyAt(place));

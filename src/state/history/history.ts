@@ -1,0 +1,286 @@
+/**
+ * The history: what each entry changed follows from the change itself, in the same commit. From the
+ * level of the history on, the machine calls `record` with the objects that a command changed:
+ *
+ *     role·default·2f6a…   before → after
+ *       →  change·…                    … a line
+ *          version·role·default·2f6a…·<index of before>   the object as it was
+ *          version·role·default·2f6a…·ffff…               who made it what it is
+ *
+ * A version is as old as the entry that superseded it, so dropping the line of that entry drops the
+ * version too: everything is dropped in the order of the rings.
+ */
+import { type Author, type Identity, SERVER } from '../author.js';
+import { tableOf } from '../checksum.js';
+import { loggedIn } from '../tokens.js';
+import type { ApplyContext, Command, Draft, ManyTokens } from '../types.js';
+import {
+  endedOf,
+  hiddenText,
+  isComputed,
+  isOfLogin,
+  modifiedAt,
+  nameIn,
+  spelledId,
+} from './contents.js';
+import { Ledger } from './ledger.js';
+import { lastChunk } from './lines.js';
+import {
+  CHUNK_LINES,
+  chunkKey,
+  chunkOf,
+  type Deed,
+  deedOf,
+  type Line,
+  lineOf,
+  lineText,
+  newestKey,
+  type Place,
+  placeOf,
+  type Ring,
+  type Version,
+  versionKey,
+  versionOf,
+  versionText,
+} from './records.js';
+import { floorsFrom, floorsOf, type HistoryBounds, historyBounds } from './settings.js';
+import { trimBytes, trimVersions } from './trim.js';
+
+/** A record of an object, or of what derives from it, that a command changed. */
+export interface Changed {
+  readonly key: string;
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+}
+
+/** The table that tells who logged in to get a token. */
+const LOGINS = 'token-by-method';
+
+/** Whether the history looks at a change of a record. */
+export const isOfHistory = (key: string): boolean =>
+  placeOf(key) !== undefined || tableOf(key) === LOGINS;
+
+/** Characters of a chunk to which no line is added. */
+const CHUNK_CHARS = 8192;
+
+/** The last chunk of a ring, while it has this text. */
+interface OpenChunk {
+  readonly key: string;
+  readonly text: string;
+  readonly lines: number;
+  /** The time of the newest line of the ring. */
+  readonly newestMs: number;
+}
+
+/** Writes the history of a state. */
+export class History {
+  readonly #open = new Map<Ring, OpenChunk>();
+
+  /** Records what a command changed, and drops what the bounds no longer allow. */
+  record(
+    context: ApplyContext,
+    command: Command,
+    changes: readonly Changed[],
+    many?: ManyTokens,
+  ): void {
+    const { draft, index } = context;
+    const present = floorsOf(draft);
+    const ledger = new Ledger(draft, present ?? floorsFrom(index));
+    const bounds = historyBounds(draft);
+    const entry = new Entry(ledger, { index, command, bounds, add: this.#add });
+    entry.record(changes, many);
+    trimBytes(ledger, bounds);
+    ledger.close(present);
+  }
+
+  /** Adds a line to the last chunk of a ring, or to a new one. */
+  #add = ({ draft, floors }: Ledger, ring: Ring, line: Line): void => {
+    const last = this.#lastChunk(draft, ring, line.index);
+    const isFull =
+      last !== undefined && (last.lines >= CHUNK_LINES || last.text.length >= CHUNK_CHARS);
+    const isNew = last === undefined || isFull;
+    const key = isNew ? chunkKey(ring, line.index, line.position) : last.key;
+    const before = isNew ? `${last?.newestMs ?? 0}\n` : last.text;
+    const added = `${lineText(line)}\n`;
+    const text = before + added;
+    draft.put(key, text);
+    const bytes = Buffer.byteLength(added) + (isNew ? before.length : 0);
+    floors.Bytes += bytes;
+    if (ring === 'login-change') floors.LoginBytes += bytes;
+    const newestMs = Math.max(last?.newestMs ?? 0, line.timeMs ?? 0);
+    this.#open.set(ring, { key, text, lines: isNew ? 1 : last.lines + 1, newestMs });
+  };
+
+  #lastChunk(draft: Draft, ring: Ring, index: number): OpenChunk | undefined {
+    const open = this.#open.get(ring);
+    if (open !== undefined && draft.get(open.key) === open.text) return open;
+    const key = lastChunk(draft, ring, index);
+    if (key === undefined) return undefined;
+    const text = draft.get(key)!;
+    const { sinceMs, lines } = chunkOf(text);
+    const newestMs = Math.max(sinceMs, ...lines.map((line) => lineOf(line).timeMs ?? 0));
+    return { key, text, lines: lines.length, newestMs };
+  }
+}
+
+/** What is known of a version from before the history. */
+const UNKNOWN: Deed = { operation: 'unknown', timeMs: null, author: null, reason: '' };
+/** What commands do to objects, if not what they seem to do. */
+const OPERATIONS: Readonly<Record<string, string>> = { undo: 'undo', 'tokens.import': 'import' };
+
+interface EntryParts {
+  readonly index: number;
+  readonly command: Command;
+  readonly bounds: HistoryBounds;
+  readonly add: (ledger: Ledger, ring: Ring, line: Line) => void;
+}
+
+/** The records of one entry. */
+class Entry {
+  readonly #ledger: Ledger;
+  readonly #parts: EntryParts;
+  readonly #deed: Deed;
+  #position = 0;
+  /** The tokens of logins that ended, by their method. */
+  readonly #ended = new Map<string, number>();
+
+  constructor(ledger: Ledger, parts: EntryParts) {
+    this.#ledger = ledger;
+    this.#parts = parts;
+    this.#deed = deedOf(parts.command, '');
+  }
+
+  record(changes: readonly Changed[], many: ManyTokens | undefined): void {
+    const identities = identitiesIn(changes);
+    const gone: { readonly ns: string; readonly name: string }[] = [];
+    for (const change of changes) {
+      const place = placeOf(change.key);
+      if (place === undefined) continue;
+      const name = this.#object(place, change, identities);
+      if (place.type === 'auth-method' && change.after === undefined)
+        gone.push({ ns: place.ns, name });
+    }
+    const {
+      type,
+      ns = '',
+      name = '',
+    } = this.#parts.command as Command & { ns?: string; name?: string };
+    if (type === 'method.reap') gone.push({ ns, name });
+    for (const method of gone) {
+      const count = this.#ended.get(methodId(method.ns, method.name)) ?? 0;
+      if (count > 0)
+        this.#many({ operation: 'delete', ns: method.ns, method: method.name, subject: '', count });
+    }
+    if (many !== undefined) this.#many(many);
+  }
+
+  /** Records a change of one object. Returns its name. */
+  #object(
+    place: Place,
+    { before, after }: Changed,
+    identities: ReadonlyMap<string, Identity>,
+  ): string {
+    const text = (after ?? before)!;
+    const name = nameIn(place, text);
+    const done = before === undefined ? 'create' : after === undefined ? 'delete' : 'update';
+    const operation = OPERATIONS[this.#parts.command.type] ?? done;
+    const about = { type: place.type, ns: place.ns, id: spelledId(place, name), name };
+    if (isComputed(place, before, after)) {
+      this.#line('change', { ...about, operation: done, was: 0 }, SERVER);
+      return name;
+    }
+    if (!isOfLogin(place, text) || done === 'update') {
+      const was = this.#version(place, operation, before, after);
+      this.#line('change', { ...about, operation, was });
+      return name;
+    }
+    const hasVersions = done === 'delete' && this.#ledger.draft.get(newestKey(place)) !== undefined;
+    const was = hasVersions ? this.#version(place, operation, before, after) : 0;
+    if (done === 'create') {
+      this.#line('login-change', { ...about, operation, was });
+      return name;
+    }
+    const more = endedOf(text, identities.get(place.id));
+    const { AuthMethod = '', AuthMethodNamespace = place.ns } = more;
+    const method = methodId(AuthMethodNamespace, AuthMethod);
+    this.#ended.set(method, (this.#ended.get(method) ?? 0) + 1);
+    this.#line('login-change', { ...about, operation, was, more });
+    return name;
+  }
+
+  #many({ operation, ns, method, subject, count }: ManyTokens): void {
+    const about = { type: 'login-tokens', ns, id: `${ns}/${method}`, name: subject } as const;
+    this.#line('change', { ...about, operation, was: 0, more: count });
+  }
+
+  #line(
+    ring: Ring,
+    about: Pick<Line, 'type' | 'ns' | 'id' | 'name' | 'operation' | 'was' | 'more'>,
+    author: Author | null = this.#deed.author,
+  ): void {
+    const { index, bounds, add } = this.#parts;
+    const { Bytes, LoginBytes } = bounds;
+    if (Bytes > 0 && (ring === 'change' || LoginBytes > 0)) {
+      const position = this.#position++;
+      add(this.#ledger, ring, { index, position, ...this.#deed, author, ...about });
+    } else if (ring === 'login-change' && about.operation !== 'create') {
+      this.#ledger.forget(index - 1, 'Logins');
+    }
+  }
+
+  /** Keeps what an object was until now. Returns the index of that version; 0 if it has none. */
+  #version(
+    place: Place,
+    operation: string,
+    before: string | undefined,
+    after: string | undefined,
+  ): number {
+    const { index, bounds, command } = this.#parts;
+    const ledger = this.#ledger;
+    const key = newestKey(place);
+    const text = ledger.draft.get(key);
+    const known = text === undefined ? undefined : versionOf(text);
+    if (text !== undefined) ledger.drop(key, text);
+    // What is in a namespace loses its versions with it.
+    if (command.type === 'namespace.reap' && place.type !== 'namespace') return 0;
+    if (bounds.VersionsPerObject === 0 || bounds.Bytes === 0) {
+      if (before !== undefined) ledger.forget(index - 1);
+      return 0;
+    }
+    let old: Version | undefined;
+    if (before === undefined) old = known && { ...known, next: index };
+    else {
+      const content = hiddenText(place, before);
+      const isKnown = known !== undefined && known.content === undefined;
+      old = { ...(isKnown ? known : unknownAt(modifiedAt(before))), next: index, content };
+    }
+    if (old !== undefined) ledger.put(versionKey(place, old.index), versionText(old));
+    const newest: Version = {
+      ...{ ...this.#deed, operation, was: old?.index ?? 0, next: 0, index },
+      ...{ count: (old?.count ?? 0) + 1, oldest: old?.oldest ?? index },
+      content: after === undefined ? 'null' : undefined,
+    };
+    ledger.put(key, versionText(newest));
+    trimVersions(ledger, place, newest, bounds.VersionsPerObject);
+    return old?.index ?? 0;
+  }
+}
+
+const unknownAt = (index: number): Version => ({
+  ...UNKNOWN,
+  ...{ was: 0, next: 0, index, count: 1, oldest: index, content: undefined },
+});
+
+const methodId = (ns: string, name: string): string => `${ns}/${name.toLowerCase()}`;
+
+/** Returns the identities of tokens whose records went, by accessor. */
+function identitiesIn(changes: readonly Changed[]): ReadonlyMap<string, Identity> {
+  const identities = new Map<string, Identity>();
+  for (const { key, before = '', after } of changes) {
+    if (after !== undefined || tableOf(key) !== LOGINS) continue;
+    const [, Namespace = '', AuthMethod = '', , accessor = ''] = key.split('\u0000');
+    const { subject: Subject } = loggedIn(before);
+    if (Subject !== undefined) identities.set(accessor, { AuthMethod, Namespace, Subject });
+  }
+  return identities;
+}

@@ -1,0 +1,120 @@
+/** Reading the rings: their lines in either direction, and the time of an index. */
+import { recordOf } from '../machine-record.js';
+import { keyOf, type View } from '../types.js';
+import { chunkIndex, chunkKey, chunkOf, type Line, lineOf, RINGS, type Ring } from './records.js';
+
+/** Indexes by which the search for an earlier chunk begins. */
+const STEP = 64;
+
+/** Returns the last key of a ring below a bound; undefined if there is none. */
+function chunkBefore(view: View, ring: Ring, bound: string, index: number): string | undefined {
+  for (let step = STEP; ; step *= 2) {
+    const from = Math.max(0, index - step);
+    let found: string | undefined;
+    for (const key of view.keys(keyOf(ring, ''), chunkKey(ring, from))) {
+      if (key >= bound) break;
+      found = key;
+    }
+    if (found !== undefined || from === 0) return found;
+  }
+}
+
+/** Returns the key of the last chunk that begins at or before an index; undefined if none does. */
+export const lastChunk = (view: View, ring: Ring, index: number): string | undefined =>
+  chunkBefore(view, ring, chunkKey(ring, index + 1), index);
+
+/** Yields the lines of a ring after an index, oldest first. */
+export function* linesAfter(view: View, ring: Ring, index: number): Iterable<Line> {
+  for (const text of chunksAfter(view, ring, index)) {
+    for (const written of chunkOf(text).lines) {
+      const line = lineOf(written);
+      if (line.index > index) yield line;
+    }
+  }
+}
+
+/** Yields the texts of the chunks of a ring that may have lines after an index, oldest first. */
+export function* chunksAfter(view: View, ring: Ring, index: number): Iterable<string> {
+  const first = lastChunk(view, ring, index);
+  if (first !== undefined) yield view.get(first)!;
+  for (const key of view.keys(keyOf(ring, ''), first ?? '')) yield view.get(key)!;
+}
+
+/** Yields the lines of a ring up to an index, newest first. */
+export function* linesUpTo(view: View, ring: Ring, index: number): Iterable<Line> {
+  let key = lastChunk(view, ring, index);
+  while (key !== undefined) {
+    for (const written of [...chunkOf(view.get(key)!).lines].reverse()) {
+      const line = lineOf(written);
+      if (line.index <= index) yield line;
+    }
+    key = chunkBefore(view, ring, key, chunkIndex(key));
+  }
+}
+
+/** Yields the lines of some rings in one order. */
+export function* merged(some: readonly Iterable<Line>[], isNewestFirst: boolean): Iterable<Line> {
+  const sources = some.map((lines) => lines[Symbol.iterator]());
+  const heads = sources.map((source) => source.next());
+  for (;;) {
+    let best = -1;
+    for (const [at, head] of heads.entries()) {
+      if (head.done === true) continue;
+      const other = best < 0 ? undefined : (heads[best]!.value as Line);
+      if (other === undefined || isBefore(head.value, other) !== isNewestFirst) best = at;
+    }
+    if (best < 0) return;
+    yield heads[best]!.value as Line;
+    heads[best] = sources[best]!.next();
+  }
+}
+
+const isBefore = (a: Line, b: Line): boolean =>
+  a.index < b.index || (a.index === b.index && a.position < b.position);
+
+/** Returns the lines of one entry, in order. */
+export function linesAt(view: View, index: number, rings: readonly Ring[] = RINGS): Line[] {
+  const lines: Line[] = [];
+  for (const line of merged(
+    rings.map((ring) => linesAfter(view, ring, index - 1)),
+    false,
+  )) {
+    if (line.index > index) break;
+    lines.push(line);
+  }
+  return lines;
+}
+
+/** Returns the oldest line of a ring; undefined if it has none. */
+export function oldestLine(view: View, ring: Ring): Line | undefined {
+  for (const line of linesAfter(view, ring, -1)) return line;
+  return undefined;
+}
+
+/** Returns the time of the newest line of a ring up to an index, in milliseconds; 0 for none. */
+function newestMs(view: View, ring: Ring, index: number): number {
+  const key = lastChunk(view, ring, index);
+  if (key === undefined) return 0;
+  const { sinceMs, lines } = chunkOf(view.get(key)!);
+  let newest = sinceMs;
+  for (const written of lines) {
+    const line = lineOf(written);
+    if (line.index <= index) newest = Math.max(newest, line.timeMs ?? 0);
+  }
+  return newest;
+}
+
+/** Returns the time of an index: the greatest of all lines up to it, in milliseconds; 0 for none. */
+export const timeOfIndex = (view: View, index: number): number =>
+  Math.max(...RINGS.map((ring) => newestMs(view, ring, index)));
+
+/** Returns the greatest index whose time is not after `ms`; 0 if there is none. */
+export function indexOfTime(view: View, ms: number): number {
+  let [low, high] = [0, recordOf(view)?.index ?? 0];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (timeOfIndex(view, middle) <= ms) low = middle;
+    else high = middle - 1;
+  }
+  return timeOfIndex(view, low) === 0 ? 0 : low;
+}

@@ -1,0 +1,305 @@
+/**
+ * The state as it was after an entry, as far as it is kept (beyond.md 1.7): objects by their
+ * versions, and what code that reads objects needs beside them.
+ *
+ *     versions of a role   12 create · 40 update · 57 update (present)
+ *     at index 45      →   the content of version 40
+ *     at index 60      →   the present object
+ *     at index 11      →   it did not exist
+ */
+import { keys } from '../keys.js';
+import type { LinkTarget } from '../links.js';
+import { take } from '../links.js';
+import { keysBelow, lastPart } from '../lists.js';
+import { recordOf } from '../machine-record.js';
+import { DEFAULT_NAMESPACE } from '../object.js';
+import { HIDDEN } from '../put-form.js';
+import { TYPES } from '../refs.js';
+import { restoredAt } from '../restore.js';
+import { loggedInText } from '../tokens.js';
+import { keyOf, type StateRecord, type View } from '../types.js';
+import { type Ended, modifiedAt } from './contents.js';
+import { chunksAfter } from './lines.js';
+import {
+  chunkOf,
+  type Line,
+  lineOf,
+  objectKeyOf,
+  type Place,
+  placeOf,
+  VERSION,
+  type Version,
+  versionAt,
+  versionOf,
+  versionsOf,
+} from './records.js';
+import { floorsOf } from './settings.js';
+
+/** Thrown where it is no longer known what held. */
+export class NotKnown extends Error {
+  /** The oldest index from which on it is known. */
+  readonly oldest: number;
+
+  constructor(oldest: number) {
+    super(`known from index ${oldest} on`);
+    this.oldest = oldest;
+  }
+}
+
+/** An object as it was. */
+export interface ObjectThen {
+  /** Its text as it is stored; undefined if it did not exist. Of a version, without its secrets. */
+  readonly text: string | undefined;
+  /** The index of the version that it was read from; 0 for the present object. */
+  readonly version: number;
+}
+
+/** A version of an object with its index. */
+export interface Dated {
+  readonly index: number;
+  readonly version: Version;
+}
+
+/** Returns a version of an object by its key. */
+export function datedVersion(view: View, key: string): Dated {
+  const version = versionOf(view.get(key)!);
+  return { index: versionAt(key).index || version.index, version };
+}
+
+const NOTHING: ObjectThen = { text: undefined, version: 0 };
+
+/** Returns what an object was after the entry at an index. Throws NotKnown. */
+export function objectAt(view: View, place: Place, index: number): ObjectThen {
+  // What is restored has the history of its archive, not that of this log.
+  const restored = restoredAt(view);
+  if (index < restored) throw new NotKnown(restored);
+  if (place.ns !== DEFAULT_NAMESPACE) {
+    const removed = removedAt(view, place.ns, index);
+    if (removed !== undefined) throw new NotKnown(removed);
+  }
+  const present = view.get(objectKeyOf(place));
+  let last: string | undefined;
+  let next: string | undefined;
+  for (const key of view.keys(versionsOf(place))) {
+    const at = versionAt(key).index || versionOf(view.get(key)!).index;
+    if (at <= index) last = key;
+    else {
+      next = key;
+      break;
+    }
+  }
+  if (last !== undefined) return versionThen(datedVersion(view, last), index, { present, next });
+  const floor = floorsOf(view)?.Index ?? 0;
+  const isSure = index > floor;
+  if (next !== undefined) {
+    const { index: oldest, version } = datedVersion(view, next);
+    const isMade = version.operation !== 'unknown' && version.was === 0;
+    const created = isMade ? oldest : createdAt(version.content);
+    if (isSure && version.was === 0 && created > index) return NOTHING;
+    throw new NotKnown(oldest);
+  }
+  if (present === undefined) {
+    if (index > floor) return NOTHING;
+    throw new NotKnown(floor + 1);
+  }
+  if (modifiedAt(present) <= index) return { text: present, version: 0 };
+  if (isSure && createdAt(present) > index) return NOTHING;
+  throw new NotKnown(modifiedAt(present));
+}
+
+/**
+ * Returns when a namespace was removed that was there at an index: what was in it is forgotten.
+ * Returns undefined if it is still the same or was not there.
+ */
+export function removedAt(view: View, ns: string, index: number): number | undefined {
+  const present = view.get(keys.namespace(ns));
+  if (present !== undefined && createdAt(present) <= index) return undefined;
+  const place: Place = { type: 'namespace', ns: DEFAULT_NAMESPACE, id: ns };
+  if (objectAt(view, place, index).text === undefined) return undefined;
+  for (const key of view.keys(versionsOf(place))) {
+    const { index: at, version } = datedVersion(view, key);
+    if (at > index && version.content === 'null') return at;
+  }
+  return undefined;
+}
+
+/** Returns what an object was by the last version up to an index. */
+function versionThen(
+  { index: at, version }: Dated,
+  index: number,
+  after: { readonly present: string | undefined; readonly next: string | undefined },
+): ObjectThen {
+  const { content, next } = version;
+  if (next === 0) return { text: content === 'null' ? undefined : after.present, version: 0 };
+  // While no versions were kept, the object changed without a trace.
+  if (next <= index) {
+    const { next: key, present } = after;
+    const known = key === undefined ? 0 : versionAt(key).index;
+    throw new NotKnown(known || (present === undefined ? next : modifiedAt(present)));
+  }
+  return { text: content === 'null' ? undefined : content, version: at };
+}
+
+const createdAt = (text: string | undefined): number =>
+  text === undefined || text === 'null'
+    ? 0
+    : ((JSON.parse(text) as { CreateIndex?: number }).CreateIndex ?? 0);
+
+/**
+ * The objects at an index, with the records that lead to tokens by accessor and to the names of
+ * links. `get` and `keys` throw NotKnown. All other records are the present ones. Reads of tokens
+ * whose logins have ended need `findEnded` first.
+ */
+export class PastView implements View {
+  readonly #view: View;
+  /** Who was behind the tokens in `#ended`, by the key of the record that tells it. */
+  readonly #subjects = new Map<string, string>();
+  readonly index: number;
+  /** The versions that were read, by type and ID. */
+  readonly versions = new Map<string, number>();
+  /** Tokens of logins that have ended since, by key. */
+  readonly #ended = new Map<string, string>();
+  #last: StateRecord | undefined;
+
+  constructor(view: View, index: number) {
+    this.#view = view;
+    this.index = index;
+  }
+
+  get(key: string): string | undefined {
+    const place = placeOf(key);
+    if (place !== undefined) return this.#object(key, place);
+    const [table, id = ''] = key.split('\u0000');
+    if (key === keys.machine) {
+      const record = recordOf(this.#view);
+      return record && JSON.stringify({ ...record, index: this.index });
+    }
+    if (table === 'token-accessor') return this.#namespaceOf(id);
+    if (table === 'policy-link' || table === 'role-link') return this.#nameOf(table, id);
+    return this.#subjects.get(key) ?? this.#view.get(key);
+  }
+
+  /** Yields the keys of objects. Those of other records are the present ones. */
+  *keys(prefix: string, after = ''): Iterable<string> {
+    const [table = '', ...parts] = prefix.split('\u0000');
+    const type = (TYPES as Readonly<Record<string, Place['type']>>)[table];
+    if (type === undefined || parts.at(-1) !== '') {
+      yield* this.#view.keys(prefix, after);
+      return;
+    }
+    const [ns, kind] = type === 'namespace' ? ['default'] : parts.slice(0, -1);
+    const versions = this.#versioned(
+      keyOf(VERSION, type, ...(ns === undefined ? [] : [ns]), kind === undefined ? '' : `${kind}/`),
+    );
+    const ended = [...this.#ended.keys()].filter((key) => key.startsWith(prefix)).sort();
+    // The kind of a config entry sorts otherwise in the key of a version.
+    const old = type === 'config' ? [...versions].sort() : versions;
+    for (const key of union([this.#view.keys(prefix), old, ended])) {
+      if (key > after && this.get(key) !== undefined) yield key;
+    }
+  }
+
+  /**
+   * Finds the tokens of logins that were alive at the index and have ended since, or the one with
+   * an accessor. Yields between chunks.
+   */
+  *findEnded(accessor?: string): Generator<void> {
+    for (const text of chunksAfter(this.#view, 'login-change', this.index)) {
+      if (accessor === undefined || text.includes(accessor)) {
+        for (const line of chunkOf(text).lines) this.#noteEnded(lineOf(line));
+      }
+      yield;
+    }
+  }
+
+  /** Returns the namespace of a token that `findEnded` has found; undefined if there is none. */
+  endedIn(accessor: string): string | undefined {
+    const found = [...this.#ended.keys()].find((key) => lastPart(key) === accessor);
+    return found?.split('\u0000')[1];
+  }
+
+  #noteEnded({ index, type, ns, id, name, operation, was, more }: Line): void {
+    if (type !== 'token' || operation === 'create' || was > 0 || index <= this.index) return;
+    const { Identity: by, ...token } = more as Ended;
+    const { CreateIndex = 0 } = token;
+    if (CreateIndex > this.index) return;
+    const head = { AccessorID: id, SecretID: HIDDEN, Description: name };
+    const rest = { Local: true, CreateTime: '', Hash: '', ModifyIndex: CreateIndex, Namespace: ns };
+    if (by !== undefined) {
+      const key = keys.tokenByMethod(by.Namespace, by.AuthMethod, ns, id);
+      this.#subjects.set(key, loggedInText({ identity: '', subject: by.Subject }));
+    }
+    this.#ended.set(keys.token(ns, id), JSON.stringify({ ...head, ...token, ...rest }));
+  }
+
+  #object(key: string, place: Place): string | undefined {
+    if (this.#last?.[0] === key) return this.#last[1];
+    const ended = this.#ended.get(key);
+    const { text, version } =
+      ended === undefined ? objectAt(this.#view, place, this.index) : { text: ended, version: 0 };
+    if (version > 0) this.versions.set(`${place.type}/${place.id}`, version);
+    if (text !== undefined) this.#last = [key, text];
+    return text;
+  }
+
+  /** Yields the keys of the objects that have versions. */
+  *#versioned(prefix: string): Iterable<string> {
+    let last = '';
+    for (const key of this.#view.keys(prefix)) {
+      const object = objectKeyOf(versionAt(key));
+      if (object !== last) yield object;
+      last = object;
+    }
+  }
+
+  #namespaceOf(accessor: string): string | undefined {
+    const present = this.#view.get(keys.tokenAccessor(accessor));
+    const ns = this.endedIn(accessor) ?? present ?? holderOf(this.#view, 'token', accessor);
+    if (ns === undefined) {
+      // Whether it existed is known only above the floor.
+      objectAt(this.#view, { type: 'token', ns: 'default', id: accessor }, this.index);
+      return undefined;
+    }
+    return this.get(keys.token(ns, accessor)) === undefined ? undefined : ns;
+  }
+
+  #nameOf(table: 'policy-link' | 'role-link', id: string): string | undefined {
+    const type: LinkTarget = table === 'policy-link' ? 'policy' : 'role';
+    const ns = holderOf(this.#view, type, id);
+    const text = ns === undefined ? undefined : this.get(keyOf(type, ns, id));
+    if (text === undefined) return undefined;
+    const { Name } = JSON.parse(text) as { Name: string };
+    return JSON.stringify({ Name, Index: this.index });
+  }
+}
+
+/** Returns the namespace in which an object is or has versions; undefined if there is none. */
+export function holderOf(
+  view: View,
+  type: 'token' | 'policy' | 'role',
+  id: string,
+): string | undefined {
+  for (const key of keysBelow(view, 'namespace')) {
+    const ns = lastPart(key);
+    const isThere = view.get(keyOf(type, ns, id)) !== undefined;
+    if (isThere || take(view.keys(versionsOf({ type, ns, id })), 1).length > 0) return ns;
+  }
+  return undefined;
+}
+
+/** Yields the keys of some sources in order, each once. Each source is in order. */
+function* union(sources: readonly Iterable<string>[]): Iterable<string> {
+  const iterators = sources.map((source) => source[Symbol.iterator]());
+  const heads = iterators.map((iterator) => iterator.next());
+  for (;;) {
+    let least: string | undefined;
+    for (const { done, value } of heads) {
+      if (done !== true && (least === undefined || value < least)) least = value;
+    }
+    if (least === undefined) return;
+    yield least;
+    for (const [at, { done, value }] of heads.entries()) {
+      if (done !== true && value === least) heads[at] = iterators[at]!.next();
+    }
+  }
+}

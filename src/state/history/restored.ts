@@ -1,0 +1,47 @@
+/** The history of a state that is restored from an archive. */
+import { tableOf } from '../checksum.js';
+import type { Command, StateRecord } from '../types.js';
+import {
+  chunkIndex,
+  chunkKey,
+  chunkOf,
+  chunkText,
+  countedBytes,
+  deedOf,
+  lineOf,
+  lineText,
+  VERSION,
+  versionAt,
+  versionOf,
+} from './records.js';
+import { FLOOR_FACT, floorsFrom } from './settings.js';
+
+/** Returns what a log has of a record of history; undefined if it has not reached its index. */
+export function withinHistory([key, text]: StateRecord, index: number): StateRecord | undefined {
+  if (tableOf(key) === VERSION) {
+    const at = versionAt(key).index || versionOf(text).index;
+    return at <= index ? [key, text] : undefined;
+  }
+  if (chunkIndex(key) > index) return undefined;
+  const { sinceMs, lines } = chunkOf(text);
+  const kept = lines.filter((line) => lineOf(line).index <= index);
+  return kept.length === 0 ? undefined : [key, chunkText({ sinceMs, lines: kept })];
+}
+
+/** Returns the records with which the history goes on after a restore, whose floors are its index. */
+export function restoredHistory(
+  index: number,
+  command: Command,
+  { Bytes, LoginBytes }: { readonly Bytes: number; readonly LoginBytes: number },
+): readonly StateRecord[] {
+  const deed = deedOf(command, 'restore');
+  const about = { type: '', ns: '', id: '', name: '', was: 0 } as const;
+  const line = lineText({ ...deed, ...about, index, position: 0 });
+  const key = chunkKey('change', index, 0);
+  const text = chunkText({ sinceMs: 0, lines: [line] });
+  const sizes = { Bytes: Bytes + countedBytes(key, text), LoginBytes };
+  return [
+    [key, text],
+    [FLOOR_FACT, JSON.stringify(floorsFrom(index, sizes))],
+  ];
+}

@@ -1,0 +1,123 @@
+/** The bounds of the history (beyond.md 3.2), and what is known of what has been forgotten. */
+import type { Authorizer } from '../../acl/types.js';
+import { type Refusal, refusal } from '../../base/errors.js';
+import { parseDuration } from '../../languages/duration.js';
+import { computed, type Infer, keep, timeToLive, whole } from '../../languages/fields.js';
+import { keys } from '../keys.js';
+import { levelOf } from '../levels.js';
+import { refused, stored } from '../lists.js';
+import type { Command, Handler, View } from '../types.js';
+
+/** The level from whose index on the history is kept. */
+export const HISTORY_LEVEL = 3;
+
+const MIB = 2 ** 20;
+/** Most of VersionsPerObject, and most and least of Bytes unless it is 0. */
+export const VERSIONS_MAX = 10_000;
+export const BYTES_MAX = 8192 * MIB;
+export const BYTES_MIN = MIB;
+
+/** The fields of the configuration. */
+export const historyFields = {
+  VersionsPerObject: keep(
+    'How many versions of an object are kept, the present one included. 0 keeps none.',
+    whole({ min: 0, limits: { max: VERSIONS_MAX } }),
+  ),
+  Bytes: keep(
+    'How many bytes the contents of versions and the lines of changes and logins may have. ' +
+      'Beyond that the oldest are dropped. 0 keeps nothing.',
+    whole({ min: 0, limits: { max: BYTES_MAX } }),
+  ),
+  LoginBytes: keep(
+    'How many of these bytes the lines of login tokens may have. 0 keeps none.',
+    whole({ min: 0, limits: { max: BYTES_MAX } }),
+  ),
+  MaxAge: keep('How long records are kept. Empty means no limit.', timeToLive),
+  ModifyIndex: keep(
+    'The index at which the configuration was last changed.',
+    computed(whole({ min: 0 })),
+  ),
+};
+/** The bounds in force. */
+export type HistoryBounds = Readonly<Omit<Infer<typeof historyFields>, 'ModifyIndex'>>;
+
+/** The bounds until others are written. */
+export const HISTORY_DEFAULTS: HistoryBounds = {
+  VersionsPerObject: 200,
+  Bytes: 256 * MIB,
+  LoginBytes: 64 * MIB,
+  MaxAge: '8784h',
+};
+
+/** Replaces the bounds. */
+export interface HistoryConfigure extends Command {
+  readonly type: 'history.configure';
+  readonly bounds: HistoryBounds;
+  /** The present ModifyIndex must be one of these. Absent: it may be any. */
+  readonly ifMatch?: readonly number[];
+}
+
+/** The key of the bounds. */
+export const HISTORY_FACT = keys.fact('history');
+/** The key of what has been forgotten. It changes with every record of the history. */
+export const FLOOR_FACT = keys.fact('history-floor');
+
+/** What has been forgotten, and what is kept. */
+export interface Floors {
+  /** The greatest index at which anything forgotten was in force. */
+  readonly Index: number;
+  /** The same of the tokens of logins that have ended. */
+  readonly Logins: number;
+  /** Bytes of the contents of versions and of both rings, and those of the ring of logins. */
+  readonly Bytes: number;
+  readonly LoginBytes: number;
+  /** After the bounds of versions fell: the last key of a version that was compared with them. */
+  readonly Sweep?: string;
+}
+
+/** Returns what has been forgotten; undefined below the level of the history. */
+export const floorsOf = (view: View): Floors | undefined => stored(view, FLOOR_FACT);
+
+/** Returns what has been forgotten of a history that begins at an index. */
+export const floorsFrom = (index: number, sizes = { Bytes: 0, LoginBytes: 0 }): Floors => ({
+  Index: index,
+  Logins: index,
+  ...sizes,
+});
+
+/** Returns the bounds in force. Their ModifyIndex is 0 until some are written. */
+export const historyBounds = (view: View): HistoryBounds & { readonly ModifyIndex: number } =>
+  stored(view, HISTORY_FACT) ?? { ...HISTORY_DEFAULTS, ModifyIndex: 0 };
+
+/** Returns MaxAge in milliseconds; undefined if there is no limit. */
+export function maxAgeMs({ MaxAge }: HistoryBounds): number | undefined {
+  const parsed = MaxAge === '' ? undefined : parseDuration(MaxAge);
+  return parsed?.ok === true ? parsed.nanoseconds / 1e6 : undefined;
+}
+
+/** Returns the 403 of a caller who may not read or write the bounds. */
+export const historyDenial = (
+  authorizer: Authorizer,
+  access: 'read' | 'write',
+): Refusal | undefined => authorizer.denial('operator', access);
+
+/** Stores the bounds. Answers them. */
+export const configureHistory: Handler<HistoryConfigure> = (
+  { draft, index },
+  { bounds, ifMatch },
+) => {
+  const { ModifyIndex, VersionsPerObject, Bytes } = historyBounds(draft);
+  if (ifMatch?.includes(ModifyIndex) === false) {
+    const why = `Precondition failed: the history configuration has ModifyIndex ${ModifyIndex}`;
+    return refused(refusal('precondition_failed', why));
+  }
+  const text = JSON.stringify({ ...bounds, ModifyIndex: index });
+  draft.put(HISTORY_FACT, text);
+  const floors = floorsOf(draft) ?? floorsFrom(index);
+  if (bounds.VersionsPerObject < VersionsPerObject || bounds.Bytes < Math.min(Bytes, 1))
+    draft.put(FLOOR_FACT, JSON.stringify({ ...floors, Sweep: '' }));
+  return { ok: true, value: text };
+};
+
+/** Whether the history is kept: from its level on. */
+export const isKept = (view: View): boolean => levelOf(view) >= HISTORY_LEVEL;

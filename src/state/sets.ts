@@ -1,0 +1,286 @@
+/**
+ * Sets (beyond.md 2.5): changes of objects of any type, made by one entry of the log, all or none.
+ * They are judged on the state with all of them in it, so their order never matters:
+ *
+ *     set.apply  policy A "x" → "y"     each name is given up
+ *                policy B "y" → "x"     before any is taken
+ *                role "ops" links "x"   →  B
+ *
+ * The node that makes the command has judged everything. Apply judges again what may have changed
+ * meanwhile: whether each object is as it was, names, links, and the rules between entries.
+ */
+import type { Steps } from '../acl/steps.js';
+import { type Refusal, refusal } from '../base/errors.js';
+import { CHAIN_KINDS } from '../kinds/chain.js';
+import { target } from '../kinds/targets.js';
+import type { Kind } from '../kinds/types.js';
+import { type ConfigDelete, type ConfigSet, dropEntry, writeEntry } from './config.js';
+import { Entries } from './config-entries.js';
+import { keys, type Table } from './keys.js';
+import { linkFact, take } from './links.js';
+import { namespaceProblem, refused, stored } from './lists.js';
+import { DEFAULT_NAMESPACE, type ObjectDefinition, type ObjectSet, type ObjectTable, type StoredObject } from './object.js';
+import { ACL_HANDLERS, OBJECTS } from './objects.js';
+import { type ObjectPlace, type Ownership, ownerKey, ownershipOf, putOwnership } from './owners.js';
+import { type EntryChange, judgeEntries, type SetFacts } from './set-entries.js';
+import type { ApplyContext, Command, Handler, View } from './types.js';
+
+/** One change of a set. */
+export interface SetChange {
+  /** The command that makes it alone: `policy.set`, `config.delete`, …; `owner.set` for no other. */
+  readonly command: Command;
+  /** The ModifyIndex of the object when the set was compared. Absent: it did not exist. */
+  readonly was?: number;
+  /** The record of its owner then. Absent: it had none. */
+  readonly owned?: string;
+  /** Its owner from now on. Absent: as before. */
+  readonly owner?: Ownership;
+  /** Refused if anything refers to what is deleted. */
+  readonly ifUnused?: true;
+}
+
+/** Names an object whose owner alone changes. Its content and ModifyIndex stay. */
+export interface OwnerSet extends Command, ObjectPlace {
+  readonly type: 'owner.set';
+}
+
+/**
+ * A record on which the node that made the command relied: its key, and what is compared. That is
+ * the ModifyIndex of an object, and of other records the whole value; null: there was none.
+ */
+export type Rest = readonly [key: string, was: number | string | null];
+
+/** Applies a set. Answers `{"Index":n}`. */
+export interface SetApply extends Command, SetFacts {
+  readonly type: 'set.apply';
+  readonly changes: readonly SetChange[];
+  readonly rests?: readonly Rest[];
+}
+
+/** The changes that one entry makes at most, because it must not delay heartbeats. */
+export const SET_CHANGES_MAX = 500;
+
+/** Returns what a change is about; undefined for a command that no set holds. */
+export function placeOf(command: Command): ObjectPlace | undefined {
+  const { type, ns = DEFAULT_NAMESPACE } = command as Command & { readonly ns?: string };
+  const [table, act] = type.split('.') as [Table | 'owner', string];
+  switch (table) {
+    case 'owner':
+      return command as OwnerSet;
+    case 'config': {
+      const { kind, name } = command as ConfigSet;
+      return { table, ns, id: `${kind}/${name.toLowerCase()}` };
+    }
+    case 'namespace': {
+      const { name, namespace } = command as { name?: string; namespace?: { Name: string } };
+      return { table, ns, id: namespace?.Name ?? name! };
+    }
+    case 'token':
+      return { table, ns, id: (command as unknown as { accessor: string }).accessor };
+    default: {
+      if (!Object.hasOwn(OBJECTS, table) || !['set', 'delete'].includes(act)) return undefined;
+      const { id, name } = command as ObjectSet & { readonly name?: string };
+      return { table, ns, id: id ?? name ?? contentOf(command, table)['Name']! };
+    }
+  }
+}
+
+const contentOf = (command: Command, table: Table): Readonly<Record<string, string>> =>
+  (command as unknown as Record<string, Readonly<Record<string, string>>>)[table]!;
+
+/** Returns the key of an object. */
+export function keyAt({ table, ns, id }: ObjectPlace): string {
+  if (table !== 'config') return OBJECTS[table].key(ns, id);
+  const slash = id.indexOf('/');
+  return keys.config(ns, id.slice(0, slash), id.slice(slash + 1));
+}
+
+export const isDelete = ({ type }: Command): boolean => type.endsWith('.delete');
+
+/** Called with the position of a change that is refused. */
+export type RefuseChange = (at: number, why: Refusal) => void;
+
+const applySet: Handler<SetApply> = (context, command) => {
+  const { draft, index } = context;
+  const moved = command.changes.some((one) => hasMoved(draft, one));
+  if (moved || command.rests?.some((rest) => isOther(draft, rest))) return refused(MOVED);
+  let first: Refusal | undefined;
+  const refuse: RefuseChange = (_at, why) => {
+    first ??= why;
+  };
+  const steps = applyChanges(context, command.changes, command, refuse);
+  while (first === undefined && steps.next().done !== true);
+  if (first !== undefined) return refused(first);
+  return { ok: true, value: JSON.stringify({ Index: index }) };
+};
+
+/** The handlers of sets. */
+export const SET_HANDLERS = { 'set.apply': applySet } as const;
+
+/** What the set was compared with has changed since. */
+const MOVED = refusal('precondition_failed', 'An object that the set was compared with has changed');
+
+const modifyIndexAt = (view: View, key: string): number | undefined =>
+  stored<{ readonly ModifyIndex: number }>(view, key)?.ModifyIndex;
+
+function hasMoved(view: View, { command, was, owned }: SetChange): boolean {
+  const place = placeOf(command)!;
+  return modifyIndexAt(view, keyAt(place)) !== was || view.get(ownerKey(place)) !== owned;
+}
+
+function isOther(view: View, [key, was]: Rest): boolean {
+  return typeof was === 'number' ? modifyIndexAt(view, key) !== was : (view.get(key) ?? null) !== was;
+}
+
+/** The order in which objects are written, each after what it names: `d` in default, `o` in others. */
+const ORDER = ['policy d', 'role d', 'namespace d', 'policy o', 'role o', 'method', 'rule', 'token'];
+
+/** Returns how late an object is written among those of a set. Deletes come first, latest first. */
+export function lateness({ table, ns }: Pick<ObjectPlace, 'table' | 'ns'>): number {
+  const at = ORDER.indexOf(table);
+  if (at >= 0) return at;
+  const home = ORDER.indexOf(`${table} ${ns === DEFAULT_NAMESPACE ? 'd' : 'o'}`);
+  return home >= 0 ? home : ORDER.length;
+}
+
+/**
+ * Makes changes in the draft, judged with all of them in it. Calls `refuse` for those that are
+ * refused, whose effects are then undefined: the caller must discard the draft. What the objects
+ * were when the changes were made is not compared.
+ */
+export function* applyChanges(
+  context: ApplyContext,
+  changes: readonly SetChange[],
+  facts: SetFacts,
+  refuse: RefuseChange,
+): Steps<void> {
+  const placed = changes.map((change, at) => ({ ...change, at, place: placeOf(change.command)! }));
+  const meant = placed.filter(({ command }) => command.type !== 'owner.set');
+  const objects = meant.filter(({ place }) => place.table !== 'config');
+  const entries = meant.filter(({ place }) => place.table === 'config');
+  const byTime = objects.sort((a, b) => lateness(a.place) - lateness(b.place));
+  const run = ({ command, at }: Placed): void => {
+    const outcome = ACL_HANDLERS[command.type]!(context, command);
+    if (!outcome.ok) refuse(at, outcome.refusal);
+  };
+  for (const change of byTime.filter(({ command }) => isDelete(command)).reverse()) {
+    if (change.ifUnused && change.place.table === 'method') refuseUsed(context, change, refuse);
+    run(change);
+    yield;
+  }
+  const written = byTime.filter(({ command }) => !isDelete(command));
+  releaseNames(context, written);
+  for (const change of written) {
+    const taken = idProblem(context.draft, change);
+    if (taken === undefined) run(change);
+    else refuse(change.at, taken);
+    yield;
+  }
+  yield* changeEntries(context, entries, facts, refuse);
+  for (const change of placed) {
+    const { ifUnused, place } = change;
+    if (ifUnused && place.table !== 'method') refuseUsed(context, change, refuse);
+  }
+  yield* own(context, placed, refuse);
+}
+
+type Placed = SetChange & { readonly at: number; readonly place: ObjectPlace };
+
+/** Gives up the names of objects that get another one, so that an object of the set may take it. */
+function releaseNames({ draft }: ApplyContext, changes: readonly Placed[]): void {
+  for (const { command, place } of changes) {
+    const { key, nameKey } = OBJECTS[place.table as ObjectTable] as ObjectDefinition;
+    if (nameKey === undefined) continue;
+    const before = stored<StoredObject>(draft, key(place.ns, place.id));
+    if (before === undefined) continue;
+    const old = nameKey(place.ns, before.Name!);
+    if (old !== nameKey(place.ns, contentOf(command, place.table)['Name']!)) draft.del(old);
+  }
+}
+
+/** An ID names one object, whatever its type. */
+function idProblem(draft: View, { command, place }: Placed): Refusal | undefined {
+  if ((command as ObjectSet).create !== true) return undefined;
+  const { table, id } = place;
+  const isTaken =
+    (table !== 'policy' && linkFact(draft, 'policy', id)?.Name !== undefined) ||
+    (table !== 'role' && linkFact(draft, 'role', id)?.Name !== undefined) ||
+    draft.get(keys.tokenAccessor(id)) !== undefined;
+  if (!isTaken) return undefined;
+  return refusal('conflict', `ID ${id} is already in use`, { pointer: '/ID' });
+}
+
+function* changeEntries(
+  context: ApplyContext,
+  changes: readonly Placed[],
+  facts: SetFacts,
+  refuse: RefuseChange,
+): Steps<void> {
+  const made: EntryChange[] = [];
+  const positions = new Map<string, number>();
+  for (const { command, place, at } of changes) {
+    const { ns } = place;
+    const why = isDelete(command) ? undefined : namespaceProblem(context.draft, ns);
+    if (why !== undefined) refuse(at, why);
+    const change = isDelete(command)
+      ? dropEntry(context, command as ConfigDelete)
+      : writeEntry(context, command as ConfigSet);
+    if (change === undefined) continue;
+    made.push({ ...change, ns });
+    positions.set(keys.config(ns, change.kind, change.name), at);
+    yield;
+  }
+  const refuseEntry = ({ ns, kind, name }: EntryChange, why: Refusal): void =>
+    refuse(positions.get(keys.config(ns, kind, name))!, why);
+  if (made.length > 0) yield* judgeEntries(context, made, facts, refuseEntry);
+}
+
+function refuseUsed({ draft }: ApplyContext, { at, place }: Placed, refuse: RefuseChange): void {
+  if (!isUsed(draft, place)) return;
+  refuse(at, refusal('conflict', 'It is still in use', { hint: 'leave out IfUnused to delete it' }));
+}
+
+/**
+ * Whether anything refers to an object: to a deleted one if it is none of auth methods, whose
+ * deletion removes what refers to it. Binding rules that name a policy or role in BindName are not
+ * looked for.
+ */
+function isUsed(draft: View, { table, ns, id }: ObjectPlace): boolean {
+  if (table === 'policy' || table === 'role') return linkFact(draft, table, id) !== undefined;
+  if (table === 'method') {
+    const rules = draft.keys(keys.ruleByMethod(ns, id, ''));
+    const tokens = draft.keys(keys.tokenByMethod(ns, id, '', '').slice(0, -1));
+    return take(rules, 1).length + take(tokens, 1).length > 0;
+  }
+  if (table !== 'config') return false;
+  const slash = id.indexOf('/');
+  const [kind, name] = [id.slice(0, slash) as Kind, id.slice(slash + 1)];
+  const entries = new Entries(draft, ns);
+  if (!SERVICE_KINDS.has(kind)) return take(entries.naming(`${kind} ${name}`), 1).length > 0;
+  const hasIntentions = entries.get('service-intentions', name) !== undefined;
+  return hasIntentions || take(entries.naming(target.service(name)), 1).length > 0;
+}
+
+/** Kinds that are named by the service that they are about. Others are named by their kind. */
+const SERVICE_KINDS: ReadonlySet<Kind> = new Set([...CHAIN_KINDS, 'service-defaults']);
+
+/** Records the owners of what is still there. A handle is given up before another rule takes it. */
+function* own(context: ApplyContext, changes: readonly Placed[], refuse: RefuseChange): Steps<void> {
+  const { draft } = context;
+  const owned = changes.filter(({ command, owner }) => owner !== undefined && !isDelete(command));
+  for (const { place, owner } of owned) {
+    const before = ownershipOf(draft, place)?.Handle;
+    if (before !== undefined && before !== owner?.Handle) draft.del(keys.ruleHandle(place.ns, before));
+  }
+  for (const { at, place, owner } of owned) {
+    const { Handle } = owner!;
+    const holder = Handle === undefined ? undefined : draft.get(keys.ruleHandle(place.ns, Handle));
+    if (holder === undefined || holder === place.id) {
+      putOwnership(context, place, owner!);
+    } else {
+      const why = `A binding rule with Handle ${JSON.stringify(Handle)} already exists`;
+      refuse(at, refusal('conflict', why, { pointer: '/Handle' }));
+    }
+    yield;
+  }
+}

@@ -1,0 +1,95 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { Checksums, tableOf } from '../../../src/state/checksum.js';
+import { isComputed } from '../../../src/state/history/contents.js';
+import { NotKnown, objectAt, PastView } from '../../../src/state/history/past.js';
+import { countedBytes, placeOf, RINGS, VERSION } from '../../../src/state/history/records.js';
+import { floorsOf } from '../../../src/state/history/settings.js';
+import { Recorded } from './random-history.js';
+
+const seeds = fc.integer({ min: 1, max: 1_000_000 });
+
+/** The objects of a recorded history whose past is kept otherwise or not at all. */
+const isOfLogin = (text: string | undefined): boolean => text?.includes('"AuthMethod":"') === true;
+
+describe('the history of objects', () => {
+  it('has each object as it was after each entry', () => {
+    fc.assert(
+      fc.property(seeds, (seed) => {
+        const recorded = new Recorded();
+        recorded.run(seed, 150);
+        const { store, objects } = recorded;
+        const all = new Set(objects.flatMap((one) => [...one.keys()]));
+        let known = 0;
+        for (let index = 3; index <= recorded.index; index++) {
+          for (const key of all) {
+            const place = placeOf(key)!;
+            const was = objects[index]!.get(key);
+            if (place.type === 'token' && objects.some((one) => isOfLogin(one.get(key)))) continue;
+            let then: string | undefined;
+            try {
+              then = objectAt(store, place, index).text;
+            } catch (error) {
+              if (!(error instanceof NotKnown)) throw error;
+              // What was in a namespace that is removed goes with it.
+              expect(place.ns, `${key} at ${index}`).not.to.equal('default');
+              continue;
+            }
+            known += 1;
+            const isSame = then === was || (then && isComputed(place, was, then));
+            if (!isSame && then !== undefined && placeOf(key)?.type === 'token') {
+              expect(then.replace(/"SecretID":"[^"]*"/, ''), `${key} at ${index}`).to.equal(
+                was?.replace(/"SecretID":"[^"]*"/, ''),
+              );
+            } else if (!isSame) expect(then, `${key} at ${index}`).to.equal(was);
+          }
+        }
+        expect(known).to.be.greaterThan(100);
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  it('has the tokens of logins that have ended', () => {
+    fc.assert(
+      fc.property(seeds, (seed) => {
+        const recorded = new Recorded();
+        recorded.run(seed, 150);
+        const { store, objects } = recorded;
+        for (let index = 3; index <= recorded.index; index += 7) {
+          const past = new PastView(store, index);
+          for (const _ of past.findEnded()) {
+          }
+          for (const [key, text] of objects[index]!) {
+            if (!isOfLogin(text) || placeOf(key)!.ns !== 'default') continue;
+            const was = JSON.parse(text);
+            const then = JSON.parse(past.get(key) ?? 'null');
+            for (const name of ['AccessorID', 'Description', 'Policies', 'Roles', 'AuthMethod'])
+              expect(then?.[name], `${name} of ${key} at ${index}`).to.deep.equal(was[name]);
+          }
+        }
+      }),
+      { numRuns: 10 },
+    );
+  });
+
+  it('counts the bytes that it keeps, and has them in the checksums', () => {
+    fc.assert(
+      fc.property(seeds, (seed) => {
+        const recorded = new Recorded();
+        recorded.run(seed, 100);
+        const { store, machine } = recorded;
+        let [bytes, logins] = [0, 0];
+        for (const [key, text] of store.map) {
+          bytes += countedBytes(key, text);
+          if (tableOf(key) === 'login-change') logins += countedBytes(key, text);
+        }
+        expect(floorsOf(store)).to.include({ Bytes: bytes, LoginBytes: logins });
+        expect(machine.checksum().sums).to.deep.equal(Checksums.of(store).toJSON());
+        for (const table of [VERSION, ...RINGS])
+          expect(machine.checksum().sums, table).to.have.property(table);
+      }),
+      { numRuns: 10 },
+    );
+  });
+});
