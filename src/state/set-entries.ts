@@ -2,8 +2,9 @@
  * Judges changes of config entries that one entry of the log makes together (beyond.md 2.5): all
  * are in the draft already, so their order never matters. Their discovery chains have one budget.
  */
-import { refusal, type Refusal } from '../base/errors.js';
+
 import type { Steps } from '../acl/steps.js';
+import { type Refusal, refusal } from '../base/errors.js';
 import { type Budget, CHANGE_STEPS_MAX, ReachesTooFar } from '../kinds/chain.js';
 import type { Among, Change } from '../kinds/conflicts.js';
 import { affectedServices, validateChange } from '../kinds/cross-entry-rules.js';
@@ -11,8 +12,8 @@ import { isClusterWide } from '../kinds/definitions.js';
 import type { Affecting } from '../kinds/gateway-reach.js';
 import { settleGateways } from '../kinds/gateway-status.js';
 import type { EntryId } from '../kinds/types.js';
-import { allNamespaces, Entries } from './config-entries.js';
 import { putSettled, REACHES_ALL } from './config.js';
+import { allNamespaces, Entries } from './config-entries.js';
 import type { ApplyContext } from './types.js';
 
 /** A change of an entry, and the namespace of the entry. */

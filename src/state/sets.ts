@@ -19,7 +19,13 @@ import { Entries } from './config-entries.js';
 import { keys, type Table } from './keys.js';
 import { linkFact, take } from './links.js';
 import { namespaceProblem, refused, stored } from './lists.js';
-import { DEFAULT_NAMESPACE, type ObjectDefinition, type ObjectSet, type ObjectTable, type StoredObject } from './object.js';
+import {
+  DEFAULT_NAMESPACE,
+  type ObjectDefinition,
+  type ObjectSet,
+  type ObjectTable,
+  type StoredObject,
+} from './object.js';
 import { ACL_HANDLERS, OBJECTS } from './objects.js';
 import { type ObjectPlace, type Ownership, ownerKey, ownershipOf, putOwnership } from './owners.js';
 import { type EntryChange, judgeEntries, type SetFacts } from './set-entries.js';
@@ -118,7 +124,10 @@ const applySet: Handler<SetApply> = (context, command) => {
 export const SET_HANDLERS = { 'set.apply': applySet } as const;
 
 /** What the set was compared with has changed since. */
-const MOVED = refusal('precondition_failed', 'An object that the set was compared with has changed');
+const MOVED = refusal(
+  'precondition_failed',
+  'An object that the set was compared with has changed',
+);
 
 const modifyIndexAt = (view: View, key: string): number | undefined =>
   stored<{ readonly ModifyIndex: number }>(view, key)?.ModifyIndex;
@@ -129,11 +138,22 @@ function hasMoved(view: View, { command, was, owned }: SetChange): boolean {
 }
 
 function isOther(view: View, [key, was]: Rest): boolean {
-  return typeof was === 'number' ? modifyIndexAt(view, key) !== was : (view.get(key) ?? null) !== was;
+  return typeof was === 'number'
+    ? modifyIndexAt(view, key) !== was
+    : (view.get(key) ?? null) !== was;
 }
 
 /** The order in which objects are written, each after what it names: `d` in default, `o` in others. */
-const ORDER = ['policy d', 'role d', 'namespace d', 'policy o', 'role o', 'method', 'rule', 'token'];
+const ORDER = [
+  'policy d',
+  'role d',
+  'namespace d',
+  'policy o',
+  'role o',
+  'method',
+  'rule',
+  'token',
+];
 
 /** Returns how late an object is written among those of a set. Deletes come first, latest first. */
 export function lateness({ table, ns }: Pick<ObjectPlace, 'table' | 'ns'>): number {
@@ -237,7 +257,10 @@ function* changeEntries(
 
 function refuseUsed({ draft }: ApplyContext, { at, place }: Placed, refuse: RefuseChange): void {
   if (!isUsed(draft, place)) return;
-  refuse(at, refusal('conflict', 'It is still in use', { hint: 'leave out IfUnused to delete it' }));
+  refuse(
+    at,
+    refusal('conflict', 'It is still in use', { hint: 'leave out IfUnused to delete it' }),
+  );
 }
 
 /**
@@ -265,12 +288,17 @@ function isUsed(draft: View, { table, ns, id }: ObjectPlace): boolean {
 const SERVICE_KINDS: ReadonlySet<Kind> = new Set([...CHAIN_KINDS, 'service-defaults']);
 
 /** Records the owners of what is still there. A handle is given up before another rule takes it. */
-function* own(context: ApplyContext, changes: readonly Placed[], refuse: RefuseChange): Steps<void> {
+function* own(
+  context: ApplyContext,
+  changes: readonly Placed[],
+  refuse: RefuseChange,
+): Steps<void> {
   const { draft } = context;
   const owned = changes.filter(({ command, owner }) => owner !== undefined && !isDelete(command));
   for (const { place, owner } of owned) {
     const before = ownershipOf(draft, place)?.Handle;
-    if (before !== undefined && before !== owner?.Handle) draft.del(keys.ruleHandle(place.ns, before));
+    if (before !== undefined && before !== owner?.Handle)
+      draft.del(keys.ruleHandle(place.ns, before));
   }
   for (const { at, place, owner } of owned) {
     const { Handle } = owner!;

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { differenceLines, pathText } from '../../src/cli/print/diff-view.js';
 import { type Plan, type PlannedChange, planLines } from '../../src/cli/print/plan-view.js';
 
-const UPDATE: PlannedChange = {
+const UPDATE = {
   Ref: 'policy/default/ops',
   Type: 'policy',
   Namespace: 'default',
@@ -19,7 +19,8 @@ const UPDATE: PlannedChange = {
     { Type: 'Added', Path: '/Policies/a~1b', New: { Name: 'a/b' } },
     { Type: 'Deleted', Path: '/Datacenters/0', Old: 'dc1' },
   ],
-};
+  // The API declares old and new values as objects.
+} as unknown as PlannedChange;
 
 const PLAN: Plan = {
   Index: 131,
@@ -149,7 +150,16 @@ describe('a plan for people', () => {
       Roles: [],
       Sample: [{ AccessorID: '8a2d31f0-x', Description: 'ci' }],
       Gains: [{ ...right, Before: 'read', After: 'write' }],
-      Loses: [{ Namespace: 'team', Resource: 'acl', Match: 'scalar', Before: 'read', After: '' }],
+      Loses: [
+        {
+          Namespace: 'team',
+          Resource: 'acl',
+          Match: 'scalar',
+          Name: '',
+          Before: 'read',
+          After: '',
+        },
+      ],
     };
     const Tokens = { Affected: 12, Truncated: true, Hidden: false, Groups: [group] };
     expect(await shown({ Changes: [], Impact: { Tokens } })).to.include(
@@ -161,7 +171,9 @@ describe('a plan for people', () => {
       ].join('\n'),
     );
     const Hidden = { Tokens: { Affected: 0, Truncated: false, Hidden: true, Groups: [] } };
-    expect(await shown({ Changes: [], Impact: Hidden })).to.include('Rights of tokens: hidden');
+    expect(await shown({ Changes: [], Impact: Hidden })).to.include(
+      'Rights change for tokens that this token may not read, too.',
+    );
   });
 
   it('says why an assertion fails, where it stands, and where the rule does', async () => {

@@ -1,16 +1,11 @@
 /** What plans, applies and going back have in common: a plan is shown, agreed to and applied. */
 import type { Command } from 'commander';
+import type { Applied as AppliedAnswer, Problem } from '../../api/endpoints/sets.js';
 import { type Call, sure } from '../cli.js';
 import type { Answer } from '../client/http.js';
 import type { About, ReadSet, SetBody } from '../files/sets.js';
 import { CliError, misused } from '../print/error.js';
-import {
-  changesOf,
-  type Plan,
-  type PlanProblem,
-  planLines,
-  problemText,
-} from '../print/plan-view.js';
+import { changesOf, type Plan, planLines, problemText } from '../print/plan-view.js';
 import { counted } from '../print/text.js';
 
 /** Options of what shows a plan and applies it. */
@@ -19,13 +14,8 @@ export interface ApplyOptions {
   readonly dryRun?: boolean;
 }
 
-/** The answer of `POST /v1/apply` and `POST /v1/undo`. */
-export interface Applied {
-  readonly Index: number;
-  readonly Changed?: number;
-  readonly Unchanged?: number;
-  readonly Changes: readonly { readonly Ref: string; readonly Action: string }[];
-}
+/** What the answers of `POST /v1/apply` and `POST /v1/undo` have in common. */
+export type Applied = Pick<AppliedAnswer, 'Index' | 'Changes'>;
 
 /** The most objects and deletes that a plan takes. */
 export const ITEMS_MAX = 10_000;
@@ -76,7 +66,7 @@ export async function sent(
 /** What a refusal says about objects. */
 interface Refusal {
   readonly pointer?: string;
-  readonly Problems?: readonly PlanProblem[];
+  readonly Problems?: readonly Problem[];
   readonly Conflicts?: readonly {
     readonly Ref: string;
     readonly Expected: number;

@@ -2,6 +2,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Validation } from '../../api/endpoints/change.js';
 import type { Call } from '../cli.js';
 import { documentOf, type Written } from '../files/documents.js';
 import { Schemas } from '../files/schemas.js';
@@ -67,7 +68,7 @@ async function judged({ api }: Call<object>, entry: Written, index: number) {
   try {
     const ask = { body: entry.value, isRead: true, isCurrent: true };
     const answer = await api.ask('POST', '/v1/config/validate', ask);
-    const [result] = answer.json<{ readonly Results: readonly Judged[] }>().Results;
+    const [result] = answer.json<Validation>().Results;
     const problems = (result?.Problems ?? []).map((one) => ({
       pointer: one.Pointer,
       message: one.Hint ? `${one.Message}; ${one.Hint}` : one.Message,
@@ -78,15 +79,6 @@ async function judged({ api }: Call<object>, entry: Written, index: number) {
     const problems = await new Schemas({ api }).problemsOf(entry);
     return { problems, version: { query: { cas: String(index) } } };
   }
-}
-
-/** How the cluster judges an entry. */
-interface Judged {
-  readonly Problems: readonly {
-    readonly Message: string;
-    readonly Pointer: string;
-    readonly Hint?: string;
-  }[];
 }
 
 /** Asks, and writes the text. Returns the error if it can be mended by editing again. */

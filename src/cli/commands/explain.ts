@@ -41,13 +41,8 @@ interface AtOption {
   readonly at?: string;
 }
 
-/** What an answer about an earlier moment says of it. */
-interface Rewound {
-  readonly At?: Moment;
-}
-
 /** Says which moment was answered, if it is not the present. */
-function sayWhen({ print }: Call<object>, { At }: Rewound): void {
+function sayWhen({ print }: Call<object>, { At }: { readonly At?: Moment }): void {
   if (At !== undefined) print.say(`At ${momentText(At)}:`);
 }
 
@@ -89,7 +84,7 @@ function addQuestions(acl: Command, cli: Cli): void {
         const answer = await asOf(() =>
           call.api.ask('POST', path, { body, isRead: true, query: { at } }),
         );
-        const explained = answer.json<Explained & Rewound>();
+        const explained = answer.json<Explained>();
         if (call.print.format === 'table') sayWhen(call, explained);
         if (call.print.format === 'table') call.print.table(RESULT_COLUMNS, explained.Results);
         else await call.print.value(explained);
@@ -119,7 +114,7 @@ function addWhoAmI(acl: Command, cli: Cli): void {
         try {
           const query = { at: call.options.at };
           const answer = await asOf(() => call.api.get(`${token}/effective`, { query }));
-          await showRights(call, answer.json<Effective & Rewound>());
+          await showRights(call, answer.json<Effective>());
         } catch (error) {
           // What was cannot be told from the token that is there now.
           if (call.options.at !== undefined) throw error;
@@ -140,7 +135,7 @@ function addWhoAmI(acl: Command, cli: Cli): void {
 const isWithoutRights = ({ details: { code } }: CliError): boolean =>
   code === undefined || code === 'no_endpoint' || code === 'invalid';
 
-async function showRights(call: Call<object>, rights: Effective & Rewound): Promise<void> {
+async function showRights(call: Call<object>, rights: Effective): Promise<void> {
   const { print } = call;
   if (print.format === 'name') return print.refs([`token/${rights.AccessorID}`]);
   if (print.format !== 'table') return print.value(rights);
@@ -166,7 +161,7 @@ function addWhoCan(acl: Command, cli: Cli): void {
         const answer = await asOf(() =>
           api.ask('POST', '/v1/acl/who-can', { body, isRead: true, query }),
         );
-        const found = answer.json<WhoCan & Rewound>();
+        const found = answer.json<WhoCan>();
         if (print.format === 'name')
           return print.refs(
             found.Groups.flatMap(({ Sample }) =>

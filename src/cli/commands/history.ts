@@ -1,5 +1,6 @@
 /** `history` and `undo`: who changed what, when and why, and one change taken back. */
 import type { Command } from 'commander';
+import type { Feed, Versions } from '../../api/endpoints/history.js';
 import { type Call, type Cli, whole } from '../cli.js';
 import { WAIT, WAIT_MS } from '../client/watch.js';
 import { type Difference, differenceLines } from '../print/diff-view.js';
@@ -19,49 +20,13 @@ import {
 } from './apply-set.js';
 import { type HistoryObject, objectCalled, withObject } from './history-object.js';
 
-/** Who made a change: a token, a login, or the server. */
-interface Author {
-  readonly AccessorID: string;
-  readonly Description: string;
-  readonly Identity?: { readonly AuthMethod: string; readonly Subject: string };
-}
-
-/** What is known about a version. */
-interface Version {
-  readonly Index: number;
-  readonly Operation: string;
-  readonly Time: string | null;
-  readonly Author: Author | null;
-  readonly Reason?: string;
-  readonly Current: boolean;
-  readonly Size?: number;
-}
-
-/** The answer of `GET /v1/history/:type/:id`. */
-interface History {
-  readonly Type: string;
-  readonly ID: string;
-  readonly Exists: boolean;
-  readonly Versions: readonly Version[];
-  readonly More: boolean;
-}
-
 /** A line of the feed. */
-interface FeedLine extends Omit<Version, 'Current' | 'Size'> {
-  readonly Type: string;
-  readonly ID: string;
-  readonly Name: string;
-  readonly Ref: string;
-  readonly Count?: number;
-}
-
-/** The answer of `GET /v1/history`. */
-interface Feed {
-  readonly Index: number;
-  readonly Oldest: number;
-  readonly Changes: readonly FeedLine[];
-  readonly More: boolean;
-}
+type FeedLine = Feed['Changes'][number];
+/** What is known about a version. */
+type Version = NonNullable<Versions['Versions']>[number];
+/** What changes and versions have in common. */
+type Deed = Pick<FeedLine, keyof Version & keyof FeedLine>;
+type Author = Deed['Author'];
 
 const PAINTS: Readonly<Record<string, Paint>> = {
   create: 'green',
@@ -70,7 +35,7 @@ const PAINTS: Readonly<Record<string, Paint>> = {
 };
 
 /** Returns who made a change: `ci`, `jwt1/user-1`, or the beginning of an AccessorID. */
-function authorText(author: Author | null): string {
+function authorText(author: Author): string {
   if (author === null) return '';
   const { AccessorID, Description, Identity } = author;
   if (Identity !== undefined) return `${Identity.AuthMethod}/${Identity.Subject}`;
@@ -78,7 +43,7 @@ function authorText(author: Author | null): string {
 }
 
 /** The columns that changes and versions share. */
-const COLUMNS: readonly Column<Omit<Version, 'Current'>>[] = [
+const COLUMNS: readonly Column<Deed>[] = [
   { head: 'INDEX', isWhole: true, cell: ({ Index }) => String(Index) },
   { head: 'TIME', isWhole: true, cell: ({ Time }) => localTime(Time ?? undefined) },
   {
@@ -90,7 +55,7 @@ const COLUMNS: readonly Column<Omit<Version, 'Current'>>[] = [
     },
   },
 ];
-const WHY: readonly Column<Omit<Version, 'Current'>>[] = [
+const WHY: readonly Column<Deed>[] = [
   { head: 'AUTHOR', cell: ({ Author }) => authorText(Author) },
   { head: 'REASON', cell: ({ Reason }) => Reason ?? '' },
 ];
@@ -146,11 +111,12 @@ async function versions(call: Call<ListOptions>, { path }: HistoryObject): Promi
   const { api, options, print } = call;
   const { before, limit } = options;
   const query = { before: textOf(before), limit: textOf(limit) };
-  const found = (await api.get(path, { query })).json<History>();
+  const found = (await api.get(path, { query })).json<Versions>();
   if (print.format !== 'table') return print.value(found);
-  print.table(VERSION_COLUMNS, found.Versions);
+  const { Versions: shown = [] } = found;
+  print.table(VERSION_COLUMNS, shown);
   if (!found.Exists) print.note('it does not exist now');
-  const last = found.Versions.at(-1);
+  const last = shown.at(-1);
   if (found.More) print.note(`there are older versions: --before ${last?.Index}`);
 }
 
@@ -160,7 +126,7 @@ const textOf = (value: number | undefined): string | undefined =>
 async function version(call: Call<ListOptions>, { path }: HistoryObject): Promise<void> {
   const { api, options, print } = call;
   const query = { version: textOf(options.show) };
-  const found = (await api.get(path, { query })).json<{ readonly Object: unknown }>();
+  const found = (await api.get(path, { query })).json<Versions>();
   await print.value(print.format === 'table' ? found.Object : found);
 }
 
@@ -171,15 +137,15 @@ async function difference(
   let { from } = options;
   if (from === undefined) {
     const query = { limit: '2', before: textOf(options.to && options.to + 1) };
-    const { Versions } = (await api.get(path, { query })).json<History>();
-    from = Versions[1]?.Index ?? misused('there is no older version to compare with');
+    const { Versions: known = [] } = (await api.get(path, { query })).json<Versions>();
+    from = known[1]?.Index ?? misused('there is no older version to compare with');
   }
   const query = { from: String(from), to: textOf(options.to) };
-  const found = (await api.get(path, { query })).json<{ readonly Diff: readonly Difference[] }>();
+  const found = (await api.get(path, { query })).json<Versions>();
   if (print.format !== 'table') return print.value(found);
-  const shown = await differenceLines(found.Diff, print.style.colour);
+  const shown = await differenceLines((found.Diff ?? []) as Difference[], print.style.colour);
   print.text(shown.map((line) => `${line.replace(/^ {4}/, '')}\n`));
-  if (found.Diff.length === 0) print.note('nothing differs');
+  if (shown.length === 0) print.note('nothing differs');
 }
 
 interface FeedOptions {

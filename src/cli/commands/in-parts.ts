@@ -285,8 +285,8 @@ export function judgedAlone(plan: Plan, whole: SetBody, isLater: boolean): Plan 
   const Changes = plan.Changes.map((change) => {
     const found = missing.filter(({ Ref }) => Ref === change.Ref);
     if (found.length === 0) return change;
-    const warning = { Code: 'unknown_reference', Severity: 'warning' as const };
-    const words = { ...warning, Message: 'depends on an earlier chunk' };
+    const place = { Severity: 'warning' as const, Line: 1, Column: 1 };
+    const words = { ...place, Code: 'unknown_reference', Message: 'depends on an earlier chunk' };
     return { ...change, Warnings: [...(change.Warnings ?? []), words] };
   });
   const isOnlyMissing = missing.length > 0 && Problems.length === 0;

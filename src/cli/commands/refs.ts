@@ -1,45 +1,20 @@
 /** `refs`: what an object names, who names it, and what a delete of it would do. */
 import type { Command } from 'commander';
+import type { Refs, ShownObject } from '../../api/endpoints/change.js';
 import type { Cli } from '../cli.js';
 import type { Column } from '../print/output.js';
 import type { Cell, Field } from '../print/table.js';
 import { counted } from '../print/text.js';
 import { objectCalled, withObject } from './history-object.js';
 
-/** An object that names another, or is named by it. */
-interface Linked {
-  readonly Type: string;
-  readonly ID: string;
-  readonly Name: string;
-  readonly Namespace?: string;
-}
-
-/** The answer of `GET /v1/refs/:type/:id`. */
-interface Refs {
-  readonly Ref: string;
-  readonly ModifyIndex: number;
-  readonly Owner: string;
-  readonly UsedBy: readonly Linked[];
-  readonly UsedByTotal: Readonly<Record<string, number>>;
-  readonly Uses: readonly Linked[];
-  readonly Filtered: boolean;
-  readonly IfDeleted: {
-    readonly Refused: string;
-    readonly Removed: Readonly<Record<string, number>>;
-    readonly Unlinked: Readonly<Record<string, number>>;
-    readonly TokensThatLoseRights: number;
-    readonly Truncated: boolean;
-  };
-}
-
-const refOf = ({ ID, Name, Namespace, Type }: Linked): string =>
+const refOf = ({ ID, Name, Namespace, Type }: ShownObject): string =>
   [
     Type,
-    ...(Type === 'token' || Type === 'namespace' ? [] : [Namespace ?? 'default']),
+    ...(Type === 'token' || Type === 'namespace' ? [] : [Namespace]),
     Type === 'token' || Type === 'config' ? ID : Name || ID,
   ].join('/');
 
-const COLUMNS: readonly Column<Linked & { readonly How: string }>[] = [
+const COLUMNS: readonly Column<ShownObject & { readonly How: string }>[] = [
   { head: 'LINK', isWhole: true, cell: ({ How }) => How },
   { head: 'OBJECT', isWhole: true, cell: refOf },
   { head: 'NAME', cell: ({ Name, Type }) => (Type === 'token' ? Name : '') },

@@ -1,50 +1,19 @@
 /** Plans of sets, as people see them. */
-import type { Result } from '../../api/endpoints/explain.js';
-import type { Finding } from '../../api/endpoints/lint.js';
+import type { Plan as PlanAnswer, Problem } from '../../api/endpoints/sets.js';
 import type { About } from '../files/sets.js';
-import { type Difference, differenceLines, SIGNS } from './diff-view.js';
+import { differenceLines, SIGNS } from './diff-view.js';
 import { whereDecided } from './explain-view.js';
 import { type Paint, painted } from './table.js';
 import { counted, oneLine } from './text.js';
 
-/** What is likely a mistake in what an object becomes. */
-type Warning = Pick<Finding, 'Severity' | 'Code' | 'Message'> & { readonly Line?: number };
-
 /** What a plan does to one object. */
-export interface PlannedChange {
-  readonly Ref: string;
-  readonly Type: string;
-  readonly Namespace?: string;
-  readonly Name: string;
-  readonly ID?: string;
-  readonly Action: 'create' | 'update' | 'delete' | 'unchanged' | 'hidden';
-  readonly ExpectedIndex?: number;
-  /** Who owns the object now. */
-  readonly Owner?: string;
-  readonly Allowed: boolean;
-  readonly Diff?: readonly Difference[];
-  readonly Warnings?: readonly Warning[];
-}
-
-/** Why a plan cannot be applied. */
-export interface PlanProblem extends About {
-  readonly Code: string;
-  readonly Message: string;
-}
-
-/** How an assertion was judged. */
-export interface Judged {
-  readonly Name: string;
-  readonly Passed: boolean;
-  readonly Result: Result | null;
-  readonly Problem?: string;
-}
+export type PlannedChange = PlanAnswer['Changes'][number];
 
 interface RightChange {
   readonly Namespace: string;
   readonly Resource: string;
   readonly Match: string;
-  readonly Name?: string;
+  readonly Name: string;
   readonly Before: string;
   readonly After: string;
 }
@@ -61,21 +30,13 @@ interface ImpactGroup {
 }
 
 /** The answer of `POST /v1/plan`. */
-export interface Plan {
-  readonly Index: number;
-  readonly Valid: boolean;
-  readonly Digest: string;
-  readonly Owner?: string;
-  readonly Summary: Readonly<Record<string, number>>;
-  readonly Changes: readonly PlannedChange[];
-  readonly Expected: Readonly<Record<string, number>>;
-  readonly Problems: readonly PlanProblem[];
-  readonly Asserts: readonly Judged[];
-  readonly Parts: readonly (readonly string[])[];
+export interface Plan extends Omit<PlanAnswer, 'Impact'> {
   readonly Impact?: {
     readonly Tokens: {
       readonly Affected: number;
+      /** Whether there is more than was looked at. */
       readonly Truncated: boolean;
+      /** Whether tokens are left out that the caller may not read. */
       readonly Hidden: boolean;
       readonly Groups: readonly ImpactGroup[];
     };
@@ -143,15 +104,15 @@ export async function planLines(plan: Plan, style: PlanStyle): Promise<string[]>
 /** Returns how the rights of tokens change. */
 function impactLines({ Impact }: Plan, { colour }: PlanStyle): string[] {
   const { Affected = 0, Groups = [], Hidden = false, Truncated = false } = Impact?.Tokens ?? {};
-  if (Hidden) return ['Rights of tokens: hidden, because it takes acl:read to see them'];
-  if (Affected === 0) return [];
+  const hidden = Hidden ? ['Rights change for tokens that this token may not read, too.'] : [];
+  if (Affected === 0) return hidden;
   const count = `${Truncated ? 'at least ' : ''}${counted(Affected, 'token')}`;
   const lines = Groups.flatMap((group) => [
     `  ${groupText(group)}`,
     ...group.Gains.map((right) => rightLine(right, 'Added', colour)),
     ...group.Loses.map((right) => rightLine(right, 'Deleted', colour)),
   ]);
-  return [painted(`Rights change for ${count}:`, 'bold', colour), ...lines];
+  return [painted(`Rights change for ${count}:`, 'bold', colour), ...lines, ...hidden];
 }
 
 function groupText({ Tokens, Removed, Policies, Roles, Sample: [first] }: ImpactGroup): string {
@@ -166,7 +127,7 @@ function groupText({ Tokens, Removed, Policies, Roles, Sample: [first] }: Impact
 
 function rightLine(right: RightChange, type: 'Added' | 'Deleted', colour: boolean): string {
   const { After, Before, Match, Name, Namespace, Resource } = right;
-  const name = Match === 'prefix' ? ` ${Name ?? ''}*` : Name === undefined ? '' : ` ${Name}`;
+  const name = Match === 'prefix' ? ` ${Name}*` : Match === 'scalar' ? '' : ` ${Name}`;
   const where = Namespace === 'default' ? '' : ` in ${Namespace}`;
   const [sign, paint] = SIGNS[type]!;
   const levels = `${Before || 'none'} → ${After || 'none'}`;
@@ -201,7 +162,7 @@ function problemLines({ Problems }: Plan, { colour, placeOf }: PlanStyle): strin
 }
 
 /** Returns a problem with its place: `ops.yaml:3:5: policy/default/ops: … (owned)`. */
-export function problemText(problem: PlanProblem, placeOf: PlanStyle['placeOf']): string {
+export function problemText(problem: Problem, placeOf: PlanStyle['placeOf']): string {
   const { Code, Message, Pointer = '', Ref = '' } = problem;
   const place = placeOf(problem);
   const object = Ref === '' ? '' : `${Ref}: `;

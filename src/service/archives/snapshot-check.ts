@@ -30,10 +30,10 @@ import {
   type StoredObject,
 } from '../../state/object.js';
 import { OBJECTS } from '../../state/objects.js';
-import { isSubject } from '../../state/stamp.js';
-import { type LoginOf, loggedIn, loginRecords, type Token } from '../../state/tokens.js';
 import { ownerKey } from '../../state/owners.js';
 import { TYPES } from '../../state/refs.js';
+import { isSubject } from '../../state/stamp.js';
+import { type LoginOf, loggedIn, loginRecords, type Token } from '../../state/tokens.js';
 import { decodeConfiguration } from '../acl/acl-configuration.js';
 import { decodeBody } from '../common/decode.js';
 import { modifyIndexOf } from '../common/reading.js';

@@ -139,7 +139,12 @@ function* answers(
 }
 
 /** Returns a draft as a token to collect. Throws ApiError 400 for what a write would refuse. */
-export function collectedDraft(view: View, ns: string, draft: Draft, outcome: RulesOutcome): Collected {
+export function collectedDraft(
+  view: View,
+  ns: string,
+  draft: Draft,
+  outcome: RulesOutcome,
+): Collected {
   const problem = namespaceProblem(view, ns);
   if (problem !== undefined) throw new ApiError(problem);
   const { Rules: text = '' } = draft;

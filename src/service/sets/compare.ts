@@ -26,7 +26,7 @@ import { inSlices, Slice } from '../common/event-loop.js';
 import { modifyIndexOf, stateIndex } from '../common/reading.js';
 import type { Caller } from '../common/types.js';
 import { Captured, offline } from './captured.js';
-import { Items, type Item, objectOf, readDenial } from './items.js';
+import { type Item, Items, objectOf, readDenial } from './items.js';
 
 /** What comparing needs of a node. */
 export interface CompareParts extends ObjectParts {
@@ -69,7 +69,10 @@ export const problemOf = (item: Item, why: Refusal, inside = '/Object'): Found =
   Ref: item.ref,
   Code: why.code,
   Message: why.message,
-  Pointer: item.at === '' ? '' : `${item.at}${why.pointer === undefined ? '' : inside}${why.pointer ?? ''}`,
+  Pointer:
+    item.at === ''
+      ? ''
+      : `${item.at}${why.pointer === undefined ? '' : inside}${why.pointer ?? ''}`,
   why,
 });
 
@@ -120,7 +123,15 @@ function withoutIndex(text: string): string {
 }
 
 /** The order of types in plans. */
-const TABLES: readonly Table[] = ['namespace', 'policy', 'role', 'method', 'rule', 'token', 'config'];
+const TABLES: readonly Table[] = [
+  'namespace',
+  'policy',
+  'role',
+  'method',
+  'rule',
+  'token',
+  'config',
+];
 
 /** Sorts by type, then by Ref; deletions last, in reverse. */
 function inPlanOrder(changes: readonly ItemChange[]): ItemChange[] {
@@ -151,7 +162,12 @@ class Compiler {
     this.#datacenter = parts.datacenter;
     this.at = new Date(parts.nowMs()).toISOString();
     this.#captured = new Captured(parts.service, this.#draft);
-    const own = { ...parts, service: this.#captured, lint: 'off', methodTypes: offline(parts.methodTypes) } as const;
+    const own = {
+      ...parts,
+      service: this.#captured,
+      lint: 'off',
+      methodTypes: offline(parts.methodTypes),
+    } as const;
     this.#useCases = new Map(allUseCases(own).map((one) => [one.definition.table, one]));
   }
 
@@ -253,7 +269,10 @@ class Compiler {
     const [Code, why] =
       has === ''
         ? ['unowned', `${item.ref} has no owner, and a set that prunes takes it only with TakeOver`]
-        : ['owned', `${item.ref} belongs to ${JSON.stringify(has)}, and is taken only with TakeOver`];
+        : [
+            'owned',
+            `${item.ref} belongs to ${JSON.stringify(has)}, and is taken only with TakeOver`,
+          ];
     this.problems.push({ ...problemOf(item, refusal('conflict', why)), Code });
   }
 

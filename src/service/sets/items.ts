@@ -7,19 +7,19 @@ import { SET_OBJECTS_MAX, type SetBody } from '../../api/endpoints/sets.js';
 import { type Refusal, refusal, reject } from '../../base/errors.js';
 import { isClusterWide, isKind } from '../../kinds/definitions.js';
 import { pointerOf } from '../../kinds/problems.js';
+import { didYouMean } from '../../languages/suggest.js';
+import { allNamespaces } from '../../state/config-entries.js';
 import { keys, type Table } from '../../state/keys.js';
 import { linkFact } from '../../state/links.js';
-import { allNamespaces } from '../../state/config-entries.js';
 import { keysBelow, stored } from '../../state/lists.js';
 import { DEFAULT_NAMESPACE, type StoredObject } from '../../state/object.js';
 import { type ObjectPlace, type Ownership, ownershipOf } from '../../state/owners.js';
 import type { Body } from '../../state/put-form.js';
-import { refOf, tableOfType, TYPES } from '../../state/refs.js';
+import { refOf, TYPES, tableOfType } from '../../state/refs.js';
 import { keyAt } from '../../state/sets.js';
 import { tokenByAccessor } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
 import { denialOf } from '../config/config-entries.js';
-import { didYouMean } from '../../languages/suggest.js';
 
 /** One object of a set, or one deletion. */
 export interface Item extends ObjectPlace {
@@ -88,7 +88,8 @@ export class Items {
     const seen = [`${own}${key.toLowerCase()}`];
     if (before === undefined && item.handle !== undefined) seen.push(`${own}${item.handle}`);
     for (const one of seen) {
-      if (this.#seen.has(one)) reject('invalid', `${item.ref} stands in the set twice`, { pointer: at });
+      if (this.#seen.has(one))
+        reject('invalid', `${item.ref} stands in the set twice`, { pointer: at });
       this.#seen.add(one);
     }
     this.all.push(item);
@@ -134,12 +135,16 @@ export class Items {
   ): Omit<Item, 'at'> {
     if (table === 'token') return this.#token(sent['AccessorID'], `${at}/Object/AccessorID`);
     if (table === 'config') {
-      const [kind, name] = [textOf(sent['Kind'] ?? sent['kind']), textOf(sent['Name'] ?? sent['name'])];
+      const [kind, name] = [
+        textOf(sent['Kind'] ?? sent['kind']),
+        textOf(sent['Name'] ?? sent['name']),
+      ];
       const fixed = kind === 'mesh' && name === '' ? 'mesh' : name;
       return this.#item({ table, ns, id: `${kind}/${fixed.toLowerCase()}` }, `${kind}/${fixed}`);
     }
     const name = textOf(sent['Name']);
-    if (table === 'method' || table === 'namespace') return this.#item({ table, ns, id: name }, name);
+    if (table === 'method' || table === 'namespace')
+      return this.#item({ table, ns, id: name }, name);
     const id = textOf(sent['ID']).toLowerCase();
     if (id !== '' && !isUuid(id)) {
       reject('invalid', 'ID is not a valid UUID', { pointer: `${at}/Object/ID` });
@@ -176,10 +181,7 @@ export class Items {
     return this.#item({ table: 'token', ns: token.Namespace, id }, id);
   }
 
-  #deletion(
-    sent: NonNullable<SetBody['Delete']>[number],
-    at: string,
-  ): Item | undefined {
+  #deletion(sent: NonNullable<SetBody['Delete']>[number], at: string): Item | undefined {
     const { Type = '', Namespace, Name = '', ID = '', Handle = '' } = sent;
     const table = tableOf(Type, `${at}/Type`);
     if (table === 'token') reject('invalid', NO_CREDENTIALS, { pointer: `${at}/Type` });
