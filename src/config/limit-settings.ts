@@ -17,6 +17,14 @@ export const LIMITS = [
     why: 'largest request body: an entry is replicated whole, and one that large already delays heartbeats',
   },
   {
+    key: 'limits.planBytes',
+    type: 'integer',
+    min: 1024,
+    max: 67_108_864,
+    default: 8_388_608,
+    why: 'largest body of a plan or an apply: a set is compared whole, and what it changes must fit into limits.bodyBytes',
+  },
+  {
     key: 'limits.anonymousBodyBytes',
     type: 'integer',
     min: 1024,

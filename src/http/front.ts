@@ -21,6 +21,8 @@ export interface Front {
   readonly refusals: RefusalSender;
   readonly lastRead: LastRead;
   readonly readBody: BodyReader;
+  /** For sets. */
+  readonly readLargeBody: BodyReader;
   /** For callers who are not known. */
   readonly readSmallBody: BodyReader;
 }
@@ -47,6 +49,7 @@ export function makeFront(options: HttpOptions): Front {
     refusals: new RefusalSender(limits, refused),
     lastRead: new LastRead(),
     readBody: bodyReader({ bytes: limits.bodyBytes, setting: 'limits.bodyBytes' }),
+    readLargeBody: bodyReader({ bytes: limits.planBytes, setting: 'limits.planBytes' }),
     readSmallBody: bodyReader({
       bytes: Math.min(limits.anonymousBodyBytes, limits.bodyBytes),
       setting: 'limits.anonymousBodyBytes',

@@ -12,6 +12,7 @@ import type { Method, Route } from './routes/types.js';
 export interface HttpLimits extends HeldLimits, RateLimits, RefusalLimits {
   /** Largest request body in bytes. */
   readonly bodyBytes: number;
+  readonly planBytes: number;
   /** The same for callers without a valid token, for logins and for bootstrap. */
   readonly anonymousBodyBytes: number;
   /** Milliseconds a write or a barrier may take; then the answer is 503 or 504. */

@@ -75,7 +75,7 @@ export type Description =
       readonly max: number;
       readonly limits?: NumberLimits;
     }
-  | { readonly is: 'fraction' | 'boolean' | 'time' }
+  | { readonly is: 'fraction' | 'boolean' | 'time' | 'any' }
   | {
       readonly is: 'free';
       /** Members whose texts have a maximum number of characters, which the kind checks. */

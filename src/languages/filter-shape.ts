@@ -58,6 +58,7 @@ function valueShape(description: Description, pointers: boolean): Shape {
       return { kind: 'list', of: { kind: 'struct', fields: { ID: STRING, Name: STRING } } };
     case 'map':
       return { kind: 'map', key: 'string', of: valueShape(description.of.description, pointers) };
+    case 'any':
     case 'free':
     case 'foreign':
       return { kind: 'any (not filterable)' };

@@ -14,6 +14,7 @@ export const EXPECTED: Readonly<Record<Description['is'], string>> = {
   map: 'an object of strings',
   object: 'an object',
   free: 'an object',
+  any: 'a value',
   foreign: 'null',
 };
 

@@ -51,6 +51,12 @@ export interface Sources {
     readonly byType: ReadonlyMap<string, number>;
     readonly byKind: ReadonlyMap<string, number>;
   };
+  /** What the newest plan or apply of each owner found, and how long ago. */
+  readonly sets: () => readonly {
+    readonly owner: string;
+    readonly unapplied: number;
+    readonly seconds: number;
+  }[];
   /** When certificates expire, in Unix milliseconds, by their use. */
   readonly certificates: () => readonly { readonly use: string; readonly notAfterMs: number }[];
 }
@@ -65,6 +71,28 @@ export function nodeFamilies(status: NodeStatus, sources: Sources): readonly Fam
     ...loopFamilies(sources),
     ...stateFamilies(sources),
     ...accessFamilies(sources),
+    ...setFamilies(sources.sets()),
+  ];
+}
+
+function setFamilies(sets: ReturnType<Sources['sets']>): readonly Family[] {
+  return [
+    gauge(
+      'conclave_set_unapplied',
+      'changes that the newest plan or apply of an owner on this node found and did not make',
+      byLabel(
+        'owner',
+        sets.map(({ owner, unapplied }) => [owner, unapplied]),
+      ),
+    ),
+    gauge(
+      'conclave_set_seconds',
+      'seconds since the newest plan or apply of an owner on this node',
+      byLabel(
+        'owner',
+        sets.map(({ owner, seconds }) => [owner, seconds]),
+      ),
+    ),
   ];
 }
 

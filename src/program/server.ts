@@ -35,6 +35,7 @@ import { LongWork } from '../service/reads/long-work.js';
 import { NodeService } from '../service/reads/node-service.js';
 import { Authorizers } from '../service/rights/authorizers.js';
 import { makeGate, prepareGate } from '../service/rights/gate.js';
+import { SetDrift } from '../service/sets/drift.js';
 import { levelOf } from '../state/levels.js';
 import { RESTORE_FACT, restoredAt } from '../state/restore.js';
 import { CertificateWatch } from './certificates.js';
@@ -74,17 +75,19 @@ export async function startServer(
   const opened = await openLayers(config, log, onFatal, loading);
   const { node, housekeeper } = opened;
   const refusals = new LoginRefusals(log, () => performance.now());
+  const drift = new SetDrift();
   const certificates = new CertificateWatch(config, log);
   let listener: Listener | undefined;
   const metrics = metricsOf(config, log, {
     ...opened,
     refusals,
+    drift,
     held: () => app.held.count,
     refused: () => app.refused.counts,
     connections: () => listener?.connections() ?? 0,
     certificates: () => certificates.ends,
   });
-  const routes = routesOf(config, { ...opened, metrics, log, refusals });
+  const routes = routesOf(config, { ...opened, metrics, log, refusals, drift });
   const app = frontEnd(config, log, { ...opened, metrics, routes });
   node.machine.onChanged((keys) => {
     if (!keys.includes(RESTORE_FACT)) return;
@@ -152,9 +155,9 @@ type FrontSources = Pick<MetricsParts, 'held' | 'refused' | 'connections' | 'cer
 function metricsOf(
   config: Config,
   log: Log,
-  parts: Layers & FrontSources & { readonly refusals: LoginRefusals },
+  parts: Layers & FrontSources & { readonly refusals: LoginRefusals; readonly drift: SetDrift },
 ): Metrics {
-  const { node, authorizers, replication, refusals } = parts;
+  const { node, authorizers, replication, refusals, drift } = parts;
   const { held, refused, connections, certificates } = parts;
   return new Metrics({
     log,
@@ -175,6 +178,7 @@ function metricsOf(
     comparison: () => node.replica.stats().comparison,
     rights: () => authorizers.stats,
     refusedLogins: () => refusals.counts,
+    sets: () => drift.list(),
     objects: () => objectCounts(node.recordCounts()),
   });
 }
@@ -312,9 +316,10 @@ function routesOf(
     readonly metrics: Metrics;
     readonly log: Log;
     readonly refusals: LoginRefusals;
+    readonly drift: SetDrift;
   },
 ): readonly Route[] {
-  const { node, service, authorizers, decisions, metrics, log, refusals } = parts;
+  const { node, service, authorizers, decisions, metrics, log, refusals, drift } = parts;
   const acl: AclParts = {
     service,
     authorizers,
@@ -331,6 +336,8 @@ function routesOf(
     methodTypes: authMethodTypes(loginOptions(config.login, config.limits.issuerRequests)),
     logger: log,
     refusals,
+    drift,
+    bodyBytes: config.limits.bodyBytes,
   };
   const cluster: ClusterParts = {
     service,

@@ -68,10 +68,10 @@ export function matchProblem(view: View, command: Command): Refusal | undefined 
   const target = targetOf(command);
   if (target === undefined) return refusal('invalid', `${command.type} takes no precondition`, OWN);
   const text = view.get(target.key);
-  const holds =
-    typeof match === 'string'
-      ? (match === 'any') === (text !== undefined)
-      : text !== undefined && match.includes(modifyIndexOf(text));
+  const exists = text !== undefined;
+  const holds = Array.isArray(match)
+    ? exists && match.includes(modifyIndexOf(text))
+    : (match === 'any') === exists;
   return holds ? undefined : versionProblem(target, text);
 }
 

@@ -7,7 +7,7 @@ import type { Steps } from '../acl/steps.js';
 import { type Refusal, refusal } from '../base/errors.js';
 import { type Budget, CHANGE_STEPS_MAX, ReachesTooFar } from '../kinds/chain.js';
 import type { Among, Change } from '../kinds/conflicts.js';
-import { affectedServices, validateChange } from '../kinds/cross-entry-rules.js';
+import { affectedServices, refusalsOf } from '../kinds/cross-entry-rules.js';
 import { isClusterWide } from '../kinds/definitions.js';
 import type { Affecting } from '../kinds/gateway-reach.js';
 import { settleGateways } from '../kinds/gateway-status.js';
@@ -89,14 +89,17 @@ function* judgeIn(
       const affected = affectedServices(change, entries, known);
       affecting.push({ change, affected });
       among.blamed = undefined;
-      const why = validateChange(change, entries, {
+      const refusals = refusalsOf(change, entries, {
         datacenter: facts.datacenter,
         affected,
         budget: limit(change),
         blamesWritten: () => true,
         among,
       });
-      if (why !== undefined) refuse((among.blamed as EntryChange | undefined) ?? change, why);
+      for (const why of refusals) {
+        refuse((among.blamed as EntryChange | undefined) ?? change, why);
+        among.blamed = undefined;
+      }
       yield;
     }
     const whole = all.some(isLast) ? { left: Number.POSITIVE_INFINITY } : budget;

@@ -94,6 +94,13 @@ export function placeOf(command: Command): ObjectPlace | undefined {
 const contentOf = (command: Command, table: Table): Readonly<Record<string, string>> =>
   (command as unknown as Record<string, Readonly<Record<string, string>>>)[table]!;
 
+/** Returns the owner of the object that a command writes; empty if it has none. */
+export function ownerOfWritten(view: View, command: Command): string {
+  if (view.mayHave?.('owner') === false) return '';
+  const place = placeOf(command);
+  return place === undefined ? '' : (ownershipOf(view, place)?.Owner ?? '');
+}
+
 /** Returns the key of an object. */
 export function keyAt({ table, ns, id }: ObjectPlace): string {
   if (table !== 'config') return OBJECTS[table].key(ns, id);
@@ -101,6 +108,7 @@ export function keyAt({ table, ns, id }: ObjectPlace): string {
   return keys.config(ns, id.slice(0, slash), id.slice(slash + 1));
 }
 
+/** Whether a change deletes its object. */
 export const isDelete = ({ type }: Command): boolean => type.endsWith('.delete');
 
 /** Called with the position of a change that is refused. */
@@ -143,25 +151,20 @@ function isOther(view: View, [key, was]: Rest): boolean {
     : (view.get(key) ?? null) !== was;
 }
 
-/** The order in which objects are written, each after what it names: `d` in default, `o` in others. */
-const ORDER = [
-  'policy d',
-  'role d',
-  'namespace d',
-  'policy o',
-  'role o',
-  'method',
-  'rule',
-  'token',
-];
+/** The order in which objects are written, each after what it names: in default, and elsewhere. */
+const LATENESS: Readonly<Record<Table, readonly [inDefault: number, elsewhere: number]>> = {
+  policy: [0, 3],
+  role: [1, 4],
+  namespace: [2, 2],
+  method: [5, 5],
+  rule: [6, 6],
+  token: [7, 7],
+  config: [8, 8],
+};
 
 /** Returns how late an object is written among those of a set. Deletes come first, latest first. */
-export function lateness({ table, ns }: Pick<ObjectPlace, 'table' | 'ns'>): number {
-  const at = ORDER.indexOf(table);
-  if (at >= 0) return at;
-  const home = ORDER.indexOf(`${table} ${ns === DEFAULT_NAMESPACE ? 'd' : 'o'}`);
-  return home >= 0 ? home : ORDER.length;
-}
+export const lateness = ({ table, ns }: Pick<ObjectPlace, 'table' | 'ns'>): number =>
+  LATENESS[table][ns === DEFAULT_NAMESPACE ? 0 : 1];
 
 /**
  * Makes changes in the draft, judged with all of them in it. Calls `refuse` for those that are

@@ -26,10 +26,10 @@ describe('http: a condition that nothing heeds', () => {
   const refusal = (name: string, why: string) =>
     `Header "${name}" is not supported here: ${why}. Nothing was done`;
   const supporting =
-    'only writes of /v1/operator/acl/configuration, /v1/acl/token/:accessor, ' +
-    '/v1/acl/policy/:id, /v1/acl/role/:id, /v1/acl/binding-rule/:id, /v1/acl/auth-method, ' +
-    '/v1/acl/auth-method/:name, /v1/namespace, /v1/namespace/:name, /v1/config, ' +
-    '/v1/config/:kind/:name support it';
+    'only writes of /v1/acl/token/:accessor, /v1/acl/binding-rule/:id, /v1/acl/auth-method, ' +
+    '/v1/acl/auth-method/:name, /v1/acl/role/:id, /v1/acl/policy/:id, /v1/namespace, ' +
+    '/v1/namespace/:name, /v1/config, /v1/config/:kind/:name, /v1/operator/acl/configuration ' +
+    'support it';
   const creating =
     'only PUT /v1/acl/auth-method, /v1/acl/auth-method/:name, /v1/namespace, ' +
     '/v1/namespace/:name, /v1/config supports it';

@@ -38,6 +38,7 @@ export function fakeService(given: Partial<Service> = {}): Service {
 /** Limits that no test reaches by accident. */
 export const LIMITS: HttpLimits = {
   bodyBytes: 65_536,
+  planBytes: 8 << 20,
   anonymousBodyBytes: 65_536,
   requestMs: 1000,
   heldPerClient: 100,

@@ -46,6 +46,7 @@ export const parts = (given: Partial<MetricsParts> = {}): MetricsParts => ({
   rights: () => ({ tokens: 8, rights: 2, bytes: 5000 }),
   refusedLogins: () => new Map([['token', 3]]),
   objects: () => ({ byType: new Map([['policy', 4]]), byKind: new Map([['mesh', 1]]) }),
+  sets: () => [{ owner: 'gitops/payments', unapplied: 3, seconds: 12 }],
   certificates: () => [{ use: 'api', notAfterMs: 1_800_000_000_000 }],
   ...given,
 });

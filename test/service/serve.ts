@@ -11,6 +11,7 @@ import type { Route } from '../../src/http/routes/types.js';
 import { authMethodTypes } from '../../src/service/login/index.js';
 import { LoginRefusals } from '../../src/service/login/refusals.js';
 import { LongWork } from '../../src/service/reads/long-work.js';
+import { SetDrift } from '../../src/service/sets/drift.js';
 import { LIMITS } from '../http/harness.js';
 import { LOGIN_DEFAULTS } from '../support/defaults.js';
 import type { Solo } from './solo.js';
@@ -32,6 +33,8 @@ export const partsOf = (solo: Solo): AclParts => ({
   methodTypes,
   logger,
   refusals: new LoginRefusals(logger, () => solo.nowMs),
+  drift: new SetDrift(),
+  bodyBytes: 1 << 20,
 });
 
 export async function serve(

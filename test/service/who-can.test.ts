@@ -57,6 +57,7 @@ describe('POST /v1/acl/who-can', () => {
     const { Sample, Result, ...group } = first;
     expect(group).to.deep.equal({
       Tokens: 12,
+      Subjects: 0,
       AuthMethod: '',
       Namespace: 'default',
       Policies: [{ ID: write.ID, Name: 'write' }],

@@ -15,7 +15,8 @@ const init = { type: 'system.init', v: 1, createTime: AT } as const;
 
 /** `n`: another number for each command, so that no two have the same content. */
 export function productCommand(random: Random, n: number): Command {
-  return random.pick([init, entrySet, entrySet, entrySet, entryDelete, aclCommand].map(called))(
+  const makers = [init, entrySet, entrySet, entrySet, entryDelete, aclCommand, setApply];
+  return random.pick(makers.map(called))(
     random,
     n,
   );
@@ -94,3 +95,24 @@ function aclCommand(random: Random, n: number): Command {
   const type = random.pick(Object.keys(commands));
   return { type, v: 1, ...commands[type] };
 }
+
+/** A set that makes objects that link each other, or refuses all of them because one is there. */
+function setApply(random: Random, n: number): Command {
+  const ns = 'default';
+  const isTaken = random.chance(0.3);
+  const [policy, role] = [id(6, n), id(7, n)];
+  const Policies = [{ Name: `p${n}` }];
+  const made: Command[] = [
+    { type: 'role.set', v: 1, ns, id: role, create: true, role: roleOf(`r${n}`, Policies) },
+    { type: 'policy.set', v: 1, ns, id: policy, create: true, hash: `${n}`, policy: policyOf(n) },
+  ] as object[] as Command[];
+  const { name, ...entry } = entrySet(random, n) as Command & { name: string };
+  const other = { ...entry, name, cas: null } as Command;
+  const changes = [...made, other].map((command) => ({ command, owner: { Owner: 'sets' } }));
+  // what exists already is not as it was compared: nothing of the set happens
+  const kept = isTaken ? changes : changes.slice(0, 2);
+  return { type: 'set.apply', v: 1, at: AT, datacenter: 'dc1', changes: kept } as Command;
+}
+
+const roleOf = (Name: string, Policies: object) => ({ Name, Description: '', Policies });
+const policyOf = (n: number) => ({ Name: `p${n}`, Description: '', Rules: '' });

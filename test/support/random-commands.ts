@@ -5,6 +5,8 @@ import { keys } from '../../src/state/keys.js';
 import { stored } from '../../src/state/lists.js';
 import { recordBytes } from '../../src/state/record-bytes.js';
 import { isTaken, type RestoreAdd } from '../../src/state/restore.js';
+import { ownerKey } from '../../src/state/owners.js';
+import { isDelete, keyAt, placeOf, type SetApply, type SetChange } from '../../src/state/sets.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
 import type { Command, StateRecord, View } from '../../src/state/types.js';
 import { entryCommand } from './random-entries.js';
@@ -248,6 +250,40 @@ export function randomCommand(draw: Draw): Command {
   const type = random.pick(types);
   return { type, v: 1, ...(ALL[type] ?? configuration)(draw) };
 }
+
+const IN_SETS = [
+  ...['policy.set', 'policy.set', 'policy.delete', 'role.set', 'role.set', 'role.delete'],
+  ...['token.update', 'method.set', 'method.delete', 'rule.set', 'rule.delete', 'namespace.set'],
+];
+
+/**
+ * A set of up to `max` changes of different objects, compared with the state. What a set would
+ * make anew is made anew.
+ */
+export function randomSet(draw: Draw, max: number): SetApply {
+  const { random, n, view } = draw;
+  const changes = new Map<string, SetChange>();
+  for (let i = random.int(max) + 1; i > 0; i -= 1) {
+    const type = random.pick(IN_SETS);
+    const made = random.chance(0.4)
+      ? entryCommand(random, n)
+      : ({ type, v: 1, ...ALL[type]!(draw) } as Command);
+    const place = placeOf(made)!;
+    const key = keyAt(place);
+    const was = stored<{ ModifyIndex: number }>(view, key)?.ModifyIndex;
+    if (was === undefined && (isDelete(made) || made.type === 'token.update')) continue;
+    const command = 'create' in made ? { ...made, create: was === undefined } : made;
+    const owned = view.get(ownerKey(place));
+    const owner = random.chance(0.3) && { owner: { Owner: random.pick(['one', 'two']) } };
+    const compared = { ...(was !== undefined && { was }), ...(owned !== undefined && { owned }) };
+    changes.set(key, { command: withoutCas(command), ...compared, ...owner });
+  }
+  const facts = { datacenter: 'dc1', at: AT };
+  return { type: 'set.apply', v: 1, ...facts, changes: [...changes.values()] };
+}
+
+const withoutCas = (command: Command): Command =>
+  'cas' in command ? ({ ...command, cas: null } as Command) : command;
 
 /** A namespace or an auth method with what depends on it, and its removal. */
 export function cascade(draw: Draw): (() => Command)[] {

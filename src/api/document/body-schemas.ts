@@ -8,6 +8,7 @@ import { configurationFields } from '../../state/login-limits.js';
 import { OBJECTS } from '../../state/objects.js';
 import { METHOD_CONFIGS } from '../auth-methods.js';
 import { AUTOPILOT_CONFIGURATION } from '../endpoints/operator.js';
+import { anyAs, listOf, orNone } from '../endpoints/shapes.js';
 import { BOOTSTRAP, LOGIN } from '../endpoints/tokens.js';
 import { objectSchema, orNull, PARTITION, schemaOf } from './json-schema.js';
 import { sentEntry } from './kind-schemas.js';
@@ -29,11 +30,32 @@ const PROBLEM = object({
   ),
   pointer: omit('The JSON pointer to the invalid member.', text()),
   hint: omit('A suggestion that may help.', text()),
+  current: omit(
+    'The ModifyIndex of the object, if it has another version than was asked for. Null if it ' +
+      'does not exist.',
+    orNone(whole()),
+  ),
   decision: omit('The ID of the decision that refused the request.', text()),
   about: omit(
     'The unknown token: that of the request (`caller`), or one that it names (`token`).',
     text({ values: ['caller', 'token'] }),
   ),
+  Oldest: omit(
+    'The oldest moment that the question can be answered for: Index and Time.',
+    anyAs<object>(),
+  ),
+  Problems: omit(
+    'Why a set is refused: Ref, Code, Message and Pointer of each problem.',
+    listOf(anyAs<object>()),
+  ),
+  Asserts: omit('The assertions of a set of which one failed.', listOf(anyAs<object>())),
+  Changes: omit('How many objects a set changes that is too large for one entry.', whole()),
+  Limit: omit('How many objects one entry changes at most.', whole()),
+  Conflicts: omit(
+    'The objects that have changed: Ref, Expected and Actual.',
+    listOf(anyAs<object>()),
+  ),
+  Denied: omit('The Refs of what the token may not change.', listOf(text())),
 });
 
 /** A body that is not a config entry: what it is, and its declaration. */

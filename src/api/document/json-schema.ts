@@ -237,6 +237,8 @@ function commonSchema(description: Description, form: Form): JsonSchema {
       };
       return single ? { anyOf: [items, list] } : list;
     }
+    case 'any':
+      return {};
     case 'free': {
       const lengths = Object.entries(description.lengths ?? {});
       if (form.of === 'answered' || lengths.length === 0) return { type: 'object' };

@@ -14,7 +14,7 @@ import {
   whole64,
 } from '../../languages/fields.js';
 import { ok, read, tagged, write } from './operation.js';
-import { anyAs, listOf, oneOf, orNone, rows, shape } from './shapes.js';
+import { anyAs, anyValue, listOf, oneOf, orNone, rows, shape } from './shapes.js';
 
 const time = orNone(utcTime);
 const IDENTITY = shape({
@@ -54,8 +54,8 @@ const optional = <T extends object>(fields: T): T =>
 const difference = shape({
   Type: keep('Added, Deleted or Edited.', text()),
   Path: keep('A JSON pointer into the form of a PUT.', text()),
-  Old: omit('The old value.', anyAs<object>()),
-  New: omit('The new value.', anyAs<object>()),
+  Old: omit('The old value.', anyValue),
+  New: omit('The new value.', anyValue),
   Cut: omit('Whether a value is cut.', boolean),
 });
 

@@ -17,7 +17,7 @@ import {
 import { draftFields, QUESTION_FIELDS } from './explain.js';
 import { LINTED } from './lint.js';
 import { ok, read, tagged, write } from './operation.js';
-import { anyAs, INDEX, listOf, oneOf, orNone, rows, shape } from './shapes.js';
+import { anyAs, anyValue, INDEX, listOf, oneOf, orNone, rows, shape } from './shapes.js';
 
 const word = text();
 
@@ -133,8 +133,8 @@ const problems = keep(
 const DIFFERENCE = rows({
   Type: keep('How the member changes.', oneOf('Added', 'Deleted', 'Edited')),
   Path: keep('A JSON pointer to the member.', word),
-  Old: omit('The value before.', anyAs<object>()),
-  New: omit('The value after.', anyAs<object>()),
+  Old: omit('The value before.', anyValue),
+  New: omit('The value after.', anyValue),
   Cut: omit('Whether a value was cut.', boolean),
 });
 

@@ -27,6 +27,8 @@ export const orNone = <T>({ description }: Type<T, unknown>): Type<T | null> =>
   described<T | null>(description, () => null);
 /** An object with members that only its type says, such as one that holds others of its type. */
 export const anyAs = <T extends object>(): Type<T> => described<T>({ is: 'free' }, () => ({}) as T);
+/** Any value. */
+export const anyValue: Type<unknown> = described<unknown>({ is: 'any' }, () => null);
 /** A map that is there even if it is empty. */
 export const mapOf = <T>(of: Type<T, unknown>): Type<Readonly<Record<string, T>>> =>
   described<Readonly<Record<string, T>>>({ is: 'map', of }, () => ({}));

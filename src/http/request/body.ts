@@ -20,7 +20,7 @@ export type BodyReader = (context: Context, failure: string) => Promise<string>;
 /** How many bytes a reader accepts, and the setting that says so. */
 export interface BodyLimit {
   readonly bytes: number;
-  readonly setting: 'limits.bodyBytes' | 'limits.anonymousBodyBytes';
+  readonly setting: 'limits.bodyBytes' | 'limits.planBytes' | 'limits.anonymousBodyBytes';
 }
 
 type Decoder = (bytes: Buffer, options: ZlibOptions) => Promise<Buffer>;
@@ -142,7 +142,7 @@ async function unpacked(
 }
 
 function tooLarge({ bytes, setting }: BodyLimit): ApiError {
-  const whose = setting === 'limits.bodyBytes' ? '' : ' without a valid token';
+  const whose = setting === 'limits.anonymousBodyBytes' ? ' without a valid token' : '';
   const message = `The body is larger than the ${bytes} bytes that this server accepts${whose}`;
   const hint = `the limit is ${setting} in its configuration`;
   return new ApiError({ code: 'too_large', message, hint });

@@ -156,7 +156,7 @@ export class HttpRequest extends Responder implements ApiRequest {
   }
 
   precondition(): Match | undefined {
-    return matchOf(this.incoming);
+    return this.method === 'GET' ? undefined : matchOf(this.incoming);
   }
 
   readOptions(blocking = true): ReadOptions {
@@ -189,7 +189,7 @@ export class HttpRequest extends Responder implements ApiRequest {
 
   /** Repeated headers come joined by ", ": the first one counts. */
   #firstHeader(name: 'namespace' | 'partition'): string | undefined {
-    return this.#header(name)?.split(',', 1)[0]!.trim();
+    return this.#header(name)?.replace(/,.*/s, '').trim();
   }
 
   #header(name: 'namespace' | 'partition' | 'reason'): string | undefined {
@@ -214,11 +214,16 @@ export class HttpRequest extends Responder implements ApiRequest {
 
   async bodyValue(
     failure: string,
-    { optional = false, small = false }: { optional?: boolean; small?: boolean } = {},
+    {
+      optional = false,
+      small = false,
+      large = false,
+    }: { optional?: boolean; small?: boolean; large?: boolean } = {},
   ): Promise<unknown> {
     const isSmall = small || !(await this.#isKnown());
-    const { readBody, readSmallBody } = this.front;
-    const text = await (isSmall ? readSmallBody : readBody)(this.#context, failure);
+    const { readBody, readLargeBody, readSmallBody } = this.front;
+    const readWhole = large ? readLargeBody : readBody;
+    const text = await (isSmall ? readSmallBody : readWhole)(this.#context, failure);
     if (optional && text.trim() === '') return null;
     return parseJson(text, failure);
   }

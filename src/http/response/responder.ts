@@ -54,6 +54,8 @@ export abstract class Responder {
   protected readonly startedMs = performance.now();
   /** A warning about the request, for a header. */
   protected warning: string | undefined;
+  /** Who owns what the request writes. */
+  #owner = '';
 
   constructor(
     front: Front,
@@ -76,6 +78,10 @@ export abstract class Responder {
     return { address: clientOf(this.incoming.socket), tokenKey: this.caller.tokenKey };
   }
 
+  noteOwner(owner: string): void {
+    this.#owner = owner;
+  }
+
   answerRead(
     outcome: ReadOutcome<string | undefined>,
     missing = 'Not found',
@@ -88,8 +94,9 @@ export abstract class Responder {
       this.#finish(200, this.#headersOf(contentTypes.json, outcome, more), this.#rendered(value));
   }
 
-  answerMissing(meta: QueryMeta, message: string, hint?: string): void {
-    this.refuse({ code: 'not_found', message, ...(hint !== undefined && { hint }) }, meta);
+  answerMissing(meta: QueryMeta, message: string, hint?: string, members: object = {}): void {
+    const more = { members: { ...members }, ...(hint !== undefined && { hint }) };
+    this.refuse({ code: 'not_found', message, ...more }, meta);
   }
 
   answerList(outcome: ReadOutcome<readonly string[]>): void {
@@ -227,6 +234,7 @@ export abstract class Responder {
     if (meta !== undefined) addQueryHeaders(headers, names, meta);
     if (this.warning !== undefined)
       for (const name of names.warning) headers.push(name, this.warning);
+    if (this.#owner !== '') for (const name of names.owner) headers.push(name, this.#owner);
     if (more !== undefined) headers.push(...Object.entries(more).flat());
     return headers;
   }

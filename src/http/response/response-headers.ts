@@ -26,6 +26,8 @@ export interface HeaderNames {
   readonly filtered: readonly string[];
   /** What lint finds in what was written. */
   readonly lint: readonly string[];
+  /** Who owns what was written. */
+  readonly owner: readonly string[];
   /** What of the request was ignored. */
   readonly warning: readonly string[];
   /** The id of the decision that refused a request. */
@@ -65,6 +67,7 @@ export function headerNames(options: {
     lastContact: under('LastContact'),
     filtered: under('Results-Filtered-By-ACLs'),
     lint: under('Lint'),
+    owner: under('Owner'),
     warning: under('Warning'),
     decision: under('Decision'),
   };

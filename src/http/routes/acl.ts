@@ -33,6 +33,7 @@ import {
   writeOf,
 } from './common.js';
 import { explainRoutes, lintRoutes } from './explain.js';
+import { setRoutes } from './sets.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
 /** The routes under /v1/acl, and of namespaces. Fixed paths stand before those with parameters. */
@@ -40,6 +41,7 @@ export const aclRoutes = (parts: AclParts): readonly DeclaredRoute[] => [
   ...lintRoutes(parts),
   ...explainRoutes(parts),
   ...tokenRoutes(parts),
+  ...setRoutes(parts),
   ...allUseCases(parts).flatMap((useCases) => objectRoutes(parts.service, useCases)),
   ...templateRoutes(parts),
   ...loginRoutes(parts),

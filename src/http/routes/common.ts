@@ -4,7 +4,7 @@ import { ApiError, reject } from '../../base/errors.js';
 import { escapeHtml } from '../../languages/json.js';
 import type { BootstrapReset } from '../../service/acl/bootstrap.js';
 import type { LintMode, ObjectUseCases } from '../../service/acl/objects.js';
-import { modifyIndexOf } from '../../service/common/reading.js';
+import { modifyIndexOf, readState } from '../../service/common/reading.js';
 import type { ReadOutcome, ReadUseCase, Service } from '../../service/common/types.js';
 import type { Write } from '../../service/common/writing.js';
 import type { DecisionParts } from '../../service/explain/decision-reads.js';
@@ -18,9 +18,10 @@ import {
   ofSome,
   shortList,
 } from '../../service/reads/list-rendering.js';
+import type { SetParts } from '../../service/sets/plan.js';
 import type { ApiRequest } from './types.js';
 
-export interface AclParts extends LoginParts, DecisionParts, WhoCanParts {
+export interface AclParts extends LoginParts, DecisionParts, WhoCanParts, SetParts {
   readonly nodeName: string;
   readonly defaultPolicy: 'deny' | 'allow';
   readonly lint: LintMode;
@@ -41,6 +42,7 @@ export const writeOf = (request: ApiRequest, bodyNamespace?: string): Write => (
   caller: request.caller,
   ns: request.namespace(bodyNamespace),
   timeoutMs: request.timeoutMs,
+  noteOwner: (owner) => request.noteOwner(owner),
   reason: request.reason,
   match: request.precondition(),
 });
@@ -59,6 +61,27 @@ export function mustBePatch({ incoming: { headers } }: ApiRequest): void {
   reject('unsupported_media_type', `Content-Type ${shown} is not supported here`, {
     hint: `a patch is sent as ${PATCHES[0]}`,
   });
+}
+
+/**
+ * Answers a read of the past. Where it throws that something is no longer known, the 404 carries the
+ * index of the state, as that of a missing object does.
+ */
+export async function answerPast(
+  service: Service,
+  request: ApiRequest,
+  read: Promise<ReadOutcome<string | undefined>>,
+  missing?: string,
+): Promise<void> {
+  try {
+    request.answerRead(await read, missing);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.refusal.code !== 'not_found') throw error;
+    const { message, hint, members } = error.refusal;
+    const asked = { caller: request.caller, options: request.readOptions(false) };
+    const state = await readState(service, asked, () => true);
+    request.answerMissing(state, message, hint, members);
+  }
 }
 
 /** Parameters that leave items of a list out. */

@@ -40,6 +40,7 @@ export function configRoutes({
     caller: request.caller,
     ns: request.namespace(),
     timeoutMs: request.timeoutMs,
+    noteOwner: (owner) => request.noteOwner(owner),
     reason: request.reason,
     match: request.precondition(),
     cas: casOf(request),

@@ -16,7 +16,7 @@ import { accessorOf, explainQuestions } from '../../service/explain/questions.js
 import { whoCan } from '../../service/explain/who-can.js';
 import { clusterLint, severityOf } from '../../service/lint/cluster-lint.js';
 import { policyLint, ruleLint } from '../../service/lint/lint.js';
-import { type AclParts, admit } from './common.js';
+import { type AclParts, admit, answerPast } from './common.js';
 import type { ApiRequest, DeclaredRoute, Endpoint } from './types.js';
 
 const FAILURE = 'Failed to decode request body';
@@ -31,13 +31,14 @@ export function explainRoutes(parts: AclParts): readonly DeclaredRoute[] {
       path: '/v1/acl/token/self/effective',
       isNew: true,
       adds: true,
-      GET: (request) => answerRights(rights, request),
+      GET: (request) => answerRights(rights, parts.service, request),
     },
     {
       path: '/v1/acl/token/:accessor/effective',
       isNew: true,
       adds: true,
-      GET: (request) => answerRights(rights, request, accessorOf(request.param('accessor'))),
+      GET: (request) =>
+        answerRights(rights, parts.service, request, accessorOf(request.param('accessor'))),
     },
     {
       path: '/v1/acl/decision/:id',
@@ -59,6 +60,7 @@ type Asking = '/v1/acl/authorize/explain' | '/v1/acl/who-can' | '/v1/acl/login/e
 
 async function answerRights(
   rights: EffectiveRights,
+  service: Service,
   request: ApiRequest,
   accessor?: string,
 ): Promise<void> {
@@ -70,7 +72,7 @@ async function answerRights(
     at === undefined
       ? rights.read(whose, request.readOptions())
       : rights.readPast(whose, request.readOptions(false), at);
-  request.answerRead(await outcome, NO_TOKEN);
+  await answerPast(service, request, outcome, NO_TOKEN);
 }
 
 async function answerDecision(parts: AclParts, request: ApiRequest): Promise<void> {
@@ -85,7 +87,8 @@ async function answerQuestions(parts: AclParts, request: ApiRequest): Promise<vo
   const { caller } = request;
   const ns = request.namespace(body.Namespace);
   const asked = { caller, ns, options: request.readOptions(false) };
-  request.answerRead(await explainQuestions(parts, asked, body, request.query('at')), NO_TOKEN);
+  const read = explainQuestions(parts, asked, body, request.query('at'));
+  await answerPast(parts.service, request, read, NO_TOKEN);
 }
 
 async function answerWhoCan(parts: AclParts, request: ApiRequest): Promise<void> {
@@ -94,7 +97,8 @@ async function answerWhoCan(parts: AclParts, request: ApiRequest): Promise<void>
   const options = request.readOptions(false);
   const isGone = (): boolean => incoming.socket.destroyed;
   const asked = { caller, ns: request.namespace(), options, isGone };
-  request.answerRead(await whoCan(parts, asked, body, { at: request.query('at') }));
+  const read = whoCan(parts, asked, body, { at: request.query('at') });
+  await answerPast(parts.service, request, read);
 }
 
 async function answerLogin(parts: AclParts, request: ApiRequest): Promise<void> {

@@ -14,7 +14,7 @@ import { undoEntry } from '../../service/history/undo.js';
 import { readVersions } from '../../service/history/versions.js';
 import { parseIndex } from '../request/parameters.js';
 import { ifMatchOf } from '../request/preconditions.js';
-import { type AclParts, admit } from './common.js';
+import { type AclParts, admit, answerPast } from './common.js';
 import { etagOf } from './operator.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
@@ -52,8 +52,8 @@ export const historyRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
         const query = { type, id, limit, before, version, from, to };
         const options = request.readOptions(false);
         const useCase = readVersions(request.namespace(), query);
-        const outcome = await service.read(request.caller, options, useCase);
-        request.answerRead(outcome, 'Nothing is known of the object');
+        const read = service.read(request.caller, options, useCase);
+        await answerPast(service, request, read, 'Nothing is known of the object');
       },
     },
     {
@@ -61,7 +61,8 @@ export const historyRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
       isNew: true,
       POST: async (request) => {
         const body = decodeBody(UNDO_FAILURE, await request.body(UNDO_FAILURE), UNDO);
-        request.answerJson(await undoEntry(parts, request, body));
+        const { caller, timeoutMs, reason } = request;
+        request.answerJson(await undoEntry(parts, { caller, timeoutMs, reason }, body));
       },
     },
     {

@@ -132,10 +132,15 @@ export interface ApiRequest {
   body(failure: string): Promise<JsonObject>;
   /**
    * Returns the body as any JSON value; null if it is empty and `optional` is set. `small` applies
-   * the limit of callers without a token. Without it, throws 403 for a token that does not exist,
-   * before the body is read.
+   * the limit of callers without a token, `large` that of sets. Without `small`, throws 403 for a
+   * token that does not exist, before the body is read.
    */
-  bodyValue(failure: string, options?: { optional?: boolean; small?: boolean }): Promise<unknown>;
+  bodyValue(
+    failure: string,
+    options?: { optional?: boolean; small?: boolean; large?: boolean },
+  ): Promise<unknown>;
+  /** Notes who owns what the request writes, for a header of its answer; empty for nobody. */
+  noteOwner(owner: string): void;
 
   /**
    * Answers a query with its index headers. The value is JSON text, sent as it is; undefined is a
@@ -147,7 +152,7 @@ export interface ApiRequest {
     headers?: Readonly<Record<string, string>>,
   ): void;
   /** Answers a query with a 404 that carries the index to wait on. */
-  answerMissing(meta: QueryMeta, message: string, hint?: string): void;
+  answerMissing(meta: QueryMeta, message: string, hint?: string, members?: object): void;
   /** The same as `answerRead` for a list whose items are JSON texts. */
   answerList(outcome: ReadOutcome<readonly string[]>): void;
   /**

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { checkBindingRule, type IdentityShape, selectorProblem } from '../../acl/binding.js';
 import { isNamespaceName } from '../../acl/names.js';
-import { ApiError, reject } from '../../base/errors.js';
+import { ApiError, type Refusal, refusal, refuseIf, reject } from '../../base/errors.js';
 import { formatDuration } from '../../languages/duration.js';
 import type { Sent } from '../../languages/fields.js';
 import { interpolate } from '../../languages/hil.js';
@@ -18,7 +18,7 @@ import { mayWrite, settled, type Write } from '../common/writing.js';
 import type { AuthMethodTypes } from '../login/index.js';
 import { rulesOf } from '../login/judge.js';
 import type { LoginParts } from '../login/login.js';
-import type { AuthMethodType } from '../login/types.js';
+import type { AuthMethodType, LoginLogger } from '../login/types.js';
 import { type ObjectUseCases, objectUseCases } from './objects.js';
 
 type MethodBody = Sent<typeof methods.fields>;
@@ -75,15 +75,8 @@ async function writeMethod(
   if (before !== undefined) await keepsItsRules(service, before, type, body.Config);
   const shown = { authMethod: wanted, namespace: write.ns };
   // Last, so that no request is sent to an issuer for a method that is refused anyway.
-  const issuer = await type.checkIssuer(body.Config, write.ns);
-  if (issuer !== undefined) {
-    const failed = { event: 'issuer_unusable', ...shown, reason: issuer.reason } as const;
-    logger.warn(failed, 'the issuer of an auth method cannot be used');
-    reject('invalid', `Invalid Auth Method: error checking ${issuer.key}: ${NO_KEYS}`, {
-      pointer: `/Config/${issuer.key}`,
-      hint: 'the log of the node that answered has the reason',
-    });
-  }
+  const named = { Name: wanted, Namespace: write.ns, Config: body.Config ?? {} };
+  refuseIf(await issuerRefusal(type, named, logger));
   const { MaxTokenTTL, ...rest } = fields;
   const method = {
     ...(MaxTokenTTL === undefined ? {} : { MaxTokenTTL }),
@@ -104,6 +97,31 @@ async function writeMethod(
     logger.warn({ event: 'tokens_never_expire', ...shown }, what);
   }
   return written;
+}
+
+/** Returns why what logins by a method need cannot be fetched. Throws ApiError `too_many`. */
+export async function issuerRefusal(
+  type: AuthMethodType,
+  {
+    Name: authMethod,
+    Namespace: namespace,
+    Config,
+  }: Pick<AuthMethod, 'Name' | 'Namespace' | 'Config'>,
+  logger: LoginLogger,
+): Promise<Refusal | undefined> {
+  const issuer = await type.checkIssuer(Config, namespace);
+  if (issuer === undefined) return undefined;
+  const failed = {
+    event: 'issuer_unusable',
+    authMethod,
+    namespace,
+    reason: issuer.reason,
+  } as const;
+  logger.warn(failed, 'the issuer of an auth method cannot be used');
+  return refusal('invalid', `Invalid Auth Method: error checking ${issuer.key}: ${NO_KEYS}`, {
+    pointer: `/Config/${issuer.key}`,
+    hint: 'the log of the node that answered has the reason',
+  });
 }
 
 /** The keys of a Config match in any letter case. */

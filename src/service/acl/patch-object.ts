@@ -29,7 +29,11 @@ export async function patchObject<B>(
     { table, key, noun, named, definition },
     {
       patch: sent,
-      put: (conditional, merged) => put(conditional, id, decodeBody(failure, merged, body)),
+      put(conditional, merged, stored) {
+        // The path may spell a name in other letters.
+        const spelled = identity === 'Name' ? stored.Name : id;
+        return put(conditional, spelled, decodeBody(failure, merged, body));
+      },
     },
   );
 }

@@ -36,7 +36,10 @@ export async function patch<W extends Requester>(
   service: Service,
   write: W,
   { table, key, noun, named, definition }: Patched,
-  work: { readonly patch: Body; readonly put: (write: W, body: Body) => Promise<string> },
+  work: {
+    readonly patch: Body;
+    readonly put: (write: W, body: Body, stored: StoredObject) => Promise<string>;
+  },
 ): Promise<string> {
   const { match } = write;
   for (let tries = 1; ; tries += 1) {
@@ -44,10 +47,9 @@ export async function patch<W extends Requester>(
     const { view } = service;
     const text = view.get(key);
     if (text === undefined && match === undefined) reject('not_found', `cannot find ${named}`);
-    const index = text === undefined ? undefined : modifyIndexOf(text);
-    const isMeant = match === undefined || match === 'any' || match.includes(index as never);
-    if (text === undefined || index === undefined || !isMeant)
-      refuse(versionProblem({ noun, named: () => named }, text));
+    const index = text === undefined ? 0 : modifyIndexOf(text);
+    const isMeant = !Array.isArray(match) || match.includes(index);
+    if (text === undefined || !isMeant) refuse(versionProblem({ noun, named: () => named }, text));
     const stored = JSON.parse(text) as StoredObject;
     const form = putForm(view, table, stored, { inClear: true });
     const merged = merge(
@@ -57,7 +59,7 @@ export async function patch<W extends Requester>(
     const kept = keepSecrets(table, merged as Body, stored);
     if ('problem' in kept) refuse(kept.problem);
     try {
-      return await work.put({ ...write, match: [index] }, kept.body);
+      return await work.put({ ...write, match: [index] }, kept.body, stored);
     } catch (error) {
       const isMoved = error instanceof ApiError && error.refusal.code === 'precondition_failed';
       if (!isMoved || Array.isArray(match)) throw error;

@@ -18,6 +18,8 @@ export interface Caller {
 export interface Requester {
   readonly caller: Caller;
   readonly timeoutMs: number;
+  /** Called before a write with the owner of the object, if it has one (state/owners.ts). */
+  readonly noteOwner?: (owner: string) => void;
   /** Why, in the caller's words. */
   readonly reason?: string | undefined;
   /** Which version the object must have that is written. */

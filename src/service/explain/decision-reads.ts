@@ -75,9 +75,11 @@ function shown(
   const about = askedAgain(parts, context, caller, decision);
   const shownLogin = loginShown(context, decision);
   const Identity = identityShown(context, caller, decision);
+  // A node of an older release sends none.
+  const TraceID = decision.TraceID ?? '';
   return (function* () {
     const now = 'find' in about ? yield* present(parts, decision, about) : about;
-    const { Login: _login, Home: _home, ...rest } = { TraceID: '', ...decision, ...now, Identity };
+    const { Login: _login, Home: _home, ...rest } = { ...decision, ...now, Identity, TraceID };
     return withoutSecrets(parts.service.view, JSON.stringify({ ...rest, Login: shownLogin }));
   })();
 }

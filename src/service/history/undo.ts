@@ -50,7 +50,6 @@ export async function undoEntry(
   const caller = ownToken(view, requester.caller)?.AccessorID ?? '';
   const command: Undo = {
     ...{ type: 'undo', v: 1, undone, caller, nowMs, at, datacenter: parts.datacenter },
-    ...(Reason !== '' && { reason: Reason }),
   };
   mustWrite(view, authorizer, command);
   const plan = undoPlan(view, command);
@@ -59,13 +58,16 @@ export async function undoEntry(
     const owner = ownerOf(service, requester.caller);
     return parts.longWork.runSoon(owner, 'explain', planSteps(parts, authorizer, command));
   }
+  const reason = Reason === '' ? requester.reason : Reason;
   const { changes, conflicts, problem } = plan;
   if (problem !== undefined) {
     const members = conflicts.length > 0 && { members: { Conflicts: conflicts } };
     throw new ApiError({ ...problem, ...members });
   }
   if (changes.length === 0) return JSON.stringify({ Index: stateIndex(view), Changes: [] });
-  const { Index } = JSON.parse(await service.write(requester, command)) as { Index: number };
+  const { Index } = JSON.parse(await service.write({ ...requester, reason }, command)) as {
+    Index: number;
+  };
   const answer: Answer = { Index, Changes: changes.map((one) => shownChange(one, Index)) };
   return JSON.stringify(answer);
 }

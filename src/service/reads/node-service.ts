@@ -17,6 +17,7 @@ import type { ClockPort } from '../../replica/ports.js';
 import type { Author } from '../../state/author.js';
 import { hasAuthors } from '../../state/levels.js';
 import { restoredAt } from '../../state/restore.js';
+import { ownerOfWritten } from '../../state/sets.js';
 import { stamped } from '../../state/stamp.js';
 import { INIT_FACT } from '../../state/system.js';
 import type { Command, PinnedView, View } from '../../state/types.js';
@@ -185,6 +186,7 @@ export class NodeService implements Service {
   async write(requester: Requester, sent: Command): Promise<string> {
     const { caller, timeoutMs, reason, match } = requester;
     const { tokenKey } = caller;
+    requester.noteOwner?.(ownerOfWritten(this.#node.view, sent));
     let command = match === undefined ? sent : { ...sent, match };
     if (hasAuthors(this.#node.view)) {
       const author = requester.author ?? (await this.#authorOf(requester));

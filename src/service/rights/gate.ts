@@ -8,6 +8,7 @@ import { type Gate, INTERNAL_KEY, type PrepareGate } from '../../node/types.js';
 import type { Author } from '../../state/author.js';
 import { HANDLERS } from '../../state/handlers.js';
 import type { Line } from '../../state/history/records.js';
+import { matchProblem } from '../../state/match.js';
 import type { CommandCheck, CommandRight } from '../../state/object.js';
 import { ACL_COMMANDS } from '../../state/objects.js';
 import { type OwnerSet, placeOf, type SetApply } from '../../state/sets.js';
@@ -44,7 +45,8 @@ export function makeGate(authorizers: Authorizers, groups: GroupChecks): Gate {
     }
     const authorizer = authorizers.of(tokenKey);
     if (authorizer === undefined) return UNKNOWN_TOKEN;
-    return rule(authorizer, command, view);
+    // Apply decides, but what it would refuse need not be written into the log.
+    return rule(authorizer, command, view) ?? matchProblem(view, command);
   };
 }
 

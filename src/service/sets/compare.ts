@@ -11,8 +11,8 @@ import { ApiError, type Refusal, refusal } from '../../base/errors.js';
 import { decodeInSteps } from '../../kinds/index.js';
 import { holdsContent } from '../../state/config.js';
 import { Overlay } from '../../state/draft.js';
-import type { Table } from '../../state/keys.js';
-import type { ObjectDefinition, ObjectSet } from '../../state/object.js';
+import { keys, type Table } from '../../state/keys.js';
+import type { ObjectDefinition, ObjectSet, StoredObject } from '../../state/object.js';
 import { ACL_HANDLERS, OBJECTS } from '../../state/objects.js';
 import type { Ownership } from '../../state/owners.js';
 import { type Body, keepSecrets, putForm } from '../../state/put-form.js';
@@ -80,7 +80,7 @@ export const problemOf = (item: Item, why: Refusal, inside = '/Object'): Found =
 export async function compare(parts: CompareParts, asked: Comparison): Promise<Compared> {
   const { view, ns, body, caller } = asked;
   const authorizer = await parts.service.authorize(caller);
-  const items = new Items(view, ns);
+  const items = new Items(view, ns, authorizer);
   await inSlices(items.add(body), 'set');
   const compiler = new Compiler(parts, asked, authorizer);
   const changes = await compiler.changes(items.all);
@@ -217,6 +217,11 @@ class Compiler {
   #release(item: Item): void {
     const before = objectOf(item);
     if (before === undefined || item.table === 'config') return;
+    if (item.table === 'rule') {
+      // An auth method of the set is judged by the rules that the set does not change.
+      const { AuthMethod } = before as StoredObject & { readonly AuthMethod: string };
+      this.#draft.del(keys.ruleByMethod(item.ns, AuthMethod, item.id));
+    }
     const { nameKey } = OBJECTS[item.table] as ObjectDefinition;
     if (nameKey === undefined) return;
     const old = nameKey(item.ns, before.Name!);

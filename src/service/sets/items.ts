@@ -49,9 +49,11 @@ export class Items {
   readonly all: Item[] = [];
   readonly #view: View;
   readonly #ns: string;
+  readonly #authorizer: Authorizer;
   readonly #seen = new Set<string>();
 
-  constructor(view: View, ns: string) {
+  constructor(view: View, ns: string, authorizer: Authorizer) {
+    this.#authorizer = authorizer;
     this.#view = view;
     this.#ns = ns;
   }
@@ -177,8 +179,14 @@ export class Items {
   #token(sent: unknown, pointer: string): Omit<Item, 'at'> {
     const id = textOf(sent).toLowerCase();
     const token = isUuid(id) ? tokenByAccessor(this.#view, id) : undefined;
-    if (token === undefined) return reject('invalid', NO_CREDENTIALS, { pointer });
-    return this.#item({ table: 'token', ns: token.Namespace, id }, id);
+    const may = (ns: string): boolean => this.#authorizer.allowed('acl', 'read', undefined, ns);
+    if (token !== undefined && may(token.Namespace)) {
+      return this.#item({ table: 'token', ns: token.Namespace, id }, id);
+    }
+    // A token that the caller may not read is as one that does not exist.
+    if (may(this.#ns)) reject('invalid', NO_CREDENTIALS, { pointer });
+    const ref = refOf('token', this.#ns, id);
+    return { table: 'token', ns: this.#ns, id, ref, name: id, before: undefined, owned: undefined };
   }
 
   #deletion(sent: NonNullable<SetBody['Delete']>[number], at: string): Item | undefined {
@@ -190,7 +198,8 @@ export class Items {
     const ns = this.#place(table, table === 'config' ? kind : undefined, { Namespace, at });
     if (table === 'config') {
       if (!isKind(kind)) reject('invalid', 'Name must be <kind>/<name>', { pointer: `${at}/Name` });
-      return { ...this.#item({ table, ns, id: Name.toLowerCase() }, Name), at };
+      const item = { ...this.#item({ table, ns, id: Name.toLowerCase() }, Name), at };
+      return item.before === undefined ? undefined : item;
     }
     if (Name === '' && ID === '' && Handle === '') {
       reject('invalid', 'Name, ID or Handle is needed', { pointer: at });

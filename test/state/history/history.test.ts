@@ -24,6 +24,8 @@ describe('the history of objects', () => {
         for (let index = 3; index <= recorded.index; index++) {
           for (const key of all) {
             const place = placeOf(key)!;
+            // Only the server writes these, and leaves no versions.
+            if (place.id.startsWith('bound-api-gateway/')) continue;
             const was = objects[index]!.get(key);
             if (place.type === 'token' && objects.some((one) => isOfLogin(one.get(key)))) continue;
             let then: string | undefined;
