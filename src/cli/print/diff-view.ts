@@ -73,8 +73,8 @@ async function linesOf(one: Difference, colour: boolean): Promise<string[]> {
     const changed = await textDifference(String(Old ?? ''), String(New ?? ''), colour);
     return [head(''), ...changed.map((line) => `${INDENT}${INDENT}${line}`)];
   }
-  const olds = Type === 'Added' ? [] : valueLines(Old);
-  const news = Type === 'Deleted' ? [] : valueLines(New);
+  const olds = Type === 'Added' ? [] : await valueLines(Old);
+  const news = Type === 'Deleted' ? [] : await valueLines(New);
   const all = [...olds, ...news];
   const isInline = olds.length <= 1 && news.length <= 1 && all.join('').length <= INLINE_MAX;
   if (isInline) return [head(`  ${all.join(' → ')}`)];
@@ -85,14 +85,15 @@ async function linesOf(one: Difference, colour: boolean): Promise<string[]> {
   return [head(''), ...marked(olds, 'Deleted'), ...marked(news, 'Added')];
 }
 
-/** Returns a value as lines: a text of several lines as it is, others as JSON. */
-function valueLines(value: unknown): string[] {
+/** Returns a value as lines: a text of several lines as it is, a large value as YAML. */
+async function valueLines(value: unknown): Promise<string[]> {
   if (value === undefined) return [];
   if (typeof value === 'string' && value.includes('\n'))
     return value.replace(/\n$/, '').split('\n').map(printable);
   const short = JSON.stringify(value);
-  const isShort = short.length <= INLINE_MAX || typeof value !== 'object';
-  return (isShort ? short : JSON.stringify(value, null, 2)).split('\n').map(printable);
+  if (short.length <= INLINE_MAX || typeof value !== 'object') return [oneLine(short)];
+  const { stringify } = await import('yaml');
+  return stringify(value, { lineWidth: 0 }).trimEnd().split('\n').map(printable);
 }
 
 /** Returns the lines that differ between two texts, with the lines around them. */

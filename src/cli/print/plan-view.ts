@@ -78,10 +78,11 @@ export async function changeLines(plan: Plan, { colour }: PlanStyle): Promise<st
 /** Returns what is to be said about a change in the line of its object. */
 function notesOf(change: PlannedChange, { Owner = '' }: Plan): string[] {
   const { Action, Allowed, Diff = [], Owner: before = '' } = change;
+  const isHandle = Action === 'update' && change.Type === 'binding-rule' && Diff.length === 0;
   const isOwned = Action === 'update' && Owner !== '' && before !== Owner;
   return [
     ...(isOwned ? [`owner: ${oneLine(before) || 'none'} → ${oneLine(Owner)}`] : []),
-    ...(Action === 'update' && Diff.length === 0 && !isOwned ? ['its handle changes'] : []),
+    ...(isHandle && !isOwned ? ['its handle changes'] : []),
     ...(Action === 'hidden' ? ['this token may not read it'] : []),
     ...(Allowed ? [] : ['not allowed with this token']),
   ];
@@ -155,7 +156,9 @@ function assertLines({ Asserts }: Plan, { colour, placeOf }: PlanStyle): string[
 }
 
 function problemLines({ Problems }: Plan, { colour, placeOf }: PlanStyle): string[] {
-  const lines = Problems.map(
+  // What became of assertions is told with them.
+  const others = Problems.filter(({ Code }) => Code !== 'assert');
+  const lines = others.map(
     (problem) => `  ${painted(problemText(problem, placeOf), 'red', colour)}`,
   );
   return lines.length === 0 ? [] : [painted('Problems:', 'bold', colour), ...lines];
