@@ -111,7 +111,7 @@ describe('config entries by the command line', function () {
     const env = { EDITOR: 'sed -i s/http/http2/' };
     const asked = await user.run(args, { env, answers: ['no'] });
     expect(asked.code).to.equal(1);
-    expect(asked.out).to.include('-Protocol: http\n+Protocol: http2\n');
+    expect(asked.out).to.include('- Protocol: http\n+ Protocol: http2\n');
     const kept = /your edits are kept in (\S+)/.exec(asked.err)![1]!;
     expect(readFileSync(kept, 'utf8')).to.include('Protocol: http2');
     expect(await protocolOf('web')).to.equal('http');
