@@ -16,7 +16,7 @@ import { intentionsNaming, providerInUse } from '../../kinds/provider-rules.js';
 import { providersNamed, servicesNamed } from '../../kinds/references.js';
 import type { ConfigEntry, EntryId, Kind } from '../../kinds/types.js';
 import type { ConfigDelete, ConfigSet } from '../../state/config.js';
-import { allNamespaces, Entries } from '../../state/config-entries.js';
+import { allNamespaces, Entries, nameIn } from '../../state/config-entries.js';
 import { keys } from '../../state/keys.js';
 import { deletedIndex } from '../../state/lists.js';
 import { type Command, keyOf, type View } from '../../state/types.js';
@@ -380,23 +380,6 @@ export function changeDenial(
     return denialOf(authorizer, 'get', { kind: 'jwt-provider', name: provider }, 'default');
   }
   return undefined;
-}
-
-/** Returns the Name of a stored entry. Entries begin with Kind and Name, so no more is parsed. */
-export function nameIn(text: string): string {
-  const start = text.indexOf(MARK) + MARK.length;
-  let end = text.indexOf('"', start);
-  while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
-  const raw = text.slice(start, end);
-  return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
-}
-const MARK = ',"Name":"';
-
-/** Whether the quote at `end` is preceded by an odd number of backslashes. */
-function isEscaped(text: string, end: number): boolean {
-  let count = 0;
-  while (text[end - 1 - count] === '\\') count += 1;
-  return count % 2 === 1;
 }
 
 /** Returns a function that hides the secrets of a kind's entries from callers who may not write. */
