@@ -216,7 +216,7 @@ export function toldTo(
 const NAMING: ReadonlySet<string> = new Set(['conflict', 'invalid']);
 
 /** Whether a caller may read what a refusal of a change names. */
-export function mayTell(
+function mayTell(
   view: View,
   authorizer: Authorizer,
   { kind, ns }: ConfigSet | ConfigDelete,
@@ -238,7 +238,7 @@ export function mayTell(
 }
 
 /** Returns a refusal of a change in words that name nothing but what was sent. */
-export function unnamed({ type, kind, name }: ConfigSet | ConfigDelete, why: Refusal): Refusal {
+function unnamed({ type, kind, name }: ConfigSet | ConfigDelete, why: Refusal): Refusal {
   const change = type === 'config.delete' ? 'delete' : 'write';
   const message =
     why.about?.kind === 'conflict'
@@ -354,11 +354,7 @@ export function configCheck(
  * case but rules name services exactly, so the caller also needs the right to the stored spelling
  * of the entry that would be replaced.
  */
-export function changeDenial(
-  authorizer: Authorizer,
-  view: View,
-  change: Change,
-): Refusal | undefined {
+function changeDenial(authorizer: Authorizer, view: View, change: Change): Refusal | undefined {
   const { operation, kind, name, ns, entry } = change;
   const own = denialOf(authorizer, operation, change, ns);
   if (own !== undefined) return own;
