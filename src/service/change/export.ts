@@ -19,8 +19,8 @@ import { keyOf, type View } from '../../state/types.js';
 import { readState, stateIndex } from '../common/reading.js';
 import type { Caller, QueryMeta, ReadOptions, Service } from '../common/types.js';
 import { kindOf } from '../config/config-entries.js';
-import { type LongWork, ownerOf } from '../reads/long-work.js';
 import { listPieces, type Rendered } from '../reads/list-rendering.js';
+import { type LongWork, ownerOf } from '../reads/long-work.js';
 import { type FoundObject, isUnseen, mayReadObject, type ObjectId, objectAt } from './found.js';
 
 /** The tables of what a set may hold, in the order of plans. Sets make no tokens. */

@@ -8,6 +8,7 @@
 import type { Authorizer } from '../../acl/types.js';
 import type { Problem, SetBody } from '../../api/endpoints/sets.js';
 import { ApiError, type Refusal, refusal } from '../../base/errors.js';
+import { compare as compareText } from '../../base/text.js';
 import { decodeInSteps } from '../../kinds/index.js';
 import { holdsContent } from '../../state/config.js';
 import { Overlay } from '../../state/draft.js';
@@ -135,8 +136,10 @@ const TABLES: readonly Table[] = [
 
 /** Sorts by type, then by Ref; deletions last, in reverse. */
 function inPlanOrder(changes: readonly ItemChange[]): ItemChange[] {
-  const order = ({ item: { table, ref } }: ItemChange): string => `${TABLES.indexOf(table)} ${ref}`;
-  const sorted = [...changes].sort((a, b) => (order(a) < order(b) ? -1 : 1));
+  const sorted = changes.toSorted(
+    ({ item: a }, { item: b }) =>
+      TABLES.indexOf(a.table) - TABLES.indexOf(b.table) || compareText(a.ref, b.ref),
+  );
   const isDeletion = ({ item }: ItemChange): boolean => item.body === undefined;
   return [...sorted.filter((one) => !isDeletion(one)), ...sorted.filter(isDeletion).reverse()];
 }

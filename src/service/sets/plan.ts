@@ -1,8 +1,9 @@
 /** Plans a set: what an apply of it would do, and everything for which it would be refused. */
-import { hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { lintBindingRule } from '../../acl/lint/binding-rule.js';
 import { type Finding, lintOf } from '../../acl/lint/findings.js';
 import { lintPolicy } from '../../acl/lint/policy.js';
+import type { Steps } from '../../acl/steps.js';
 import type { Authorizer } from '../../acl/types.js';
 import type { Asserted, Plan, SetBody } from '../../api/endpoints/sets.js';
 import { ApiError, type Refusal, refusal, reject } from '../../base/errors.js';
@@ -17,7 +18,7 @@ import type { BindingRule } from '../../state/rules.js';
 import { keyAt, type Rest, SET_CHANGES_MAX } from '../../state/sets.js';
 import type { Command, View } from '../../state/types.js';
 import { issuerRefusal } from '../acl/auth-methods.js';
-import { differences } from '../change/diff.js';
+import { type Difference, differences } from '../change/diff.js';
 import { type TokensImpact, tokensImpact } from '../change/impact.js';
 import { inSlices } from '../common/event-loop.js';
 import { modifyIndexOf, readState } from '../common/reading.js';
@@ -132,7 +133,7 @@ export async function judge(
     problems.push({ Ref: '', Code: 'assert', Message, Pointer: `/Assert/${i}`, why });
   }
   const all = { ...compared, authorizer, denials, warnings, changed, asserts: judged.asserts };
-  const digest = digestOf(all, body);
+  const digest = await inSlices(digestOf(all, body), 'set');
   const conflicts = conflictsOf(changes, body);
   if (body.Digest !== undefined && body.Digest !== digest && conflicts.length === 0) {
     problems.push(OTHER_DIGEST);
@@ -287,25 +288,27 @@ export const indexOf = ({ item: { before } }: ItemChange): number =>
   before === undefined ? 0 : modifyIndexOf(before);
 
 /** Returns the form of an object after the set; undefined if it is deleted. */
-function formAfter(draft: View, { item }: ItemChange, inClear: boolean): Body | undefined {
+function formAfter(draft: View, { item }: ItemChange): Body | undefined {
   const text = item.body === undefined ? undefined : draft.get(keyAt(item));
   return text === undefined
     ? undefined
-    : putForm(draft, item.table, JSON.parse(text) as object, { inClear });
+    : putForm(draft, item.table, JSON.parse(text) as object, { inClear: true });
 }
 
 /** Covers what a set does, but for the IDs that it makes. */
-function digestOf(
+function* digestOf(
   { changes, draft }: Pick<Planned, 'changes' | 'draft'>,
   { Assert = [] }: SetBody,
-): string {
-  const digest = changes
-    .filter(({ action }) => action !== 'unchanged')
-    .map((one) => {
-      const { item, action, change } = one;
-      return [item.ref, action, indexOf(one), formAfter(draft, one, true), change?.owner];
-    });
-  return `sha256:${hash('sha256', JSON.stringify([digest, Assert]))}`;
+): Steps<string> {
+  const digest = createHash('sha256');
+  for (const one of changes) {
+    const { item, action, change } = one;
+    if (action === 'unchanged') continue;
+    const after = formAfter(draft, one);
+    digest.update(JSON.stringify([item.ref, action, indexOf(one), after, change?.owner]));
+    yield;
+  }
+  return `sha256:${digest.update(JSON.stringify(Assert)).digest('hex')}`;
 }
 
 /** Reads the plan of a set. Throws ApiError 400 for a set that cannot be meant. */
@@ -358,15 +361,33 @@ async function shownPlan(
       Hidden: count('hidden'),
     },
     // Of what the owner has and the caller may not read, not even the names are shown.
-    Changes: changes
-      .filter(({ item, action }) => action !== 'hidden' || item.at !== '')
-      .map((one) => shownChange(view, planned, one)),
+    Changes: await inSlices(
+      shownChanges(
+        view,
+        planned,
+        changes.filter(({ item, action }) => action !== 'hidden' || item.at !== ''),
+      ),
+      'set',
+    ),
     Expected: Object.fromEntries(Expected),
     Problems: [...Problems, ...refused],
     Asserts: asserts,
     Impact: { Tokens: await impactOf(parts, planned, view) },
     Parts: inParts.problems.length > 0 ? [] : inParts.parts,
   };
+}
+
+function* shownChanges(
+  view: View,
+  planned: Planned,
+  changes: readonly ItemChange[],
+): Steps<Plan['Changes']> {
+  const shown: Plan['Changes'][number][] = [];
+  for (const one of changes) {
+    shown.push(shownChange(view, planned, one));
+    yield;
+  }
+  return shown;
 }
 
 function shownChange(
@@ -378,9 +399,11 @@ function shownChange(
   const { table, ns: Namespace, ref: Ref, name: Name, id, before } = item;
   const shown = { Ref, Type: TYPES[table], Namespace, Name };
   if (action === 'hidden') return { ...shown, Action: action, Allowed: false };
-  const past = before === undefined ? undefined : (JSON.parse(before) as object);
-  const form = past && putForm(view, table, past, { inClear: true });
-  const after = formAfter(draft, one, true);
+  const diff = (): Difference[] => {
+    const past = before === undefined ? undefined : (JSON.parse(before) as object);
+    const form = past && putForm(view, table, past, { inClear: true });
+    return differences(table, form, formAfter(draft, one));
+  };
   return {
     ...shown,
     ...(hasId(table) && { ID: id }),
@@ -389,10 +412,7 @@ function shownChange(
     Owner: item.owned?.Owner ?? '',
     ...(table === 'rule' && { Handle: one.change?.owner?.Handle ?? item.owned?.Handle ?? '' }),
     Allowed: !denials.has(one),
-    Diff:
-      action === 'unchanged'
-        ? []
-        : (differences(table, form, after) as Plan['Changes'][number]['Diff'] & object),
+    Diff: action === 'unchanged' ? [] : diff(),
     Warnings: warnings.get(one) ?? [],
   };
 }

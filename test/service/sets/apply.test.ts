@@ -196,7 +196,9 @@ describe('A set', () => {
       const plan = await planned({ ...body, Objects: [policy('one')] });
       expect(plan.Changes.at(-1)).to.deep.include({ Ref: 'policy/default/two', Action: 'delete' });
       await applied({ ...body, Objects: [policy('one')] });
-      const left = (await client.must('GET /acl/policies')).map(({ Name }: { Name: string }) => Name);
+      const left = (await client.must('GET /acl/policies')).map(
+        ({ Name }: { Name: string }) => Name,
+      );
       expect(left).to.include.members(['one', 'free']);
       expect(left).to.not.include('two');
     });
@@ -252,11 +254,7 @@ describe('A set', () => {
       [{ Owner: 'a b' }, 400, '/Owner'],
       [{ Objects: [{ Type: 'polcy', Object: {} }] }, 400, '/Objects/0/Type'],
       [{ Objects: [policy('a'), policy('A')] }, 400, '/Objects/1'],
-      [
-        { Objects: [{ Type: 'binding-rule', Object: { AuthMethod: 'x' } }] },
-        400,
-        '/Objects/0',
-      ],
+      [{ Objects: [{ Type: 'binding-rule', Object: { AuthMethod: 'x' } }] }, 400, '/Objects/0'],
       [
         { Objects: [{ Type: 'token', Object: { Description: 'x' } }] },
         400,
@@ -264,7 +262,11 @@ describe('A set', () => {
       ],
       [{ Delete: [{ Type: 'token', ID: 'x' }] }, 400, '/Delete/0/Type'],
       [{ Delete: [{ Type: 'role' }] }, 400, '/Delete/0'],
-      [{ Objects: [policy('a')], Expected: { 'policy/default/b': 1 } }, 400, '/Expected/policy~1default~1b'],
+      [
+        { Objects: [policy('a')], Expected: { 'policy/default/b': 1 } },
+        400,
+        '/Expected/policy~1default~1b',
+      ],
       [{ Objects: [policy('a', 'nonsense')] }, 400, '/Objects/0/Object/Rules'],
       [{ Objects: [role('a', 'missing')] }, 400, '/Objects/0/Object/Policies/0'],
       [{ Objects: [entry('no-kind', 'a')] }, 400, '/Objects/0/Object/Kind'],
@@ -280,7 +282,10 @@ describe('A set', () => {
     ];
     for (const [body, status, pointer] of cases) {
       const answer = await refused(body);
-      expect([answer.status, answer.pointer], JSON.stringify(body)).to.deep.equal([status, pointer]);
+      expect([answer.status, answer.pointer], JSON.stringify(body)).to.deep.equal([
+        status,
+        pointer,
+      ]);
     }
   });
 
@@ -318,7 +323,10 @@ describe('A set', () => {
     await applied({ Objects: [policy('a'), http('web')] });
     const secret = await client.secretWith('acl = "read"\nservice "web" { policy = "write" }');
     const body = {
-      Objects: [policy('a', 'mesh = "read"'), entry('service-defaults', 'web', { Protocol: 'tcp' })],
+      Objects: [
+        policy('a', 'mesh = "read"'),
+        entry('service-defaults', 'web', { Protocol: 'tcp' }),
+      ],
     };
     const plan = await planned(body, secret);
     const allowed = plan.Changes.map(({ Allowed }: { Allowed: boolean }) => Allowed);
@@ -386,7 +394,9 @@ describe('A set', () => {
     const plan = await client.ask('POST /plan', { Objects: [certificate({})] });
     expect(plan.body).to.deep.include({ Valid: true });
     const { Diff } = plan.body.Changes[0];
-    expect(Diff.find(({ Path }: { Path: string }) => Path === '/PrivateKey').New).to.equal('<hidden>');
+    expect(Diff.find(({ Path }: { Path: string }) => Path === '/PrivateKey').New).to.equal(
+      '<hidden>',
+    );
     expect(plan.text).to.not.include('PRIVATE KEY-----');
     await applied({ Objects: [certificate({})] });
     const kept = certificate({ PrivateKey: '<hidden>', Meta: { a: 'b' } });
