@@ -76,11 +76,20 @@ function* ordersOf<T>(items: readonly T[]): Iterable<T[]> {
 }
 
 const set = (changes: readonly SetChange[], rests: readonly Rest[] = []): object => ({
-  ...{ type: 'set.apply', datacenter: 'dc1', at: AT, changes, rests },
+  type: 'set.apply',
+  datacenter: 'dc1',
+  at: AT,
+  changes,
+  rests,
 });
 const policySet = (n: number, Name: string, create = true): Command =>
   ({
-    ...{ type: 'policy.set', v: 1, ns: 'default', id: idOf(n), create, hash: Name },
+    type: 'policy.set',
+    v: 1,
+    ns: 'default',
+    id: idOf(n),
+    create,
+    hash: Name,
     policy: { Name, Description: '', Rules: '' },
   }) as Command;
 const policyDelete = (n: number) =>
@@ -196,8 +205,14 @@ describe('state: sets', () => {
       { type: 'rule.set', ns, id: idOf(2), create: true, rule },
       { ...policySet(1, 'a'), ns },
       {
-        ...{ type: 'config.set', ns, kind: 'service-defaults', name: 'Web', entry },
-        ...{ cas: null, at: AT, datacenter: 'dc1' },
+        type: 'config.set',
+        ns,
+        kind: 'service-defaults',
+        name: 'Web',
+        entry,
+        cas: null,
+        at: AT,
+        datacenter: 'dc1',
       },
     ].map((command) => ({
       command: { v: 1, ...command } as Command,

@@ -1,7 +1,7 @@
 /**
  * Compares a set with a state. Each object becomes the command that a PUT of it would propose, made
  * by the use case of the PUT against a draft in which what comes before it is done already. What
- * leaves the object as it is is no change. The changes are then made once more, as apply makes them:
+ * leaves an object as it is is no change. The changes are then made once more, as in apply:
  *
  *     {"Type":"role",…}  →  use case  →  role.set {…}  →  draft: other content?  →  applyChanges
  */
@@ -66,6 +66,7 @@ export interface Found extends Problem {
   readonly why: Refusal;
 }
 
+/** Returns a refusal as a problem of an item. */
 export const problemOf = (item: Item, why: Refusal, inside = '/Object'): Found => ({
   Ref: item.ref,
   Code: why.code,

@@ -9,7 +9,10 @@ const role = (Name: string, ...names: string[]) => ({
   Object: { Name, Policies: names.map((name) => ({ Name: name })) },
 });
 const acl = (Subject: object, Expect: string, Access = 'write') => ({
-  ...{ Subject, Resource: 'acl', Access, Expect },
+  Subject,
+  Resource: 'acl',
+  Access,
+  Expect,
 });
 
 describe('An assertion of a set', () => {
@@ -123,7 +126,12 @@ describe('An assertion of a set', () => {
         commands = [...commands, request.command];
         if (commands.length === 1) {
           solo.must({
-            ...{ type: 'policy.set', v: 1, ns: 'default', id: found.ID, create: false, hash: 'h' },
+            type: 'policy.set',
+            v: 1,
+            ns: 'default',
+            id: found.ID,
+            create: false,
+            hash: 'h',
             policy: { Name: 'ops', Description: '', Rules: 'acl = "write"' },
           } as Command);
         }

@@ -29,7 +29,11 @@ describe('Two sets at once', () => {
     return () => proposals;
   };
   const rewrite = (id: string) => (at: number) => ({
-    ...{ type: 'policy.set', ns: 'default', id, create: false, hash: `${at}` },
+    type: 'policy.set',
+    ns: 'default',
+    id,
+    create: false,
+    hash: `${at}`,
     policy: { Name: 'a', Description: `${at}`, Rules: '' },
   });
   const apply = (body: object) => client.ask('POST /apply', body);
