@@ -10,7 +10,7 @@ import type { Problem, SetBody } from '../../api/endpoints/sets.js';
 import { ApiError, type Refusal, refusal } from '../../base/errors.js';
 import { compare as compareText } from '../../base/text.js';
 import { decodeInSteps } from '../../kinds/index.js';
-import { holdsContent } from '../../state/config.js';
+import { type ConfigDelete, type ConfigSet, holdsContent } from '../../state/config.js';
 import { Overlay } from '../../state/draft.js';
 import { keys, type Table } from '../../state/keys.js';
 import type { ObjectDefinition, ObjectSet, StoredObject } from '../../state/object.js';
@@ -26,6 +26,7 @@ import { decodeBody } from '../common/decode.js';
 import { inSlices, Slice } from '../common/event-loop.js';
 import { modifyIndexOf, stateIndex } from '../common/reading.js';
 import type { Caller } from '../common/types.js';
+import { toldTo } from '../config/config-entries.js';
 import { Captured, offline } from './captured.js';
 import { type Item, Items, objectOf, readDenial } from './items.js';
 
@@ -78,6 +79,17 @@ export const problemOf = (item: Item, why: Refusal, inside = '/Object'): Found =
   why,
 });
 
+/** Returns a refusal of a change in words that name only entries which the caller may read. */
+export function toldOf(
+  authorizer: Authorizer,
+  view: View,
+  { command }: SetChange,
+  why: Refusal,
+): Refusal {
+  const isOfEntry = command.type === 'config.set' || command.type === 'config.delete';
+  return isOfEntry ? toldTo(authorizer, view, command as ConfigSet | ConfigDelete, why) : why;
+}
+
 /** Compares a set with a view. Throws ApiError 400 for a set that cannot be meant. */
 export async function compare(parts: CompareParts, asked: Comparison): Promise<Compared> {
   const { view, ns, body, caller } = asked;
@@ -94,7 +106,7 @@ export async function compare(parts: CompareParts, asked: Comparison): Promise<C
   const list = made.map(({ change }) => change!);
   await inSlices(
     applyChanges({ draft, index: index + 1 }, list, facts, (at, why) => {
-      problems.push(problemOf(made[at]!.item, why));
+      problems.push(problemOf(made[at]!.item, toldOf(authorizer, draft, list[at]!, why)));
     }),
     'set',
   );

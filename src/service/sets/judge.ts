@@ -269,8 +269,10 @@ function conflictsOf(changes: readonly ItemChange[], { Expected }: SetBody): Con
   return Object.entries(Expected ?? {}).flatMap(([Ref, expected]) => {
     const one = byRef.get(Ref);
     if (one === undefined) {
-      const why = `Expected names ${JSON.stringify(Ref.slice(0, 200))}, which the set does not change`;
-      reject('invalid', why, { pointer: expectedPointer(Ref) });
+      const shown = JSON.stringify(Ref.slice(0, 200));
+      reject('invalid', `Expected names ${shown}, which the set does not change`, {
+        pointer: expectedPointer(Ref),
+      });
     }
     if (one.action === 'hidden') return [];
     const actual = indexOf(one);
