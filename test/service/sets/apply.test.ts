@@ -228,7 +228,7 @@ describe('A set', () => {
     }
   });
 
-  it('is refused with 412 if an object is not as expected, or the plan is not this one', async () => {
+  it('is refused with 412 if an object is not as expected, or the plan is another', async () => {
     await applied({ Objects: [policy('a')] });
     const body = { Objects: [policy('a', 'mesh = "read"')] };
     const plan = await planned(body);
