@@ -33,7 +33,7 @@ import type { ApplyContext, Command, Handler, View } from './types.js';
 
 /** One change of a set. */
 export interface SetChange {
-  /** The command that makes it alone: `policy.set`, `config.delete`, …; `owner.set` for no other. */
+  /** What makes it alone, such as `policy.set`; `owner.set` if the owner alone changes. */
   readonly command: Command;
   /** The ModifyIndex of the object when the set was compared. Absent: it did not exist. */
   readonly was?: number;
