@@ -81,8 +81,10 @@ export function placeOf(command: Command): ObjectPlace | undefined {
       const { name, namespace } = command as { name?: string; namespace?: { Name: string } };
       return { table, ns, id: namespace?.Name ?? name! };
     }
-    case 'token':
-      return { table, ns, id: (command as unknown as { accessor: string }).accessor };
+    case 'token': {
+      const { accessor } = command as { readonly accessor?: string };
+      return accessor === undefined ? undefined : { table, ns, id: accessor };
+    }
     default: {
       if (!Object.hasOwn(OBJECTS, table) || !['set', 'delete'].includes(act)) return undefined;
       const { id, name } = command as ObjectSet & { readonly name?: string };
