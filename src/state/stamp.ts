@@ -40,7 +40,7 @@ export const loginAuthor = (identity: Identity): Author => ({
 export const isReason = (text: string): boolean =>
   text !== '' && !CONTROL.test(text) && Buffer.byteLength(text) <= REASON_BYTES_MAX;
 
-/** Returns a command with its author, the time of the request in Unix milliseconds, and a reason. */
+/** Returns a command with its author, the time of the request (Unix ms), and a reason. */
 export const stamped = <C extends Command>(
   command: C,
   { author, nowMs, reason }: { author: Author; nowMs: number; reason?: string | undefined },

@@ -55,10 +55,8 @@ describe('http: PATCH', () => {
 
   it('takes both spellings of the fields of an entry, and answers the entry', async () => {
     const Kind = 'service-defaults';
-    await client.must('PUT /config', {
-      ...{ Kind, Name: 'web', Protocol: 'http', Meta: { a: '1' } },
-      MeshGateway: { Mode: 'local' },
-    });
+    const entry = { Kind, Name: 'web', Protocol: 'http', Meta: { a: '1' } };
+    await client.must('PUT /config', { ...entry, MeshGateway: { Mode: 'local' } });
     const change = { mesh_gateway: { mode: 'remote' }, protocol: 'grpc', Meta: { b: '2' } };
     const answer = await client.answerTo('PATCH /config/service-defaults/web', change);
     expect(answer.body).to.deep.include({

@@ -80,9 +80,8 @@ describe('the author of a command', function () {
       ({ Name }: { Name: string }) => Name === 'global-management',
     );
     const anonymous = '00000000-0000-0000-0000-000000000002';
-    await client.must(`PUT /acl/token/${anonymous}`, {
-      ...{ Description: 'Anonymous Token', Policies: [{ ID }] },
-    });
+    const body = { Description: 'Anonymous Token', Policies: [{ ID }] };
+    await client.must(`PUT /acl/token/${anonymous}`, body);
     await client.must('PUT /acl/role', { Name: 'a' }, '');
     expect(watched.last.author).to.deep.equal({
       AccessorID: anonymous,

@@ -27,9 +27,8 @@ describe('the identity of a login', function () {
   const method = async (Name: string, more: object = {}): Promise<void> => {
     const Config = { JWTValidationPubKeys: [key.pem], ...more };
     await client.must('PUT /acl/auth-method', { Name, Type: 'jwt', Config });
-    await client.must('PUT /acl/binding-rule', {
-      ...{ AuthMethod: Name, BindType: 'role', BindName: 'r' },
-    });
+    const rule = { AuthMethod: Name, BindType: 'role', BindName: 'r' };
+    await client.must('PUT /acl/binding-rule', rule);
   };
   const jwt = (claims: object): Promise<string> => {
     const now = Math.floor(client.solo.nowMs / 1000);

@@ -27,7 +27,13 @@ export function authored(command: Command, n: number): Command {
       ? { AccessorID: '', Description: '', Identity }
       : { AccessorID: id(3, n % 3), Description: `token ${n % 3}` };
   const reason = `ticket ${n}`;
-  return { ...command, author, time: '2030-01-01T00:00:00.000Z', reason, ...(n % 7 === 0 && { match: 'any' as const }) };
+  return {
+    ...command,
+    author,
+    time: '2030-01-01T00:00:00.000Z',
+    reason,
+    ...(n % 7 === 0 && { match: 'any' as const }),
+  };
 }
 
 type Make = (random: Random, n: number) => Command;

@@ -39,7 +39,9 @@ describe('the precondition of a command', () => {
       set: new State().token(1),
       again: {
         type: 'token.update',
-        ...{ ns: 'default', accessor: ID, nowMs: 0 },
+        ns: 'default',
+        accessor: ID,
+        nowMs: 0,
         token: { Description: 'x', Policies: [], Roles: [], Local: false },
       },
       gone: { type: 'token.delete', ns: 'default', accessor: ID, callerKey: null },

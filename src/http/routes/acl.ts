@@ -27,6 +27,7 @@ import {
   answerOne,
   etagOf,
   helpOf,
+  type IdHelp,
   mustBePatch,
   mustHave,
   withIdHint,
@@ -57,13 +58,57 @@ const HOME = 'default';
 
 /** List, read, read by name, create, update, delete. */
 function objectRoutes<B>(service: Service, useCases: ObjectUseCases<B>): readonly DeclaredRoute[] {
-  const { idLabel, identity, noun, resource, table, title } = useCases.definition;
-  const failure = `${title.replace(' ', '')} decoding failed`;
+  const { idLabel, identity, noun, resource, table } = useCases.definition;
   const missing = `Requested ${noun} does not exist: ACL not found`;
   const isNamespaced = resource === 'acl';
   const paths = OBJECT_PATHS[table];
   const param = PARAMETER[identity];
   const help = helpOf(useCases, paths.one, paths.all);
+  const { put, patch, remove } = writesOf(service, useCases, help);
+  const list = async (request: ApiRequest): Promise<void> => {
+    const ns = isNamespaced ? request.namespaceOrAll() : HOME;
+    const useCase = useCases.list(ns, queryOf(request));
+    await answerList(service, request, useCase, isNamespaced ? undefined : true);
+  };
+  const read = async (request: ApiRequest): Promise<void> => {
+    const id = mustHave(request, param, idLabel);
+    const ns = isNamespaced ? request.namespace() : HOME;
+    const useCase = useCases.read(ns, id, request.flag('expanded'));
+    const reading = service.read(request.caller, request.readOptions(), useCase);
+    const outcome = await withIdHint(help, id, reading);
+    answerOne(request, outcome, missing, () => useCases.nearest?.(ns, id));
+  };
+  const readNamed = async (request: ApiRequest): Promise<void> => {
+    const name = mustHave(request, 'name', `${noun} Name`);
+    const ns = request.namespace();
+    const useCase = useCases.readByName!(ns, name);
+    const outcome = await service.read(request.caller, request.readOptions(), useCase);
+    answerOne(request, outcome, missing, () => useCases.nearest?.(ns, name));
+  };
+  const ifNoneMatch = identity === 'Name' && ({ ifMatch: true, ifNoneMatch: true } as const);
+  return [
+    { path: paths.one, ...ifNoneMatch, PUT: (request) => put(request, undefined) },
+    { path: paths.all, GET: list },
+    ...(hasNames(table) ? [{ path: NAMED_PATHS[table], GET: readNamed }] : []),
+    {
+      path: paths.each,
+      ifMatch: true,
+      ...ifNoneMatch,
+      ...(useCases.definition.secrets.length > 0 && { isSecret: true }),
+      GET: read,
+      PUT: (request) => put(request, request.param(param) || undefined),
+      PATCH: patch,
+      DELETE: remove,
+    },
+  ];
+}
+
+/** Create, update, change, delete. */
+function writesOf<B>(service: Service, useCases: ObjectUseCases<B>, help: IdHelp) {
+  const { idLabel, identity, resource, title } = useCases.definition;
+  const failure = `${title.replace(' ', '')} decoding failed`;
+  const param = PARAMETER[identity];
+  const isNamespaced = resource === 'acl';
   const writeFor = (request: ApiRequest, body?: B): Write => writeIn(isNamespaced, request, body);
   const put = async (request: ApiRequest, id: string | undefined): Promise<void> => {
     await admit(request, failure, useCases.admit(request, id));
@@ -93,47 +138,11 @@ function objectRoutes<B>(service: Service, useCases: ObjectUseCases<B>): readonl
     const work = (write: Write) => patchObject(service, useCases, write, { id, sent, failure });
     await answer(request, writeFor(request, sent as B), id, work, true);
   };
-  const list = async (request: ApiRequest): Promise<void> => {
-    const ns = isNamespaced ? request.namespaceOrAll() : HOME;
-    const useCase = useCases.list(ns, queryOf(request));
-    await answerList(service, request, useCase, isNamespaced ? undefined : true);
-  };
-  const read = async (request: ApiRequest): Promise<void> => {
-    const id = mustHave(request, param, idLabel);
-    const ns = isNamespaced ? request.namespace() : HOME;
-    const useCase = useCases.read(ns, id, request.flag('expanded'));
-    const reading = service.read(request.caller, request.readOptions(), useCase);
-    const outcome = await withIdHint(help, id, reading);
-    answerOne(request, outcome, missing, () => useCases.nearest?.(ns, id));
-  };
   const remove = async (request: ApiRequest): Promise<void> => {
     const id = mustHave(request, param, idLabel);
     request.answerJson(await withIdHint(help, id, useCases.remove(writeFor(request), id)));
   };
-
-  const readNamed = async (request: ApiRequest): Promise<void> => {
-    const name = mustHave(request, 'name', `${noun} Name`);
-    const ns = request.namespace();
-    const useCase = useCases.readByName!(ns, name);
-    const outcome = await service.read(request.caller, request.readOptions(), useCase);
-    answerOne(request, outcome, missing, () => useCases.nearest?.(ns, name));
-  };
-  const ifNoneMatch = identity === 'Name' && ({ ifMatch: true, ifNoneMatch: true } as const);
-  return [
-    { path: paths.one, ...ifNoneMatch, PUT: (request) => put(request, undefined) },
-    { path: paths.all, GET: list },
-    ...(hasNames(table) ? [{ path: NAMED_PATHS[table], GET: readNamed }] : []),
-    {
-      path: paths.each,
-      ifMatch: true,
-      ...ifNoneMatch,
-      ...(useCases.definition.secrets.length > 0 && { isSecret: true }),
-      GET: read,
-      PUT: (request) => put(request, request.param(param) || undefined),
-      PATCH: patch,
-      DELETE: remove,
-    },
-  ];
+  return { put, patch, remove };
 }
 
 /** Returns the write of a request, with the namespace of its body if it names one. */

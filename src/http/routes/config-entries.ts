@@ -64,40 +64,7 @@ export function configRoutes({
         else request.answerWritten('true', { etag: etagOf(answer) });
       },
     },
-    {
-      path: '/v1/config/:kind/:name',
-      ifMatch: true,
-      GET: async (request) => {
-        const id = { kind: kindOf(request.param('kind')), name: request.param('name') };
-        const ns = request.namespace();
-        const read = readConfig(ns, id);
-        let seen: ReadContext;
-        const outcome = await service.read(request.caller, request.readOptions(), (context) => {
-          seen = context;
-          return read(context);
-        });
-        const sentence = outcome.value === undefined ? missing(id) : '';
-        // the name of an entry that may be meant
-        answerOne(request, outcome, sentence, () => nearestEntry(seen, ns, id));
-      },
-      DELETE: async (request) => {
-        const id = { kind: kindOf(request.param('kind')), name: request.param('name') };
-        request.answerJson(await deleteConfig(service, writeOf(request), id));
-      },
-      PATCH: async (request) => {
-        mustBePatch(request);
-        const id = { kind: kindOf(request.param('kind')), name: request.param('name') };
-        const write = writeOf(request);
-        const { kind, name } = id;
-        await admit(
-          request,
-          FAILURE,
-          mustChange(service, write, { operation: 'apply', kind, name }),
-        );
-        const text = await patchConfig(service, write, id, await request.body(FAILURE));
-        request.answerWritten(text, { etag: etagOf(text) });
-      },
-    },
+    entryRoute(service, writeOf),
     {
       path: '/v1/config/:kind',
       GET: (request) => answerList(service, lists, request),
@@ -106,6 +73,41 @@ export function configRoutes({
     chainRoute(service, datacenter),
   ];
 }
+
+/** One entry: read, change, delete. */
+const entryRoute = (
+  service: Service,
+  writeOf: (request: ApiRequest) => ConfigWrite,
+): DeclaredRoute => ({
+  path: '/v1/config/:kind/:name',
+  ifMatch: true,
+  GET: async (request) => {
+    const id = { kind: kindOf(request.param('kind')), name: request.param('name') };
+    const ns = request.namespace();
+    const read = readConfig(ns, id);
+    let seen: ReadContext;
+    const outcome = await service.read(request.caller, request.readOptions(), (context) => {
+      seen = context;
+      return read(context);
+    });
+    const sentence = outcome.value === undefined ? missing(id) : '';
+    // the name of an entry that may be meant
+    answerOne(request, outcome, sentence, () => nearestEntry(seen, ns, id));
+  },
+  DELETE: async (request) => {
+    const id = { kind: kindOf(request.param('kind')), name: request.param('name') };
+    request.answerJson(await deleteConfig(service, writeOf(request), id));
+  },
+  PATCH: async (request) => {
+    mustBePatch(request);
+    const id = { kind: kindOf(request.param('kind')), name: request.param('name') };
+    const write = writeOf(request);
+    const { kind, name } = id;
+    await admit(request, FAILURE, mustChange(service, write, { operation: 'apply', kind, name }));
+    const text = await patchConfig(service, write, id, await request.body(FAILURE));
+    request.answerWritten(text, { etag: etagOf(text) });
+  },
+});
 
 /** The text of the 404 for an entry. */
 const missing = ({ kind, name }: EntryId): string =>
