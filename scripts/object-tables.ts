@@ -95,8 +95,12 @@ const tables = Object.entries(OBJECTS).map(([name, definition]) => [
   tableOf(name as ObjectName, definition),
 ]);
 const kinds = KINDS.map((kind): KindRow => {
-  const { onlyName } = definitionOf(kind);
-  return { kind, ...(onlyName !== '' && { onlyName }) };
+  const { onlyName, scope } = definitionOf(kind);
+  return {
+    kind,
+    ...(onlyName !== '' && { onlyName }),
+    ...(scope === 'cluster' && { isClusterWide: true }),
+  };
 });
 
 /** The text of the module. */

@@ -63,6 +63,8 @@ export interface KindRow {
   readonly kind: string;
   /** The name of its only entry. Absent if there may be many. */
   readonly onlyName?: string;
+  /** Whether its entries exist once for the whole cluster: in the namespace default. */
+  readonly isClusterWide?: true;
 }
 
 /** The ACL objects. */

@@ -75,10 +75,7 @@ export interface TokenDelete extends Command {
   readonly callerKey: string | null;
 }
 
-/**
- * Creates a token for a login, which was verified with the method as of its `modifyIndex`. The
- * identity of its author is that of the token.
- */
+/** Creates a token for a login, verified with the method as of its `modifyIndex`: see `author`. */
 export interface TokenLogin extends NewToken {
   readonly type: 'token.login';
   readonly method: { readonly ns: string; readonly name: string; readonly modifyIndex: number };

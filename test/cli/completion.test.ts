@@ -76,6 +76,18 @@ describe('completion', () => {
     ]);
   });
 
+  it('completes types of objects, then names of that type, beside commands', async () => {
+    user.env = { CONCLAVE_HTTP_ADDR: await fake.serve(json(policies)) };
+    expect(await complete('history', 'po')).to.deep.equal(['policy', ':4', '']);
+    expect(await complete('history', 'd')).to.deep.equal(['diff', ':4', '']);
+    expect(await complete('history', 'diff', 'policy', '')).to.deep.equal(['ops', 'web', ':4', '']);
+    expect(await complete('refs', 'policy', 'ops', '')).to.deep.equal([':4', '']);
+    expect(await complete('rollback', 'config', 'me')).to.deep.equal(['mesh/', ':4', '']);
+    expect(await complete('plan', '-f', '')).to.deep.equal([':0', '']);
+    expect(await complete('export', '--folder', '')).to.deep.equal([':0', '']);
+    expect(await complete('export', '--types', 'auth')).to.deep.equal(['auth-method', ':4', '']);
+  });
+
   it('offers no name that a shell would run or split', async () => {
     const hostile = ['$(reboot)', '`reboot`', '${IFS}', 'a;b', 'a b', "a'b", 'a\\b', '*', '~', ''];
     const harmless = ['web-1.v2_b', 'team/ops', 'caf\u00e9', 'a:b@c'];

@@ -145,7 +145,7 @@ describe('http: PATCH', () => {
           }
         },
       ),
-      { numRuns: 25 },
+      { numRuns: 12 },
     );
   });
 });

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import type { ApiError } from '../../src/base/errors.js';
 import type { RunningNode } from '../../src/node/node.js';
 import type { NodeOptions } from '../../src/node/options.js';
-import { levelOf } from '../../src/state/levels.js';
+import { COMMAND_LEVELS, levelOf } from '../../src/state/levels.js';
 import { type Command, keyOf } from '../../src/state/types.js';
 import { Cluster, HANDLERS, put } from './processes.js';
 
@@ -92,6 +92,21 @@ describe('node: levels', function () {
     await areAt(2);
     for (const node of nodes()) await write(node, thing);
     expect(cluster.fatal).to.deep.equal([]);
+  });
+
+  it('below the third let no author, reason or precondition into the log', async () => {
+    await make({ levels: { supported: 2, commands: COMMAND_LEVELS } });
+    await cluster.startAll('a');
+    await areAt(2);
+    const { node } = await cluster.leader();
+    const command = put('k', '1');
+    const author = { AccessorID: '', Description: 'server' };
+    for (const more of [{ match: 'any' as const }, { author }, { time: 'x' }, { reason: 'x' }]) {
+      const refused = await refusalOf(node, { ...command, ...more });
+      expect(refused?.code).to.equal('unavailable');
+      expect(refused?.message).to.match(/^This needs level 3, the cluster is at level 2: /);
+    }
+    await write(node, command);
   });
 
   it('stop a release that does not support them: it refuses the folder', async () => {

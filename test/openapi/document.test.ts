@@ -26,7 +26,7 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
 /** Parts of which making the routes reads nothing. */
 const nothing: object = new Proxy({}, { get: () => nothing });
 const routes = allRoutes(nothing as RouteParts);
-const METHODS = ['GET', 'PUT', 'POST', 'DELETE'] as const;
+const METHODS = ['GET', 'PUT', 'PATCH', 'POST', 'DELETE'] as const;
 
 describe('openapi: the document', () => {
   it('is valid by the schema of OpenAPI 3.1', () => {

@@ -51,6 +51,7 @@ function history(seed: number, count: number): { solo: Solo; commands: Command[]
     const some = random.chance(0.1) ? cascade(draw) : [() => randomCommand(draw)];
     for (const make of some) {
       const command = make();
+      if (command.type.startsWith('history.')) continue;
       commands.push(command);
       applied(solo, [command]);
     }

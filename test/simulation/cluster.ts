@@ -15,7 +15,7 @@ import { registerKey } from './machine.js';
 import { MessageNetwork } from './message-network.js';
 import type { NetworkKind, SimNetwork } from './network.js';
 import type { ServerParts, StorageKind } from './parts.js';
-import { productCommand } from './product-commands.js';
+import { authored, productCommand } from './product-commands.js';
 import { Scheduler } from './scheduler.js';
 import { SimServer } from './server.js';
 import { SocketNetwork } from './socket-network.js';
@@ -151,7 +151,7 @@ export class SimCluster {
       this.#proposeAll(server, [made(forget as Command)]);
     } else
       this.#proposeAll(server, [
-        made(kind === 'any' ? randomCommand(draw) : productCommand(random, n)),
+        made(authored(kind === 'any' ? randomCommand(draw) : productCommand(random, n), n)),
       ]);
   }
 

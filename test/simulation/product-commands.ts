@@ -22,6 +22,17 @@ export function productCommand(random: Random, n: number): Command {
   );
 }
 
+/** Adds who caused a command, and to some a precondition. `n`: another number for each command. */
+export function authored(command: Command, n: number): Command {
+  const Identity = { AuthMethod: 'm1', Namespace: 'default', Subject: `user-${n % 4}` };
+  const author =
+    command.type === 'token.login'
+      ? { AccessorID: '', Description: '', Identity }
+      : { AccessorID: id(3, n % 3), Description: `token ${n % 3}` };
+  const reason = `ticket ${n}`;
+  return { ...command, author, time: '2030-01-01T00:00:00.000Z', reason, ...(n % 7 === 0 && { match: 'any' as const }) };
+}
+
 type Make = (random: Random, n: number) => Command;
 const called = (each: Make | Command): Make => (typeof each === 'function' ? each : () => each);
 

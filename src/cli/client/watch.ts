@@ -17,11 +17,9 @@ interface Seen {
 }
 
 /** How long the server holds a read; then it answers what has not changed. */
-const WAIT = '5m';
-/** The same in milliseconds. */
-const WAIT_MS = 300_000;
-/** The server adds up to a sixteenth to the wait. */
-const JITTER = 17 / 16;
+export const WAIT = '5m';
+/** The same in milliseconds. The server adds up to a sixteenth. */
+export const WAIT_MS = (300_000 * 17) / 16;
 
 /** Yields what a read answers, and again after each change, until the user interrupts it. */
 export async function* readsOf(
@@ -32,7 +30,7 @@ export async function* readsOf(
   let shown: string | undefined;
   for (;;) {
     const held = index === 0 ? {} : { index: String(index), wait: WAIT };
-    const heldMs = index === 0 ? 0 : WAIT_MS * JITTER;
+    const heldMs = index === 0 ? 0 : WAIT_MS;
     const answer = await api.get(path, { query: { ...query, ...held }, heldMs, mayBeMissing });
     if (answer.index === 0)
       throw new CliError('this read cannot be watched: its answer has no index');

@@ -2,11 +2,12 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Validation } from '../../api/endpoints/change.js';
 import type { Call } from '../cli.js';
-import { documentOf } from '../files/documents.js';
+import { documentOf, type Written } from '../files/documents.js';
 import { Schemas } from '../files/schemas.js';
+import { textDifference } from '../print/diff-view.js';
 import { CliError, misused } from '../print/error.js';
-import { painted } from '../print/table.js';
 import { lines } from '../print/text.js';
 import { entryPath, refOf, type Which, wasDone } from './entries.js';
 
@@ -33,7 +34,8 @@ export async function editEntry(call: Call<{ yes?: boolean }>, which: Which): Pr
       await openEditor(call, file);
       const after = await readFile(file, 'utf8');
       if (after === before) return print.note('nothing was changed');
-      print.text([await diffOf(call, before, after)]);
+      const changed = await textDifference(before, after, print.style.colour);
+      print.text(changed.map((line) => `${line}\n`));
       const failure = await written(call, file, after, Number(held['ModifyIndex'] ?? 0));
       if (failure === undefined) break;
       if (!io.canAsk || failure.details.code === 'conflict') throw failure;
@@ -58,18 +60,25 @@ async function openEditor({ io }: Call<object>, file: string): Promise<void> {
     throw new CliError(`the editor "${editor}" exited with ${code}: nothing was written`);
 }
 
-async function diffOf({ print }: Call<object>, before: string, after: string): Promise<string> {
-  const { createTwoFilesPatch } = await import('diff');
-  const patch = createTwoFilesPatch('stored', 'edited', before, after, '', '', { context: 3 });
-  const { colour } = print.style;
-  return patch
-    .split('\n')
-    .filter((line) => !line.startsWith('='.repeat(10)))
-    .map((line) => {
-      const paint = { '+': 'green', '-': 'red', '@': 'cyan' }[line.charAt(0)];
-      return painted(lines(line), paint as 'green' | undefined, colour);
-    })
-    .join('\n');
+/**
+ * Returns what is wrong with an entry, and how a write of it names the version that was read. The
+ * cluster judges it with all rules; other servers have only schemas, and know no If-Match.
+ */
+async function judged({ api }: Call<object>, entry: Written, index: number) {
+  try {
+    const ask = { body: entry.value, isRead: true, isCurrent: true };
+    const answer = await api.ask('POST', '/v1/config/validate', ask);
+    const [result] = answer.json<Validation>().Results;
+    const problems = (result?.Problems ?? []).map((one) => ({
+      pointer: one.Pointer,
+      message: one.Hint ? `${one.Message}; ${one.Hint}` : one.Message,
+    }));
+    return { problems, version: { headers: { 'If-Match': `"${index}"` } } };
+  } catch (error) {
+    if (!(error instanceof CliError && error.details.code === 'no_endpoint')) throw error;
+    const problems = await new Schemas({ api }).problemsOf(entry);
+    return { problems, version: { query: { cas: String(index) } } };
+  }
 }
 
 /** Asks, and writes the text. Returns the error if it can be mended by editing again. */
@@ -82,23 +91,25 @@ async function written(
   const { api, io, options } = call;
   try {
     const entry = await documentOf(file, text);
-    const problems = await new Schemas({ api }).problemsOf(entry);
+    const { problems, version } = await judged(call, entry, index);
     if (problems.length > 0)
       return new CliError(
-        problems.map(({ pointer, message }) => `${pointer}: ${message}`).join('; '),
+        problems.map(({ pointer, message }) => `${pointer && `${pointer}: `}${message}`).join('; '),
       );
     if (options.yes !== true && !/^y/i.test((await io.ask('write it? [y/N] ')).trim()))
       throw new CliError('not written');
-    const query = { cas: String(index) };
-    const answer = await api.ask('PUT', '/v1/config', { body: entry.value, query });
+    const answer = await api.ask('PUT', '/v1/config', { body: entry.value, ...version });
     if (wasDone(answer)) return undefined;
   } catch (error) {
+    if (error instanceof CliError && error.details.code === 'precondition_failed') return CHANGED;
     const isMendable = error instanceof CliError && error.message !== 'not written';
     if (isMendable) return error;
     throw error;
   }
-  return new CliError('the entry has changed since it was read', {
-    code: 'conflict',
-    hint: 'edit it again to start from the new version',
-  });
+  return CHANGED;
 }
+
+const CHANGED = new CliError('the entry has changed since it was read', {
+  code: 'conflict',
+  hint: 'edit it again to start from the new version',
+});

@@ -54,6 +54,7 @@ acl explain service:write:web acl:read
 acl whoami
 acl whoami --accessor 8a2d31f0
 acl who-can service:write:web
+acl who-can acl:write --at 2026-11-03T14:05:00Z
 acl decision 4f0c9a1b-00000000000002d1
 acl login explain --method ci --claims '{"team":"blue"}'
 acl lint --severity error
@@ -76,6 +77,25 @@ config validate --offline web.json
 config edit service-router/web
 config chain web
 config schema service-router
+refs policy ops
+refs config service-defaults/web
+plan -f policies/ --owner gitops/payments --prune
+plan -f payments.yaml --exit-code
+diff -f payments.yaml
+apply -f policies/ --owner gitops/payments --prune
+apply -f - --yes < payments.yaml
+apply -f all/ --in-parts --dry-run
+export --owner gitops/payments > payments.yaml
+export --namespace "*" --folder policies
+export --at 2026-11-03T14:05:00Z --types policy,role
+history policy ops
+history config/service-defaults/web --show 118
+history diff policy ops --from 118 --to 140
+history feed --follow
+history feed --subject ci/user-1 --logins
+undo 140
+rollback policy ops --to 118
+rollback --owner gitops/payments --to 2026-11-03T14:05:00Z
 snapshot save backup.snap
 snapshot save backup.snap --stale --http-addr n1:8500
 snapshot restore backup.snap

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { Decision, Effective, Explained, WhoCan } from '../../api/endpoints/explain.js';
 import type { LoginExplained } from '../../api/endpoints/login-explain.js';
 import { type Call, type Cli, refusedSecret } from '../cli.js';
+import { asOf, type Moment, momentText } from '../client/moment.js';
 import { documentOf } from '../files/documents.js';
 import { readInput, textOption } from '../files/files.js';
 import { CliError, misused } from '../print/error.js';
@@ -16,7 +17,7 @@ import {
   RIGHT_COLUMNS,
   whoCanText,
 } from '../print/explain-view.js';
-import { find, hidden, idIn, pathOf, type Stored, TYPE } from './objects.js';
+import { find, hidden, idIn, pathOf, type Stored, TYPE, UUID } from './objects.js';
 
 /** A question about a right. */
 interface Question {
@@ -31,6 +32,18 @@ export function parseQuestion(text: string): Question {
   if (Resource === undefined || Access === undefined)
     misused(`"${text}" is not a question: expected RESOURCE:ACCESS or RESOURCE:ACCESS:SEGMENT`);
   return { Resource, Access, ...(Segment !== undefined && { Segment }) };
+}
+
+/** What `--at` is for. */
+const AT = 'ask what was at an index, or a time such as 2026-11-03T14:05:00Z';
+
+interface AtOption {
+  readonly at?: string;
+}
+
+/** Says which moment was answered, if it is not the present. */
+function sayWhen({ print }: Call<object>, { At }: { readonly At?: Moment }): void {
+  if (At !== undefined) print.say(`At ${momentText(At)}:`);
 }
 
 /** Adds the commands. */
@@ -59,15 +72,20 @@ function addQuestions(acl: Command, cli: Cli): void {
     .description('show whether a token may do something, and which rule decides')
     .argument('<question...>', 'RESOURCE:ACCESS or RESOURCE:ACCESS:SEGMENT')
     .option('--accessor <id>', 'AccessorID of the token (default: your own token)')
+    .option('--at <index|time>', AT)
     .addHelpText('after', '\nExits with 1 if any answer is no.')
     .action(
-      cli.action<{ accessor?: string }>(async (call, ...given) => {
+      cli.action<{ accessor?: string } & AtOption>(async (call, ...given) => {
         const Requests = (given as string[]).map(parseQuestion);
         const AccessorID = await accessorOf(call);
         const body = { ...(AccessorID !== undefined && { AccessorID }), Requests };
         const path = '/v1/acl/authorize/explain';
-        const answer = await call.api.ask('POST', path, { body, isRead: true });
+        const { at } = call.options;
+        const answer = await asOf(() =>
+          call.api.ask('POST', path, { body, isRead: true, query: { at } }),
+        );
         const explained = answer.json<Explained>();
+        if (call.print.format === 'table') sayWhen(call, explained);
         if (call.print.format === 'table') call.print.table(RESULT_COLUMNS, explained.Results);
         else await call.print.value(explained);
         if (explained.Results.some(({ Allow }) => !Allow)) call.fails();
@@ -75,8 +93,12 @@ function addQuestions(acl: Command, cli: Cli): void {
     );
 }
 
-async function accessorOf(call: Call<{ accessor?: string }>): Promise<string | undefined> {
-  const { accessor: text } = call.options;
+async function accessorOf(
+  call: Call<{ accessor?: string } & AtOption>,
+): Promise<string | undefined> {
+  const { accessor: text, at } = call.options;
+  // Of an earlier moment, the token may be gone since.
+  if (at !== undefined && text !== undefined && UUID.test(text)) return text;
   return text === undefined ? undefined : idIn(TYPE.token, await find(call, TYPE.token, { text }));
 }
 
@@ -85,13 +107,17 @@ function addWhoAmI(acl: Command, cli: Cli): void {
     .command('whoami')
     .description('show your token and everything it may do')
     .option('--accessor <id>', 'AccessorID of another token')
+    .option('--at <index|time>', AT)
     .action(
-      cli.action<{ accessor?: string }>(async (call) => {
+      cli.action<{ accessor?: string } & AtOption>(async (call) => {
         const token = pathOf(TYPE.token, (await accessorOf(call)) ?? 'self');
         try {
-          const rights = (await call.api.get(`${token}/effective`)).json<Effective>();
-          await showRights(call, rights);
+          const query = { at: call.options.at };
+          const answer = await asOf(() => call.api.get(`${token}/effective`, { query }));
+          await showRights(call, answer.json<Effective>());
         } catch (error) {
+          // What was cannot be told from the token that is there now.
+          if (call.options.at !== undefined) throw error;
           if (!(error instanceof CliError && isWithoutRights(error))) throw error;
           // Other servers of the API tell the token, not what follows from it.
           call.print.note('the server cannot list the rights of a token: this is only the token');
@@ -109,9 +135,11 @@ function addWhoAmI(acl: Command, cli: Cli): void {
 const isWithoutRights = ({ details: { code } }: CliError): boolean =>
   code === undefined || code === 'no_endpoint' || code === 'invalid';
 
-async function showRights({ print }: Call<object>, rights: Effective): Promise<void> {
+async function showRights(call: Call<object>, rights: Effective): Promise<void> {
+  const { print } = call;
   if (print.format === 'name') return print.refs([`token/${rights.AccessorID}`]);
   if (print.format !== 'table') return print.value(rights);
+  sayWhen(call, rights);
   print.fields(effectiveFields(rights));
   print.text(['\n']);
   if (rights.Rights.length === 0) print.note('no rule grants it any rights');
@@ -124,10 +152,15 @@ function addWhoCan(acl: Command, cli: Cli): void {
     .command('who-can')
     .description('find the tokens that may do something')
     .argument('<question>', 'RESOURCE:ACCESS or RESOURCE:ACCESS:SEGMENT')
+    .option('--at <index|time>', AT)
     .action(
-      cli.action(async ({ api, print }, question) => {
+      cli.action<AtOption>(async (call, question) => {
+        const { api, options, print } = call;
         const body = parseQuestion(question!);
-        const answer = await api.ask('POST', '/v1/acl/who-can', { body, isRead: true });
+        const query = { at: options.at };
+        const answer = await asOf(() =>
+          api.ask('POST', '/v1/acl/who-can', { body, isRead: true, query }),
+        );
         const found = answer.json<WhoCan>();
         if (print.format === 'name')
           return print.refs(
@@ -136,6 +169,7 @@ function addWhoCan(acl: Command, cli: Cli): void {
             ),
           );
         if (print.format !== 'table') return print.value(found);
+        sayWhen(call, found);
         print.note(whoCanText(found));
         if (found.Groups.length > 0) print.table(GROUP_COLUMNS, found.Groups);
       }),

@@ -106,15 +106,17 @@ async function candidatesAt(
       .filter(({ hidden, long }) => !hidden && long !== undefined)
       .map(({ long, description }) => ({ value: long!, what: description }));
   const below = command.createHelp().visibleCommands(command);
-  if (below.length > 0 && args.length === 0)
-    return below
-      .filter((one) => one.name() !== 'help')
-      .map((one) => ({ value: one.name(), what: one.description() }));
+  const commands = below
+    .filter((one) => one.name() !== 'help')
+    .map((one) => ({ value: one.name(), what: one.description() }));
+  const isGroup = command.registeredArguments.length === 0;
+  if (below.length > 0 && args.length === 0 && isGroup) return commands;
   const argument =
     command.registeredArguments[Math.min(args.length, command.registeredArguments.length - 1)];
   if (argument === undefined) return [];
   if (/file/.test(argument.name())) return undefined;
-  return named(cli, position, pathTo(command).join(' '));
+  const names = await named(cli, position, pathTo(command).join(' '));
+  return args.length === 0 ? [...commands, ...names] : names;
 }
 
 async function valuesOf(
@@ -123,7 +125,7 @@ async function valuesOf(
   option: Option,
 ): Promise<readonly Candidate[] | undefined> {
   if (option.long === '--output') return FORMATS.map((value) => ({ value, what: '' }));
-  if (/file|cert|key\b/.test(`${option.long} ${option.flags}`)) return undefined;
+  if (/file|folder|cert|key\b/.test(`${option.long} ${option.flags}`)) return undefined;
   return named(cli, position, option.long ?? '');
 }
 

@@ -5,6 +5,7 @@ import { type Entry, KINDS, kindPath } from '../commands/entries.js';
 import { nameIn, type ObjectType, type Stored, TYPE } from '../commands/objects.js';
 import { joiningOf, peersOf, type Server } from '../commands/operator.js';
 import { WATCHABLE } from '../commands/watch-command.js';
+import { TYPES } from '../files/sets.js';
 import { SHELLS } from './scripts.js';
 
 /** A candidate. */
@@ -46,6 +47,16 @@ const services: Source = async (call) => {
   return plain([...new Set(names.flat())]);
 };
 
+/** Types first, then the names of that type; of entries their kinds. */
+const objects: Source = async (call, slug) => {
+  const type = Object.values(TYPE).find((one) => one.slug === slug);
+  if (type !== undefined) return of(type)(call, undefined);
+  return plain(slug === 'config' ? KINDS.map((kind) => `${kind}/`) : TYPES);
+};
+
+/** Sources for two arguments. */
+const PAIRS: readonly Source[] = [entries, objects];
+
 const profiles: Source = async ({ io }) =>
   Object.entries(readProfiles(io).profiles).map(([value, one]) => ({
     value,
@@ -70,6 +81,8 @@ const SOURCES: readonly (readonly [place: RegExp, source: Source])[] = [
   [/^config (?:list|schema)$|^--kind$/, known(KINDS)],
   [/^config chain$/, services],
   [/^config /, entries],
+  [/^(?:history(?: diff)?|refs|rollback)$/, objects],
+  [/^--types$/, known(TYPES)],
   [/^watch$/, known([...KINDS, ...WATCHABLE])],
   [/^operator raft (?:transfer-leader|remove-peer)$/, serversOf(peersOf)],
   [/^operator raft admit$/, serversOf(joiningOf)],
@@ -90,6 +103,6 @@ export async function namesFor(
 ): Promise<readonly Candidate[]> {
   const given = place.startsWith('--') ? [] : args;
   const source = SOURCES.find(([at]) => at.test(place))?.[1];
-  if (source === undefined || given.length > (source === entries ? 1 : 0)) return [];
+  if (source === undefined || given.length > (PAIRS.includes(source) ? 1 : 0)) return [];
   return source(call, given[0]);
 }

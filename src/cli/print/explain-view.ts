@@ -33,7 +33,7 @@ export function whereOf({ Path, Line }: Pick<Source, 'Path' | 'Line'>): string {
 }
 
 /** Returns the ways to the rule that decided: the first one that counts, and how many more. */
-function whereDecided(rule: Pick<Rule, 'Sources' | 'MoreSources'> | null): string {
+export function whereDecided(rule: Pick<Rule, 'Sources' | 'MoreSources'> | null): string {
   const sources = rule?.Sources ?? [];
   const first = sources.find(({ Counts }) => Counts !== false) ?? sources[0];
   if (first === undefined) return '';

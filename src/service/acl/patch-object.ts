@@ -22,11 +22,10 @@ export async function patchObject<B>(
   if (resource === 'acl') await mayWrite(service, write);
   const own = identity === 'Name' ? id : mustBeUuid(id, `${idLabel}: index error`);
   const key = definition.key(write.ns, own);
-  const named = `${noun} ${JSON.stringify(own.slice(0, 128))}`;
   return patch(
     service,
     write,
-    { table, key, noun, named, definition },
+    { table, key, noun, label: noun, id: own, definition },
     {
       patch: sent,
       put(conditional, merged, stored) {

@@ -20,9 +20,12 @@ const TRIES_MAX = 5;
 export interface Patched {
   readonly table: Table;
   readonly key: string;
+  /** What it is: `role`, `config entry`. */
   readonly noun: string;
-  /** The noun with the name of the object. */
-  readonly named: string;
+  /** What stands before its name: the noun, or the kind of an entry. */
+  readonly label: string;
+  /** What the path calls it. */
+  readonly id: string;
   /** Of an ACL object: its links are kept by ID, whoever renames their targets meanwhile. */
   readonly definition?: ObjectDefinition;
 }
@@ -35,21 +38,23 @@ export interface Patched {
 export async function patch<W extends Requester>(
   service: Service,
   write: W,
-  { table, key, noun, named, definition }: Patched,
+  { table, key, noun, label, id, definition }: Patched,
   work: {
     readonly patch: Body;
     readonly put: (write: W, body: Body, stored: StoredObject) => Promise<string>;
   },
 ): Promise<string> {
   const { match } = write;
+  const named = (name = id): string => `${label} ${JSON.stringify(name.slice(0, 200))}`;
+  const namedAs = (text: string): string => named((JSON.parse(text) as StoredObject).Name);
   for (let tries = 1; ; tries += 1) {
     await service.catchUp(write.timeoutMs);
     const { view } = service;
     const text = view.get(key);
-    if (text === undefined && match === undefined) reject('not_found', `cannot find ${named}`);
+    if (text === undefined && match === undefined) reject('not_found', `cannot find ${named()}`);
     const index = text === undefined ? 0 : modifyIndexOf(text);
     const isMeant = !Array.isArray(match) || match.includes(index);
-    if (text === undefined || !isMeant) refuse(versionProblem({ noun, named: () => named }, text));
+    if (text === undefined || !isMeant) refuse(versionProblem({ noun, named: namedAs }, text));
     const stored = JSON.parse(text) as StoredObject;
     const form = putForm(view, table, stored, { inClear: true });
     const merged = merge(
@@ -63,7 +68,8 @@ export async function patch<W extends Requester>(
     } catch (error) {
       const isMoved = error instanceof ApiError && error.refusal.code === 'precondition_failed';
       if (!isMoved || Array.isArray(match)) throw error;
-      if (tries >= TRIES_MAX) reject('conflict', `Other requests are changing ${named}: try again`);
+      if (tries >= TRIES_MAX)
+        reject('conflict', `Other requests are changing ${named()}: try again`);
     }
   }
 }

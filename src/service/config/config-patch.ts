@@ -18,11 +18,10 @@ export async function patchConfig(
 ): Promise<string> {
   await mustChange(service, write, { operation: 'apply', kind, name });
   const key = keys.config(homeOf(kind, write.ns), kind, name);
-  const named = `${kind} ${JSON.stringify(name.slice(0, 200))}`;
   return patch(
     service,
     write,
-    { table: 'config', key, noun: 'config entry', named },
+    { table: 'config', key, noun: 'config entry', label: kind, id: name },
     {
       patch: spelledOut(definitionOf(kind).type.description, sent) as Body,
       put(conditional, body) {

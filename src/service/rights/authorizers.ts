@@ -27,6 +27,7 @@ import {
 import type { View } from '../../state/types.js';
 import { inSlices, inThisTurn } from '../common/event-loop.js';
 import { WeightedCache } from '../common/weighted-cache.js';
+import { Dependants } from './dependants.js';
 import {
   type Collected,
   type CollectedOrigins,
@@ -378,36 +379,3 @@ export function rightsIdOf({ Namespace, Policies = [], Roles = [], ...token }: T
   const identities = [ServiceIdentities, NodeIdentities, TemplatedPolicies];
   return hash('sha256', JSON.stringify([Namespace, ids(Policies), ids(Roles), ...identities]));
 }
-
-/** The ids that depend on each state key. */
-class Dependants {
-  readonly #byKey = new Map<string, Set<string>>();
-
-  add(id: string, dependsOn: readonly string[]): void {
-    for (const key of dependsOn) {
-      const ids = this.#byKey.get(key);
-      if (ids === undefined) this.#byKey.set(key, new Set([id]));
-      else ids.add(id);
-    }
-  }
-
-  remove(id: string, dependsOn: readonly string[]): void {
-    for (const key of dependsOn) {
-      const ids = this.#byKey.get(key);
-      ids?.delete(id);
-      if (ids?.size === 0) this.#byKey.delete(key);
-    }
-  }
-
-  /** Returns a copy, because the caller may remove ids while it iterates. */
-  of(key: string): readonly string[] {
-    const ids = this.#byKey.get(key);
-    return ids === undefined ? NO_IDS : [...ids];
-  }
-
-  clear(): void {
-    this.#byKey.clear();
-  }
-}
-
-const NO_IDS: readonly string[] = [];

@@ -27,6 +27,7 @@ import {
   objectKeyOf,
   type Place,
   placeOf,
+  RINGS,
   VERSION,
   type Version,
   versionAt,
@@ -131,9 +132,11 @@ function versionThen(
 ): ObjectThen {
   const { content, next } = version;
   if (next === 0) return { text: content === 'null' ? undefined : after.present, version: 0 };
-  // While no versions were kept, the object changed without a trace.
+  // While no versions were kept, or before a restore, the object changed without a trace.
   if (next <= index) {
     const { next: key, present } = after;
+    const isPresent = key === undefined && present !== undefined && modifiedAt(present) <= index;
+    if (isPresent) return { text: present, version: 0 };
     const known = key === undefined ? 0 : versionAt(key).index;
     throw new NotKnown(known || (present === undefined ? next : modifiedAt(present)));
   }
@@ -157,6 +160,8 @@ export class PastView implements View {
   readonly index: number;
   /** The versions that were read, by type and ID. */
   readonly versions = new Map<string, number>();
+  /** The namespaces of tokens that `findEnded` has found, by accessor. */
+  readonly #homes = new Map<string, string>();
   /** Tokens of logins that have ended since, by key. */
   readonly #ended = new Map<string, string>();
   #last: StateRecord | undefined;
@@ -181,12 +186,19 @@ export class PastView implements View {
 
   /** Yields the keys of objects. Those of other records are the present ones. */
   *keys(prefix: string, after = ''): Iterable<string> {
-    const [table = '', ...parts] = prefix.split('\u0000');
-    const type = (TYPES as Readonly<Record<string, Place['type']>>)[table];
-    if (type === undefined || parts.at(-1) !== '') {
+    const type = typeBelow(prefix);
+    if (type === undefined) {
       yield* this.#view.keys(prefix, after);
       return;
     }
+    for (const key of this.ever(prefix, type)) {
+      if (key > after && this.get(key) !== undefined) yield key;
+    }
+  }
+
+  /** Yields the keys of objects that are there now, or of which something is kept. */
+  *ever(prefix: string, type = typeBelow(prefix)!): Iterable<string> {
+    const [, ...parts] = prefix.split('\u0000');
     const [ns, kind] = type === 'namespace' ? ['default'] : parts.slice(0, -1);
     const versions = this.#versioned(
       keyOf(VERSION, type, ...(ns === undefined ? [] : [ns]), kind === undefined ? '' : `${kind}/`),
@@ -194,9 +206,7 @@ export class PastView implements View {
     const ended = [...this.#ended.keys()].filter((key) => key.startsWith(prefix)).sort();
     // The kind of a config entry sorts otherwise in the key of a version.
     const old = type === 'config' ? [...versions].sort() : versions;
-    for (const key of union([this.#view.keys(prefix), old, ended])) {
-      if (key > after && this.get(key) !== undefined) yield key;
-    }
+    yield* union([this.#view.keys(prefix), old, ended]);
   }
 
   /**
@@ -204,22 +214,26 @@ export class PastView implements View {
    * an accessor. Yields between chunks.
    */
   *findEnded(accessor?: string): Generator<void> {
-    for (const text of chunksAfter(this.#view, 'login-change', this.index)) {
-      if (accessor === undefined || text.includes(accessor)) {
-        for (const line of chunkOf(text).lines) this.#noteEnded(lineOf(line));
+    // Other tokens that are gone have versions, unless these went with their namespace.
+    for (const ring of accessor === undefined ? (['login-change'] as const) : RINGS) {
+      for (const text of chunksAfter(this.#view, ring, this.index)) {
+        if (accessor === undefined || text.includes(accessor)) {
+          for (const line of chunkOf(text).lines) this.#noteEnded(lineOf(line));
+        }
+        yield;
       }
-      yield;
     }
   }
 
   /** Returns the namespace of a token that `findEnded` has found; undefined if there is none. */
   endedIn(accessor: string): string | undefined {
-    const found = [...this.#ended.keys()].find((key) => lastPart(key) === accessor);
-    return found?.split('\u0000')[1];
+    return this.#homes.get(accessor);
   }
 
   #noteEnded({ index, type, ns, id, name, operation, was, more }: Line): void {
-    if (type !== 'token' || operation === 'create' || was > 0 || index <= this.index) return;
+    if (type !== 'token' || operation === 'create' || index <= this.index) return;
+    this.#homes.set(id, ns);
+    if (was > 0 || more === undefined) return;
     const { Identity: by, ...token } = more as Ended;
     const { CreateIndex = 0 } = token;
     if (CreateIndex > this.index) return;
@@ -271,6 +285,13 @@ export class PastView implements View {
     const { Name } = JSON.parse(text) as { Name: string };
     return JSON.stringify({ Name, Index: this.index });
   }
+}
+
+/** Returns the type of the objects below a prefix; undefined for other records. */
+function typeBelow(prefix: string): Place['type'] | undefined {
+  const [table = '', ...parts] = prefix.split('\u0000');
+  const type = (TYPES as Readonly<Record<string, Place['type']>>)[table];
+  return parts.at(-1) === '' ? type : undefined;
 }
 
 /** Returns the namespace in which an object is or has versions; undefined if there is none. */

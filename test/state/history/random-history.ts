@@ -62,13 +62,14 @@ export class Recorded {
     if (!isOk) throw new Error('the restore was refused');
   }
 
-  /** Applies some commands by chance. */
-  run(seed: number, count: number): void {
+  /** Applies some commands by chance. `hasBounds`: the bounds of the history change too. */
+  run(seed: number, count: number, hasBounds = false): void {
     const random = new Random(seed);
     for (let n = 1; n <= count; n++) {
       const draw = { random, n, view: this.store, applied: this.index };
       if (random.chance(0.1)) for (const make of cascade(draw)) this.apply(make());
-      this.apply(randomCommand(draw));
+      const command = randomCommand(draw);
+      if (hasBounds || !command.type.startsWith('history.')) this.apply(command);
     }
   }
 

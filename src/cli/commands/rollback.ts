@@ -1,0 +1,152 @@
+/** `rollback`: an object, or all objects of an owner, as they were at a moment. */
+import type { Command } from 'commander';
+import type { Call, Cli } from '../cli.js';
+import { asOf, momentText } from '../client/moment.js';
+import { type Item, keyOf, refOfItem, type SetBody } from '../files/sets.js';
+import { CliError, misused } from '../print/error.js';
+import {
+  type Applied,
+  type ApplyOptions,
+  isAgreed,
+  mayAsk,
+  planOf,
+  sent,
+  tellApplied,
+  withQuestion,
+} from './apply-set.js';
+import type { Exported } from './export.js';
+import { type HistoryObject, objectCalled, withObject } from './history-object.js';
+
+interface RollbackOptions extends ApplyOptions {
+  readonly to?: string;
+  readonly owner?: string;
+  readonly delete?: boolean;
+  readonly prune?: boolean;
+}
+
+/** Adds `rollback`. */
+export function addRollback(program: Command, cli: Cli): void {
+  const rollback = withObject(
+    program.command('rollback').description('make objects as they were at an earlier moment'),
+  );
+  withQuestion(rollback)
+    .option('--to <index|time>', 'the moment: an index, or a time such as 2026-11-03T14:05:00Z')
+    .option('--owner <name>', 'all objects that this owner has now, instead of one object')
+    .option('--delete', 'delete the object if it did not exist then')
+    .option('--prune', 'with --owner: delete what has been made since')
+    .addHelpText('after', '\nWhat has been made since by the owner stays, unless --prune is given.')
+    .action(
+      cli.action<RollbackOptions>(async (call, type, name) => {
+        const { options } = call;
+        const { owner, to } = options;
+        if (to === undefined) misused('--to is missing: name an index or a time');
+        if ((owner === undefined) === (type === undefined))
+          misused('name either an object, as TYPE NAME, or --owner');
+        mayAsk(call);
+        const body =
+          owner === undefined
+            ? await oneAt(call, await objectCalled(call, type, name), to)
+            : await ownedAt(call, owner, to);
+        const set = { body, placeOf: () => undefined };
+        const plan = await planOf(call, set);
+        if (!(await isAgreed(call, plan, set))) return;
+        const answer = await sent(call, '/v1/apply', { ...body, Digest: plan.Digest });
+        await tellApplied(call, answer.json<Applied>());
+      }),
+    );
+}
+
+async function exportedAt(
+  { api }: Call<object>,
+  at: string,
+  query: Readonly<Record<string, string | undefined>>,
+): Promise<Exported> {
+  const read = () => api.get('/v1/export', { query: { ...query, at }, isCurrent: true });
+  return (await asOf(read)).json<Exported>();
+}
+
+/** Returns a set of what an owner's objects were. */
+async function ownedAt(call: Call<RollbackOptions>, owner: string, at: string): Promise<SetBody> {
+  const { Objects } = await exportedAt(call, at, { owner, ns: '*' });
+  const Prune = call.options.prune === true;
+  return { Owner: owner, ...(Prune && { Prune }), Objects, Delete: [], Assert: [] };
+}
+
+/** A version of an object, as far as it matters here. */
+interface Kept {
+  readonly Index: number;
+  readonly Operation: string;
+  readonly Time: string | null;
+}
+
+interface KeptVersions {
+  readonly Name: string;
+  readonly Versions: readonly Kept[];
+}
+
+/** Returns a set of what an object was, or of its deletion if it did not exist. */
+async function oneAt(
+  call: Call<RollbackOptions>,
+  object: HistoryObject,
+  at: string,
+): Promise<SetBody> {
+  const { api, options } = call;
+  const { id, path, type } = object;
+  if (type === 'token') return tokenAt(call, object, at);
+  const which = type === 'config' ? { kind: id.split('/')[0], types: 'config' } : { types: type };
+  const { At, Objects } = await exportedAt(call, at, { ...which, partial: 'true' });
+  const found = Objects.find((item) => isMeant(item, object, api.namespace));
+  if (found !== undefined) return { Objects: [found], Delete: [], Assert: [] };
+  const { Name, Versions } = (
+    await api.get(path, { query: { limit: VERSIONS_MAX } })
+  ).json<KeptVersions>();
+  const what = `${type} "${Name}"`;
+  const when = At === undefined ? at : momentText(At);
+  const oldest = Versions.at(-1);
+  if (oldest !== undefined && oldest.Operation !== 'create' && oldest.Index > (At?.Index ?? 0))
+    throw new CliError(`what ${what} was at ${when} is no longer known`, {
+      code: 'not_found',
+      hint: `the oldest moment that is known is ${momentText(oldest)}`,
+    });
+  if (options.delete !== true)
+    throw new CliError(`${what} did not exist at ${when}`, {
+      code: 'not_found',
+      hint: 'use --delete to delete it',
+    });
+  return { Objects: [], Delete: [doomedOf(object)], Assert: [] };
+}
+
+/** The most versions that one answer has. */
+const VERSIONS_MAX = '1000';
+
+/** Returns a set of what a token was. Exports do not hold tokens, but the history does. */
+async function tokenAt(
+  { api }: Call<object>,
+  { id, path }: HistoryObject,
+  at: string,
+): Promise<SetBody> {
+  const isIndex = /^\d+$/.test(at);
+  const query = isIndex ? { before: String(Number(at) + 1), limit: '1' } : { limit: VERSIONS_MAX };
+  const { Versions } = (await api.get(path, { query })).json<KeptVersions>();
+  const known = Versions.find(
+    ({ Time }) => isIndex || (Time !== null && Date.parse(Time) <= Date.parse(at)),
+  );
+  const version = known && (await api.get(path, { query: { version: String(known.Index) } }));
+  const held = version?.json<{ readonly Object: Item['Object'] | null }>().Object ?? undefined;
+  if (held === undefined)
+    throw new CliError(`what token "${id}" was at ${at} is not known`, { code: 'not_found' });
+  return { Objects: [{ Type: 'token', Object: held }], Delete: [], Assert: [] };
+}
+
+const isById = (type: string): boolean => /^(?:policy|role|binding-rule)$/.test(type);
+
+const doomedOf = ({ id, type }: Pick<HistoryObject, 'id' | 'type'>) =>
+  isById(type) ? { Type: type, ID: id } : { Type: type, Name: id };
+
+/** Whether an item of an export is an object. */
+function isMeant(item: Item, { id, type }: HistoryObject, namespace = 'default'): boolean {
+  if (isById(type)) return item.Object['ID'] === id;
+  const { Namespace = namespace } = item;
+  const meant = refOfItem(doomedOf({ id, type }), Namespace);
+  return Namespace === namespace && keyOf(refOfItem(item, Namespace)) === keyOf(meant);
+}
