@@ -35,7 +35,7 @@ describePages('changes in the web UI', 1, (stage) => {
   const confirm = (page: Page): Promise<void> =>
     reviewOf(page).getByRole('button', { name: 'Apply' }).click();
 
-  it('are reviewed with what refers to the object, and with the rights that tokens gain', async () => {
+  it('are reviewed with what refers to the object, and the rights that tokens gain', async () => {
     const { first } = await makeChanged('reviewed');
     const { page, faults } = await stage.visit(`/policies/${first.ID}`, { colorScheme: 'dark' });
     await field(page, 'Rules').click();
