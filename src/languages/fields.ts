@@ -77,7 +77,7 @@ export const neededList = <T>(of: Type<T>, limits?: ListLimits): Type<T[] | null
   list(of, { ...limits, needed: true });
 /** A list whose zero value is an empty one. `max`: the most items, if there may be more. */
 export const items = <T, S = T>(of: Type<T, S>, max?: number): Type<readonly T[], readonly S[]> =>
-  listWith(of, () => [], undefined, max);
+  listWith(of, () => [], max === undefined ? undefined : { max }, max);
 
 function listWith<T, S, Z>(
   of: Type<T, S>,

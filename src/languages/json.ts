@@ -11,6 +11,9 @@ import { type Parsed, positionAt } from './syntax.js';
  */
 const VALUES_MAX = 30_000;
 
+/** Maximum number of values in the body of a set, which has many objects. */
+export const SET_VALUES_MAX = 1_000_000;
+
 /**
  * Maximum nesting depth of a body. No object of the API needs more; code that walks bodies
  * recurses.
@@ -47,8 +50,10 @@ class Reader {
   #at = 0;
   #values = 0;
   readonly #text: string;
-  constructor(text: string) {
+  readonly #valuesMax: number;
+  constructor(text: string, valuesMax: number) {
     this.#text = text;
+    this.#valuesMax = valuesMax;
   }
 
   check(): void {
@@ -87,8 +92,8 @@ class Reader {
   /** `member`: of the object whose member the value is; undefined for others. */
   #value(depth: number, member?: string): void {
     const code = this.#blanks();
-    if (++this.#values > VALUES_MAX)
-      throw this.#fault(`the body has more than ${VALUES_MAX} values`);
+    if (++this.#values > this.#valuesMax)
+      throw this.#fault(`the body has more than ${this.#valuesMax} values`);
     if (depth > DEPTH_MAX) throw this.#fault(`nested deeper than ${DEPTH_MAX} levels`);
     if (code === 0x7b) this.#object(depth);
     else if (code === 0x5b) this.#array(depth);
@@ -191,10 +196,10 @@ class Reader {
   }
 }
 
-/** Parses a JSON text. */
-export function parseStrictJson(text: string): Parsed<unknown> {
+/** Parses a JSON text of at most so many values. */
+export function parseStrictJson(text: string, valuesMax = VALUES_MAX): Parsed<unknown> {
   try {
-    new Reader(text).check();
+    new Reader(text, valuesMax).check();
     return { ok: true, value: JSON.parse(text) };
   } catch (error) {
     if (error instanceof JsonError)

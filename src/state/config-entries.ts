@@ -80,3 +80,20 @@ export class Entries implements EntryLookup {
 export function allNamespaces(view: View): string[] {
   return [...keysBelow(view, 'namespace')].map(lastPart);
 }
+
+/** Returns the Name of a stored entry. Entries begin with Kind and Name, so no more is parsed. */
+export function nameIn(text: string): string {
+  const start = text.indexOf(MARK) + MARK.length;
+  let end = text.indexOf('"', start);
+  while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  const raw = text.slice(start, end);
+  return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
+}
+const MARK = ',"Name":"';
+
+/** Whether the quote at `end` is preceded by an odd number of backslashes. */
+function isEscaped(text: string, end: number): boolean {
+  let count = 0;
+  while (text[end - 1 - count] === '\\') count += 1;
+  return count % 2 === 1;
+}

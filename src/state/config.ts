@@ -98,7 +98,9 @@ export function* refusalsOfStaged(
       const entries = new Entries(draft, each, change);
       const affected = affectedServices(change, entries);
       yield* refusalsOf(change, entries, {
-        ...{ datacenter, affected, budget },
+        datacenter,
+        affected,
+        budget,
         blamesWritten: () => levelOf(draft) >= BLAME_LEVEL,
       });
     }

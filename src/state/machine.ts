@@ -292,7 +292,9 @@ export class Machine {
     this.#draft = new Overlay(this.#store);
     if (this.#committed === this.#index) return;
     draft.discard();
-    const changes = draft.changes((key, before, after) => this.#sums.change(key, before, after));
+    const changes = draft.changes((key, before, after) =>
+      this.#history.count(this.#sums, key, before, after),
+    );
     for (const { key, value, before, after } of this.#requests.takeChanges(this.#store)) {
       this.#sums.replace(key, before, after);
       changes.push([key, value]);

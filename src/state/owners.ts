@@ -1,8 +1,8 @@
 /**
  * Whose set an object is in (beyond.md 2.5). The record stands beside the object and goes with it:
  *
- *     owner NUL policy NUL default NUL 2f6a…        →  {"Owner":"gitops/payments"}
- *     owner NUL binding-rule NUL default NUL 9c1d…  →  {"Owner":"gitops/payments","Handle":"ci-web"}
+ *     owner NUL policy NUL default NUL 2f6a…        →  {"Owner":"gitops/a"}
+ *     owner NUL binding-rule NUL default NUL 9c1d…  →  {"Owner":"gitops/a","Handle":"ci-web"}
  *     rule-handle NUL default NUL ci-web            →  9c1d…
  */
 import { keys, type Table } from './keys.js';

@@ -3,7 +3,7 @@
  * links by name, secrets hidden. What decoding adds by itself is left out. Writing the form changes
  * nothing.
  *
- *     {"ID":"2f…","Name":"ops","Description":"","Policies":[{"ID":"7c…"}],"Hash":…,"CreateIndex":…}
+ *     {"ID":"2f…","Name":"ops","Description":"","Policies":[{"ID":"7c…"}],"Hash":…,…}
  *     →  {"Name":"ops","Policies":[{"Name":"read-web"}]}
  */
 import { type Refusal, refusal } from '../base/errors.js';

@@ -25,7 +25,7 @@ import { isObject } from '../languages/fields.js';
 import { Checksums, tableOf } from './checksum.js';
 import { countedBytes, RINGS, VERSION } from './history/records.js';
 import { restoredHistory, withinHistory } from './history/restored.js';
-import { FLOOR_FACT } from './history/settings.js';
+import { FLOOR_FACT, isKept } from './history/settings.js';
 import { JOIN_TOKENS_FACT } from './join-tokens.js';
 import { keys, NEXT } from './keys.js';
 import { LEVEL_KEY } from './levels.js';
@@ -210,14 +210,15 @@ const abortRestore: Handler<RestoreAbort> = ({ draft }, { id }) => {
 
 const commitRestore: Handler<RestoreCommit> = ({ draft, index }, command) => {
   const { id, parts, records } = command;
-  const changed = [RESTORE_FACT, FLOOR_FACT];
+  const changed = isKept(draft) ? [RESTORE_FACT, FLOOR_FACT] : [RESTORE_FACT];
   const fact: StateRecord = [RESTORE_FACT, JSON.stringify({ Index: index })];
   if (records !== undefined) {
     const progress = stored<Progress>(draft, keyOf(PARTS, id));
     if (progress?.Parts !== parts || progress.Records !== records)
       return refused(refusal('conflict', REPLACED));
+    const history = isKept(draft) ? restoredHistory(index, command, progress) : [];
     const slices = function* (): Generator<readonly StateRecord[], undefined> {
-      yield [fact, ...restoredHistory(index, command, progress)];
+      yield [fact, ...history];
     };
     return { ok: true, value: 'true', state: { slices, changed, nextSums: progress.Sums } };
   }

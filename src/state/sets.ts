@@ -33,7 +33,7 @@ import type { ApplyContext, Command, Handler, View } from './types.js';
 
 /** One change of a set. */
 export interface SetChange {
-  /** The command that makes it alone: `policy.set`, `config.delete`, …; `owner.set` for no other. */
+  /** What makes it alone, such as `policy.set`; `owner.set` if the owner alone changes. */
   readonly command: Command;
   /** The ModifyIndex of the object when the set was compared. Absent: it did not exist. */
   readonly was?: number;
@@ -81,8 +81,10 @@ export function placeOf(command: Command): ObjectPlace | undefined {
       const { name, namespace } = command as { name?: string; namespace?: { Name: string } };
       return { table, ns, id: namespace?.Name ?? name! };
     }
-    case 'token':
-      return { table, ns, id: (command as unknown as { accessor: string }).accessor };
+    case 'token': {
+      const { accessor } = command as { readonly accessor?: string };
+      return accessor === undefined ? undefined : { table, ns, id: accessor };
+    }
     default: {
       if (!Object.hasOwn(OBJECTS, table) || !['set', 'delete'].includes(act)) return undefined;
       const { id, name } = command as ObjectSet & { readonly name?: string };

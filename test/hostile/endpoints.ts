@@ -149,6 +149,50 @@ const deletes = [
   ...['acl/role/*', 'acl/policy/*', 'acl/token/*', 'acl/auth-method/*', 'acl/binding-rule/*'],
   ...['namespace/*', 'config/*/*', 'operator/raft/peer'],
 ];
+const sets = [
+  {
+    Owner: 'gitops/a',
+    Prune: true,
+    TakeOver: true,
+    Reason: 'why',
+    Objects: [
+      { Type: 'policy', Namespace: 'default', Object: policy },
+      { Type: 'role', Object: role },
+      { Type: 'token', Object: { AccessorID: UUID, Description: 'd' } },
+      { Type: 'auth-method', Object: method },
+      { Type: 'binding-rule', Handle: 'h', Object: rule },
+      { Type: 'namespace', Object: namespace },
+      { Type: 'config', Object: { Kind: 'service-defaults', Name: 'web', Protocol: 'http' } },
+    ],
+    Delete: [
+      { Type: 'role', Name: 'old', IfUnused: true },
+      { Type: 'config', Name: 'service-router/old' },
+      { Type: 'policy', ID: UUID },
+      { Type: 'binding-rule', Handle: 'old' },
+    ],
+    Assert: [
+      { Name: 'n', Subject: { Role: 'r' }, Resource: 'acl', Access: 'write', Expect: 'deny' },
+      {
+        Subject: { Rules: policy.Rules },
+        Resource: 'key',
+        Access: 'read',
+        Segment: 'a',
+        Expect: 'allow',
+      },
+      {
+        Subject: { Draft: { Policies: [{ Name: 'p' }] } },
+        Resource: 'acl',
+        Access: 'read',
+        Expect: 'deny',
+      },
+    ],
+    Expected: { 'policy/default/p': 0 },
+    Digest: 'sha256:00',
+  },
+  { Objects: [{ Type: 'policy', Object: policy }] },
+  { Delete: [{ Type: 'namespace', Name: 'x' }] },
+  { Assert: [{ Subject: { Anonymous: true }, Resource: 'acl', Access: 'read', Expect: 'deny' }] },
+];
 const writes: readonly [Endpoint['method'], string, readonly unknown[]][] = [
   ['PUT', 'acl/policy', [policy]],
   ['PUT', 'acl/policy/*', [policy]],
@@ -171,6 +215,8 @@ const writes: readonly [Endpoint['method'], string, readonly unknown[]][] = [
   ['POST', 'acl/login/explain', loginExplanations],
   ['POST', 'acl/who-can', questions],
   ['POST', 'internal/acl/authorize', [[{ Resource: 'key', Access: 'read', Segment: 'a' }]]],
+  ['POST', 'plan', sets],
+  ['POST', 'apply', sets],
   ['PUT', 'namespace', [namespace]],
   ['PUT', 'namespace/*', [namespace]],
   ['PUT', 'config', entries()],

@@ -16,10 +16,7 @@ const init = { type: 'system.init', v: 1, createTime: AT } as const;
 /** `n`: another number for each command, so that no two have the same content. */
 export function productCommand(random: Random, n: number): Command {
   const makers = [init, entrySet, entrySet, entrySet, entryDelete, aclCommand, setApply];
-  return random.pick(makers.map(called))(
-    random,
-    n,
-  );
+  return random.pick(makers.map(called))(random, n);
 }
 
 /** Adds who caused a command, and to some a precondition. `n`: another number for each command. */

@@ -76,11 +76,20 @@ function* ordersOf<T>(items: readonly T[]): Iterable<T[]> {
 }
 
 const set = (changes: readonly SetChange[], rests: readonly Rest[] = []): object => ({
-  ...{ type: 'set.apply', datacenter: 'dc1', at: AT, changes, rests },
+  type: 'set.apply',
+  datacenter: 'dc1',
+  at: AT,
+  changes,
+  rests,
 });
 const policySet = (n: number, Name: string, create = true): Command =>
   ({
-    ...{ type: 'policy.set', v: 1, ns: 'default', id: idOf(n), create, hash: Name },
+    type: 'policy.set',
+    v: 1,
+    ns: 'default',
+    id: idOf(n),
+    create,
+    hash: Name,
     policy: { Name, Description: '', Rules: '' },
   }) as Command;
 const policyDelete = (n: number) =>
@@ -103,7 +112,9 @@ describe('state: sets', () => {
         const before = contentOf(state.store);
         const singles = state.copy();
         const result = state.apply(command);
-        expect(actualKeys(state.store), `seed ${seed}, ${n}`).to.deep.equal(expectedKeys(state.store));
+        expect(actualKeys(state.store), `seed ${seed}, ${n}`).to.deep.equal(
+          expectedKeys(state.store),
+        );
         if (!result.ok) {
           refused += 1;
           expect(contentOf(state.store)).to.deep.equal(before);
@@ -119,7 +130,10 @@ describe('state: sets', () => {
         expect(isOne, `seed ${seed}, ${n}: ${JSON.stringify(command)}`).to.equal(true);
       }
     }
-    expect([accepted, compared, refused].every((count) => count > 20), `${accepted} ${compared} ${refused}`).to.equal(true);
+    expect(
+      [accepted, compared, refused].every((count) => count > 20),
+      `${accepted} ${compared} ${refused}`,
+    ).to.equal(true);
   }).timeout(120_000);
 
   it('give up names before they take them', () => {
@@ -136,7 +150,9 @@ describe('state: sets', () => {
     expect([holder('a'), holder('b')]).to.deep.equal([idOf(2), idOf(1)]);
     state.must(set([{ command: policyDelete(2), was: was + 1 }, { command: policySet(3, 'a') }]));
     expect(holder('a')).to.equal(idOf(3));
-    const taken = state.apply(set([{ command: policySet(4, 'a') }, { command: policySet(5, 'c') }]));
+    const taken = state.apply(
+      set([{ command: policySet(4, 'a') }, { command: policySet(5, 'c') }]),
+    );
     expect(taken.ok).to.equal(false);
     expect(holder('c')).to.equal(undefined);
   });
@@ -164,7 +180,16 @@ describe('state: sets', () => {
       expect(result.ok ? '' : result.refusal.code).to.equal('precondition_failed');
       expect(contentOf(state.store)).to.deep.equal(before);
     }
-    state.must(set([change], [[key, was], [name, idOf(1)], ['role\0default\0x', null]]));
+    state.must(
+      set(
+        [change],
+        [
+          [key, was],
+          [name, idOf(1)],
+          ['role\0default\0x', null],
+        ],
+      ),
+    );
   });
 
   it('forget the owner of an object with it, in every way that removes one', () => {
@@ -180,8 +205,14 @@ describe('state: sets', () => {
       { type: 'rule.set', ns, id: idOf(2), create: true, rule },
       { ...policySet(1, 'a'), ns },
       {
-        ...{ type: 'config.set', ns, kind: 'service-defaults', name: 'Web', entry },
-        ...{ cas: null, at: AT, datacenter: 'dc1' },
+        type: 'config.set',
+        ns,
+        kind: 'service-defaults',
+        name: 'Web',
+        entry,
+        cas: null,
+        at: AT,
+        datacenter: 'dc1',
       },
     ].map((command) => ({
       command: { v: 1, ...command } as Command,
@@ -204,7 +235,8 @@ function outcomesOf(before: State, { changes }: SetApply): Map<string, string>[]
   for (const order of ordersOf(changes)) {
     const state = before.copy();
     // entries have the time of the set in their Status
-    if (order.every(({ command }) => state.apply({ ...command, at: AT }).ok)) found.push(contentOf(state.store));
+    if (order.every(({ command }) => state.apply({ ...command, at: AT }).ok))
+      found.push(contentOf(state.store));
   }
   return found;
 }

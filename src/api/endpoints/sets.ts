@@ -91,7 +91,7 @@ export const SET = bodyOf({
   ),
   Expected: given(
     'The ModifyIndex that objects must have, by their Refs; 0: must not exist.',
-    map(whole64, undefined, DECODED_MAX),
+    map(whole64, { count: DECODED_MAX }, DECODED_MAX),
   ),
   Digest: given('The digest of a plan. Anything else is refused.', text()),
   Index: given('Ignored. Exports have it.', whole64),

@@ -152,10 +152,10 @@ const unusable = (failure: string): ApiError =>
   new ApiError(refusal('invalid', `${failure}: the body was cut off or cannot be unpacked`));
 
 /** Reads a JSON text. Throws ApiError 400 `<failure>: <what> at line 1, column 2`. */
-export function parseJson(text: string, failure: string): unknown {
+export function parseJson(text: string, failure: string, valuesMax?: number): unknown {
   if (text.trim() === '')
     reject('invalid', `${failure}: EOF: the body is empty, expected a JSON value`, { pointer: '' });
-  const parsed = named('decode', () => parseStrictJson(text));
+  const parsed = named('decode', () => parseStrictJson(text, valuesMax));
   if (parsed.ok) return parsed.value;
   const { message, line, column } = parsed.problem;
   reject('invalid', `${failure}: ${message} at line ${line}, column ${column}`, { pointer: '' });

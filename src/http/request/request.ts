@@ -1,6 +1,7 @@
 /** One request of the API: its token, parameters and body, and one answer. */
 import type { Context } from 'koa';
 import { refuse, reject, UNKNOWN_TOKEN } from '../../base/errors.js';
+import { SET_VALUES_MAX } from '../../languages/json.js';
 import { CallEnd } from '../../service/common/call-end.js';
 import type { Caller, Match, ReadOptions } from '../../service/common/types.js';
 import type { Front } from '../front.js';
@@ -225,7 +226,7 @@ export class HttpRequest extends Responder implements ApiRequest {
     const readWhole = large ? readLargeBody : readBody;
     const text = await (isSmall ? readSmallBody : readWhole)(this.#context, failure);
     if (optional && text.trim() === '') return null;
-    return parseJson(text, failure);
+    return parseJson(text, failure, large ? SET_VALUES_MAX : undefined);
   }
 
   /** Whether the request carries a token; throws 403 for one that does not exist. */

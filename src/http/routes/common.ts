@@ -18,7 +18,7 @@ import {
   ofSome,
   shortList,
 } from '../../service/reads/list-rendering.js';
-import type { SetParts } from '../../service/sets/plan.js';
+import type { SetParts } from '../../service/sets/judge.js';
 import type { ApiRequest } from './types.js';
 
 export interface AclParts extends LoginParts, DecisionParts, WhoCanParts, SetParts {

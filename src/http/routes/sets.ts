@@ -33,7 +33,10 @@ export const setRoutes = (parts: AclParts): readonly DeclaredRoute[] => [
       const body = await setOf(request);
       const ns = request.namespace(body.Namespace);
       const { applied, owners } = await applySet(parts, {
-        ...{ caller, ns, timeoutMs, body },
+        caller,
+        ns,
+        timeoutMs,
+        body,
         reason: reasonOf(body) ?? request.reason,
       });
       request.noteOwner(owners);

@@ -31,7 +31,7 @@ const TABLES = (Object.keys(TYPES) as Table[]).filter((table) => table !== 'toke
 const OBJECTS_PER_STEP = 50;
 
 /** What is exported. */
-export interface ExportQuery {
+interface ExportQuery {
   /** A namespace, or `*`. */
   readonly ns: string;
   readonly tables: readonly Table[];

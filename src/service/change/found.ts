@@ -54,7 +54,7 @@ export function entryIdOf(id: string): EntryId {
 }
 
 /** Returns the key of an object. */
-export function keyOfObject({ table, ns, id }: ObjectId): string {
+function keyOfObject({ table, ns, id }: ObjectId): string {
   if (table !== 'config') return OBJECTS[table].key(ns, id);
   const { kind, name } = entryIdOf(id);
   return keys.config(ns, kind, name);

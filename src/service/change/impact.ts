@@ -61,8 +61,7 @@ interface FoundImpact {
 }
 
 /** What an impact is found from. The views must not change meanwhile. */
-export interface ImpactParts
-  extends Pick<AuthorizersOptions, 'datacenter' | 'defaultPolicy' | 'nowMs'> {
+interface ImpactParts extends Pick<AuthorizersOptions, 'datacenter' | 'defaultPolicy' | 'nowMs'> {
   /** The rights of the caller. */
   readonly authorizer: Authorizer;
   readonly before: View;

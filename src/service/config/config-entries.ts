@@ -16,7 +16,7 @@ import { intentionsNaming, providerInUse } from '../../kinds/provider-rules.js';
 import { providersNamed, servicesNamed } from '../../kinds/references.js';
 import type { ConfigEntry, EntryId, Kind } from '../../kinds/types.js';
 import type { ConfigDelete, ConfigSet } from '../../state/config.js';
-import { allNamespaces, Entries } from '../../state/config-entries.js';
+import { allNamespaces, Entries, nameIn } from '../../state/config-entries.js';
 import { keys } from '../../state/keys.js';
 import { deletedIndex } from '../../state/lists.js';
 import { type Command, keyOf, type View } from '../../state/types.js';
@@ -216,7 +216,7 @@ export function toldTo(
 const NAMING: ReadonlySet<string> = new Set(['conflict', 'invalid']);
 
 /** Whether a caller may read what a refusal of a change names. */
-export function mayTell(
+function mayTell(
   view: View,
   authorizer: Authorizer,
   { kind, ns }: ConfigSet | ConfigDelete,
@@ -238,7 +238,7 @@ export function mayTell(
 }
 
 /** Returns a refusal of a change in words that name nothing but what was sent. */
-export function unnamed({ type, kind, name }: ConfigSet | ConfigDelete, why: Refusal): Refusal {
+function unnamed({ type, kind, name }: ConfigSet | ConfigDelete, why: Refusal): Refusal {
   const change = type === 'config.delete' ? 'delete' : 'write';
   const message =
     why.about?.kind === 'conflict'
@@ -354,11 +354,7 @@ export function configCheck(
  * case but rules name services exactly, so the caller also needs the right to the stored spelling
  * of the entry that would be replaced.
  */
-export function changeDenial(
-  authorizer: Authorizer,
-  view: View,
-  change: Change,
-): Refusal | undefined {
+function changeDenial(authorizer: Authorizer, view: View, change: Change): Refusal | undefined {
   const { operation, kind, name, ns, entry } = change;
   const own = denialOf(authorizer, operation, change, ns);
   if (own !== undefined) return own;
@@ -380,23 +376,6 @@ export function changeDenial(
     return denialOf(authorizer, 'get', { kind: 'jwt-provider', name: provider }, 'default');
   }
   return undefined;
-}
-
-/** Returns the Name of a stored entry. Entries begin with Kind and Name, so no more is parsed. */
-export function nameIn(text: string): string {
-  const start = text.indexOf(MARK) + MARK.length;
-  let end = text.indexOf('"', start);
-  while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
-  const raw = text.slice(start, end);
-  return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
-}
-const MARK = ',"Name":"';
-
-/** Whether the quote at `end` is preceded by an odd number of backslashes. */
-function isEscaped(text: string, end: number): boolean {
-  let count = 0;
-  while (text[end - 1 - count] === '\\') count += 1;
-  return count % 2 === 1;
 }
 
 /** Returns a function that hides the secrets of a kind's entries from callers who may not write. */

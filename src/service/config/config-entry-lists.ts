@@ -4,6 +4,7 @@ import { definitionOf } from '../../kinds/definitions.js';
 import { COMMON_SHAPE, shapeOf } from '../../kinds/schema.js';
 import { KINDS, type Kind } from '../../kinds/types.js';
 import { escapeHtml } from '../../languages/json.js';
+import { nameIn } from '../../state/config-entries.js';
 import { keys } from '../../state/keys.js';
 import { keysBelow, listIndex } from '../../state/lists.js';
 import { RESTORE_FACT } from '../../state/restore.js';
@@ -13,7 +14,7 @@ import { isHidden } from '../common/reading.js';
 import type { ReadUseCase, Service } from '../common/types.js';
 import { WeightedCache } from '../common/weighted-cache.js';
 import { digestOf, heldList, type ListPlan } from '../reads/list-rendering.js';
-import { homeOf, listRight, nameIn, shownTo } from './config-entries.js';
+import { homeOf, listRight, shownTo } from './config-entries.js';
 
 /** Which config entries a list has. */
 export interface ConfigListQuery {

@@ -146,8 +146,15 @@ class Judge {
     const { Kind: kind, Name: name } = entry;
     this.#refOf(kind, name, pointer);
     const command: ConfigSet = {
-      ...{ type: 'config.set', v: 1, ns: homeOf(kind, ns), kind, name },
-      ...{ entry: JSON.stringify(entry), cas: null, at, datacenter },
+      type: 'config.set',
+      v: 1,
+      ns: homeOf(kind, ns),
+      kind,
+      name,
+      entry: JSON.stringify(entry),
+      cas: null,
+      at,
+      datacenter,
     };
     return { command, entry, change: stageEntry(this.#context, command) };
   }

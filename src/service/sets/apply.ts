@@ -10,7 +10,6 @@ import type { Requester } from '../common/types.js';
 import type { ItemChange } from './compare.js';
 import {
   type Conflict,
-  hasId,
   indexOf,
   judge,
   mustBeValid,
@@ -18,7 +17,8 @@ import {
   type Planned,
   type SetParts,
   type SetRequest,
-} from './plan.js';
+} from './judge.js';
+import { hasId } from './plan.js';
 
 /** How often a set is compared again because the state has changed meanwhile. */
 const RETRIES_MAX = 5;
@@ -130,7 +130,10 @@ function shownChange(one: ItemChange, index: number): Applied['Changes'][number]
   const { table, ns: Namespace, ref: Ref, name: Name, id } = item;
   const isSame = change?.command.type === 'owner.set';
   return {
-    ...{ Ref, Type: TYPES[table], Namespace, Name },
+    Ref,
+    Type: TYPES[table],
+    Namespace,
+    Name,
     ...(hasId(table) && { ID: id }),
     Action: action as Applied['Changes'][number]['Action'],
     ...(action !== 'delete' && { ModifyIndex: isSame ? indexOf(one) : index }),

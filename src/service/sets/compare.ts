@@ -1,15 +1,16 @@
 /**
  * Compares a set with a state. Each object becomes the command that a PUT of it would propose, made
  * by the use case of the PUT against a draft in which what comes before it is done already. What
- * leaves the object as it is is no change. The changes are then made once more, as apply makes them:
+ * leaves an object as it is is no change. The changes are then made once more, as in apply:
  *
  *     {"Type":"role",…}  →  use case  →  role.set {…}  →  draft: other content?  →  applyChanges
  */
 import type { Authorizer } from '../../acl/types.js';
 import type { Problem, SetBody } from '../../api/endpoints/sets.js';
 import { ApiError, type Refusal, refusal } from '../../base/errors.js';
+import { compare as compareText } from '../../base/text.js';
 import { decodeInSteps } from '../../kinds/index.js';
-import { holdsContent } from '../../state/config.js';
+import { type ConfigDelete, type ConfigSet, holdsContent } from '../../state/config.js';
 import { Overlay } from '../../state/draft.js';
 import { keys, type Table } from '../../state/keys.js';
 import type { ObjectDefinition, ObjectSet, StoredObject } from '../../state/object.js';
@@ -25,6 +26,7 @@ import { decodeBody } from '../common/decode.js';
 import { inSlices, Slice } from '../common/event-loop.js';
 import { modifyIndexOf, stateIndex } from '../common/reading.js';
 import type { Caller } from '../common/types.js';
+import { toldTo } from '../config/config-entries.js';
 import { Captured, offline } from './captured.js';
 import { type Item, Items, objectOf, readDenial } from './items.js';
 
@@ -65,6 +67,7 @@ export interface Found extends Problem {
   readonly why: Refusal;
 }
 
+/** Returns a refusal as a problem of an item. */
 export const problemOf = (item: Item, why: Refusal, inside = '/Object'): Found => ({
   Ref: item.ref,
   Code: why.code,
@@ -75,6 +78,17 @@ export const problemOf = (item: Item, why: Refusal, inside = '/Object'): Found =
       : `${item.at}${why.pointer === undefined ? '' : inside}${why.pointer ?? ''}`,
   why,
 });
+
+/** Returns a refusal of a change in words that name only entries which the caller may read. */
+export function toldOf(
+  authorizer: Authorizer,
+  view: View,
+  { command }: SetChange,
+  why: Refusal,
+): Refusal {
+  const isOfEntry = command.type === 'config.set' || command.type === 'config.delete';
+  return isOfEntry ? toldTo(authorizer, view, command as ConfigSet | ConfigDelete, why) : why;
+}
 
 /** Compares a set with a view. Throws ApiError 400 for a set that cannot be meant. */
 export async function compare(parts: CompareParts, asked: Comparison): Promise<Compared> {
@@ -92,7 +106,7 @@ export async function compare(parts: CompareParts, asked: Comparison): Promise<C
   const list = made.map(({ change }) => change!);
   await inSlices(
     applyChanges({ draft, index: index + 1 }, list, facts, (at, why) => {
-      problems.push(problemOf(made[at]!.item, why));
+      problems.push(problemOf(made[at]!.item, toldOf(authorizer, draft, list[at]!, why)));
     }),
     'set',
   );
@@ -135,8 +149,10 @@ const TABLES: readonly Table[] = [
 
 /** Sorts by type, then by Ref; deletions last, in reverse. */
 function inPlanOrder(changes: readonly ItemChange[]): ItemChange[] {
-  const order = ({ item: { table, ref } }: ItemChange): string => `${TABLES.indexOf(table)} ${ref}`;
-  const sorted = [...changes].sort((a, b) => (order(a) < order(b) ? -1 : 1));
+  const sorted = changes.toSorted(
+    ({ item: a }, { item: b }) =>
+      TABLES.indexOf(a.table) - TABLES.indexOf(b.table) || compareText(a.ref, b.ref),
+  );
   const isDeletion = ({ item }: ItemChange): boolean => item.body === undefined;
   return [...sorted.filter((one) => !isDeletion(one)), ...sorted.filter(isDeletion).reverse()];
 }

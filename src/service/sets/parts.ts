@@ -5,6 +5,7 @@
  * none of a valid plan is refused.
  */
 import type { Steps } from '../../acl/steps.js';
+import type { Authorizer } from '../../acl/types.js';
 import { refusal } from '../../base/errors.js';
 import { targetsOf } from '../../kinds/references.js';
 import { target } from '../../kinds/targets.js';
@@ -19,6 +20,7 @@ import {
   type Found,
   type ItemChange,
   problemOf,
+  toldOf,
 } from './compare.js';
 import { objectOf } from './items.js';
 
@@ -42,7 +44,7 @@ const KIND_ORDER: readonly Kind[] = [
 /** Returns the parts of a set. Each has at most as many changes as an entry takes. */
 export function* partsOf(
   { datacenter, nowMs }: CompareParts,
-  { changes, draft, index }: Compared,
+  { changes, draft, index, authorizer }: Compared & { readonly authorizer: Authorizer },
   view: View,
 ): Steps<Parts> {
   const all = changes.filter(({ change }) => change !== undefined);
@@ -89,7 +91,8 @@ export function* partsOf(
   for (const part of parts) {
     const made = part.map(({ change }) => change!);
     yield* applyChanges({ draft: overlay, index: index + 1 }, made, facts, (at, why) => {
-      problems.push(problemOf(part[at]!.item, why));
+      const told = toldOf(authorizer, overlay, made[at]!, why);
+      problems.push(problemOf(part[at]!.item, told));
     });
   }
   return { parts: parts.map((part) => part.map(({ item }) => item.ref)), problems };

@@ -11,7 +11,7 @@
  * version too: everything is dropped in the order of the rings.
  */
 import { type Author, type Identity, SERVER } from '../author.js';
-import { tableOf } from '../checksum.js';
+import { type Checksums, GrowingHash, hashOf, type RecordHash, tableOf } from '../checksum.js';
 import { keys } from '../keys.js';
 import type { Ownership } from '../owners.js';
 import { loggedIn } from '../tokens.js';
@@ -78,6 +78,10 @@ interface OpenChunk {
   readonly lines: number;
   /** The time of the newest line of the ring. */
   readonly newestMs: number;
+  /** The hash of the text, which only grows. */
+  readonly hash: GrowingHash;
+  /** The text at the last commit, and its hash. */
+  committed?: { readonly text: string; readonly hash: RecordHash };
 }
 
 /** Writes the history of a state. */
@@ -116,8 +120,30 @@ export class History {
     floors.Bytes += bytes;
     if (ring === 'login-change') floors.LoginBytes += bytes;
     const newestMs = Math.max(last?.newestMs ?? 0, line.timeMs ?? 0);
-    this.#open.set(ring, { key, text, lines: isNew ? 1 : last.lines + 1, newestMs });
+    const hash = isNew ? new GrowingHash(key) : last.hash;
+    hash.add(isNew ? text : added);
+    const open: OpenChunk = { key, text, lines: isNew ? 1 : last.lines + 1, newestMs, hash };
+    if (!isNew && last.committed !== undefined) open.committed = last.committed;
+    this.#open.set(ring, open);
   };
+
+  /** Adds a change to checksums. The last chunks are not hashed anew with each line. */
+  count(sums: Checksums, key: string, before: string | undefined, after: string | undefined): void {
+    for (const open of this.#open.values()) {
+      if (open.key !== key || open.text !== after) continue;
+      const hash = open.hash.value;
+      const isKnown = before !== undefined && open.committed?.text === before;
+      const past = isKnown
+        ? open.committed?.hash
+        : before !== undefined
+          ? hashOf(key, before)
+          : undefined;
+      sums.replace(key, past, hash);
+      open.committed = { text: after, hash };
+      return;
+    }
+    sums.change(key, before, after);
+  }
 
   #lastChunk(draft: Draft, ring: Ring, index: number): OpenChunk | undefined {
     const open = this.#open.get(ring);
@@ -127,7 +153,9 @@ export class History {
     const text = draft.get(key)!;
     const { sinceMs, lines } = chunkOf(text);
     const newestMs = Math.max(sinceMs, ...lines.map((line) => lineOf(line).timeMs ?? 0));
-    return { key, text, lines: lines.length, newestMs };
+    const hash = new GrowingHash(key);
+    hash.add(text);
+    return { key, text, lines: lines.length, newestMs, hash };
   }
 }
 

@@ -24,8 +24,7 @@ export const historyFields = {
     whole({ min: 0, limits: { max: VERSIONS_MAX } }),
   ),
   Bytes: keep(
-    'How many bytes the contents of versions and the lines of changes and logins may have. ' +
-      'Beyond that the oldest are dropped. 0 keeps nothing.',
+    'How many bytes the history may have. The oldest is dropped beyond that. 0 keeps nothing.',
     whole({ min: 0, limits: { max: BYTES_MAX } }),
   ),
   LoginBytes: keep(

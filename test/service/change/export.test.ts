@@ -285,7 +285,8 @@ describe('GET /v1/export', () => {
     expect(refused.status, refused.text).to.equal(404);
     expect(refused.body.Oldest.Index).to.be.greaterThan(then);
     const part = await exported(`?at=${then}&types=policy&partial=true`);
-    expect(part.Unknown).to.deep.equal(['policy/default/old']);
+    // Below what is kept, an object that was made later may have been there before under its ID.
+    expect(part.Unknown).to.deep.equal(['policy/default/last', 'policy/default/old']);
     expect(refs(part)).to.deep.equal(['policy/default/first']);
   });
 });

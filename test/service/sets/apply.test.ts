@@ -187,76 +187,13 @@ describe('A set', () => {
     expect(await client.must(`GET /acl/binding-rule/${two}`)).to.include({ BindName: 'two' });
   });
 
-  describe('with an owner', () => {
-    const body = { Owner: 'gitops/a', Prune: true, Objects: [policy('one'), policy('two')] };
-
-    it('prunes what the owner has and the set does not hold, and nothing else', async () => {
-      await applied({ Objects: [policy('free')] });
-      await applied(body);
-      const plan = await planned({ ...body, Objects: [policy('one')] });
-      expect(plan.Changes.at(-1)).to.deep.include({ Ref: 'policy/default/two', Action: 'delete' });
-      await applied({ ...body, Objects: [policy('one')] });
-      const left = (await client.must('GET /acl/policies')).map(({ Name }: { Name: string }) => Name);
-      expect(left).to.include.members(['one', 'free']);
-      expect(left).to.not.include('two');
-    });
-
-    it('takes nothing from another owner, nor what has none if it prunes', async () => {
-      await applied(body);
-      await applied({ Objects: [policy('free')] });
-      const other = { Owner: 'gitops/b', Objects: [policy('one', 'mesh = "read"')] };
-      const owned = await refused(other);
-      expect(owned).to.deep.include({ status: 409, code: 'conflict' });
-      expect(owned.Problems[0]).to.include({ Code: 'owned', Ref: 'policy/default/one' });
-      const remove = { Owner: 'gitops/b', Delete: [{ Type: 'policy', Name: 'one' }] };
-      expect((await refused(remove)).Problems[0].Code).to.equal('owned');
-      const unowned = await refused({ ...body, Objects: [...body.Objects, policy('free')] });
-      expect(unowned.Problems[0].Code).to.equal('unowned');
-      const plan = await planned({ ...body, Objects: [...body.Objects, policy('free')] });
-      expect([plan.Valid, plan.Problems[0].Code]).to.deep.equal([false, 'unowned']);
-      const taken = await applied({ ...other, TakeOver: true });
-      expect(taken.Changed).to.equal(1);
-      const silent = await applied({ Owner: 'gitops/b', Objects: [policy('free')] });
-      expect(silent.Changes[0]).to.deep.include({ Ref: 'policy/default/free', Action: 'update' });
-    });
-
-    it('leaves the index of an object whose owner alone changes, and wakes nobody', async () => {
-      await applied({ Objects: [policy('one')] });
-      const before = await client.must('GET /acl/policy/name/one');
-      const across = await client.across('/acl/policy/name/one', async () => {
-        const done = await applied({ Owner: 'gitops/a', Objects: [policy('one')] });
-        expect(done).to.deep.include({ Changed: 1 });
-        expect(done.Changes[0]).to.include({ ModifyIndex: before.ModifyIndex, Action: 'update' });
-        await applied({ Objects: [policy('one', 'mesh = "read"')] });
-      });
-      expect(across.woken?.body.Rules).to.equal('mesh = "read"');
-    });
-
-    it('is named by the header Owner of writes to its objects', async () => {
-      await applied(body);
-      const { ID } = await client.must('GET /acl/policy/name/one');
-      const put = await client.ask(`PUT /acl/policy/${ID}`, { Name: 'one', Rules: '' });
-      expect(put.headers['x-consul-owner']).to.equal('gitops/a');
-      const set = await apply({ Objects: [policy('one', 'mesh = "read"')] });
-      expect(set.headers['x-service-owner']).to.equal('gitops/a');
-      const free = await client.ask('PUT /acl/policy', { Name: 'free', Rules: '' });
-      expect(free.headers['x-consul-owner']).to.equal(undefined);
-      const gone = await client.ask(`DELETE /acl/policy/${ID}`);
-      expect(gone.headers['x-consul-owner']).to.equal('gitops/a');
-    });
-  });
-
   it('is refused for what cannot be meant, at its place', async () => {
     const cases: readonly (readonly [object, number, string | undefined])[] = [
       [{ Prune: true }, 400, '/Prune'],
       [{ Owner: 'a b' }, 400, '/Owner'],
       [{ Objects: [{ Type: 'polcy', Object: {} }] }, 400, '/Objects/0/Type'],
       [{ Objects: [policy('a'), policy('A')] }, 400, '/Objects/1'],
-      [
-        { Objects: [{ Type: 'binding-rule', Object: { AuthMethod: 'x' } }] },
-        400,
-        '/Objects/0',
-      ],
+      [{ Objects: [{ Type: 'binding-rule', Object: { AuthMethod: 'x' } }] }, 400, '/Objects/0'],
       [
         { Objects: [{ Type: 'token', Object: { Description: 'x' } }] },
         400,
@@ -264,7 +201,11 @@ describe('A set', () => {
       ],
       [{ Delete: [{ Type: 'token', ID: 'x' }] }, 400, '/Delete/0/Type'],
       [{ Delete: [{ Type: 'role' }] }, 400, '/Delete/0'],
-      [{ Objects: [policy('a')], Expected: { 'policy/default/b': 1 } }, 400, '/Expected/policy~1default~1b'],
+      [
+        { Objects: [policy('a')], Expected: { 'policy/default/b': 1 } },
+        400,
+        '/Expected/policy~1default~1b',
+      ],
       [{ Objects: [policy('a', 'nonsense')] }, 400, '/Objects/0/Object/Rules'],
       [{ Objects: [role('a', 'missing')] }, 400, '/Objects/0/Object/Policies/0'],
       [{ Objects: [entry('no-kind', 'a')] }, 400, '/Objects/0/Object/Kind'],
@@ -280,11 +221,14 @@ describe('A set', () => {
     ];
     for (const [body, status, pointer] of cases) {
       const answer = await refused(body);
-      expect([answer.status, answer.pointer], JSON.stringify(body)).to.deep.equal([status, pointer]);
+      expect([answer.status, answer.pointer], JSON.stringify(body)).to.deep.equal([
+        status,
+        pointer,
+      ]);
     }
   });
 
-  it('is refused with 412 if an object is not as expected, or the plan is not this one', async () => {
+  it('is refused with 412 if an object is not as expected, or the plan is another', async () => {
     await applied({ Objects: [policy('a')] });
     const body = { Objects: [policy('a', 'mesh = "read"')] };
     const plan = await planned(body);
@@ -318,7 +262,10 @@ describe('A set', () => {
     await applied({ Objects: [policy('a'), http('web')] });
     const secret = await client.secretWith('acl = "read"\nservice "web" { policy = "write" }');
     const body = {
-      Objects: [policy('a', 'mesh = "read"'), entry('service-defaults', 'web', { Protocol: 'tcp' })],
+      Objects: [
+        policy('a', 'mesh = "read"'),
+        entry('service-defaults', 'web', { Protocol: 'tcp' }),
+      ],
     };
     const plan = await planned(body, secret);
     const allowed = plan.Changes.map(({ Allowed }: { Allowed: boolean }) => Allowed);
@@ -343,8 +290,12 @@ describe('A set', () => {
     expect(shown(there)).to.deep.equal(shown(missing));
     expect(there.Changes).to.deep.equal([
       {
-        ...{ Ref: 'policy/default/a', Type: 'policy', Namespace: 'default', Name: 'a' },
-        ...{ Action: 'hidden', Allowed: false },
+        Ref: 'policy/default/a',
+        Type: 'policy',
+        Namespace: 'default',
+        Name: 'a',
+        Action: 'hidden',
+        Allowed: false,
       },
     ]);
     const answer = await refused({ Objects: [policy('a', 'nonsense')] }, secret);
@@ -386,7 +337,9 @@ describe('A set', () => {
     const plan = await client.ask('POST /plan', { Objects: [certificate({})] });
     expect(plan.body).to.deep.include({ Valid: true });
     const { Diff } = plan.body.Changes[0];
-    expect(Diff.find(({ Path }: { Path: string }) => Path === '/PrivateKey').New).to.equal('<hidden>');
+    expect(Diff.find(({ Path }: { Path: string }) => Path === '/PrivateKey').New).to.equal(
+      '<hidden>',
+    );
     expect(plan.text).to.not.include('PRIVATE KEY-----');
     await applied({ Objects: [certificate({})] });
     const kept = certificate({ PrivateKey: '<hidden>', Meta: { a: 'b' } });

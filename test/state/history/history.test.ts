@@ -96,8 +96,10 @@ describe('the history of objects', () => {
         }
         expect(floorsOf(store)).to.include({ Bytes: bytes, LoginBytes: logins });
         expect(machine.checksum().sums).to.deep.equal(Checksums.of(store).toJSON());
-        for (const table of [VERSION, ...RINGS])
-          expect(machine.checksum().sums, table).to.have.property(table);
+        const kept = [VERSION, ...RINGS].filter(
+          (table) => [...store.keys(`${table}\0`)].length > 0,
+        );
+        for (const table of kept) expect(machine.checksum().sums, table).to.have.property(table);
       }),
       { numRuns: 10 },
     );

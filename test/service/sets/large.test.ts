@@ -1,0 +1,147 @@
+import { expect } from 'chai';
+import type { Command } from '../../../src/state/types.js';
+import { SoloClient } from '../client.js';
+
+interface Sent {
+  readonly Type: string;
+  readonly Namespace?: string;
+  readonly Object: { readonly Kind?: string; readonly Name: string };
+}
+const entry = (Kind: string, Name: string, more: object = {}): Sent => ({
+  Type: 'config',
+  Object: { Kind, Name, ...more },
+});
+const policy = (Name: string, Rules = '') => ({ Type: 'policy', Object: { Name, Rules } });
+
+const refOf = ({ Type, Namespace = 'default', Object: { Kind, Name } }: Sent): string => {
+  if (Type === 'namespace') return `namespace/${Name}`;
+  return [Type, Namespace, ...(Kind === undefined ? [] : [Kind]), Name].join('/');
+};
+
+describe('A large set', () => {
+  let client: SoloClient;
+  beforeEach(async () => {
+    client = await SoloClient.open();
+    client.solo.must({ type: 'system.level', v: 1, level: 3 } as Command);
+  });
+  afterEach(() => client.close());
+
+  /** Plans a set, applies its parts in order, and expects the state of the whole. */
+  const inParts = async (body: { Objects?: Sent[]; Delete?: object[] }) => {
+    const plan = await client.must('POST /plan', { ...body });
+    expect(plan.Problems).to.deep.equal([]);
+    expect(plan.Valid).to.equal(true);
+    const sizes = plan.Parts.map((part: string[]) => part.length);
+    expect(Math.max(...sizes)).to.be.at.most(500);
+    for (const part of plan.Parts as string[][]) {
+      const refs = new Set(part);
+      const Expected = Object.fromEntries(part.map((ref) => [ref, plan.Expected[ref]]));
+      const some = {
+        Objects: (body.Objects ?? []).filter((one) => refs.has(refOf(one))),
+        Delete: (body.Delete ?? []).filter((one) => refs.has(deleteRef(one as never))),
+        Expected,
+      };
+      const answer = await client.ask('POST /apply', some);
+      expect(answer.status, answer.text.slice(0, 600)).to.equal(200);
+    }
+    const after = await client.must('POST /plan', { ...body });
+    expect(after.Summary).to.deep.include({ Create: 0, Update: 0, Delete: 0 });
+    return plan;
+  };
+  const deleteRef = ({ Type, Name }: { Type: string; Name: string }) => `${Type}/default/${Name}`;
+
+  it('is compared whole while the node goes on, and changes 500 objects at one index', async () => {
+    const Objects = Array.from({ length: 10_000 }, (_, i) =>
+      entry('service-defaults', `s${i}`, { Protocol: 'http', Meta: { n: `${i}` } }),
+    );
+    for (let at = 0; at < Objects.length; at += 500) {
+      await client.must('POST /apply', { Objects: Objects.slice(at, at + 500) });
+    }
+    const changed = Objects.map((one, i) =>
+      i % 20 === 0 ? entry('service-defaults', `s${i}`, { Protocol: 'http' }) : one,
+    );
+    let turns = 0;
+    let goesOn = true;
+    const turn = (): void => {
+      turns += 1;
+      if (goesOn) setImmediate(turn);
+    };
+    setImmediate(turn);
+    const done = await client.must('POST /apply', { Objects: changed });
+    goesOn = false;
+    // slices of about 2 ms, between which heartbeats are sent
+    expect(turns).to.be.greaterThan(100);
+    expect(done).to.deep.include({ Changed: 500, Unchanged: 9_500 });
+    const indexes = new Set(
+      done.Changes.map(({ ModifyIndex }: { ModifyIndex: number }) => ModifyIndex),
+    );
+    expect([...indexes]).to.deep.equal([done.Index]);
+  }).timeout(120_000);
+
+  it('that only creates is made in parts, in the order of what names what', async () => {
+    const roles = Array.from({ length: 300 }, (_, i) => ({
+      Type: 'role',
+      Object: { Name: `r${i}`, Policies: [{ Name: `p${i}` }] },
+    }));
+    const policies = Array.from({ length: 300 }, (_, i) => policy(`p${i}`));
+    const Objects: Sent[] = [
+      ...roles,
+      { Type: 'policy', Namespace: 'team', Object: { Name: 'x', Rules: '' } as never },
+      ...policies,
+      { Type: 'namespace', Object: { Name: 'team' } },
+      entry('service-router', 'web'),
+      entry('service-defaults', 'web', { Protocol: 'http' }),
+    ];
+    const plan = await inParts({ Objects });
+    const order = plan.Parts.flat();
+    expect(order.indexOf('namespace/team')).to.be.lessThan(order.indexOf('policy/team/x'));
+  }).timeout(60_000);
+
+  it('keeps names that are handed on in one part', async () => {
+    const Objects: Sent[] = Array.from({ length: 600 }, (_, i) => policy(`p${i}`));
+    const { Changes: first } = await client.must('POST /apply', { Objects: Objects.slice(0, 300) });
+    const { Changes: second } = await client.must('POST /apply', { Objects: Objects.slice(300) });
+    const ids = [...first, ...second].map(({ ID }: { ID: string }) => ID);
+    const names = [...first, ...second].map(({ Name }: { Name: string }) => Name);
+    // pairs swap their names
+    const swapped = ids.map((ID, i) => ({
+      Type: 'policy',
+      Object: { ID, Name: names[i ^ 1]!, Rules: '' },
+    }));
+    await inParts({ Objects: swapped });
+  }).timeout(60_000);
+
+  it('makes 700 entries of one chain by kind, and does not change them in parts', async () => {
+    const services = Array.from({ length: 350 }, (_, i) => `s${i}`);
+    const chain = (protocol: string): Sent[] =>
+      services.flatMap((name, i) => [
+        entry('service-defaults', name, { Protocol: protocol }),
+        entry('service-router', name, {
+          Routes: [
+            {
+              Match: { HTTP: { PathPrefix: '/x' } },
+              Destination: { Service: services[(i + 1) % 60] },
+            },
+          ],
+        }),
+      ]);
+    await inParts({ Objects: chain('http') });
+    const plan = await client.must('POST /plan', {
+      Objects: chain('http2').map((one) => ({
+        ...one,
+        Object: { ...one.Object, Meta: { a: 'b' } },
+      })),
+    });
+    expect([plan.Valid, plan.Parts]).to.deep.equal([false, []]);
+    const large = plan.Problems.find(({ Code }: { Code: string }) => Code === 'too_large');
+    expect(large.Message).to.equal(
+      'these 700 entries depend on each other and must change in one entry, which takes 500',
+    );
+  }).timeout(60_000);
+
+  it('has at most 10,000 objects', async () => {
+    const Objects = Array.from({ length: 10_001 }, (_, i) => policy(`p${i}`));
+    const answer = await client.ask('POST /plan', { Objects });
+    expect([answer.status, answer.body.code]).to.deep.equal([413, 'too_large']);
+  });
+});

@@ -1,0 +1,83 @@
+import { expect } from 'chai';
+import type { Command } from '../../../src/state/types.js';
+import { SoloClient } from '../client.js';
+
+const policy = (Name: string, Rules = 'operator = "read"') => ({
+  Type: 'policy',
+  Object: { Name, Rules },
+});
+
+describe('A set with an owner', () => {
+  let client: SoloClient;
+  beforeEach(async () => {
+    client = await SoloClient.open();
+    client.solo.must({ type: 'system.level', v: 1, level: 3 } as Command);
+  });
+  afterEach(() => client.close());
+
+  const apply = (body: object) => client.ask('POST /apply', body);
+  const applied = (body: object) => client.must('POST /apply', body);
+  const planned = (body: object) => client.must('POST /plan', body);
+  const refused = async (body: object) => {
+    const answer = await apply(body);
+    expect(answer.status, answer.text).to.be.within(400, 499);
+    const { code, Problems } = answer.body;
+    return { status: answer.status, code, Problems };
+  };
+  const body = { Owner: 'gitops/a', Prune: true, Objects: [policy('one'), policy('two')] };
+
+  it('prunes what the owner has and the set does not hold, and nothing else', async () => {
+    await applied({ Objects: [policy('free')] });
+    await applied(body);
+    const plan = await planned({ ...body, Objects: [policy('one')] });
+    expect(plan.Changes.at(-1)).to.deep.include({ Ref: 'policy/default/two', Action: 'delete' });
+    await applied({ ...body, Objects: [policy('one')] });
+    const left = (await client.must('GET /acl/policies')).map(({ Name }: { Name: string }) => Name);
+    expect(left).to.include.members(['one', 'free']);
+    expect(left).to.not.include('two');
+  });
+
+  it('takes nothing from another owner, nor what has none if it prunes', async () => {
+    await applied(body);
+    await applied({ Objects: [policy('free')] });
+    const other = { Owner: 'gitops/b', Objects: [policy('one', 'mesh = "read"')] };
+    const owned = await refused(other);
+    expect(owned).to.deep.include({ status: 409, code: 'conflict' });
+    expect(owned.Problems[0]).to.include({ Code: 'owned', Ref: 'policy/default/one' });
+    const remove = { Owner: 'gitops/b', Delete: [{ Type: 'policy', Name: 'one' }] };
+    expect((await refused(remove)).Problems[0].Code).to.equal('owned');
+    const unowned = await refused({ ...body, Objects: [...body.Objects, policy('free')] });
+    expect(unowned.Problems[0].Code).to.equal('unowned');
+    const plan = await planned({ ...body, Objects: [...body.Objects, policy('free')] });
+    expect([plan.Valid, plan.Problems[0].Code]).to.deep.equal([false, 'unowned']);
+    const taken = await applied({ ...other, TakeOver: true });
+    expect(taken.Changed).to.equal(1);
+    const silent = await applied({ Owner: 'gitops/b', Objects: [policy('free')] });
+    expect(silent.Changes[0]).to.deep.include({ Ref: 'policy/default/free', Action: 'update' });
+  });
+
+  it('leaves the index of an object whose owner alone changes, and wakes nobody', async () => {
+    await applied({ Objects: [policy('one')] });
+    const before = await client.must('GET /acl/policy/name/one');
+    const across = await client.across('/acl/policy/name/one', async () => {
+      const done = await applied({ Owner: 'gitops/a', Objects: [policy('one')] });
+      expect(done).to.deep.include({ Changed: 1 });
+      expect(done.Changes[0]).to.include({ ModifyIndex: before.ModifyIndex, Action: 'update' });
+      await applied({ Objects: [policy('one', 'mesh = "read"')] });
+    });
+    expect(across.woken?.body.Rules).to.equal('mesh = "read"');
+  });
+
+  it('is named by the header Owner of writes to its objects', async () => {
+    await applied(body);
+    const { ID } = await client.must('GET /acl/policy/name/one');
+    const put = await client.ask(`PUT /acl/policy/${ID}`, { Name: 'one', Rules: '' });
+    expect(put.headers['x-consul-owner']).to.equal('gitops/a');
+    const set = await apply({ Objects: [policy('one', 'mesh = "read"')] });
+    expect(set.headers['x-service-owner']).to.equal('gitops/a');
+    const free = await client.ask('PUT /acl/policy', { Name: 'free', Rules: '' });
+    expect(free.headers['x-consul-owner']).to.equal(undefined);
+    const gone = await client.ask(`DELETE /acl/policy/${ID}`);
+    expect(gone.headers['x-consul-owner']).to.equal('gitops/a');
+  });
+});
