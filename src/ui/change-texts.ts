@@ -42,7 +42,8 @@ export const CHANGE_TEXT = {
     used: (count: number, types: string, names: readonly string[]) => {
       const others = count - names.length;
       const more = others <= 0 ? '' : ` and ${others.toLocaleString('en')} more`;
-      return `${types} that link to it: ${count.toLocaleString('en')} (${names.join(', ')}${more}).`;
+      const all = count.toLocaleString('en');
+      return `${types} that link to it: ${all} (${names.join(', ')}${more}).`;
     },
     removed: (counts: readonly string[]) => `Deleted with it: ${counts.join(', ')}.`,
     loses: (count: number, isAtLeast: boolean) =>

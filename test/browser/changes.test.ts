@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { apply, button, field, reviewOf, saved, tabTo, write } from './actions.js';
+import { violations } from './axe.js';
 import { makeSample, type Sample } from './sample.js';
 import { describePages } from './stage.js';
 
@@ -34,16 +35,19 @@ describePages('changes in the web UI', 1, (stage) => {
   const confirm = (page: Page): Promise<void> =>
     reviewOf(page).getByRole('button', { name: 'Apply' }).click();
 
-  it('are reviewed with what refers to the object, and with the rights that tokens gain', async () => {
+  it('are reviewed with what refers to the object, and the rights that tokens gain', async () => {
     const { first } = await makeChanged('reviewed');
-    const { page, faults } = await stage.visit(`/policies/${first.ID}`);
-    await write(page, 'Rules', `${MORE_RULES}node "n9" {\n  policy = "read"\n}\n`);
+    const { page, faults } = await stage.visit(`/policies/${first.ID}`, { colorScheme: 'dark' });
+    await field(page, 'Rules').click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.insertText('node "n9" { policy = "read" }');
     await button(page, 'Save').click();
     const review = reviewOf(page);
     await review.getByText('Tokens that link to it: 1 (user of reviewed).').waitFor();
     const gains = review.getByRole('list', { name: 'Tokens whose rights change' });
     await gains.getByRole('link', { name: 'user of reviewed' }).waitFor();
     await gains.getByText(/^Gains node "n9": .* → read/).waitFor();
+    expect(await violations(page)).to.deep.equal([]);
     await review.getByRole('textbox', { name: 'Reason' }).fill('PAY-12 “naïve”');
     await confirm(page);
     await saved(page);
@@ -58,6 +62,7 @@ describePages('changes in the web UI', 1, (stage) => {
     const dialog = page.getByRole('dialog', { name: 'Delete deleted' });
     await dialog.getByText('1 token loses rights.').waitFor();
     await dialog.getByText(/^Loses service "pay": write →/).waitFor();
+    expect(await violations(page)).to.deep.equal([]);
     await dialog.getByRole('textbox', { name: 'Reason' }).fill('nobody needs it');
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('status').getByText('deleted was deleted').waitFor();
@@ -105,6 +110,7 @@ describePages('changes in the web UI', 1, (stage) => {
     await versionsOf(page).nth(1).waitFor();
     await button(page, 'Compare').click();
     await page.getByText('policy = "write"').waitFor();
+    expect(await violations(page)).to.deep.equal([]);
     await versionsOf(page).nth(1).getByRole('button', { name: 'Go back to this version' }).click();
     await reviewOf(page)
       .getByText(/^Loses service "pay": write → read/)

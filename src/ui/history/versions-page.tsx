@@ -25,6 +25,13 @@ import { VersionLine } from './made.js';
 const FIRST = 50;
 const MOST = 1000;
 
+/** The versions of an object that are shown. */
+interface Shown {
+  readonly type: string;
+  readonly id: readonly string[];
+  readonly versions: readonly ObjectVersion[];
+}
+
 /** The object that the address names. */
 export function VersionsPage({ at }: { at: Place }) {
   const [, type = '', ...id] = at.parts;
@@ -52,19 +59,7 @@ export function VersionsPage({ at }: { at: Place }) {
       {value !== undefined && (
         <>
           <h2 id="versions">{TEXT.history.versions}</h2>
-          <ul class="versions" aria-labelledby="versions">
-            {versions.map((version) => (
-              <li key={version.Index}>
-                <VersionLine version={version} />
-                <Ways
-                  version={version}
-                  accessor={type === 'token' ? id[0] : undefined}
-                  onGoBack={() => setAct(goingBack(type, id, version.Index))}
-                  onUndo={() => setAct(undoing(version.Index))}
-                />
-              </li>
-            ))}
-          </ul>
+          <VersionList type={type} id={id} versions={versions} onAct={setAct} />
           {More && limit < MOST && (
             <button type="button" onClick={() => setLimit(Math.min(MOST, limit * 2))}>
               {TEXT.history.more}
@@ -89,6 +84,23 @@ export function VersionsPage({ at }: { at: Place }) {
     </Page>
   );
 }
+
+/** Two ways back lead from a version, and one to its moment. */
+const VersionList = ({ type, id, versions, onAct }: Shown & { onAct: (act: Act) => void }) => (
+  <ul class="versions" aria-labelledby="versions">
+    {versions.map((version) => (
+      <li key={version.Index}>
+        <VersionLine version={version} />
+        <Ways
+          version={version}
+          accessor={type === 'token' ? id[0] : undefined}
+          onGoBack={() => onAct(goingBack(type, id, version.Index))}
+          onUndo={() => onAct(undoing(version.Index))}
+        />
+      </li>
+    ))}
+  </ul>
+);
 
 /** What can be done with a version. */
 function Ways({
@@ -124,15 +136,7 @@ function Ways({
 }
 
 /** Two versions to choose, and what differs between them. */
-function Compare({
-  type,
-  id,
-  versions,
-}: {
-  type: string;
-  id: readonly string[];
-  versions: readonly ObjectVersion[];
-}) {
+function Compare({ type, id, versions }: Shown) {
   const indexes = versions.map(({ Index }) => String(Index));
   const [from, setFrom] = useState(indexes[1]!);
   const [to, setTo] = useState(indexes[0]!);

@@ -32,6 +32,8 @@ export function aclType({ plural, singular, identity, onWritten, ...given }: Acl
     const { SecretID: _secret, ...object } = found;
     return { object, index: object.ModifyIndex };
   };
+  const again = (before: Version, signal: AbortSignal) => () =>
+    read([keyOf(before.object)], signal);
   return {
     ...given,
     list: () => plural,
@@ -43,10 +45,10 @@ export function aclType({ plural, singular, identity, onWritten, ...given }: Acl
       const path = before === undefined ? singular : pathOf(keyOf(before.object));
       await mustBeNew(before, body, signal);
       const how = { method: 'PUT', body, signal, reason } as const;
-      const written =
-        before === undefined
-          ? await ask<Stored>(path, how)
-          : await guarded(before, signal, (guard) => ask<Stored>(path, { ...how, ...guard }));
+      const send = (guard: Pick<Ask, 'ifMatch'>) => ask<Stored>(path, { ...how, ...guard });
+      const written = await (before === undefined
+        ? send({})
+        : guarded(before, again(before, signal), send));
       if (written === undefined) return undefined;
       onWritten?.(written.value);
       return { to: [given.slug, keyOf(written.value)], lint: written.lint };
@@ -54,29 +56,11 @@ export function aclType({ plural, singular, identity, onWritten, ...given }: Acl
     async remove(before, { signal, reason }) {
       const how = { method: 'DELETE', signal, reason } as const;
       const path = pathOf(keyOf(before.object));
-      const done = await guarded(before, signal, (guard) => ask(path, { ...how, ...guard }));
+      const send = (guard: Pick<Ask, 'ifMatch'>) => ask(path, { ...how, ...guard });
+      const done = await guarded(before, again(before, signal), send);
       return done !== undefined;
     },
   };
-
-  /**
-   * Sends a write that is refused if the object has changed; undefined if it has. A cluster below
-   * level 3 knows no such condition: there the object is read again before the write.
-   */
-  async function guarded<T>(
-    before: Version,
-    signal: AbortSignal,
-    send: (guard: Pick<Ask, 'ifMatch' | 'mayLack'>) => Promise<T>,
-  ): Promise<T | undefined> {
-    try {
-      return await send({ ifMatch: before.index, mayLack: true });
-    } catch (error) {
-      if (isOutdated(error)) return undefined;
-      if (!isLacking(error)) throw error;
-    }
-    const now = await read([keyOf(before.object)], signal);
-    return now?.index === before.index ? await send({}) : undefined;
-  }
 
   /** A write under a name that exists would replace the object where the name identifies it. */
   async function mustBeNew(
@@ -90,4 +74,22 @@ export function aclType({ plural, singular, identity, onWritten, ...given }: Acl
     const detail = TEXT.form.exists(given.noun, name);
     throw new Problem(409, { detail, code: 'conflict', pointer: '/Name' });
   }
+}
+
+/**
+ * Sends a write that is refused if the object has changed; undefined if it has. A cluster below
+ * level 3 knows no such condition: there the object is read again before the write.
+ */
+async function guarded<T>(
+  before: Version,
+  find: () => Promise<Version | undefined>,
+  send: (guard: Pick<Ask, 'ifMatch' | 'mayLack'>) => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await send({ ifMatch: before.index, mayLack: true });
+  } catch (error) {
+    if (isOutdated(error)) return undefined;
+    if (!isLacking(error)) throw error;
+  }
+  return (await find())?.index === before.index ? await send({}) : undefined;
 }

@@ -31,7 +31,7 @@ export interface Editing {
   set(key: string, value: string): void;
   /** The body to send; undefined if a field cannot be sent. Then `fault` says which. */
   body(): Body | undefined;
-  /** Plans the write of it. Returns undefined if that failed or the object was changed meanwhile. */
+  /** Plans the write of it. Returns undefined if that failed or the object has changed. */
   plan(): Promise<Planned | undefined>;
   /** Writes what was planned, or a body that needs no plan. Returns undefined as `plan`. */
   write(planned: Planned | undefined, reason: string): Promise<Written | undefined>;
@@ -117,24 +117,7 @@ export function useEdit(type: ObjectType, id: readonly string[] | undefined, key
     isBusy,
     body,
     ...changes(type, edit, change),
-    async plan() {
-      const sent = body();
-      return sent && attempt((signal) => planWrite(type, sent, edit?.before, signal));
-    },
-    async write(planned, reason) {
-      const before = edit?.before;
-      if (planned !== undefined)
-        return attemptWrite((signal) => writePlanned(type, planned, before, { signal, reason }));
-      const sent = body();
-      return sent && attemptWrite((signal) => type.write(sent, before, { signal, reason }));
-    },
-    async remove(reason) {
-      const before = edit?.before;
-      if (before === undefined) return false;
-      const remove: Attempt<boolean> = async (signal) =>
-        (await type.remove(before, { signal, reason })) || undefined;
-      return (await attemptWrite(remove)) ?? false;
-    },
+    ...acts(type, edit, body, { attempt, attemptWrite }),
     stop,
     discard() {
       keep(key, undefined);
@@ -175,6 +158,41 @@ function changes(
     },
     keepMine() {
       if (edit?.conflict !== undefined) change({ before: edit.conflict, form: edit.form });
+    },
+  };
+}
+
+/** How an act is attempted. */
+interface Attempts {
+  attempt<T>(run: Attempt<T>): Promise<T | undefined>;
+  /** Forgets the draft once it is done. */
+  attemptWrite<T>(run: Attempt<T>): Promise<T | undefined>;
+}
+
+/** Returns what is done with an edit. */
+function acts(
+  type: ObjectType,
+  edit: Edit | undefined,
+  body: () => Body | undefined,
+  { attempt, attemptWrite }: Attempts,
+): Pick<Editing, 'plan' | 'write' | 'remove'> {
+  const before = edit?.before;
+  return {
+    async plan() {
+      const sent = body();
+      return sent && attempt((signal) => planWrite(type, sent, before, signal));
+    },
+    async write(planned, reason) {
+      if (planned !== undefined)
+        return attemptWrite((signal) => writePlanned(type, planned, before, { signal, reason }));
+      const sent = body();
+      return sent && attemptWrite((signal) => type.write(sent, before, { signal, reason }));
+    },
+    async remove(reason) {
+      if (before === undefined) return false;
+      const remove: Attempt<boolean> = async (signal) =>
+        (await type.remove(before, { signal, reason })) || undefined;
+      return (await attemptWrite(remove)) ?? false;
     },
   };
 }

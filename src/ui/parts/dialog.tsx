@@ -3,8 +3,8 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 
 /**
- * A dialog that is open while it is drawn. It is read from its title on. Escape closes it; the focus
- * then returns.
+ * A dialog that is open while it is drawn. It is read from its title on. Escape closes it; then the
+ * focus returns.
  */
 export function Dialog({
   title,
