@@ -249,7 +249,7 @@ const applyUndo: Handler<Undo> = (context, command) => {
   return why === undefined ? { ok: true, value: JSON.stringify({ Index: index }) } : refused(why);
 };
 
-/** Takes objects back in the draft. Returns why that is refused; the draft is then to be discarded. */
+/** Takes objects back in the draft. Returns why that is refused; then it must be discarded. */
 export function makeUndone(
   context: ApplyContext,
   undone: readonly Undone[],

@@ -1,4 +1,4 @@
-/** What history takes from the text of an object: its name, its content, and what a login granted. */
+/** What history takes from the text of an object: its name, its content, what a login granted. */
 import { definitionOf, isKind } from '../../kinds/definitions.js';
 import type { Identity } from '../author.js';
 import { HIDDEN, hideSecrets } from '../put-form.js';
@@ -10,8 +10,10 @@ import type { Place } from './records.js';
 const NAME_CHARS = 128;
 
 /** What stands first in the text of an object that has a name. */
-const NAMED =
-  /^\{(?:"(?:ID|Kind|AccessorID|SecretID)":"[^"]*",)*"(Name|Description)":("[^"\\]*(?:\\.[^"\\]*)*")/;
+const NAMED = new RegExp(
+  '^\\{(?:"(?:ID|Kind|AccessorID|SecretID)":"[^"]*",)*' +
+    '"(Name|Description)":("[^"\\\\]*(?:\\\\.[^"\\\\]*)*")',
+);
 
 /** Returns the name of an object: of a token its description, of a binding rule its ID. */
 export function nameIn({ type, id }: Place, text: string): string {

@@ -104,7 +104,7 @@ function newestMs(view: View, ring: Ring, index: number): number {
   return newest;
 }
 
-/** Returns the time of an index: the greatest of all lines up to it, in milliseconds; 0 for none. */
+/** Returns the time of an index: the greatest of all lines up to it, in ms; 0 for none. */
 export const timeOfIndex = (view: View, index: number): number =>
   Math.max(...RINGS.map((ring) => newestMs(view, ring, index)));
 

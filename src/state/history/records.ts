@@ -4,10 +4,10 @@
  *
  *     change·<index>·<n>     the time of the newest line of earlier chunks, then a line for each
  *     login-change·…         change, up to 64 of them; the key is that of the first line
- *     version·<type>·<ns>·<id>·<index>   what is known of a version, and below it the object as it
- *                                        was until another version followed
- *     version·<type>·<ns>·<id>·ffff…     the newest version, which has no copy of the object: either
- *                                        it is the present one, or the object is deleted
+ *     version·<type>·<ns>·<id>·<index>   what is known of a version, and below it the object as
+ *                                        it was until another version followed
+ *     version·<type>·<ns>·<id>·ffff…     the newest version, without a copy of the object: it is the
+ *                                        present one, or the object is deleted
  */
 import type { Author } from '../author.js';
 import { tableOf } from '../checksum.js';
@@ -98,7 +98,7 @@ function authorOf(text: Written | null): Author | null {
 
 /** What happened, who did it, when and why. */
 export interface Deed {
-  /** `create`, `update`, `delete`, `undo`, `restore`, `import`; `unknown` from before the history. */
+  /** `create`, `update`, `delete`, `undo`, `restore`, `import`; `unknown` from before it. */
   readonly operation: string;
   /** Milliseconds since the epoch; null if it is not known. */
   readonly timeMs: number | null;
@@ -122,7 +122,7 @@ export interface Line extends Deed {
   readonly ns: string;
   readonly id: string;
   readonly name: string;
-  /** The index of the version that this change superseded; 0 if there was none or it is not kept. */
+  /** The index of the version that this change superseded; 0 if there is none. */
   readonly was: number;
   /** How many tokens, of `login-tokens`; of the end of a login's token, what it granted. */
   readonly more?: number | object | undefined;

@@ -28,7 +28,7 @@ export function withinHistory([key, text]: StateRecord, index: number): StateRec
   return kept.length === 0 ? undefined : [key, chunkText({ sinceMs, lines: kept })];
 }
 
-/** Returns the records with which the history goes on after a restore, whose floors are its index. */
+/** Returns the records with which the history goes on after a restore at an index. */
 export function restoredHistory(
   index: number,
   command: Command,
