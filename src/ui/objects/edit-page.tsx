@@ -81,20 +81,18 @@ function ObjectForm({
 }) {
   const [open, setOpen] = useState<Open>();
   const { before, conflict } = editing.edit!;
-  const save = async (): Promise<void> => {
+  const save = (): void => {
     if (editing.body() === undefined) return;
-    if (type.ref !== 'token' || before !== undefined) return setOpen('review');
     // A new token takes nothing from anybody.
-    const { visit } = place.get();
-    const written = await editing.write(undefined, '');
-    if (written !== undefined && place.get().visit === visit) leadTo(written);
+    if (type.ref === 'token' && before === undefined) void writeNew(editing);
+    else setOpen('review');
   };
   // A problem or a conflict is shown on the page, not behind a dialog.
   useEffect(() => {
     if (editing.problem !== undefined || conflict !== undefined) setOpen(undefined);
   }, [editing.problem, conflict]);
   return (
-    <Form onSubmit={() => void save()}>
+    <Form onSubmit={save}>
       <Drafts type={type} editing={editing} />
       <Fields type={type} editing={editing} mayWrite={mayWrite} line={line} />
       {conflict !== undefined && (
@@ -171,6 +169,13 @@ function FormDialog({
       onCancel={editing.isBusy ? editing.stop : onClose}
     />
   );
+}
+
+/** Writes a new object without a review. */
+async function writeNew(editing: Editing): Promise<void> {
+  const { visit } = place.get();
+  const written = await editing.write(undefined, '');
+  if (written !== undefined && place.get().visit === visit) leadTo(written);
 }
 
 /** Goes to what was written. */
