@@ -166,7 +166,7 @@ function isSame({ place, present, target }: Undone): boolean {
 }
 
 /** Returns the change of a set that takes an object back, or why it cannot be made. */
-export function undoChange(undone: Undone, undo: Undo): SetChange | Refusal {
+function undoChange(undone: Undone, undo: Undo): SetChange | Refusal {
   const { place, present, target } = undone;
   const table = tableOfType(place.type)!;
   if (target === undefined) return { command: deletionOf(undone, undo) };

@@ -97,7 +97,7 @@ describe('plan, diff and apply', () => {
     ['apply --yes', INVALID, 1],
     ['apply --yes --in-parts', INVALID, 1],
   ] as const)
-    it(`${args} ends with ${code} for a plan that is ${plan.Valid ? 'valid' : 'not'}, with ${plan.Changes[0]!.Action}`, async () => {
+    it(`${args} ends with ${code}: ${plan.Valid}, ${plan.Changes[0]!.Action}`, async () => {
       expect((await run(`${args} -f ${file}`, [json(plan)])).code).to.equal(code);
       expect(fake.seen.map(({ url }) => url)).to.deep.equal(['/v1/plan']);
     });
@@ -143,7 +143,7 @@ describe('plan, diff and apply', () => {
     expect(fake.seen).to.deep.equal([]);
   });
 
-  it('apply shows the plan to whoever is asked, not to the program that reads the result', async () => {
+  it('apply shows the plan to whoever is asked, and not on stdout', async () => {
     const answers = [json(PLAN), json(APPLIED)];
     const ran = await run(`apply -f ${file} -o json`, answers, { answers: ['y'] });
     expect(JSON.parse(ran.out)).to.deep.equal(APPLIED);
@@ -196,7 +196,8 @@ describe('a set in parts', () => {
   const Changes = ['a', 'b', 'c'].map((Name) => ({ ...CHANGE, Name, Ref: `role/default/${Name}` }));
   const plan = { ...PLAN, Changes, Parts: Changes.map(({ Ref }) => [Ref]) };
   const done = (Index: number) => json({ ...APPLIED, Index });
-  const input = `Objects:\n${['a', 'b', 'c'].map((one) => `- {Type: role, Object: {Name: ${one}}}\n`).join('')}Assert: [{Name: x}]\n`;
+  const roles = ['a', 'b', 'c'].map((one) => `- {Type: role, Object: {Name: ${one}}}\n`);
+  const input = `Objects:\n${roles.join('')}Assert: [{Name: x}]\n`;
   beforeEach(() => fake.forget());
   after(() => {
     fake.close();
@@ -217,7 +218,8 @@ describe('a set in parts', () => {
     const ran = await run('apply --yes --in-parts', json(plan), done(131), done(132), done(133));
     expect(ran.code).to.equal(0);
     expect(ran.err).to.equal(
-      'conclave: This set needs 3 entries: it is not applied all at once, and readers see the states in between\n' +
+      'conclave: This set needs 3 entries: it is not applied all at once, and readers see the ' +
+        'states in between\n' +
         'conclave: The assertions are judged with the last part alone\n',
     );
     expect(ran.out.split('\n').slice(-4)).to.deep.equal([

@@ -31,7 +31,8 @@ const ROLE = 'Type: role\nObject: {Name: web}\n';
 describe('a set in files', () => {
   it('is joined from sets and single objects', async () => {
     const { body } = await setFrom([
-      `# a comment\nOwner: pay\nObjects:\n- {Type: policy, Object: {Name: ops}}\nAssert: [{Name: x}]\n---\n${ROLE}`,
+      '# a comment\nOwner: pay\nObjects:\n- {Type: policy, Object: {Name: ops}}\n' +
+        `Assert: [{Name: x}]\n---\n${ROLE}`,
       'Owner: pay\nDelete: [{Type: role, Name: old}]\nAssert: [{Name: y}]\n',
     ]);
     expect(body).to.deep.equal({
@@ -136,7 +137,8 @@ describe('a set in files', () => {
 
   it('knows where that stands of which the server speaks', async () => {
     const { placeOf } = await setFrom([
-      'Objects:\n- Type: policy\n  Object:\n    Name: Ops\n    Rules: |\n      acl = "read"\nDelete:\n- Type: role\n  Name: old\n',
+      'Objects:\n- Type: policy\n  Object:\n    Name: Ops\n    Rules: |\n' +
+        '      acl = "read"\nDelete:\n- Type: role\n  Name: old\n',
       'Type: config\nNamespace: team\nObject:\n  Kind: service-defaults\n  Name: web\n---\nAssert:\n- Name: x\nPrune: true\n',
     ]);
     for (const [about, place] of [

@@ -30,7 +30,12 @@ describe('the history', () => {
     await client.must(`PUT /acl/policy/${ID}`, policy('acl = "read"'));
     const { Versions, ...head } = await client.must(`GET /history/policy/${ID}`);
     expect(head).to.deep.equal({
-      ...{ Type: 'policy', ID, Name: 'ops', Namespace: 'default', Exists: true, More: false },
+      Type: 'policy',
+      ID,
+      Name: 'ops',
+      Namespace: 'default',
+      Exists: true,
+      More: false,
     });
     const own = await client.must('GET /acl/token/self');
     expect(Versions).to.have.length(2);

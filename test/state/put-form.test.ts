@@ -134,8 +134,14 @@ describe('state: the form of a PUT', function () {
       ['policy-link\u0000p2', '{"Index":4}'],
     ]);
     const role = {
-      ...{ ID: 'r1', Name: 'admins', Description: '', Policies: [{ ID: 'p2' }, { ID: 'p1' }] },
-      ...{ Hash: 'h', CreateIndex: 3, ModifyIndex: 5, Namespace: 'default' },
+      ID: 'r1',
+      Name: 'admins',
+      Description: '',
+      Policies: [{ ID: 'p2' }, { ID: 'p1' }],
+      Hash: 'h',
+      CreateIndex: 3,
+      ModifyIndex: 5,
+      Namespace: 'default',
     };
     expect(putForm(store, 'role', role)).to.deep.equal({
       Name: 'admins',
@@ -153,7 +159,8 @@ describe('state: the form of a PUT', function () {
   it('hides secrets, and keeps them in a body that hides them, however it spells them', () => {
     const store = new MapStore();
     const method = {
-      ...{ Name: 'k8s', Type: 'kubernetes' },
+      Name: 'k8s',
+      Type: 'kubernetes',
       Config: { Host: 'https://h', ServiceAccountJWT: 'secret' },
     };
     const form: Any = putForm(store, 'method', method);

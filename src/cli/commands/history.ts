@@ -225,7 +225,8 @@ async function tell({ print }: Call<object>, line: FeedLine): Promise<void> {
   ].join(' ');
   const why = Reason === '' ? '' : `: ${oneLine(Reason)}`;
   print.text([
-    `${localTime(line.Time ?? undefined)} ${painted(Operation, PAINTS[Operation], colour)} ${words}${why}\n`,
+    `${localTime(line.Time ?? undefined)} ` +
+      `${painted(Operation, PAINTS[Operation], colour)} ${words}${why}\n`,
   ]);
 }
 

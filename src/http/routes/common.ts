@@ -64,8 +64,8 @@ export function mustBePatch({ incoming: { headers } }: ApiRequest): void {
 }
 
 /**
- * Answers a read of the past. Where it throws that something is no longer known, the 404 carries the
- * index of the state, as that of a missing object does.
+ * Answers a read of the past. Where it throws that something is no longer known, the 404 carries
+ * the index of the state, as that of a missing object does.
  */
 export async function answerPast(
   service: Service,

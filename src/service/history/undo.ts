@@ -49,7 +49,13 @@ export async function undoEntry(
   const at = new Date(nowMs).toISOString();
   const caller = ownToken(view, requester.caller)?.AccessorID ?? '';
   const command: Undo = {
-    ...{ type: 'undo', v: 1, undone, caller, nowMs, at, datacenter: parts.datacenter },
+    type: 'undo',
+    v: 1,
+    undone,
+    caller,
+    nowMs,
+    at,
+    datacenter: parts.datacenter,
   };
   mustWrite(view, authorizer, command);
   const plan = undoPlan(view, command);
@@ -155,8 +161,11 @@ function shownPlan(view: View, draft: Overlay, plan: UndoPlan, command: Undo): o
     Digest: '',
     Owner: '',
     Summary: {
-      ...{ Create: count('create'), Update: count('update'), Delete: count('delete') },
-      ...{ Unchanged: 0, Hidden: 0 },
+      Create: count('create'),
+      Update: count('update'),
+      Delete: count('delete'),
+      Unchanged: 0,
+      Hidden: 0,
     },
     Changes: changes.map((one) => ({
       ...namesOf(one),

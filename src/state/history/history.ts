@@ -323,8 +323,13 @@ class Entry {
     }
     if (old !== undefined) ledger.put(versionKey(place, old.index), versionText(old));
     const newest: Version = {
-      ...{ ...this.#deed, operation, was: old?.index ?? 0, next: 0, index },
-      ...{ count: (old?.count ?? 0) + 1, oldest: old?.oldest ?? index },
+      ...this.#deed,
+      operation,
+      was: old?.index ?? 0,
+      next: 0,
+      index,
+      count: (old?.count ?? 0) + 1,
+      oldest: old?.oldest ?? index,
       content: after === undefined ? 'null' : undefined,
     };
     ledger.put(key, versionText(newest));
@@ -335,7 +340,12 @@ class Entry {
 
 const unknownAt = (index: number): Version => ({
   ...UNKNOWN,
-  ...{ was: 0, next: 0, index, count: 1, oldest: index, content: undefined },
+  was: 0,
+  next: 0,
+  index,
+  count: 1,
+  oldest: index,
+  content: undefined,
 });
 
 const methodId = (ns: string, name: string): string => `${ns}/${name.toLowerCase()}`;

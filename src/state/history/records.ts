@@ -6,8 +6,8 @@
  *     login-change·…         change, up to 64 of them; the key is that of the first line
  *     version·<type>·<ns>·<id>·<index>   what is known of a version, and below it the object as
  *                                        it was until another version followed
- *     version·<type>·<ns>·<id>·ffff…     the newest version, without a copy of the object: it is the
- *                                        present one, or the object is deleted
+ *     version·<type>·<ns>·<id>·ffff…     the newest version, without a copy of the object: that
+ *                                        is the present one, or the object is deleted
  */
 import type { Author } from '../author.js';
 import { tableOf } from '../checksum.js';

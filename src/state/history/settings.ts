@@ -12,9 +12,11 @@ import type { Command, Handler, View } from '../types.js';
 export const HISTORY_LEVEL = 3;
 
 const MIB = 2 ** 20;
-/** Most of VersionsPerObject, and most and least of Bytes unless it is 0. */
+/** Most versions of one object that can be kept. */
 export const VERSIONS_MAX = 10_000;
+/** Most bytes that the history can have. */
 export const BYTES_MAX = 8192 * MIB;
+/** Least bytes that the history can have, unless it keeps nothing. */
 export const BYTES_MIN = MIB;
 
 /** The fields of the configuration. */

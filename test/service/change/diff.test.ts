@@ -63,7 +63,11 @@ describe('the differences of two objects', () => {
   it('show the first 4 KiB of a long value, whole characters only', () => {
     const [edited] = differences('policy', { Rules: 'a' }, { Rules: `a${'é'.repeat(4000)}` });
     expect(edited).to.deep.equal({
-      ...{ Type: 'Edited', Path: '/Rules', Old: 'a', New: `a${'é'.repeat(2047)}`, Cut: true },
+      Type: 'Edited',
+      Path: '/Rules',
+      Old: 'a',
+      New: `a${'é'.repeat(2047)}`,
+      Cut: true,
     });
     const [added] = differences('policy', {}, { Datacenters: Array(5000).fill('x') });
     expect(added).to.include({ Type: 'Added', Cut: true });

@@ -9,19 +9,25 @@ import { SoloClient } from '../client.js';
 type Any = any;
 
 const KEY =
-  '-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEqRpGmmzvm8YlBnMAfdGvzoaB7ugR\ncsj5v1pQlMOllerstsi0VQb5nDYQHD7iwnjmy/wdSWAeK0DDNOLWyUUEgg==\n-----END PUBLIC KEY-----\n';
+  '-----BEGIN PUBLIC KEY-----\n' +
+  'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEqRpGmmzvm8YlBnMAfdGvzoaB7ugR\n' +
+  'csj5v1pQlMOllerstsi0VQb5nDYQHD7iwnjmy/wdSWAeK0DDNOLWyUUEgg==\n' +
+  '-----END PUBLIC KEY-----\n';
 
 /** Writes objects of all types. */
 async function fill(client: SoloClient): Promise<void> {
   await client.must('PUT /acl/policy', { Name: 'ops', Rules: 'acl = "read"' });
   await client.must('PUT /acl/role', { Name: 'admins', Policies: [{ Name: 'ops' }] });
   await client.must('PUT /namespace', {
-    ...{ Name: 'team', Meta: { a: 'b' } },
+    Name: 'team',
+    Meta: { a: 'b' },
     ACLs: { RoleDefaults: [{ Name: 'admins' }] },
   });
   await client.must('PUT /acl/policy?ns=team', { Name: 'Inside', Rules: '', Datacenters: [] });
   await client.must('PUT /acl/auth-method', {
-    ...{ Name: 'jwt1', Type: 'jwt', MaxTokenTTL: '5m' },
+    Name: 'jwt1',
+    Type: 'jwt',
+    MaxTokenTTL: '5m',
     Config: { JWTValidationPubKeys: [KEY], ClaimMappings: { name: 'name' } },
   });
   const rule = { AuthMethod: 'jwt1', BindType: 'service', BindName: 'web' };
@@ -51,7 +57,7 @@ describe('GET /v1/export', () => {
     );
   const levelled = () => client.solo.must({ type: 'system.level', v: 1, level: 3 } as Command);
 
-  it('holds all objects but tokens as a set, in the order of plans, without built-ins', async () => {
+  it('holds all objects but tokens and built-ins as a set, in the order of plans', async () => {
     await fill(client);
     const { Index, Objects, Secrets } = await exported('?ns=*');
     expect([Index, Secrets]).to.deep.equal([client.solo.machine.appliedIndex(), 0]);
@@ -64,7 +70,9 @@ describe('GET /v1/export', () => {
     ]);
     const [namespace, policy, , role, , rule, , defaults, gateway] = Objects;
     expect(namespace.Object).to.deep.equal({
-      ...{ Name: 'team', Meta: { a: 'b' }, ACLs: { RoleDefaults: [{ Name: 'admins' }] } },
+      Name: 'team',
+      Meta: { a: 'b' },
+      ACLs: { RoleDefaults: [{ Name: 'admins' }] },
     });
     expect(policy.Object).to.deep.equal({ Name: 'ops', Rules: 'acl = "read"' });
     expect(role.Object).to.deep.equal({ Name: 'admins', Policies: [{ Name: 'ops' }] });
@@ -102,8 +110,12 @@ describe('GET /v1/export', () => {
     const other = await SoloClient.open();
     try {
       const paths: Any = {
-        ...{ namespace: 'namespace', config: 'config', policy: 'acl/policy', role: 'acl/role' },
-        ...{ 'auth-method': 'acl/auth-method', 'binding-rule': 'acl/binding-rule' },
+        namespace: 'namespace',
+        config: 'config',
+        policy: 'acl/policy',
+        role: 'acl/role',
+        'auth-method': 'acl/auth-method',
+        'binding-rule': 'acl/binding-rule',
       };
       // A namespace names roles of the default one, which are later in the order.
       const later = ({ Type }: Any): number => Number(Type === 'namespace');
@@ -210,7 +222,8 @@ describe('GET /v1/export', () => {
 
   it('hides secrets, and counts them', async () => {
     const types = await client.ask('PUT /acl/auth-method', {
-      ...{ Name: 'k8s', Type: 'kubernetes' },
+      Name: 'k8s',
+      Type: 'kubernetes',
       Config: { Host: 'https://127.0.0.1:1', CACert: '', ServiceAccountJWT: 'aaa.bbb.ccc' },
     });
     if (types.status === 200) {

@@ -38,7 +38,11 @@ describe('the tokens whose rights a change touches', () => {
     return { ...found.impact, losing: found.losing, isCut: found.isCut };
   }
   const rewritten = (of: Any, Rules: string) => ({
-    ...{ type: 'policy.set', ns: of.Namespace, id: of.ID, create: false, hash: '' },
+    type: 'policy.set',
+    ns: of.Namespace,
+    id: of.ID,
+    create: false,
+    hash: '',
     policy: { Name: of.Name, Description: '', Rules },
   });
   const idOf = (of: Any): ObjectId => ({ table: 'policy', ns: of.Namespace, id: of.ID });
@@ -70,16 +74,27 @@ describe('the tokens whose rights a change touches', () => {
     const shown = found.Groups.map(({ Sample, ...group }: Any) => group);
     expect(shown).to.have.deep.members([
       {
-        ...{ Tokens: 2, Removed: false, ...links, Gains: [inDefault], Loses: [] },
+        Tokens: 2,
+        Removed: false,
+        ...links,
+        Gains: [inDefault],
+        Loses: [],
         Policies: [{ ID: ops.ID, Name: 'ops' }],
       },
       {
-        ...{ Tokens: 1, Removed: false, ...links, Gains: [inDefault], Loses: [] },
+        Tokens: 1,
+        Removed: false,
+        ...links,
+        Gains: [inDefault],
+        Loses: [],
         Roles: [{ ID: shown.find((one: Any) => one.Roles.length > 0).Roles[0].ID, Name: 'admins' }],
       },
       {
-        ...{ Tokens: 1, Removed: false, ...links },
-        ...{ Gains: [{ Namespace: 'team', ...change }], Loses: [] },
+        Tokens: 1,
+        Removed: false,
+        ...links,
+        Gains: [{ Namespace: 'team', ...change }],
+        Loses: [],
       },
     ]);
     const samples = found.Groups.flatMap((group: Any) => group.Sample);

@@ -40,13 +40,22 @@ describe('GET /v1/refs/:type/:id', () => {
     const { Index, ...found } = await refs(`policy/${ops.ID}`);
     expect(Index).to.equal(client.solo.machine.appliedIndex());
     expect(found).to.deep.include({
-      ...{ Type: 'policy', ID: ops.ID, Name: 'ops', Namespace: 'default' },
-      ...{ Ref: 'policy/default/ops', ModifyIndex: ops.ModifyIndex, Owner: '' },
+      Type: 'policy',
+      ID: ops.ID,
+      Name: 'ops',
+      Namespace: 'default',
+      Ref: 'policy/default/ops',
+      ModifyIndex: ops.ModifyIndex,
+      Owner: '',
       UsedByTotal: { role: 1, token: 2, namespace: 1 },
-      ...{ Uses: [], Filtered: false },
+      Uses: [],
+      Filtered: false,
     });
     expect(found.UsedBy[0]).to.deep.equal({
-      ...{ Type: 'role', ID: role.ID, Name: 'admins', Namespace: 'default' },
+      Type: 'role',
+      ID: role.ID,
+      Name: 'admins',
+      Namespace: 'default',
     });
     expect(found.IfDeleted).to.deep.equal({
       ...NOTHING,
@@ -76,7 +85,8 @@ describe('GET /v1/refs/:type/:id', () => {
 
   it('shows the rules and tokens of an auth method, and what a rule names', async () => {
     await client.must('PUT /acl/auth-method', {
-      ...{ Name: 'jwt1', Type: 'jwt' },
+      Name: 'jwt1',
+      Type: 'jwt',
       Config: { JWTValidationPubKeys: [KEY], ClaimMappings: { name: 'name' } },
     });
     await client.must('PUT /acl/role', { Name: 'web' });
@@ -133,13 +143,15 @@ describe('GET /v1/refs/:type/:id', () => {
     await entry({ Kind: 'service-splitter', Name: 'api', Splits });
     await entry({
       Kind: 'service-intentions',
-      ...{ Name: 'Web', Sources: [{ Name: 'x', Action: 'allow' }] },
+      Name: 'Web',
+      Sources: [{ Name: 'x', Action: 'allow' }],
     });
     const Services = [{ Name: 'Web', Consumers: [{ Peer: 'east' }] }];
     await entry({ Kind: 'exported-services', Name: 'default', Services });
     const found = await refs('config/service-resolver/web');
     expect(found).to.include({
-      ...{ ID: 'service-resolver/Web', Ref: 'config/default/service-resolver/Web' },
+      ID: 'service-resolver/Web',
+      Ref: 'config/default/service-resolver/Web',
     });
     expect(found.UsedBy.map((by: Any) => by.ID)).to.deep.equal([
       'service-splitter/api',
@@ -170,7 +182,10 @@ describe('GET /v1/refs/:type/:id', () => {
     await client.must('PUT /acl/token?ns=team', {});
     const acl = await client.secretWith('acl = "read"');
     expect(await refs(`policy/${ops.ID}`, acl)).to.deep.include({
-      ...{ UsedBy: [], UsedByTotal: {}, Filtered: false, IfDeleted: NOTHING },
+      UsedBy: [],
+      UsedByTotal: {},
+      Filtered: false,
+      IfDeleted: NOTHING,
     });
     const some = 'acl = "read"\nnamespace "team" { policy = "deny"\nkey "a" { policy = "read" } }';
     const seer = await client.secretWith(some);
@@ -211,4 +226,7 @@ describe('GET /v1/refs/:type/:id', () => {
 });
 
 const KEY =
-  '-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEqRpGmmzvm8YlBnMAfdGvzoaB7ugR\ncsj5v1pQlMOllerstsi0VQb5nDYQHD7iwnjmy/wdSWAeK0DDNOLWyUUEgg==\n-----END PUBLIC KEY-----\n';
+  '-----BEGIN PUBLIC KEY-----\n' +
+  'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEqRpGmmzvm8YlBnMAfdGvzoaB7ugR\n' +
+  'csj5v1pQlMOllerstsi0VQb5nDYQHD7iwnjmy/wdSWAeK0DDNOLWyUUEgg==\n' +
+  '-----END PUBLIC KEY-----\n';

@@ -17,10 +17,13 @@ describe('POST /v1/config/validate', () => {
     client.must('POST /config/validate', body, token);
   const entry = (body: object) => client.must('PUT /config', body);
   const defaults = (Name: string, Protocol: string) => ({
-    ...{ Kind: 'service-defaults', Name, Protocol },
+    Kind: 'service-defaults',
+    Name,
+    Protocol,
   });
   const splitter = (Name: string, ...to: string[]) => ({
-    ...{ Kind: 'service-splitter', Name },
+    Kind: 'service-splitter',
+    Name,
     Splits: to.map((Service) => ({ Weight: 100 / to.length, Service })),
   });
   const first = async (body: unknown, token?: string) => (await judge(body, token)).Results[0];
@@ -31,8 +34,12 @@ describe('POST /v1/config/validate', () => {
     expect(head).to.deep.equal({ Valid: true, Index: before });
     const [{ Normalised, ...result }] = Results;
     expect(result).to.deep.equal({
-      ...{ Kind: 'service-defaults', Name: 'web', Ref: 'config/default/service-defaults/web' },
-      ...{ Valid: true, Problems: [], Judged: 'all' },
+      Kind: 'service-defaults',
+      Name: 'web',
+      Ref: 'config/default/service-defaults/web',
+      Valid: true,
+      Problems: [],
+      Judged: 'all',
     });
     expect(client.solo.machine.appliedIndex()).to.equal(before);
     await entry({ kind: 'service-defaults', name: 'web' });
@@ -106,7 +113,7 @@ describe('POST /v1/config/validate', () => {
     expect(await first(defaults('other', 'http'))).to.include({ Valid: true });
   });
 
-  it('needs no right for the form, and tells of other entries to those who may read them', async () => {
+  it('needs no right for the form, and tells of other entries to their readers', async () => {
     for (const name of ['web', 'other']) await entry(defaults(name, 'http'));
     await entry(splitter('web', 'web', 'other'));
     const nobody = await client.secretWith('key "a" { policy = "read" }');

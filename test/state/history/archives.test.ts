@@ -11,7 +11,11 @@ import { Recorded } from './random-history.js';
 
 const id = (n: number): string => `00000001-aaaa-4aaa-8aaa-${String(n).padStart(12, '0')}`;
 const policy = (n: number, Rules: string, create = false) => ({
-  ...{ type: 'policy.set', ns: 'default', id: id(n), create, hash: 'h' },
+  type: 'policy.set',
+  ns: 'default',
+  id: id(n),
+  create,
+  hash: 'h',
   policy: { Name: `policy-${n}`, Description: '', Rules },
 });
 const place = { type: 'policy', ns: 'default', id: id(1) } as const;

@@ -6,7 +6,11 @@ import { Recorded } from './random-history.js';
 
 const id = (n: number): string => `00000001-aaaa-4aaa-8aaa-${String(n).padStart(12, '0')}`;
 const policy = (n: number, Rules: string, create = false) => ({
-  ...{ type: 'policy.set', ns: 'default', id: id(n), create, hash: 'h' },
+  type: 'policy.set',
+  ns: 'default',
+  id: id(n),
+  create,
+  hash: 'h',
   policy: { Name: `policy-${n}`, Description: '', Rules },
 });
 const configure = (bounds: object) => ({
@@ -97,13 +101,20 @@ describe('the bounds of the history', () => {
     const modifyIndex = recorded.index;
     const Identity = { AuthMethod: 'jwt1', Namespace: 'default', Subject: 'user-1' };
     const login = (n: number) => ({
-      ...{ type: 'token.login', ns: 'default', accessor: id(100 + n), secret: id(5000 + n) },
+      type: 'token.login',
+      ns: 'default',
+      accessor: id(100 + n),
+      secret: id(5000 + n),
       createTime: '2030-01-01T00:00:00Z',
       author: { AccessorID: '', Description: '', Identity },
       method: { ns: 'default', name: 'jwt1', modifyIndex },
-      ...{ identity: 'a'.repeat(64), expirationTime: '2030-01-02T00:00:00Z' },
+      identity: 'a'.repeat(64),
+      expirationTime: '2030-01-02T00:00:00Z',
       token: {
-        ...{ Description: 'token created via login', Local: true, Policies: [], Roles: [] },
+        Description: 'token created via login',
+        Local: true,
+        Policies: [],
+        Roles: [],
         ServiceIdentities: [{ ServiceName: 'web' }],
       },
     });
