@@ -100,11 +100,11 @@ async function compare(mode: Mode, ours: Side, etcd: Side, rounds: number): Prom
   ]);
   await fill(ours.targets, 16, NAMES, (n) => putEntry(`read-${n}`, n));
   await fill(etcd.targets, 16, NAMES, (n) => put(`read-${n}`, putEntry(`read-${n}`, n).body!));
-  for (const { what, peer } of ROWS) {
-    const warm = { connections: 64 };
+  const warm = { connections: 64 };
+  for (const what of new Set(ROWS.map((each) => each.what)))
     await burst(ours, { ...warm, next: WORK[what]('warm') }, WARM_UP_SECONDS);
+  for (const peer of new Set(ROWS.map((each) => each.peer)))
     await burst(etcd, { ...warm, next: PEER_WORK[peer]('warm') }, WARM_UP_SECONDS);
-  }
   for (const [at, { what, peer, connections, atLeader }] of ROWS.entries()) {
     const found = await inTurn([ours, etcd], rounds, (side, round) => {
       const work = side === ours ? WORK[what] : PEER_WORK[peer];

@@ -34,7 +34,7 @@ export interface TickerEvents {
 }
 
 /** Turns of the event loop in which sockets are read after a stall, before the tick. */
-const DRAIN_TURNS_AFTER_STALL = 3;
+const DRAIN_TURNS_AFTER_STALL = 4;
 
 /** The source of ticks for the loop. */
 export class Ticker {

@@ -479,7 +479,6 @@ describe('replica: the Raft loop (time)', () => {
     const { clock, core, loop } = build();
     clock.nowMs += 20;
     clock.fireTimers();
-    clock.turn();
     loop.receive(heartbeat('b', 'a', 1));
     clock.settle();
     expect(core.steps[0]!.inputs.map(({ type }) => type)).to.deep.equal(['message', 'tick']);
