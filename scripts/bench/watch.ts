@@ -79,8 +79,11 @@ export async function wakeAt(
 export function measureWatchers(counts: readonly number[]): Promise<void> {
   const most = Math.max(...counts) + 100;
   const limits = {
-    ...{ connections: most, connectionsPerAddress: most },
-    ...{ held: most, heldPerClient: most, heldPerToken: most },
+    connections: most,
+    connectionsPerAddress: most,
+    held: most,
+    heldPerClient: most,
+    heldPerToken: most,
   };
   return withCluster(
     3,

@@ -74,12 +74,6 @@ export interface LoopParts extends Pick<ApplierParts, 'measure'> {
   readonly trace?: Trace | undefined;
 }
 
-/**
- * Ticks for which an idle server rests at most. A pause of the whole machine counts as that many,
- * which must be well below an election timeout.
- */
-const REST_TICKS_MAX = 4;
-
 /** Owns the Raft core: nothing else steps it. */
 export class RaftLoop {
   /**
@@ -123,7 +117,7 @@ export class RaftLoop {
         this.#tickDisks();
         this.#turn();
       },
-      rest: () => (this.#writer.isReplacing ? 1 : Math.min(parts.core.restTicks(), REST_TICKS_MAX)),
+      rest: () => (this.#writer.isReplacing ? 1 : parts.core.restTicks()),
       fired: (lateMs, afterMs) => parts.measureTick?.(lateMs, afterMs),
       stall: (ms) => {
         this.stats.stalls += 1;

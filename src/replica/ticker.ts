@@ -36,6 +36,12 @@ export interface TickerEvents {
 /** Turns of the event loop in which sockets are read after a stall, before the tick. */
 const DRAIN_TURNS_AFTER_STALL = 4;
 
+/**
+ * Ticks for which an idle server rests at most. A pause of the whole machine counts as that many,
+ * which must be well below an election timeout.
+ */
+const REST_TICKS_MAX = 4;
+
 /** The source of ticks for the loop. */
 export class Ticker {
   readonly #clock: ClockPort;
@@ -78,7 +84,7 @@ export class Ticker {
 
   /** Sets the timer to an earlier tick if something is due sooner. To be called after `passed`. */
   look(): void {
-    const rest = this.#cancel === undefined ? this.#left : this.#events.rest();
+    const rest = this.#cancel === undefined ? this.#left : this.#rest();
     if (rest >= this.#left) return;
     this.#cancel?.();
     this.#left = rest;
@@ -97,8 +103,12 @@ export class Ticker {
   #begin(): void {
     this.#sinceMs = this.#clock.now() + this.#extraMs;
     this.#extraMs = 0;
-    this.#left = this.#events.rest();
+    this.#left = this.#rest();
     this.#arm();
+  }
+
+  #rest(): number {
+    return Math.min(this.#events.rest(), REST_TICKS_MAX);
   }
 
   #arm(): void {

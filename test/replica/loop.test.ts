@@ -244,35 +244,6 @@ describe('replica: the Raft loop (clocks)', () => {
     expect(ticks()).to.equal(3);
   });
 
-  it('lets an idle core rest, and tells it the ticks of that before what arrives', () => {
-    const { loop, core, clock } = build();
-    core.rest = 3;
-    clock.advance(20);
-    const steps = (): string[] => core.steps.map(({ inputs }) => inputs.map(type).join(' '));
-    const type = (input: { readonly type: string }): string => input.type;
-    expect(steps()).to.deep.equal(['tick']);
-    clock.advance(45);
-    loop.receive(heartbeat('b', 'a', 1));
-    clock.turn();
-    clock.advance(15);
-    expect(steps()).to.deep.equal(['tick', 'tick tick message', 'tick']);
-  });
-
-  it('lets no core rest for longer than four ticks, or while something is due sooner', () => {
-    const { loop, core, clock } = build();
-    core.rest = 100;
-    clock.advance(20);
-    clock.advance(79);
-    expect(core.steps).to.have.length(1);
-    clock.advance(1);
-    expect(core.types).to.deep.equal(Array.from({ length: 5 }, () => 'tick'));
-    core.rest = 1;
-    loop.receive(heartbeat('b', 'a', 1));
-    clock.settle();
-    clock.advance(20);
-    expect(core.types.slice(5)).to.deep.equal(['message', 'tick']);
-  });
-
   it('detects that the clocks drift apart slowly', () => {
     const { loop, core, clock } = build();
     for (let i = 0; i < 4; i++) {
