@@ -85,6 +85,7 @@ function rowOf(name: keyof typeof WORK, connections: number, atLeader = false): 
 const ROWS: readonly Row[] = [
   rowOf('write an entry', 64),
   rowOf('write an entry', 64, true),
+  rowOf('write an entry', 256),
   rowOf('write an entry', 1, true),
   rowOf('write a role', 64),
   rowOf('read, stale', 64),

@@ -24,6 +24,8 @@ export interface Reply {
 export interface Target {
   readonly url: string;
   readonly token: string;
+  /** The address of this machine to connect from. */
+  readonly localAddress?: string;
 }
 
 /** No connection was made: nothing was sent. */
@@ -74,8 +76,10 @@ export class Line {
 
   #open(): Socket {
     if (this.#socket !== undefined) return this.#socket;
-    const { hostname, port } = new URL(this.#target.url);
-    const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+    const { hostname: host, port } = new URL(this.#target.url);
+    const { localAddress } = this.#target;
+    const from = localAddress === undefined ? {} : { localAddress };
+    const socket = connect({ host, port: Number(port), noDelay: true, ...from });
     socket.on('data', (chunk: Buffer) => this.#take(chunk));
     let why = new Error('the connection broke');
     socket.on('error', ({ code, syscall }: NodeJS.ErrnoException) => {

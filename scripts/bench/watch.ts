@@ -1,9 +1,12 @@
 /** How long a write takes to reach all blocking queries. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Ask, Line, type Reply, type Target } from './line.js';
-import { linesTo, spreadOf } from './load.js';
+import { spreadOf } from './load.js';
 import { figure, row, title } from './report.js';
 import { putEntry, type Setting, withCluster } from './setting.js';
+
+/** Connections from one address to one port: Linux has some 28,000 ports for them. */
+const PER_ADDRESS = 20_000;
 
 export interface WakePlan {
   readonly target: Target;
@@ -30,7 +33,10 @@ export async function wake(plan: WakePlan): Promise<{ halfMs: number; allMs: num
   };
   await ask(putEntry(name, `before ${watchers}`));
   const { index } = await ask({ method: 'GET', path });
-  const lines = linesTo([target], watchers);
+  const lines = Array.from({ length: watchers }, (_, n) => {
+    const at = Math.floor(n / PER_ADDRESS);
+    return new Line(at === 0 ? target : { ...target, localAddress: `127.0.0.${1 + at}` });
+  });
   const times: number[] = [];
   let sent = 0;
   let early = 0;
@@ -55,6 +61,7 @@ export async function wakeAt(
   { node, watchers, name }: Pick<WakePlan, 'watchers' | 'name'> & { readonly node: number },
 ): Promise<string> {
   let memory = 0;
+  const before = await setting.residentMb(node);
   const { halfMs, allMs } = await wake({
     target: setting.targets[node]!,
     watchers,
@@ -64,18 +71,32 @@ export async function wakeAt(
       memory = await setting.residentMb(node);
     },
   });
-  return `half woken after ${figure(halfMs)} ms, all after ${figure(allMs)} ms, ${figure(memory)} MB resident`;
+  const each = `${figure(((memory - before) * 1024) / watchers)} kB for each`;
+  return `half woken after ${figure(halfMs)} ms, all after ${figure(allMs)} ms, ${figure(memory)} MB resident, ${each}`;
 }
 
+/** More than some 19,000 need a higher limit on open files (`ulimit -n`), here and at the nodes. */
 export function measureWatchers(counts: readonly number[]): Promise<void> {
-  return withCluster(3, async (setting) => {
-    title('Blocking queries for one entry at the leader of three nodes', ['watchers', 'figure']);
-    const node = await setting.leader();
-    for (const watchers of counts) {
-      row([
-        figure(watchers),
-        await wakeAt(setting, { node, watchers, name: `watched-${watchers}` }),
-      ]);
-    }
-  });
+  const most = Math.max(...counts) + 100;
+  const limits = {
+    connections: most,
+    connectionsPerAddress: most,
+    held: most,
+    heldPerClient: most,
+    heldPerToken: most,
+  };
+  return withCluster(
+    3,
+    async (setting) => {
+      title('Blocking queries for one entry at the leader of three nodes', ['watchers', 'figure']);
+      const node = await setting.leader();
+      for (const watchers of counts) {
+        row([
+          figure(watchers),
+          await wakeAt(setting, { node, watchers, name: `watched-${watchers}` }),
+        ]);
+      }
+    },
+    { settings: { limits } },
+  );
 }

@@ -98,12 +98,14 @@ function isSpelledAs(normal: unknown, stored: unknown): boolean {
   if (stored === null || typeof stored !== 'object') return (normal === null) === (stored === null);
   if (normal === null || typeof normal !== 'object') return false;
   if (Array.isArray(normal) !== Array.isArray(stored)) return false;
-  const theirs = new Map<string, unknown>(Object.entries(stored));
-  const present = Object.entries(normal).filter(([, value]) => value !== undefined);
-  return (
-    present.length === theirs.size &&
-    present.every(([key, value]) => theirs.has(key) && isSpelledAs(value, theirs.get(key)))
-  );
+  const [ours, theirs] = [normal as Record<string, unknown>, stored as Record<string, unknown>];
+  let present = 0;
+  for (const key of Object.keys(ours)) {
+    if (ours[key] === undefined) continue;
+    if (!Object.hasOwn(theirs, key) || !isSpelledAs(ours[key], theirs[key])) return false;
+    present += 1;
+  }
+  return present === Object.keys(theirs).length;
 }
 
 /** Returns a pointer to a normalised member with the spellings of the body. */

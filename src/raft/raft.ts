@@ -132,6 +132,7 @@ export function createRaft(
       return finish(raft);
     },
     accepts: (meta) => accepts(raft, meta),
+    restTicks: () => Math.max(1, restTicks(raft)),
     status: () => statusOf(raft),
   };
 }
@@ -219,6 +220,11 @@ function finish(raft: Raft): Output {
 
 function accepts(raft: Raft, meta: SnapshotMeta): boolean {
   return meta.index > raft.commit && raft.log.term(meta.index) !== meta.term;
+}
+
+function restTicks({ state, options, electionTimeout, electionElapsed }: Raft): number {
+  if (state.role === 'leader') return state.heartbeatTick + options.heartbeatTicks - state.ticks;
+  return state.role === 'learner' ? Infinity : electionTimeout - electionElapsed;
 }
 
 function take(raft: Raft, input: Input): void {

@@ -302,5 +302,10 @@ export interface RaftCore {
    * Installing any other would discard entries that this node has acknowledged.
    */
   accepts(meta: SnapshotMeta): boolean;
+  /**
+   * Returns the number of ticks, at least one, before which no tick has anything to do if nothing
+   * else arrives. A leader looks at its other deadlines when it sends a heartbeat.
+   */
+  restTicks(): number;
   status(): RaftStatus;
 }

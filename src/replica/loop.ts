@@ -114,9 +114,10 @@ export class RaftLoop {
     this.#ticker = new Ticker(parts.clock, parts.limits, {
       tick: () => {
         this.#ticked = true;
-        this.disks.tick(this.#writer.storing > 0 || this.#writer.isReplacing);
-        this.wake();
+        this.#tickDisks();
+        this.#turn();
       },
+      rest: () => (this.#writer.isReplacing ? 1 : parts.core.restTicks()),
       fired: (lateMs, afterMs) => parts.measureTick?.(lateMs, afterMs),
       stall: (ms) => {
         this.stats.stalls += 1;
@@ -326,28 +327,38 @@ export class RaftLoop {
     this.#scheduled = false;
     if (!this.#running || this.#writer.isReplacing) return;
     this.stats.turns += 1;
-    const inputs = this.#takeInputs();
+    const ticks = this.#ticker.passed();
+    for (let tick = 0; tick < ticks; tick++) this.#tickDisks();
+    const inputs = this.#takeInputs(ticks);
     if (this.#clockWatch.hasDrifted()) inputs.unshift({ type: 'clockSuspect' });
     const now = this.#clock.now();
     if (inputs.length > 0) this.#perform(this.#core.step(inputs, now));
-    if (this.#ticked) this.#parts.events.tick(now);
+    const all = ticks + (this.#ticked ? 1 : 0);
+    for (let tick = 0; tick < all; tick++) this.#parts.events.tick(now);
     this.#ticked = false;
+    this.#ticker.look();
     // What is not durable here is not applied, so that the state is never ahead of the log.
     this.#applier.applyUpTo(Math.min(this.#commit, this.#writer.durable));
   }
 
+  #tickDisks(): void {
+    this.disks.tick(this.#writer.storing > 0 || this.#writer.isReplacing);
+  }
+
   /**
-   * Everything that arrived, in order. The tick comes last, so that waiting messages count as
-   * received in time.
+   * Everything that arrived, in order. The tick of the timer comes last, so that waiting messages
+   * count as received in time; `ticks` before it have passed already.
    */
-  #takeInputs(): Input[] {
+  #takeInputs(ticks: number): Input[] {
     const stored = this.#writer.takeStored();
     const inputs: Input[] = stored === undefined ? this.#inbox : [stored, ...this.#inbox];
     this.#inbox = [];
+    const mayTick = this.elections.mayTick(this.#role.role);
+    for (let tick = 0; tick < ticks && mayTick; tick++) inputs.unshift({ type: 'tick' });
     const commands = this.#pending.take();
     if (commands.length > 0) inputs.push({ type: 'propose', commands });
     inputs.push(...this.#reads.take());
-    if (this.#ticked && this.elections.mayTick(this.#role.role)) inputs.push({ type: 'tick' });
+    if (this.#ticked && mayTick) inputs.push({ type: 'tick' });
     return inputs;
   }
 

@@ -1,7 +1,18 @@
 /**
  * Ticks of the logical clock, measured on the monotonic clock. After a stall a Node process runs
  * timers before it reads sockets, so a tick is delivered only after the messages that had arrived.
- * A pause of any length gives one tick.
+ *
+ * A timer for each tick would wake an idle node more often than everything else. So it is set to
+ * the tick at which something is due, and the ticks before that one are counted when there is a
+ * turn anyway, before anything of that turn:
+ *
+ *     timer     0 ------------------------- 4          something is due at tick 4
+ *     turns            a            b       c
+ *     ticks            1            2,3     4          the last one after all that had arrived
+ *
+ * So a message is never followed by more ticks than time has passed since, and one: silences, and
+ * the leases that rest on them, are as long as with a timer for each tick. A pause of any length
+ * gives no more ticks than the timer was set to, and one if that timer is late by a stall.
  */
 import type { ClockPort } from './ports.js';
 
@@ -12,7 +23,10 @@ export interface TickerLimits {
 }
 /** What the ticker reports. */
 export interface TickerEvents {
+  /** Makes a turn: the tick of the timer has passed, and all that had arrived is delivered. */
   tick(): void;
+  /** Returns the number of ticks after which something is due, at least one. */
+  rest(): number;
   /** The timer, set to `afterMs` milliseconds, fired `lateMs` milliseconds too late. */
   fired(lateMs: number, afterMs: number): void;
   /** The timer fired `ms` milliseconds too late. */
@@ -20,15 +34,25 @@ export interface TickerEvents {
 }
 
 /** Turns of the event loop in which sockets are read after a stall, before the tick. */
-const DRAIN_TURNS_AFTER_STALL = 3;
+const DRAIN_TURNS_AFTER_STALL = 4;
+
+/**
+ * Ticks for which an idle server rests at most. A pause of the whole machine counts as that many,
+ * which must be well below an election timeout.
+ */
+const REST_TICKS_MAX = 4;
 
 /** The source of ticks for the loop. */
 export class Ticker {
   readonly #clock: ClockPort;
   readonly #limits: TickerLimits;
   readonly #events: TickerEvents;
-  #cancel: () => void = () => {};
+  /** Cancels the timer; undefined while none is set. */
+  #cancel: (() => void) | undefined;
   #running = false;
+  /** When the last counted tick passed, and the ticks from there to that of the timer. */
+  #sinceMs = 0;
+  #left = 1;
   /** Milliseconds by which the next tick is longer. */
   #extraMs = 0;
 
@@ -40,12 +64,31 @@ export class Ticker {
 
   start(): void {
     this.#running = true;
-    this.#arm();
+    this.#begin();
   }
 
   stop(): void {
     this.#running = false;
-    this.#cancel();
+    this.#cancel?.();
+  }
+
+  /** Returns how many ticks before that of the timer have passed since the last call. */
+  passed(): number {
+    const { tickMs } = this.#limits;
+    const passed = Math.floor((this.#clock.now() - this.#sinceMs) / tickMs);
+    const count = Math.max(0, Math.min(passed, this.#left - 1));
+    this.#sinceMs += count * tickMs;
+    this.#left -= count;
+    return count;
+  }
+
+  /** Sets the timer to an earlier tick if something is due sooner. To be called after `passed`. */
+  look(): void {
+    const rest = this.#cancel === undefined ? this.#left : this.#rest();
+    if (rest >= this.#left) return;
+    this.#cancel?.();
+    this.#left = rest;
+    this.#arm();
   }
 
   /** Delays the tick after the present one, and so all later ones, by `ms` milliseconds. */
@@ -57,15 +100,29 @@ export class Ticker {
    * Two ticks are never closer than `tickMs`: the lease relies on followers that do not tick too
    * fast.
    */
-  #arm(): void {
-    const ms = this.#limits.tickMs + this.#extraMs;
+  #begin(): void {
+    this.#sinceMs = this.#clock.now() + this.#extraMs;
     this.#extraMs = 0;
-    const dueMs = this.#clock.now() + ms;
-    this.#cancel = this.#clock.after(ms, () => {
+    this.#left = this.#rest();
+    this.#arm();
+  }
+
+  #rest(): number {
+    return Math.min(this.#events.rest(), REST_TICKS_MAX);
+  }
+
+  #arm(): void {
+    const now = this.#clock.now();
+    const dueMs = this.#sinceMs + this.#left * this.#limits.tickMs;
+    this.#cancel = this.#clock.after(dueMs - now, () => {
+      this.#cancel = undefined;
       const lateMs = this.#clock.now() - dueMs;
-      this.#events.fired(lateMs, ms);
+      this.#events.fired(lateMs, dueMs - now);
       const stalled = lateMs >= this.#limits.stallMs;
       if (stalled) this.#events.stall(lateMs);
+      // Timers may be early by a fraction of a millisecond, so this does not ask the clock.
+      if (stalled) this.#left = 1;
+      else this.#sinceMs = Number.NEGATIVE_INFINITY;
       this.#drain(stalled ? DRAIN_TURNS_AFTER_STALL : 1);
     });
   }
@@ -78,7 +135,7 @@ export class Ticker {
         return;
       }
       this.#events.tick();
-      this.#arm();
+      this.#begin();
     });
   }
 }

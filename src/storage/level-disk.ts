@@ -14,6 +14,12 @@ import { NodeFolder } from './node-folder.js';
 const SLICE_BYTES = 2 ** 20;
 const SLICE_RECORDS = 10_000;
 const IN_SLICES = { highWaterMarkBytes: SLICE_BYTES } as const;
+/**
+ * Bytes of new records in memory, and in LevelDB's own log, before they become a table. Objects
+ * with random ids overlap every table, so fewer and larger ones are merged less often than with
+ * LevelDB's default of 4 MiB. The ring of batch numbers (state-load.ts) must span such a log.
+ */
+const WRITE_BUFFER_BYTES = 16 * 2 ** 20;
 
 type LevelSnapshot = ReturnType<ClassicLevel<string, string>['snapshot']>;
 
@@ -148,5 +154,6 @@ export const LEVEL_DISK: Disk = {
       valueEncoding: 'buffer',
       compression: false,
     }),
-  openText: (dir, { cacheBytes }) => openDatabase<string>(dir, { cacheSize: cacheBytes }),
+  openText: (dir, { cacheBytes }) =>
+    openDatabase<string>(dir, { cacheSize: cacheBytes, writeBufferSize: WRITE_BUFFER_BYTES }),
 };

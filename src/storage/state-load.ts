@@ -16,7 +16,10 @@ export type StateDatabase = Database<string>;
 export const POINTER = '!state';
 /** Key of the `KeyCount`. */
 const KEY_COUNT = '!keys';
-/** Slots for batch numbers: more than the batches of usual size in LevelDB's own log of 4 MiB. */
+/**
+ * Slots for batch numbers: more than the batches in LevelDB's own log of 16 MiB, since the smallest
+ * usual ones have 1.5 KiB.
+ */
 const RING_SLOTS = 16384;
 /**
  * Bytes of LevelDB's cache of blocks. More of it makes reads no cheaper: most of their cost is not

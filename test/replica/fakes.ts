@@ -213,6 +213,7 @@ export class ScriptedCore implements RaftCore {
   readonly steps: { readonly inputs: readonly Input[]; readonly now: number }[] = [];
   respond: (inputs: readonly Input[]) => Partial<Output> = () => ({});
   facts: Partial<RaftStatus> = {};
+  rest = 1;
 
   step(inputs: readonly Input[], now: number): Output {
     this.steps.push({ inputs, now });
@@ -220,6 +221,9 @@ export class ScriptedCore implements RaftCore {
   }
   accepts(meta: SnapshotMeta): boolean {
     return meta.index > (this.facts.commit ?? 0);
+  }
+  restTicks(): number {
+    return this.rest;
   }
   status(): RaftStatus {
     const none = { role: 'follower', term: 0, leader: null } satisfies RoleChange;

@@ -3,19 +3,25 @@ import { Ticker } from '../../src/replica/ticker.js';
 import { FakeClock } from './fakes.js';
 
 describe('replica: the ticker', () => {
-  function build(): { clock: FakeClock; ticker: Ticker; ticks: number[]; fired: number[][] } {
+  function build(rest = 1) {
     const clock = new FakeClock();
     const ticks: number[] = [];
     const began = clock.now();
     const fired: number[][] = [];
+    const due = { rest };
+    const passed: number[] = [];
     const events = {
-      tick: () => ticks.push(clock.now() - began),
+      tick: () => {
+        passed.push(ticker.passed());
+        ticks.push(clock.now() - began);
+      },
+      rest: () => due.rest,
       fired: (...late: [number, number]) => fired.push(late),
       stall: () => {},
     };
-    const ticker = new Ticker(clock, { tickMs: 20, stallMs: 100 }, events);
+    const ticker: Ticker = new Ticker(clock, { tickMs: 20, stallMs: 100 }, events);
     ticker.start();
-    return { clock, ticker, ticks, fired };
+    return { clock, ticker, ticks, fired, due, passed };
   }
 
   it('ticks at equal intervals', () => {
@@ -43,5 +49,60 @@ describe('replica: the ticker', () => {
       [0, 27],
       [0, 20],
     ]);
+  });
+
+  it('sets its timer to the tick at which something is due, and counts those before', () => {
+    const { clock, ticks, passed } = build(3);
+    clock.advance(120);
+    expect([ticks, passed]).to.deep.equal([
+      [60, 120],
+      [2, 2],
+    ]);
+  });
+
+  it('counts a tick once, and that of the timer only when the timer fires', () => {
+    const { clock, ticker, ticks, passed } = build(3);
+    clock.advance(39);
+    expect([ticker.passed(), ticker.passed()]).to.deep.equal([1, 0]);
+    clock.nowMs += 50;
+    expect([ticker.passed(), ticker.passed()]).to.deep.equal([1, 0]);
+    clock.advance(1);
+    expect([ticks, passed]).to.deep.equal([[90], [0]]);
+  });
+
+  it('counts no more ticks after a moment than the time since allows, and one', () => {
+    const { clock, ticker } = build(4);
+    clock.advance(19);
+    expect(ticker.passed()).to.equal(0);
+    clock.advance(1);
+    expect(ticker.passed()).to.equal(1);
+    clock.advance(19);
+    expect(ticker.passed()).to.equal(0);
+  });
+
+  it('counts a rest that ends late by a stall as one tick', () => {
+    const { clock, ticks, passed } = build(4);
+    clock.nowMs += 10_000;
+    clock.fireTimers();
+    clock.settle();
+    expect([ticks, passed]).to.deep.equal([[10_000], [0]]);
+  });
+
+  it('is set to an earlier tick when something is due sooner', () => {
+    const { clock, ticker, ticks, due, passed } = build(4);
+    clock.advance(25);
+    expect(ticker.passed()).to.equal(1);
+    due.rest = 1;
+    ticker.look();
+    clock.advance(15);
+    expect([ticks, passed]).to.deep.equal([[40], [0]]);
+  });
+
+  it('is not set to a later tick when something is due later than it was', () => {
+    const { clock, ticker, ticks, due } = build(2);
+    due.rest = 4;
+    ticker.look();
+    clock.advance(40);
+    expect(ticks).to.deep.equal([40]);
   });
 });

@@ -302,6 +302,7 @@ export class Life {
     return {
       status: () => core.status(),
       accepts: (message) => core.accepts(message),
+      restTicks: () => core.restTicks(),
       step: (inputs: readonly Input[], at: number): Output => {
         const output = core.step(inputs, at);
         const { role, commit, configuration } = output;
