@@ -170,6 +170,19 @@ describe('config entries by the command line', function () {
     expect(unknown.err).to.include('There is no schema "mush"; did you mean "mesh"?');
   });
 
+  it('judges entries by the rules between them, of files and of the server', async () => {
+    const splitter = 'Kind: service-splitter\nName: judged\nSplits:\n- { Weight: 100 }\n';
+    const path = file('splitter.yaml', splitter);
+    const { code, out } = await user.run(['config', 'validate', path]);
+    expect(code).to.equal(1);
+    expect(out).to.match(/splitter\.yaml:\d+:\d+: .*"tcp" that does not permit advanced routing/);
+    const offline = await user.run(['config', 'validate', path, '--offline']);
+    expect(offline).to.include({ code: 0, err: 'conclave: 1 valid\n' });
+    const defaults = 'Kind: service-defaults\nName: judged\nProtocol: http\n';
+    const both = file('both.yaml', `${splitter}---\n${defaults}`);
+    expect(await user.run(['config', 'validate', both])).to.include({ code: 0, out: '' });
+  });
+
   it('draws the chain of a service', async () => {
     const entry = {
       Kind: 'service-resolver',

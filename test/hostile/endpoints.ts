@@ -111,7 +111,6 @@ const reads = [
     'config/*/*',
     'discovery-chain/*',
     'export',
-    'export?types=role,config&ids=true&ns=*',
     'refs/policy/*',
     'refs/config/service-defaults/*',
     'refs/*/*',
@@ -189,7 +188,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   ...deletes.map((path) => ({ method: 'DELETE' as const, path: `/v1/${path}`, bodies: [] })),
   ...writes.map(([method, path, bodies]) => ({ method, path: `/v1/${path}`, bodies })),
 ];
-/** Endpoints that read a JSON body. */
+/** Endpoints that read a JSON body, and refuse one that is wrong: validation judges it. */
 export const WRITES: readonly Endpoint[] = ENDPOINTS.filter(
-  ({ path, bodies }) => bodies.length > 0 && !/snapshot|logout|clone/.test(path),
+  ({ path, bodies }) => bodies.length > 0 && !/snapshot|logout|clone|validate/.test(path),
 );

@@ -77,7 +77,10 @@ const EXPORT = shape({
   Index: INDEX,
   Objects: keep('The objects, in the order in which they can be written.', rows(setObject)),
   Secrets: keep('How many secrets are hidden.', whole64),
-  At: omit('The index at which the objects were as shown.', whole64),
+  At: omit(
+    'The moment at which the objects were as shown.',
+    shape({ Index: keep('The index.', whole64), Time: keep('Its time.', orNone(word)) }),
+  ),
   Unknown: omit('Objects of which nothing from then is kept.', listOf(word)),
 });
 
@@ -118,8 +121,10 @@ export const CHANGE_OPERATIONS = tagged('change', {
   }),
   'GET /v1/export': read('exportObjects', {
     says: 'Exports objects as a set that can be planned and applied.',
-    query: ['types', 'owner', 'kind', 'ids'],
-    answers: ok('The set.', EXPORT, 'index'),
+    query: ['types', 'owner', 'kind', 'ids', 'at', 'partial'],
+    // A 404 of what is no longer known has no index to wait on.
+    answers: ok('The set.', EXPORT),
+    refuses: [404],
     rights: ['to read each object'],
   }),
 });

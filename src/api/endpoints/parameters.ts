@@ -57,6 +57,10 @@ export const QUERY = {
     says: 'The kinds of config entries to export, separated by commas.',
     schema: text,
   },
+  partial: {
+    says: 'Leaves out objects of which nothing from then is kept: true or false.',
+    schema: text,
+  },
   ids: { says: 'Exports the IDs of policies, roles and rules too: true or false.', schema: text },
   after: { says: 'Lists what comes after this index, the oldest first.', schema: index },
   before: { says: 'Only versions before this index.', schema: index },

@@ -1,8 +1,10 @@
 /** `config`: configuration entries. */
 import type { Command } from 'commander';
+import type { EntryProblem, Validation } from '../../api/endpoints/change.js';
 import type { Chain } from '../../api/endpoints/config.js';
 import type { Call, Cli } from '../cli.js';
-import { documentsIn } from '../files/documents.js';
+import type { Api } from '../client/http.js';
+import { documentsIn, partsOf, type Written } from '../files/documents.js';
 import { type Problem, Schemas, schemaPath } from '../files/schemas.js';
 import { chainView } from '../print/chain-view.js';
 import { CliError } from '../print/error.js';
@@ -108,7 +110,7 @@ async function allEntries({ api }: Call<object>): Promise<Entry[]> {
 function addValidate(config: Command, cli: Cli): void {
   config
     .command('validate')
-    .description('check entries in files against the schemas of their kinds; writes nothing')
+    .description('check entries in files, and by the server with all that it has; writes nothing')
     .argument('<file...>', 'JSON or YAML files, folders with such files, or - for standard input')
     .option('--offline', 'use the schemas built into this program; contact no server')
     .action(
@@ -124,10 +126,42 @@ function addValidate(config: Command, cli: Cli): void {
         const entries = await documentsIn(call.io, files as string[]);
         const problems: Problem[] = [];
         for (const entry of entries) problems.push(...(await schemas.problemsOf(entry)));
+        // What the schemas cannot say: rules in code, and those between entries.
+        if (problems.length === 0 && !call.options.offline)
+          problems.push(...(await judgedByServer(call.api, entries)));
         await report(call, problems, entries.length);
       }),
     );
 }
+
+/** Entries that a server judges together. */
+const JUDGED_MAX = 1_000;
+
+/** Returns what the server finds. An older release judges nothing. */
+async function judgedByServer(api: Api, entries: readonly Written[]): Promise<readonly Problem[]> {
+  const found: Problem[] = [];
+  for (let at = 0; at < entries.length; at += JUDGED_MAX) {
+    const some = entries.slice(at, at + JUDGED_MAX);
+    const body = { Entries: some.map(({ value }) => value) };
+    try {
+      const answer = await api.ask('POST', '/v1/config/validate', { body, isRead: true });
+      const { Results = [] } = answer.json<Partial<Validation>>();
+      for (const [position, { Problems }] of Results.entries())
+        found.push(...Problems.map((problem) => placedIn(some[position]!, problem)));
+    } catch (error) {
+      const code = error instanceof CliError ? error.details.code : undefined;
+      if (code !== 'no_endpoint' && code !== 'method_not_allowed') throw error;
+    }
+  }
+  return found;
+}
+
+const placedIn = (entry: Written, { Pointer, Message, Hint }: EntryProblem): Problem => ({
+  file: entry.file,
+  ...entry.placeOf(partsOf(Pointer)),
+  pointer: Pointer,
+  message: Hint === '' ? Message : `${Message} (${Hint})`,
+});
 
 async function report(call: Call<object>, problems: readonly Problem[], judged: number) {
   const { print } = call;

@@ -50,6 +50,8 @@ async function answerExport(parts: AclParts, request: ApiRequest): Promise<void>
     kinds: kindsIn(kinds),
     owner: request.query('owner'),
     ids: switchOf(request, 'ids'),
+    at: request.query('at'),
+    partial: switchOf(request, 'partial'),
     pretty: request.flag('pretty'),
   };
   const options = request.readOptions(false);

@@ -6,19 +6,21 @@ import type { SetObject } from '../../api/endpoints/change.js';
 import { reject } from '../../base/errors.js';
 import { definitionOf } from '../../kinds/definitions.js';
 import { KINDS, type Kind } from '../../kinds/types.js';
-import { allNamespaces } from '../../state/config-entries.js';
+import { NotKnown, PastView } from '../../state/history/past.js';
 import { keys, type Table } from '../../state/keys.js';
 import { keysBelow, lastPart, stored } from '../../state/lists.js';
 import { MANAGEMENT_POLICY, type Namespace } from '../../state/namespaces.js';
 import { DEFAULT_NAMESPACE } from '../../state/object.js';
 import { type Body, putForm, secretsOf } from '../../state/put-form.js';
-import { TYPES } from '../../state/refs.js';
+import { refOf, TYPES } from '../../state/refs.js';
 import type { BindingRule } from '../../state/rules.js';
 import { DEFAULT_CONTENT } from '../../state/system.js';
 import { keyOf, type View } from '../../state/types.js';
 import { readState, stateIndex } from '../common/reading.js';
 import type { Caller, QueryMeta, ReadOptions, Service } from '../common/types.js';
 import { kindOf } from '../config/config-entries.js';
+import { type Moment, momentOf } from '../explain/rewind.js';
+import { refuseUnknown, shownTime } from '../history/places.js';
 import { listPieces, type Rendered } from '../reads/list-rendering.js';
 import { type LongWork, ownerOf } from '../reads/long-work.js';
 import { type FoundObject, isUnseen, mayReadObject, type ObjectId, objectAt } from './found.js';
@@ -36,6 +38,10 @@ export interface ExportQuery {
   readonly kinds: readonly Kind[];
   readonly owner: string | undefined;
   readonly ids: boolean;
+  /** The moment whose objects are exported, an index or a time; undefined for now. */
+  readonly at: string | undefined;
+  /** Whether objects of which nothing from then is kept are left out. */
+  readonly partial: boolean;
   readonly pretty: boolean;
 }
 
@@ -69,10 +75,14 @@ export async function exportObjects(
   query: ExportQuery,
   answer: (pieces: AsyncIterable<string>, meta: QueryMeta) => Promise<void>,
 ): Promise<void> {
-  const outcome = await readState(service, { caller, options }, (context) => context.authorizer);
+  const outcome = await readState(service, { caller, options }, ({ authorizer, view }) => ({
+    authorizer,
+    moment: query.at === undefined ? undefined : momentOf(view, query.at),
+  }));
+  const { authorizer, moment } = outcome.value;
   const view = service.pin();
   try {
-    const work = new Exporter(view, outcome.value, query);
+    const work = new Exporter(view, authorizer, query, moment);
     await longWork.runSoon(ownerOf(service, caller), 'list', work.collect());
     await answer(work.pieces(), { ...outcome, filtered: work.isFiltered });
   } finally {
@@ -83,55 +93,93 @@ export async function exportObjects(
 class Exporter {
   /** Whether objects are left out that the caller may not read. */
   isFiltered = false;
+  readonly #now: View;
+  /** The state that is exported. */
   readonly #view: View;
   readonly #authorizer: Authorizer;
   readonly #query: ExportQuery;
+  readonly #moment: Moment | undefined;
   /** What is exported: table, namespace and id, in order. */
   readonly #candidates: string[] = [];
+  /** The Refs of objects of which nothing is kept from the moment. */
+  readonly #unknown: string[] = [];
+  /** The oldest index from which on all of these are known. */
+  #knownFrom = 0;
 
-  constructor(view: View, authorizer: Authorizer, query: ExportQuery) {
-    this.#view = view;
+  constructor(view: View, authorizer: Authorizer, query: ExportQuery, moment?: Moment) {
+    this.#now = view;
+    this.#view = moment === undefined ? view : new PastView(view, moment.index);
     this.#authorizer = authorizer;
     this.#query = query;
+    this.#moment = moment;
   }
 
-  /** Finds what is exported. */
+  /** Finds what is exported. Throws ApiError 404 if something of it is not known. */
   *collect(): Steps<void> {
-    const { ns, tables, owner } = this.#query;
-    const places = (ns === '*' ? allNamespaces(this.#view) : [ns]).filter((name) =>
-      isStaying(this.#view, name),
-    );
+    const { ns, tables, partial } = this.#query;
+    const all = ns === '*' ? [...this.#keys('namespace')].map(lastPart) : [ns];
+    const places = all.filter((name) => this.#isStaying(name));
     let looked = 0;
     for (const table of tables) {
       const found: (readonly [ref: string, candidate: string])[] = [];
       for (const id of this.#idsOf(table, places)) {
         looked += 1;
         if (looked % OBJECTS_PER_STEP === 0) yield;
-        const object = objectAt(this.#view, id);
-        if (object === undefined || isMadeByServer(this.#view, object)) continue;
-        if (!mayReadObject(this.#authorizer, object)) {
-          this.isFiltered ||= !isUnseen(this.#authorizer, object);
-        } else if (owner === undefined || object.owner === owner) {
-          found.push([object.ref, keyOf(table, id.ns, id.id)]);
-        }
+        const ref = this.#shownRef(id);
+        if (ref !== undefined) found.push([ref, keyOf(table, id.ns, id.id)]);
       }
-      // The keys are almost in this order, so that sorting takes little time.
       found.sort(([a], [b]) => (a < b ? -1 : 1));
       for (const [, candidate] of found) this.#candidates.push(candidate);
     }
+    if (this.#unknown.length > 0 && !partial) {
+      refuseUnknown(this.#now, this.#moment!.index, this.#knownFrom);
+    }
+  }
+
+  /** Whether a namespace exists and is not being deleted. What is in one that is unknown may be. */
+  #isStaying(name: string): boolean {
+    try {
+      const namespace = stored<Namespace>(this.#view, keys.namespace(name));
+      return namespace !== undefined && namespace.DeletedAt === undefined;
+    } catch (error) {
+      if (error instanceof NotKnown) return true;
+      throw error;
+    }
+  }
+
+  /** Returns the Ref of an object that is exported; undefined if it is not. */
+  #shownRef(id: ObjectId): string | undefined {
+    const { owner } = this.#query;
+    let object: FoundObject | undefined;
+    try {
+      object = objectAt(this.#view, id);
+      if (object === undefined || isMadeByServer(this.#view, object)) return undefined;
+      // What it links may be unknown too.
+      if (this.#moment !== undefined) this.#itemOf(object);
+    } catch (error) {
+      if (!(error instanceof NotKnown)) throw error;
+      const now = objectAt(this.#now, id);
+      const named = now ?? { ...id, ref: refOf(TYPES[id.table], id.ns, id.id), owner: '' };
+      if (!this.#mayShow(named) || (owner !== undefined && named.owner !== owner)) return undefined;
+      this.#unknown.push(named.ref);
+      this.#knownFrom = Math.max(this.#knownFrom, error.oldest);
+      return undefined;
+    }
+    const isAsked = owner === undefined || object.owner === owner;
+    return this.#mayShow(object) && isAsked ? object.ref : undefined;
+  }
+
+  #mayShow(object: ObjectId): boolean {
+    const mayRead = mayReadObject(this.#authorizer, object);
+    if (!mayRead) this.isFiltered ||= !isUnseen(this.#authorizer, object);
+    return mayRead;
   }
 
   *#idsOf(table: Table, places: readonly string[]): Iterable<ObjectId> {
     for (const ns of places) {
       if (table === 'namespace') yield { table, ns: DEFAULT_NAMESPACE, id: ns };
       else if (table === 'config') yield* this.#entriesIn(ns);
-      else if (table === 'policy' || table === 'role') {
-        for (const key of keysBelow(this.#view, `${table}-name`, ns)) {
-          yield { table, ns, id: this.#view.get(key)! };
-        }
-      } else {
-        for (const key of keysBelow(this.#view, table, ns)) yield { table, ns, id: lastPart(key) };
-      }
+      else for (const key of this.#keys(table, ns)) yield { table, ns, id: lastPart(key) };
     }
   }
 
@@ -139,10 +187,16 @@ class Exporter {
     for (const kind of this.#query.kinds) {
       // Nobody may write what the server computes.
       if (definitionOf(kind).permissions.apply.resource === 'never') continue;
-      for (const key of keysBelow(this.#view, 'config', ns, kind)) {
+      for (const key of this.#keys('config', ns, kind)) {
         yield { table: 'config', ns, id: `${kind}/${lastPart(key)}` };
       }
     }
+  }
+
+  /** Returns the keys below some parts, of the past those of all objects that may have been. */
+  #keys(...parts: string[]): Iterable<string> {
+    const view = this.#view;
+    return view instanceof PastView ? view.ever(keyOf(...parts, '')) : keysBelow(view, ...parts);
   }
 
   /** Yields the set as JSON text. */
@@ -157,15 +211,20 @@ class Exporter {
         return JSON.stringify(item);
       },
     };
-    yield `{"Index":${stateIndex(this.#view)},"Objects":`;
+    const moment = this.#moment;
+    const At = moment && { Index: moment.index, Time: shownTime(moment.ms) };
+    const head = JSON.stringify({ Index: stateIndex(this.#now), ...(moment && { At }) });
+    yield `${head.slice(0, -1)},"Objects":`;
     yield* listPieces(this.#view, rendered, this.#query.pretty);
-    yield `,"Secrets":${secrets}}\n`;
+    const unknown = { ...(this.#query.partial && { Unknown: this.#unknown.sort() }) };
+    yield `,${JSON.stringify({ Secrets: secrets, ...unknown }).slice(1)}\n`;
   }
 
   /** Returns an object as an item of a set. A rule without a handle is known by its ID alone. */
   #itemOf(found: FoundObject): SetObject {
     const { table, ns, object, handle } = found;
-    const ids = this.#query.ids || (table === 'rule' && handle === undefined);
+    const isNamed = table !== 'rule' || handle !== undefined;
+    const ids = this.#query.ids || this.#moment !== undefined || !isNamed;
     return {
       Type: TYPES[table],
       ...(table !== 'namespace' && { Namespace: ns }),
@@ -173,12 +232,6 @@ class Exporter {
       Object: putForm(this.#view, table, object, { ids }),
     };
   }
-}
-
-/** Whether a namespace exists and is not being deleted. */
-function isStaying(view: View, name: string): boolean {
-  const namespace = stored<Namespace>(view, keys.namespace(name));
-  return namespace !== undefined && namespace.DeletedAt === undefined;
 }
 
 /** Whether an object is as the server makes it in every cluster, or remains of a deletion. */

@@ -181,12 +181,19 @@ export class PastView implements View {
 
   /** Yields the keys of objects. Those of other records are the present ones. */
   *keys(prefix: string, after = ''): Iterable<string> {
-    const [table = '', ...parts] = prefix.split('\u0000');
-    const type = (TYPES as Readonly<Record<string, Place['type']>>)[table];
-    if (type === undefined || parts.at(-1) !== '') {
+    const type = typeBelow(prefix);
+    if (type === undefined) {
       yield* this.#view.keys(prefix, after);
       return;
     }
+    for (const key of this.ever(prefix, type)) {
+      if (key > after && this.get(key) !== undefined) yield key;
+    }
+  }
+
+  /** Yields the keys of objects that are there now, or of which something is kept. */
+  *ever(prefix: string, type = typeBelow(prefix)!): Iterable<string> {
+    const [, ...parts] = prefix.split('\u0000');
     const [ns, kind] = type === 'namespace' ? ['default'] : parts.slice(0, -1);
     const versions = this.#versioned(
       keyOf(VERSION, type, ...(ns === undefined ? [] : [ns]), kind === undefined ? '' : `${kind}/`),
@@ -194,9 +201,7 @@ export class PastView implements View {
     const ended = [...this.#ended.keys()].filter((key) => key.startsWith(prefix)).sort();
     // The kind of a config entry sorts otherwise in the key of a version.
     const old = type === 'config' ? [...versions].sort() : versions;
-    for (const key of union([this.#view.keys(prefix), old, ended])) {
-      if (key > after && this.get(key) !== undefined) yield key;
-    }
+    yield* union([this.#view.keys(prefix), old, ended]);
   }
 
   /**
@@ -271,6 +276,13 @@ export class PastView implements View {
     const { Name } = JSON.parse(text) as { Name: string };
     return JSON.stringify({ Name, Index: this.index });
   }
+}
+
+/** Returns the type of the objects below a prefix; undefined for other records. */
+function typeBelow(prefix: string): Place['type'] | undefined {
+  const [table = '', ...parts] = prefix.split('\u0000');
+  const type = (TYPES as Readonly<Record<string, Place['type']>>)[table];
+  return parts.at(-1) === '' ? type : undefined;
 }
 
 /** Returns the namespace in which an object is or has versions; undefined if there is none. */
