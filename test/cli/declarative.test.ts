@@ -30,11 +30,11 @@ describe('sets and their history by the command line, on a node', function () {
     expect(code, err).to.equal(0);
     return Number(/at index (\d+)/.exec(err)?.[1]);
   };
-  const role = (text: string): string => `Type: role\nObject:\n  Name: web\n  Description: ${text}\n`;
+  const role = (text: string): string =>
+    `Type: role\nObject:\n  Name: web\n  Description: ${text}\n`;
   before(async () => {
     cluster = await RealCluster.open(1);
     user.env = { CONCLAVE_HTTP_ADDR: cluster.urls[0]!, CONCLAVE_HTTP_TOKEN: cluster.token };
-    await cluster.levelIs(3);
   });
   after(async () => {
     await cluster.close();
@@ -44,12 +44,20 @@ describe('sets and their history by the command line, on a node', function () {
 
   it('are applied as they are planned, whatever their order', async () => {
     write('objects/a.yaml', 'Type: role\nObject: {Name: ops, Policies: [{Name: ops}]}\n');
-    write('objects/b.json', '// rules\n{"Type": "policy", "Object": {"Name": "ops", "Rules": "key \\"\\" { policy = \\"read\\" }"}}');
-    write('objects/c.yaml', 'Assert:\n- Subject: {Role: ops}\n  Resource: key\n  Access: read\n  Segment: x\n  Expect: allow\n');
+    write(
+      'objects/b.json',
+      '// rules\n{"Type": "policy", "Object": {"Name": "ops", "Rules": "key \\"\\" { policy = \\"read\\" }"}}',
+    );
+    write(
+      'objects/c.yaml',
+      'Assert:\n- Subject: {Role: ops}\n  Resource: key\n  Access: read\n  Segment: x\n  Expect: allow\n',
+    );
     const args = `-f ${join(folder, 'objects')} --owner ops --prune`;
     expect((await run(`plan ${args} --exit-code`)).code).to.equal(3);
     const out = await done(`apply ${args} --yes`);
-    expect(out).to.include('✓ key:read').and.match(/created policy\/default\/ops\ncreated role\/default\/ops\n$/);
+    expect(out)
+      .to.include('✓ key:read')
+      .and.match(/created policy\/default\/ops\ncreated role\/default\/ops\n$/);
     expect((await run(`plan ${args} --exit-code`)).code).to.equal(0);
     rmSync(join(folder, 'objects/a.yaml'));
     rmSync(join(folder, 'objects/c.yaml'));
@@ -57,17 +65,21 @@ describe('sets and their history by the command line, on a node', function () {
   });
 
   it('are refused with the place of what is wrong', async () => {
-    const bad = write('bad.yaml', 'Type: policy\nObject:\n  Name: bad\n  Rules: |\n    acl = "raed"\n');
+    const bad = write(
+      'bad.yaml',
+      'Type: policy\nObject:\n  Name: bad\n  Rules: |\n    acl = "raed"\n',
+    );
     const planned = await run(`plan -f ${bad}`);
     expect(planned.code).to.equal(1);
     expect(planned.out).to.include(`${bad}:4:10: policy/default/bad: `).and.include('"read"');
     const refused = await run(`apply -f ${bad} --yes`);
     expect(refused.code).to.equal(1);
     const unknown = write('unknown.yaml', 'Type: role\nObject:\n  Name: x\n  Polcies: []\n');
-    expect((await run(`plan -f ${unknown}`)).out + (await run(`plan -f ${unknown}`)).err).to.include(
-      `${unknown}:4:`,
-    );
-    const failing = 'Assert: [{Name: never, Subject: {Anonymous: true}, Resource: acl, Access: write, Expect: allow}]';
+    expect(
+      (await run(`plan -f ${unknown}`)).out + (await run(`plan -f ${unknown}`)).err,
+    ).to.include(`${unknown}:4:`);
+    const failing =
+      'Assert: [{Name: never, Subject: {Anonymous: true}, Resource: acl, Access: write, Expect: allow}]';
     const judged = await run('plan -f -', { input: failing });
     expect(judged.code).to.equal(1);
     expect(judged.out).to.include('✗ never: acl:write is denied').and.include('-:1:10');
@@ -107,7 +119,9 @@ describe('sets and their history by the command line, on a node', function () {
     expect(again.err).to.match(/: 0 files written to .*, \d+ unchanged\n$/);
     const set = await done('export --owner pay');
     expect(set).to.include('Name: web').and.not.include('nobodys');
-    expect((await run('plan -f - --owner pay --prune --exit-code', { input: set })).code).to.equal(0);
+    expect((await run('plan -f - --owner pay --prune --exit-code', { input: set })).code).to.equal(
+      0,
+    );
   });
 
   it('have a history, and go back', async () => {
@@ -119,7 +133,9 @@ describe('sets and their history by the command line, on a node', function () {
     expect(diff).to.equal('~ Description  "first" → "second"\n');
     expect(await done(`history feed --after ${first}`)).to.include('role/default/web');
     const undone = await done(`undo ${second} --yes`);
-    expect(undone).to.include('~ Description  "second" → "first"').and.include('updated role/default/web');
+    expect(undone)
+      .to.include('~ Description  "second" → "first"')
+      .and.include('updated role/default/web');
     const since = await run(`undo ${second} --yes`);
     expect(since.code).to.equal(1);
     const before = await run(`rollback role web --to ${first - 1} --yes`);
