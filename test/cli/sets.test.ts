@@ -137,7 +137,7 @@ describe('a set in files', () => {
   it('knows where that stands of which the server speaks', async () => {
     const { placeOf } = await setFrom([
       'Objects:\n- Type: policy\n  Object:\n    Name: Ops\n    Rules: |\n      acl = "read"\nDelete:\n- Type: role\n  Name: old\n',
-      'Type: config\nNamespace: team\nObject:\n  Kind: service-defaults\n  Name: web\n---\nAssert:\n- Name: x\nPrune: true\n',
+      'Type: config\nNamespace: team\nObject:\n  Kind: service-defaults\n  Name: web\n---\nAssert:\n- Name: x\nPrune: true\nExpected: {role/default/old: 1}\n',
     ]);
     for (const [about, place] of [
       [{ Ref: 'policy/default/ops', Pointer: '/Rules' }, 'a.yaml:5:12'],
@@ -148,6 +148,7 @@ describe('a set in files', () => {
       [{ Ref: 'config/team/service-defaults/web', Pointer: '/Kind' }, 'b.yaml:4:9'],
       [{ Ref: '', Pointer: '/Assert/0' }, 'b.yaml:8:3'],
       [{ Pointer: '/Prune' }, 'b.yaml:9:8'],
+      [{ Ref: 'role/default/old', Pointer: '/Expected/role~1default~1old' }, 'b.yaml:10:30'],
       [{ Ref: 'role/default/other' }, undefined],
       [{ Pointer: '/Objects/7' }, undefined],
     ] as const)

@@ -236,7 +236,7 @@ class Reading {
     const spot = known?.[Number(at)];
     if (spot !== undefined) return placeIn(spot, path);
     const other = this.others.get(list === 'Expected' ? `/Expected/${at}` : `/${list}`);
-    if (other !== undefined && Ref === '') return placeIn(other);
+    if (other !== undefined && (Ref === '' || list === 'Expected')) return placeIn(other);
     const object = this.byRef.get(keyOf(Ref));
     return object && placeIn(object, ['Object', ...partsOf(Pointer)]);
   }
