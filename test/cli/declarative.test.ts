@@ -46,11 +46,14 @@ describe('sets and their history by the command line, on a node', function () {
     write('objects/a.yaml', 'Type: role\nObject: {Name: ops, Policies: [{Name: ops}]}\n');
     write(
       'objects/b.json',
-      '// rules\n{"Type": "policy", "Object": {"Name": "ops", "Rules": "key_prefix \\"\\" { policy = \\"read\\" }"}}',
+      '// rules\n' +
+        '{"Type": "policy", "Object": {"Name": "ops",\n' +
+        '"Rules": "key_prefix \\"\\" { policy = \\"read\\" }"}}',
     );
     write(
       'objects/c.yaml',
-      'Assert:\n- Subject: {Role: ops}\n  Resource: key\n  Access: read\n  Segment: x\n  Expect: allow\n',
+      'Assert:\n- Subject: {Role: ops}\n  Resource: key\n  Access: read\n' +
+        '  Segment: x\n  Expect: allow\n',
     );
     const args = `-f ${join(folder, 'objects')} --owner ops --prune`;
     expect((await run(`plan ${args} --exit-code`)).code).to.equal(3);
@@ -79,7 +82,8 @@ describe('sets and their history by the command line, on a node', function () {
       (await run(`plan -f ${unknown}`)).out + (await run(`plan -f ${unknown}`)).err,
     ).to.include(`${unknown}:4:`);
     const failing =
-      'Assert: [{Name: never, Subject: {Anonymous: true}, Resource: acl, Access: write, Expect: allow}]';
+      'Assert: [{Name: never, Subject: {Anonymous: true}, Resource: acl, ' +
+      'Access: write, Expect: allow}]';
     const judged = await run('plan -f -', { input: failing });
     expect(judged.code).to.equal(1);
     expect(judged.out).to.include('✗ never: acl:write is denied').and.include('-:1:10');

@@ -76,7 +76,7 @@ interface Refusal {
 }
 
 /** Returns a refusal with the places of the objects that it is about. */
-export function withPlaces(failure: CliError, placeOf: ReadSet['placeOf']): CliError {
+function withPlaces(failure: CliError, placeOf: ReadSet['placeOf']): CliError {
   const { hint, problem = {} } = failure.details;
   const { Conflicts = [], Denied = [], Problems = [], pointer = '' } = problem as Refusal;
   const place = placeOf({ Pointer: pointer });

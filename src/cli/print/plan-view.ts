@@ -174,7 +174,7 @@ export function problemText(problem: Problem, placeOf: PlanStyle['placeOf']): st
 }
 
 /** Returns how many objects a plan changes. */
-export function summaryOf({ Parts, Summary, Valid }: Plan, { colour }: PlanStyle): string {
+function summaryOf({ Parts, Summary, Valid }: Plan, { colour }: PlanStyle): string {
   const { Create = 0, Delete = 0, Hidden = 0, Unchanged = 0, Update = 0 } = Summary;
   const counts = [
     painted(`${Create} to create`, Create > 0 ? 'green' : undefined, colour),
