@@ -44,7 +44,7 @@ const INVALID = {
   Problems: [{ Ref: 'role/default/web', Code: 'owned', Message: 'has another owner', Pointer: '' }],
 };
 /** Returns what a plan says in a few words. */
-const inWords = ({ Changes, Valid }: typeof PLAN): string =>
+const inWords = ({ Changes, Valid }: Pick<typeof PLAN, 'Changes' | 'Valid'>): string =>
   `${Valid ? 'a valid' : 'an invalid'} plan has the action ${Changes[0]!.Action}`;
 const SET = 'Type: role\nObject:\n  Name: web\n';
 
