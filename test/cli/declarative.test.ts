@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import type { Versions } from '../../src/api/endpoints/history.js';
 import { RealCluster } from '../support/real-cluster.js';
 import { type Given, User } from './harness.js';
 
@@ -145,7 +146,9 @@ describe('sets and their history by the command line, on a node', function () {
     expect(before.out + before.err).to.include('role/default/web');
     const back = await done(`rollback role web --to ${second} --yes`);
     expect(back).to.include('~ Description  "one" → "second"');
-    const young = await run('rollback role web --to 1 --yes');
+    const known = await user.json<Versions>(['history', 'role', 'web']);
+    const born = known.Versions!.at(-1)!.Index;
+    const young = await run(`rollback role web --to ${born - 1} --yes`);
     expect(young.code).to.equal(1);
     expect(young.err).to.include('role "web" did not exist at index').and.include('--delete');
     await done('acl role delete web');
