@@ -98,8 +98,8 @@ describe('export', () => {
     // Somebody comments on it, and writes it in another way.
     const policy = join(folder, names[1]!);
     const own =
-      '# who may do what\nType: policy\nObject: {Rules: "a\\nb\\n", Name: ops}\n' +
-      'Namespace: default\n';
+      '# who may do what\nType: policy\nObject: {Rules: "a\\nb\\n' +
+      '", Name: ops}\nNamespace: default\n';
     writeFileSync(policy, own);
     writeFileSync(join(folder, 'mine.yaml'), 'Assert: []\n');
     const again = await run(`--folder ${folder}`);

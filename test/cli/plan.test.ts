@@ -43,6 +43,9 @@ const INVALID = {
   Valid: false,
   Problems: [{ Ref: 'role/default/web', Code: 'owned', Message: 'has another owner', Pointer: '' }],
 };
+/** Returns what a plan says in a few words. */
+const inWords = ({ Changes, Valid }: Pick<typeof PLAN, 'Changes' | 'Valid'>): string =>
+  `${Valid ? 'a valid' : 'an invalid'} plan has the action ${Changes[0]!.Action}`;
 const SET = 'Type: role\nObject:\n  Name: web\n';
 
 describe('plan, diff and apply', () => {
@@ -69,7 +72,9 @@ describe('plan, diff and apply', () => {
     const ran = await run(`plan -f ${file} --owner pay --prune`, [json(PLAN)]);
     expect(ran).to.deep.equal({
       code: 0,
-      out: '+ role/default/web\n    + Name  "web"\n\nPlan: 1 to create, 0 to update, 0 to delete, 0 unchanged.\n',
+      out:
+        '+ role/default/web\n    + Name  "web"\n\n' +
+        'Plan: 1 to create, 0 to update, 0 to delete, 0 unchanged.\n',
       err: '',
     });
     const Objects = [{ Type: 'role', Object: { Name: 'web' } }];
@@ -97,7 +102,7 @@ describe('plan, diff and apply', () => {
     ['apply --yes', INVALID, 1],
     ['apply --yes --in-parts', INVALID, 1],
   ] as const)
-    it(`${args} ends with ${code}: ${plan.Valid}, ${plan.Changes[0]!.Action}`, async () => {
+    it(`${args} ends with ${code} if ${inWords(plan)}`, async () => {
       expect((await run(`${args} -f ${file}`, [json(plan)])).code).to.equal(code);
       expect(fake.seen.map(({ url }) => url)).to.deep.equal(['/v1/plan']);
     });
@@ -143,12 +148,15 @@ describe('plan, diff and apply', () => {
     expect(fake.seen).to.deep.equal([]);
   });
 
-  it('apply shows the plan to whoever is asked, and not on stdout', async () => {
-    const answers = [json(PLAN), json(APPLIED)];
-    const ran = await run(`apply -f ${file} -o json`, answers, { answers: ['y'] });
-    expect(JSON.parse(ran.out)).to.deep.equal(APPLIED);
-    expect(ran.err).to.include('+ role/default/web\n');
-  });
+  it(
+    'apply shows the plan to whoever is asked, not to the program that ' + 'reads the result',
+    async () => {
+      const answers = [json(PLAN), json(APPLIED)];
+      const ran = await run(`apply -f ${file} -o json`, answers, { answers: ['y'] });
+      expect(JSON.parse(ran.out)).to.deep.equal(APPLIED);
+      expect(ran.err).to.include('+ role/default/web\n');
+    },
+  );
 
   it('apply asks nothing where nothing changes', async () => {
     const applied = { ...APPLIED, Changed: 0, Changes: [] };
@@ -196,8 +204,8 @@ describe('a set in parts', () => {
   const Changes = ['a', 'b', 'c'].map((Name) => ({ ...CHANGE, Name, Ref: `role/default/${Name}` }));
   const plan = { ...PLAN, Changes, Parts: Changes.map(({ Ref }) => [Ref]) };
   const done = (Index: number) => json({ ...APPLIED, Index });
-  const roles = ['a', 'b', 'c'].map((one) => `- {Type: role, Object: {Name: ${one}}}\n`);
-  const input = `Objects:\n${roles.join('')}Assert: [{Name: x}]\n`;
+  const items = ['a', 'b', 'c'].map((one) => `- {Type: role, Object: {Name: ${one}}}\n`);
+  const input = `Objects:\n${items.join('')}Assert: [{Name: x}]\n`;
   beforeEach(() => fake.forget());
   after(() => {
     fake.close();
@@ -218,8 +226,8 @@ describe('a set in parts', () => {
     const ran = await run('apply --yes --in-parts', json(plan), done(131), done(132), done(133));
     expect(ran.code).to.equal(0);
     expect(ran.err).to.equal(
-      'conclave: This set needs 3 entries: it is not applied all at once, and readers see the ' +
-        'states in between\n' +
+      'conclave: This set needs 3 entries: it is not applied all at once, ' +
+        'and readers see the states in between\n' +
         'conclave: The assertions are judged with the last part alone\n',
     );
     expect(ran.out.split('\n').slice(-4)).to.deep.equal([
@@ -237,7 +245,8 @@ describe('a set in parts', () => {
     const ran = await run('apply --yes --in-parts', json(plan), done(131), done(132), refused);
     expect(ran.code).to.equal(1);
     expect(ran.err).to.include(
-      'conclave: Part 3 of 3 failed: The role is taken; parts 1 to 2 are applied (indexes 131 to 132). Run the same command again to go on (conflict)\n',
+      'conclave: Part 3 of 3 failed: The role is taken; parts 1 to 2 are ' +
+        'applied (indexes 131 to 132). Run the same command again to go on (conflict)\n',
     );
     const first = await run('apply --yes --in-parts', json(plan), refused);
     expect(first.err).to.include('Part 1 of 3 failed: The role is taken; no part is applied.');

@@ -31,8 +31,9 @@ const ROLE = 'Type: role\nObject: {Name: web}\n';
 describe('a set in files', () => {
   it('is joined from sets and single objects', async () => {
     const { body } = await setFrom([
-      '# a comment\nOwner: pay\nObjects:\n- {Type: policy, Object: {Name: ops}}\n' +
-        `Assert: [{Name: x}]\n---\n${ROLE}`,
+      `# a comment\nOwner: pay\nObjects:\n` +
+        `- {Type: policy, Object: {Name: ops}}\nAssert: [{Name: x}]\n---\n` +
+        `${ROLE}`,
       'Owner: pay\nDelete: [{Type: role, Name: old}]\nAssert: [{Name: y}]\n',
     ]);
     expect(body).to.deep.equal({
@@ -54,7 +55,10 @@ describe('a set in files', () => {
 
   it('has objects in the namespace of their set', async () => {
     const { body } = await setFrom([
-      `Namespace: team\nObjects: [${'{Type: role, Object: {Name: a}}, {Type: role, Namespace: x, Object: {Name: b}}'}]\nAssert: [{Name: q, Subject: {Role: r}}]\n---\n${ROLE}`,
+      `Namespace: team\n` +
+        'Objects: [{Type: role, Object: {Name: a}}, ' +
+        '{Type: role, Namespace: x, Object: {Name: b}}]\n' +
+        `Assert: [{Name: q, Subject: {Role: r}}]\n---\n${ROLE}`,
     ]);
     expect(body.Objects.map(({ Namespace }) => Namespace)).to.deep.equal(['team', 'x', undefined]);
     expect(body.Assert).to.deep.equal([
@@ -139,7 +143,9 @@ describe('a set in files', () => {
     const { placeOf } = await setFrom([
       'Objects:\n- Type: policy\n  Object:\n    Name: Ops\n    Rules: |\n' +
         '      acl = "read"\nDelete:\n- Type: role\n  Name: old\n',
-      'Type: config\nNamespace: team\nObject:\n  Kind: service-defaults\n  Name: web\n---\nAssert:\n- Name: x\nPrune: true\n',
+      'Type: config\nNamespace: team\nObject:\n  Kind: service-defaults\n' +
+        '  Name: web\n---\nAssert:\n- Name: x\nPrune: true\n' +
+        'Expected: {role/default/old: 1}\n',
     ]);
     for (const [about, place] of [
       [{ Ref: 'policy/default/ops', Pointer: '/Rules' }, 'a.yaml:5:12'],
@@ -150,6 +156,7 @@ describe('a set in files', () => {
       [{ Ref: 'config/team/service-defaults/web', Pointer: '/Kind' }, 'b.yaml:4:9'],
       [{ Ref: '', Pointer: '/Assert/0' }, 'b.yaml:8:3'],
       [{ Pointer: '/Prune' }, 'b.yaml:9:8'],
+      [{ Ref: 'role/default/old', Pointer: '/Expected/role~1default~1old' }, 'b.yaml:10:30'],
       [{ Ref: 'role/default/other' }, undefined],
       [{ Pointer: '/Objects/7' }, undefined],
     ] as const)

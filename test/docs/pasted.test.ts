@@ -23,4 +23,12 @@ describe('the shell blocks of the documents, pasted into a fresh folder', functi
     // What git does not ignore could be committed, and some of it is secret.
     expect(readdirSync(home).filter((name) => name !== 'block.sh')).to.deep.equal(['data']);
   });
+
+  it('docs/gitops.md', async () => {
+    const home = join(folder, 'gitops');
+    const blocks = blocksOf('docs/gitops.md');
+    expect(blocks.filter(({ notRun }) => notRun !== undefined)).to.deep.equal([]);
+    await pasteAll('docs/gitops.md', blocks, await terminal(home, resolve(home)), home);
+    expect(readdirSync(home).filter((name) => name !== 'block.sh')).to.deep.equal(['data']);
+  });
 });

@@ -75,7 +75,8 @@ async function judged({ api }: Call<object>, entry: Written, index: number) {
     }));
     return { problems, version: { headers: { 'If-Match': `"${index}"` } } };
   } catch (error) {
-    if (!(error instanceof CliError && error.details.code === 'no_endpoint')) throw error;
+    const code = error instanceof CliError ? error.details.code : undefined;
+    if (code !== 'no_endpoint' && code !== 'method_not_allowed') throw error;
     const problems = await new Schemas({ api }).problemsOf(entry);
     return { problems, version: { query: { cas: String(index) } } };
   }

@@ -5,21 +5,11 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
 import type { Call, Cli } from '../cli.js';
 import type { Answer } from '../client/http.js';
-import { asOf, type Moment, momentText } from '../client/moment.js';
+import { asOf, momentText } from '../client/moment.js';
 import { documentOf, filesIn } from '../files/documents.js';
-import { type Item, refOfItem } from '../files/sets.js';
+import { type Exported, type Item, refOfItem } from '../files/sets.js';
 import { CliError } from '../print/error.js';
 import { counted } from '../print/text.js';
-
-/** The answer of `GET /v1/export`. */
-export interface Exported {
-  readonly Index: number;
-  readonly At?: Moment;
-  readonly Objects: readonly Item[];
-  readonly Secrets?: number;
-  /** Refs of what is not known for the moment that was asked for. */
-  readonly Unknown?: readonly string[];
-}
 
 interface ExportOptions {
   readonly types?: string;

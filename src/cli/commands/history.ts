@@ -224,10 +224,8 @@ async function tell({ print }: Call<object>, line: FeedLine): Promise<void> {
     ...(by === '' ? [] : [`by ${oneLine(by)}`]),
   ].join(' ');
   const why = Reason === '' ? '' : `: ${oneLine(Reason)}`;
-  print.text([
-    `${localTime(line.Time ?? undefined)} ` +
-      `${painted(Operation, PAINTS[Operation], colour)} ${words}${why}\n`,
-  ]);
+  const time = localTime(line.Time ?? undefined);
+  print.text([`${time} ${painted(Operation, PAINTS[Operation], colour)} ${words}${why}\n`]);
 }
 
 function addUndo(program: Command, cli: Cli): void {

@@ -5,6 +5,7 @@
 import type { Call } from '../cli.js';
 import {
   type Doomed,
+  type Exported,
   type Item,
   keyOf,
   type ReadSet,
@@ -305,7 +306,7 @@ async function withPruned({ api }: Call<object>, set: ReadSet): Promise<ReadSet>
   if (body.Owner === undefined) misused('--prune needs --owner: whose objects are deleted?');
   const query = { owner: body.Owner, ns: '*', ids: 'true' };
   const answer = await api.get('/v1/export', { query, isCurrent: true });
-  const held = answer.json<{ readonly Objects: readonly Item[] }>().Objects;
+  const held = answer.json<Exported>().Objects;
   const names = new Set(
     [...body.Objects, ...body.Delete].flatMap((item) => namesOf(item, api.namespace)),
   );

@@ -1,8 +1,9 @@
 /** `rollback`: an object, or all objects of an owner, as they were at a moment. */
 import type { Command } from 'commander';
+import type { Versions } from '../../api/endpoints/history.js';
 import type { Call, Cli } from '../cli.js';
 import { asOf, momentText } from '../client/moment.js';
-import { type Item, keyOf, refOfItem, type SetBody } from '../files/sets.js';
+import { type Exported, type Item, keyOf, refOfItem, type SetBody } from '../files/sets.js';
 import { CliError, misused } from '../print/error.js';
 import {
   type Applied,
@@ -14,7 +15,6 @@ import {
   tellApplied,
   withQuestion,
 } from './apply-set.js';
-import type { Exported } from './export.js';
 import { type HistoryObject, objectCalled, withObject } from './history-object.js';
 
 interface RollbackOptions extends ApplyOptions {
@@ -72,18 +72,6 @@ async function ownedAt(call: Call<RollbackOptions>, owner: string, at: string): 
   return { Owner: owner, ...(Prune && { Prune }), Objects, Delete: [], Assert: [] };
 }
 
-/** A version of an object, as far as it matters here. */
-interface Kept {
-  readonly Index: number;
-  readonly Operation: string;
-  readonly Time: string | null;
-}
-
-interface KeptVersions {
-  readonly Name: string;
-  readonly Versions: readonly Kept[];
-}
-
 /** Returns a set of what an object was, or of its deletion if it did not exist. */
 async function oneAt(
   call: Call<RollbackOptions>,
@@ -97,12 +85,12 @@ async function oneAt(
   const { At, Objects } = await exportedAt(call, at, { ...which, partial: 'true' });
   const found = Objects.find((item) => isMeant(item, object, api.namespace));
   if (found !== undefined) return { Objects: [found], Delete: [], Assert: [] };
-  const { Name, Versions } = (
+  const { Name, Versions: known = [] } = (
     await api.get(path, { query: { limit: VERSIONS_MAX } })
-  ).json<KeptVersions>();
+  ).json<Versions>();
   const what = `${type} "${Name}"`;
   const when = At === undefined ? at : momentText(At);
-  const oldest = Versions.at(-1);
+  const oldest = known.at(-1);
   if (oldest !== undefined && oldest.Operation !== 'create' && oldest.Index > (At?.Index ?? 0))
     throw new CliError(`what ${what} was at ${when} is no longer known`, {
       code: 'not_found',
@@ -127,12 +115,12 @@ async function tokenAt(
 ): Promise<SetBody> {
   const isIndex = /^\d+$/.test(at);
   const query = isIndex ? { before: String(Number(at) + 1), limit: '1' } : { limit: VERSIONS_MAX };
-  const { Versions } = (await api.get(path, { query })).json<KeptVersions>();
-  const known = Versions.find(
+  const { Versions: all = [] } = (await api.get(path, { query })).json<Versions>();
+  const known = all.find(
     ({ Time }) => isIndex || (Time !== null && Date.parse(Time) <= Date.parse(at)),
   );
   const version = known && (await api.get(path, { query: { version: String(known.Index) } }));
-  const held = version?.json<{ readonly Object: Item['Object'] | null }>().Object ?? undefined;
+  const held = version?.json<Versions>().Object ?? undefined;
   if (held === undefined)
     throw new CliError(`what token "${id}" was at ${at} is not known`, { code: 'not_found' });
   return { Objects: [{ Type: 'token', Object: held }], Delete: [], Assert: [] };

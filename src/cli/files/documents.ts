@@ -96,8 +96,8 @@ const JSON_PARTS = /"(?:[^"\\]|\\.)*"?|\/\/.*|\/\*[\s\S]*?\*\/|#.*|[[{]|[\]}]|[^
 const BEGINS_JSON = /^(?:\s|\/\/.*\n|\/\*[\s\S]*?\*\/|#.*\n)*\{\s*(?:["}#]|\/[/*])/;
 
 /**
- * Returns JSON texts that follow one another, or have comments, as one list that is YAML. It has
- * one line before them; their lines and columns stay. Undefined if the text is YAML as it is.
+ * Returns JSON texts that follow one another, or have comments, as one list that is YAML, with one
+ * line before them. Their lines and columns stay. Undefined if the text is YAML as it is.
  */
 function seriesOf(text: string): string | undefined {
   if (!BEGINS_JSON.test(text) || /^---/m.test(text)) return undefined;

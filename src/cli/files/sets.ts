@@ -2,6 +2,7 @@
  * Sets of objects in files: read, joined to one, and with the place of each object in its file. A
  * document of a file is a set, or one item of its Objects (section 2.5 of the contract).
  */
+import type { Export } from '../../api/endpoints/change.js';
 import { KINDS } from '../../api/objects.js';
 import { didYouMean } from '../../languages/suggest.js';
 import { CliError } from '../print/error.js';
@@ -15,6 +16,11 @@ export interface Item {
   readonly Namespace?: string;
   readonly Handle?: string;
   readonly Object: Members;
+}
+
+/** The answer of `GET /v1/export`, whose objects are items of a set. */
+export interface Exported extends Omit<Export, 'Objects'> {
+  readonly Objects: readonly Item[];
 }
 
 /** An object that is to be deleted. */
@@ -230,7 +236,7 @@ class Reading {
     const spot = known?.[Number(at)];
     if (spot !== undefined) return placeIn(spot, path);
     const other = this.others.get(list === 'Expected' ? `/Expected/${at}` : `/${list}`);
-    if (other !== undefined && Ref === '') return placeIn(other);
+    if (other !== undefined && (Ref === '' || list === 'Expected')) return placeIn(other);
     const object = this.byRef.get(keyOf(Ref));
     return object && placeIn(object, ['Object', ...partsOf(Pointer)]);
   }
