@@ -8,7 +8,6 @@
  *     entry 8   →   …
  *                   [machine]                       {"index":8,"term":2,"sums":{…}}
  */
-
 import type { Refusal } from '../base/errors.js';
 import { invariant } from '../raft/assert.js';
 import type { Entry, Index, Term } from '../raft/types.js';
@@ -259,7 +258,7 @@ export class Machine {
     if (outcome.ok) this.#next = joined(this.#next, outcome.next);
     if (isForget && outcome.ok) this.#requests.forgetThrough(Number(outcome.value), draft);
     const result = resultOf(outcome, entry.index);
-    this.#requests.remember(proposal.id, result, this.#level > 1);
+    this.#requests.remember(proposal.id, result, this.#level);
     return { result };
   }
 
@@ -267,6 +266,7 @@ export class Machine {
   #accept(entry: Entry, touched: Set<string>): void {
     this.#draft.accept((key, before, after) => {
       touched.add(key);
+      this.#requests.changed(key, before, after);
       if (leavesSecret(key, before, after)) this.#secretLeftAt = entry.index;
       if (key === LEVEL_KEY) this.#atLevel(levelOf(this.#draft));
     });
@@ -339,7 +339,7 @@ export class Machine {
         resume(undefined);
       } else {
         const result = { ok: false, refusal: refused, index: entry.index } as const;
-        this.#requests.remember(work.id, result, this.#level > 1);
+        this.#requests.remember(work.id, result, this.#level);
         this.#moveTo(entry);
         this.#commit();
         resume(result);
@@ -370,7 +370,7 @@ export class Machine {
       refuse(next.value);
       return false;
     }
-    this.#requests.remember(id, result, this.#level > 1);
+    this.#requests.remember(id, result, this.#level);
     const added: StateRecord[] = [];
     const changed = new Set<string>();
     for (const { key, value } of this.#requests.takeChanges(this.#store)) {
