@@ -77,11 +77,13 @@ export function raisedTo(view: View, level: number): number | undefined {
 /** Returns the level that a command and its members need. */
 export function levelFor({ commands }: LevelTable, command: Command): number {
   let level = 1;
-  for (const [name, needed] of Object.entries(commands)) {
-    const [type, member] = name.split('/');
-    const isMeant =
-      type === command.type && (member === undefined || Object.hasOwn(command, member));
-    if (isMeant) level = Math.max(level, needed);
+  const { type } = command;
+  // every write asks, and nearly none needs a level
+  for (const name in commands) {
+    if (!name.startsWith(type)) continue;
+    const member = name.slice(type.length);
+    const isMeant = member === '' || (member[0] === '/' && Object.hasOwn(command, member.slice(1)));
+    if (isMeant) level = Math.max(level, commands[name]!);
   }
   return level;
 }

@@ -19,7 +19,7 @@ export interface RouteParts {
   readonly snapshot: SnapshotParts;
 }
 
-/** All routes; those of the parts that are asked most come first (see `routersOf`). */
+/** All routes. */
 export const allRoutes = ({ acl, cluster, snapshot }: RouteParts): readonly DeclaredRoute[] => [
   ...configRoutes(acl),
   ...aclRoutes(acl),
