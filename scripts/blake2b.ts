@@ -1,7 +1,7 @@
 /**
  * Writes the WebAssembly module of `src/acl/blake2b.ts`: BLAKE2b (RFC 7693) with its rounds written
- * out. It has no memory, because V8 reserves 8 GB of addresses for one, which a limit of the process
- * may forbid: the words of a block are parameters, the state of the hash is in global words.
+ * out. It has no memory, because V8 reserves 8 GB of addresses for one, which a limit of the
+ * process may forbid: the words of a block are parameters, the state of the hash is global words.
  */
 import { writeFileSync } from 'node:fs';
 

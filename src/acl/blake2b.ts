@@ -1,8 +1,8 @@
 /**
  * BLAKE2b-256 (RFC 7693) in WebAssembly, which unlike JavaScript has words of 64 bits: a role takes
- * a tenth of the time. The build writes the module (scripts/blake2b.ts); the first hash compiles it.
- * Node's own BLAKE2b returns 64 bytes alone, and packages that have WebAssembly compile it in a
- * promise.
+ * a tenth of the time. The build writes the module (scripts/blake2b.ts), and the first hash
+ * compiles it. Node's own BLAKE2b returns 64 bytes alone, and packages that have WebAssembly
+ * compile it in a promise.
  */
 import { MODULE } from './blake2b-module.js';
 
@@ -12,8 +12,8 @@ const HASH_BYTES = 32;
 /** The functions of the module. */
 interface Functions {
   /**
-   * Adds a block: the bytes up to its end, -1 if it is the last one or else 0, and the halves of its
-   * words, the lower first. The first block begins a new hash.
+   * Adds a block: the bytes up to its end, -1 if it is the last one or else 0, and the halves of
+   * its words, the lower first. The first block begins a new hash.
    */
   readonly compress: (bytes: number, last: number, ...halves: readonly number[]) => void;
   /** Returns a half of the hash's words by its number. */

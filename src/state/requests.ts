@@ -170,8 +170,8 @@ export class RequestMemory {
   }
 
   /**
-   * Remembers a result, as the level says: in a page or as a record of its own, and an object by its
-   * key. Drops what exceeds the limits.
+   * Remembers a result, as the level says: in a page or as a record of its own, and an object by
+   * its key. Drops what exceeds the limits.
    */
   remember(id: string, given: Result, level: number): void {
     this.#read();
@@ -353,7 +353,12 @@ export class RequestMemory {
 
 /** The tables whose objects are remembered by their keys. */
 const OBJECT_TABLES: Readonly<Record<ObjectTable, true>> = {
-  ...{ policy: true, role: true, token: true, method: true, rule: true, namespace: true },
+  policy: true,
+  role: true,
+  token: true,
+  method: true,
+  rule: true,
+  namespace: true,
 };
 /** What the ids of pasts begin with. Those of requests are UUIDs. */
 const PAST = 'past ';

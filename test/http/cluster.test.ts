@@ -395,14 +395,5 @@ describe('http: the cluster endpoints', () => {
     expect(await refused(Array(65).fill({ Resource: 'acl', Access: 'read' }))).to.include(
       'Refusing to process more than 64 authorizations at once',
     );
-    const ask = { Resource: 'acl', Access: 'read' };
-    expect(await send('POST', path, [{ ...ask, Segment: null }])).to.deep.equal([
-      200,
-      `${JSON.stringify([{ ...ask, Allow: true }])}\n`,
-    ]);
-    expect(await refused([ask, { ...ask, Segment: 1 }])).to.include('not a number at /1/Segment');
-    expect(await refused([ask, { ...ask, segment: 'a' }])).to.include('unknown field "segment"');
-    expect(await refused([ask, []])).to.include('expected an object, not a list at /1');
-    expect(await refused([ask, null])).to.include('at /1');
   });
 });
