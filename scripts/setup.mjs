@@ -86,6 +86,7 @@ if (recorded(builtMark) !== state) {
     run('node', ['node_modules/peggy/bin/peggy.js', ...args], `grammar ${grammar}`);
   }
   run('node', ['node_modules/typescript/bin/tsc', '-p', '.', '--outDir', out], 'tsc');
+  run('node', [`${out}/scripts/blake2b.js`, `${out}/src/acl/blake2b-module.js`], 'BLAKE2b');
   run('node', [`${out}/scripts/validators.js`, `${out}/src/base/validators.js`], 'validators');
   run('node', [`${out}/scripts/documents.js`, `${out}/src/api`], 'documents');
   // The program in a few files: a node that has to find and read 250 starts later. Packages stay

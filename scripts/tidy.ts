@@ -28,7 +28,7 @@ function entriesOf(paths: readonly string[]): string[] {
     [...script.matchAll(/dist\/([\w/-]+)\.js/g)].map(([, name]) => `${name}.ts`),
   );
   // Started by setup.mjs, which is not TypeScript.
-  const builders = ['scripts/validators.ts', 'scripts/documents.ts', 'scripts/build-ui.ts'];
+  const builders = ['blake2b', 'validators', 'documents', 'build-ui'].map((n) => `scripts/${n}.ts`);
   const programs = ['src/program/main.ts', 'src/ui/main.ts'];
   return [
     ...programs,

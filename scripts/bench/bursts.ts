@@ -1,5 +1,5 @@
 /** Short bursts of load in turn on clusters that run side by side, and the work they do. */
-import type { Ask, Target } from './line.js';
+import type { Ask, Reply, Target } from './line.js';
 import { load } from './load.js';
 import { putEntry } from './setting.js';
 
@@ -58,6 +58,41 @@ export const WORK = {
       n % 10 < READS_OF_TEN ? read(connection, n) : putEntry(`m-${run}-${connection}-${n}`, n);
   },
 } as const;
+
+/** The token that asks what it may do, with a policy of 100 prefix rules. */
+const ASKING = 'aaaaaaaa-0000-4000-8000-000000000001';
+const RULES = 100;
+const prefixOf = (n: number): string => `team-${n % RULES}-`;
+
+/** Questions of batch authorisation, as one request. */
+const asked = (count: number) => (): Next => (connection, n) => ({
+  method: 'POST',
+  path: '/v1/internal/acl/authorize',
+  token: ASKING,
+  body: JSON.stringify(
+    Array.from({ length: count }, (_, at) => ({
+      Resource: 'service',
+      Access: at % 3 === 0 ? 'write' : 'read',
+      Segment: `${prefixOf(connection + n + at)}web`,
+    })),
+  ),
+});
+
+/** What a token with many rules may do: one question, and a whole batch. */
+export const QUESTIONS = { 'one question': asked(1), '64 questions': asked(64) } as const;
+
+/** Makes the token that asks. */
+export async function addAsking(
+  put: (path: string, body: object) => Promise<Reply>,
+): Promise<void> {
+  const Rules = Array.from({ length: RULES }, (_, n) => {
+    const policy = n % 2 === 0 ? 'write' : 'read';
+    return `service_prefix "${prefixOf(n)}" { policy = "${policy}" }`;
+  }).join('\n');
+  const { body } = await put('/v1/acl/policy', { Name: 'many-rules', Rules });
+  const { ID } = JSON.parse(body.toString()) as { readonly ID: string };
+  await put('/v1/acl/token', { SecretID: ASKING, Policies: [{ ID }] });
+}
 
 /** Runs one burst. Throws if a request was not answered with 200. */
 export async function burst(

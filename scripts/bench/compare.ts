@@ -4,7 +4,17 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type Burst, burst, inTurn, median, NAMES, quantile, WORK } from './bursts.js';
+import {
+  addAsking,
+  type Burst,
+  burst,
+  inTurn,
+  median,
+  NAMES,
+  QUESTIONS,
+  quantile,
+  WORK,
+} from './bursts.js';
 import { fill } from './load.js';
 import { figure, row, title } from './report.js';
 import { putEntry, type Setting, withCluster } from './setting.js';
@@ -47,10 +57,12 @@ async function compare(settings: readonly Setting[], rounds: number): Promise<vo
     ] as const)
       await fill(targets, 16, NAMES, (n) => putEntry(`${name}-${n}`, n, kind));
   }
+  for (const setting of settings) await addAsking((path, body) => setting.put(path, body));
+  const all = { ...WORK, ...QUESTIONS };
   for (const setting of settings)
-    for (const work of Object.values(WORK))
+    for (const work of Object.values(all))
       await burst(setting, { connections: CONNECTIONS, next: work('warm-up') }, WARM_UP_SECONDS);
-  for (const [what, work] of Object.entries(WORK)) {
+  for (const [what, work] of Object.entries(all)) {
     const [theirs, ours] = await inTurn(settings, rounds, (setting, round) =>
       burst(setting, { connections: CONNECTIONS, next: work(`${round}`) }),
     );

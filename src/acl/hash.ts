@@ -3,7 +3,7 @@
  * separators. Objects with equal content have equal hashes. Ids, indexes and the names of linked
  * policies are not part of the content.
  */
-import { blake2b } from '@noble/hashes/blake2.js';
+import { blake2b256 } from './blake2b.js';
 
 interface PolicyContent {
   readonly Name: string;
@@ -40,10 +40,7 @@ interface TokenContent extends Identities {
 }
 
 /** Returns padded base64 of BLAKE2b-256 over the UTF-8 bytes of the parts. */
-export function contentHash(parts: readonly string[]): string {
-  const digest = blake2b(new TextEncoder().encode(parts.join('')), { dkLen: 32 });
-  return btoa(String.fromCharCode(...digest));
-}
+export const contentHash = (parts: readonly string[]): string => blake2b256(parts.join(''));
 
 /** Returns the hash of a stored or synthetic policy. */
 export function policyHash(policy: PolicyContent): string {

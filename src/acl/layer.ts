@@ -105,6 +105,9 @@ export class Layer {
   }
 
   named(resource: Named | 'intention', name: string, namespace: string): Level | undefined {
+    // a generator costs more than the look-up
+    const exact = this.#exact.get(namespace)?.named.get(resource)?.find(name);
+    if (exact !== undefined || this.#prefixes.length === 0) return exact;
     for (const rules of this.setsFor(namespace)) {
       const level = rules.named.get(resource)?.find(name);
       if (level !== undefined) return level;

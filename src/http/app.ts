@@ -11,7 +11,7 @@ import { browserCheck } from './request/browsers.js';
 import type { Additions, Context, State } from './request/context.js';
 import { pathDecoding, unknownPath } from './request/paths.js';
 import { errorHandling, reportErrors } from './response/error-handling.js';
-import { routersOf } from './routes/routing.js';
+import { routing } from './routes/routing.js';
 import { uiPages } from './routes/ui.js';
 
 /** The application and what it counts. */
@@ -41,7 +41,7 @@ export function createApp(options: HttpOptions): HttpApp {
   koa.use(errorHandling(front));
   koa.use(browserCheck(front));
   koa.use(pathDecoding(front));
-  for (const router of routersOf(front)) koa.use(router.routes());
+  koa.use(routing(front));
   if (options.ui !== undefined) koa.use(uiPages(front, options.ui));
   koa.use((context) => unknownPath(front, context));
   reportErrors(koa, front);

@@ -92,12 +92,14 @@ export const hasAuthors = (view: View): boolean => levelOf(view) >= AUTHOR_LEVEL
 /** Returns the level that a command and its members need. */
 export function levelFor({ commands }: LevelTable, command: Command): number {
   let level = 1;
-  for (const [name, needed] of Object.entries(commands)) {
-    const [type, member] = name.split('/');
-    const isMeant =
-      (type === '*' || type === command.type) &&
-      (member === undefined || Object.hasOwn(command, member));
-    if (isMeant) level = Math.max(level, needed);
+  const { type } = command;
+  // every write asks, and nearly none needs a level
+  for (const name in commands) {
+    const isOfAll = name.startsWith('*/');
+    if (!isOfAll && !name.startsWith(type)) continue;
+    const member = name.slice(isOfAll ? 1 : type.length);
+    const isMeant = member === '' || (member[0] === '/' && Object.hasOwn(command, member.slice(1)));
+    if (isMeant) level = Math.max(level, commands[name]!);
   }
   return level;
 }

@@ -8,7 +8,6 @@
  *     entry 8   →   …
  *                   [machine]                       {"index":8,"term":2,"sums":{…}}
  */
-
 import type { Refusal } from '../base/errors.js';
 import { invariant } from '../raft/assert.js';
 import type { Entry, Index, Term } from '../raft/types.js';
@@ -263,7 +262,7 @@ export class Machine {
     if (outcome.ok) this.#next = joined(this.#next, outcome.next);
     if (isForget && outcome.ok) this.#requests.forgetThrough(Number(outcome.value), draft);
     const result = resultOf(outcome, entry.index);
-    this.#requests.remember(proposal.id, result, this.#level > 1);
+    this.#requests.remember(proposal.id, result, this.#level);
     return { result };
   }
 
@@ -274,6 +273,7 @@ export class Machine {
     const before = this.#level;
     draft.accept((key, was, is) => {
       touched.add(key);
+      this.#requests.changed(key, was, is);
       if (leavesSecret(key, was, is)) this.#secretLeftAt = index;
       if (key === LEVEL_KEY) this.#atLevel(levelOf(draft));
       else if (before >= HISTORY_LEVEL && isOfHistory(key))
@@ -355,7 +355,7 @@ export class Machine {
         resume(undefined);
       } else {
         const result = { ok: false, refusal: refused, index: entry.index } as const;
-        this.#requests.remember(work.id, result, this.#level > 1);
+        this.#requests.remember(work.id, result, this.#level);
         this.#moveTo(entry);
         this.#commit();
         resume(result);
@@ -386,7 +386,7 @@ export class Machine {
       refuse(next.value);
       return false;
     }
-    this.#requests.remember(id, result, this.#level > 1);
+    this.#requests.remember(id, result, this.#level);
     const added: StateRecord[] = [];
     const changed = new Set<string>();
     for (const { key, value } of this.#requests.takeChanges(this.#store)) {

@@ -5,7 +5,7 @@ import { configurationDenial, configureAcl } from './login-limits.js';
 import { type ListedObject, NAMESPACED } from './namespaced.js';
 import { namespaceCommands, namespaces } from './namespaces.js';
 import type { Commands, ObjectTable } from './object.js';
-import { forgetRequests } from './requests.js';
+import { forgetRequests } from './request-forget.js';
 import { bootstrap, initSystem, setFact } from './system.js';
 import type { Handlers } from './types.js';
 

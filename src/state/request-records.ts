@@ -5,19 +5,31 @@
  *
  *     request NUL 7                       ["a",7,"true"]
  *                                         ["b",9,null,{"code":"conflict","message":"…"}]
+ *                                         ["c",10,["role","default","2f6a…"]]
  *     request NUL 7 NUL 38 NUL a          {"ok":true,"value":"true","index":7}
+ *
+ * A result that is the text of an object which the command has written is remembered as the key of
+ * that object, in its parts (from level 3 on; see requests.ts).
  *
  * What a page holds depends on the results alone, not on how entries were grouped when they were
  * applied: members compare it.
  */
 import type { Refusal } from '../base/errors.js';
 import type { Index } from '../raft/types.js';
-import type { Result } from './types.js';
+import { keyOf, type Result } from './types.js';
 
 const NUL = '\u0000';
 
-/** A result as an array: id, index, value or null, and the refusal if there is one. */
-type Line = readonly [id: string, index: Index, value: string | null, refused?: Refusal];
+/** A result as it is remembered. `object` is the key of the object that was answered. */
+export type Remembered = Result | { readonly index: Index; readonly object: string };
+
+/** A result as an array: id, index, value, object or null, and the refusal if there is one. */
+type Line = readonly [
+  id: string,
+  index: Index,
+  value: string | readonly string[] | null,
+  refused?: Refusal,
+];
 
 /** Returns the index of the first result of a record, and the id if it is no page. */
 export function requestKeyOf(key: string): { readonly index: Index; readonly id?: string } {
@@ -25,11 +37,14 @@ export function requestKeyOf(key: string): { readonly index: Index; readonly id?
   return { index: Number.parseInt(index!, 16), ...(id !== undefined && { id }) };
 }
 
-const lineFor = (id: string, result: Result): Line =>
-  result.ok ? [id, result.index, result.value ?? null] : [id, result.index, null, result.refusal];
+function lineFor(id: string, result: Remembered): Line {
+  const { index } = result;
+  if ('object' in result) return [id, index, result.object.split(NUL)];
+  return result.ok ? [id, index, result.value ?? null] : [id, index, null, result.refusal];
+}
 
 /** Returns the line of a page for a result. JSON text has no line feed in it. */
-export const lineOf = (id: string, result: Result): string =>
+export const lineOf = (id: string, result: Remembered): string =>
   `${JSON.stringify(lineFor(id, result))}\n`;
 
 /** Returns the ids of the results of a record, and the index of the last one. */
@@ -50,12 +65,15 @@ function idOf(line: string): string {
 }
 
 /** Returns a result of a record; undefined if it does not have it. */
-export function resultIn(key: string, text: string, id: string): Result | undefined {
+export function resultIn(key: string, text: string, id: string): Remembered | undefined {
   const line = linesOf(key, text).find((each) => each[0] === id);
   if (line === undefined) return undefined;
   const [, index, value, refused] = line;
   if (refused !== undefined) return { ok: false, index, refusal: refused };
-  return value === null ? { ok: true, index } : { ok: true, index, value };
+  if (value === null) return { ok: true, index };
+  return typeof value === 'string'
+    ? { ok: true, index, value }
+    : { index, object: keyOf(...value) };
 }
 
 /**

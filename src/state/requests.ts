@@ -7,14 +7,24 @@
  *     dropped   remembered
  *     1  2  3 | 4  5  6  7        floor is 3: a request sent before index 3 whose id is not
  *                                 remembered may be one of 1 to 3, so its outcome is unknown
+ *
+ * A request that is sent again gets the answer that it got the first time. Nearly always the object
+ * that it has written is still there, so that from level 3 on only the key is remembered. A later
+ * command that changes or deletes the object leaves the text here first, as a result of its own:
+ *
+ *     entry 4, request a   writes role r      a: role r
+ *     entry 6, request b   deletes role r     a: role r   past of role r at 4: {…}   b: true
  */
 import { refusal } from '../base/errors.js';
+import { compare } from '../base/text.js';
 import type { Index } from '../raft/types.js';
-import { GrowingHash, hashOf, type RecordHash } from './checksum.js';
+import { GrowingHash, hashOf, type RecordHash, tableOf } from './checksum.js';
 import { keys } from './keys.js';
-import { keysBelow, stored } from './lists.js';
-import { lineOf, requestKeyOf, requestsOf, resultIn, splitRecord } from './request-records.js';
-import type { Command, Handler, Proposal, Result, View } from './types.js';
+import { keysBelow } from './lists.js';
+import type { ObjectTable } from './object.js';
+import { lineOf, type Remembered, requestKeyOf, requestsOf, resultIn } from './request-records.js';
+import { restoredAt } from './restore.js';
+import type { Proposal, Result, View } from './types.js';
 
 /**
  * Maximum number of remembered results. What is dropped decides later results on every member, so a
@@ -27,52 +37,6 @@ const CHARS_MAX = 64 * 1024 * 1024;
 export const PAGE_REQUESTS = 64;
 /** Characters of a full page, which may be exceeded by one result. */
 const PAGE_CHARS = 8192;
-
-/**
- * Drops the oldest results up to the index `upTo`, about `max` of them, because they may contain
- * the secret of a token that has been deleted. The leader proposes it once no caller can wait for
- * them, and repeats it until none is left.
- */
-export interface RequestForget extends Command {
-  readonly type: 'request.forget';
-  readonly upTo: Index;
-  readonly max: number;
-}
-
-/** `{"Index":n}`: all results up to this index were dropped by `request.forget`. */
-export const FORGOTTEN_FACT = keys.fact('forgotten');
-
-/** Returns the index up to which `request.forget` dropped all results; 0 if it never did. */
-export const forgottenAt = (view: View): Index =>
-  stored<{ Index: Index }>(view, FORGOTTEN_FACT)?.Index ?? 0;
-
-/**
- * Drops results, whole records and those results of a page that are due, until `max` is reached.
- * Answers the index of the newest one, or 0. The machine then drops the same ones from memory
- * (`forgetThrough`). All earlier results must be committed.
- */
-export const forgetRequests: Handler<RequestForget> = ({ draft }, { upTo, max }) => {
-  const due: (readonly [key: string, rest: string])[] = [];
-  let count = 0;
-  let newest: Index = 0;
-  let isDone = true;
-  for (const key of keysBelow(draft, 'request')) {
-    if (requestKeyOf(key).index > upTo) break;
-    isDone = count < max;
-    if (!isDone) break;
-    const { before, last, rest } = splitRecord(key, draft.get(key)!, upTo);
-    if (before === 0) continue;
-    due.push([key, rest]);
-    count += before;
-    newest = last;
-  }
-  for (const [key, rest] of due) {
-    if (rest === '') draft.del(key);
-    else draft.put(key, rest);
-  }
-  if (isDone) draft.put(FORGOTTEN_FACT, JSON.stringify({ Index: upTo }));
-  return { ok: true, value: String(newest) };
-};
 
 /** Limits of what is remembered. Only simulations and tests set others. */
 export interface RequestLimits {
@@ -90,6 +54,12 @@ export interface RequestChange {
   /** The hash of the record that is replaced or deleted; undefined if there is none. */
   readonly before: RecordHash | undefined;
   readonly after: RecordHash | undefined;
+}
+
+interface ChangedObject {
+  readonly key: string;
+  readonly before: string | undefined;
+  readonly after: string | undefined;
 }
 
 interface RequestRecord {
@@ -122,6 +92,10 @@ interface Content {
 export class RequestMemory {
   readonly #limits: RequestLimits;
   readonly #byId = new Map<string, RequestRecord>();
+  /** How many of them are pasts of objects. */
+  #pasts = 0;
+  /** The objects that the command has changed whose result comes next. */
+  #objects: ChangedObject[] = [];
   /** Records in log order, from `#head` on. Those before it are dropped, and removed in bulk. */
   #records: RequestRecord[] = [];
   #head = 0;
@@ -161,7 +135,20 @@ export class RequestMemory {
     if (record === undefined) return undefined;
     const text = record.content?.text ?? view.get(record.key);
     // The store has another state, and the machine has not loaded it yet.
-    return text === undefined ? undefined : resultIn(record.key, text, id);
+    const found = text === undefined ? undefined : resultIn(record.key, text, id);
+    return found !== undefined && 'object' in found ? this.#answerOf(view, found) : found;
+  }
+
+  /** Returns the result whose value is an object as it was at an index. */
+  #answerOf(view: View, { index, object }: Remembered & { readonly object: string }): Result {
+    const past = this.find(view, pastOf(object, index));
+    if (past?.ok === true) return { ...past, index };
+    const value = view.get(object);
+    // A restore may have brought another object with this index.
+    if (value !== undefined && index > restoredAt(view) && modifiedAt(value) === index)
+      return { ok: true, index, value };
+    const why = 'The write has taken effect, but a restore has replaced all objects since';
+    return { ok: false, index, refusal: refusal('outcome_unknown', why) };
   }
 
   /**
@@ -176,10 +163,43 @@ export class RequestMemory {
     return { ok: false, index, refusal: refusal('outcome_unknown', why) };
   }
 
-  /** Remembers a result, in a page or as a record of its own. Drops what exceeds the limits. */
-  remember(id: string, given: Result, inPage: boolean): void {
+  /** Notes a change of a record by the command whose result is remembered next. */
+  changed(key: string, before: string | undefined, after: string | undefined): void {
+    if (!Object.hasOwn(OBJECT_TABLES, tableOf(key))) return;
+    this.#objects.push({ key, before, after });
+  }
+
+  /**
+   * Remembers a result, as the level says: in a page or as a record of its own, and an object by
+   * its key. Drops what exceeds the limits.
+   */
+  remember(id: string, given: Result, level: number): void {
     this.#read();
-    const result = replicated(given);
+    const answered = level > 2 ? this.#answeredBy(given) : undefined;
+    this.#objects = [];
+    this.#keep(id, answered ?? replicated(given), level > 1);
+  }
+
+  /**
+   * Keeps the texts that objects had before the command if they may be answers. Returns the result
+   * as a reference if it is the new text of one of them.
+   */
+  #answeredBy(given: Result): Remembered | undefined {
+    const { index } = given;
+    let answered: Remembered | undefined;
+    // releases may differ in the order in which a command changes objects
+    for (const { key, before, after } of this.#objects.sort((a, b) => compare(a.key, b.key))) {
+      if (given.ok && after !== undefined && after === given.value)
+        answered = { index, object: key };
+      const writtenAt = before === undefined ? 0 : modifiedAt(before);
+      if (before === undefined || writtenAt <= this.#floor) continue;
+      const past = pastOf(key, writtenAt);
+      if (!this.#byId.has(past)) this.#keep(past, { ok: true, index, value: before }, true);
+    }
+    return answered;
+  }
+
+  #keep(id: string, result: Remembered, inPage: boolean): void {
     const { index } = result;
     if (inPage) this.#append(this.#openPage(index), id, index, lineOf(id, result));
     else {
@@ -188,7 +208,8 @@ export class RequestMemory {
       this.#append(record, id, index, value);
       record.isFull = true;
     }
-    while (this.#byId.size > this.#limits.requestsMax || this.#chars > CHARS_MAX) {
+    const { requestsMax } = this.#limits;
+    while (this.#byId.size - this.#pasts > requestsMax || this.#chars > CHARS_MAX) {
       // The record that takes results stays.
       if (this.#head === this.#records.length - 1) return;
       const dropped = this.#forgetOldest();
@@ -240,7 +261,7 @@ export class RequestMemory {
     if (oldest === undefined || requestKeyOf(oldest.key).index > index) return;
     const text = view.get(oldest.key)!;
     const { ids } = requestsOf(oldest.key, text);
-    for (const id of oldest.ids.slice(0, -ids.length)) this.#byId.delete(id);
+    for (const id of oldest.ids.slice(0, -ids.length)) this.#unname(id);
     this.#chars += text.length - oldest.chars;
     oldest.ids = ids;
     oldest.chars = text.length;
@@ -263,8 +284,18 @@ export class RequestMemory {
     const chars = text.length;
     const record = { key, ids, last, chars, isFull: true, content: undefined, isCommitted: true };
     this.#records.push(record);
-    for (const id of ids) this.#byId.set(id, record);
+    for (const id of ids) this.#name(id, record);
     this.#chars += chars;
+  }
+
+  #name(id: string, record: RequestRecord): void {
+    this.#byId.set(id, record);
+    if (id.startsWith(PAST)) this.#pasts += 1;
+  }
+
+  #unname(id: string): void {
+    this.#byId.delete(id);
+    if (id.startsWith(PAST)) this.#pasts -= 1;
   }
 
   /** The last page may take further results. */
@@ -301,7 +332,7 @@ export class RequestMemory {
     record.last = index;
     record.chars += text.length;
     record.isFull = this.#isFull(record);
-    this.#byId.set(id, record);
+    this.#name(id, record);
     this.#chars += text.length;
     this.#changed.add(record);
   }
@@ -310,7 +341,7 @@ export class RequestMemory {
     const record = this.#records[this.#head]!;
     this.#head += 1;
     this.#chars -= record.chars;
-    for (const id of record.ids) this.#byId.delete(id);
+    for (const id of record.ids) this.#unname(id);
     this.#floor = record.last;
     if (this.#head > this.#records.length / 2) {
       this.#records = this.#records.slice(this.#head);
@@ -318,6 +349,28 @@ export class RequestMemory {
     }
     return record;
   }
+}
+
+/** The tables whose objects are remembered by their keys. */
+const OBJECT_TABLES: Readonly<Record<ObjectTable, true>> = {
+  policy: true,
+  role: true,
+  token: true,
+  method: true,
+  rule: true,
+  namespace: true,
+};
+/** What the ids of pasts begin with. Those of requests are UUIDs. */
+const PAST = 'past ';
+/** Returns the id under which the text of an object is remembered that was written at `index`. */
+const pastOf = (object: string, index: Index): string =>
+  [PAST + index, ...object.split('\u0000')].join(' ');
+
+const MARK = '"ModifyIndex":';
+/** Returns the index in the text of an object: no later member can contain the name. */
+function modifiedAt(text: string): Index {
+  const at = text.lastIndexOf(MARK) + MARK.length;
+  return Number.parseInt(text.slice(at, at + 16), 10);
 }
 
 /** Returns a result without what only the present caller needs; see `About`. */

@@ -32,7 +32,7 @@ import { LEVEL_KEY } from './levels.js';
 import { keysBelow, refused, stored } from './lists.js';
 import { OBJECTS } from './objects.js';
 import { readRecord } from './record-bytes.js';
-import { FORGOTTEN_FACT } from './requests.js';
+import { FORGOTTEN_FACT } from './request-forget.js';
 import {
   type Command,
   type Draft,

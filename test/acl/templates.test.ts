@@ -29,7 +29,14 @@ describe('hashes', () => {
   it('are BLAKE2b-256 in base64 with padding', () => {
     // Computed with another implementation of the algorithm.
     expect(contentHash(['a', '', 'bc'])).to.equal('vd2BPGNCOXIxce8/7phXm5SWTjuxyz5CcmLIwGjVIxk=');
-    expect(contentHash([])).to.have.length(44);
+    expect(contentHash([])).to.equal('DldRwCblQ7Loqy6wYJnaodHl30d3j3eH+qtFzfEv46g=');
+    expect(contentHash(['x'.repeat(128)])).to.equal('Fk/7cIm65vWmL7B5XnUdyeiOrJLhpbL6/pOiWr8tnDs=');
+    const long = 'role ü'.repeat(100_000);
+    expect(contentHash([long])).to.equal('rkqaNlJh4lf62C+BdS5j/ojZsUZSGMJWUihzD9K1YMA=');
+    const all = Array.from({ length: 401 }, (_, n) =>
+      contentHash(['é€x'.repeat(n), '😀'.slice(0, 2 * (n % 2))]),
+    );
+    expect(contentHash(all)).to.equal('ERl7LXADJF/62LXOn0hMfR9hNS2WVAY8G7jR1rkH4Gs=');
   });
   it('cover the fields in their documented order', () => {
     const policy = { Name: 'n', Description: 'd', Rules: 'r' };

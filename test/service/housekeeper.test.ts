@@ -4,7 +4,7 @@ import { freesSpace } from '../../src/node/options.js';
 import { INTERNAL_KEY, type NodeStatus } from '../../src/node/types.js';
 import { SETTLE_MS } from '../../src/service/maintenance/expiry-clock.js';
 import { Housekeeper } from '../../src/service/maintenance/housekeeper.js';
-import { forgottenAt } from '../../src/state/requests.js';
+import { forgottenAt } from '../../src/state/request-forget.js';
 import { INIT_FACT } from '../../src/state/system.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
 import type { Command } from '../../src/state/types.js';

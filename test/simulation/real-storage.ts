@@ -8,7 +8,7 @@ import { type Opened, openFolder } from '../../src/node/open.js';
 import type { Index, NodeId, Term } from '../../src/raft/types.js';
 import type { Identity } from '../../src/replica/members/identity.js';
 import { DIVERGED_KEY } from '../../src/state/keys.js';
-import { forgottenAt } from '../../src/state/requests.js';
+import { forgottenAt } from '../../src/state/request-forget.js';
 import type { Disk } from '../../src/storage/disk.js';
 import { StorageError } from '../../src/storage/errors.js';
 import type { SegmentLog } from '../../src/storage/log.js';

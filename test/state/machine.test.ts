@@ -8,7 +8,7 @@ import { levelOf } from '../../src/state/levels.js';
 import { Machine } from '../../src/state/machine.js';
 import { recordOf } from '../../src/state/machine-record.js';
 import { encodeProposal } from '../../src/state/proposal.js';
-import { forgetRequests } from '../../src/state/requests.js';
+import { forgetRequests } from '../../src/state/request-forget.js';
 import type { Command, Handler, Handlers } from '../../src/state/types.js';
 import { entry, handlers, put, putEntry } from './puts.js';
 import { MapStore } from './store.js';

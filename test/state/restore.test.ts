@@ -6,7 +6,7 @@ import { keys, NEXT } from '../../src/state/keys.js';
 import { Machine } from '../../src/state/machine.js';
 import { encodeProposal } from '../../src/state/proposal.js';
 import { recordBytes } from '../../src/state/record-bytes.js';
-import { FORGOTTEN_FACT } from '../../src/state/requests.js';
+import { FORGOTTEN_FACT } from '../../src/state/request-forget.js';
 import { RESTORE_FACT, restoreParts, SLICE_RECORDS } from '../../src/state/restore.js';
 import { type Command, keyOf, type Result, type StateRecord } from '../../src/state/types.js';
 import { restorePart } from '../support/random-commands.js';

@@ -1,5 +1,5 @@
 /** Routes of questions: explanations, decisions, batches of accesses, and lint. */
-import { authorizeBatch } from '../../acl/batch.js';
+import { authorizeBatch, QUESTIONS_MAX, type Question } from '../../acl/batch.js';
 import { EXPLAIN, WHO_CAN } from '../../api/endpoints/explain.js';
 import { POLICY_LINT, RULE_LINT } from '../../api/endpoints/lint.js';
 import { LOGIN_EXPLAIN } from '../../api/endpoints/login-explain.js';
@@ -152,6 +152,19 @@ export function lintRoutes(parts: AclParts): readonly DeclaredRoute[] {
   ];
 }
 
+const MEMBERS: readonly string[] = ['Resource', 'Access', 'Segment'] satisfies (keyof Question)[];
+/** Whether questions need no decoding, which takes a sixth of the time of a batch. */
+const arePlain = (sent: readonly unknown[]): sent is readonly Question[] =>
+  sent.length <= QUESTIONS_MAX && sent.every(isPlain);
+
+function isPlain(sent: unknown): boolean {
+  if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) return false;
+  const members = sent as Readonly<Record<string, unknown>>;
+  for (const name in members)
+    if (!MEMBERS.includes(name) || typeof members[name] !== 'string') return false;
+  return true;
+}
+
 /** The route of `/v1/internal/acl/authorize`. */
 export function authorizeRoutes(service: Service): readonly DeclaredRoute[] {
   return [
@@ -161,7 +174,7 @@ export function authorizeRoutes(service: Service): readonly DeclaredRoute[] {
       POST: async (request) => {
         const sent = (await request.bodyValue(FAILURE, { small: true })) ?? [];
         if (!Array.isArray(sent)) reject('invalid', `${FAILURE}: expected a list of questions`);
-        const questions = decodeValue(FAILURE, sent, AUTHORIZE);
+        const questions = arePlain(sent) ? sent : decodeValue(FAILURE, sent, AUTHORIZE);
         const ns = request.namespace();
         // a read like others: rights that were removed before the request do not count
         const { value } = await service.read(

@@ -21,7 +21,7 @@ export interface RouteParts {
   readonly snapshot: SnapshotParts;
 }
 
-/** All routes; those of the parts that are asked most come first (see `routersOf`). */
+/** All routes. */
 export const allRoutes = ({ acl, cluster, snapshot }: RouteParts): readonly DeclaredRoute[] => [
   ...changeRoutes(acl),
   ...configRoutes(acl),

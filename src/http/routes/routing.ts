@@ -1,10 +1,9 @@
 /** Routes as routers of Koa: which endpoint answers, and what is checked before it does. */
 import { createRequire } from 'node:module';
 import type Router from '@koa/router';
-import type { RouterMiddleware } from '@koa/router';
 import type { Refusal } from '../../base/errors.js';
 import type { Front } from '../front.js';
-import type { Additions, Context, State } from '../request/context.js';
+import type { Additions, Context, Middleware, State } from '../request/context.js';
 import { isSpelledOut, unknownPath } from '../request/paths.js';
 import { HttpRequest } from '../request/request.js';
 import { refuseEarly } from '../response/error-handling.js';
@@ -24,13 +23,15 @@ const BLOCKED: Refusal = {
 };
 
 /**
- * Returns the routers of all routes, one for each part of the API (the segment after `/v1/`), in
- * the order of their first routes. A router tests all of its patterns with each request that
- * reaches it, so the parts that are asked most should come first.
+ * Returns the middleware of all routes. A path without parameters leads to its route at once, every
+ * other one to the router of its part of the API (the segment after `/v1/`): a router tests all of
+ * its patterns with each request that reaches it.
  */
-export function routersOf(front: Front): readonly Router<State, Additions>[] {
+export function routing(front: Front): Middleware {
+  const { routes } = front.options;
   const routers = new Map<string, Router<State, Additions>>();
-  for (const route of front.options.routes) {
+  const fixed = new Map<string, Middleware>();
+  for (const route of routes) {
     const [, version, part] = route.path.split('/');
     if (version !== 'v1' || part === undefined) {
       throw new Error(`route ${route.path} is not in /v1`);
@@ -41,9 +42,19 @@ export function routersOf(front: Front): readonly Router<State, Additions>[] {
       routers.set(part, router);
     }
     // every method: others than the route's own are answered by the first route of the path
-    router.all(patternOf(route.path), answering(front, route));
+    const answer = answering(front, route);
+    router.all(patternOf(route.path), answer);
+    const isFirst = routes.find(({ path }) => patternOf(path).test(route.path)) === route;
+    if (isFirst && route.adds !== true) fixed.set(route.path, answer);
   }
-  return [...routers.values()];
+  const parts = new Map<string, Middleware>();
+  // a router itself adds to the context what its type says that it needs
+  for (const [part, router] of routers) parts.set(part, router.routes() as Middleware);
+  return (context, next) => {
+    const { path } = context;
+    const middleware = fixed.get(path) ?? parts.get(path.split('/', 3)[2] ?? '');
+    return middleware === undefined ? next() : middleware(context, next);
+  };
 }
 
 /**
@@ -58,7 +69,7 @@ const patternOf = (path: string): RegExp =>
  * counts the request against the rates of its client, checks what all endpoints take, and calls
  * the endpoint. One function, because the router composes its middlewares for each request.
  */
-function answering(front: Front, route: Route): RouterMiddleware<State, Additions> {
+function answering(front: Front, route: Route): Middleware {
   const targets = targetsOf(route);
   const allow = allowedMethods(targets);
   const { blockedPaths } = front.options;
@@ -72,7 +83,8 @@ function answering(front: Front, route: Route): RouterMiddleware<State, Addition
     state.route = route;
     const target = targets.get(req.method!);
     if (target === undefined) return otherMethod(front, context, allow);
-    const request = new HttpRequest(front, target, context, context.captures);
+    const { captures } = context as Context & { readonly captures?: readonly string[] };
+    const request = new HttpRequest(front, target, context, captures);
     // from here on the request answers errors
     state.request = request;
     request.countAgainstRates();

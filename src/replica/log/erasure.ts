@@ -13,7 +13,7 @@
  * Each start erases once more and at once, since nothing records whether the last process finished.
  */
 import type { Index } from '../../raft/types.js';
-import { forgottenAt } from '../../state/requests.js';
+import { forgottenAt } from '../../state/request-forget.js';
 import type { View } from '../../state/types.js';
 import type { LogPort } from '../ports.js';
 import type { Compaction } from './compaction.js';

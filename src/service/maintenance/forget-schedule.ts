@@ -6,7 +6,7 @@
  * is for the members, which erase one after another (`eraseSpreadMs`).
  */
 import type { ClockPort } from '../../replica/ports.js';
-import { forgottenAt, type RequestForget } from '../../state/requests.js';
+import { forgottenAt, type RequestForget } from '../../state/request-forget.js';
 import type { View } from '../../state/types.js';
 
 /** Results that one command forgets. Applying it takes a few milliseconds. */

@@ -229,8 +229,11 @@ export class NodeService implements Service {
     denial: (authorizer: Authorizer) => Refusal | undefined,
   ): Promise<Authorizer> {
     this.#mustServe();
-    await this.#prepared(caller);
-    const present = this.#authorizers.of(caller.tokenKey);
+    let present = this.#authorizers.cached(caller.tokenKey);
+    if (present === undefined) {
+      await this.#prepared(caller);
+      present = this.#authorizers.of(caller.tokenKey);
+    }
     if (present !== undefined && denial(present) === undefined) return present;
     await this.catchUp(timeoutMs);
     const authorizer = await this.authorize(caller);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Erasure } from '../../../src/replica/log/erasure.js';
-import { FORGOTTEN_FACT } from '../../../src/state/requests.js';
+import { FORGOTTEN_FACT } from '../../../src/state/request-forget.js';
 import { FakeLog } from '../fakes.js';
 
 /** One server, whose state says up to which index results were forgotten. */

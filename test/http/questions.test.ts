@@ -1,0 +1,32 @@
+import { expect } from 'chai';
+import { SoloClient } from '../service/client.js';
+
+describe('questions of a batch', () => {
+  let client: SoloClient;
+  before(async () => {
+    client = await SoloClient.open();
+  });
+  after(() => client.close());
+
+  const one = { Resource: 'acl', Access: 'read' };
+  const ask = (body: unknown) => client.ask('POST /internal/acl/authorize', body);
+
+  it('are answered alike with an absent member and with null', async () => {
+    const answers = [{ ...one, Allow: true }];
+    expect((await ask([one])).body).to.deep.equal(answers);
+    expect((await ask([{ ...one, Segment: null }])).body).to.deep.equal(answers);
+  });
+
+  const wrong: readonly (readonly [what: string, second: unknown, why: RegExp])[] = [
+    ['a number for a text', { ...one, Segment: 1 }, /not a number at \/1\/Segment/],
+    ['a member in other letters', { ...one, segment: 'a' }, /unknown field "segment"/],
+    ['a list', [], /expected an object, not a list at \/1/],
+    ['null', null, /expected an object.* at \/1/],
+  ];
+  for (const [what, second, why] of wrong)
+    it(`are refused as a whole if one has ${what}`, async () => {
+      const { status, text } = await ask([one, second]);
+      expect(status).to.equal(400);
+      expect(text).to.match(why);
+    });
+});
