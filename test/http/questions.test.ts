@@ -1,10 +1,13 @@
 import { expect } from 'chai';
+import { authorizeRoutes } from '../../src/http/routes/explain.js';
 import { SoloClient } from '../service/client.js';
+import { Solo } from '../service/solo.js';
 
 describe('questions of a batch', () => {
   let client: SoloClient;
   before(async () => {
-    client = await SoloClient.open();
+    const solo = new Solo();
+    client = await SoloClient.open(authorizeRoutes(solo.service), solo);
   });
   after(() => client.close());
 
