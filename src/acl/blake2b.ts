@@ -6,7 +6,9 @@
  */
 import { MODULE } from './blake2b-module.js';
 
+/** Bytes of a block, as BLAKE2b has them. */
 const BLOCK_BYTES = 128;
+/** Bytes of a hash, as Consul's hashes of ACL objects have them. */
 const HASH_BYTES = 32;
 
 /** The functions of the module. */
