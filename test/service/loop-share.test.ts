@@ -45,15 +45,15 @@ describe('a share of the event loop', () => {
     expect(passUntil(50)).to.be.within(170, 230);
   });
 
-  it('is an eighth of the time once the work has lasted', () => {
-    for (let n = 0; n < 500; n += 1) work(`w${n}`, 2);
-    passUntil(400);
-    expect(passUntil(500)).to.be.within(1500, 1700);
+  it('is a quarter of the time once the work has lasted', () => {
+    for (let n = 0; n < 1200; n += 1) work(`w${n}`, 2);
+    passUntil(1100);
+    expect(passUntil(1200)).to.be.within(750, 850);
   });
 
   it('is half of the time again after a pause', () => {
-    for (let n = 0; n < 500; n += 1) work(`w${n}`, 2);
-    passUntil(500);
+    for (let n = 0; n < 1200; n += 1) work(`w${n}`, 2);
+    passUntil(1200);
     clock.nowMs += 10_000;
     done = [];
     for (let n = 0; n < 50; n += 1) work(`w${n}`, 2);

@@ -9,9 +9,9 @@ import { Queue } from './queue.js';
 /** Milliseconds, with its rest, for each millisecond of work: it gets half of the time. */
 const PERIOD = 2;
 /** The same for work that goes on and on: a flood of it must not make writes wait. */
-const LASTING_PERIOD = 8;
+const LASTING_PERIOD = 4;
 /** Work beyond its lasting share after which it counts as such, and the most that is counted. */
-const BURST_MS = 500;
+const BURST_MS = 1000;
 const BURST_MAX_MS = 2 * BURST_MS;
 /** Work after a pause that needs no rest, in milliseconds: what is short is not delayed. */
 const CREDIT_MS = 4;

@@ -41,9 +41,19 @@ const KIND_ORDER: readonly Kind[] = [
   'service-intentions',
 ];
 
-/** Returns the parts of a set. Each has at most as many changes as an entry takes. */
+/** Bytes of a command beside its changes: its head, and some of what assertions rest on. */
+const HEAD_BYTES = 16 * 1024;
+
+/** Whether one entry takes all changes of a set. */
+export const fitsOne = (changed: Part, bodyBytes: number): boolean =>
+  changed.length <= SET_CHANGES_MAX && bytesOf(changed) <= bodyBytes - HEAD_BYTES;
+
+const bytesOf = (changes: Part): number =>
+  changes.reduce((sum, { change }) => sum + Buffer.byteLength(JSON.stringify(change)), 0);
+
+/** Returns the parts of a set. Each has at most as many changes, and bytes, as an entry takes. */
 export function* partsOf(
-  { datacenter, nowMs }: CompareParts,
+  { datacenter, nowMs, bodyBytes }: CompareParts & { readonly bodyBytes: number },
   { changes, draft, index, authorizer }: Compared & { readonly authorizer: Authorizer },
   view: View,
 ): Steps<Parts> {
@@ -52,39 +62,22 @@ export function* partsOf(
   const entries = all.filter(({ item }) => item.table === 'config');
   const problems: Found[] = [];
   const parts: Part[] = [];
+  const pack = (units: readonly Part[]): void => {
+    parts.push(...packed(units, bodyBytes - HEAD_BYTES, problems));
+  };
   const named = handedOn(objects);
   const isWrite = ({ item }: ItemChange): boolean => item.body !== undefined;
   const writes = named.filter((unit) => unit.some(isWrite));
   const late = (unit: Part): number =>
     Math.min(...unit.filter(isWrite).map(({ item }) => lateness(item)));
-  parts.push(
-    ...packed(
-      writes.sort((a, b) => late(a) - late(b)),
-      problems,
-    ),
-  );
+  pack(writes.sort((a, b) => late(a) - late(b)));
   const groups = yield* connected(entries, draft);
   const kept = groups.flatMap((group) => (group.length > SET_CHANGES_MAX ? split(group) : [group]));
-  parts.push(
-    ...packed(
-      kept.filter((unit) => unit.some(isWrite)),
-      problems,
-    ),
-  );
-  parts.push(
-    ...packed(
-      kept.filter((unit) => !unit.some(isWrite)),
-      problems,
-    ),
-  );
+  pack(kept.filter((unit) => unit.some(isWrite)));
+  pack(kept.filter((unit) => !unit.some(isWrite)));
   const deletes = named.filter((unit) => !unit.some(isWrite));
   const last = (unit: Part): number => Math.max(...unit.map(({ item }) => lateness(item)));
-  parts.push(
-    ...packed(
-      deletes.sort((a, b) => last(b) - last(a)),
-      problems,
-    ),
-  );
+  pack(deletes.sort((a, b) => last(b) - last(a)));
   if (problems.length > 0) return { parts: [], problems };
   const facts = { datacenter, at: new Date(nowMs()).toISOString() };
   const overlay = new Overlay(view);
@@ -99,18 +92,23 @@ export function* partsOf(
 }
 
 /** Fills parts with units in order. A unit that fits into none is a problem. */
-function packed(units: readonly Part[], problems: Found[]): Part[] {
+function packed(units: readonly Part[], bytesMax: number, problems: Found[]): Part[] {
   const parts: ItemChange[][] = [];
+  let bytes = 0;
   for (const unit of units) {
-    if (unit.length > SET_CHANGES_MAX) {
+    const more = bytesOf(unit);
+    if (unit.length > SET_CHANGES_MAX || more > bytesMax) {
       const what = `these ${unit.length} entries depend on each other and must change in one entry`;
-      const why = refusal('too_large', `${what}, which takes ${SET_CHANGES_MAX}`);
+      const most = unit.length > SET_CHANGES_MAX ? `${SET_CHANGES_MAX}` : `${bytesMax} bytes`;
+      const why = refusal('too_large', `${what}, which takes ${most}`);
       problems.push(problemOf(unit[0]!.item, why));
       continue;
     }
     const last = parts.at(-1);
-    if (last !== undefined && last.length + unit.length <= SET_CHANGES_MAX) last.push(...unit);
+    const fits = (last?.length ?? 0) + unit.length <= SET_CHANGES_MAX && bytes + more <= bytesMax;
+    if (last !== undefined && fits) last.push(...unit);
     else parts.push([...unit]);
+    bytes = last !== undefined && fits ? bytes + more : more;
   }
   return parts;
 }

@@ -2,7 +2,6 @@ import type { Steps } from '../../acl/steps.js';
 import type { Plan } from '../../api/endpoints/sets.js';
 import { putForm } from '../../state/put-form.js';
 import { TYPES } from '../../state/refs.js';
-import { SET_CHANGES_MAX } from '../../state/sets.js';
 import type { View } from '../../state/types.js';
 import { type Difference, differences } from '../change/diff.js';
 import { type TokensImpact, tokensImpact } from '../change/impact.js';
@@ -20,7 +19,7 @@ import {
   type SetParts,
   type SetRequest,
 } from './judge.js';
-import { partsOf } from './parts.js';
+import { fitsOne, partsOf } from './parts.js';
 /** Reads the plan of a set. Throws ApiError 400 for a set that cannot be meant. */
 export async function readPlan(
   parts: SetParts,
@@ -52,8 +51,7 @@ async function shownPlan(
     Message: `${Ref} has ModifyIndex ${Actual ?? 0}, not ${Expected}`,
     Pointer: expectedPointer(Ref),
   }));
-  const cut = changed.length > SET_CHANGES_MAX;
-  const inParts = cut
+  const inParts = !fitsOne(changed, parts.bodyBytes)
     ? await inSlices(partsOf(parts, planned, view), 'set')
     : { parts: [], problems: [] };
   const Problems = [...problems, ...inParts.problems].map(({ why: _why, ...shown }) => shown);

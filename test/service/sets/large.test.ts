@@ -97,6 +97,15 @@ describe('A large set', () => {
     expect(order.indexOf('namespace/team')).to.be.lessThan(order.indexOf('policy/team/x'));
   }).timeout(60_000);
 
+  it('of few objects with long texts is made in parts that have the bytes of an entry', async () => {
+    const rules = `# ${'x'.repeat(60_000)}`;
+    const Objects: Sent[] = Array.from({ length: 24 }, (_, i) => policy(`p${i}`, rules));
+    const answer = await client.ask('POST /apply', { Objects });
+    expect(answer.status, answer.text.slice(0, 600)).to.equal(413);
+    const plan = await inParts({ Objects });
+    expect(plan.Parts.length).to.be.greaterThan(1);
+  }).timeout(60_000);
+
   it('keeps names that are handed on in one part', async () => {
     const Objects: Sent[] = Array.from({ length: 600 }, (_, i) => policy(`p${i}`));
     const { Changes: first } = await client.must('POST /apply', { Objects: Objects.slice(0, 300) });
