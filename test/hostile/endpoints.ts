@@ -244,3 +244,13 @@ export const ENDPOINTS: readonly Endpoint[] = [
 export const WRITES: readonly Endpoint[] = ENDPOINTS.filter(
   ({ path, bodies }) => bodies.length > 0 && !/snapshot|logout|clone|validate/.test(path),
 );
+/** An object to create for each path that patches one. */
+export const PATCHED: readonly (readonly [path: string, body: unknown])[] = [
+  ['/v1/acl/policy/*', { ...policy, Name: 'patched' }],
+  ['/v1/acl/role/*', { Name: 'patched', ...grants }],
+  ['/v1/acl/token/*', { Description: 'patched', ...grants }],
+  ['/v1/acl/auth-method/*', { ...method, Name: 'patched' }],
+  ['/v1/acl/binding-rule/*', { ...rule, AuthMethod: 'patched' }],
+  ['/v1/namespace/*', { Name: 'patched', Meta: namespace.Meta }],
+  ['/v1/config/*/*', { Kind: 'service-defaults', Name: 'patched', Protocol: 'http' }],
+];
