@@ -149,21 +149,22 @@ const deletes = [
   ...['acl/role/*', 'acl/policy/*', 'acl/token/*', 'acl/auth-method/*', 'acl/binding-rule/*'],
   ...['namespace/*', 'config/*/*', 'operator/raft/peer'],
 ];
+/** The objects of a set. */
+export const SET_OBJECTS = [
+  { Type: 'policy', Namespace: 'default', Object: policy },
+  { Type: 'role', Object: role },
+  { Type: 'auth-method', Object: method },
+  { Type: 'binding-rule', Handle: 'h', Object: rule },
+  { Type: 'namespace', Object: namespace },
+  { Type: 'config', Object: { Kind: 'service-defaults', Name: 'web', Protocol: 'http' } },
+];
 const sets = [
   {
     Owner: 'gitops/a',
     Prune: true,
     TakeOver: true,
     Reason: 'why',
-    Objects: [
-      { Type: 'policy', Namespace: 'default', Object: policy },
-      { Type: 'role', Object: role },
-      { Type: 'token', Object: { AccessorID: UUID, Description: 'd' } },
-      { Type: 'auth-method', Object: method },
-      { Type: 'binding-rule', Handle: 'h', Object: rule },
-      { Type: 'namespace', Object: namespace },
-      { Type: 'config', Object: { Kind: 'service-defaults', Name: 'web', Protocol: 'http' } },
-    ],
+    Objects: [...SET_OBJECTS, { Type: 'token', Object: { AccessorID: UUID, Description: 'd' } }],
     Delete: [
       { Type: 'role', Name: 'old', IfUnused: true },
       { Type: 'config', Name: 'service-router/old' },

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { endOf } from '../../src/dev/local.js';
 import { RealCluster } from '../support/real-cluster.js';
 import { HostileClient, judge } from './client.js';
-import { ENDPOINTS, type Endpoint, PATCHED, WRITES } from './endpoints.js';
+import { ENDPOINTS, type Endpoint, PATCHED, SET_OBJECTS, WRITES } from './endpoints.js';
 import { type Hostile, hostileTo } from './mutate.js';
 
 const RUNS = 25;
@@ -101,6 +101,19 @@ describe('hostile requests to a node', function () {
     }
   });
 
+  it('an unknown field of an object of a set is refused by name', async () => {
+    for (const { Type, Object: valid, ...rest } of SET_OBJECTS) {
+      const Objects = [{ ...rest, Type, Object: { ...valid, unexpected: 1 } }];
+      const applied = await client.ask('POST', '/v1/apply', { Objects });
+      expect(applied.status, `${Type} ${applied.text}`).to.equal(400);
+      expect(JSON.parse(applied.text).detail, Type).to.include('unexpected');
+      expect(JSON.parse(applied.text).pointer, Type).to.equal('/Objects/0/Object/unexpected');
+      const planned = JSON.parse((await client.ask('POST', '/v1/plan', { Objects })).text);
+      expect(planned, Type).to.include({ Valid: false });
+      expect(planned.Problems[0], Type).to.include({ Pointer: '/Objects/0/Object/unexpected' });
+    }
+  });
+
   it('the node still serves, and its log reports no error', async () => {
     const { status } = await client.ask('GET', '/v1/health/ready');
     expect(status).to.equal(200);
@@ -124,10 +137,10 @@ async function makePatched(client: HostileClient): Promise<ReadonlyMap<string, s
   return paths;
 }
 
-/** Free-form maps, in which any name is valid. */
+/** Free-form maps, in which any name is valid, and objects of sets, which are judged later. */
 const FREE = new Set([
   ...['Meta', 'meta', 'Opaque', 'Config', 'config', 'Arguments', 'arguments', 'BindVars'],
-  ...['ClaimMappings', 'ListClaimMappings'],
+  ...['ClaimMappings', 'ListClaimMappings', 'Expected', 'Object'],
 ]);
 
 /** The body repeatedly, each time with an extra member in one of its objects. */
