@@ -61,8 +61,8 @@ const TEXT = 'text/plain; charset=utf-8';
 const ONE_LINE = /^[^\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]+\n$/;
 /** Paths that Consul does not have. Their errors are problem details. */
 const NEW_PATHS = new RegExp(
-  `^/v1/(operator/(level|acl/configuration|raft/join)|discovery-chain/|openapi\\.json|schema/|` +
-    'refs/|export|config/validate|plan|apply|' +
+  `^/v1/(operator/(level|(acl|history)/configuration|raft/join)|discovery-chain/|` +
+    'openapi\\.json|schema/|refs/|export|config/validate|plan|apply|history|undo|' +
     `acl/(${[
       '((policy|binding-rule)/)?lint',
       '\\w+/explain',

@@ -6,10 +6,21 @@ import { RealCluster } from '../support/real-cluster.js';
 import { HostileClient, judge } from './client.js';
 import { ENDPOINTS, WRITES } from './endpoints.js';
 
-const TWO_MIB = Buffer.from(`{"Name":"${'x'.repeat(2 ** 21)}"}`);
+const bodyOf = (bytes: number): Buffer => Buffer.from(`{"Name":"${'x'.repeat(bytes)}"}`);
+const TWO_MIB = bodyOf(2 ** 21);
+/** More than a set may have. */
+const NINE_MIB = bodyOf(9 * 2 ** 20);
 
 /** Endpoints with the same body limit for known and anonymous callers. */
 const SMALL = new Set(['/v1/acl/login', '/v1/acl/bootstrap', '/v1/internal/acl/authorize']);
+/** Endpoints that take a set. */
+const LARGE = new Set(['/v1/plan', '/v1/apply']);
+
+/** The setting that bounds the bodies of an endpoint. */
+function limitOf(path: string): string {
+  if (LARGE.has(path)) return 'limits.planBytes';
+  return SMALL.has(path) ? 'limits.anonymousBodyBytes' : 'limits.bodyBytes';
+}
 
 describe('hostile connections to a node', function () {
   this.timeout(60_000);
@@ -30,13 +41,13 @@ describe('hostile connections to a node', function () {
 
   it('a body that is too large is refused with 413 on every endpoint that reads one', async () => {
     for (const { method, path } of WRITES) {
-      const target = path.replace('*', 'builtin/service');
+      const target = path.replace('config/*', 'config/mesh').replace('*', 'builtin/service');
       for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
-        const hostile = { method, target, headers, body: TWO_MIB };
+        const body = LARGE.has(path) ? NINE_MIB : TWO_MIB;
+        const hostile = { method, target, headers, body };
         const reply = await client.send(hostile);
         expect(reply.status, `${method} ${target} ${reply.text}`).to.equal(413);
-        const limit = SMALL.has(path) ? 'limits.anonymousBodyBytes' : 'limits.bodyBytes';
-        expect(reply.text).to.include(`the limit is ${limit}`);
+        expect(reply.text).to.include(`the limit is ${limitOf(path)}`);
         judge(hostile, reply);
       }
     }

@@ -149,21 +149,22 @@ const deletes = [
   ...['acl/role/*', 'acl/policy/*', 'acl/token/*', 'acl/auth-method/*', 'acl/binding-rule/*'],
   ...['namespace/*', 'config/*/*', 'operator/raft/peer'],
 ];
+/** The objects of a set. */
+export const SET_OBJECTS = [
+  { Type: 'policy', Namespace: 'default', Object: policy },
+  { Type: 'role', Object: role },
+  { Type: 'auth-method', Object: method },
+  { Type: 'binding-rule', Handle: 'h', Object: rule },
+  { Type: 'namespace', Object: namespace },
+  { Type: 'config', Object: { Kind: 'service-defaults', Name: 'web', Protocol: 'http' } },
+];
 const sets = [
   {
     Owner: 'gitops/a',
     Prune: true,
     TakeOver: true,
     Reason: 'why',
-    Objects: [
-      { Type: 'policy', Namespace: 'default', Object: policy },
-      { Type: 'role', Object: role },
-      { Type: 'token', Object: { AccessorID: UUID, Description: 'd' } },
-      { Type: 'auth-method', Object: method },
-      { Type: 'binding-rule', Handle: 'h', Object: rule },
-      { Type: 'namespace', Object: namespace },
-      { Type: 'config', Object: { Kind: 'service-defaults', Name: 'web', Protocol: 'http' } },
-    ],
+    Objects: [...SET_OBJECTS, { Type: 'token', Object: { AccessorID: UUID, Description: 'd' } }],
     Delete: [
       { Type: 'role', Name: 'old', IfUnused: true },
       { Type: 'config', Name: 'service-router/old' },
@@ -244,3 +245,13 @@ export const ENDPOINTS: readonly Endpoint[] = [
 export const WRITES: readonly Endpoint[] = ENDPOINTS.filter(
   ({ path, bodies }) => bodies.length > 0 && !/snapshot|logout|clone|validate/.test(path),
 );
+/** An object to create for each path that patches one. */
+export const PATCHED: readonly (readonly [path: string, body: unknown])[] = [
+  ['/v1/acl/policy/*', { ...policy, Name: 'patched' }],
+  ['/v1/acl/role/*', { Name: 'patched', ...grants }],
+  ['/v1/acl/token/*', { Description: 'patched', ...grants }],
+  ['/v1/acl/auth-method/*', { ...method, Name: 'patched' }],
+  ['/v1/acl/binding-rule/*', { ...rule, AuthMethod: 'patched' }],
+  ['/v1/namespace/*', { Name: 'patched', Meta: namespace.Meta }],
+  ['/v1/config/*/*', { Kind: 'service-defaults', Name: 'patched', Protocol: 'http' }],
+];

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { endOf } from '../../src/dev/local.js';
 import { RealCluster } from '../support/real-cluster.js';
 import { HostileClient, judge } from './client.js';
-import { ENDPOINTS, type Endpoint, WRITES } from './endpoints.js';
+import { ENDPOINTS, type Endpoint, PATCHED, SET_OBJECTS, WRITES } from './endpoints.js';
 import { type Hostile, hostileTo } from './mutate.js';
 
 const RUNS = 25;
@@ -19,17 +19,23 @@ describe('hostile requests to a node', function () {
   this.timeout(60_000);
   let cluster: RealCluster;
   let client: HostileClient;
+  let patched: ReadonlyMap<string, string>;
 
   before(async () => {
     // Thousands of requests are refused here, and none may be delayed.
     const settings = { limits: { refusalsPerAddress: 0 } };
     cluster = await RealCluster.open(1, { settings });
     client = new HostileClient(cluster.urls[0] as string, cluster.token);
+    patched = await makePatched(client);
   });
   after(async () => {
     client.close();
     await cluster.close();
   });
+
+  /** A patch is judged with what it changes, so that must exist. */
+  const targetOf = ({ method, path }: Endpoint): string =>
+    method === 'PATCH' ? patched.get(path)! : path.replace('*', 'builtin/service');
 
   /** Everything that clients can see of the state. */
   async function stateNow(): Promise<string> {
@@ -60,12 +66,14 @@ describe('hostile requests to a node', function () {
   }
 
   it('a value of the wrong type is refused by field name, in every body', async () => {
-    for (const { method, path, bodies } of WRITES) {
+    for (const endpoint of WRITES) {
+      const { method, path, bodies } = endpoint;
       const body = bodies[0] as Record<string, unknown>;
       if (Array.isArray(body)) continue;
-      const target = path.replace('*', 'builtin/service');
+      const target = targetOf(endpoint);
       for (const field of Object.keys(body)) {
-        const wrong = typeof body[field] === 'object' ? 'text' : { a: 1 };
+        const of = body[field];
+        const wrong = typeof of === 'object' && of !== null ? 'text' : { a: 1 };
         const sent = { ...body, [field]: wrong };
         const accept = { accept: 'application/problem+json' };
         const { status, text } = await client.ask(method, target, sent, accept);
@@ -78,17 +86,31 @@ describe('hostile requests to a node', function () {
   });
 
   it('an unknown field is refused by name, in every object of every body', async () => {
-    for (const { method, path, bodies } of WRITES) {
+    for (const endpoint of WRITES) {
+      const { method, path, bodies } = endpoint;
+      const target = targetOf(endpoint);
       for (const body of bodies.slice(0, 40)) {
-        const target = path.replace('*', 'builtin/service');
         for (const sent of withUnknownField(body)) {
           // Claims have any names.
           if (/"Claims":\{[^}]*"unexpected"/.test(JSON.stringify(sent))) continue;
           const { status, text } = await client.ask(method, target, sent);
           expect(status, `${method} ${path} ${JSON.stringify(sent)}: ${text}`).to.equal(400);
-          expect(text).to.include('unexpected');
+          expect(text, `${method} ${path} ${JSON.stringify(sent)}`).to.include('unexpected');
         }
       }
+    }
+  });
+
+  it('an unknown field of an object of a set is refused by name', async () => {
+    for (const { Type, Object: valid, ...rest } of SET_OBJECTS) {
+      const Objects = [{ ...rest, Type, Object: { ...valid, unexpected: 1 } }];
+      const applied = await client.ask('POST', '/v1/apply', { Objects });
+      expect(applied.status, `${Type} ${applied.text}`).to.equal(400);
+      expect(JSON.parse(applied.text).detail, Type).to.include('unexpected');
+      expect(JSON.parse(applied.text).pointer, Type).to.equal('/Objects/0/Object/unexpected');
+      const planned = JSON.parse((await client.ask('POST', '/v1/plan', { Objects })).text);
+      expect(planned, Type).to.include({ Valid: false });
+      expect(planned.Problems[0], Type).to.include({ Pointer: '/Objects/0/Object/unexpected' });
     }
   });
 
@@ -100,10 +122,25 @@ describe('hostile requests to a node', function () {
   });
 });
 
-/** Free-form maps, in which any name is valid. */
+/** Creates an object for each endpoint that patches one. Returns the paths of the objects. */
+async function makePatched(client: HostileClient): Promise<ReadonlyMap<string, string>> {
+  const paths = new Map<string, string>();
+  for (const [path, body] of PATCHED) {
+    const all = path.startsWith('/v1/config') ? '/v1/config' : path.slice(0, -'/*'.length);
+    const { status, text } = await client.ask('PUT', all, body);
+    expect(status, text).to.equal(200);
+    const { AccessorID, ID = AccessorID } = JSON.parse(text) as Record<string, string>;
+    const { Kind, Name } = body as Record<string, string>;
+    const own = Kind === undefined ? (ID ?? Name) : `${Kind}/${Name}`;
+    paths.set(path, `${all}/${own}`);
+  }
+  return paths;
+}
+
+/** Free-form maps, in which any name is valid, and objects of sets, which are judged later. */
 const FREE = new Set([
   ...['Meta', 'meta', 'Opaque', 'Config', 'config', 'Arguments', 'arguments', 'BindVars'],
-  ...['ClaimMappings', 'ListClaimMappings'],
+  ...['ClaimMappings', 'ListClaimMappings', 'Expected', 'Object'],
 ]);
 
 /** The body repeatedly, each time with an extra member in one of its objects. */

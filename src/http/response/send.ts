@@ -58,8 +58,11 @@ export function send(req: IncomingMessage, res: ServerResponse, response: Prepar
   }
   // Node does not change the list, but its types do not say so
   res.writeHead(status, headers as string[]);
-  if ((closes || !res.shouldKeepAlive) && hasUnread(req)) endOnceRead(req, res, body);
-  else res.end(body);
+  if ((closes || !res.shouldKeepAlive) && hasUnread(req)) {
+    res.flushHeaders();
+    res.write(body);
+    wholeSent(req).then(() => res.end());
+  } else res.end(body);
 }
 
 const hasUnread = ({ complete, headers }: IncomingMessage): boolean =>
@@ -69,18 +72,19 @@ const hasUnread = ({ complete, headers }: IncomingMessage): boolean =>
 const UNWANTED_MS = 1000;
 
 /**
- * Writes the body and ends the response when the client has sent its whole body, or after a second.
- * A connection that is closed while the client still sends is reset, and the response is lost.
+ * Reads the rest of a body that nobody wants. Resolves when the client has sent all of it, or after
+ * a second. A connection that is closed while the client still sends is reset, and the response is
+ * lost.
  */
-function endOnceRead(req: IncomingMessage, res: ServerResponse, body: string | Uint8Array): void {
-  res.flushHeaders();
-  res.write(body);
-  const end = (): void => {
-    clearTimeout(timer);
-    res.end();
-  };
-  const timer = setTimeout(end, UNWANTED_MS);
-  req.once('end', end).once('close', end).resume();
+function wholeSent(req: IncomingMessage): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    const timer = setTimeout(end, UNWANTED_MS);
+    req.once('end', end).once('close', end).resume();
+  });
 }
 
 /**
@@ -156,6 +160,7 @@ export async function sendPieces(
     }
     if (gone.signal.aborted) break;
   }
+  if (!gone.signal.aborted && !res.shouldKeepAlive && hasUnread(req)) await wholeSent(req);
   out.end();
   return !gone.signal.aborted;
 }
