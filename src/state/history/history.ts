@@ -12,10 +12,11 @@
  */
 import { type Author, type Identity, SERVER } from '../author.js';
 import { type Checksums, GrowingHash, hashOf, type RecordHash, tableOf } from '../checksum.js';
+import type { Overlay } from '../draft.js';
 import { keys } from '../keys.js';
 import type { Ownership } from '../owners.js';
 import { loggedIn } from '../tokens.js';
-import type { ApplyContext, Command, Draft, ManyTokens } from '../types.js';
+import type { Command, Draft, ManyTokens } from '../types.js';
 import {
   endedOf,
   hiddenText,
@@ -25,7 +26,7 @@ import {
   nameIn,
   spelledId,
 } from './contents.js';
-import { Ledger } from './ledger.js';
+import { Account, Ledger } from './ledger.js';
 import { lastChunk } from './lines.js';
 import {
   CHUNK_LINES,
@@ -33,6 +34,10 @@ import {
   chunkOf,
   type Deed,
   deedOf,
+  deedText,
+  type Head,
+  headOf,
+  headText,
   type Line,
   lineOf,
   lineText,
@@ -41,12 +46,16 @@ import {
   type Place,
   placeOf,
   type Ring,
-  type Version,
   versionKey,
-  versionOf,
-  versionText,
 } from './records.js';
-import { floorsFrom, floorsOf, type HistoryBounds, historyBounds } from './settings.js';
+import {
+  FLOOR_FACT,
+  floorsFrom,
+  floorsOf,
+  HISTORY_FACT,
+  type HistoryBounds,
+  historyBounds,
+} from './settings.js';
 import { trimBytes, trimVersions } from './trim.js';
 
 /** A record of an object, or of what derives from it, that a command changed. */
@@ -87,33 +96,54 @@ interface OpenChunk {
 /** Writes the history of a state. */
 export class History {
   readonly #open = new Map<Ring, OpenChunk>();
+  /** What is kept and forgotten, as long as its record is this one. */
+  #account: Account | undefined;
+  /** The bounds, as long as their record has the text. */
+  #bounds: HistoryBounds | undefined;
+  #boundsText: string | undefined;
 
   /** Records what a command changed, and drops what the bounds no longer allow. */
   record(
-    context: ApplyContext,
+    { draft, index }: { readonly draft: Overlay; readonly index: number },
     command: Command,
     changes: readonly Changed[],
     many?: ManyTokens,
   ): void {
-    const { draft, index } = context;
-    const present = floorsOf(draft);
-    const ledger = new Ledger(draft, present ?? floorsFrom(index));
-    const bounds = historyBounds(draft);
+    const account = this.#accountIn(draft, index);
+    const ledger = new Ledger(draft, account.floors);
+    const bounds = this.#boundsIn(draft);
     const entry = new Entry(ledger, { index, command, bounds, add: this.#add });
     entry.record(changes, many);
     trimBytes(ledger, bounds);
-    ledger.close(present);
+    draft.put(FLOOR_FACT, account.change());
+  }
+
+  #accountIn(draft: Overlay, index: number): Account {
+    const present = draft.peek(FLOOR_FACT);
+    const known = this.#account;
+    if (known !== undefined && (present === known || present === known.text)) return known;
+    this.#account = new Account(floorsOf(draft) ?? floorsFrom(index));
+    return this.#account;
+  }
+
+  #boundsIn(draft: Draft): HistoryBounds {
+    const text = draft.get(HISTORY_FACT);
+    if (this.#bounds === undefined || text !== this.#boundsText) {
+      this.#bounds = historyBounds(draft);
+      this.#boundsText = text;
+    }
+    return this.#bounds;
   }
 
   /** Adds a line to the last chunk of a ring, or to a new one. */
-  #add = ({ draft, floors }: Ledger, ring: Ring, line: Line): void => {
+  #add: AddLine = ({ draft, floors }, ring, line) => {
     const last = this.#lastChunk(draft, ring, line.index);
     const isFull =
       last !== undefined && (last.lines >= CHUNK_LINES || last.text.length >= CHUNK_CHARS);
     const isNew = last === undefined || isFull;
     const key = isNew ? chunkKey(ring, line.index, line.position) : last.key;
     const before = isNew ? `${last?.newestMs ?? 0}\n` : last.text;
-    const added = `${lineText(line)}\n`;
+    const added = `${line.text}\n`;
     const text = before + added;
     draft.put(key, text);
     const bytes = Buffer.byteLength(added) + (isNew ? before.length : 0);
@@ -164,11 +194,17 @@ const UNKNOWN: Deed = { operation: 'unknown', timeMs: null, author: null, reason
 /** What commands do to objects, if not what they seem to do. */
 const OPERATIONS: Readonly<Record<string, string>> = { undo: 'undo', 'tokens.import': 'import' };
 
+type AddLine = (
+  ledger: Ledger,
+  ring: Ring,
+  line: Pick<Line, 'index' | 'position' | 'timeMs'> & { readonly text: string },
+) => void;
+
 interface EntryParts {
   readonly index: number;
   readonly command: Command;
   readonly bounds: HistoryBounds;
-  readonly add: (ledger: Ledger, ring: Ring, line: Line) => void;
+  readonly add: AddLine;
 }
 
 /** The records of one entry. */
@@ -176,6 +212,9 @@ class Entry {
   readonly #ledger: Ledger;
   readonly #parts: EntryParts;
   readonly #deed: Deed;
+  /** What the last operation was, and what `deedText` made of it. */
+  #operation: string | undefined;
+  #deedText = '';
   #position = 0;
   /** The keys of the objects that changed. */
   readonly #changed = new Set<string>();
@@ -289,10 +328,23 @@ class Entry {
     const { Bytes, LoginBytes } = bounds;
     if (Bytes > 0 && (ring === 'change' || LoginBytes > 0)) {
       const position = this.#position++;
-      add(this.#ledger, ring, { index, position, ...this.#deed, author, ...about });
+      const { timeMs } = this.#deed;
+      const deed = this.#deedOf(about.operation, author);
+      const text = lineText({ index, position, ...about }, deed);
+      add(this.#ledger, ring, { index, position, timeMs, text });
     } else if (ring === 'login-change' && about.operation !== 'create') {
       this.#ledger.forget(index - 1, 'Logins');
     }
+  }
+
+  /** Returns what happened as text. */
+  #deedOf(operation: string, author = this.#deed.author): string {
+    if (author !== this.#deed.author) return deedText({ ...this.#deed, operation, author });
+    if (operation !== this.#operation) {
+      this.#operation = operation;
+      this.#deedText = deedText({ ...this.#deed, operation });
+    }
+    return this.#deedText;
   }
 
   /** Keeps what an object was until now. Returns the index of that version; 0 if it has none. */
@@ -306,37 +358,41 @@ class Entry {
     const ledger = this.#ledger;
     const key = newestKey(place);
     const text = ledger.draft.get(key);
-    const known = text === undefined ? undefined : versionOf(text);
-    if (text !== undefined) ledger.drop(key, text);
+    const known = text === undefined ? undefined : headOf(text);
     // What is in a namespace loses its versions with it.
-    if (command.type === 'namespace.reap' && place.type !== 'namespace') return 0;
-    if (bounds.VersionsPerObject === 0 || bounds.Bytes === 0) {
-      if (before !== undefined) ledger.forget(index - 1);
+    const isGone = command.type === 'namespace.reap' && place.type !== 'namespace';
+    const isKept = bounds.VersionsPerObject > 0 && bounds.Bytes > 0;
+    if (isGone || !isKept) {
+      if (text !== undefined) ledger.drop(key, text);
+      if (!isGone && before !== undefined) ledger.forget(index - 1);
       return 0;
     }
-    let old: Version | undefined;
-    if (before === undefined) old = known && { ...known, next: index };
+    if (known?.content !== undefined) ledger.drop(key, text!);
+    let old: Head | undefined;
+    if (before === undefined) old = known;
     else {
       const content = hiddenText(place, before);
       const isKnown = known !== undefined && known.content === undefined;
-      old = { ...(isKnown ? known : unknownAt(modifiedAt(before))), next: index, content };
+      old = isKnown ? { ...known, content } : unknownAt(modifiedAt(before), content);
     }
-    if (old !== undefined) ledger.put(versionKey(place, old.index), versionText(old));
-    const newest: Version = {
-      ...{ ...this.#deed, operation, was: old?.index ?? 0, next: 0, index },
-      ...{ count: (old?.count ?? 0) + 1, oldest: old?.oldest ?? index },
-      content: after === undefined ? 'null' : undefined,
-    };
-    ledger.put(key, versionText(newest));
+    const { index: was = 0, count = 0, oldest = index } = old ?? {};
+    if (old !== undefined) {
+      const bytes = Buffer.byteLength(old.content!);
+      ledger.put(versionKey(place, was), headText({ ...old, next: index }), bytes);
+    }
+    const content = after === undefined ? 'null' : undefined;
+    const deed = this.#deedOf(operation);
+    const newest: Head = { was, next: 0, index, count: count + 1, oldest, deed, content };
+    ledger.put(key, headText(newest), content === undefined ? 0 : content.length);
     trimVersions(ledger, place, newest, bounds.VersionsPerObject);
-    return old?.index ?? 0;
+    return was;
   }
 }
 
-const unknownAt = (index: number): Version => ({
-  ...UNKNOWN,
-  ...{ was: 0, next: 0, index, count: 1, oldest: index, content: undefined },
-});
+const unknownAt = (index: number, content: string): Head => {
+  const deed = deedText(UNKNOWN);
+  return { was: 0, next: 0, index, count: 1, oldest: index, deed, content };
+};
 
 const methodId = (ns: string, name: string): string => `${ns}/${name.toLowerCase()}`;
 
