@@ -15,6 +15,7 @@ import { type Checksums, GrowingHash, hashOf, type RecordHash, tableOf } from '.
 import type { Overlay } from '../draft.js';
 import { keys } from '../keys.js';
 import type { Ownership } from '../owners.js';
+import { TYPES } from '../refs.js';
 import { loggedIn } from '../tokens.js';
 import type { Command, Draft, ManyTokens } from '../types.js';
 import {
@@ -71,11 +72,10 @@ const LOGINS = 'token-by-method';
 /** The table that tells whose set an object is in. */
 const OWNERS = 'owner';
 
+const LOOKED_AT = new Set([...Object.keys(TYPES), LOGINS, OWNERS]);
+
 /** Whether the history looks at a change of a record. */
-export const isOfHistory = (key: string): boolean => {
-  const table = tableOf(key);
-  return table === LOGINS || table === OWNERS || placeOf(key) !== undefined;
-};
+export const isOfHistory = (key: string): boolean => LOOKED_AT.has(tableOf(key));
 
 /** Characters of a chunk to which no line is added. */
 const CHUNK_CHARS = 8192;
@@ -159,20 +159,18 @@ export class History {
 
   /** Adds a change to checksums. The last chunks are not hashed anew with each line. */
   count(sums: Checksums, key: string, before: string | undefined, after: string | undefined): void {
-    for (const open of this.#open.values()) {
-      if (open.key !== key || open.text !== after) continue;
-      const hash = open.hash.value;
-      const isKnown = before !== undefined && open.committed?.text === before;
-      const past = isKnown
-        ? open.committed?.hash
-        : before !== undefined
-          ? hashOf(key, before)
-          : undefined;
-      sums.replace(key, past, hash);
-      open.committed = { text: after, hash };
+    const open = this.#open.get(tableOf(key) as Ring);
+    if (open === undefined || open.key !== key || open.text !== after) {
+      sums.change(key, before, after);
       return;
     }
-    sums.change(key, before, after);
+    const hash = open.hash.value;
+    const { committed } = open;
+    let past: RecordHash | undefined;
+    if (before !== undefined)
+      past = committed?.text === before ? committed.hash : hashOf(key, before);
+    sums.replace(key, past, hash);
+    open.committed = { text: after, hash };
   }
 
   #lastChunk(draft: Draft, ring: Ring, index: number): OpenChunk | undefined {
@@ -384,7 +382,8 @@ class Entry {
     const deed = this.#deedOf(operation);
     const newest: Head = { was, next: 0, index, count: count + 1, oldest, deed, content };
     ledger.put(key, headText(newest), content === undefined ? 0 : content.length);
-    trimVersions(ledger, place, newest, bounds.VersionsPerObject);
+    const most = bounds.VersionsPerObject;
+    if (newest.count > most) trimVersions(ledger, place, newest, most);
     return was;
   }
 }
