@@ -11,13 +11,14 @@
  * version too: everything is dropped in the order of the rings.
  */
 import { type Author, type Identity, SERVER } from '../author.js';
-import { type Checksums, GrowingHash, hashOf, type RecordHash, tableOf } from '../checksum.js';
+import { type Checksums, tableOf } from '../checksum.js';
 import type { Overlay } from '../draft.js';
 import { keys } from '../keys.js';
 import type { Ownership } from '../owners.js';
 import { TYPES } from '../refs.js';
 import { loggedIn } from '../tokens.js';
 import type { Command, Draft, ManyTokens } from '../types.js';
+import { LastChunks } from './chunks.js';
 import {
   endedOf,
   hiddenText,
@@ -28,11 +29,7 @@ import {
   spelledId,
 } from './contents.js';
 import { Account, Ledger } from './ledger.js';
-import { lastChunk } from './lines.js';
 import {
-  CHUNK_LINES,
-  chunkKey,
-  chunkOf,
   type Deed,
   deedOf,
   deedText,
@@ -40,7 +37,6 @@ import {
   headOf,
   headText,
   type Line,
-  lineOf,
   lineText,
   newestKey,
   objectKeyOf,
@@ -77,25 +73,9 @@ const LOOKED_AT = new Set([...Object.keys(TYPES), LOGINS, OWNERS]);
 /** Whether the history looks at a change of a record. */
 export const isOfHistory = (key: string): boolean => LOOKED_AT.has(tableOf(key));
 
-/** Characters of a chunk to which no line is added. */
-const CHUNK_CHARS = 8192;
-
-/** The last chunk of a ring, while it has this text. */
-interface OpenChunk {
-  readonly key: string;
-  readonly text: string;
-  readonly lines: number;
-  /** The time of the newest line of the ring. */
-  readonly newestMs: number;
-  /** The hash of the text, which only grows. */
-  readonly hash: GrowingHash;
-  /** The text at the last commit, and its hash. */
-  committed?: { readonly text: string; readonly hash: RecordHash };
-}
-
 /** Writes the history of a state. */
 export class History {
-  readonly #open = new Map<Ring, OpenChunk>();
+  readonly #chunks = new LastChunks();
   /** What is kept and forgotten, as long as its record is this one. */
   #account: Account | undefined;
   /** The bounds, as long as their record has the text. */
@@ -112,7 +92,7 @@ export class History {
     const account = this.#accountIn(draft, index);
     const ledger = new Ledger(draft, account.floors);
     const bounds = this.#boundsIn(draft);
-    const entry = new Entry(ledger, { index, command, bounds, add: this.#add });
+    const entry = new Entry(ledger, { index, command, bounds, chunks: this.#chunks });
     entry.record(changes, many);
     trimBytes(ledger, bounds);
     draft.put(FLOOR_FACT, account.change());
@@ -135,55 +115,9 @@ export class History {
     return this.#bounds;
   }
 
-  /** Adds a line to the last chunk of a ring, or to a new one. */
-  #add: AddLine = ({ draft, floors }, ring, line) => {
-    const last = this.#lastChunk(draft, ring, line.index);
-    const isFull =
-      last !== undefined && (last.lines >= CHUNK_LINES || last.text.length >= CHUNK_CHARS);
-    const isNew = last === undefined || isFull;
-    const key = isNew ? chunkKey(ring, line.index, line.position) : last.key;
-    const before = isNew ? `${last?.newestMs ?? 0}\n` : last.text;
-    const added = `${line.text}\n`;
-    const text = before + added;
-    draft.put(key, text);
-    const bytes = Buffer.byteLength(added) + (isNew ? before.length : 0);
-    floors.Bytes += bytes;
-    if (ring === 'login-change') floors.LoginBytes += bytes;
-    const newestMs = Math.max(last?.newestMs ?? 0, line.timeMs ?? 0);
-    const hash = isNew ? new GrowingHash(key) : last.hash;
-    hash.add(isNew ? text : added);
-    const open: OpenChunk = { key, text, lines: isNew ? 1 : last.lines + 1, newestMs, hash };
-    if (!isNew && last.committed !== undefined) open.committed = last.committed;
-    this.#open.set(ring, open);
-  };
-
-  /** Adds a change to checksums. The last chunks are not hashed anew with each line. */
+  /** Adds a change to checksums. */
   count(sums: Checksums, key: string, before: string | undefined, after: string | undefined): void {
-    const open = this.#open.get(tableOf(key) as Ring);
-    if (open === undefined || open.key !== key || open.text !== after) {
-      sums.change(key, before, after);
-      return;
-    }
-    const hash = open.hash.value;
-    const { committed } = open;
-    let past: RecordHash | undefined;
-    if (before !== undefined)
-      past = committed?.text === before ? committed.hash : hashOf(key, before);
-    sums.replace(key, past, hash);
-    open.committed = { text: after, hash };
-  }
-
-  #lastChunk(draft: Draft, ring: Ring, index: number): OpenChunk | undefined {
-    const open = this.#open.get(ring);
-    if (open !== undefined && draft.get(open.key) === open.text) return open;
-    const key = lastChunk(draft, ring, index);
-    if (key === undefined) return undefined;
-    const text = draft.get(key)!;
-    const { sinceMs, lines } = chunkOf(text);
-    const newestMs = Math.max(sinceMs, ...lines.map((line) => lineOf(line).timeMs ?? 0));
-    const hash = new GrowingHash(key);
-    hash.add(text);
-    return { key, text, lines: lines.length, newestMs, hash };
+    this.#chunks.count(sums, key, before, after);
   }
 }
 
@@ -192,17 +126,11 @@ const UNKNOWN: Deed = { operation: 'unknown', timeMs: null, author: null, reason
 /** What commands do to objects, if not what they seem to do. */
 const OPERATIONS: Readonly<Record<string, string>> = { undo: 'undo', 'tokens.import': 'import' };
 
-type AddLine = (
-  ledger: Ledger,
-  ring: Ring,
-  line: Pick<Line, 'index' | 'position' | 'timeMs'> & { readonly text: string },
-) => void;
-
 interface EntryParts {
   readonly index: number;
   readonly command: Command;
   readonly bounds: HistoryBounds;
-  readonly add: AddLine;
+  readonly chunks: LastChunks;
 }
 
 /** The records of one entry. */
@@ -322,14 +250,14 @@ class Entry {
     about: Pick<Line, 'type' | 'ns' | 'id' | 'name' | 'operation' | 'was' | 'more'>,
     author: Author | null = this.#deed.author,
   ): void {
-    const { index, bounds, add } = this.#parts;
+    const { index, bounds, chunks } = this.#parts;
     const { Bytes, LoginBytes } = bounds;
     if (Bytes > 0 && (ring === 'change' || LoginBytes > 0)) {
       const position = this.#position++;
       const { timeMs } = this.#deed;
       const deed = this.#deedOf(about.operation, author);
       const text = lineText({ index, position, ...about }, deed);
-      add(this.#ledger, ring, { index, position, timeMs, text });
+      chunks.add(this.#ledger, ring, { index, position, timeMs, text });
     } else if (ring === 'login-change' && about.operation !== 'create') {
       this.#ledger.forget(index - 1, 'Logins');
     }

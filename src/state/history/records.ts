@@ -142,7 +142,8 @@ export interface Line extends Deed {
 /** Returns a line as text. `deed` is what `deedText` makes of it. */
 export function lineText(line: Omit<Line, keyof Deed>, deed: string): string {
   const { index, position, type, ns, id, name, was, more } = line;
-  const about = JSON.stringify(more === undefined ? [type, ns, id, name] : [type, ns, id, name, more]);
+  const all = [type, ns, id, name];
+  const about = JSON.stringify(more === undefined ? all : [...all, more]);
   return `[${index},${position},${was},${deed},${about.slice(1)}`;
 }
 
@@ -229,8 +230,7 @@ export function historyProblem(key: string, text: string): string | undefined {
       const isNewest = parts[4] === NEWEST;
       const numbers = isNewest ? [index, count, oldest] : [next];
       const isWhole =
-        Number.isSafeInteger(was) &&
-        numbers.every((one) => Number.isSafeInteger(one) && one > 0);
+        Number.isSafeInteger(was) && numbers.every((one) => Number.isSafeInteger(one) && one > 0);
       const hasContent = isNewest ? (content ?? 'null') === 'null' : content !== undefined;
       const isObject = content === undefined || typeof JSON.parse(content) === 'object';
       const is =
