@@ -14,6 +14,7 @@ import { measureEtcd } from './bench/etcd.js';
 import { measureFailover, measureRolling, measureTransfers } from './bench/failover.js';
 import { measureGrowth } from './bench/growth.js';
 import { measureGuard } from './bench/guard.js';
+import { measureHistory } from './bench/history.js';
 import { measureLoginFlood } from './bench/login-flood.js';
 import { measureLists, measurePages } from './bench/pages.js';
 import { measureRates } from './bench/rates.js';
@@ -34,7 +35,7 @@ const program = new Command('bench')
     'guard: the main rows as ratios to bare Node servers, compared with kept ones (the default); ' +
       'rates, tokens, logins, entries, watch, failover, transfer, rolling, restart, rejoin, ' +
       'snapshot, restore, disk, sizing, growth, tails, attack, readers, login-flood, ' +
-      'pages, lists; etcd: the same work on etcd; compare: see --other',
+      'pages, lists, history; etcd: the same work on etcd; compare: see --other',
   )
   .option('--keep', 'parts guard and growth: keep these results')
   .option('--seconds <number>', 'seconds for each row of load', '3')
@@ -58,7 +59,7 @@ const program = new Command('bench')
   .option('--nodes <numbers>', 'nodes of part growth', '1,3,5')
   .option(
     '--sizes <numbers>',
-    'objects of each kind in part sizing, config entries of part growth',
+    'objects of each kind in part sizing, config entries of parts growth, history',
     '1000,10000,100000',
   )
   .option('--minutes <number>', 'minutes of part tails', '5')
@@ -66,7 +67,7 @@ const program = new Command('bench')
   .option('--other <folder>', 'part compare: a checkout of another commit, built')
   .option('--other-node <program>', 'part compare: the Node that runs it; the same by default')
   .option('--other-env <NAME=value...>', 'part compare: environment variables of its nodes')
-  .option('--rounds <number>', 'bursts of each kind in parts compare, etcd', '8')
+  .option('--rounds <number>', 'bursts of each kind in parts compare, etcd, history', '8')
   .parse();
 const options = program.opts<Record<string, string> & { keep?: true; otherEnv?: string[] }>();
 const number = (name: string): number => Number(options[name]);
@@ -113,7 +114,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   lists: () => measureLists({ tokens: number('tokens'), rounds: number('repeat') }),
   readers: measureReaders,
   'login-flood': measureLoginFlood,
-  etcd: () => measureEtcd(number('rounds')),
+  .option('--rounds <number>', 'bursts of each kind in parts compare, etcd, history', '8')
   compare: () =>
     measureCompare({
       other: options['other'] ?? program.error('part compare needs --other'),

@@ -14,17 +14,28 @@ import type { Change, Draft, View } from './types.js';
 /** Called with a change of a command. */
 type Visit = (key: string, before: string | undefined, after: string | undefined) => void;
 
+/** A value that becomes text only when somebody reads it, or at the commit. */
+export interface Deferred {
+  readonly text: string;
+}
+
+/** What a key was changed to; null for a deletion. */
+type Value = string | Deferred | null;
+
+const textOf = (value: Value): string | undefined =>
+  typeof value === 'string' ? value : value?.text;
+
 /** Keeps changes in memory above a view that does not change meanwhile. */
 export class Overlay implements Draft {
   readonly #base: View;
   /** Values read from the base, because reading from disk is slow; null for none. */
   readonly #read = new Map<string, string | null>();
-  /** The changes of all commands; null for a deletion. */
-  readonly #changes = new Map<string, string | null>();
+  /** The changes of all commands. */
+  readonly #changes = new Map<string, Value>();
   /** The keys that were changed, by group. */
   readonly #changed = new Map<string, Set<string>>();
   /** What `#changes` had before the present command, by the keys that it changed. */
-  readonly #undo = new Map<string, string | null | undefined>();
+  readonly #undo = new Map<string, Value | undefined>();
   /** Whether `changes` has returned what is to be committed. */
   #isTaken = false;
 
@@ -34,10 +45,16 @@ export class Overlay implements Draft {
 
   get(key: string): string | undefined {
     const changed = this.#changes.get(key);
+    return changed === undefined ? this.#original(key) : textOf(changed);
+  }
+
+  /** Returns the value of a key as it was put. */
+  peek(key: string): string | Deferred | undefined {
+    const changed = this.#changes.get(key);
     return changed === undefined ? this.#original(key) : (changed ?? undefined);
   }
 
-  put(key: string, value: string): void {
+  put(key: string, value: string | Deferred): void {
     this.#change(key, value);
   }
 
@@ -63,8 +80,8 @@ export class Overlay implements Draft {
   /** Keeps the changes of the present command. Visits those that changed a value. */
   accept(visit?: Visit): void {
     for (const [key, was] of visit === undefined ? [] : this.#undo) {
-      const before = was === undefined ? this.#original(key) : (was ?? undefined);
-      const after = this.#changes.get(key) ?? undefined;
+      const before = was === undefined ? this.#original(key) : textOf(was);
+      const after = textOf(this.#changes.get(key)!);
       if (before !== after) visit?.(key, before, after);
     }
     this.#undo.clear();
@@ -88,7 +105,7 @@ export class Overlay implements Draft {
     const changes: Change[] = [];
     for (const [key, value] of this.#changes) {
       const before = this.#original(key);
-      const after = value ?? undefined;
+      const after = textOf(value);
       if (before === after) continue;
       visit?.(key, before, after);
       changes.push([key, after]);
@@ -106,7 +123,7 @@ export class Overlay implements Draft {
     return value ?? undefined;
   }
 
-  #change(key: string, value: string | null): void {
+  #change(key: string, value: Value): void {
     const { size } = this.#changes;
     invariant(!this.#isTaken, 'a draft is changed after its commit', { changes: size });
     const was = this.#changes.get(key);
@@ -133,7 +150,7 @@ export class Overlay implements Draft {
       if (!key.startsWith(prefix)) continue;
       const value = this.#changes.get(key);
       if (value !== undefined) hidden.add(key);
-      if (typeof value === 'string' && key > after) put.push(key);
+      if (value != null && key > after) put.push(key);
     }
     put.sort(compare);
     let next = 0;

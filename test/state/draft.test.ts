@@ -35,6 +35,25 @@ describe('draft', () => {
     );
   });
 
+  it('makes a value into text when somebody reads it, and at the commit', () => {
+    const draft = new Overlay(new MapStore());
+    let asked = 0;
+    const counter = {
+      get text(): string {
+        asked += 1;
+        return `${asked}`;
+      },
+    };
+    draft.put('a', counter);
+    draft.accept();
+    draft.put('a', counter);
+    expect(draft.peek('a')).to.equal(counter);
+    expect([...draft.keys('')]).to.deep.equal(['a']);
+    expect(asked).to.equal(0);
+    expect(draft.get('a')).to.equal('1');
+    expect(draft.changes()).to.deep.equal([['a', '2']]);
+  });
+
   it('holds the changes of the commands that were accepted, and not those of others', () => {
     const command = fc.record({
       changes: fc.array(change, { maxLength: 4 }),

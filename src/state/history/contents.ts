@@ -18,6 +18,11 @@ const NAMED = new RegExp(
 /** Returns the name of an object: of a token its description, of a binding rule its ID. */
 export function nameIn({ type, id }: Place, text: string): string {
   if (type === 'binding-rule') return id;
+  if (type === 'config') {
+    // Mostly the name is as it is in the key.
+    const [kind, name] = [id.slice(0, id.indexOf('/')), id.slice(id.indexOf('/') + 1)];
+    if (text.startsWith(`{"Kind":"${kind}","Name":"${name}"`)) return name;
+  }
   const member = type === 'token' ? 'Description' : 'Name';
   const found = NAMED.exec(text);
   const name: string =

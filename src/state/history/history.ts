@@ -11,11 +11,14 @@
  * version too: everything is dropped in the order of the rings.
  */
 import { type Author, type Identity, SERVER } from '../author.js';
-import { type Checksums, GrowingHash, hashOf, type RecordHash, tableOf } from '../checksum.js';
+import { type Checksums, tableOf } from '../checksum.js';
+import type { Overlay } from '../draft.js';
 import { keys } from '../keys.js';
 import type { Ownership } from '../owners.js';
+import { TYPES } from '../refs.js';
 import { loggedIn } from '../tokens.js';
-import type { ApplyContext, Command, Draft, ManyTokens } from '../types.js';
+import type { Command, Draft, ManyTokens } from '../types.js';
+import { LastChunks } from './chunks.js';
 import {
   endedOf,
   hiddenText,
@@ -25,28 +28,31 @@ import {
   nameIn,
   spelledId,
 } from './contents.js';
-import { Ledger } from './ledger.js';
-import { lastChunk } from './lines.js';
+import { Account, Ledger } from './ledger.js';
 import {
-  CHUNK_LINES,
-  chunkKey,
-  chunkOf,
   type Deed,
   deedOf,
+  deedText,
+  type Head,
+  headOf,
+  headText,
   type Line,
-  lineOf,
   lineText,
   newestKey,
   objectKeyOf,
   type Place,
   placeOf,
   type Ring,
-  type Version,
   versionKey,
-  versionOf,
-  versionText,
 } from './records.js';
-import { floorsFrom, floorsOf, type HistoryBounds, historyBounds } from './settings.js';
+import {
+  FLOOR_FACT,
+  floorsFrom,
+  floorsOf,
+  HISTORY_FACT,
+  type HistoryBounds,
+  historyBounds,
+} from './settings.js';
 import { trimBytes, trimVersions } from './trim.js';
 
 /** A record of an object, or of what derives from it, that a command changed. */
@@ -62,100 +68,56 @@ const LOGINS = 'token-by-method';
 /** The table that tells whose set an object is in. */
 const OWNERS = 'owner';
 
+const LOOKED_AT = new Set([...Object.keys(TYPES), LOGINS, OWNERS]);
+
 /** Whether the history looks at a change of a record. */
-export const isOfHistory = (key: string): boolean => {
-  const table = tableOf(key);
-  return table === LOGINS || table === OWNERS || placeOf(key) !== undefined;
-};
-
-/** Characters of a chunk to which no line is added. */
-const CHUNK_CHARS = 8192;
-
-/** The last chunk of a ring, while it has this text. */
-interface OpenChunk {
-  readonly key: string;
-  readonly text: string;
-  readonly lines: number;
-  /** The time of the newest line of the ring. */
-  readonly newestMs: number;
-  /** The hash of the text, which only grows. */
-  readonly hash: GrowingHash;
-  /** The text at the last commit, and its hash. */
-  committed?: { readonly text: string; readonly hash: RecordHash };
-}
+export const isOfHistory = (key: string): boolean => LOOKED_AT.has(tableOf(key));
 
 /** Writes the history of a state. */
 export class History {
-  readonly #open = new Map<Ring, OpenChunk>();
+  readonly #chunks = new LastChunks();
+  /** What is kept and forgotten, as long as its record is this one. */
+  #account: Account | undefined;
+  /** The bounds, as long as their record has the text. */
+  #bounds: HistoryBounds | undefined;
+  #boundsText: string | undefined;
 
   /** Records what a command changed, and drops what the bounds no longer allow. */
   record(
-    context: ApplyContext,
+    { draft, index }: { readonly draft: Overlay; readonly index: number },
     command: Command,
     changes: readonly Changed[],
     many?: ManyTokens,
   ): void {
-    const { draft, index } = context;
-    const present = floorsOf(draft);
-    const ledger = new Ledger(draft, present ?? floorsFrom(index));
-    const bounds = historyBounds(draft);
-    const entry = new Entry(ledger, { index, command, bounds, add: this.#add });
+    const account = this.#accountIn(draft, index);
+    const ledger = new Ledger(draft, account.floors);
+    const bounds = this.#boundsIn(draft);
+    const entry = new Entry(ledger, { index, command, bounds, chunks: this.#chunks });
     entry.record(changes, many);
     trimBytes(ledger, bounds);
-    ledger.close(present);
+    draft.put(FLOOR_FACT, account.change());
   }
 
-  /** Adds a line to the last chunk of a ring, or to a new one. */
-  #add = ({ draft, floors }: Ledger, ring: Ring, line: Line): void => {
-    const last = this.#lastChunk(draft, ring, line.index);
-    const isFull =
-      last !== undefined && (last.lines >= CHUNK_LINES || last.text.length >= CHUNK_CHARS);
-    const isNew = last === undefined || isFull;
-    const key = isNew ? chunkKey(ring, line.index, line.position) : last.key;
-    const before = isNew ? `${last?.newestMs ?? 0}\n` : last.text;
-    const added = `${lineText(line)}\n`;
-    const text = before + added;
-    draft.put(key, text);
-    const bytes = Buffer.byteLength(added) + (isNew ? before.length : 0);
-    floors.Bytes += bytes;
-    if (ring === 'login-change') floors.LoginBytes += bytes;
-    const newestMs = Math.max(last?.newestMs ?? 0, line.timeMs ?? 0);
-    const hash = isNew ? new GrowingHash(key) : last.hash;
-    hash.add(isNew ? text : added);
-    const open: OpenChunk = { key, text, lines: isNew ? 1 : last.lines + 1, newestMs, hash };
-    if (!isNew && last.committed !== undefined) open.committed = last.committed;
-    this.#open.set(ring, open);
-  };
+  #accountIn(draft: Overlay, index: number): Account {
+    const present = draft.peek(FLOOR_FACT);
+    const known = this.#account;
+    if (known !== undefined && (present === known || present === known.text)) return known;
+    this.#account = new Account(floorsOf(draft) ?? floorsFrom(index));
+    return this.#account;
+  }
 
-  /** Adds a change to checksums. The last chunks are not hashed anew with each line. */
-  count(sums: Checksums, key: string, before: string | undefined, after: string | undefined): void {
-    for (const open of this.#open.values()) {
-      if (open.key !== key || open.text !== after) continue;
-      const hash = open.hash.value;
-      const isKnown = before !== undefined && open.committed?.text === before;
-      const past = isKnown
-        ? open.committed?.hash
-        : before !== undefined
-          ? hashOf(key, before)
-          : undefined;
-      sums.replace(key, past, hash);
-      open.committed = { text: after, hash };
-      return;
+  #boundsIn(draft: Draft): HistoryBounds {
+    const text = draft.get(HISTORY_FACT);
+    if (this.#bounds === undefined || text !== this.#boundsText) {
+      this.#bounds = historyBounds(draft);
+      this.#boundsText = text;
     }
-    sums.change(key, before, after);
+    return this.#bounds;
   }
 
-  #lastChunk(draft: Draft, ring: Ring, index: number): OpenChunk | undefined {
-    const open = this.#open.get(ring);
-    if (open !== undefined && draft.get(open.key) === open.text) return open;
-    const key = lastChunk(draft, ring, index);
-    if (key === undefined) return undefined;
-    const text = draft.get(key)!;
-    const { sinceMs, lines } = chunkOf(text);
-    const newestMs = Math.max(sinceMs, ...lines.map((line) => lineOf(line).timeMs ?? 0));
-    const hash = new GrowingHash(key);
-    hash.add(text);
-    return { key, text, lines: lines.length, newestMs, hash };
+  /** Adds a change to checksums. */
+  count(sums: Checksums, key: string, before: string | undefined, after: string | undefined): void {
+    this.#chunks.count(sums, key, before, after);
   }
 }
 
@@ -168,7 +130,7 @@ interface EntryParts {
   readonly index: number;
   readonly command: Command;
   readonly bounds: HistoryBounds;
-  readonly add: (ledger: Ledger, ring: Ring, line: Line) => void;
+  readonly chunks: LastChunks;
 }
 
 /** The records of one entry. */
@@ -176,6 +138,9 @@ class Entry {
   readonly #ledger: Ledger;
   readonly #parts: EntryParts;
   readonly #deed: Deed;
+  /** What the last operation was, and what `deedText` made of it. */
+  #operation: string | undefined;
+  #deedText = '';
   #position = 0;
   /** The keys of the objects that changed. */
   readonly #changed = new Set<string>();
@@ -285,14 +250,27 @@ class Entry {
     about: Pick<Line, 'type' | 'ns' | 'id' | 'name' | 'operation' | 'was' | 'more'>,
     author: Author | null = this.#deed.author,
   ): void {
-    const { index, bounds, add } = this.#parts;
+    const { index, bounds, chunks } = this.#parts;
     const { Bytes, LoginBytes } = bounds;
     if (Bytes > 0 && (ring === 'change' || LoginBytes > 0)) {
       const position = this.#position++;
-      add(this.#ledger, ring, { index, position, ...this.#deed, author, ...about });
+      const { timeMs } = this.#deed;
+      const deed = this.#deedOf(about.operation, author);
+      const text = lineText({ index, position, ...about }, deed);
+      chunks.add(this.#ledger, ring, { index, position, timeMs, text });
     } else if (ring === 'login-change' && about.operation !== 'create') {
       this.#ledger.forget(index - 1, 'Logins');
     }
+  }
+
+  /** Returns what happened as text. */
+  #deedOf(operation: string, author = this.#deed.author): string {
+    if (author !== this.#deed.author) return deedText({ ...this.#deed, operation, author });
+    if (operation !== this.#operation) {
+      this.#operation = operation;
+      this.#deedText = deedText({ ...this.#deed, operation });
+    }
+    return this.#deedText;
   }
 
   /** Keeps what an object was until now. Returns the index of that version; 0 if it has none. */
@@ -306,47 +284,42 @@ class Entry {
     const ledger = this.#ledger;
     const key = newestKey(place);
     const text = ledger.draft.get(key);
-    const known = text === undefined ? undefined : versionOf(text);
-    if (text !== undefined) ledger.drop(key, text);
+    const known = text === undefined ? undefined : headOf(text);
     // What is in a namespace loses its versions with it.
-    if (command.type === 'namespace.reap' && place.type !== 'namespace') return 0;
-    if (bounds.VersionsPerObject === 0 || bounds.Bytes === 0) {
-      if (before !== undefined) ledger.forget(index - 1);
+    const isGone = command.type === 'namespace.reap' && place.type !== 'namespace';
+    const isKept = bounds.VersionsPerObject > 0 && bounds.Bytes > 0;
+    if (isGone || !isKept) {
+      if (text !== undefined) ledger.drop(key, text);
+      if (!isGone && before !== undefined) ledger.forget(index - 1);
       return 0;
     }
-    let old: Version | undefined;
-    if (before === undefined) old = known && { ...known, next: index };
+    if (known?.content !== undefined) ledger.drop(key, text!);
+    let old: Head | undefined;
+    if (before === undefined) old = known;
     else {
       const content = hiddenText(place, before);
       const isKnown = known !== undefined && known.content === undefined;
-      old = { ...(isKnown ? known : unknownAt(modifiedAt(before))), next: index, content };
+      old = isKnown ? { ...known, content } : unknownAt(modifiedAt(before), content);
     }
-    if (old !== undefined) ledger.put(versionKey(place, old.index), versionText(old));
-    const newest: Version = {
-      ...this.#deed,
-      operation,
-      was: old?.index ?? 0,
-      next: 0,
-      index,
-      count: (old?.count ?? 0) + 1,
-      oldest: old?.oldest ?? index,
-      content: after === undefined ? 'null' : undefined,
-    };
-    ledger.put(key, versionText(newest));
-    trimVersions(ledger, place, newest, bounds.VersionsPerObject);
-    return old?.index ?? 0;
+    const { index: was = 0, count = 0, oldest = index } = old ?? {};
+    if (old !== undefined) {
+      const bytes = Buffer.byteLength(old.content!);
+      ledger.put(versionKey(place, was), headText({ ...old, next: index }), bytes);
+    }
+    const content = after === undefined ? 'null' : undefined;
+    const deed = this.#deedOf(operation);
+    const newest: Head = { was, next: 0, index, count: count + 1, oldest, deed, content };
+    ledger.put(key, headText(newest), content === undefined ? 0 : content.length);
+    const most = bounds.VersionsPerObject;
+    if (newest.count > most) trimVersions(ledger, place, newest, most);
+    return was;
   }
 }
 
-const unknownAt = (index: number): Version => ({
-  ...UNKNOWN,
-  was: 0,
-  next: 0,
-  index,
-  count: 1,
-  oldest: index,
-  content: undefined,
-});
+const unknownAt = (index: number, content: string): Head => {
+  const deed = deedText(UNKNOWN);
+  return { was: 0, next: 0, index, count: 1, oldest: index, deed, content };
+};
 
 const methodId = (ns: string, name: string): string => `${ns}/${name.toLowerCase()}`;
 

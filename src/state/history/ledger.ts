@@ -1,23 +1,48 @@
 /** The records of the history in a draft, with the account of what is kept and forgotten. */
 import { tableOf } from '../checksum.js';
+import type { Deferred } from '../draft.js';
 import type { Draft } from '../types.js';
 import { countedBytes } from './records.js';
 import { FLOOR_FACT, type Floors } from './settings.js';
 
-/** The records of the history in a draft, and the account of what is kept and forgotten. */
-export class Ledger {
-  readonly draft: Draft;
-  readonly floors: { -readonly [K in keyof Floors]: Floors[K] };
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-  constructor(draft: Draft, floors: Floors) {
-    this.draft = draft;
+/** The account as the value of its record: entries change it, and the commit writes it. */
+export class Account implements Deferred {
+  readonly floors: Mutable<Floors>;
+  #text: string | undefined;
+
+  constructor(floors: Floors) {
     this.floors = { ...floors };
   }
 
+  /** Notes that the account changes. */
+  change(): this {
+    this.#text = undefined;
+    return this;
+  }
+
+  get text(): string {
+    this.#text ??= JSON.stringify(this.floors);
+    return this.#text;
+  }
+}
+
+/** The records of the history in a draft, and the account of what is kept and forgotten. */
+export class Ledger {
+  readonly draft: Draft;
+  readonly floors: Mutable<Floors>;
+
+  /** `floors` changes with the records. */
+  constructor(draft: Draft, floors: Mutable<Floors>) {
+    this.draft = draft;
+    this.floors = floors;
+  }
+
   /** Writes a record whose key has none. */
-  put(key: string, text: string): void {
+  put(key: string, text: string, bytes = countedBytes(key, text)): void {
     this.draft.put(key, text);
-    this.#count(key, countedBytes(key, text));
+    this.#count(key, bytes);
   }
 
   /** Deletes a record. */
@@ -31,10 +56,9 @@ export class Ledger {
     this.floors[what] = Math.max(this.floors[what], index);
   }
 
-  /** Writes the account, unless it is as it was. */
-  close(before: Floors | undefined): void {
-    const text = JSON.stringify(this.floors);
-    if (text !== JSON.stringify(before)) this.draft.put(FLOOR_FACT, text);
+  /** Writes the account. */
+  close(): void {
+    this.draft.put(FLOOR_FACT, JSON.stringify(this.floors));
   }
 
   #count(key: string, bytes: number): void {

@@ -23,6 +23,7 @@ export const VERSION = 'version';
 /** Lines of a full chunk: each commit writes the last chunk anew, so a chunk is small. */
 export const CHUNK_LINES = 64;
 
+const NUL = '\u0000';
 /** Keys sort by an index in this form. */
 const hex = (index: number): string => index.toString(16).padStart(16, '0');
 const NEWEST = 'f'.repeat(16);
@@ -52,10 +53,11 @@ export const chunkIndex = (key: string): number => Number.parseInt(key.split('\u
 export function placeOf(key: string): Place | undefined {
   const type = (TYPES as Readonly<Record<string, ObjectType>>)[tableOf(key)];
   if (type === undefined) return undefined;
-  const parts = key.split('\u0000');
-  if (type === 'namespace') return { type, ns: 'default', id: parts[1]! };
-  if (type === 'config') return { type, ns: parts[1]!, id: `${parts[2]}/${parts[3]}` };
-  return { type, ns: parts[1]!, id: parts[2]! };
+  const at = key.indexOf(NUL);
+  if (type === 'namespace') return { type, ns: 'default', id: key.slice(at + 1) };
+  const end = key.indexOf(NUL, at + 1);
+  const id = key.slice(end + 1);
+  return { type, ns: key.slice(at + 1, end), id: type === 'config' ? id.replace(NUL, '/') : id };
 }
 
 /** Returns the key of an object. */
@@ -112,6 +114,15 @@ export function deedOf({ author, time, reason = '' }: Command, operation: string
   return { operation, timeMs, author: author ?? null, reason };
 }
 
+/** Returns what happened as text, which lines and versions contain. */
+export const deedText = ({ operation, timeMs, author, reason }: Deed): string =>
+  JSON.stringify([operation, timeMs, written(author), reason]);
+
+function deedIn([operation, timeMs, author, reason]: readonly unknown[]): Deed {
+  const by = authorOf(author as Written | null);
+  return { operation, timeMs, author: by, reason } as Deed;
+}
+
 /** A line of a ring. */
 export interface Line extends Deed {
   readonly index: number;
@@ -128,32 +139,19 @@ export interface Line extends Deed {
   readonly more?: number | object | undefined;
 }
 
-/** Returns a line as text. */
-export function lineText(line: Line): string {
-  const { index, position, type, ns, id, name, operation, timeMs, author, reason, was, more } =
-    line;
-  const all = [
-    index,
-    position,
-    type,
-    ns,
-    id,
-    name,
-    operation,
-    timeMs,
-    written(author),
-    reason,
-    was,
-  ];
-  return JSON.stringify(more === undefined ? all : [...all, more]);
+/** Returns a line as text. `deed` is what `deedText` makes of it. */
+export function lineText(line: Omit<Line, keyof Deed>, deed: string): string {
+  const { index, position, type, ns, id, name, was, more } = line;
+  const all = [type, ns, id, name];
+  const about = JSON.stringify(more === undefined ? all : [...all, more]);
+  return `[${index},${position},${was},${deed},${about.slice(1)}`;
 }
 
 /** Returns what `lineText` made a text of. */
 export function lineOf(text: string): Line {
-  const [index, position, type, ns, id, name, operation, timeMs, author, reason, was, more] =
-    JSON.parse(text);
-  const line = { index, position, type, ns, id, name, operation, timeMs, reason, was };
-  return { ...line, author: authorOf(author), ...(more !== undefined && { more }) };
+  const [index, position, was, deed, type, ns, id, name, more] = JSON.parse(text);
+  const line = { ...deedIn(deed), index, position, was, type, ns, id, name };
+  return more === undefined ? line : { ...line, more };
 }
 
 /** A chunk of a ring. */
@@ -173,8 +171,8 @@ export function chunkOf(text: string): Chunk {
   return { sinceMs: Number(lines[0]), lines: lines.slice(1, -1) };
 }
 
-/** A version. */
-export interface Version extends Deed {
+/** A version, but for what happened, which is in the form of `deedText`. */
+export interface Head {
   /** The index of the version before; 0 if there was none or it is not kept. */
   readonly was: number;
   /** The index of the version that followed; 0 for the newest one. */
@@ -183,35 +181,41 @@ export interface Version extends Deed {
   readonly index: number;
   readonly count: number;
   readonly oldest: number;
+  readonly deed: string;
   /** The object as it was, as JSON; `null` if it was deleted. Absent: it is the present one. */
   readonly content: string | undefined;
 }
 
+/** A version. */
+export type Version = Omit<Head, 'deed'> & Deed;
+
 /** Returns a version as text. */
-export function versionText(version: Version): string {
-  const { operation, timeMs, author, reason, was, next, index, count, oldest, content } = version;
-  const deed = [operation, timeMs, written(author), reason, was];
-  const head = JSON.stringify(next > 0 ? [...deed, next] : [...deed, 0, index, count, oldest]);
-  return content === undefined ? head : `${head}\n${content}`;
+export function headText({ was, next, index, count, oldest, deed, content }: Head): string {
+  const numbers = next > 0 ? `${was} ${next}` : `${was} 0 ${index} ${count} ${oldest}`;
+  return content === undefined ? `${numbers}\n${deed}` : `${numbers}\n${deed}\n${content}`;
 }
 
-/** Returns what `versionText` made a text of. */
+/** Returns what `headText` made a text of. */
+export function headOf(text: string): Head {
+  const first = text.indexOf('\n');
+  const second = text.indexOf('\n', first + 1);
+  const numbers = text.slice(0, first).split(' ');
+  const [was, next, index = 0, count = 0, oldest = 0] = numbers.map(Number) as [number, number];
+  const deed = second < 0 ? text.slice(first + 1) : text.slice(first + 1, second);
+  const content = second < 0 ? undefined : text.slice(second + 1);
+  return { was, next, index, count, oldest, deed, content };
+}
+
+/** Returns a version of a text. */
 export function versionOf(text: string): Version {
-  const end = text.indexOf('\n');
-  const head = JSON.parse(end < 0 ? text : text.slice(0, end));
-  const [operation, timeMs, author, reason, was, next, index = 0, count = 0, oldest = 0] = head;
-  const content = end < 0 ? undefined : text.slice(end + 1);
-  const deed = { operation, timeMs, author: authorOf(author), reason };
-  return { ...deed, was, next, index, count, oldest, content };
+  const { deed, ...head } = headOf(text);
+  return { ...deedIn(JSON.parse(deed)), ...head };
 }
 
 /** Returns the bytes of a record that count for the bounds: lines, and contents of versions. */
 export function countedBytes(key: string, text: string): number {
   const table = tableOf(key);
-  if (table === VERSION) {
-    const end = text.indexOf('\n');
-    return end < 0 ? 0 : Buffer.byteLength(text) - Buffer.byteLength(text.slice(0, end + 1));
-  }
+  if (table === VERSION) return Buffer.byteLength(headOf(text).content ?? '');
   return (RINGS as readonly string[]).includes(table) ? Buffer.byteLength(text) : 0;
 }
 
@@ -221,11 +225,12 @@ export function historyProblem(key: string, text: string): string | undefined {
   const isKey = parts.slice(1).every((part) => part !== '') && /^[0-9a-f]+$/.test(parts.at(-1)!);
   try {
     if (parts[0] === VERSION) {
-      const { operation, index, next, count, oldest, content } = versionOf(text);
+      const { operation, was, index, next, count, oldest, content } = versionOf(text);
       const isPlace = parts.length === 5 && tableOfType(parts[1]!) !== undefined;
       const isNewest = parts[4] === NEWEST;
       const numbers = isNewest ? [index, count, oldest] : [next];
-      const isWhole = numbers.every((one) => Number.isSafeInteger(one) && one > 0);
+      const isWhole =
+        Number.isSafeInteger(was) && numbers.every((one) => Number.isSafeInteger(one) && one > 0);
       const hasContent = isNewest ? (content ?? 'null') === 'null' : content !== undefined;
       const isObject = content === undefined || typeof JSON.parse(content) === 'object';
       const is =

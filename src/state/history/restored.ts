@@ -8,6 +8,7 @@ import {
   chunkText,
   countedBytes,
   deedOf,
+  deedText,
   lineOf,
   lineText,
   VERSION,
@@ -36,7 +37,7 @@ export function restoredHistory(
 ): readonly StateRecord[] {
   const deed = deedOf(command, 'restore');
   const about = { type: '', ns: '', id: '', name: '', was: 0 } as const;
-  const line = lineText({ ...deed, ...about, index, position: 0 });
+  const line = lineText({ ...about, index, position: 0 }, deedText(deed));
   const key = chunkKey('change', index, 0);
   const text = chunkText({ sinceMs: 0, lines: [line] });
   const sizes = { Bytes: Bytes + countedBytes(key, text), LoginBytes };

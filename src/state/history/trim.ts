@@ -9,6 +9,9 @@ import {
   chunkIndex,
   chunkOf,
   chunkText,
+  type Head,
+  headOf,
+  headText,
   type Line,
   lineOf,
   newestKey,
@@ -16,12 +19,9 @@ import {
   RINGS,
   type Ring,
   VERSION,
-  type Version,
   versionAt,
   versionKey,
-  versionOf,
   versionsOf,
-  versionText,
 } from './records.js';
 import { floorsOf, type HistoryBounds, historyBounds, maxAgeMs } from './settings.js';
 
@@ -116,7 +116,7 @@ function forgetLine(ledger: Ledger, ring: Ring, line: Line): void {
   }
   if (operation === 'create' || operation === 'update') return;
   const newest = ledger.draft.get(newestKey(place));
-  const version = newest === undefined ? undefined : versionOf(newest);
+  const version = newest === undefined ? undefined : headOf(newest);
   if (version?.content === 'null' && version.index === index)
     ledger.drop(newestKey(place), newest!);
 }
@@ -128,7 +128,7 @@ function forgetLine(ledger: Ledger, ring: Ring, line: Line): void {
 export function trimVersions(
   ledger: Ledger,
   place: Place,
-  newest: Version,
+  newest: Head,
   most: number,
   budget = { left: 8 },
 ): boolean {
@@ -152,13 +152,13 @@ export function trimVersions(
     if (budget.left <= 0) isDone = false;
     if (!isDone) break;
     budget.left -= 1;
-    const { next } = versionOf(text);
+    const { next } = headOf(text);
     ledger.drop(key, text);
     ledger.forget(next - 1);
     oldest = next;
     count -= 1;
   }
-  if (count !== newest.count) draft.put(head, versionText({ ...newest, count, oldest }));
+  if (count !== newest.count) draft.put(head, headText({ ...newest, count, oldest }));
   if (isDone && most === 0) ledger.drop(head, draft.get(head)!);
   return isDone;
 }
@@ -167,7 +167,7 @@ export function trimVersions(
 export const trimHistory: Handler<HistoryTrim> = ({ draft }, { nowMs }) => {
   const floors = floorsOf(draft);
   if (floors === undefined) return { ok: true, value: 'false' };
-  const ledger = new Ledger(draft, floors);
+  const ledger = new Ledger(draft, { ...floors });
   const bounds = historyBounds(draft);
   const budget = { left: TRIMMED_MAX };
   trimBytes(ledger, bounds, budget);
@@ -176,7 +176,7 @@ export const trimHistory: Handler<HistoryTrim> = ({ draft }, { nowMs }) => {
     while (dropOldest(ledger, ring, budget, nowMs - age!)) {}
   }
   sweep(ledger, bounds, budget);
-  ledger.close(floors);
+  ledger.close();
   return { ok: true, value: String(trimDue(draft, nowMs)) };
 };
 
@@ -188,7 +188,7 @@ function sweep(ledger: Ledger, bounds: HistoryBounds, budget: { left: number }):
   for (const key of some) {
     const at = versionAt(key);
     if (at.index === 0) {
-      const newest = versionOf(draft.get(key)!);
+      const newest = headOf(draft.get(key)!);
       const most = bounds.Bytes === 0 ? 0 : bounds.VersionsPerObject;
       if (!trimVersions(ledger, at, newest, most, budget)) return;
     }
@@ -217,7 +217,7 @@ export function trimDue(view: View, nowMs: number): boolean {
 export function dropVersionsIn({ draft }: ApplyContext, ns: string, max: number): number {
   const floors = floorsOf(draft);
   if (floors === undefined) return 0;
-  const ledger = new Ledger(draft, floors);
+  const ledger = new Ledger(draft, { ...floors });
   let left = max;
   for (const type of Object.values(TYPES)) {
     if (type === 'namespace') continue;
@@ -226,6 +226,6 @@ export function dropVersionsIn({ draft }: ApplyContext, ns: string, max: number)
       left -= 1;
     }
   }
-  ledger.close(floors);
+  ledger.close();
   return max - left;
 }
