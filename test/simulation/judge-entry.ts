@@ -79,10 +79,13 @@ function judgeLevel(entry: Replayed, { after }: Around): void {
 
 /** An accepted set is whole: each of its objects is what the set says, as of its index. */
 function judgeSet(entry: Replayed, { changes }: SetApply, { before, after }: Around): void {
-  for (const { command, owner } of changes) {
+  for (const { command, owner, was } of changes) {
     const place = meantBy(command)!;
     const key = keyAt(place);
     const text = after.get(key);
+    const old = before.get(key);
+    if ((old === undefined ? undefined : modifyIndexOf(old)) !== was)
+      fail(entry, `is accepted, although ${key} is not as it was compared`);
     if (isDelete(command)) {
       const isMarked = place.table === 'namespace' && text?.includes('"DeletedAt":') === true;
       if (text !== undefined && !isMarked) fail(entry, `leaves ${key}`);
@@ -90,7 +93,7 @@ function judgeSet(entry: Replayed, { changes }: SetApply, { before, after }: Aro
     }
     if (text === undefined) fail(entry, `lacks ${key}`);
     // what is written again unchanged keeps its index
-    const isSame = place.table === 'config' && text === before.get(key);
+    const isSame = place.table === 'config' && text === old;
     if (modifyIndexOf(text) !== entry.index && command.type !== 'owner.set' && !isSame)
       fail(entry, `has not written ${key}`);
     if (owner !== undefined && ownershipOf(after, place)?.Owner !== owner.Owner)
@@ -116,9 +119,13 @@ function judgeUndo(entry: Replayed, { undone }: Undo, replay: Replay): void {
     const isLogin = [before, after].some((text) => text?.includes('"AuthMethod":"'));
     const isKept = place.type === 'namespace' || (place.type === 'token' && isLogin);
     if (isKept || isComputed(place, before, after)) continue;
+    const target = written(replay.textAt(key, undone - 1));
+    const last = written(replay.textAt(key, entry.index - 1));
+    if (last !== target && last !== written(replay.textAt(key, undone)))
+      fail(entry, `undoes a later change of ${key}`);
     const change = entry.changes.get(key);
     const is = change === undefined ? replay.textAt(key, entry.index - 1) : change.after;
-    if (written(is) !== written(replay.textAt(key, undone - 1)))
+    if (written(is) !== target)
       fail(entry, `does not take back ${key}: ${is}`);
   }
 }

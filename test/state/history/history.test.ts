@@ -1,10 +1,15 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Checksums, tableOf } from '../../../src/state/checksum.js';
+import { HANDLERS } from '../../../src/state/handlers.js';
 import { hiddenText, isComputed } from '../../../src/state/history/contents.js';
 import { NotKnown, objectAt, PastView } from '../../../src/state/history/past.js';
 import { countedBytes, placeOf, RINGS, VERSION } from '../../../src/state/history/records.js';
 import { floorsOf } from '../../../src/state/history/settings.js';
+import { Machine } from '../../../src/state/machine.js';
+import { encodeProposal } from '../../../src/state/proposal.js';
+import type { Command } from '../../../src/state/types.js';
+import { MapStore } from '../store.js';
 import { Recorded } from './random-history.js';
 
 const seeds = fc.integer({ min: 1, max: 1_000_000 });
@@ -58,6 +63,34 @@ describe('the history of objects', () => {
       fc.property(seeds, (seed) => void compare(seed, true)),
       { numRuns: 10 },
     );
+  });
+
+  it('knows entries from before it whose Status alone has changed', () => {
+    const store = new MapStore();
+    const member = new Machine(store, HANDLERS);
+    const apply = (command: object): number => {
+      const index = member.appliedIndex() + 1;
+      const facts = { at: '2030-01-01T00:00:00Z', datacenter: 'dc1' };
+      const full = { v: 1, ...facts, ...command } as unknown as Command;
+      const data = encodeProposal({ id: `r${index}`, since: 0, command: full });
+      const [result] = member.apply([{ kind: 'command', index, term: 1, data }]);
+      expect(result?.ok).to.equal(true);
+      return index;
+    };
+    const entry = (kind: string, name: string, members: object): number => {
+      const text = JSON.stringify({ Kind: kind, Name: name, ...members });
+      return apply({ type: 'config.set', ns: 'default', kind, name, cas: null, entry: text });
+    };
+    const Listeners = [{ Name: 'l1', Port: 1, Protocol: 'tcp' }];
+    entry('api-gateway', 'gw', { Listeners });
+    const begun = apply({ type: 'system.level', level: 3 });
+    const Parents = [{ Kind: 'api-gateway', Name: 'gw', SectionName: 'l1' }];
+    const bound = entry('tcp-route', 'r', { Parents, Services: [{ Name: 'web' }] });
+    entry('service-defaults', 'web', { Protocol: 'tcp' });
+    entry('tcp-route', 'r', { Parents: [], Services: [{ Name: 'web' }] });
+    const place = { type: 'config', ns: 'default', id: 'api-gateway/gw' } as const;
+    expect(objectAt(store, place, bound).text).to.include('"Listeners"');
+    expect(() => objectAt(store, place, begun - 1)).to.throw(NotKnown);
   });
 
   it('has the tokens of logins that have ended', () => {
