@@ -74,7 +74,10 @@ export class ChangeWorkload {
   #apply = async (connection: Connection): Promise<void> => {
     const mark = `mark ${++this.#marks}`;
     const isDelete = this.#random.chance(0.1);
-    const policies = POLICIES.map((Name) => ({ Type: 'policy', Object: { Name, Description: mark } }));
+    const policies = POLICIES.map((Name) => ({
+      Type: 'policy',
+      Object: { Name, Description: mark },
+    }));
     const gone = POLICIES.map((Name) => ({ Type: 'policy', Name }));
     const body = isDelete
       ? { Owner: 'chaos', Delete: gone }
@@ -105,7 +108,9 @@ export class ChangeWorkload {
     const names: readonly string[] = POLICIES;
     const found = all.filter(({ Name }) => names.includes(Name));
     this.counts.setsSeen++;
-    const marks = new Set(found.map(({ Description, ModifyIndex }) => `${Description} @${ModifyIndex}`));
+    const marks = new Set(
+      found.map(({ Description, ModifyIndex }) => `${Description} @${ModifyIndex}`),
+    );
     const isWhole = [0, POLICIES.length].includes(found.length) && marks.size <= 1;
     if (!isWhole) this.anomalies.push(`${where} shows a part of a set: ${[...marks].join(', ')}`);
   }

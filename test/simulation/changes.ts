@@ -106,10 +106,19 @@ const conditional: Change = (draw) => {
   const { random, n, view } = draw;
   const command = random.chance(0.4) ? entryCommand(random, n) : randomCommand(draw);
   const place = placeOf(command);
-  if (place === undefined || ['token.create', 'token.clone'].includes(command.type)) return undefined;
+  if (place === undefined || ['token.create', 'token.clone'].includes(command.type))
+    return undefined;
   const text = view.get(keyAt(place));
   const index = text === undefined ? 1 : modifyIndexOf(text);
-  const match = random.pick<Match>([[index], [index], [index], [1, index], [index - 1], 'any', 'none']);
+  const match = random.pick<Match>([
+    [index],
+    [index],
+    [index],
+    [1, index],
+    [index - 1],
+    'any',
+    'none',
+  ]);
   return { ...command, match };
 };
 

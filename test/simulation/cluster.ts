@@ -109,7 +109,8 @@ export class SimCluster {
     this.release = releases.first;
     const { scheduler, trace } = this;
     const up = () => this.up();
-    if (hasProduct) this.product = new ProductClients({ scheduler, random, releases, legacy, up, trace });
+    if (hasProduct)
+      this.product = new ProductClients({ scheduler, random, releases, legacy, up, trace });
   }
 
   #createNetwork({ seed, plain, network: kind }: ClusterOptions): SimNetwork {

@@ -187,7 +187,11 @@ const history: readonly Counter[] = [
     // biome-ignore lint/suspicious/noTemplateCurlyInString: text of the product
     'const why = `This needs level ${needed}, the cluster is at level ${level}`;',
   ),
-  at('bounds of the history changed', 'state/history/settings.js', 'const floors = floorsOf(draft);'),
+  at(
+    'bounds of the history changed',
+    'state/history/settings.js',
+    'const floors = floorsOf(draft);',
+  ),
   at(
     'versions dropped beyond their number',
     'state/history/trim.js',

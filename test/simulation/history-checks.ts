@@ -86,9 +86,7 @@ function checkEntry(
     if (isOfLogin(place, text) && !isUpdate) continue;
     const found = lines.filter(
       (line) =>
-        line.type !== '' &&
-        line.type !== 'login-tokens' &&
-        objectKeyOf(placeOfLine(line)) === key,
+        line.type !== '' && line.type !== 'login-tokens' && objectKeyOf(placeOfLine(line)) === key,
     );
     if (found.length !== 1) wrong(`${key} has ${found.length} lines of ${index}`);
     const isOwn = !isComputed(place, before, after);

@@ -3,12 +3,12 @@ import { isComputed } from '../../src/state/history/contents.js';
 import { placeOf, RINGS, VERSION } from '../../src/state/history/records.js';
 import { floorsOf } from '../../src/state/history/settings.js';
 import { LEVELS, levelFor, levelOf } from '../../src/state/levels.js';
-import { modifyIndexOf } from '../../src/state/lists.js';
 import { take } from '../../src/state/links.js';
+import { modifyIndexOf } from '../../src/state/lists.js';
 import { ownershipOf } from '../../src/state/owners.js';
 import { isDelete, keyAt, placeOf as meantBy, type SetApply } from '../../src/state/sets.js';
+import { type Command, keyOf, type View } from '../../src/state/types.js';
 import type { Undo } from '../../src/state/undo.js';
-import { keyOf, type Command, type View } from '../../src/state/types.js';
 import { Violation } from './invariants.js';
 import { CHANGE_LEVEL } from './releases.js';
 import type { Replay, Replayed } from './replay.js';
@@ -59,6 +59,8 @@ function judgeRefusal(entry: Replayed, { before }: Around): void {
   const { index, command, result } = entry;
   if (result.ok || result.index !== index || command.match === undefined) return;
   if (command.type === 'set.apply' || meantBy(command) === undefined) return;
+  // it came too late, whatever it was
+  if (result.refusal.code === 'outcome_unknown') return;
   const isForMatch = result.refusal.code === 'precondition_failed';
   if (isForMatch === holds(command, before))
     fail(entry, 'is refused for its precondition if and only if it holds');
@@ -66,11 +68,12 @@ function judgeRefusal(entry: Replayed, { before }: Around): void {
 
 function judgeLevel(entry: Replayed, { after }: Around): void {
   const { index, command, level } = entry;
-  if (levelFor(LEVELS, command) > level)
-    fail(entry, `is accepted at level ${level}`);
+  if (levelFor(LEVELS, command) > level) fail(entry, `is accepted at level ${level}`);
   const now = levelOf(after);
   if (now < level) fail(entry, 'lowers the level');
-  const tables = [VERSION, ...RINGS].filter((table) => take(after.keys(keyOf(table, '')), 1).length);
+  const tables = [VERSION, ...RINGS].filter(
+    (table) => take(after.keys(keyOf(table, '')), 1).length,
+  );
   if (level < CHANGE_LEVEL && tables.length > 0) fail(entry, 'leaves history below its level');
   const floor = floorsOf(after)?.Index;
   if (level < CHANGE_LEVEL && now >= CHANGE_LEVEL && floor !== index)
@@ -125,7 +128,6 @@ function judgeUndo(entry: Replayed, { undone }: Undo, replay: Replay): void {
       fail(entry, `undoes a later change of ${key}`);
     const change = entry.changes.get(key);
     const is = change === undefined ? replay.textAt(key, entry.index - 1) : change.after;
-    if (written(is) !== target)
-      fail(entry, `does not take back ${key}: ${is}`);
+    if (written(is) !== target) fail(entry, `does not take back ${key}: ${is}`);
   }
 }

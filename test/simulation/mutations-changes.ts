@@ -122,7 +122,7 @@ const examined: readonly Mutation[] = [
     one(
       'a client that sends no If-Match',
       'cli/commands/object-commands.js',
-      "index === undefined ? {} : { 'If-Match': `\"${index}\"` };",
+      'index === undefined ? {} : { \'If-Match\': `"${index}"` };',
       '{};',
     ),
     'cli/http',

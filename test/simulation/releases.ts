@@ -33,7 +33,8 @@ export interface Releases {
 export function releasesOf(seed: number, mayHaveLevels: boolean, levels?: boolean): Releases {
   const random = new Random(seed * 1000 + LEVEL_STREAM);
   const isDrawn = random.chance(LEVEL_SHARE);
-  if (!mayHaveLevels || !(levels ?? isDrawn)) return { first: 1, next: 2, hasLevels: false, random };
+  if (!mayHaveLevels || !(levels ?? isDrawn))
+    return { first: 1, next: 2, hasLevels: false, random };
   const first = random.pick([2, 2, 3]);
   const upgradeAt = random.chance(0.7) ? random.between(0.1, 0.7) : undefined;
   return { first, next: CHANGE_LEVEL, hasLevels: true, upgradeAt, random };
