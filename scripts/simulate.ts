@@ -29,6 +29,8 @@ const options = new Command('simulate')
   )
   .option('--legacy', 'without deposed leaders, erasures, and commands that cascade')
   .option('--product', 'with commands and blocking queries of the product in all worlds')
+  .option('--levels', "with the product's levels in all worlds that may have them")
+  .option('--no-levels', 'without them')
   .addOption(new Option('--network <kind>', 'what all worlds have').choices([...NETWORKS]))
   .addOption(new Option('--storage <kind>', 'what all worlds have').choices([...STORAGES]))
   .addOption(new Option('--fault <kind>', 'a fault that every world has').choices([...ALL_FAULTS]))
@@ -47,6 +49,7 @@ const options = new Command('simulate')
     storage?: StorageKind;
     network?: NetworkKind;
     product?: boolean;
+    levels?: boolean;
   }>();
 
 function show(report: Report): void {
@@ -63,9 +66,10 @@ function show(report: Report): void {
   const plain = options.plain ? ' --plain' : '';
   const legacy = options.legacy ? ' --legacy' : '';
   const product = options.product ? ' --product' : '';
+  const levels = options.levels === undefined ? '' : ` --${options.levels ? '' : 'no-'}levels`;
   const kind = options.network === undefined ? '' : ` --network ${options.network}`;
   const storage = options.storage === undefined ? '' : ` --storage ${options.storage}`;
-  const all = `${fault}${plain}${legacy}${kind}${storage}${product}`;
+  const all = `${fault}${plain}${legacy}${kind}${storage}${product}${levels}`;
   console.log(`replay: npm run simulate -- --seed ${seed}${all} --trace`);
 }
 
@@ -73,8 +77,8 @@ function show(report: Report): void {
 const counts = options.first ? {} : startCounting();
 const uncalled = options.coverage ? startCoverage() : undefined;
 const { playSeed } = await import('../test/simulation/play.js');
-const { fault, plain, legacy, network, storage, product } = options;
-const kinds = { fault, plain, legacy, network, storage, product };
+const { fault, plain, legacy, network, storage, product, levels } = options;
+const kinds = { fault, plain, legacy, network, storage, product, levels };
 const isUsual = Object.values(kinds).every((kind) => kind === undefined);
 const trace = options.trace ? (line: string): void => console.log(line) : undefined;
 const single = options.seed !== undefined;

@@ -59,6 +59,25 @@ export class Connection {
     return this.#change('PUT', `/v1/config${cas === undefined ? '' : `?cas=${cas}`}`, body);
   }
 
+  /**
+   * Writes a register as `write` with `cas` does, but by preconditions: PATCH with If-Match, or PUT
+   * with If-None-Match where it does not exist.
+   */
+  async writeIf(key: string, value: string, index: number): Promise<Result<boolean>> {
+    const Meta = { value };
+    const entry = { Kind: 'service-defaults', Name: key, Meta };
+    const reply =
+      index === 0
+        ? await this.send('PUT', '/v1/config', JSON.stringify(entry), { 'If-None-Match': '*' })
+        : await this.send('PATCH', `/v1/config/service-defaults/${key}`, JSON.stringify({ Meta }), {
+            'If-Match': `"${index}"`,
+            'Content-Type': 'application/merge-patch+json',
+          });
+    // 404: nothing is there to patch
+    const isRefused = 'status' in reply && [404, 412].includes(reply.status);
+    return isRefused ? { outcome: 'ok', value: false } : resultOf(reply, () => true);
+  }
+
   /** Deletes a register. */
   async remove(key: string): Promise<Result<boolean>> {
     return this.#change('DELETE', `/v1/config/service-defaults/${key}`);
@@ -99,17 +118,16 @@ export class Connection {
 
   /** Sends a request that changes the state. The value is the text of the answer. */
   async change(method: string, path: string, body?: string | Buffer): Promise<Result<string>> {
-    const reply = await this.send(method, path, body);
-    if ('why' in reply) return reply;
-    const { status } = reply;
-    if (status === 200) return { outcome: 'ok', value: reply.body.toString() };
-    // By the contract only 504 leaves the outcome open. 500 is a bug, so nothing is certain.
-    const outcome = status === 504 || status === 500 ? 'unknown' : 'fail';
-    return { outcome, why: `${status} ${reply.body}` };
+    return resultOf(await this.send(method, path, body), String);
   }
 
   /** Sends a request. Resolves with the reply, or with why there is none. */
-  send(method: string, path: string, body?: string | Buffer): Promise<Reply | NoAnswer> {
+  send(
+    method: string,
+    path: string,
+    body?: string | Buffer,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Reply | NoAnswer> {
     return new Promise((resolve) => {
       const broken = (error: NodeJS.ErrnoException): void => {
         // without a connection nothing was sent
@@ -126,6 +144,7 @@ export class Connection {
             'Content-Type': 'application/json',
             'Content-Length': Buffer.byteLength(body),
           }),
+          ...headers,
         },
       });
       request.on('timeout', () => request.destroy(new Error('no answer within the timeout')));
@@ -145,4 +164,14 @@ export class Connection {
       request.end(body);
     });
   }
+}
+
+/** Returns the result of a change. `take`: its value, from the body of the answer. */
+function resultOf<T>(reply: Reply | NoAnswer, take: (body: Buffer) => T): Result<T> {
+  if ('why' in reply) return reply;
+  const { status, body } = reply;
+  if (status === 200) return { outcome: 'ok', value: take(body) };
+  // By the contract only 504 leaves the outcome open. 500 is a bug, so nothing is certain.
+  const outcome = status === 504 || status === 500 ? 'unknown' : 'fail';
+  return { outcome, why: `${status} ${body}` };
 }

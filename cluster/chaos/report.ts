@@ -46,6 +46,7 @@ export function markdownOf(facts: RunFacts, report: ChaosReport): string {
     `| verdict | ${result} |`,
     `| states equal at the end | ${agreed} |`,
     `| operations | ${operations}: ${writes}; ${reads}; ${counts.tokens} tokens with a TTL |`,
+    `| changes | ${changesText(report)} |`,
     `| snapshots | ${archives.saved} saved, ${archives.restored} restored (${attempts}) |`,
     `| longest time without an acknowledged write | ${seconds(report.longestGapMs)} |`,
     `| every node ready after the last fault | ${seconds(report.recoveryMs)} |`,
@@ -66,4 +67,12 @@ export function markdownOf(facts: RunFacts, report: ChaosReport): string {
     ...Object.entries(report.leftOut).map(([name, why]) => `Left out: ${name} (${why}).\n`),
     ...report.anomalies.map((text) => `- **${text}**`),
   ].join('\n');
+}
+
+function changesText({ changes, counts }: ChaosReport): string {
+  const sets = `${changes.setsApplied} sets applied, seen whole ${changes.setsSeen} times`;
+  const conditions =
+    `${counts.conditionsMet} writes on a condition that held, ` +
+    `${counts.conditionsFailed} on one that did not`;
+  return `${sets}; ${changes.undone} entries undone; ${conditions}`;
 }

@@ -6,6 +6,7 @@ import type { Operation, Sweep } from '../checker/history.js';
 import { checkHistory, type Verdict } from '../checker/linearizability.js';
 import { Random } from '../checker/random.js';
 import { ArchiveClient, type ArchiveCounts } from './archives.js';
+import { type ChangeCounts, ChangeWorkload } from './changes.js';
 import { type Fault, faultsOf } from './faults.js';
 import { type KillFigures, killLeaders } from './kills.js';
 import { Members } from './members.js';
@@ -41,6 +42,7 @@ export interface ChaosReport {
   /** Faults that cannot be made on this machine, with the reasons. */
   readonly leftOut: Readonly<Record<string, string>>;
   readonly counts: WorkloadCounts;
+  readonly changes: ChangeCounts;
   readonly archives: ArchiveCounts;
   /** The most frequent reasons of failed requests and unknown outcomes. */
   readonly reasons: Readonly<Record<string, number>>;
@@ -60,6 +62,9 @@ export interface ChaosReport {
 
 /** Time in which every node must be ready after the last fault, on a busy machine. */
 const READY_MS = 120_000;
+
+/** Clients that apply sets, write on conditions, and undo. */
+const CHANGE_CLIENTS = 4;
 
 /** Runs the test. Throws if the cluster does not start; later failures are in the report. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
@@ -88,6 +93,7 @@ async function runFaults(
     seconds * 1000,
     note,
   );
+  const changes = new ChangeWorkload(cluster.urls, cluster.token, random.fork());
   const members = new Members(cluster, random.fork());
   const archives = new ArchiveClient(cluster.urls, cluster.token, random.fork(), note);
   const nemesis = new Nemesis(
@@ -104,6 +110,7 @@ async function runFaults(
     });
 
   workload.start(options.clients, options.pauseMs);
+  changes.start(CHANGE_CLIENTS, options.pauseMs);
   const until = performance.now() + seconds * 1000;
   const saving = must(archives.run(until));
   await must(nemesis.run(until));
@@ -113,7 +120,8 @@ async function runFaults(
   const recoveryMs = Math.round(performance.now() - healed);
   await saving;
   await sleep(1000);
-  await workload.stop();
+  await Promise.all([workload.stop(), changes.stop()]);
+  anomalies.push(...changes.anomalies);
   await must(workload.readTokens());
   const agreedAt = await must(archives.compare());
   const verdict = check(options.dir, workload, archives, anomalies);
@@ -126,6 +134,7 @@ async function runFaults(
     nodes,
     seconds,
     ...resultsOf(workload, archives, nemesis),
+    changes: changes.counts,
     recoveryMs,
     verdict,
     agreedAt,

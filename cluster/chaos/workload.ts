@@ -31,6 +31,9 @@ export interface WorkloadCounts {
   unknown: number;
   reads: number;
   staleReads: number;
+  /** Writes with If-Match or If-None-Match that were done, and that were refused with 412. */
+  conditionsMet: number;
+  conditionsFailed: number;
   /** Tokens with a TTL that were created. They exist at the end unless a restore removed them. */
   tokens: number;
 }
@@ -44,6 +47,8 @@ export class ChaosWorkload {
     unknown: 0,
     reads: 0,
     staleReads: 0,
+    conditionsMet: 0,
+    conditionsFailed: 0,
     tokens: 0,
   };
   /** Longest time without an acknowledged write of any client or probe, in milliseconds. */
@@ -221,7 +226,12 @@ export class ChaosWorkload {
     const value = `v${this.#valueCount++}`;
     this.#attempted.add(value);
     const compares = seen !== undefined && random.chance(0.4);
-    const answer = await connection.write(key, value, compares ? seen.index : undefined);
+    const isConditional = compares && random.chance(0.5);
+    const answer = await (isConditional
+      ? connection.writeIf(key, value, seen.index)
+      : connection.write(key, value, compares ? seen.index : undefined));
+    if (isConditional && answer.outcome === 'ok')
+      this.counts[answer.value ? 'conditionsMet' : 'conditionsFailed']++;
     const action: Action = compares
       ? { type: 'cas', expected: seen.value, value }
       : { type: 'write', value };

@@ -77,7 +77,7 @@ export class Machine {
   #requests: RequestMemory;
   #checkpoints = new Checkpoints();
   #secretLeftAt: Index = 0;
-  readonly #history = new History();
+  #history = new History();
   /** The changes of the entries that are being applied. */
   #draft: Overlay;
   /** Those below NEXT, which no command reads. */
@@ -214,6 +214,7 @@ export class Machine {
     this.#secretLeftAt = this.#index;
     this.#term = record?.term ?? 0;
     this.#sums = Checksums.from(record?.sums ?? {});
+    this.#history = new History();
     this.#requests = RequestMemory.load(this.#store, record?.floor ?? 0, this.#limits);
     this.#checkpoints = new Checkpoints();
   }
@@ -340,6 +341,7 @@ export class Machine {
       this.isReplacing = false;
       if (replaced) {
         this.#sums = sums;
+        this.#history = new History();
         this.#moveTo(entry);
         this.#committed = this.#index;
         if (this.#isCheckpoint()) this.#checkpoints.remember(this.checksum());

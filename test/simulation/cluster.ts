@@ -8,14 +8,12 @@ import { decisionText } from '../../src/replica/decision-text.js';
 import type { ReplicaLimits } from '../../src/replica/options.js';
 import type { MachineLimits } from '../../src/state/machine.js';
 import { PAGE_REQUESTS } from '../../src/state/requests.js';
-import type { Command } from '../../src/state/types.js';
-import { cascade, randomCommand, restoreCommands } from '../support/random-commands.js';
 import { Invariants } from './invariants.js';
-import { registerKey } from './machine.js';
 import { MessageNetwork } from './message-network.js';
 import type { NetworkKind, SimNetwork } from './network.js';
 import type { ServerParts, StorageKind } from './parts.js';
-import { authored, productCommand } from './product-commands.js';
+import { ProductClients } from './product-clients.js';
+import { type Releases, releasesOf } from './releases.js';
 import { Scheduler } from './scheduler.js';
 import { SimServer } from './server.js';
 import { SocketNetwork } from './socket-network.js';
@@ -37,8 +35,6 @@ const SIZE_STREAM = 17;
 const NETWORK_STREAM = 20;
 /** And which have the product's commands. */
 const PRODUCT_STREAM = 21;
-/** Milliseconds between two of them, at most. */
-const PRODUCT_MS = 300;
 
 /** The share of worlds with the real log and state, which take twice as long. */
 const REAL_SHARE = 0.25;
@@ -56,6 +52,8 @@ export interface ClusterOptions {
   readonly network?: NetworkKind | undefined;
   /** Whether the servers know the product's commands too. Absent: drawn from the seed. */
   readonly product?: boolean | undefined;
+  /** Whether the product's levels count, where they may. Absent: drawn from the seed. */
+  readonly levels?: boolean | undefined;
   /** Drawn from the seed when absent. */
   readonly storage?: StorageKind | undefined;
   /** Gets one line for everything that happens. */
@@ -69,7 +67,8 @@ export class SimCluster {
   readonly network: SimNetwork;
   readonly servers: SimServer[] = [];
   /** The release that new servers start with. */
-  release = 1;
+  release: number;
+  readonly releases: Releases;
   /** The first thing that went wrong. */
   violation: unknown;
   readonly #trace: ((line: string) => void) | undefined;
@@ -81,9 +80,8 @@ export class SimCluster {
   readonly #watched: boolean;
   readonly #readsHang: boolean;
   readonly #legacy: boolean;
-  /** For the product's commands, where the servers know them. */
-  readonly #productRandom: Random | undefined;
-  #isOperated = false;
+  /** Who writes the product's commands, where the servers know them. */
+  readonly product: ProductClients | undefined;
   /** The time until which a lease may hold too long. */
   #leaseDoubtUntil = Number.NEGATIVE_INFINITY;
   /** The largest share by which a clock runs fast or slow; the lease allows for it. */
@@ -103,8 +101,16 @@ export class SimCluster {
     if (waitingWrites !== undefined) this.#limits = { ...this.#limits, waitingWrites };
     this.#watched = isWatched;
     this.storage = storage;
-    const product = new Random(options.seed * 1000 + PRODUCT_STREAM);
-    if (options.product ?? (!options.plain && product.chance(0.3))) this.#productRandom = product;
+    const random = new Random(options.seed * 1000 + PRODUCT_STREAM);
+    const hasProduct = options.product ?? (!options.plain && random.chance(0.3));
+    const legacy = this.#legacy;
+    const releases = releasesOf(options.seed, hasProduct && !legacy, options.levels);
+    this.releases = releases;
+    this.release = releases.first;
+    const { scheduler, trace } = this;
+    const up = () => this.up();
+    if (hasProduct)
+      this.product = new ProductClients({ scheduler, random, releases, legacy, up, trace });
   }
 
   #createNetwork({ seed, plain, network: kind }: ClusterOptions): SimNetwork {
@@ -117,55 +123,7 @@ export class SimCluster {
 
   /** Whether the servers know the product's commands too. */
   get hasProduct(): boolean {
-    return this.#productRandom !== undefined;
-  }
-
-  /** Writes commands of the product through any server, where the servers know them. */
-  operate(n = 1): void {
-    const random = this.#productRandom;
-    if (random === undefined) return;
-    this.#isOperated = true;
-    this.scheduler.after(random.next() * PRODUCT_MS, () => {
-      if (!this.#isOperated) return;
-      const up = this.up();
-      if (this.#legacy) {
-        const command = productCommand(random, n);
-        if (up.length > 0) random.pick(up).write(command, 3_000, () => {});
-      } else if (up.length > 0) this.#propose(random.pick(up), random, n);
-      this.operate(n + 1);
-    });
-  }
-
-  /** Any command, or those of a restore one after another. */
-  #propose(server: SimServer, random: Random, n: number): void {
-    const applied = server.look()!.applied;
-    const draw = { random, n, view: server.view, applied };
-    const kind = random.pick(['usual', 'usual', 'usual', 'usual', 'any', 'any', 'any', 'forget']);
-    if (random.chance(0.02)) {
-      const isTaken = (key: string): boolean => !key.startsWith(registerKey(''));
-      this.#proposeAll(server, restoreCommands(draw, isTaken, n % 2 === 0).map(made));
-    } else if (random.chance(0.05)) this.#proposeAll(server, cascade(draw));
-    else if (kind === 'forget') {
-      const upTo = Math.max(0, applied - random.int(12));
-      const forget = { type: 'request.forget', v: 1, upTo, max: random.pick([1, 3, 500]) };
-      this.#proposeAll(server, [made(forget as Command)]);
-    } else
-      this.#proposeAll(server, [
-        made(authored(kind === 'any' ? randomCommand(draw) : productCommand(random, n), n)),
-      ]);
-  }
-
-  /** Each once the one before is done. */
-  #proposeAll(server: SimServer, [next, ...rest]: readonly (() => Command)[]): void {
-    if (next === undefined || !server.up) return;
-    server.write(next(), 3_000, (outcome) => {
-      if ('result' in outcome && outcome.result.ok) this.#proposeAll(server, rest);
-    });
-  }
-
-  /** Writes no more commands of the product. */
-  stopOperating(): void {
-    this.#isOperated = false;
+    return this.product !== undefined;
   }
 
   /** Founds the cluster of `n1`, `n2`, ... Its servers are still down. */
@@ -191,7 +149,8 @@ export class SimCluster {
       legacy: this.#legacy,
       readsHang: this.#readsHang,
       readersOf: this.#watched ? ['k0', 'k1'] : [],
-      hasProduct: this.#productRandom !== undefined,
+      hasProduct: this.hasProduct,
+      releases: this.releases,
       isMember: (id: NodeId) => this.members().some((member) => member.id === id),
       doubtLeases: (ms: number) => {
         this.#leaseDoubtUntil = Math.max(this.#leaseDoubtUntil, scheduler.now + ms);
@@ -209,7 +168,7 @@ export class SimCluster {
     };
     if (on !== undefined) network.place(id, on.machine);
     const server = new SimServer(id, parts, rate);
-    if (this.release > 1) server.upgrade();
+    if (this.release > this.releases.first) server.upgrade();
     this.servers.push(server);
     return server;
   }
@@ -222,11 +181,20 @@ export class SimCluster {
     return since <= this.#leaseDoubtUntil;
   }
 
-  /** Upgrades all servers, one after the other, if one has the next release. */
-  upgradeAll(): void {
-    if (this.servers.every(({ release }) => release === 1)) return;
-    this.release = 2;
-    const old = this.servers.filter(({ release }) => release === 1);
+  /** Upgrades all servers while faults strike, in some worlds with levels. */
+  upgradeWithin(faultsMs: number): void {
+    const { upgradeAt } = this.releases;
+    if (upgradeAt !== undefined)
+      this.scheduler.after(upgradeAt * faultsMs, () => this.upgradeAll(true));
+  }
+
+  /** Upgrades all servers, one after the other, if one has the next release, or in any case. */
+  upgradeAll(isCertain = false): void {
+    const { first, next } = this.releases;
+    const isOld = ({ release }: SimServer): boolean => release === first;
+    if (first === next || (!isCertain && this.servers.every(isOld))) return;
+    this.release = next;
+    const old = this.servers.filter(isOld);
     old.forEach((server, at) => {
       this.scheduler.after(at * UPGRADE_MS, () => {
         server.upgrade();
@@ -311,8 +279,6 @@ export class SimCluster {
     this.#trace?.(`${this.scheduler.now.toFixed(2).padStart(10)} ${text}`);
   };
 }
-
-const made = (command: Command) => (): Command => command;
 
 /** Of what runs on a machine. */
 export const addressOf = (id: NodeId): string => `${id}:1`;

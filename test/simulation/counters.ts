@@ -124,5 +124,88 @@ const state: readonly Counter[] = [
   ),
 ];
 
+const changes: readonly Counter[] = [
+  at(
+    'sets applied',
+    'state/sets.js',
+    'return { ok: true, value: JSON.stringify({ Index: index }) };',
+  ),
+  at(
+    'sets refused because an object had changed',
+    'state/sets.js',
+    'if (moved || command.rests?.some((rest) => isOther(draft, rest)))',
+    'moved',
+  ),
+  at(
+    'sets refused for one of their changes',
+    'state/sets.js',
+    'if (first !== undefined)\n        return refused(first);',
+    'first !== undefined',
+  ),
+  at(
+    'commands whose precondition holds',
+    'state/match.js',
+    'return problem === undefined ? handler(context, command) : refused(problem);',
+    'problem === undefined && command.match !== undefined',
+  ),
+  at(
+    'commands whose precondition does not hold',
+    'state/match.js',
+    'return problem === undefined ? handler(context, command) : refused(problem);',
+    'problem !== undefined',
+  ),
+  at(
+    'entries undone',
+    'state/undo.js',
+    'return why === undefined ? { ok: true, value: JSON.stringify({ Index: index }) }',
+    'why === undefined && changes.length > 0',
+  ),
+  at(
+    'entries not undone because an object had changed',
+    'state/undo.js',
+    'if (problem !== undefined)\n        return refused(problem);\n    const why',
+    'problem?.code === "precondition_failed"',
+  ),
+  at(
+    'entries undone that were undos',
+    'state/undo.js',
+    'const why = makeUndone(context, changes, command);',
+    'changes.some(({ line }) => line.operation === "undo")',
+  ),
+];
+
+const history: readonly Counter[] = [
+  at(
+    'histories begun',
+    'state/machine.js',
+    'this.#history.record({ draft, index }, command, changes, many);',
+    'begins',
+  ),
+  at(
+    'commands refused below their level',
+    'replica/members/levels.js',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: text of the product
+    'const why = `This needs level ${needed}, the cluster is at level ${level}`;',
+  ),
+  at(
+    'bounds of the history changed',
+    'state/history/settings.js',
+    'const floors = floorsOf(draft);',
+  ),
+  at(
+    'versions dropped beyond their number',
+    'state/history/trim.js',
+    'const { next } = versionOf(text);\n        ledger.drop(key, text);',
+  ),
+  at(
+    'owners changed alone',
+    'state/history/history.js',
+    "this.#line('change', { ...about, operation: 'update', was: 0 });",
+  ),
+];
+
 /** See the head of this file. */
-export const counters: readonly Counter[] = [...log, ...elections, ...requests, ...state];
+export const counters: readonly Counter[] = [
+  ...[...log, ...elections, ...requests, ...state],
+  ...[...changes, ...history],
+];

@@ -42,7 +42,7 @@ export class Host {
   /** Its Raft timing from the next start on. */
   timing: Timing | undefined;
   /** The release of its program from the next start on. */
-  release = 1;
+  release: number;
   /** What a fault does once the log may lose the write by which it replaced entries. */
   whenReplaced: (() => void) | undefined;
   /** It has seen that the disk is almost full, and takes no writes. */
@@ -77,6 +77,7 @@ export class Host {
   constructor(id: NodeId, parts: ServerParts) {
     this.id = id;
     this.#parts = parts;
+    this.release = parts.releases.first;
     this.#identity = this.#newIdentity();
     const { scheduler, storage } = parts;
     const random = parts.random.fork();

@@ -16,9 +16,10 @@ import { HeldReaders } from './held-readers.js';
 import type { Host } from './host.js';
 import { Violation } from './invariants.js';
 import type { SimLoop } from './loop.js';
-import { levelsOf, NEW_PUT_LEVEL, type SimMachine } from './machine.js';
+import type { SimMachine } from './machine.js';
 import { type ProcessWire, recordsOf } from './network.js';
 import type { ServerParts } from './parts.js';
+import { levelsOf, NEW_PUT_LEVEL } from './releases.js';
 import { ServiceReaders } from './service-readers.js';
 import { Snapshots } from './snapshots.js';
 import type { Storage } from './storage.js';
@@ -107,7 +108,7 @@ export class Life {
         command.type === 'newPut' && release < NEW_PUT_LEVEL
           ? refusal('invalid', 'unknown command')
           : undefined,
-      levels: levelsOf(release),
+      levels: levelsOf(release, world.releases.hasLevels),
       closedFor: () => (host.atReserve ? refusal('no_space', 'the disk is full') : undefined),
       hasRoom: () => !host.atReserve,
       erase: storage.erase,

@@ -8,7 +8,6 @@ import type { Entry, Index, Term } from '../../src/raft/types.js';
 import type { MachinePort } from '../../src/replica/ports.js';
 import type { Checkpoint } from '../../src/state/checkpoints.js';
 import { HANDLERS } from '../../src/state/handlers.js';
-import type { LevelTable } from '../../src/state/levels.js';
 import type { Machine } from '../../src/state/machine.js';
 import type { Resume } from '../../src/state/machine-record.js';
 import { RESTORE_HANDLERS, type RestoreCommit } from '../../src/state/restore.js';
@@ -20,20 +19,13 @@ import type {
   StateRecord,
   View,
 } from '../../src/state/types.js';
+import { handlersIn, NEW_PUT_LEVEL } from './releases.js';
 
 export interface Put extends Command {
   readonly type: 'put';
   readonly key: string;
   readonly value: string;
 }
-/** The level that `newPut` needs: it comes with the second release. */
-export const NEW_PUT_LEVEL = 2;
-
-/** What a release supports. */
-export const levelsOf = (release: number): LevelTable => ({
-  supported: release,
-  commands: { newPut: NEW_PUT_LEVEL, 'configuration/publicKey': NEW_PUT_LEVEL },
-});
 /** As `put`, but known to the next release only. */
 export interface NewPut extends Omit<Put, 'type'> {
   readonly type: 'newPut';
@@ -89,7 +81,7 @@ export function registers(watcher: MachineWatcher, program: Program): Registers 
   });
   return {
     handlers: program.hasProduct
-      ? { ...HANDLERS, 'restore.commit': restoreAround, ...known }
+      ? { ...handlersIn(program.release, HANDLERS), 'restore.commit': restoreAround, ...known }
       : { ...known },
     attach(machine, store) {
       machine.onReplaced(() => {

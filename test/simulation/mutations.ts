@@ -1,5 +1,6 @@
 /** Deliberate faults that the simulation must find. See `scripts/mutate.ts`. */
 import type { Mutation } from './mutation.js';
+import { changeMutations } from './mutations-changes.js';
 import { nodeMutations } from './mutations-node.js';
 import { raftMutations } from './mutations-raft.js';
 import { serviceMutations } from './mutations-service.js';
@@ -12,4 +13,5 @@ export const mutations: readonly Mutation[] = [
   ...wireMutations,
   ...serviceMutations,
   ...storageMutations,
+  ...changeMutations,
 ];

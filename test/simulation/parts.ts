@@ -7,6 +7,7 @@ import type { MachineLimits } from '../../src/state/machine.js';
 import type { Invariants } from './invariants.js';
 import type { SimNetwork } from './network.js';
 import type { RealDisk } from './real-storage.js';
+import type { Releases } from './releases.js';
 import type { Scheduler } from './scheduler.js';
 
 /** See ServerParts. */
@@ -33,6 +34,7 @@ export interface ServerParts {
   readonly readersOf: readonly string[];
   /** Whether the servers know the product's commands too, and answer blocking queries. */
   readonly hasProduct: boolean;
+  readonly releases: Releases;
   /** Where a server that is in no cluster asks to join. */
   readonly joinAddresses: () => readonly string[];
   /** Whether a server is in the newest configuration. */

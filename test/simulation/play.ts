@@ -24,6 +24,8 @@ export interface PlayOptions {
   readonly network?: NetworkKind | undefined;
   /** Whether they know the product's commands too. Absent: drawn from the seed. */
   readonly product?: boolean | undefined;
+  /** See ClusterOptions. */
+  readonly levels?: boolean | undefined;
 }
 
 /** Which worlds are those of a recovery, and which part of the ones with real storage. */

@@ -13,10 +13,18 @@ const id = (kind: number, n: number): string =>
 /** What the first leader proposes in a new cluster. */
 const init = { type: 'system.init', v: 1, createTime: AT } as const;
 
-/** `n`: another number for each command, so that no two have the same content. */
-export function productCommand(random: Random, n: number): Command {
-  const makers = [init, entrySet, entrySet, entrySet, entryDelete, aclCommand, setApply];
-  return random.pick(makers.map(called))(random, n);
+/**
+ * `n`: another number for each command, so that no two have the same content. `isKnown`: whether
+ * the server that gets it has a type of commands; by default only those of the first releases.
+ */
+export function productCommand(
+  random: Random,
+  n: number,
+  isKnown = (type: string): boolean => type !== 'set.apply',
+): Command {
+  const makers = [init, entrySet, entrySet, entrySet, entryDelete, aclCommand];
+  const all = isKnown('set.apply') ? [...makers, setApply] : makers;
+  return random.pick(all.map(called))(random, n);
 }
 
 /** Adds who caused a command, and to some a precondition. `n`: another number for each command. */
@@ -111,7 +119,7 @@ function aclCommand(random: Random, n: number): Command {
 }
 
 /** A set that makes objects that link each other, or refuses all of them because one is there. */
-function setApply(random: Random, n: number): Command {
+export function setApply(random: Random, n: number): Command {
   const ns = 'default';
   const isTaken = random.chance(0.3);
   const [policy, role] = [id(6, n), id(7, n)];

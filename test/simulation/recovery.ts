@@ -54,7 +54,8 @@ class RecoveryWorld {
     this.#old = old;
     this.#new = new SimCluster(options, old);
     const silent = { onEffect: () => {}, stored: (value: string) => value, applied: () => {} };
-    const program = { release: 1, hasProduct: old.hasProduct };
+    const { hasLevels, next } = old.releases;
+    const program = { release: hasLevels ? next : 1, hasProduct: old.hasProduct };
     this.#offline = new Offline({
       scheduler: old.scheduler,
       advance: (ms) => this.#advance(ms),
@@ -111,7 +112,7 @@ class RecoveryWorld {
     old.found(count);
     const workload = this.#startWorkload(old, 'v');
     for (const server of old.servers) server.restart();
-    old.operate();
+    old.product?.start();
     const faults = this.#startFaults(old);
     await this.#advance(random.pick([2_000, 5_000, 10_000]));
     const [first, ...others] = random.shuffle(old.servers) as [SimServer, ...SimServer[]];
@@ -122,7 +123,7 @@ class RecoveryWorld {
     old.trace(`lost: ${lost.map(({ id }) => id)}${isGone ? '' : ', and found again'}`);
     for (const server of old.servers) server.crash(random.chance(0.5));
     workload.stop();
-    old.stopOperating();
+    old.product?.stop();
     const survivor = await this.#mostAdvanced([first, ...others]);
     survivor.retire();
     if (isGone) for (const server of lost) server.retire();
@@ -188,7 +189,7 @@ class RecoveryWorld {
       workload.history.push({ client: 'operator', key, action, outcome: 'ok', ...times });
     }
     for (let i = recovered.length; i < MEMBERS; i++) cluster.add(`m${i}`).restart();
-    cluster.operate(PRODUCT_FROM);
+    cluster.product?.start(PRODUCT_FROM);
     const faults = this.#random.chance(0.5) ? this.#startFaults(cluster) : undefined;
     const until = now + this.#random.pick([3_000, 8_000]);
     while (cluster.scheduler.now < until) await this.#admit();
@@ -200,7 +201,7 @@ class RecoveryWorld {
       throw new Violation('liveness', `new servers do not join: ${this.#condition()}`);
     await this.#advance(2_000);
     workload.stop();
-    cluster.stopOperating();
+    cluster.product?.stop();
   }
 
   /** Admits who is no member yet, and waits. */

@@ -266,7 +266,7 @@ export class SimServer implements Victim, Server {
     this.#host.timing = timing;
   }
   upgrade(): void {
-    this.#host.release = 2;
+    this.#host.release = this.#parts.releases.next;
   }
   keepImage(): void {
     if (this.#life) this.#host.keepImage();

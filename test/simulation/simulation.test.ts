@@ -17,6 +17,8 @@ interface Kept {
   readonly storage?: StorageKind;
   /** It is kept without the product's commands. */
   readonly product?: boolean;
+  /** It is kept as it was before levels counted in worlds. */
+  readonly levels?: boolean;
 }
 const kept = JSON.parse(readFileSync('test/simulation/seeds.json', 'utf8')) as Kept[];
 

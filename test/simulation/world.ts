@@ -8,11 +8,14 @@ import type { NodeId } from '../../src/raft/types.js';
 import { memberOf, SimCluster } from './cluster.js';
 import type { Fault } from './fault-kinds.js';
 import { Faults } from './faults.js';
+import { checkServer } from './history-checks.js';
 import { Violation } from './invariants.js';
 import { lastQuestions } from './last-questions.js';
 import type { NetworkKind } from './network.js';
 import type { StorageKind } from './parts.js';
+import { Replay } from './replay.js';
 import type { SimServer } from './server.js';
+import { checkStart } from './start-checks.js';
 import { type Counts, Workload } from './workload.js';
 
 export interface WorldOptions {
@@ -26,6 +29,7 @@ export interface WorldOptions {
   readonly network?: NetworkKind | undefined;
   readonly product?: boolean | undefined;
   /** See ClusterOptions. */
+  readonly levels?: boolean | undefined;
   readonly legacy?: boolean | undefined;
   /** Drawn from the seed if absent. */
   readonly storage?: StorageKind | undefined;
@@ -62,15 +66,6 @@ const STOPPED_MS = 8_000;
 
 /** Advances time until `done` returns true. `what` describes the failure. */
 type Wait = (what: string, done: () => boolean) => Promise<void>;
-
-/** What a server had before its last start. */
-interface Before {
-  readonly server: SimServer;
-  readonly look: ReturnType<SimServer['look']>;
-  readonly isWhole: boolean;
-  /** Whether it knows of no fault of its state. It may have learnt of one a moment ago. */
-  readonly isRight: boolean;
-}
 
 class World {
   readonly #cluster: SimCluster;
@@ -142,7 +137,8 @@ class World {
     try {
       for (const server of cluster.servers) server.restart();
       this.#workload.start();
-      cluster.operate();
+      cluster.product?.start();
+      cluster.upgradeWithin(faultsMs);
       this.#faults.start();
       await cluster.advance(faultsMs);
       cluster.trace('healed');
@@ -150,7 +146,7 @@ class World {
       cluster.upgradeAll();
       await cluster.advance(2_000);
       this.#workload.stop();
-      cluster.stopOperating();
+      cluster.product?.stop();
       await this.#settle();
     } catch (violation) {
       cluster.violation = violation;
@@ -198,12 +194,24 @@ class World {
       lastQuestions(this.#cluster, this.#workload),
     );
     await wait('the servers do not come to the same state', () => this.#isEqual());
+    this.#checkChanges();
     const verdict = checkHistory(this.#workload.history);
     if (verdict.result === 'violation')
       throw new Violation('linearizable', [verdict.key, ...verdict.explanation].join('\n'));
     if (verdict.result === 'undecided')
       throw new Violation('checker', `the search over ${verdict.key} was too long`);
     await this.#startAgain(wait);
+  }
+
+  /** Applies everything once more, where levels count, and compares. */
+  #checkChanges(): void {
+    const { invariants, machineLimits, product, releases } = this.#cluster;
+    if (!releases.hasLevels) return;
+    const members = this.#cluster.members();
+    const replay = new Replay(machineLimits);
+    replay.run(invariants, members[0]!.look()!.applied);
+    replay.checkTold(product!.told);
+    for (const server of members) checkServer(server.id, server.view, replay);
   }
 
   /**
@@ -371,20 +379,6 @@ class World {
     server.restart();
     this.#admit(server, this.#anyUp());
   }
-}
-
-/** Throws unless a server whose state was right has after a start what it had before. */
-function checkStart({ server, look, isWhole, isRight }: Before): void {
-  if (!isRight) return;
-  const wrong = (what: string): void => {
-    throw new Violation('a start changes nothing', `${server.id} ${what}`);
-  };
-  const now = server.look();
-  const lacks = server.startedLacking;
-  if (lacks !== undefined) wrong(`is said to lack something: ${lacks}`);
-  else if (isWhole && server.lacking) wrong('lacks something');
-  else if (!now || !look) wrong('is not up');
-  else if (now.applied === look.applied && now.sum !== look.sum) wrong('has another state');
 }
 
 export function describe(violation: unknown): { invariant: string; text: string } {

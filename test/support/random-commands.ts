@@ -259,10 +259,10 @@ const configuration = ({ random }: Draw): object => ({
 const ALL: Makers = { ...policies, ...tokens, ...methods, ...system };
 
 /** A command about entries, objects, or what a cluster does by itself. */
-export function randomCommand(draw: Draw): Command {
+export function randomCommand(draw: Draw, isMeant = (_type: string): boolean => true): Command {
   const { random, n } = draw;
   if (random.chance(0.5)) return entryCommand(random, n);
-  const types = [...Object.keys(ALL), 'acl.configure'];
+  const types = [...Object.keys(ALL), 'acl.configure'].filter(isMeant);
   const type = random.pick(types);
   return { type, v: 1, ...(ALL[type] ?? configuration)(draw) };
 }

@@ -105,6 +105,8 @@ export function objectAt(view: View, place: Place, index: number): ObjectThen {
   }
   if (modifiedAt(present) <= index) return { text: present, version: 0 };
   if (isSure && createdAt(present) > index) return NOTHING;
+  // Without a version nobody has written it above the floor: the server has changed its Status.
+  if (isSure) return { text: present, version: 0 };
   throw new NotKnown(modifiedAt(present));
 }
 

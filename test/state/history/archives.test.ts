@@ -1,12 +1,17 @@
 import { expect } from 'chai';
 import { SnapshotCheck } from '../../../src/service/archives/snapshot-check.js';
 import { Checksums, tableOf } from '../../../src/state/checksum.js';
+import { HANDLERS } from '../../../src/state/handlers.js';
+import { linesAfter } from '../../../src/state/history/lines.js';
 import { NotKnown, objectAt } from '../../../src/state/history/past.js';
 import { countedBytes, RINGS, VERSION } from '../../../src/state/history/records.js';
 import { floorsOf } from '../../../src/state/history/settings.js';
+import { Machine } from '../../../src/state/machine.js';
+import { encodeProposal } from '../../../src/state/proposal.js';
 import { isArchived, isTaken, proposedRecord } from '../../../src/state/restore.js';
-import type { StateRecord } from '../../../src/state/types.js';
+import type { Command, StateRecord } from '../../../src/state/types.js';
 import { restorePart } from '../../support/random-commands.js';
+import { MapStore } from '../store.js';
 import { Recorded } from './random-history.js';
 
 const id = (n: number): string => `00000001-aaaa-4aaa-8aaa-${String(n).padStart(12, '0')}`;
@@ -72,6 +77,20 @@ describe('archives', () => {
     expect(() => objectAt(store, place, index - 1)).to.throw(NotKnown);
     into.must(policy(1, '# later'));
     expect(objectAt(store, place, index).text).to.include('# 5');
+  });
+
+  it('are followed by the same lines on a member that has started again since the restore', () => {
+    const recorded = changed(3);
+    // the archive ends with the chunk to which this member would add its next line
+    restored(recorded, recorded);
+    const started = new MapStore(recorded.store.map);
+    const command = { v: 1, ...policy(1, '# later') } as Command;
+    recorded.apply(command);
+    const index = recorded.index;
+    const data = encodeProposal({ id: `r${index}`, since: 0, command: recorded.commands.at(-1)! });
+    new Machine(started, HANDLERS).apply([{ kind: 'command', index, term: 1, data }]);
+    expect(recorded.store.map).to.deep.equal(started.map);
+    expect([...linesAfter(started, 'change', 0)].at(-1)).to.include({ index });
   });
 
   it('lose in a shorter log the history of indexes that it has not reached', () => {

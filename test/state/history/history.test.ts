@@ -1,10 +1,17 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { decodeInSteps } from '../../../src/kinds/index.js';
 import { Checksums, tableOf } from '../../../src/state/checksum.js';
+import { HANDLERS } from '../../../src/state/handlers.js';
 import { hiddenText, isComputed } from '../../../src/state/history/contents.js';
 import { NotKnown, objectAt, PastView } from '../../../src/state/history/past.js';
 import { countedBytes, placeOf, RINGS, VERSION } from '../../../src/state/history/records.js';
 import { floorsOf } from '../../../src/state/history/settings.js';
+import { keys } from '../../../src/state/keys.js';
+import { Machine } from '../../../src/state/machine.js';
+import { encodeProposal } from '../../../src/state/proposal.js';
+import type { Command } from '../../../src/state/types.js';
+import { MapStore } from '../store.js';
 import { Recorded } from './random-history.js';
 
 const seeds = fc.integer({ min: 1, max: 1_000_000 });
@@ -58,6 +65,41 @@ describe('the history of objects', () => {
       fc.property(seeds, (seed) => void compare(seed, true)),
       { numRuns: 10 },
     );
+  });
+
+  it('knows entries from before it whose Status alone has changed', () => {
+    const store = new MapStore();
+    const member = new Machine(store, HANDLERS);
+    const apply = (command: object): number => {
+      const index = member.appliedIndex() + 1;
+      const facts = { at: '2030-01-01T00:00:00Z', datacenter: 'dc1' };
+      const full = { v: 1, ...facts, ...command } as unknown as Command;
+      const data = encodeProposal({ id: `r${index}`, since: 0, command: full });
+      const [result] = member.apply([{ kind: 'command', index, term: 1, data }]);
+      expect(result, full.type).to.include({ ok: true });
+      return index;
+    };
+    const entry = (Kind: string, Name: string, members: object): number => {
+      const steps = decodeInSteps({ Kind, Name, ...members }, { namespace: 'default' });
+      let step = steps.next();
+      while (!step.done) step = steps.next();
+      const text = JSON.stringify((step.value as { entry: object }).entry);
+      const about = { ns: 'default', kind: Kind, name: Name, cas: null };
+      return apply({ type: 'config.set', ...about, entry: text });
+    };
+    apply({ type: 'system.init', createTime: '2030-01-01T00:00:00Z' });
+    entry('api-gateway', 'gw', { Listeners: [{ Name: 'l1', Port: 1, Protocol: 'tcp' }] });
+    const begun = apply({ type: 'system.level', level: 3 });
+    const Parents = [{ Kind: 'api-gateway', Name: 'gw', SectionName: 'l1' }];
+    const bound = entry('tcp-route', 'r', { Parents, Services: [{ Name: 'web' }] });
+    // two routes of one listener are in conflict, which the Status of the gateway tells
+    const second = entry('tcp-route', 'r2', { Parents, Services: [{ Name: 'web' }] });
+    expect(store.get(keys.config('default', 'api-gateway', 'gw'))).to.include(
+      `"ModifyIndex":${second}`,
+    );
+    const place = { type: 'config', ns: 'default', id: 'api-gateway/gw' } as const;
+    expect(objectAt(store, place, bound).text).to.include('"Listeners"');
+    expect(() => objectAt(store, place, begun - 1)).to.throw(NotKnown);
   });
 
   it('has the tokens of logins that have ended', () => {

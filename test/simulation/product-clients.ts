@@ -1,0 +1,105 @@
+/** Clients that write commands of the product through any server, where the servers know them. */
+import type { Random } from '../../cluster/checker/random.js';
+import { hasAuthors } from '../../src/state/levels.js';
+import type { Command } from '../../src/state/types.js';
+import { cascade, randomCommand, restoreCommands } from '../support/random-commands.js';
+import { ChangeClient, type Told } from './changes.js';
+import { registerKey } from './machine.js';
+import { authored, productCommand } from './product-commands.js';
+import { CHANGE_LEVEL, hasCommand, type Releases } from './releases.js';
+import type { Scheduler } from './scheduler.js';
+import type { SimServer } from './server.js';
+
+/** Milliseconds between two commands, at most. */
+const PRODUCT_MS = 300;
+
+export interface ProductClientsParts {
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  readonly releases: Releases;
+  /** See ClusterOptions. */
+  readonly legacy: boolean;
+  /** Servers that are up. */
+  readonly up: () => readonly SimServer[];
+  readonly trace: (text: string) => void;
+}
+
+export class ProductClients {
+  readonly #parts: ProductClientsParts;
+  readonly #changes: ChangeClient | undefined;
+  #isOperated = false;
+
+  constructor(parts: ProductClientsParts) {
+    this.#parts = parts;
+    const { hasLevels, random } = parts.releases;
+    if (hasLevels) this.#changes = new ChangeClient({ ...parts, random });
+  }
+
+  /** What clients were told of commands that need level 3. */
+  get told(): readonly Told[] {
+    return this.#changes?.told ?? [];
+  }
+
+  /** `n`: the number of the first command. */
+  start(n = 1): void {
+    this.#isOperated = true;
+    this.#changes?.start();
+    this.#next(n);
+  }
+
+  /** Writes nothing more. */
+  stop(): void {
+    this.#isOperated = false;
+    this.#changes?.stop();
+  }
+
+  #next(n: number): void {
+    const { scheduler, random, legacy } = this.#parts;
+    scheduler.after(random.next() * PRODUCT_MS, () => {
+      if (!this.#isOperated) return;
+      const up = this.#parts.up();
+      if (legacy) {
+        const command = productCommand(random, n);
+        if (up.length > 0) random.pick(up).write(command, 3_000, () => {});
+      } else if (up.length > 0) this.#propose(random.pick(up), n);
+      this.#next(n + 1);
+    });
+  }
+
+  /** Any command, or those of a restore one after another. */
+  #propose(server: SimServer, n: number): void {
+    const { random, releases } = this.#parts;
+    const applied = server.look()!.applied;
+    const draw = { random, n, view: server.view, applied };
+    // an older release adds no members that it does not know
+    const isNew = !releases.hasLevels || server.release >= CHANGE_LEVEL;
+    const kind = random.pick(['usual', 'usual', 'usual', 'usual', 'any', 'any', 'any', 'forget']);
+    if (random.chance(0.02)) {
+      const isTaken = (key: string): boolean => !key.startsWith(registerKey(''));
+      const hasBytes = n % 2 === 0 && isNew;
+      this.#proposeAll(server, restoreCommands(draw, isTaken, hasBytes).map(made));
+    } else if (random.chance(0.05)) this.#proposeAll(server, cascade(draw));
+    else if (kind === 'forget') {
+      const upTo = Math.max(0, applied - random.int(12));
+      const forget = { type: 'request.forget', v: 1, upTo, max: random.pick([1, 3, 500]) };
+      this.#proposeAll(server, [made(forget as Command)]);
+    } else {
+      const isKnown = (type: string): boolean => hasCommand(server.release, type);
+      const command =
+        kind === 'any' ? randomCommand(draw, isKnown) : productCommand(random, n, isKnown);
+      // below that level a member leaves them out; what a client sends is refused
+      const isTold = !releases.hasLevels || hasAuthors(server.view) || n % 16 === 0;
+      this.#proposeAll(server, [made(isNew && isTold ? authored(command, n) : command)]);
+    }
+  }
+
+  /** Each once the one before is done. */
+  #proposeAll(server: SimServer, [next, ...rest]: readonly (() => Command)[]): void {
+    if (next === undefined || !server.up) return;
+    server.write(next(), 3_000, (outcome) => {
+      if ('result' in outcome && outcome.result.ok) this.#proposeAll(server, rest);
+    });
+  }
+}
+
+const made = (command: Command) => (): Command => command;
