@@ -114,7 +114,8 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   lists: () => measureLists({ tokens: number('tokens'), rounds: number('repeat') }),
   readers: measureReaders,
   'login-flood': measureLoginFlood,
-  .option('--rounds <number>', 'bursts of each kind in parts compare, etcd, history', '8')
+  etcd: () => measureEtcd(number('rounds')),
+  history: () => measureHistory(number('rounds'), numbers('sizes')),
   compare: () =>
     measureCompare({
       other: options['other'] ?? program.error('part compare needs --other'),

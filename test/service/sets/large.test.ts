@@ -97,7 +97,7 @@ describe('A large set', () => {
     expect(order.indexOf('namespace/team')).to.be.lessThan(order.indexOf('policy/team/x'));
   }).timeout(60_000);
 
-  it('of few objects with long texts is made in parts that have the bytes of an entry', async () => {
+  it('of few objects with long texts is made in parts that fit into an entry', async () => {
     const rules = `# ${'x'.repeat(60_000)}`;
     const Objects: Sent[] = Array.from({ length: 24 }, (_, i) => policy(`p${i}`, rules));
     const answer = await client.ask('POST /apply', { Objects });
