@@ -94,7 +94,8 @@ export class Replay {
     const byReason = new Map<string, Replayed>();
     for (const entry of this.entries.values()) {
       const { reason } = entry.command;
-      if (reason?.startsWith('change ')) byReason.set(reason, entry);
+      // the first entry of a request decides; later ones may come too late to be recognised
+      if (reason?.startsWith('change ') && !byReason.has(reason)) byReason.set(reason, entry);
     }
     for (const { command, outcome } of told) {
       const found = byReason.get(command.reason!);
