@@ -29,8 +29,12 @@ interface Policy {
 /** See the head of this file. */
 export class ChangeWorkload {
   readonly counts: ChangeCounts = {
-    ...{ setsApplied: 0, setsRefused: 0, setsUnknown: 0, setsSeen: 0 },
-    ...{ undone: 0, undosRefused: 0 },
+    setsApplied: 0,
+    setsRefused: 0,
+    setsUnknown: 0,
+    setsSeen: 0,
+    undone: 0,
+    undosRefused: 0,
   };
   readonly anomalies: string[] = [];
   readonly #urls: readonly string[];
