@@ -86,14 +86,9 @@ async function runFaults(
 ): Promise<ChaosReport> {
   const { seed, nodes, seconds, note } = options;
   const { cluster } = testbed;
-  const workload = new ChaosWorkload(
-    cluster.urls,
-    cluster.token,
-    random.fork(),
-    seconds * 1000,
-    note,
-  );
-  const changes = new ChangeWorkload(cluster.urls, cluster.token, random.fork());
+  const { urls, token } = cluster;
+  const workload = new ChaosWorkload(urls, token, random.fork(), seconds * 1000, note);
+  const changes = new ChangeWorkload(urls, token, random.fork());
   const members = new Members(cluster, random.fork());
   const archives = new ArchiveClient(cluster.urls, cluster.token, random.fork(), note);
   const nemesis = new Nemesis(

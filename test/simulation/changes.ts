@@ -6,9 +6,10 @@ import type { Random } from '../../cluster/checker/random.js';
 import { linesUpTo } from '../../src/state/history/lines.js';
 import { hasAuthors } from '../../src/state/levels.js';
 import { modifyIndexOf } from '../../src/state/lists.js';
+import { ownerKey } from '../../src/state/owners.js';
 import { keyAt, placeOf } from '../../src/state/sets.js';
 import { stamped } from '../../src/state/stamp.js';
-import type { Command, Match } from '../../src/state/types.js';
+import { type Command, keyOf, type Match } from '../../src/state/types.js';
 import { type Draw, randomCommand, randomSet } from '../support/random-commands.js';
 import { entryCommand } from '../support/random-entries.js';
 import { setApply } from './product-commands.js';
@@ -101,6 +102,21 @@ type Change = (draw: Draw) => Command | undefined;
 const set: Change = (draw) => randomSet(draw, 6);
 const linked: Change = ({ random, n }) => setApply(random, n);
 
+/** Gives some policies another owner, whose content stays. */
+const own: Change = ({ random, view }) => {
+  const changes = [];
+  for (const key of view.keys(keyOf('policy', 'default', ''))) {
+    if (changes.length >= 3) break;
+    const place = { table: 'policy', ns: 'default', id: key.split('\u0000')[2]! } as const;
+    const owned = view.get(ownerKey(place));
+    const command = { type: 'owner.set', v: 1, ...place };
+    const owner = { Owner: random.pick(['one', 'two', 'three']) };
+    const was = modifyIndexOf(view.get(key)!);
+    changes.push({ command, was, owner, ...(owned !== undefined && { owned }) });
+  }
+  return { type: 'set.apply', v: 1, ...FACTS, changes } as Command;
+};
+
 /** A command of one object, on a condition that holds, or held a while ago, or never. */
 const conditional: Change = (draw) => {
   const { random, n, view } = draw;
@@ -145,6 +161,6 @@ const trim: Change = ({ random }) =>
   ({ type: 'history.trim', v: 1, nowMs: START_MS + random.int(3_600_000) }) as Command;
 
 const CHANGES: readonly Change[] = [
-  ...[set, set, set, linked, linked, conditional, conditional, conditional, conditional],
+  ...[set, set, set, linked, linked, own, conditional, conditional, conditional, conditional],
   ...[undo, undo, undo, undo, bounds, trim],
 ];

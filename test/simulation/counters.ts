@@ -184,7 +184,6 @@ const history: readonly Counter[] = [
   at(
     'commands refused below their level',
     'replica/members/levels.js',
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: text of the product
     'const why = `This needs level ${needed}, the cluster is at level ${level}`;',
   ),
   at(

@@ -73,6 +73,22 @@ const played: readonly Mutation[] = [
 ].map(withProduct);
 
 const examined: readonly Mutation[] = [
+  {
+    name: 'a history that goes on in a state that is gone',
+    suites: 'state/history/archives',
+    changes: [
+      {
+        file: 'state/machine.js',
+        find: 'this.#history = new History();\n        this.#requests',
+        replace: 'this.#requests',
+      },
+      {
+        file: 'state/machine.js',
+        find: 'this.#history = new History();\n                this.#moveTo',
+        replace: 'this.#moveTo',
+      },
+    ],
+  },
   unit(
     one(
       'a patch that does not compare',

@@ -94,7 +94,8 @@ export class Replay {
     const byReason = new Map<string, Replayed>();
     for (const entry of this.entries.values()) {
       const { reason } = entry.command;
-      if (reason?.startsWith('change ')) byReason.set(reason, entry);
+      // one that came too late to be recognised has done nothing, and decides nothing
+      if (reason?.startsWith('change ') && !isUnknown(entry.result)) byReason.set(reason, entry);
     }
     for (const { command, outcome } of told) {
       const found = byReason.get(command.reason!);
@@ -111,7 +112,7 @@ export class Replay {
       }
       const { result } = outcome;
       // it was refused without an entry, or with one of which only the beginning is known
-      if (!result.ok && found === undefined) continue;
+      if (isUnknown(result) || (!result.ok && found === undefined)) continue;
       if (!isDeepStrictEqual(found && remembered(found.result), remembered(result)))
         wrong(`is answered by ${JSON.stringify(result)}`);
     }
@@ -165,6 +166,9 @@ export class Replay {
     else past.push({ index, text });
   }
 }
+
+const isUnknown = (result: Result): boolean =>
+  !result.ok && result.refusal.code === 'outcome_unknown';
 
 /** A result as it is remembered for a request that comes again: see `state/requests.ts`. */
 function remembered(result: Result): Result {
