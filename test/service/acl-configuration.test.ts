@@ -102,6 +102,7 @@ describe('the ACL configuration', () => {
         status: 412,
         detail: `Precondition failed: the ACL configuration has ModifyIndex ${index}`,
         code: 'precondition_failed',
+        current: index,
       },
     ]);
     expect((await put(`W/"${index + 1}"`)).status).to.equal(412);

@@ -61,8 +61,11 @@ function roleLinks(draw: Draw): object[] {
   const links = [{ ID: roleOf(draw) }, { Name }, { ID: id(2, 9) }];
   return some(draw, () => draw.random.pick<object>(links));
 }
+/** That of builtin/service. */
+const TEMPLATE_ID = '00000000-0000-0000-0000-000000000003';
+
 function grantsOf({ random }: Draw): object {
-  const template = { TemplateID: id(9, 1), TemplateName: 'builtin/service' };
+  const template = { TemplateID: TEMPLATE_ID, TemplateName: 'builtin/service' };
   return random.pick<object>([
     {},
     { ServiceIdentities: [{ ServiceName: 'web', Datacenters: ['dc1'] }] },
