@@ -89,25 +89,37 @@ export function objectAt(view: View, place: Place, index: number): ObjectThen {
       break;
     }
   }
-  if (last !== undefined) return versionThen(datedVersion(view, last), index, { present, next });
+  const then =
+    last === undefined ? undefined : versionThen(datedVersion(view, last), index, present);
+  if (then !== undefined) return then;
   const floor = floorsOf(view)?.Index ?? 0;
+  return thenBefore(next === undefined ? undefined : datedVersion(view, next), {
+    index,
+    floor,
+    present,
+  });
+}
+
+/** Returns what an object was before the first version after an index, or before the present. */
+function thenBefore(
+  next: Dated | undefined,
+  about: { readonly index: number; readonly floor: number; readonly present: string | undefined },
+): ObjectThen {
+  const { index, floor, present } = about;
+  // Above the floor nobody has written it without a version: the server has changed its Status.
   const isSure = index > floor;
   if (next !== undefined) {
-    const { index: oldest, version } = datedVersion(view, next);
-    const isMade = version.operation !== 'unknown' && version.was === 0;
-    const created = isMade ? oldest : createdAt(version.content);
-    if (isSure && version.was === 0 && created > index) return NOTHING;
-    throw new NotKnown(oldest);
+    const { operation, was, content } = next.version;
+    if (!isSure || was > 0) throw new NotKnown(next.index);
+    const isMade = operation !== 'unknown' || createdAt(content) > index;
+    return isMade ? NOTHING : { text: content, version: next.index };
   }
   if (present === undefined) {
-    if (index > floor) return NOTHING;
+    if (isSure) return NOTHING;
     throw new NotKnown(floor + 1);
   }
-  if (modifiedAt(present) <= index) return { text: present, version: 0 };
-  if (isSure && createdAt(present) > index) return NOTHING;
-  // Without a version nobody has written it above the floor: the server has changed its Status.
-  if (isSure) return { text: present, version: 0 };
-  throw new NotKnown(modifiedAt(present));
+  if (!isSure && modifiedAt(present) > index) throw new NotKnown(modifiedAt(present));
+  return createdAt(present) > index ? NOTHING : { text: present, version: 0 };
 }
 
 /**
@@ -126,22 +138,16 @@ export function removedAt(view: View, ns: string, index: number): number | undef
   return undefined;
 }
 
-/** Returns what an object was by the last version up to an index. */
+/** Returns what an object was by the last version up to an index; undefined if it tells nothing. */
 function versionThen(
   { index: at, version }: Dated,
   index: number,
-  after: { readonly present: string | undefined; readonly next: string | undefined },
-): ObjectThen {
+  present: string | undefined,
+): ObjectThen | undefined {
   const { content, next } = version;
-  if (next === 0) return { text: content === 'null' ? undefined : after.present, version: 0 };
+  if (next === 0) return { text: content === 'null' ? undefined : present, version: 0 };
   // While no versions were kept, or before a restore, the object changed without a trace.
-  if (next <= index) {
-    const { next: key, present } = after;
-    const isPresent = key === undefined && present !== undefined && modifiedAt(present) <= index;
-    if (isPresent) return { text: present, version: 0 };
-    const known = key === undefined ? 0 : versionAt(key).index;
-    throw new NotKnown(known || (present === undefined ? next : modifiedAt(present)));
-  }
+  if (next <= index) return undefined;
   return { text: content === 'null' ? undefined : content, version: at };
 }
 

@@ -152,15 +152,20 @@ export function trimVersions(
     if (budget.left <= 0) isDone = false;
     if (!isDone) break;
     budget.left -= 1;
-    const { next } = headOf(text);
-    ledger.drop(key, text);
-    ledger.forget(next - 1);
-    oldest = next;
+    oldest = dropVersion(ledger, key, text);
     count -= 1;
   }
   if (count !== newest.count) draft.put(head, headText({ ...newest, count, oldest }));
   if (isDone && most === 0) ledger.drop(head, draft.get(head)!);
   return isDone;
+}
+
+/** Drops a version that another one followed. Returns the index of that one. */
+function dropVersion(ledger: Ledger, key: string, text: string): number {
+  const { next } = headOf(text);
+  ledger.drop(key, text);
+  ledger.forget(next - 1);
+  return next;
 }
 
 /** Drops what is due. */
@@ -187,10 +192,15 @@ function sweep(ledger: Ledger, bounds: HistoryBounds, budget: { left: number }):
   const some = take(draft.keys(keyOf(VERSION, ''), floors.Sweep), SWEPT_MAX);
   for (const key of some) {
     const at = versionAt(key);
+    const most = bounds.Bytes === 0 ? 0 : bounds.VersionsPerObject;
     if (at.index === 0) {
       const newest = headOf(draft.get(key)!);
-      const most = bounds.Bytes === 0 ? 0 : bounds.VersionsPerObject;
       if (!trimVersions(ledger, at, newest, most, budget)) return;
+    } else if (most === 0) {
+      // The newest one went when the object was written since.
+      if (budget.left <= 0) return;
+      budget.left -= 1;
+      dropVersion(ledger, key, draft.get(key)!);
     }
     floors.Sweep = key;
   }

@@ -1,6 +1,9 @@
 import { expect } from 'chai';
+import { historyRoutes } from '../../../src/http/routes/history.js';
 import type { Command } from '../../../src/state/types.js';
 import { SoloClient } from '../client.js';
+import { partsOf } from '../serve.js';
+import { Solo } from '../solo.js';
 
 const policy = (Name: string, Rules = 'operator = "read"') => ({
   Type: 'policy',
@@ -10,8 +13,9 @@ const policy = (Name: string, Rules = 'operator = "read"') => ({
 describe('A set with an owner', () => {
   let client: SoloClient;
   beforeEach(async () => {
-    client = await SoloClient.open();
-    client.solo.must({ type: 'system.level', v: 1, level: 3 } as Command);
+    const solo = new Solo();
+    client = await SoloClient.open(historyRoutes(partsOf(solo)), solo);
+    solo.must({ type: 'system.level', v: 1, level: 3 } as Command);
   });
   afterEach(() => client.close());
 
@@ -66,6 +70,21 @@ describe('A set with an owner', () => {
       await applied({ Objects: [policy('one', 'mesh = "read"')] });
     });
     expect(across.woken?.body.Rules).to.equal('mesh = "read"');
+  });
+
+  it('leaves a line of history, and no version, where it alone changes', async () => {
+    await applied({ Objects: [policy('one')] });
+    const { ID } = await client.must('GET /acl/policy/name/one');
+    const versionsOf = async () => (await client.must(`GET /history/policy/${ID}`)).Versions;
+    const before = await versionsOf();
+    const done = await applied({ Owner: 'gitops/a', Objects: [policy('one')] });
+    const { Changes } = await client.must('GET /history?limit=2');
+    const about = { Type: 'policy', ID, Name: 'one', Operation: 'update' };
+    expect(Changes[0]).to.deep.include({ Index: done.Index, ...about });
+    expect(Changes[1].Index).to.be.lessThan(done.Index);
+    expect(await versionsOf()).to.deep.equal(before);
+    await applied({ Owner: 'gitops/a', Objects: [policy('one')] });
+    expect((await client.must('GET /history?limit=1')).Changes).to.deep.equal([Changes[0]]);
   });
 
   it('is named by the header Owner of writes to its objects', async () => {

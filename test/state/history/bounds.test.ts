@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { NotKnown, objectAt } from '../../../src/state/history/past.js';
 import { RINGS, VERSION } from '../../../src/state/history/records.js';
 import { floorsOf, HISTORY_DEFAULTS } from '../../../src/state/history/settings.js';
 import { trimDue } from '../../../src/state/history/trim.js';
@@ -58,6 +59,35 @@ describe('the bounds of the history', () => {
     recorded.must(configure({}));
     recorded.must(policy(1, '# kept'));
     expect(countOf(recorded, VERSION)).to.equal(2);
+  });
+
+  it('leave known what is above the floor, where older versions are still there', () => {
+    const recorded = new Recorded();
+    recorded.must(policy(1, '', true));
+    recorded.must(policy(1, '# more'));
+    recorded.must(configure({ VersionsPerObject: 0 }));
+    recorded.must({ type: 'policy.delete', ns: 'default', id: id(1) });
+    const place = { type: 'policy', ns: 'default', id: id(1) } as const;
+    const gone = recorded.index;
+    expect(floorsOf(recorded.store)?.Index).to.equal(gone - 1);
+    expect(objectAt(recorded.store, place, gone).text).to.equal(undefined);
+    recorded.must(policy(1, '# again', true));
+    recorded.must(configure({}));
+    expect(objectAt(recorded.store, place, gone).text).to.equal(undefined);
+    recorded.must(policy(1, '# last'));
+    expect(objectAt(recorded.store, place, gone).text).to.equal(undefined);
+    expect(objectAt(recorded.store, place, gone + 1).text).to.include('# again');
+    expect(() => objectAt(recorded.store, place, gone - 1)).to.throw(NotKnown);
+  });
+
+  it('that fall to no versions are reached where an object changes meanwhile', () => {
+    const recorded = new Recorded();
+    recorded.must(policy(1, '', true));
+    for (let n = 0; n < 300; n++) recorded.must(policy(1, `# ${n}`));
+    recorded.must(configure({ VersionsPerObject: 0 }));
+    recorded.must(policy(1, '# meanwhile'));
+    while (trimDue(recorded.store, 0)) recorded.must({ type: 'history.trim', nowMs: 0 });
+    expect(countOf(recorded, VERSION)).to.equal(0);
   });
 
   it('drop what is older than MaxAge, by the time of the entry', () => {

@@ -27,6 +27,7 @@ describe('the history of objects', () => {
     const { store, objects } = recorded;
     const all = new Set(objects.flatMap((one) => [...one.keys()]));
     let known = 0;
+    const floor = floorsOf(store)!.Index;
     for (let index = 3; index <= recorded.index; index++) {
       for (const key of all) {
         const place = placeOf(key)!;
@@ -44,7 +45,8 @@ describe('the history of objects', () => {
         } catch (error) {
           if (!(error instanceof NotKnown)) throw error;
           // What was in a namespace that is removed goes with it.
-          if (!hasBounds) expect(place.ns, `${key} at ${index}`).not.to.equal('default');
+          const isLost = place.ns !== 'default' || (hasBounds && index <= floor);
+          expect(isLost, `${key} at ${index}, above the floor ${floor}`).to.equal(true);
         }
       }
     }
@@ -100,6 +102,11 @@ describe('the history of objects', () => {
     const place = { type: 'config', ns: 'default', id: 'api-gateway/gw' } as const;
     expect(objectAt(store, place, bound).text).to.include('"Listeners"');
     expect(() => objectAt(store, place, begun - 1)).to.throw(NotKnown);
+    // once it is written, its oldest version has the index of that Status
+    entry('api-gateway', 'gw', { Listeners: [{ Name: 'l1', Port: 2, Protocol: 'tcp' }] });
+    for (const index of [begun + 1, bound, second])
+      expect(objectAt(store, place, index).text, `at ${index}`).to.include('"Port":1');
+    expect(() => objectAt(store, place, begun)).to.throw(NotKnown);
   });
 
   it('has the tokens of logins that have ended', () => {
