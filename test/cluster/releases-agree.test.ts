@@ -121,6 +121,7 @@ describe('this release and the one before', function () {
         count[(await pair.apply(command)) ? 'refused' : 'done'] += 1;
         seen.set(command.type, count);
       };
+      const isKnown = (type: string): boolean => Object.hasOwn(old.HANDLERS, type);
       const draw = (n: number): Draw => {
         const { index: at } = pair;
         return { random, n, view: members[0].state, applied: at };
@@ -133,7 +134,7 @@ describe('this release and the one before', function () {
       for (const command of commands) await apply(command as Command);
       for (let n = 1; n < COMMANDS; n++) {
         if (n === RAISE_AT) await apply({ type: 'system.level', v: 1, level } as Command);
-        if (n % RESTORE_EVERY !== 0) await apply(randomCommand(draw(n)));
+        if (n % RESTORE_EVERY !== 0) await apply(randomCommand(draw(n), isKnown));
         else for (const command of restoreCommands(draw(n))) await apply(command);
       }
     });
