@@ -181,6 +181,8 @@ export abstract class Responder {
    * did.
    */
   refuse(why: Refusal, meta?: QueryMeta, error?: ApiError): void {
+    // Nothing was written, and who is refused may not know whose the object is.
+    this.#owner = '';
     const { route } = this.target;
     const decision = STRANGE.has(why.code) ? this.#note(why, error) : undefined;
     const isNew = route.isNew === true;

@@ -96,6 +96,8 @@ describe('A set with an owner', () => {
     expect(set.headers['x-service-owner']).to.equal('gitops/a');
     const free = await client.ask('PUT /acl/policy', { Name: 'free', Rules: '' });
     expect(free.headers['x-consul-owner']).to.equal(undefined);
+    const taken = await client.ask(`PUT /acl/policy/${ID}`, { Name: 'two', Rules: '' });
+    expect([taken.status, taken.headers['x-consul-owner']]).to.deep.equal([409, undefined]);
     const gone = await client.ask(`DELETE /acl/policy/${ID}`);
     expect(gone.headers['x-consul-owner']).to.equal('gitops/a');
   });
