@@ -194,7 +194,7 @@ const history: readonly Counter[] = [
   at(
     'versions dropped beyond their number',
     'state/history/trim.js',
-    'const { next } = headOf(text);\n        ledger.drop(key, text);',
+    'oldest = dropVersion(ledger, key, text);',
   ),
   at(
     'owners changed alone',
