@@ -110,8 +110,12 @@ export const keys = {
 
   /** A single replicated record by name, such as the autopilot configuration. */
   fact: (name: string): string => keyOf('fact', name),
-  /** A page of remembered results (request-records.ts), by the index of the first one. */
-  requestPage: (index: number): string => keyOf('request', hex(index)),
+  /**
+   * A page of remembered results (request-records.ts), by the index of the first one, and by how
+   * many pages before it begin with that index.
+   */
+  requestPage: (index: number, more: number): string =>
+    more === 0 ? keyOf('request', hex(index)) : keyOf('request', hex(index), hex(more)),
   /** A single remembered result, as at level 1. */
   request: (index: number, size: number, id: string): string =>
     keyOf('request', hex(index), String(size), id),

@@ -34,8 +34,10 @@ export const forgetRequests: Handler<RequestForget> = ({ draft }, { upTo, max })
   let newest: Index = 0;
   let isDone = true;
   for (const key of keysBelow(draft, 'request')) {
-    if (requestKeyOf(key).index > upTo) break;
-    isDone = count < max;
+    const { index } = requestKeyOf(key);
+    if (index > upTo) break;
+    // The results of one entry go together: what is forgotten is told by index.
+    isDone = count < max || index === newest;
     if (!isDone) break;
     const { before, last, rest } = splitRecord(key, draft.get(key)!, upTo);
     if (before === 0) continue;

@@ -6,6 +6,8 @@
  *     request NUL 7                       ["a",7,"true"]
  *                                         ["b",9,null,{"code":"conflict","message":"…"}]
  *                                         ["c",10,["role","default","2f6a…"]]
+ *     request NUL 11                      ["past 3 role …",11,"{…}"]
+ *     request NUL 11 NUL 1                ["past 5 role …",11,"{…}"]   entry 11 has filled a page
  *     request NUL 7 NUL 38 NUL a          {"ok":true,"value":"true","index":7}
  *
  * A result that is the text of an object which the command has written is remembered as the key of
@@ -31,10 +33,18 @@ type Line = readonly [
   refused?: Refusal,
 ];
 
-/** Returns the index of the first result of a record, and the id if it is no page. */
-export function requestKeyOf(key: string): { readonly index: Index; readonly id?: string } {
-  const [, index, , id] = key.split(NUL);
-  return { index: Number.parseInt(index!, 16), ...(id !== undefined && { id }) };
+/**
+ * Returns the index of the first result of a record; of a page, which it is of those that begin
+ * there, from 0; and the id of another record.
+ */
+export function requestKeyOf(key: string): {
+  readonly index: Index;
+  readonly page: number;
+  readonly id?: string;
+} {
+  const [, index, page = '0', id] = key.split(NUL);
+  const at = { index: Number.parseInt(index!, 16), page: 0 };
+  return id === undefined ? { ...at, page: Number.parseInt(page, 16) } : { ...at, id };
 }
 
 function lineFor(id: string, result: Remembered): Line {

@@ -314,7 +314,11 @@ export class RequestMemory {
   #openPage(index: Index): RequestRecord {
     const last = this.#records.at(-1);
     const isOpen = last !== undefined && this.#head < this.#records.length && !last.isFull;
-    return isOpen ? last : this.#begin(keys.requestPage(index));
+    if (isOpen) return last;
+    // One entry may fill many pages.
+    const before = last === undefined ? undefined : requestKeyOf(last.key);
+    const more = before?.index === index ? before.page + 1 : 0;
+    return this.#begin(keys.requestPage(index, more));
   }
 
   #begin(key: string): RequestRecord {

@@ -5,6 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Entry, Index } from '../../src/raft/types.js';
+import { Checksums } from '../../src/state/checksum.js';
 import { hiddenText } from '../../src/state/history/contents.js';
 import { placeOf } from '../../src/state/history/records.js';
 import { historyBounds } from '../../src/state/history/settings.js';
@@ -38,6 +39,8 @@ export interface Replayed {
   readonly isKept: boolean;
 }
 
+/** Entries from one comparison of checksums with all records to the next. */
+const RECOUNT_EVERY = 32;
 const SILENT = {
   onEffect: () => {},
   stored: (value: string) => value,
@@ -86,7 +89,15 @@ export class Replay {
       const { sums } = this.#machine.checksum();
       if (invariants.isRight(index, Object.values(sums).join()) === false)
         throw new Violation('equal states', `the servers differ from a replay at ${index}`);
+      if (index % RECOUNT_EVERY === 0 || index === upTo) this.#recount(index);
     }
+  }
+
+  /** Throws a violation unless the checksums are those of the records. */
+  #recount(index: Index): void {
+    const [{ sums }, records] = [this.#machine.checksum(), Checksums.of(this.#store).toJSON()];
+    if (!isDeepStrictEqual(sums, records))
+      throw new Violation('checksums', `those at ${index} are not those of the records`);
   }
 
   /** Throws a violation unless what clients were told is what happened. */

@@ -301,9 +301,9 @@ export class SimServer implements Victim, Server {
   get starts(): number {
     return this.#host.identity.starts;
   }
-  /** The release of its program. */
+  /** The release of its program: of the one that runs, or else of the one that starts next. */
   get release(): number {
-    return this.#host.release;
+    return this.#life?.release ?? this.#host.release;
   }
   /** Whether it belongs to a cluster, or is down. */
   get hasJoined(): boolean {

@@ -316,6 +316,56 @@ describe('the answer to a request that is sent again', () => {
     expect(machine.remembered('a')).to.have.nested.property('refusal.code', 'outcome_unknown');
   });
 
+  /** Changes many roles in one entry, as a set does. */
+  const many: Handler<Command & { readonly roles: readonly Command[] }> = (context, command) => {
+    for (const each of command.roles) ACL_HANDLERS['role.set']!(context, each as never);
+    return { ok: true };
+  };
+  const all = { ...ACL_HANDLERS, many, 'request.forget': forgetRequests } as Handlers;
+
+  for (const [what, text, some] of [
+    ['more results than a page takes', '', limits],
+    ['results that are longer than a page', 'x'.repeat(5000), undefined],
+  ] as const) {
+    const roles = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+    const texts = (one: Machine) => roles.map((n) => one.remembered(`r-${n}`));
+    const start = (store: MapStore): Machine => new Machine(store, all, undefined, some);
+    const changed = () => {
+      const store = levelled();
+      const machine = start(store);
+      machine.apply([entry(1, first, 'init')]);
+      for (const n of roles) machine.apply([entry(n + 1, role(n, true, text), `r-${n}`)]);
+      const before = texts(machine);
+      const updates = roles.map((n) => ({ v: 1, ...role(n, false, 'changed') }));
+      machine.apply([entry(11, { type: 'many', roles: updates }, 'many', 10)]);
+      return { store, machine, before };
+    };
+
+    it(`survives an entry that leaves ${what}`, () => {
+      const { store, machine, before } = changed();
+      for (const one of [machine, start(store)]) {
+        expect(texts(one)).to.deep.equal(before);
+        expect(one.checksum().sums).to.deep.equal(sumsOf(store));
+      }
+      for (let index = 12; index < 60; index++) {
+        machine.apply([entry(index, role(1, false, String(index)), undefined, index - 1)]);
+        expect(machine.checksum().sums).to.deep.equal(sumsOf(store));
+      }
+    });
+
+    it(`is forgotten as a whole after an entry that leaves ${what}`, () => {
+      const { store, machine } = changed();
+      const forget = { type: 'request.forget', upTo: 11, max: 11 };
+      const [forgotten] = machine.apply([entry(12, forget, 'forget', 11)]);
+      expect(forgotten).to.deep.include({ ok: true, value: '11' });
+      expect([...store.keys(`request${NUL}`)]).to.have.length(1);
+      for (const one of [machine, start(store)]) {
+        expect(texts(one)).to.deep.equal(roles.map(() => undefined));
+        expect(one.checksum().sums).to.deep.equal(sumsOf(store));
+      }
+    });
+  }
+
   for (const restarts of [false, true]) {
     const when = restarts ? 'after restarts' : 'without a restart';
     it(`does not make the state remember fewer requests than it may, ${when}`, () => {
