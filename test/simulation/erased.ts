@@ -14,6 +14,8 @@ export interface Erased {
   readonly invariants: Invariants;
   readonly log: Pick<LogPort, 'firstIndex' | 'lastIndex' | 'entries'>;
   readonly view: View;
+  /** The secrets in the state when the erasure began: those that have left it since may remain. */
+  readonly had: ReadonlySet<string>;
   /** All bytes on the disk, as text. */
   readonly bytes: Iterable<string>;
 }
@@ -23,17 +25,23 @@ function* secretsIn(texts: Iterable<string>): Iterable<string> {
   for (const text of texts) for (const [secret] of text.matchAll(SECRETS)) yield secret;
 }
 
-/** What the server itself still shows: live objects, and the commands in its log. */
-function* shownBy({ log, view }: Erased): Iterable<string> {
+function* textsIn(view: View): Iterable<string> {
   for (const key of view.keys('')) yield view.get(key)!;
+}
+
+/** Returns the secrets in a state. */
+export const secretsOf = (view: View): ReadonlySet<string> => new Set(secretsIn(textsIn(view)));
+
+/** The commands in the log of a server. */
+function* commandsOf({ log }: Erased): Iterable<string> {
   for (const entry of log.entries(log.firstIndex(), log.lastIndex(), Infinity))
     if (entry.kind === 'command') yield Buffer.from(entry.data).toString('latin1');
 }
 
 /** Throws Violation if a file holds a secret that the server neither needs nor may keep. */
 export function checkErased(erased: Erased): void {
-  const { id, through, invariants, bytes } = erased;
-  const shown = new Set(secretsIn(shownBy(erased)));
+  const { id, through, invariants, had, bytes } = erased;
+  const shown = new Set([...had, ...secretsOf(erased.view), ...secretsIn(commandsOf(erased))]);
   for (const secret of secretsIn(bytes)) {
     const index = invariants.secretAt(secret);
     if (index === undefined || index > through || shown.has(secret)) continue;

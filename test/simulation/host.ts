@@ -41,8 +41,10 @@ export class Host {
   cutsInstall = false;
   /** Its Raft timing from the next start on. */
   timing: Timing | undefined;
-  /** The release of its program from the next start on. */
+  /** The release of its program. */
   release: number;
+  /** The release that it starts with next. */
+  #next: number;
   /** What a fault does once the log may lose the write by which it replaced entries. */
   whenReplaced: (() => void) | undefined;
   /** It has seen that the disk is almost full, and takes no writes. */
@@ -78,6 +80,7 @@ export class Host {
     this.id = id;
     this.#parts = parts;
     this.release = parts.releases.first;
+    this.#next = this.release;
     this.#identity = this.#newIdentity();
     const { scheduler, storage } = parts;
     const random = parts.random.fork();
@@ -118,8 +121,14 @@ export class Host {
     if (this.#real !== undefined) this.#stored = storage.identity;
     this.halfInstall = false;
   }
+  /** Replaces the program: a process that runs stays what it is. */
+  upgrade(runs: boolean): void {
+    this.#next = this.#parts.releases.next;
+    if (!runs) this.release = this.#next;
+  }
   /** Notes that the process is gone. */
   ended(): void {
+    this.release = this.#next;
     this.#identity = this.identity;
     this.#stored = undefined;
     this.whenReplaced = undefined;

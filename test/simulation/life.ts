@@ -65,8 +65,6 @@ export class Life {
   readonly #records: ReturnType<typeof peerRecords>;
   /** States that are being sent. */
   readonly #sources = new Set<ChunkSource>();
-  /** The release of the program that runs: its host may have the next one already. */
-  readonly release: number;
   #isStopped = false;
 
   constructor(world: ServerParts, parts: LifeParts) {
@@ -74,7 +72,6 @@ export class Life {
     const { log, store, machine, identity, silenceMs, lost } = storage;
     const { raft, network, random, trace, decided } = world;
     const { id, release } = host;
-    this.release = release;
     this.#world = world;
     this.#parts = parts;
     this.loop = loop;

@@ -14,7 +14,7 @@ import { StorageError } from '../../src/storage/errors.js';
 import type { SegmentLog } from '../../src/storage/log.js';
 import { type DiskImage, type DiskTemper, FakeDisk } from '../support/fake-disk.js';
 import { LogContent, type LogWrite } from '../support/memory-log.js';
-import { checkErased } from './erased.js';
+import { checkErased, secretsOf } from './erased.js';
 import { contentOf, describe, explains, holds } from './found-log.js';
 import { Violation } from './invariants.js';
 import { keyPairOf } from './key-pairs.js';
@@ -220,9 +220,10 @@ export class RealDisk implements ServerDisk {
       loop.port();
       const { invariants } = world;
       const through = forgottenAt(store);
+      const had = secretsOf(store);
       const erased = (): void => {
         const bytes = this.#fake.bytes();
-        checkErased({ id: host.id, through, invariants, log, view: store, bytes });
+        checkErased({ id: host.id, through, invariants, log, view: store, had, bytes });
         done();
       };
       log.erase(() => store.erase(() => loop.deliver(erased)));

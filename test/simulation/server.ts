@@ -266,7 +266,7 @@ export class SimServer implements Victim, Server {
     this.#host.timing = timing;
   }
   upgrade(): void {
-    this.#host.release = this.#parts.releases.next;
+    this.#host.upgrade(this.#loop !== undefined);
   }
   keepImage(): void {
     if (this.#life) this.#host.keepImage();
@@ -301,9 +301,9 @@ export class SimServer implements Victim, Server {
   get starts(): number {
     return this.#host.identity.starts;
   }
-  /** The release of its program: of the one that runs, or else of the one that starts next. */
+  /** The release of its program. */
   get release(): number {
-    return this.#life?.release ?? this.#host.release;
+    return this.#host.release;
   }
   /** Whether it belongs to a cluster, or is down. */
   get hasJoined(): boolean {

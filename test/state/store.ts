@@ -1,4 +1,5 @@
 /** The simplest possible StateStore, a map: evidently correct. */
+import { Checksums } from '../../src/state/checksum.js';
 import { NEXT } from '../../src/state/keys.js';
 import type {
   Change,
@@ -82,3 +83,9 @@ export class MapStore implements StateStore {
     return Promise.resolve();
   }
 }
+
+/** Checksums as the machine keeps them, but for the level, which is put into a store by hand. */
+export const sumsOf = (store: MapStore): Record<string, string> => {
+  const { level: _level, ...sums } = Checksums.of(store).toJSON();
+  return sums;
+};
