@@ -28,14 +28,17 @@ export function stored<T>(view: View, key: string): T | undefined {
   return text === undefined ? undefined : (JSON.parse(text) as T);
 }
 
-const MARK = '"ModifyIndex":';
-
 /**
  * Returns the ModifyIndex of a stored object without parsing it. No later member can contain its
  * name.
  */
-export function modifyIndexOf(text: string): number {
-  const at = text.lastIndexOf(MARK) + MARK.length;
+export const modifyIndexOf = (text: string): number => numberAfter(text, '"ModifyIndex":');
+
+/** Returns the CreateIndex of an object's text. */
+export const createIndexOf = (text: string): number => numberAfter(text, '"CreateIndex":');
+
+function numberAfter(text: string, mark: string): number {
+  const at = text.lastIndexOf(mark) + mark.length;
   return Number.parseInt(text.slice(at, at + 16), 10);
 }
 

@@ -7,7 +7,7 @@ import { policyHash } from '../acl/hash.js';
 import { isNamespaceName } from '../acl/names.js';
 import { type Refusal, refusal } from '../base/errors.js';
 import { computed, type Infer, keep, labels, object, omit, text } from '../languages/fields.js';
-import { dropVersionsIn } from './history/trim.js';
+import { dropTracesIn } from './history/trim.js';
 import { keys } from './keys.js';
 import { levelOf } from './levels.js';
 import { type Link, type LinkInput, links, resolveLinks, take } from './links.js';
@@ -203,7 +203,7 @@ const reapNamespace: Handler<NamespaceReap> = (context, { name }) => {
     left -= removeSome(context, definition, name, left);
   }
   left -= removeConfigs(context, name, left);
-  left -= dropVersionsIn(context, name, left);
+  left -= dropTracesIn(context, name, left);
   if (left <= 0) return { ok: true, value: 'false' };
   removeObject(context, namespaces, namespace);
   if (levelOf(draft) >= SEEN_LEVEL) {

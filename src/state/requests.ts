@@ -20,7 +20,7 @@ import { compare } from '../base/text.js';
 import type { Index } from '../raft/types.js';
 import { GrowingHash, hashOf, type RecordHash, tableOf } from './checksum.js';
 import { keys } from './keys.js';
-import { keysBelow } from './lists.js';
+import { keysBelow, modifyIndexOf } from './lists.js';
 import type { ObjectTable } from './object.js';
 import { lineOf, type Remembered, requestKeyOf, requestsOf, resultIn } from './request-records.js';
 import { restoredAt } from './restore.js';
@@ -145,7 +145,7 @@ export class RequestMemory {
     if (past?.ok === true) return { ...past, index };
     const value = view.get(object);
     // A restore may have brought another object with this index.
-    if (value !== undefined && index > restoredAt(view) && modifiedAt(value) === index)
+    if (value !== undefined && index > restoredAt(view) && modifyIndexOf(value) === index)
       return { ok: true, index, value };
     const why = 'The write has taken effect, but a restore has replaced all objects since';
     return { ok: false, index, refusal: refusal('outcome_unknown', why) };
@@ -191,7 +191,7 @@ export class RequestMemory {
     for (const { key, before, after } of this.#objects.sort((a, b) => compare(a.key, b.key))) {
       if (given.ok && after !== undefined && after === given.value)
         answered = { index, object: key };
-      const writtenAt = before === undefined ? 0 : modifiedAt(before);
+      const writtenAt = before === undefined ? 0 : modifyIndexOf(before);
       if (before === undefined || writtenAt <= this.#floor) continue;
       const past = pastOf(key, writtenAt);
       if (!this.#byId.has(past)) this.#keep(past, { ok: true, index, value: before }, true);
@@ -369,13 +369,6 @@ const PAST = 'past ';
 /** Returns the id under which the text of an object is remembered that was written at `index`. */
 const pastOf = (object: string, index: Index): string =>
   [PAST + index, ...object.split('\u0000')].join(' ');
-
-const MARK = '"ModifyIndex":';
-/** Returns the index in the text of an object: no later member can contain the name. */
-function modifiedAt(text: string): Index {
-  const at = text.lastIndexOf(MARK) + MARK.length;
-  return Number.parseInt(text.slice(at, at + 16), 10);
-}
 
 /** Returns a result without what only the present caller needs; see `About`. */
 function replicated(result: Result): Result {

@@ -12,14 +12,8 @@ import type { Author } from './author.js';
 import type { ConfigDelete, ConfigSet } from './config.js';
 import { hiddenText } from './history/contents.js';
 import { linesAt } from './history/lines.js';
-import {
-  type Line,
-  newestKey,
-  objectKeyOf,
-  type Place,
-  versionKey,
-  versionOf,
-} from './history/records.js';
+import { type Line, NOT_KEPT, objectKeyOf, type Place, placeOfLine } from './history/records.js';
+import { newestVersion } from './history/versions.js';
 import { linkFact, linkKey } from './links.js';
 import { refused } from './lists.js';
 import { type Body, HIDDEN, keepSecrets } from './put-form.js';
@@ -68,13 +62,6 @@ const isServer = (author: Author | null): boolean =>
 const isObject = (line: Line): line is Line & { readonly type: ObjectType } =>
   line.type !== '' && line.type !== 'login-tokens';
 
-/** Returns the object of a line of the ring of changes or logins. */
-export const placeOfLine = ({ type, ns, id }: Line): Place => ({
-  type: type as ObjectType,
-  ns,
-  id: id.toLowerCase(),
-});
-
 /** Returns the lines of the objects that an entry changed, but for what the server computes. */
 export const undoLines = (view: View, index: number): readonly Line[] =>
   linesAt(view, index, ['change']).filter((line) => isObject(line) && !isServer(line.author));
@@ -101,7 +88,7 @@ export function undoPlan(
   const conflicts: UndoConflict[] = [];
   for (const line of lines) {
     // Only the owner of the object changed.
-    if (line.operation === 'update' && line.was === 0 && isKept(view, line)) continue;
+    if (line.operation === 'update' && line.was === 0) continue;
     const found = undoneBy(view, line, caller);
     if ('code' in found) return no(found);
     if ('Ref' in found) conflicts.push(found);
@@ -113,9 +100,6 @@ export function undoPlan(
   const hint = 'undo that change first, or go back by a set';
   return { changes, conflicts, problem: refusal('precondition_failed', why, { hint }) };
 }
-
-const isKept = (view: View, line: Line): boolean =>
-  view.get(newestKey(placeOfLine(line))) !== undefined;
 
 const tokenIsGone = (id: string): Refusal =>
   refusal('conflict', `Token ${id} was deleted, and a secret cannot come back`);
@@ -131,12 +115,9 @@ function undoneBy(view: View, line: Line, caller: string): Undone | UndoConflict
   const ref = refOf(type as ObjectType, ns, type === 'token' || type === 'config' ? id : name);
   if (type === 'token' && present === undefined && line.operation !== 'create')
     return tokenIsGone(id);
-  const head = view.get(newestKey(place));
-  const newest = head === undefined ? undefined : versionOf(head);
-  const before = was > 0 ? view.get(versionKey(place, was)) : undefined;
-  if (newest === undefined || (was > 0 && before === undefined)) return notKept(index);
-  const content = before === undefined ? 'null' : versionOf(before).content!;
-  const target = content === 'null' ? undefined : content;
+  const newest = newestVersion(view, place, present);
+  if (newest === undefined || was === NOT_KEPT) return notKept(index);
+  const target = line.content;
   const action = target === undefined ? 'delete' : present === undefined ? 'create' : 'update';
   const undone: Undone = { place, line, ref, action, present, target };
   if (newest.index !== index && !isSame(undone)) {

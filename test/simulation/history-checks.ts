@@ -5,11 +5,10 @@ import { Checksums } from '../../src/state/checksum.js';
 import { hiddenText, isComputed, isOfLogin } from '../../src/state/history/contents.js';
 import { linesAt, oldestLine } from '../../src/state/history/lines.js';
 import { NotKnown, objectAt } from '../../src/state/history/past.js';
-import { objectKeyOf, type Place, placeOf } from '../../src/state/history/records.js';
+import { objectKeyOf, type Place, placeOf, placeOfLine } from '../../src/state/history/records.js';
 import { floorsOf } from '../../src/state/history/settings.js';
 import { restoredAt } from '../../src/state/restore.js';
 import type { View } from '../../src/state/types.js';
-import { placeOfLine } from '../../src/state/undo.js';
 import { Violation } from './invariants.js';
 import type { Replay, Replayed } from './replay.js';
 

@@ -90,7 +90,7 @@ describe('the answer to a request that is sent again', () => {
     const machine = begin(store);
     machine.apply([entry(1, first, 'init'), entry(2, role(1, true, 'the first'), 'a')]);
     // the history keeps what an object was
-    const kept = (): string[] => [...store.keys('')].filter((key) => tableOf(key) !== 'version');
+    const kept = (): string[] => [...store.keys('')].filter((key) => tableOf(key) !== 'change');
     const copies = (): number =>
       kept().filter((key) => store.get(key)!.includes('the first')).length;
     expect(copies()).to.equal(1);

@@ -4,8 +4,8 @@ import type { Authorizer } from '../../acl/types.js';
 import type { Undone as Answer, UndoBody } from '../../api/endpoints/history.js';
 import { ApiError, reject } from '../../base/errors.js';
 import { Overlay } from '../../state/draft.js';
-import { modifiedAt } from '../../state/history/contents.js';
 import { objectKeyOf } from '../../state/history/records.js';
+import { modifyIndexOf } from '../../state/lists.js';
 import { putForm } from '../../state/put-form.js';
 import { tableOfType } from '../../state/refs.js';
 import { isReason } from '../../state/stamp.js';
@@ -101,7 +101,7 @@ function mustBeExpected(view: View, { changes }: UndoPlan, { Expected = {} }: Un
       return reject('invalid', why, { pointer });
     }
     const text = view.get(objectKeyOf(one.place));
-    const actual = text === undefined ? 0 : modifiedAt(text);
+    const actual = text === undefined ? 0 : modifyIndexOf(text);
     return actual === expected ? [] : [{ Ref, Expected: expected, Actual: actual || null }];
   });
   if (Conflicts.length === 0) return;
@@ -154,7 +154,7 @@ function shownPlan(view: View, draft: Overlay, plan: UndoPlan, command: Undo): o
   const count = (action: Undone['action']): number =>
     changes.filter((one) => one.action === action).length;
   const indexOf = ({ present }: Undone): number =>
-    present === undefined ? 0 : modifiedAt(present);
+    present === undefined ? 0 : modifyIndexOf(present);
   return {
     Index: index,
     Valid: problem === undefined,

@@ -1,9 +1,17 @@
 /** The use case that reads the history of one object (beyond.md 3.3). */
 import type { Authorizer } from '../../acl/types.js';
 import { reject } from '../../base/errors.js';
-import { hiddenText, modifiedAt, nameIn, spelledId } from '../../state/history/contents.js';
-import { type Dated, datedVersion, objectAt } from '../../state/history/past.js';
-import { type Place, versionsOf } from '../../state/history/records.js';
+import { hiddenText, nameIn, spelledId } from '../../state/history/contents.js';
+import { objectAt } from '../../state/history/past.js';
+import type { Place } from '../../state/history/records.js';
+import { historyBounds } from '../../state/history/settings.js';
+import {
+  deedOfVersion,
+  newestVersion,
+  numberOf,
+  type Version,
+  versionsOf,
+} from '../../state/history/versions.js';
 import { putForm } from '../../state/put-form.js';
 import { tableOfType } from '../../state/refs.js';
 import type { View } from '../../state/types.js';
@@ -26,14 +34,6 @@ export interface HistoryQuery {
   readonly to?: number | undefined;
 }
 
-/** A version as answers show it. `text`: its content; undefined if the object was deleted. */
-interface Shown {
-  readonly index: number;
-  readonly dated: Dated | undefined;
-  readonly isCurrent: boolean;
-  readonly text: string | undefined;
-}
-
 /** Reads versions of an object, one of them, or how two differ; undefined if nothing is known. */
 export const readVersions =
   (ns: string, query: HistoryQuery): ReadUseCase<string | undefined> =>
@@ -50,17 +50,11 @@ class ObjectHistory {
   readonly #view: View;
   readonly #authorizer: Authorizer;
   readonly #place: Place;
-  readonly #present: string | undefined;
-  /** The keys of its versions, oldest first. */
-  readonly #keys: readonly string[];
 
   constructor(view: View, authorizer: Authorizer, place: Place) {
     this.#view = view;
     this.#authorizer = authorizer;
     this.#place = place;
-    const present = presentText(view, place);
-    this.#present = present === undefined ? undefined : hiddenText(place, present);
-    this.#keys = [...view.keys(versionsOf(place))];
   }
 
   answer({ limit, before, version, from, to }: HistoryQuery): object | undefined {
@@ -71,60 +65,44 @@ class ObjectHistory {
     const head = { Type: type, ID: spelledId(this.#place, name), Name: name, Namespace: ns };
     if (from !== undefined) return this.#difference(from, to);
     if (version !== undefined) return { ...head, ...this.#one(version) };
+    const Exists = presentText(this.#view, this.#place) !== undefined;
     const Versions: object[] = [];
-    for (const shown of this.#newestFirst()) {
-      if (before !== undefined && shown.index >= before) continue;
-      if (Versions.length === limit) return { ...head, ...this.#exists, Versions, More: true };
+    for (const shown of this.#newestFirst(before)) {
+      if (Versions.length === limit) return { ...head, Exists, Versions, More: true };
       Versions.push(this.#row(shown));
     }
-    return { ...head, ...this.#exists, Versions, More: false };
+    return { ...head, Exists, Versions, More: false };
   }
 
-  get #exists(): { readonly Exists: boolean } {
-    return { Exists: this.#present !== undefined };
-  }
-
-  /** Returns the newest content; undefined if nothing is known of the object. */
+  /** Returns the newest content, which may have secrets; undefined if nothing is known. */
   #lastText(): string | undefined {
-    for (const { text } of this.#newestFirst()) if (text !== undefined) return text;
+    for (const { text } of versionsOf(this.#view, this.#place)) if (text !== undefined) return text;
     return undefined;
   }
 
-  *#newestFirst(): Iterable<Shown> {
-    let isFirst = true;
-    for (const key of this.#keys.toReversed()) {
-      const dated = datedVersion(this.#view, key);
-      const { content } = dated.version;
-      if (isFirst && content !== undefined && this.#present !== undefined) yield this.#unknown();
-      isFirst = false;
-      const isCurrent = content === undefined;
-      const text = isCurrent ? this.#present : content === 'null' ? undefined : content;
-      yield { index: dated.index, dated, isCurrent, text };
+  /** Yields the versions before an index, as many as the bound on their number lets be shown. */
+  *#newestFirst(before?: number): Iterable<Version> {
+    const view = this.#view;
+    const newest = newestVersion(view, this.#place);
+    if (newest === undefined) return;
+    const oldest = numberOf(newest) - Math.max(historyBounds(view).VersionsPerObject, 1);
+    for (const version of versionsOf(view, this.#place, before)) {
+      if (version.index !== newest.index && numberOf(version) <= oldest) return;
+      yield version;
     }
-    if (isFirst && this.#present !== undefined) yield this.#unknown();
   }
 
-  /** Returns the present object, of which no version is kept. */
-  #unknown(): Shown {
-    const text = this.#present!;
-    return { index: modifiedAt(text), dated: undefined, isCurrent: true, text };
-  }
-
-  #row({ index, dated, isCurrent, text }: Shown): object {
-    const {
-      operation = 'unknown',
-      timeMs = null,
-      author = null,
-      reason = '',
-    } = dated?.version ?? {};
+  #row(version: Version): object {
+    const { index, text } = version;
+    const { operation, timeMs, author, reason } = deedOfVersion(this.#view, this.#place, version);
     return {
       Index: index,
       Operation: operation,
       Time: shownTime(timeMs),
       Author: shownAuthor(this.#authorizer, this.#place.ns, author),
       Reason: reason,
-      Current: isCurrent,
-      Size: text === undefined ? 0 : Buffer.byteLength(text),
+      Current: index === newestIndex(this.#view, this.#place) && text !== undefined,
+      Size: text === undefined ? 0 : Buffer.byteLength(hiddenText(this.#place, text)),
     };
   }
 
@@ -141,7 +119,10 @@ class ObjectHistory {
   /** Returns the form of a PUT of an object, with its indexes; null if there is none. */
   #object(text: string | undefined): object | null {
     if (text === undefined) return null;
-    const object = JSON.parse(text) as { CreateIndex: number; ModifyIndex: number };
+    const object = JSON.parse(hiddenText(this.#place, text)) as {
+      CreateIndex: number;
+      ModifyIndex: number;
+    };
     const { CreateIndex, ModifyIndex } = object;
     return { ...this.#form(object), CreateIndex, ModifyIndex };
   }
@@ -158,11 +139,8 @@ class ObjectHistory {
     };
     const last = to ?? stateIndex(view);
     const Diff = differences(tableOfType(this.#place.type)!, formAt(from), formAt(last));
-    return { From: from, To: to ?? this.#newestIndex(), Diff };
-  }
-
-  #newestIndex(): number {
-    for (const { index } of this.#newestFirst()) return index;
-    return 0;
+    return { From: from, To: to ?? newestIndex(view, this.#place), Diff };
   }
 }
+
+const newestIndex = (view: View, place: Place): number => newestVersion(view, place)?.index ?? 0;

@@ -7,7 +7,7 @@ import { type Refusal, refusal, UNKNOWN_TOKEN } from '../../base/errors.js';
 import { type Gate, INTERNAL_KEY, type PrepareGate } from '../../node/types.js';
 import type { Author } from '../../state/author.js';
 import { HANDLERS } from '../../state/handlers.js';
-import type { Line } from '../../state/history/records.js';
+import { type Line, placeOfLine } from '../../state/history/records.js';
 import { matchProblem } from '../../state/match.js';
 import type { CommandCheck, CommandRight } from '../../state/object.js';
 import { ACL_COMMANDS } from '../../state/objects.js';
@@ -16,7 +16,7 @@ import { isStampedBy, isSubject, loginAuthor } from '../../state/stamp.js';
 import { type Bootstrap, bootstrapProblem } from '../../state/system.js';
 import type { TokenLogin, TokenLogout } from '../../state/token-commands.js';
 import type { Command, View } from '../../state/types.js';
-import { deletionOf, placeOfLine, type Undo, undoLines } from '../../state/undo.js';
+import { deletionOf, type Undo, undoLines } from '../../state/undo.js';
 import type { Authorizers } from './authorizers.js';
 
 /** Checks for other groups of commands, by the part of their type before the dot. */

@@ -36,12 +36,6 @@ export function spelledId({ type, id }: Place, name: string): string {
   return type === 'config' ? id.slice(0, id.indexOf('/') + 1) + name : id;
 }
 
-/** Returns the index at which an object was last changed. No later member contains the name. */
-export function modifiedAt(text: string): number {
-  const mark = '"ModifyIndex":';
-  return Number.parseInt(text.slice(text.lastIndexOf(mark) + mark.length), 10);
-}
-
 /** Whether a token is that of a login. Texts in it cannot contain the member, only escape it. */
 export const isOfLogin = ({ type }: Place, text: string): boolean =>
   type === 'token' && text.includes(',"AuthMethod":"');

@@ -3,9 +3,7 @@
  * level of the history on, the machine calls `record` with the objects that a command changed:
  *
  *     role·default·2f6a…   before → after
- *       →  change·…                    … a line
- *          version·role·default·2f6a…·<index of before>   the object as it was
- *          version·role·default·2f6a…·ffff…               who made it what it is
+ *       →  change·…        … a line, which has the object as it was before
  *
  * A version is as old as the entry that superseded it, so dropping the line of that entry drops the
  * version too: everything is dropped in the order of the rings.
@@ -14,36 +12,30 @@ import { type Author, type Identity, SERVER } from '../author.js';
 import { type Checksums, tableOf } from '../checksum.js';
 import type { Overlay } from '../draft.js';
 import { keys } from '../keys.js';
+import { createIndexOf, modifyIndexOf } from '../lists.js';
 import type { Ownership } from '../owners.js';
 import { TYPES } from '../refs.js';
 import { loggedIn } from '../tokens.js';
 import type { Command, Draft, ManyTokens } from '../types.js';
 import { LastChunks } from './chunks.js';
-import {
-  endedOf,
-  hiddenText,
-  isComputed,
-  isOfLogin,
-  modifiedAt,
-  nameIn,
-  spelledId,
-} from './contents.js';
+import { endedOf, hiddenText, isComputed, isOfLogin, nameIn, spelledId } from './contents.js';
 import { Account, Ledger } from './ledger.js';
 import {
   type Deed,
   deedOf,
   deedText,
-  type Head,
-  headOf,
-  headText,
   type Line,
   lineText,
-  newestKey,
+  MARK_EVERY,
+  NO_TRACE,
+  NOT_KEPT,
   objectKeyOf,
   type Place,
   placeOf,
   type Ring,
-  versionKey,
+  type Trace,
+  traceKey,
+  traceOf,
 } from './records.js';
 import {
   FLOOR_FACT,
@@ -53,7 +45,8 @@ import {
   type HistoryBounds,
   historyBounds,
 } from './settings.js';
-import { trimBytes, trimVersions } from './trim.js';
+import { trimBytes } from './trim.js';
+import { numberOf, type Version, versionSince } from './versions.js';
 
 /** A record of an object, or of what derives from it, that a command changed. */
 export interface Changed {
@@ -76,6 +69,7 @@ export const isOfHistory = (key: string): boolean => LOOKED_AT.has(tableOf(key))
 /** Writes the history of a state. */
 export class History {
   readonly #chunks = new LastChunks();
+  readonly #newest = new NewestVersions();
   /** What is kept and forgotten, as long as its record is this one. */
   #account: Account | undefined;
   /** The bounds, as long as their record has the text. */
@@ -92,7 +86,13 @@ export class History {
     const account = this.#accountIn(draft, index);
     const ledger = new Ledger(draft, account.floors);
     const bounds = this.#boundsIn(draft);
-    const entry = new Entry(ledger, { index, command, bounds, chunks: this.#chunks });
+    const entry = new Entry(ledger, {
+      index,
+      command,
+      bounds,
+      chunks: this.#chunks,
+      newest: this.#newest,
+    });
     entry.record(changes, many);
     trimBytes(ledger, bounds);
     draft.put(FLOOR_FACT, account.change());
@@ -121,8 +121,52 @@ export class History {
   }
 }
 
-/** What is known of a version from before the history. */
-const UNKNOWN: Deed = { operation: 'unknown', timeMs: null, author: null, reason: '' };
+/** What the line of the next version needs to know of the newest one. */
+interface Newest {
+  readonly index: number;
+  readonly count: number;
+  readonly mark: number;
+}
+
+/** An object that changes, and its key. */
+interface Subject {
+  readonly key: string;
+  readonly place: Place;
+}
+
+/** Objects whose newest versions are in memory. */
+const NEWEST_MAX = 4096;
+
+/** The newest versions of objects that have changed lately, which need not be read. */
+class NewestVersions {
+  readonly #known = new Map<string, Newest & { readonly at: number }>();
+
+  /** Returns the version that is in force since the object changed last, at `at`. */
+  of({ draft, floors }: Ledger, { key, place }: Subject, at: number): Newest {
+    const known = this.#known.get(key);
+    const { Dropped = 0 } = floors;
+    if (known?.at === at && known.index > Dropped) return known;
+    return newestOf(versionSince(draft, place, at, undefined));
+  }
+
+  note({ key }: Subject, at: number, { index, count, mark }: Newest): void {
+    if (this.#known.size >= NEWEST_MAX) this.#known.clear();
+    this.#known.set(key, { index, count, mark, at });
+  }
+}
+
+const newestOf = (version: Version): Newest => ({
+  index: version.index,
+  count: numberOf(version),
+  mark: version.line?.mark ?? 0,
+});
+
+/** What a line says of the versions of its object. */
+type Link = Pick<Line, 'was' | 'count' | 'mark' | 'content'>;
+
+/** Of a line that makes no version and supersedes none. */
+const NO_VERSION: Link = { was: 0, count: 0, mark: 0 };
+
 /** What commands do to objects, if not what they seem to do. */
 const OPERATIONS: Readonly<Record<string, string>> = { undo: 'undo', 'tokens.import': 'import' };
 
@@ -131,6 +175,7 @@ interface EntryParts {
   readonly command: Command;
   readonly bounds: HistoryBounds;
   readonly chunks: LastChunks;
+  readonly newest: NewestVersions;
 }
 
 /** The records of one entry. */
@@ -194,7 +239,7 @@ class Entry {
     if (text === undefined || this.#changed.has(objectKeyOf(place))) return;
     const name = this.#nameOf(place, text);
     const about = { type, ns, id: spelledId(place, name), name };
-    this.#line('change', { ...about, operation: 'update', was: 0 });
+    this.#line('change', { ...about, operation: 'update', ...NO_VERSION });
   }
 
   #nameOf(place: Place, text: string): string {
@@ -206,48 +251,45 @@ class Entry {
   }
 
   /** Records a change of one object. Returns its name. */
-  #object(
-    place: Place,
-    { before, after }: Changed,
-    identities: ReadonlyMap<string, Identity>,
-  ): string {
+  #object(place: Place, change: Changed, identities: ReadonlyMap<string, Identity>): string {
+    const { key, before, after } = change;
     const text = (after ?? before)!;
     const name = this.#nameOf(place, text);
-    this.#changed.add(objectKeyOf(place));
+    this.#changed.add(key);
     const done = before === undefined ? 'create' : after === undefined ? 'delete' : 'update';
     const operation = OPERATIONS[this.#parts.command.type] ?? done;
     const about = { type: place.type, ns: place.ns, id: spelledId(place, name), name };
     if (isComputed(place, before, after)) {
-      this.#line('change', { ...about, operation: done, was: 0 }, SERVER);
+      const link = this.#kept({ key, place }, before);
+      this.#line('change', { ...about, operation: done, ...link }, SERVER);
       return name;
     }
     if (!isOfLogin(place, text) || done === 'update') {
-      const was = this.#version(place, operation, before, after);
-      this.#line('change', { ...about, operation, was });
+      this.#line('change', { ...about, operation, ...this.#version(place, change) });
       return name;
     }
-    const hasVersions = done === 'delete' && this.#ledger.draft.get(newestKey(place)) !== undefined;
-    const was = hasVersions ? this.#version(place, operation, before, after) : 0;
+    const hasVersions = done === 'delete' && createIndexOf(text) !== modifyIndexOf(text);
+    const link = hasVersions ? this.#version(place, change) : NO_VERSION;
     if (done === 'create') {
-      this.#line('login-change', { ...about, operation, was });
+      this.#line('login-change', { ...about, operation, ...link });
       return name;
     }
     const more = endedOf(text, identities.get(place.id));
     const { AuthMethod = '', AuthMethodNamespace = place.ns } = more;
     const method = methodId(AuthMethodNamespace, AuthMethod);
     this.#ended.set(method, (this.#ended.get(method) ?? 0) + 1);
-    this.#line('login-change', { ...about, operation, was, more });
+    this.#line('login-change', { ...about, operation, ...link, more });
     return name;
   }
 
   #many({ operation, ns, method, subject, count }: ManyTokens): void {
     const about = { type: 'login-tokens', ns, id: `${ns}/${method}`, name: subject } as const;
-    this.#line('change', { ...about, operation, was: 0, more: count });
+    this.#line('change', { ...about, operation, ...NO_VERSION, more: count });
   }
 
   #line(
     ring: Ring,
-    about: Pick<Line, 'type' | 'ns' | 'id' | 'name' | 'operation' | 'was' | 'more'>,
+    about: Pick<Line, 'type' | 'ns' | 'id' | 'name' | 'operation' | 'more'> & Link,
     author: Author | null = this.#deed.author,
   ): void {
     const { index, bounds, chunks } = this.#parts;
@@ -273,53 +315,47 @@ class Entry {
     return this.#deedText;
   }
 
-  /** Keeps what an object was until now. Returns the index of that version; 0 if it has none. */
-  #version(
-    place: Place,
-    operation: string,
-    before: string | undefined,
-    after: string | undefined,
-  ): number {
-    const { index, bounds, command } = this.#parts;
+  /** Returns the link of a change that only the server makes: the version stays in force. */
+  #kept(subject: Subject, before: string | undefined): Link {
+    if (before === undefined) return NO_VERSION;
+    const { newest, index } = this.#parts;
+    const kept = newest.of(this.#ledger, subject, modifyIndexOf(before));
+    newest.note(subject, index, kept);
+    return { was: kept.index, count: 0, mark: 0 };
+  }
+
+  /** Returns the link to the version that a change supersedes, with what it was. */
+  #version(place: Place, { key, before, after }: Changed): Link {
+    const { index, bounds, command, newest } = this.#parts;
     const ledger = this.#ledger;
-    const key = newestKey(place);
-    const text = ledger.draft.get(key);
-    const known = text === undefined ? undefined : headOf(text);
     // What is in a namespace loses its versions with it.
     const isGone = command.type === 'namespace.reap' && place.type !== 'namespace';
     const isKept = bounds.VersionsPerObject > 0 && bounds.Bytes > 0;
+    const trace = before === undefined || after === undefined ? this.#trace(place) : NO_TRACE;
     if (isGone || !isKept) {
-      if (text !== undefined) ledger.drop(key, text);
-      if (!isGone && before !== undefined) ledger.forget(index - 1);
-      return 0;
+      if (trace.gone > 0 || after === undefined) ledger.trace(place, NO_TRACE);
+      if (before === undefined) return { was: 0, count: 1, mark: 0 };
+      if (!isGone) ledger.forget(index - 1);
+      return { was: NOT_KEPT, count: 0, mark: 0 };
     }
-    if (known?.content !== undefined) ledger.drop(key, text!);
-    let old: Head | undefined;
-    if (before === undefined) old = known;
-    else {
-      const content = hiddenText(place, before);
-      const isKnown = known !== undefined && known.content === undefined;
-      old = isKnown ? { ...known, content } : unknownAt(modifiedAt(before), content);
-    }
-    const { index: was = 0, count = 0, oldest = index } = old ?? {};
-    if (old !== undefined) {
-      const bytes = Buffer.byteLength(old.content!);
-      ledger.put(versionKey(place, was), headText({ ...old, next: index }), bytes);
-    }
-    const content = after === undefined ? 'null' : undefined;
-    const deed = this.#deedOf(operation);
-    const newest: Head = { was, next: 0, index, count: count + 1, oldest, deed, content };
-    ledger.put(key, headText(newest), content === undefined ? 0 : content.length);
-    const most = bounds.VersionsPerObject;
-    if (newest.count > most) trimVersions(ledger, place, newest, most);
-    return was;
+    const at = before === undefined ? trace.gone : modifyIndexOf(before);
+    const superseded = at === 0 ? undefined : newest.of(ledger, { key, place }, at);
+    const { index: was = 0, count = 0, mark = 0 } = superseded ?? {};
+    const isMark = count > 0 && count % MARK_EVERY === 0;
+    const made = { index, count: count + 1, mark: isMark ? was : mark };
+    newest.note({ key, place }, index, made);
+    if (after === undefined) ledger.trace(place, { ...trace, gone: index });
+    else if (trace.gone > 0) ledger.trace(place, { ...trace, gone: 0 });
+    const content = before === undefined ? undefined : hiddenText(place, before);
+    if (made.count > bounds.VersionsPerObject)
+      ledger.floors.Excess = (ledger.floors.Excess ?? 0) + Buffer.byteLength(content ?? '');
+    return { was, count: made.count, mark: made.mark, content };
+  }
+
+  #trace(place: Place): Trace {
+    return traceOf(this.#ledger.draft.get(traceKey(place)));
   }
 }
-
-const unknownAt = (index: number, content: string): Head => {
-  const deed = deedText(UNKNOWN);
-  return { was: 0, next: 0, index, count: 1, oldest: index, deed, content };
-};
 
 const methodId = (ns: string, name: string): string => `${ns}/${name.toLowerCase()}`;
 

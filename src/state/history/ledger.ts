@@ -2,7 +2,7 @@
 import { tableOf } from '../checksum.js';
 import type { Deferred } from '../draft.js';
 import type { Draft } from '../types.js';
-import { countedBytes } from './records.js';
+import { countedBytes, type Place, type Trace, traceKey, traceText } from './records.js';
 import { FLOOR_FACT, type Floors } from './settings.js';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -40,9 +40,15 @@ export class Ledger {
   }
 
   /** Writes a record whose key has none. */
-  put(key: string, text: string, bytes = countedBytes(key, text)): void {
+  put(key: string, text: string): void {
     this.draft.put(key, text);
-    this.#count(key, bytes);
+    this.#count(key, countedBytes(key, text));
+  }
+
+  /** Replaces a record. */
+  replace(key: string, before: string, after: string): void {
+    this.draft.put(key, after);
+    this.#count(key, countedBytes(key, after) - countedBytes(key, before));
   }
 
   /** Deletes a record. */
@@ -54,6 +60,18 @@ export class Ledger {
   /** Notes that what was in force up to an index is forgotten. */
   forget(index: number, what: 'Index' | 'Logins' = 'Index'): void {
     this.floors[what] = Math.max(this.floors[what], index);
+  }
+
+  /** Notes that the line of an index was dropped, or has lost its content. */
+  dropped(index: number): void {
+    this.floors.Dropped = Math.max(this.floors.Dropped ?? 0, index);
+  }
+
+  /** Writes what no line tells of an object; see Trace. */
+  trace(place: Place, trace: Trace): void {
+    const text = traceText(trace);
+    if (text !== undefined) this.draft.put(traceKey(place), text);
+    else if (this.draft.get(traceKey(place)) !== undefined) this.draft.del(traceKey(place));
   }
 
   /** Writes the account. */

@@ -1,7 +1,17 @@
 /** Reading the rings: their lines in either direction, and the time of an index. */
 import { recordOf } from '../machine-record.js';
 import { keyOf, type View } from '../types.js';
-import { chunkIndex, chunkKey, chunkOf, type Line, lineOf, RINGS, type Ring } from './records.js';
+import {
+  chunkIndex,
+  chunkKey,
+  chunkOf,
+  type Line,
+  lineOf,
+  type Place,
+  placeOfLine,
+  RINGS,
+  type Ring,
+} from './records.js';
 
 /** Indexes by which the search for an earlier chunk begins. */
 const STEP = 64;
@@ -83,6 +93,37 @@ export function linesAt(view: View, index: number, rings: readonly Ring[] = RING
     lines.push(line);
   }
   return lines;
+}
+
+/** Returns the line of an object in an entry; undefined if it has none. */
+export function lineAt(view: View, place: Place, index: number): Line | undefined {
+  for (const ring of place.type === 'token' ? RINGS : (['change'] as const)) {
+    const line = lineIn(view, ring, place, index);
+    if (line !== undefined) return line;
+  }
+  return undefined;
+}
+
+function lineIn(view: View, ring: Ring, place: Place, index: number): Line | undefined {
+  let key = lastChunk(view, ring, index);
+  while (key !== undefined) {
+    const line = lineOfChunk(view.get(key)!, place, index);
+    // The lines of an entry may begin in the chunk before.
+    if (line !== undefined || chunkIndex(key) < index) return line;
+    key = chunkBefore(view, ring, key, index);
+  }
+  return undefined;
+}
+
+/** Finds a line by its text, because to parse all of the chunk would take longer. */
+function lineOfChunk(text: string, place: Place, index: number): Line | undefined {
+  const start = `\n[${index},`;
+  for (let at = text.indexOf(start); at >= 0; at = text.indexOf(start, at + 1)) {
+    const line = lineOf(text.slice(at + 1, text.indexOf('\n', at + 1)));
+    const { type, ns, id } = placeOfLine(line);
+    if (type === place.type && id === place.id && ns === place.ns) return line;
+  }
+  return undefined;
 }
 
 /** Returns the oldest line of a ring; undefined if it has none. */

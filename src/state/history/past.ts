@@ -9,8 +9,7 @@
  */
 import { keys } from '../keys.js';
 import type { LinkTarget } from '../links.js';
-import { take } from '../links.js';
-import { keysBelow, lastPart } from '../lists.js';
+import { createIndexOf, keysBelow, lastPart } from '../lists.js';
 import { recordOf } from '../machine-record.js';
 import { DEFAULT_NAMESPACE } from '../object.js';
 import { HIDDEN } from '../put-form.js';
@@ -18,7 +17,7 @@ import { TYPES } from '../refs.js';
 import { restoredAt } from '../restore.js';
 import { loggedInText } from '../tokens.js';
 import { keyOf, type StateRecord, type View } from '../types.js';
-import { type Ended, modifiedAt } from './contents.js';
+import type { Ended } from './contents.js';
 import { chunksAfter } from './lines.js';
 import {
   chunkOf,
@@ -27,14 +26,13 @@ import {
   objectKeyOf,
   type Place,
   placeOf,
+  placeOfTrace,
   RINGS,
+  traceKey,
   VERSION,
-  type Version,
-  versionAt,
-  versionOf,
-  versionsOf,
 } from './records.js';
 import { floorsOf } from './settings.js';
+import { newestVersion, versionBefore, versionsOf } from './versions.js';
 
 /** Thrown where it is no longer known what held. */
 export class NotKnown extends Error {
@@ -55,18 +53,6 @@ export interface ObjectThen {
   readonly version: number;
 }
 
-/** A version of an object with its index. */
-export interface Dated {
-  readonly index: number;
-  readonly version: Version;
-}
-
-/** Returns a version of an object by its key. */
-export function datedVersion(view: View, key: string): Dated {
-  const version = versionOf(view.get(key)!);
-  return { index: versionAt(key).index || version.index, version };
-}
-
 const NOTHING: ObjectThen = { text: undefined, version: 0 };
 
 /** Returns what an object was after the entry at an index. Throws NotKnown. */
@@ -78,48 +64,20 @@ export function objectAt(view: View, place: Place, index: number): ObjectThen {
     const removed = removedAt(view, place.ns, index);
     if (removed !== undefined) throw new NotKnown(removed);
   }
-  const present = view.get(objectKeyOf(place));
-  let last: string | undefined;
-  let next: string | undefined;
-  for (const key of view.keys(versionsOf(place))) {
-    const at = versionAt(key).index || versionOf(view.get(key)!).index;
-    if (at <= index) last = key;
-    else {
-      next = key;
-      break;
-    }
-  }
-  const then =
-    last === undefined ? undefined : versionThen(datedVersion(view, last), index, present);
-  if (then !== undefined) return then;
   const floor = floorsOf(view)?.Index ?? 0;
-  return thenBefore(next === undefined ? undefined : datedVersion(view, next), {
-    index,
-    floor,
-    present,
-  });
-}
-
-/** Returns what an object was before the first version after an index, or before the present. */
-function thenBefore(
-  next: Dated | undefined,
-  about: { readonly index: number; readonly floor: number; readonly present: string | undefined },
-): ObjectThen {
-  const { index, floor, present } = about;
-  // Above the floor nobody has written it without a version: the server has changed its Status.
-  const isSure = index > floor;
-  if (next !== undefined) {
-    const { operation, was, content } = next.version;
-    if (!isSure || was > 0) throw new NotKnown(next.index);
-    const isMade = operation !== 'unknown' || createdAt(content) > index;
-    return isMade ? NOTHING : { text: content, version: next.index };
+  const newest = newestVersion(view, place);
+  if (newest === undefined && index <= floor) throw new NotKnown(floor + 1);
+  let version = newest;
+  while (version !== undefined && version.index > index) {
+    const earlier = versionBefore(view, place, version, index + 1);
+    // Above the floor nothing is forgotten.
+    const { line, text } = version;
+    const isMade = line?.was === 0 || (text !== undefined && createIndexOf(text) > index);
+    if (earlier === undefined && (index <= floor || !isMade)) throw new NotKnown(version.index);
+    version = earlier;
   }
-  if (present === undefined) {
-    if (isSure) return NOTHING;
-    throw new NotKnown(floor + 1);
-  }
-  if (!isSure && modifiedAt(present) > index) throw new NotKnown(modifiedAt(present));
-  return createdAt(present) > index ? NOTHING : { text: present, version: 0 };
+  if (version === undefined) return NOTHING;
+  return { text: version.text, version: version === newest ? 0 : version.index };
 }
 
 /**
@@ -128,33 +86,16 @@ function thenBefore(
  */
 export function removedAt(view: View, ns: string, index: number): number | undefined {
   const present = view.get(keys.namespace(ns));
-  if (present !== undefined && createdAt(present) <= index) return undefined;
+  if (present !== undefined && createIndexOf(present) <= index) return undefined;
   const place: Place = { type: 'namespace', ns: DEFAULT_NAMESPACE, id: ns };
   if (objectAt(view, place, index).text === undefined) return undefined;
-  for (const key of view.keys(versionsOf(place))) {
-    const { index: at, version } = datedVersion(view, key);
-    if (at > index && version.content === 'null') return at;
+  let removed: number | undefined;
+  for (const version of versionsOf(view, place)) {
+    if (version.index <= index) break;
+    if (version.text === undefined) removed = version.index;
   }
-  return undefined;
+  return removed;
 }
-
-/** Returns what an object was by the last version up to an index; undefined if it tells nothing. */
-function versionThen(
-  { index: at, version }: Dated,
-  index: number,
-  present: string | undefined,
-): ObjectThen | undefined {
-  const { content, next } = version;
-  if (next === 0) return { text: content === 'null' ? undefined : present, version: 0 };
-  // While no versions were kept, or before a restore, the object changed without a trace.
-  if (next <= index) return undefined;
-  return { text: content === 'null' ? undefined : content, version: at };
-}
-
-const createdAt = (text: string | undefined): number =>
-  text === undefined || text === 'null'
-    ? 0
-    : ((JSON.parse(text) as { CreateIndex?: number }).CreateIndex ?? 0);
 
 /**
  * The objects at an index, with the records that lead to tokens by accessor and to the names of
@@ -208,12 +149,12 @@ export class PastView implements View {
   *ever(prefix: string, type = typeBelow(prefix)!): Iterable<string> {
     const [, ...parts] = prefix.split('\u0000');
     const [ns, kind] = type === 'namespace' ? ['default'] : parts.slice(0, -1);
-    const versions = this.#versioned(
+    const traced = this.#traced(
       keyOf(VERSION, type, ...(ns === undefined ? [] : [ns]), kind === undefined ? '' : `${kind}/`),
     );
     const ended = [...this.#ended.keys()].filter((key) => key.startsWith(prefix)).sort();
-    // The kind of a config entry sorts otherwise in the key of a version.
-    const old = type === 'config' ? [...versions].sort() : versions;
+    // The kind of a config entry sorts otherwise in the key of a trace.
+    const old = type === 'config' ? [...traced].sort() : traced;
     yield* union([this.#view.keys(prefix), old, ended]);
   }
 
@@ -264,14 +205,9 @@ export class PastView implements View {
     return text;
   }
 
-  /** Yields the keys of the objects that have versions. */
-  *#versioned(prefix: string): Iterable<string> {
-    let last = '';
-    for (const key of this.#view.keys(prefix)) {
-      const object = objectKeyOf(versionAt(key));
-      if (object !== last) yield object;
-      last = object;
-    }
+  /** Yields the keys of the objects of which there are traces: of all that were deleted. */
+  *#traced(prefix: string): Iterable<string> {
+    for (const key of this.#view.keys(prefix)) yield objectKeyOf(placeOfTrace(key));
   }
 
   #namespaceOf(accessor: string): string | undefined {
@@ -302,7 +238,7 @@ function typeBelow(prefix: string): Place['type'] | undefined {
   return parts.at(-1) === '' ? type : undefined;
 }
 
-/** Returns the namespace in which an object is or has versions; undefined if there is none. */
+/** Returns the namespace in which an object is or has left a trace; undefined if there is none. */
 export function holderOf(
   view: View,
   type: 'token' | 'policy' | 'role',
@@ -311,7 +247,7 @@ export function holderOf(
   for (const key of keysBelow(view, 'namespace')) {
     const ns = lastPart(key);
     const isThere = view.get(keyOf(type, ns, id)) !== undefined;
-    if (isThere || take(view.keys(versionsOf({ type, ns, id })), 1).length > 0) return ns;
+    if (isThere || view.get(traceKey({ type, ns, id })) !== undefined) return ns;
   }
   return undefined;
 }

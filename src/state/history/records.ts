@@ -1,13 +1,14 @@
 /**
- * The records of history (beyond.md 3.1), which are kept short: their members have places, not
+ * The records of the history (beyond.md 3.1), which are kept short: their members have places, not
  * names.
  *
  *     change·<index>·<n>     the time of the newest line of earlier chunks, then a line for each
  *     login-change·…         change, up to 64 of them; the key is that of the first line
- *     version·<type>·<ns>·<id>·<index>   what is known of a version, and below it the object as
- *                                        it was until another version followed
- *     version·<type>·<ns>·<id>·ffff…     the newest version, without a copy of the object: that
- *                                        is the present one, or the object is deleted
+ *     version·<type>·<ns>·<id>   what no line tells of an object: see Trace
+ *
+ * The line of a change has the object as it was before, so that a write adds to the last chunk and
+ * to nothing else. The versions of an object are a chain: its ModifyIndex leads to the line of the
+ * newest one, and each line to the one before.
  */
 import type { Author } from '../author.js';
 import { tableOf } from '../checksum.js';
@@ -24,9 +25,10 @@ export const VERSION = 'version';
 export const CHUNK_LINES = 64;
 
 const NUL = '\u0000';
+/** Separates a line from the content: JSON text has none in it. */
+const TAB = '\t';
 /** Keys sort by an index in this form. */
 const hex = (index: number): string => index.toString(16).padStart(16, '0');
-const NEWEST = 'f'.repeat(16);
 
 /** Which object a record is about. `id` is that of the key: names are in lower case. */
 export interface Place {
@@ -35,12 +37,8 @@ export interface Place {
   readonly id: string;
 }
 
-/** The first part of the keys of an object's versions. */
-export const versionsOf = ({ type, ns, id }: Place): string => keyOf(VERSION, type, ns, id, '');
-/** The key of a version that another one followed. */
-export const versionKey = (place: Place, index: number): string => versionsOf(place) + hex(index);
-/** The key of the newest version. */
-export const newestKey = (place: Place): string => versionsOf(place) + NEWEST;
+/** The key of what no line tells of an object. */
+export const traceKey = ({ type, ns, id }: Place): string => keyOf(VERSION, type, ns, id);
 /** The key of a chunk whose first line is at an index and a position; the chunks from an index. */
 export const chunkKey = (ring: Ring, index: number, position?: number): string =>
   position === undefined
@@ -69,16 +67,10 @@ export function objectKeyOf({ type, ns, id }: Place): string {
   return keyOf(table, ns, id.slice(0, at), id.slice(at + 1));
 }
 
-/** Returns the object and the index of a version's key; 0 for the newest one. */
-export function versionAt(key: string): Place & { readonly index: number } {
-  const [, type, ns, id, index] = key.split('\u0000') as [
-    string,
-    ObjectType,
-    string,
-    string,
-    string,
-  ];
-  return { type, ns, id, index: index === NEWEST ? 0 : Number.parseInt(index, 16) };
+/** Returns the object of the key of a trace. */
+export function placeOfTrace(key: string): Place {
+  const [, type, ns, id] = key.split(NUL) as [string, ObjectType, string, string];
+  return { type, ns, id };
 }
 
 type Written = readonly [string, string, string?, string?, string?];
@@ -133,26 +125,58 @@ export interface Line extends Deed {
   readonly ns: string;
   readonly id: string;
   readonly name: string;
-  /** The index of the version that this change superseded; 0 if there is none. */
+  /**
+   * The index of the version that this change superseded; 0 if there was none, NOT_KEPT if that is
+   * not kept. Of a change that only the server made, the index of the version that it leaves.
+   */
   readonly was: number;
+  /** The number of the version that this change made, from 1; 0 if it made none. */
+  readonly count: number;
+  /** The index of the last earlier version whose number is a multiple of MARK_EVERY; or 0. */
+  readonly mark: number;
+  /** The object as the superseded version had it, as JSON. Absent: that was a deletion. */
+  readonly content?: string | undefined;
   /** How many tokens, of `login-tokens`; of the end of a login's token, what it granted. */
   readonly more?: number | object | undefined;
 }
 
+/** What `was` is where the superseded version is not kept. */
+export const NOT_KEPT = -1;
+/** Versions from one mark to the next: who looks for an early version skips as many. */
+export const MARK_EVERY = 16;
+
 /** Returns a line as text. `deed` is what `deedText` makes of it. */
 export function lineText(line: Omit<Line, keyof Deed>, deed: string): string {
-  const { index, position, type, ns, id, name, was, more } = line;
+  const { index, position, type, ns, id, name, was, count, mark, more, content } = line;
   const all = [type, ns, id, name];
   const about = JSON.stringify(more === undefined ? all : [...all, more]);
-  return `[${index},${position},${was},${deed},${about.slice(1)}`;
+  const text = `[${index},${position},${was},${count},${mark},${deed},${about.slice(1)}`;
+  return content === undefined ? text : `${text}${TAB}${content}`;
 }
 
 /** Returns what `lineText` made a text of. */
 export function lineOf(text: string): Line {
-  const [index, position, was, deed, type, ns, id, name, more] = JSON.parse(text);
-  const line = { ...deedIn(deed), index, position, was, type, ns, id, name };
-  return more === undefined ? line : { ...line, more };
+  const end = text.indexOf(TAB);
+  const head = JSON.parse(end < 0 ? text : text.slice(0, end));
+  const [index, position, was, count, mark, deed, type, ns, id, name, more] = head;
+  const line = { ...deedIn(deed), index, position, was, count, mark, type, ns, id, name };
+  const content = end < 0 ? undefined : text.slice(end + 1);
+  return {
+    ...line,
+    ...(more !== undefined && { more }),
+    ...(content !== undefined && { content }),
+  };
 }
+
+/** Whether a line has the content of an object. */
+export const hasContent = (text: string): boolean => text.includes(TAB);
+
+/** Returns the object of a line. */
+export const placeOfLine = ({ type, ns, id }: Line): Place => ({
+  type: type as ObjectType,
+  ns,
+  id: id.toLowerCase(),
+});
 
 /** A chunk of a ring. */
 export interface Chunk {
@@ -171,81 +195,61 @@ export function chunkOf(text: string): Chunk {
   return { sinceMs: Number(lines[0]), lines: lines.slice(1, -1) };
 }
 
-/** A version, but for what happened, which is in the form of `deedText`. */
-export interface Head {
-  /** The index of the version before; 0 if there was none or it is not kept. */
-  readonly was: number;
-  /** The index of the version that followed; 0 for the newest one. */
-  readonly next: number;
-  /** Of the newest version alone: its index, the number of versions, the index of the oldest. */
-  readonly index: number;
-  readonly count: number;
-  readonly oldest: number;
+/** What no line tells of an object. */
+export interface Trace {
+  /** The index at which the object was deleted; 0 if it is there. */
+  readonly gone: number;
+  /** The index of the version whose line was dropped last, and what happened then; 0 for none. */
+  readonly made: number;
   readonly deed: string;
-  /** The object as it was, as JSON; `null` if it was deleted. Absent: it is the present one. */
-  readonly content: string | undefined;
 }
 
-/** A version. */
-export type Version = Omit<Head, 'deed'> & Deed;
+/** What is known of an object of which there is no trace. */
+export const NO_TRACE: Trace = { gone: 0, made: 0, deed: '' };
 
-/** Returns a version as text. */
-export function headText({ was, next, index, count, oldest, deed, content }: Head): string {
-  const numbers = next > 0 ? `${was} ${next}` : `${was} 0 ${index} ${count} ${oldest}`;
-  return content === undefined ? `${numbers}\n${deed}` : `${numbers}\n${deed}\n${content}`;
+/** Returns a trace as text; undefined if it tells nothing. */
+export const traceText = ({ gone, made, deed }: Trace): string | undefined =>
+  gone === 0 && made === 0 ? undefined : `${gone} ${made}\n${deed}`;
+
+/** Returns what `traceText` made a text of. */
+export function traceOf(text: string | undefined): Trace {
+  if (text === undefined) return NO_TRACE;
+  const end = text.indexOf('\n');
+  const [gone, made] = text.slice(0, end).split(' ').map(Number) as [number, number];
+  return { gone, made, deed: text.slice(end + 1) };
 }
 
-/** Returns what `headText` made a text of. */
-export function headOf(text: string): Head {
-  const first = text.indexOf('\n');
-  const second = text.indexOf('\n', first + 1);
-  const numbers = text.slice(0, first).split(' ');
-  const [was, next, index = 0, count = 0, oldest = 0] = numbers.map(Number) as [number, number];
-  const deed = second < 0 ? text.slice(first + 1) : text.slice(first + 1, second);
-  const content = second < 0 ? undefined : text.slice(second + 1);
-  return { was, next, index, count, oldest, deed, content };
-}
+/** Returns what happened, of a text that `deedText` returned. */
+export const deedOfText = (text: string): Deed => deedIn(JSON.parse(text));
 
-/** Returns a version of a text. */
-export function versionOf(text: string): Version {
-  const { deed, ...head } = headOf(text);
-  return { ...deedIn(JSON.parse(deed)), ...head };
-}
-
-/** Returns the bytes of a record that count for the bounds: lines, and contents of versions. */
-export function countedBytes(key: string, text: string): number {
-  const table = tableOf(key);
-  if (table === VERSION) return Buffer.byteLength(headOf(text).content ?? '');
-  return (RINGS as readonly string[]).includes(table) ? Buffer.byteLength(text) : 0;
-}
+/** Returns the bytes of a record that count for the bounds: those of lines. */
+export const countedBytes = (key: string, text: string): number =>
+  (RINGS as readonly string[]).includes(tableOf(key)) ? Buffer.byteLength(text) : 0;
 
 /** Returns why a record of an archive is none of the history; undefined if it is one. */
 export function historyProblem(key: string, text: string): string | undefined {
-  const parts = key.split('\u0000');
-  const isKey = parts.slice(1).every((part) => part !== '') && /^[0-9a-f]+$/.test(parts.at(-1)!);
+  const parts = key.split(NUL);
   try {
     if (parts[0] === VERSION) {
-      const { operation, was, index, next, count, oldest, content } = versionOf(text);
-      const isPlace = parts.length === 5 && tableOfType(parts[1]!) !== undefined;
-      const isNewest = parts[4] === NEWEST;
-      const numbers = isNewest ? [index, count, oldest] : [next];
-      const isWhole =
-        Number.isSafeInteger(was) && numbers.every((one) => Number.isSafeInteger(one) && one > 0);
-      const hasContent = isNewest ? (content ?? 'null') === 'null' : content !== undefined;
-      const isObject = content === undefined || typeof JSON.parse(content) === 'object';
-      const is =
-        isKey && isPlace && isWhole && hasContent && isObject && typeof operation === 'string';
-      return is ? undefined : 'a version is not in stored form';
+      const isPlace = parts.length === 4 && tableOfType(parts[1]!) !== undefined;
+      return isPlace && isTrace(traceOf(text)) ? undefined : 'a version is not in stored form';
     }
+    const isKey = parts.length === 3 && parts.slice(1).every((part) => /^[0-9a-f]+$/.test(part));
     const lines = chunkOf(text).lines.map(lineOf);
-    const isLine = ({ index, position, operation, ns, id, name }: Line): boolean =>
-      Number.isSafeInteger(index) &&
-      Number.isSafeInteger(position) &&
-      [operation, ns, id, name].every((one) => typeof one === 'string');
-    const first = lines[0];
-    const isChunk = isKey && parts.length === 3 && first !== undefined && lines.every(isLine);
+    const isChunk = isKey && lines.length > 0 && lines.every(isLine);
     return isChunk ? undefined : 'a line is not in stored form';
   } catch {
     return 'a record cannot be read';
   }
 }
+
+function isTrace({ gone, made, deed }: Trace): boolean {
+  const isWhole = [gone, made].every((one) => Number.isSafeInteger(one) && one >= 0);
+  if (!isWhole || gone + made === 0) return false;
+  return made === 0 ? deed === '' : typeof deedOfText(deed).operation === 'string';
+}
+
+const isLine = ({ content, ...line }: Line): boolean =>
+  [line.index, line.position, line.was, line.count, line.mark].every(Number.isSafeInteger) &&
+  [line.operation, line.ns, line.id, line.name].every((one) => typeof one === 'string') &&
+  (content === undefined || typeof JSON.parse(content) === 'object');

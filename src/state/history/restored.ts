@@ -11,17 +11,20 @@ import {
   deedText,
   lineOf,
   lineText,
+  traceOf,
+  traceText,
   VERSION,
-  versionAt,
-  versionOf,
 } from './records.js';
 import { FLOOR_FACT, floorsFrom } from './settings.js';
 
 /** Returns what a log has of a record of history; undefined if it has not reached its index. */
 export function withinHistory([key, text]: StateRecord, index: number): StateRecord | undefined {
   if (tableOf(key) === VERSION) {
-    const at = versionAt(key).index || versionOf(text).index;
-    return at <= index ? [key, text] : undefined;
+    const { gone, made, deed } = traceOf(text);
+    const isMade = made <= index;
+    const reached = { gone: gone <= index ? gone : 0, made: isMade ? made : 0 };
+    const kept = traceText({ ...reached, deed: isMade ? deed : '' });
+    return kept === undefined ? undefined : [key, kept];
   }
   if (chunkIndex(key) > index) return undefined;
   const { sinceMs, lines } = chunkOf(text);
@@ -36,7 +39,7 @@ export function restoredHistory(
   { Bytes, LoginBytes }: { readonly Bytes: number; readonly LoginBytes: number },
 ): readonly StateRecord[] {
   const deed = deedOf(command, 'restore');
-  const about = { type: '', ns: '', id: '', name: '', was: 0 } as const;
+  const about = { type: '', ns: '', id: '', name: '', was: 0, count: 0, mark: 0 } as const;
   const line = lineText({ ...about, index, position: 0 }, deedText(deed));
   const key = chunkKey('change', index, 0);
   const text = chunkText({ sinceMs: 0, lines: [line] });

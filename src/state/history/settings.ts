@@ -69,10 +69,14 @@ export interface Floors {
   readonly Index: number;
   /** The same of the tokens of logins that have ended. */
   readonly Logins: number;
-  /** Bytes of the contents of versions and of both rings, and those of the ring of logins. */
+  /** Bytes of both rings, and those of the ring of logins. */
   readonly Bytes: number;
   readonly LoginBytes: number;
-  /** After the bounds of versions fell: the last key of a version that was compared with them. */
+  /** The greatest index of a line that was dropped, or that has lost its content. */
+  readonly Dropped?: number;
+  /** Bytes of contents beyond the number of versions, roughly: a sweep drops them. */
+  readonly Excess?: number;
+  /** While versions are compared with the bound on their number: the key of the last chunk. */
   readonly Sweep?: string;
 }
 

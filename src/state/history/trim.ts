@@ -2,33 +2,46 @@
 import { take } from '../links.js';
 import { keysBelow } from '../lists.js';
 import { TYPES } from '../refs.js';
-import { type ApplyContext, type Command, type Handler, keyOf, type View } from '../types.js';
+import {
+  type ApplyContext,
+  type Command,
+  type Handler,
+  keyOf,
+  type StateRecord,
+  type View,
+} from '../types.js';
 import { Ledger } from './ledger.js';
 import {
+  CHUNK_LINES,
   type Chunk,
   chunkIndex,
   chunkOf,
   chunkText,
-  type Head,
-  headOf,
-  headText,
+  deedText,
+  hasContent,
   type Line,
   lineOf,
-  newestKey,
-  type Place,
+  lineText,
+  NO_TRACE,
+  NOT_KEPT,
+  objectKeyOf,
+  placeOfLine,
   RINGS,
   type Ring,
+  traceKey,
+  traceOf,
   VERSION,
-  versionAt,
-  versionKey,
-  versionsOf,
 } from './records.js';
-import { floorsOf, type HistoryBounds, historyBounds, maxAgeMs } from './settings.js';
+import { type Floors, floorsOf, type HistoryBounds, historyBounds, maxAgeMs } from './settings.js';
+import { newestVersion, numberOf } from './versions.js';
 
 /** Records that one entry drops. A line may take a version with it. */
 const TRIMMED_MAX = 200;
-/** Keys of versions that one entry compares with lower bounds. */
-const SWEPT_MAX = 2000;
+/** Lines that one entry compares with the bound on the number of versions. */
+const SWEPT_MAX = 400;
+/** Bytes beyond that number after which all lines are compared: this share of all, or these. */
+const EXCESS_SHARE = 16;
+const EXCESS_MIN_BYTES = 65_536;
 
 /** Drops what is too old or too much. Its time decides. Answers whether more is due. */
 export interface HistoryTrim extends Command {
@@ -43,12 +56,13 @@ export function trimBytes(
   budget = { left: TRIMMED_MAX },
 ): void {
   const { floors } = ledger;
+  const parts = { bounds, budget };
   while (floors.LoginBytes > bounds.LoginBytes) {
-    if (!dropOldest(ledger, 'login-change', budget)) break;
+    if (!dropOldest(ledger, 'login-change', parts)) break;
   }
   while (floors.Bytes > bounds.Bytes) {
     const ring = olderRing(ledger);
-    if (ring === undefined || !dropOldest(ledger, ring, budget)) break;
+    if (ring === undefined || !dropOldest(ledger, ring, parts)) break;
   }
 }
 
@@ -67,7 +81,7 @@ function olderRing({ draft }: Ledger): Ring | undefined {
 function dropOldest(
   ledger: Ledger,
   ring: Ring,
-  budget: { left: number },
+  { bounds, budget }: { readonly bounds: HistoryBounds; readonly budget: { left: number } },
   beforeMs = Number.POSITIVE_INFINITY,
 ): boolean {
   const [key] = take(keysBelow(ledger.draft, ring), 1);
@@ -78,13 +92,15 @@ function dropOldest(
   if (budget.left < 2 * lines.length) return false;
   const due = dueLines(chunk, beforeMs);
   if (due.length === 0) return false;
-  for (const line of due) forgetLine(ledger, ring, line);
+  for (const line of due) forgetLine(ledger, ring, line, bounds.Bytes > 0);
   budget.left -= 2 * due.length;
-  ledger.drop(key, text);
   const rest = lines.slice(due.length);
-  if (rest.length === 0) return true;
+  if (rest.length === 0) {
+    ledger.drop(key, text);
+    return true;
+  }
   const sinceMs = Math.max(chunk.sinceMs, ...due.map(({ timeMs }) => timeMs ?? 0));
-  ledger.put(key, chunkText({ sinceMs, lines: rest }));
+  ledger.replace(key, text, chunkText({ sinceMs, lines: rest }));
   return false;
 }
 
@@ -102,109 +118,92 @@ function dueLines({ sinceMs, lines }: Chunk, beforeMs: number): Line[] {
   return due;
 }
 
-/** Drops what goes with a line: the version that it superseded, or the trace of a deletion. */
-function forgetLine(ledger: Ledger, ring: Ring, line: Line): void {
-  const { index, type, ns, id, operation, was } = line;
+/**
+ * Drops what goes with a line: the version that it superseded, or the trace of a deletion. What
+ * made a version that is still there stays in its trace, if `keepsDeeds`.
+ */
+function forgetLine(ledger: Ledger, ring: Ring, line: Line, keepsDeeds: boolean): void {
+  const { index, type, operation } = line;
   if (ring === 'login-change' && operation !== 'create') ledger.forget(index - 1, 'Logins');
   if (type === '' || type === 'login-tokens') return;
-  const place: Place = { type, ns, id: id.toLowerCase() };
-  if (was > 0) {
-    const key = versionKey(place, was);
-    const text = ledger.draft.get(key);
-    if (text !== undefined) ledger.drop(key, text);
-    ledger.forget(index - 1);
-  }
-  if (operation === 'create' || operation === 'update') return;
-  const newest = ledger.draft.get(newestKey(place));
-  const version = newest === undefined ? undefined : headOf(newest);
-  if (version?.content === 'null' && version.index === index)
-    ledger.drop(newestKey(place), newest!);
-}
-
-/**
- * Drops the oldest versions of an object beyond a number of them. Returns whether it could drop all
- * of these now.
- */
-export function trimVersions(
-  ledger: Ledger,
-  place: Place,
-  newest: Head,
-  most: number,
-  budget = { left: 8 },
-): boolean {
+  ledger.dropped(index);
+  if (line.was > 0) ledger.forget(index - 1);
+  if (line.count === 0) return;
+  const place = placeOfLine(line);
   const { draft } = ledger;
-  const head = newestKey(place);
-  let { count, oldest } = newest;
-  let isCounted = false;
-  let isDone = true;
-  while (count > Math.max(most, 1)) {
-    const key = versionKey(place, oldest);
-    const text = draft.get(key);
-    if (text === undefined) {
-      // The oldest ones went with their lines.
-      if (isCounted) break;
-      isCounted = true;
-      const all = [...draft.keys(versionsOf(place))];
-      count = all.length;
-      oldest = versionAt(all[0]!).index || newest.index;
-      continue;
-    }
-    if (budget.left <= 0) isDone = false;
-    if (!isDone) break;
-    budget.left -= 1;
-    oldest = dropVersion(ledger, key, text);
-    count -= 1;
-  }
-  if (count !== newest.count) draft.put(head, headText({ ...newest, count, oldest }));
-  if (isDone && most === 0) ledger.drop(head, draft.get(head)!);
-  return isDone;
-}
-
-/** Drops a version that another one followed. Returns the index of that one. */
-function dropVersion(ledger: Ledger, key: string, text: string): number {
-  const { next } = headOf(text);
-  ledger.drop(key, text);
-  ledger.forget(next - 1);
-  return next;
+  const trace = traceOf(draft.get(traceKey(place)));
+  if (trace.gone === index) ledger.trace(place, NO_TRACE);
+  else if (keepsDeeds && (trace.gone > 0 || draft.get(objectKeyOf(place)) !== undefined))
+    ledger.trace(place, { ...trace, made: index, deed: deedText(line) });
 }
 
 /** Drops what is due. */
 export const trimHistory: Handler<HistoryTrim> = ({ draft }, { nowMs }) => {
   const floors = floorsOf(draft);
   if (floors === undefined) return { ok: true, value: 'false' };
-  const ledger = new Ledger(draft, { ...floors });
   const bounds = historyBounds(draft);
+  const { Excess, ...others } = floors;
+  const begins = hasExcess(floors, bounds) && floors.Sweep === undefined;
+  const ledger = new Ledger(draft, begins ? { ...others, Sweep: '' } : { ...floors });
   const budget = { left: TRIMMED_MAX };
   trimBytes(ledger, bounds, budget);
   const age = maxAgeMs(bounds);
   for (const ring of age === undefined ? [] : RINGS) {
-    while (dropOldest(ledger, ring, budget, nowMs - age!)) {}
+    while (dropOldest(ledger, ring, { bounds, budget }, nowMs - age!)) {}
   }
   sweep(ledger, bounds, budget);
   ledger.close();
   return { ok: true, value: String(trimDue(draft, nowMs)) };
 };
 
-/** Compares some more objects with bounds of versions that fell. */
+/** Whether so much is kept beyond the number of versions that a sweep is worth its work. */
+const hasExcess = ({ Excess = 0 }: Floors, { Bytes }: HistoryBounds): boolean =>
+  Excess > Math.max(EXCESS_MIN_BYTES, Bytes / EXCESS_SHARE);
+
+/** Compares some more lines with the bound on the number of versions. */
 function sweep(ledger: Ledger, bounds: HistoryBounds, budget: { left: number }): void {
   const { draft, floors } = ledger;
   if (floors.Sweep === undefined) return;
-  const some = take(draft.keys(keyOf(VERSION, ''), floors.Sweep), SWEPT_MAX);
-  for (const key of some) {
-    const at = versionAt(key);
-    const most = bounds.Bytes === 0 ? 0 : bounds.VersionsPerObject;
-    if (at.index === 0) {
-      const newest = headOf(draft.get(key)!);
-      if (!trimVersions(ledger, at, newest, most, budget)) return;
-    } else if (most === 0) {
-      // The newest one went when the object was written since.
-      if (budget.left <= 0) return;
-      budget.left -= 1;
-      dropVersion(ledger, key, draft.get(key)!);
+  const most = bounds.Bytes === 0 ? 0 : bounds.VersionsPerObject;
+  let looked = 0;
+  for (const table of bounds.Bytes === 0 ? [...RINGS, VERSION] : RINGS) {
+    // The cursor may be in another table.
+    const records = draft.keys(keyOf(table, ''), floors.Sweep);
+    for (const key of take(records, SWEPT_MAX)) {
+      if (looked >= SWEPT_MAX || budget.left < CHUNK_LINES) return;
+      const text = draft.get(key)!;
+      if (table !== VERSION && hasContent(text))
+        looked += sweepChunk(ledger, [key, text], most, budget);
+      else looked += 1;
+      if (table === VERSION) draft.del(key);
+      floors.Sweep = key;
     }
-    floors.Sweep = key;
   }
-  if (some.length < SWEPT_MAX) delete floors.Sweep;
+  delete floors.Sweep;
+}
+
+/** Drops the contents of a chunk that are beyond the number of versions. Returns its lines. */
+function sweepChunk(
+  ledger: Ledger,
+  [key, text]: StateRecord,
+  most: number,
+  budget: { left: number },
+): number {
+  const { sinceMs, lines } = chunkOf(text);
+  const kept = lines.map((written) => {
+    if (!hasContent(written)) return written;
+    const line = lineOf(written);
+    const newest = newestVersion(ledger.draft, placeOfLine(line));
+    const number = line.count - 1;
+    if (most > 0 && newest !== undefined && numberOf(newest) - number < most) return written;
+    budget.left -= 1;
+    ledger.dropped(line.index);
+    ledger.forget(line.index - 1);
+    const { content: _content, ...rest } = line;
+    return lineText({ ...rest, was: NOT_KEPT, mark: 0 }, deedText(line));
+  });
+  ledger.replace(key, text, chunkText({ sinceMs, lines: kept }));
+  return lines.length;
 }
 
 /** Whether something is to be dropped that no other entry drops. */
@@ -213,7 +212,7 @@ export function trimDue(view: View, nowMs: number): boolean {
   if (floors === undefined) return false;
   const bounds = historyBounds(view);
   const { Bytes, LoginBytes, Sweep } = floors;
-  if (Sweep !== undefined) return true;
+  if (Sweep !== undefined || hasExcess(floors, bounds)) return true;
   const age = maxAgeMs(bounds);
   const first = RINGS.flatMap((ring) => take(keysBelow(view, ring), 1));
   const hasLogins = first.at(-1)?.startsWith('login-change') === true;
@@ -223,19 +222,15 @@ export function trimDue(view: View, nowMs: number): boolean {
   return first.some((key) => dueLines(chunkOf(view.get(key)!), nowMs - age).length > 0);
 }
 
-/** Drops up to `max` versions of what is in a namespace that is emptied. Returns how many. */
-export function dropVersionsIn({ draft }: ApplyContext, ns: string, max: number): number {
-  const floors = floorsOf(draft);
-  if (floors === undefined) return 0;
-  const ledger = new Ledger(draft, { ...floors });
+/** Drops up to `max` traces of what is in a namespace that is emptied. Returns how many. */
+export function dropTracesIn({ draft }: ApplyContext, ns: string, max: number): number {
   let left = max;
   for (const type of Object.values(TYPES)) {
     if (type === 'namespace') continue;
     for (const key of take(keysBelow(draft, VERSION, type, ns), left)) {
-      ledger.drop(key, draft.get(key)!);
+      draft.del(key);
       left -= 1;
     }
   }
-  ledger.close();
   return max - left;
 }

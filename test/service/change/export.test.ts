@@ -294,6 +294,7 @@ describe('GET /v1/export', () => {
     client.solo.must({ type: 'history.configure', v: 1, bounds } as Command);
     await client.must(`PUT /acl/policy/${old.ID}`, { Name: 'old', Rules: 'acl = "write"' });
     await client.must('PUT /acl/policy', { Name: 'last', Rules: '' });
+    client.solo.must({ type: 'history.trim', v: 1, nowMs: 0 } as Command);
     const refused = await client.ask(`GET /export?at=${then}&types=policy`);
     expect(refused.status, refused.text).to.equal(404);
     expect(refused.body.Oldest.Index).to.be.greaterThan(then);

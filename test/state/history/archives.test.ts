@@ -4,8 +4,9 @@ import { Checksums, tableOf } from '../../../src/state/checksum.js';
 import { HANDLERS } from '../../../src/state/handlers.js';
 import { linesAfter } from '../../../src/state/history/lines.js';
 import { NotKnown, objectAt } from '../../../src/state/history/past.js';
-import { countedBytes, RINGS, VERSION } from '../../../src/state/history/records.js';
+import { countedBytes, lineOf, RINGS, VERSION } from '../../../src/state/history/records.js';
 import { floorsOf } from '../../../src/state/history/settings.js';
+import { versionsOf } from '../../../src/state/history/versions.js';
 import { Machine } from '../../../src/state/machine.js';
 import { encodeProposal } from '../../../src/state/proposal.js';
 import { isArchived, isTaken, proposedRecord } from '../../../src/state/restore.js';
@@ -65,7 +66,7 @@ describe('archives', () => {
     const { store, machine, index } = into;
     const lines = [...store.keys('change\0')].map((key) => store.get(key)!);
     expect(lines.at(-1)).to.include('"restore"');
-    expect([...store.keys('version\0')]).to.have.length(6);
+    expect([...versionsOf(store, place)]).to.have.length(6);
     let [bytes, logins] = [0, 0];
     for (const [key, text] of store.map) {
       bytes += countedBytes(key, text);
@@ -98,11 +99,11 @@ describe('archives', () => {
     const into = changed(1);
     const reached = into.index;
     restored(into, from);
-    const versions = [...into.store.keys('version\0')];
-    expect(versions).to.have.length(reached - 2);
+    expect([...versionsOf(into.store, place)]).to.have.length(reached - 2);
+    expect([...linesAfter(into.store, 'change', 0)]).to.have.length(reached - 1);
     for (const key of into.store.keys('change\0'))
       for (const line of into.store.get(key)!.split('\n').slice(1, -1))
-        expect(JSON.parse(line)[0]).to.be.at.most(into.index);
+        expect(lineOf(line).index).to.be.at.most(into.index);
     // The object is there as it was saved.
     expect(objectAt(into.store, place, into.index).text).to.include('# 20');
     into.must(policy(1, '# later'));
@@ -115,10 +116,10 @@ describe('archives', () => {
       if (HISTORY.includes(tableOf(key)) || key.includes('history')) from.store.map.delete(key);
     const into = changed(10);
     restored(into, from);
-    expect([...into.store.keys('version\0')]).to.have.length(0);
+    expect([...versionsOf(into.store, place)]).to.have.length(1);
     expect(floorsOf(into.store)?.Index).to.equal(into.index);
     into.must(policy(1, '# later'));
-    expect([...into.store.keys('version\0')]).to.have.length(2);
+    expect([...versionsOf(into.store, place)]).to.have.length(2);
   });
 
   it('with records that are none of the history are refused', () => {
@@ -133,8 +134,13 @@ describe('archives', () => {
         expect(problemOf(broken), `${key} ${other}`).to.match(/table "(version|change)"/);
       }
     }
-    const key = 'version\0thing\0default\0x\0ffffffffffffffff';
-    expect(problemOf([...records, [key, '["create",1,null,"",0,0,3,1,3]']])).to.include('version');
+    const trace = '0 3\n["create",1,null,""]';
+    const broken = ['0 0\n', '3 0\n[]', '0 3\n', '0 -3\n["create",1,null,""]'];
+    const at = (key: string, text: string) => problemOf([...records, [key, text]]);
+    expect(at('version\0policy\0default\0x', trace)).to.equal('');
+    expect(at('version\0thing\0default\0x', trace)).to.include('version');
+    for (const text of broken)
+      expect(at('version\0policy\0default\0x', text), text).to.include('version');
     const bounds = ['fact\0history', '{"VersionsPerObject":-1}'] as const;
     expect(problemOf([...records, bounds])).to.include('history configuration');
   });

@@ -1,8 +1,13 @@
 import { expect } from 'chai';
+import { HANDLERS } from '../../../src/state/handlers.js';
 import { NotKnown, objectAt } from '../../../src/state/history/past.js';
 import { RINGS, VERSION } from '../../../src/state/history/records.js';
 import { floorsOf, HISTORY_DEFAULTS } from '../../../src/state/history/settings.js';
 import { trimDue } from '../../../src/state/history/trim.js';
+import { deedOfVersion, versionsOf } from '../../../src/state/history/versions.js';
+import { Machine } from '../../../src/state/machine.js';
+import { encodeProposal } from '../../../src/state/proposal.js';
+import { MapStore } from '../store.js';
 import { Recorded } from './random-history.js';
 
 const id = (n: number): string => `00000001-aaaa-4aaa-8aaa-${String(n).padStart(12, '0')}`;
@@ -23,14 +28,34 @@ describe('the bounds of the history', () => {
   const countOf = ({ store }: Recorded, table: string): number =>
     [...store.keys(`${table}\0`)].length;
 
-  it('keep the newest versions of an object', () => {
+  const versionsIn = ({ store }: Recorded, n: number): number =>
+    [...versionsOf(store, { type: 'policy', ns: 'default', id: id(n) })].length;
+  const trim = (recorded: Recorded): number => {
+    let entries = 0;
+    for (; trimDue(recorded.store, 0); entries++) recorded.must({ type: 'history.trim', nowMs: 0 });
+    return entries;
+  };
+
+  it('drop the oldest versions of an object, once many are beyond their number', () => {
     const recorded = new Recorded();
-    recorded.must(configure({ VersionsPerObject: 3 }));
+    recorded.must(configure({ Bytes: 2 ** 20, VersionsPerObject: 3 }));
+    trim(recorded);
     recorded.must(policy(1, '', true));
-    for (let n = 0; n < 10; n++) recorded.must(policy(1, `# ${n}`));
-    expect(countOf(recorded, VERSION)).to.equal(3);
+    recorded.must(policy(2, '', true));
+    recorded.must(policy(2, '# two'));
+    const Rules = `# ${'x'.repeat(2000)}`;
+    for (let n = 0; n < 25; n++) recorded.must(policy(1, `${Rules}${n}`));
+    expect([trim(recorded), versionsIn(recorded, 1)]).to.deep.equal([0, 26]);
+    for (let n = 0; n < 10; n++) recorded.must(policy(1, `${Rules} again ${n}`));
+    const { Bytes } = floorsOf(recorded.store)!;
+    const last = recorded.index;
+    expect(trim(recorded)).to.equal(1);
+    expect([versionsIn(recorded, 1), versionsIn(recorded, 2)]).to.deep.equal([3, 2]);
     // What was dropped last was in force until the version after it.
-    expect(floorsOf(recorded.store)?.Index).to.equal(recorded.index - 3);
+    expect(floorsOf(recorded.store)?.Index).to.equal(last - 3);
+    expect(floorsOf(recorded.store)?.Bytes).to.be.lessThan(Bytes - 32 * 2000);
+    recorded.must(policy(1, '# more'));
+    expect(versionsIn(recorded, 1)).to.equal(4);
   });
 
   it('drop the oldest lines with their versions beyond the bytes, a part per entry', () => {
@@ -46,19 +71,39 @@ describe('the bounds of the history', () => {
     expect(Index).to.be.greaterThan(300);
   });
 
+  for (const [what, bounds] of [
+    ['lines', { Bytes: 2 ** 20 }],
+    ['versions', { VersionsPerObject: 1 }],
+  ] as const)
+    it(`that drop ${what} leave the same to members that have started again since`, () => {
+      const recorded = new Recorded();
+      recorded.must(policy(1, '', true));
+      for (let n = 0; n < 5; n++) recorded.must(policy(1, `# ${n}`));
+      recorded.must(configure(bounds));
+      const Rules = `# ${'x'.repeat(8000)}`;
+      for (let n = 2; n < 150; n++) recorded.must(policy(n, `${Rules}${n}`, true));
+      for (let n = 2; n < 150; n++) recorded.must(policy(n, Rules));
+      trim(recorded);
+      const started = new MapStore(recorded.store.map);
+      recorded.must(policy(1, '# later'));
+      const { index, commands } = recorded;
+      const data = encodeProposal({ id: `r${index}`, since: 0, command: commands.at(-1)! });
+      new Machine(started, HANDLERS).apply([{ kind: 'command', index, term: 1, data }]);
+      expect(recorded.store.map).to.deep.equal(started.map);
+    });
+
   it('keep nothing with 0 bytes, and begin again later', () => {
     const recorded = new Recorded();
     recorded.must(policy(1, '', true));
     for (let n = 0; n < 5; n++) recorded.must(policy(1, `# ${n}`));
     recorded.must(configure({ Bytes: 0, LoginBytes: 0 }));
-    const trim = { type: 'history.trim', nowMs: 0 };
-    for (let left = 20; left > 0 && trimDue(recorded.store, 0); left--) recorded.must(trim);
+    trim(recorded);
     recorded.must(policy(1, '# more'));
     for (const table of [...RINGS, VERSION]) expect(countOf(recorded, table), table).to.equal(0);
     expect(floorsOf(recorded.store)).to.include({ Bytes: 0, Index: recorded.index - 1 });
     recorded.must(configure({}));
     recorded.must(policy(1, '# kept'));
-    expect(countOf(recorded, VERSION)).to.equal(2);
+    expect(versionsIn(recorded, 1)).to.equal(2);
   });
 
   it('leave known what is above the floor, where older versions are still there', () => {
@@ -86,21 +131,36 @@ describe('the bounds of the history', () => {
     for (let n = 0; n < 300; n++) recorded.must(policy(1, `# ${n}`));
     recorded.must(configure({ VersionsPerObject: 0 }));
     recorded.must(policy(1, '# meanwhile'));
-    while (trimDue(recorded.store, 0)) recorded.must({ type: 'history.trim', nowMs: 0 });
-    expect(countOf(recorded, VERSION)).to.equal(0);
+    trim(recorded);
+    expect(versionsIn(recorded, 1)).to.equal(1);
+    const texts = [...recorded.store.keys('change\0')].map((key) => recorded.store.get(key));
+    expect(texts.filter((text) => text!.includes('Rules'))).to.deep.equal([]);
   });
 
   it('drop what is older than MaxAge, by the time of the entry', () => {
     const recorded = new Recorded();
     recorded.must(configure({ MaxAge: '1h' }));
     recorded.must(policy(1, '', true));
+    recorded.must(policy(2, '', true));
+    const made = recorded.index;
     for (let n = 0; n < 5; n++) recorded.must(policy(1, `# ${n}`));
     const nowMs = Date.parse('2030-01-01T01:00:00.000Z') + (recorded.index - 2) * 1000;
     expect(trimDue(recorded.store, nowMs - 3_600_000)).to.equal(false);
     expect(trimDue(recorded.store, nowMs)).to.equal(true);
     recorded.must({ type: 'history.trim', nowMs });
     expect(trimDue(recorded.store, nowMs)).to.equal(false);
-    expect(countOf(recorded, VERSION)).to.be.lessThan(6).and.greaterThan(1);
+    expect(versionsIn(recorded, 1)).to.be.lessThan(6).and.greaterThan(1);
+    // a version that is in force is kept with what made it, however old
+    const place = { type: 'policy', ns: 'default', id: id(2) } as const;
+    const [version] = versionsOf(recorded.store, place);
+    expect(version).to.include({ index: made, line: undefined });
+    expect(deedOfVersion(recorded.store, place, version!)).to.include({ operation: 'create' });
+    recorded.must(policy(2, '# more'));
+    expect(versionsIn(recorded, 2)).to.equal(2);
+    recorded.must({ type: 'policy.delete', ns: 'default', id: id(2) });
+    expect(countOf(recorded, VERSION)).to.equal(2);
+    recorded.must({ type: 'history.trim', nowMs: nowMs + 7_200_000 });
+    expect(countOf(recorded, VERSION)).to.equal(1);
   });
 
   it('that fall are reached by entries of their own', () => {
@@ -109,11 +169,11 @@ describe('the bounds of the history', () => {
     for (let round = 0; round < 10; round++)
       for (let n = 0; n < 40; n++) recorded.must(policy(n, `# ${round}`));
     recorded.must(configure({ VersionsPerObject: 2 }));
-    expect(countOf(recorded, VERSION)).to.equal(440);
-    let entries = 0;
-    for (; trimDue(recorded.store, 0); entries++) recorded.must({ type: 'history.trim', nowMs: 0 });
-    expect(entries).to.equal(2);
-    expect(countOf(recorded, VERSION)).to.equal(80);
+    const all = (): number =>
+      Array.from({ length: 40 }, (_, n) => versionsIn(recorded, n)).reduce((a, b) => a + b);
+    expect(all()).to.equal(440);
+    expect(trim(recorded)).to.equal(3);
+    expect(all()).to.equal(80);
   });
 
   it('hold a year of ordinary work in 45 MiB, and days of logins', () => {
