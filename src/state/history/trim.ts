@@ -39,8 +39,9 @@ import { newestVersion, numberOf } from './versions.js';
 const TRIMMED_MAX = 200;
 /** Lines that one entry compares with the bound on the number of versions. */
 const SWEPT_MAX = 400;
-/** Bytes beyond that number after which all lines are compared: this share of all, or these. */
+/** All lines are compared once this part of the bytes may be beyond that number. */
 const EXCESS_SHARE = 16;
+/** They are not compared for fewer bytes than these. */
 const EXCESS_MIN_BYTES = 65_536;
 
 /** Drops what is too old or too much. Its time decides. Answers whether more is due. */
