@@ -194,12 +194,12 @@ const history: readonly Counter[] = [
   at(
     'versions dropped beyond their number',
     'state/history/trim.js',
-    'oldest = dropVersion(ledger, key, text);',
+    'ledger.dropped(line.index);',
   ),
   at(
     'owners changed alone',
     'state/history/history.js',
-    "this.#line('change', { ...about, operation: 'update', was: 0 });",
+    "this.#line('change', { ...about, operation: 'update', ...NO_VERSION });",
   ),
 ];
 

@@ -49,8 +49,14 @@ const played: readonly Mutation[] = [
   one(
     'a version with the content that superseded it',
     'state/history/history.js',
-    'const content = hiddenText(place, before);',
-    'const content = hiddenText(place, after ?? before);',
+    'const content = before === undefined ? undefined : hiddenText(place, before);',
+    'const content = before === undefined ? undefined : hiddenText(place, after ?? before);',
+  ),
+  one(
+    'results of one entry that overwrite each other',
+    'state/requests.js',
+    'const more = before?.index === index ? before.page + 1 : 0;',
+    'const more = 0;',
   ),
   one(
     'a line of history at the time of its node',
@@ -89,6 +95,24 @@ const examined: readonly Mutation[] = [
       },
     ],
   },
+  unit(
+    one(
+      'a version that is remembered although its line is gone',
+      'state/history/history.js',
+      ' && known.index > Dropped)',
+      ')',
+    ),
+    'state/history/bounds',
+  ),
+  unit(
+    one(
+      'a mark that is followed too far',
+      'state/history/versions.js',
+      'if (mark < from)',
+      'if (mark === 0)',
+    ),
+    'state/history',
+  ),
   unit(
     one(
       'a patch that does not compare',

@@ -7,6 +7,7 @@ import { hiddenText, isComputed } from '../../../src/state/history/contents.js';
 import { NotKnown, objectAt, PastView } from '../../../src/state/history/past.js';
 import { countedBytes, placeOf, RINGS, VERSION } from '../../../src/state/history/records.js';
 import { floorsOf } from '../../../src/state/history/settings.js';
+import { versionsOf } from '../../../src/state/history/versions.js';
 import { keys } from '../../../src/state/keys.js';
 import { Machine } from '../../../src/state/machine.js';
 import { encodeProposal } from '../../../src/state/proposal.js';
@@ -129,6 +130,30 @@ describe('the history of objects', () => {
       }),
       { numRuns: 10 },
     );
+  });
+
+  it('finds each of many versions, also where the object was deleted between them', () => {
+    const recorded = new Recorded();
+    const entry = { ns: 'default', kind: 'service-defaults', name: 'web', cas: null };
+    const facts = { at: '2030-01-01T00:00:00Z', datacenter: 'dc1' };
+    const begun = recorded.index;
+    for (let n = 1; n <= 120; n++) {
+      const content = { Kind: 'service-defaults', Name: 'web', Meta: { n: String(n) } };
+      const command =
+        n % 25 === 0
+          ? { type: 'config.delete' }
+          : { type: 'config.set', entry: JSON.stringify(content) };
+      recorded.must({ ...entry, ...facts, ...command });
+    }
+    const { store, index: last } = recorded;
+    const place = { type: 'config', ns: 'default', id: 'service-defaults/web' } as const;
+    const key = keys.config('default', 'service-defaults', 'web');
+    for (let index = begun + 1; index <= last; index++) {
+      expect(objectAt(store, place, index).text).to.equal(recorded.objects[index]!.get(key));
+      const [version] = versionsOf(store, place, index + 1);
+      expect(version).to.include({ index, text: recorded.objects[index]!.get(key) });
+    }
+    expect([...versionsOf(store, place)]).to.have.length(120);
   });
 
   it('is the same on a member that starts again all the time', () => {
