@@ -345,7 +345,7 @@ export function cascade(draw: Draw): (() => Command)[] {
  * from level 3 on.
  */
 export function restoreCommands(
-  { random, view }: Draw,
+  { random, view, n }: Draw,
   isMeant: (key: string) => boolean = () => true,
   bytes = false,
 ): Command[] {
@@ -354,9 +354,10 @@ export function restoreCommands(
     if (isTaken(key) && isMeant(key)) records.push([key, view.get(key)!]);
   const half = random.int(records.length + 1);
   const parts = [records.slice(0, half), records.slice(half)];
-  const commit = { v: 1, id: 'r', parts: random.pick([2, 2, 2, 3]) } as const;
+  const id = `r${n}`;
+  const commit = { v: 1, id, parts: random.pick([2, 2, 2, 3]) } as const;
   return [
-    ...parts.map((some, part) => restorePart({ id: 'r', part, records: some }, bytes)),
+    ...parts.map((some, part) => restorePart({ id, part, records: some }, bytes)),
     { type: 'restore.commit', ...commit, ...(bytes && { records: records.length }) } as Command,
   ];
 }

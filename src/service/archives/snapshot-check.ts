@@ -56,6 +56,7 @@ const SLICE_RECORDS = 5000;
 
 /** Checks each record, and at the end that none is missing. Both throw ApiError `invalid`. */
 export class SnapshotCheck {
+  readonly #keys = new Set<string>();
   readonly #derived = new Map<string, string>();
   readonly #found = new Map<string, string>();
   /** Names that objects have and links show, by the keys of their facts. */
@@ -71,6 +72,9 @@ export class SnapshotCheck {
 
   add([key, value]: StateRecord): void {
     const [table = '', ns = ''] = key.split('\u0000');
+    // The state would have the last one, and its checksums each of them.
+    if (this.#keys.has(key)) fail(table, 'a record is there twice');
+    this.#keys.add(key);
     if (DERIVED.has(table)) this.#found.set(key, value);
     else if (Object.hasOwn(this.#tables, table)) this.#tables[table]?.(key, value, ns);
     else fail(table, 'this version does not support the table');

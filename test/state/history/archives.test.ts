@@ -122,6 +122,15 @@ describe('archives', () => {
     expect([...versionsOf(into.store, place)]).to.have.length(2);
   });
 
+  it('with a record that is there twice are refused', () => {
+    const { store } = changed(1);
+    const records = [...store.map].filter(([key]) => isTaken(key));
+    for (const record of records)
+      expect(problemOf([...records, record])).to.include(
+        `table "${tableOf(record[0])}": a record is there twice`,
+      );
+  });
+
   it('with records that are none of the history are refused', () => {
     const { store } = changed(3);
     const records = [...store.map].filter(([key]) => isTaken(key));
@@ -136,7 +145,8 @@ describe('archives', () => {
     }
     const trace = '0 3\n["create",1,null,""]';
     const broken = ['0 0\n', '3 0\n[]', '0 3\n', '0 -3\n["create",1,null,""]'];
-    const at = (key: string, text: string) => problemOf([...records, [key, text]]);
+    const at = (key: string, text: string) =>
+      problemOf([...records.filter(([own]) => own !== key), [key, text]]);
     expect(at('version\0policy\0default\0x', trace)).to.equal('');
     expect(at('version\0thing\0default\0x', trace)).to.include('version');
     for (const text of broken)
