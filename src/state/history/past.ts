@@ -23,6 +23,7 @@ import {
   chunkOf,
   type Line,
   lineOf,
+  NOT_KEPT,
   objectKeyOf,
   type Place,
   placeOf,
@@ -69,11 +70,14 @@ export function objectAt(view: View, place: Place, index: number): ObjectThen {
   if (newest === undefined && index <= floor) throw new NotKnown(floor + 1);
   let version = newest;
   while (version !== undefined && version.index > index) {
-    const earlier = versionBefore(view, place, version, index + 1);
-    // Above the floor nothing is forgotten.
     const { line, text } = version;
     const isMade = line?.was === 0 || (text !== undefined && createIndexOf(text) > index);
-    if (earlier === undefined && (index <= floor || !isMade)) throw new NotKnown(version.index);
+    const earlier = versionBefore(view, place, version, index + 1);
+    if (earlier === undefined) {
+      if (index <= floor || line?.was === NOT_KEPT) throw new NotKnown(version.index);
+      // Above the floor only the server changes an object without a line: its Status.
+      if (!isMade) break;
+    }
     version = earlier;
   }
   if (version === undefined) return NOTHING;

@@ -70,44 +70,48 @@ describe('the history of objects', () => {
     );
   });
 
-  it('knows entries from before it whose Status alone has changed', () => {
-    const store = new MapStore();
-    const member = new Machine(store, HANDLERS);
-    const apply = (command: object): number => {
-      const index = member.appliedIndex() + 1;
-      const facts = { at: '2030-01-01T00:00:00Z', datacenter: 'dc1' };
-      const full = { v: 1, ...facts, ...command } as unknown as Command;
-      const data = encodeProposal({ id: `r${index}`, since: 0, command: full });
-      const [result] = member.apply([{ kind: 'command', index, term: 1, data }]);
-      expect(result, full.type).to.include({ ok: true });
-      return index;
-    };
-    const entry = (Kind: string, Name: string, members: object): number => {
-      const steps = decodeInSteps({ Kind, Name, ...members }, { namespace: 'default' });
-      let step = steps.next();
-      while (!step.done) step = steps.next();
-      const text = JSON.stringify((step.value as { entry: object }).entry);
-      const about = { ns: 'default', kind: Kind, name: Name, cas: null };
-      return apply({ type: 'config.set', ...about, entry: text });
-    };
-    apply({ type: 'system.init', createTime: '2030-01-01T00:00:00Z' });
-    entry('api-gateway', 'gw', { Listeners: [{ Name: 'l1', Port: 1, Protocol: 'tcp' }] });
-    const begun = apply({ type: 'system.level', level: 3 });
-    const Parents = [{ Kind: 'api-gateway', Name: 'gw', SectionName: 'l1' }];
-    const bound = entry('tcp-route', 'r', { Parents, Services: [{ Name: 'web' }] });
-    // two routes of one listener are in conflict, which the Status of the gateway tells
-    const second = entry('tcp-route', 'r2', { Parents, Services: [{ Name: 'web' }] });
-    expect(store.get(keys.config('default', 'api-gateway', 'gw'))).to.include(
-      `"ModifyIndex":${second}`,
-    );
-    const place = { type: 'config', ns: 'default', id: 'api-gateway/gw' } as const;
-    expect(objectAt(store, place, bound).text).to.include('"Listeners"');
-    // once it is written, its oldest version is what it was before the history
-    entry('api-gateway', 'gw', { Listeners: [{ Name: 'l1', Port: 2, Protocol: 'tcp' }] });
-    for (const index of [begun - 1, begun, bound, second])
-      expect(objectAt(store, place, index).text, `at ${index}`).to.include('"Port":1');
-    expect(() => objectAt(store, place, begun - 2)).to.throw(NotKnown);
-  });
+  for (const isKept of [true, false])
+    it(`knows entries from before it whose Status alone has changed, ${isKept ? 'with' : 'without'} a line`, () => {
+      const store = new MapStore();
+      const member = new Machine(store, HANDLERS);
+      const apply = (command: object): number => {
+        const index = member.appliedIndex() + 1;
+        const facts = { at: '2030-01-01T00:00:00Z', datacenter: 'dc1' };
+        const full = { v: 1, ...facts, ...command } as unknown as Command;
+        const data = encodeProposal({ id: `r${index}`, since: 0, command: full });
+        const [result] = member.apply([{ kind: 'command', index, term: 1, data }]);
+        expect(result, full.type).to.include({ ok: true });
+        return index;
+      };
+      const entry = (Kind: string, Name: string, members: object): number => {
+        const steps = decodeInSteps({ Kind, Name, ...members }, { namespace: 'default' });
+        let step = steps.next();
+        while (!step.done) step = steps.next();
+        const text = JSON.stringify((step.value as { entry: object }).entry);
+        const about = { ns: 'default', kind: Kind, name: Name, cas: null };
+        return apply({ type: 'config.set', ...about, entry: text });
+      };
+      apply({ type: 'system.init', createTime: '2030-01-01T00:00:00Z' });
+      entry('api-gateway', 'gw', { Listeners: [{ Name: 'l1', Port: 1, Protocol: 'tcp' }] });
+      const begun = apply({ type: 'system.level', level: 3 });
+      const none = { VersionsPerObject: 0, Bytes: 0, LoginBytes: 0, MaxAge: '' };
+      if (!isKept) apply({ type: 'history.configure', bounds: none });
+      const Parents = [{ Kind: 'api-gateway', Name: 'gw', SectionName: 'l1' }];
+      const bound = entry('tcp-route', 'r', { Parents, Services: [{ Name: 'web' }] });
+      // two routes of one listener are in conflict, which the Status of the gateway tells
+      const second = entry('tcp-route', 'r2', { Parents, Services: [{ Name: 'web' }] });
+      expect(store.get(keys.config('default', 'api-gateway', 'gw'))).to.include(
+        `"ModifyIndex":${second}`,
+      );
+      const place = { type: 'config', ns: 'default', id: 'api-gateway/gw' } as const;
+      expect(objectAt(store, place, bound).text).to.include('"Listeners"');
+      if (!isKept) return;
+      // once it is written, its oldest version is what it was before the history
+      entry('api-gateway', 'gw', { Listeners: [{ Name: 'l1', Port: 2, Protocol: 'tcp' }] });
+      for (const index of [begun - 1, begun, bound, second])
+        expect(objectAt(store, place, index).text, `at ${index}`).to.include('"Port":1');
+      expect(() => objectAt(store, place, begun - 2)).to.throw(NotKnown);
+    });
 
   it('has the tokens of logins that have ended', () => {
     fc.assert(
