@@ -29,13 +29,13 @@ export interface QueueLimits {
 /** Batches that may be pending at the disk: one per message in flight, and some for votes. */
 const STORING_MAX = 300;
 
-/** The limits beyond which a server refuses requests, plus one membership change. */
+/** The limits beyond which a server refuses requests, plus a membership change and a new level. */
 export const queueLimits = ({
   pendingWrites,
   waitingWrites,
 }: ReplicaLimits): Omit<QueueLimits, 'sending'> => ({
   storing: STORING_MAX,
-  pending: pendingWrites + 1,
+  pending: pendingWrites + 2,
   held: waitingWrites,
 });
 

@@ -61,7 +61,11 @@ export class ProductClients {
       if (legacy) {
         const command = productCommand(random, n);
         if (up.length > 0) random.pick(up).write(command, 3_000, () => {});
-      } else if (up.length > 0) this.#propose(random.pick(up), n);
+      } else if (up.length > 0) {
+        const server = random.pick(up);
+        // a server whose state cannot be read ends by itself
+        server.visit(() => this.#propose(server, n));
+      }
       this.#next(n + 1);
     });
   }
