@@ -18,7 +18,7 @@ import { type Machine, ProcessSockets, type SocketParts } from './sockets.js';
 const SECURITY = { mode: 'key', keys: ['a key for simulated servers'] } as const;
 const PORT = 1;
 /** More than the largest command of a world takes. */
-const FRAME_BYTES = 32_768;
+const FRAME_BYTES = 2 ** 19;
 
 export class SocketNetwork extends SimNetwork {
   readonly kind = 'sockets';
