@@ -330,13 +330,14 @@ class Entry {
     const ledger = this.#ledger;
     // What is in a namespace loses its versions with it.
     const isGone = command.type === 'namespace.reap' && place.type !== 'namespace';
-    const isKept = bounds.VersionsPerObject > 0 && bounds.Bytes > 0;
+    const isKept = bounds.Bytes > 0 && (before === undefined || bounds.VersionsPerObject > 0);
     const trace = before === undefined || after === undefined ? this.#trace(place) : NO_TRACE;
     if (isGone || !isKept) {
+      if (!isGone && (before !== undefined || trace.gone > 0)) ledger.forget(index - 1);
       if (trace.gone > 0 || after === undefined) ledger.trace(place, NO_TRACE);
-      if (before === undefined) return { was: 0, count: 1, mark: 0 };
-      if (!isGone) ledger.forget(index - 1);
-      return { was: NOT_KEPT, count: 0, mark: 0 };
+      return before === undefined
+        ? { was: 0, count: 1, mark: 0 }
+        : { was: NOT_KEPT, count: 0, mark: 0 };
     }
     const at = before === undefined ? trace.gone : modifyIndexOf(before);
     const superseded = at === 0 ? undefined : newest.of(ledger, { key, place }, at);

@@ -125,6 +125,22 @@ describe('the bounds of the history', () => {
     expect(() => objectAt(recorded.store, place, gone - 1)).to.throw(NotKnown);
   });
 
+  for (const bounds of [{ VersionsPerObject: 0 }, { Bytes: 0, LoginBytes: 0 }])
+    it(`say nothing wrong of an object that is made again while ${JSON.stringify(bounds)}`, () => {
+      const recorded = new Recorded();
+      recorded.must(policy(1, '# first', true));
+      const made = recorded.index;
+      recorded.must({ type: 'policy.delete', ns: 'default', id: id(1) });
+      for (let n = 2; n < 300; n++) recorded.must(policy(n, '', true));
+      recorded.must(configure(bounds));
+      recorded.must(policy(1, '# again', true));
+      const place = { type: 'policy', ns: 'default', id: id(1) } as const;
+      const isKnown = made > floorsOf(recorded.store)!.Index;
+      if (isKnown) expect(objectAt(recorded.store, place, made).text).to.include('# first');
+      else expect(() => objectAt(recorded.store, place, made)).to.throw(NotKnown);
+      expect(isKnown).to.equal('VersionsPerObject' in bounds);
+    });
+
   it('that fall to no versions are reached where an object changes meanwhile', () => {
     const recorded = new Recorded();
     recorded.must(policy(1, '', true));
