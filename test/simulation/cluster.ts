@@ -191,7 +191,7 @@ export class SimCluster {
   /** Upgrades all servers, one after the other, if one has the next release, or in any case. */
   upgradeAll(isCertain = false): void {
     const { first, next } = this.releases;
-    const isOld = ({ release }: SimServer): boolean => release === first;
+    const isOld = ({ nextRelease }: SimServer): boolean => nextRelease === first;
     if (first === next || (!isCertain && this.servers.every(isOld))) return;
     this.release = next;
     const old = this.servers.filter(isOld);

@@ -44,7 +44,7 @@ export class Host {
   /** The release of its program. */
   release: number;
   /** The release that it starts with next. */
-  #next: number;
+  nextRelease: number;
   /** What a fault does once the log may lose the write by which it replaced entries. */
   whenReplaced: (() => void) | undefined;
   /** It has seen that the disk is almost full, and takes no writes. */
@@ -80,7 +80,7 @@ export class Host {
     this.id = id;
     this.#parts = parts;
     this.release = parts.releases.first;
-    this.#next = this.release;
+    this.nextRelease = this.release;
     this.#identity = this.#newIdentity();
     const { scheduler, storage } = parts;
     const random = parts.random.fork();
@@ -123,12 +123,12 @@ export class Host {
   }
   /** Replaces the program: a process that runs stays what it is. */
   upgrade(runs: boolean): void {
-    this.#next = this.#parts.releases.next;
-    if (!runs) this.release = this.#next;
+    this.nextRelease = this.#parts.releases.next;
+    if (!runs) this.release = this.nextRelease;
   }
   /** Notes that the process is gone. */
   ended(): void {
-    this.release = this.#next;
+    this.release = this.nextRelease;
     this.#identity = this.identity;
     this.#stored = undefined;
     this.whenReplaced = undefined;

@@ -287,8 +287,6 @@ export class SimServer implements Victim, Server {
     this.restart();
   }
 
-  // --- what the world does and sees ---
-
   /** Switches it off for good. */
   retire(): void {
     this.#retired = true;
@@ -301,9 +299,11 @@ export class SimServer implements Victim, Server {
   get starts(): number {
     return this.#host.identity.starts;
   }
-  /** The release of its program. */
   get release(): number {
     return this.#host.release;
+  }
+  get nextRelease(): number {
+    return this.#host.nextRelease;
   }
   /** Whether it belongs to a cluster, or is down. */
   get hasJoined(): boolean {

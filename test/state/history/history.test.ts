@@ -70,8 +70,8 @@ describe('the history of objects', () => {
     );
   });
 
-  for (const isKept of [true, false])
-    it(`knows entries from before it whose Status alone has changed, ${isKept ? 'with' : 'without'} a line`, () => {
+  for (const how of ['with a line', 'without a line'])
+    it(`knows entries from before it whose Status alone has changed, ${how}`, () => {
       const store = new MapStore();
       const member = new Machine(store, HANDLERS);
       const apply = (command: object): number => {
@@ -95,7 +95,7 @@ describe('the history of objects', () => {
       entry('api-gateway', 'gw', { Listeners: [{ Name: 'l1', Port: 1, Protocol: 'tcp' }] });
       const begun = apply({ type: 'system.level', level: 3 });
       const none = { VersionsPerObject: 0, Bytes: 0, LoginBytes: 0, MaxAge: '' };
-      if (!isKept) apply({ type: 'history.configure', bounds: none });
+      if (how === 'without a line') apply({ type: 'history.configure', bounds: none });
       const Parents = [{ Kind: 'api-gateway', Name: 'gw', SectionName: 'l1' }];
       const bound = entry('tcp-route', 'r', { Parents, Services: [{ Name: 'web' }] });
       // two routes of one listener are in conflict, which the Status of the gateway tells
@@ -105,7 +105,7 @@ describe('the history of objects', () => {
       );
       const place = { type: 'config', ns: 'default', id: 'api-gateway/gw' } as const;
       expect(objectAt(store, place, bound).text).to.include('"Listeners"');
-      if (!isKept) return;
+      if (how === 'without a line') return;
       // once it is written, its oldest version is what it was before the history
       entry('api-gateway', 'gw', { Listeners: [{ Name: 'l1', Port: 2, Protocol: 'tcp' }] });
       for (const index of [begun - 1, begun, bound, second])
