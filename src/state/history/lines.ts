@@ -115,13 +115,21 @@ function lineIn(view: View, ring: Ring, place: Place, index: number): Line | und
   return undefined;
 }
 
-/** Finds a line by its text, because to parse all of the chunk would take longer. */
+/** Finds a line by its text: to parse all lines of an entry with many would take longer. */
 function lineOfChunk(text: string, place: Place, index: number): Line | undefined {
+  const id = JSON.stringify(place.id);
+  // A line has names as they are spelled, a key in lower case.
+  const isNamed = place.type === 'config' || place.type === 'auth-method';
+  const mayHave = (part: string): boolean =>
+    part.includes(id) || (isNamed && part.toLowerCase().includes(id));
+  if (!mayHave(text)) return undefined;
   const start = `\n[${index},`;
   for (let at = text.indexOf(start); at >= 0; at = text.indexOf(start, at + 1)) {
-    const line = lineOf(text.slice(at + 1, text.indexOf('\n', at + 1)));
-    const { type, ns, id } = placeOfLine(line);
-    if (type === place.type && id === place.id && ns === place.ns) return line;
+    const written = text.slice(at + 1, text.indexOf('\n', at + 1));
+    if (!mayHave(written)) continue;
+    const line = lineOf(written);
+    const { type, ns, id: own } = placeOfLine(line);
+    if (type === place.type && own === place.id && ns === place.ns) return line;
   }
   return undefined;
 }
