@@ -66,6 +66,16 @@ describe('a share of the event loop', () => {
     expect(passUntil(50)).to.equal(100);
   });
 
+  it('owes no rest for work while there was no other', () => {
+    isBusy = false;
+    for (let n = 0; n < 5000; n += 1) work(`w${n}`, 2);
+    passUntil(5000);
+    isBusy = true;
+    done = [];
+    work('a', 2);
+    expect(passUntil(1)).to.be.at.most(2);
+  });
+
   it('alternates turns and rests', () => {
     for (const name of ['a', 'b', 'c']) work(name, 10);
     clock.turn();

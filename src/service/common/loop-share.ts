@@ -47,8 +47,9 @@ export class LoopShare {
     this.#schedule();
   }
 
-  /** Counts work that was done outside these turns. */
+  /** Counts work that was done outside these turns. It owes no rest if there is no other work. */
   spend(ms: number): void {
+    if (!this.#isBusy()) return;
     const now = this.#clock.now();
     const paid = (now - this.#spentAtMs) / LASTING_PERIOD;
     this.#beyondMs = Math.min(Math.max(0, this.#beyondMs - paid) + ms, BURST_MAX_MS);
