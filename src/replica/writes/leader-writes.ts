@@ -1,7 +1,8 @@
 /**
- * Writes on the leader. Once the first entry of its term is applied, it authorises the caller
- * against the applied state, proposes the command, and waits until the command is applied. A
- * request id that is already proposed or applied is not proposed again.
+ * Writes on the leader. Once the first entry of its term is applied, and all that is committed when
+ * the write comes, it authorises the caller against the applied state, proposes the command, and
+ * waits until the command is applied. A request id that is already proposed or applied is not
+ * proposed again.
  */
 import { type Refusal, refusal } from '../../base/errors.js';
 import { COMMAND_BYTES_MAX } from '../../base/wire-limits.js';
@@ -64,7 +65,7 @@ export class LeaderWrites {
   #leads: { readonly term: Term; readonly firstIndex: Index } | undefined;
   /** Ticks since that entry was committed, while it is not applied. */
   #lateTicks = 0;
-  /** Callers that wait until that entry is applied. */
+  /** Callers that wait until that entry, or a later one, is applied. */
   #notReady: Done[] = [];
 
   constructor(parts: LeaderWritesParts) {
@@ -125,10 +126,17 @@ export class LeaderWrites {
     this.accept(proposal, { tokenKey, data }, done);
   }
 
-  /** The same for a write whose command is known, as that of a client of this server. */
+  /**
+   * The same for a write whose command is known, as that of a client of this server. It is judged
+   * by all that was committed before it came: a leader with a slow disk applies that later than
+   * others, who may have acknowledged that a right was taken.
+   */
   accept(proposal: Proposal, write: EncodedWrite, done: Done): void {
-    this.#whenReady(done, () =>
-      this.#prepared(write, () => this.#whenReady(done, () => this.#decide(proposal, write, done))),
+    const { commit } = this.#parts.loop.status();
+    this.#whenReady(commit, done, () =>
+      this.#prepared(write, () =>
+        this.#whenReady(commit, done, () => this.#decide(proposal, write, done)),
+      ),
     );
   }
 
@@ -138,18 +146,18 @@ export class LeaderWrites {
     else prepareGate(tokenKey, run);
   }
 
-  #whenReady(done: Done, run: () => void): void {
+  #whenReady(commit: Index, done: Done, run: () => void): void {
     if (this.#leads === undefined) {
       done({ type: 'retry' });
       return;
     }
-    const { firstIndex } = this.#leads;
-    if (this.#parts.machine.appliedIndex() >= firstIndex) {
+    const index = Math.max(this.#leads.firstIndex, commit);
+    if (this.#parts.machine.appliedIndex() >= index) {
       run();
       return;
     }
     this.#notReady.push(done);
-    this.#parts.applied.when(firstIndex, () => {
+    this.#parts.applied.when(index, () => {
       const at = this.#notReady.indexOf(done);
       if (at < 0) return;
       this.#notReady.splice(at, 1);
@@ -188,7 +196,7 @@ export class LeaderWrites {
   /**
    * The gate refused. A leader that was deposed without knowing judges by an old state, so a
    * refusal counts only behind a read barrier. A permission needs none: a deposed leader commits
-   * nothing.
+   * nothing, and any other has applied what it knew to be committed when the write came.
    */
   #askAgain(proposal: Proposal, write: EncodedWrite, done: Done): void {
     this.#parts.loop.read('lease', (index) => {
