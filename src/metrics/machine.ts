@@ -39,6 +39,11 @@ export class MachineFigures {
     return this.#looking;
   }
 
+  /** Free bytes of the disk at the last look; undefined if they could not be read. */
+  get freeBytes(): number | undefined {
+    return this.#found.disk?.freeBytes;
+  }
+
   /** Returns the figures of the last look, and begins another one. */
   families(): readonly Family[] {
     void this.look();

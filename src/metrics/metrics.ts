@@ -4,6 +4,13 @@
  */
 import type { Observation } from '../http/options.js';
 import { type Family, toJson, toText } from './families.js';
+import {
+  FigureHistory,
+  type Figures,
+  type Reading,
+  STEP_MS,
+  type Times,
+} from './figure-history.js';
 import { LongTurns, ranSince, type TurnLog } from './long-turns.js';
 import { MachineFigures } from './machine.js';
 import { nodeFamilies, type Sources } from './node.js';
@@ -18,12 +25,21 @@ export interface MetricsParts extends Sources {
   readonly log: TurnLog;
 }
 
+/** What people look at first. */
+export interface History extends Figures {
+  readonly stepMs: number;
+  readonly certificates: ReturnType<Sources['certificates']>;
+  /** Unix milliseconds at which this process sent its last whole archive; 0 if it sent none. */
+  readonly savedMs: number;
+}
+
 /** The metrics of one node. */
 export class Metrics {
   readonly #parts: MetricsParts;
   readonly #machine: MachineFigures;
   readonly #longTurns: LongTurns;
   readonly #requests: Requests;
+  readonly #history: FigureHistory;
 
   constructor(parts: MetricsParts) {
     const { dataDir, diskReserveBytes, replication } = parts;
@@ -33,11 +49,28 @@ export class Metrics {
     replication.eventLoop.onSample = (delayMs) => this.#longTurns.sampled(delayMs, ran());
     this.#machine = new MachineFigures(dataDir, diskReserveBytes);
     this.#requests = new Requests((...archive) => replication.snapshot(...archive));
+    this.#history = new FigureHistory(() => this.#reading());
   }
 
-  /** Resolves once the disk was looked at for the first time. */
+  /** Begins to keep figures. Resolves once the disk was looked at for the first time. */
   start(): Promise<void> {
+    this.#history.start();
     return this.#machine.look();
+  }
+
+  /** Ends it. */
+  stop(): void {
+    this.#history.stop();
+  }
+
+  /** Returns the figures of the last hour, and what else people look at first. */
+  history(): History {
+    return {
+      ...this.#history.figures(),
+      stepMs: STEP_MS,
+      certificates: this.#parts.certificates(),
+      savedMs: this.#parts.replication.savedMs,
+    };
   }
 
   /** Counts an answered request. */
@@ -53,6 +86,48 @@ export class Metrics {
   /** Returns the metrics as `{Timestamp, Gauges, Points, Counters, Samples}`. */
   json(): object {
     return toJson(this.#families(), new Date());
+  }
+
+  #reading(): Reading {
+    const { status, held, connections, refused, loop, replication } = this.#parts;
+    const { commitIndex, appliedIndex, lastLogIndex, role, id, peers, lastContactMs, term } =
+      status();
+    const { user, system } = process.cpuUsage();
+    const { rss, heapUsed } = process.memoryUsage();
+    const [reads, writes] = [this.#requests.sum(false), this.#requests.sum(true)];
+    const count = ({ counts }: Times): number => counts.reduce((sum, each) => sum + each, 0);
+    const others = role === 'leader' ? peers.filter((peer) => peer.id !== id) : [];
+    const lags = others.map(({ matchIndex = 0 }) => lastLogIndex - matchIndex);
+    void this.#machine.look();
+    return {
+      values: {
+        Term: term,
+        UnappliedEntries: commitIndex - appliedIndex,
+        LagEntriesMax: role === 'leader' ? Math.max(0, ...lags) : undefined,
+        LastContactSeconds: role === 'leader' ? 0 : lastContactMs / 1000,
+        HeldQueries: held(),
+        Connections: connections(),
+        ResidentBytes: rss,
+        HeapBytes: heapUsed,
+        DiskFreeBytes: this.#machine.freeBytes,
+      },
+      totals: {
+        ReadsPerSecond: count(reads.times),
+        WritesPerSecond: count(writes.times),
+        FailuresPerSecond: reads.failed + writes.failed,
+        RefusalsPerSecond: Object.values(refused()).reduce((sum, each) => sum + each, 0),
+        LogEntriesPerSecond: loop().entriesAppended,
+        LeaderChangesPerSecond: replication.leaderChanges,
+        Cores: (user + system) / 1e6,
+      },
+      times: {
+        ReadSeconds: reads.times,
+        WriteSeconds: writes.times,
+        LogSyncSeconds: replication.times.sync,
+        ApplySeconds: replication.times.apply,
+        EventLoopDelaySeconds: replication.eventLoop.histogram,
+      },
+    };
   }
 
   #families(): readonly Family[] {

@@ -71,6 +71,16 @@ export class Replication implements NodeMeasures {
     this.#leader = known;
   }
 
+  /** The times to sync batches of the log, and to apply entries. */
+  get times(): { readonly sync: Histogram; readonly apply: Histogram } {
+    return { sync: this.#sync, apply: this.#apply };
+  }
+
+  /** Unix milliseconds at which the last whole archive was sent; 0 if none was. */
+  get savedMs(): number {
+    return this.#savedMs;
+  }
+
   get leaderChanges(): number {
     return this.#leaderChanges;
   }

@@ -2,6 +2,7 @@
 import type { Observation } from '../http/options.js';
 import type { Route } from '../http/routes/types.js';
 import type { Family } from './families.js';
+import type { Times } from './figure-history.js';
 import { Histogram } from './histogram.js';
 
 /**
@@ -12,8 +13,13 @@ const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 /** The same for the time for which a blocking query is held: ten minutes at most, and a little. */
 const HOLD_BOUNDS = [0.01, 0.1, 1, 5, 10, 30, 60, 120, 300, 600, 660];
 const CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'];
+/** The place of 5xx. */
+const FAILED = CLASSES.indexOf('5xx');
 /** The route of archives, whose requests take as long as the state is large. */
 const ARCHIVES = '/v1/snapshot';
+
+const writes = ({ counts }: Route, method: string): boolean =>
+  counts !== 'read' && method !== 'GET' && method !== 'HEAD';
 
 /**
  * Counts answered requests. It looks a histogram up by the route itself, since to hash labels costs
@@ -42,6 +48,20 @@ export class Requests {
     }
     if (route.path === ARCHIVES && status === 200 && !isCut)
       this.#onArchive(method === 'GET' ? 'save' : 'restore', ms / 1000);
+  }
+
+  /** Returns the times of reads or of writes, and how many ended with 5xx. */
+  sum(isWrite: boolean): { readonly times: Times; readonly failed: number } {
+    const counts = new Float64Array(BOUNDS.length + 1);
+    let failed = 0;
+    for (const [route, byMethod] of this.#byRoute)
+      for (const [method, classes] of byMethod) {
+        if (route.counts === 'probe' || writes(route, method) !== isWrite) continue;
+        for (const { counts: each } of classes)
+          for (let at = 0; at < counts.length; at += 1) counts[at]! += each[at]!;
+        failed += classes[FAILED]!.count;
+      }
+    return { times: { bounds: BOUNDS, counts }, failed };
   }
 
   families(): readonly Family[] {

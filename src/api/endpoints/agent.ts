@@ -4,12 +4,13 @@ import {
   boolean,
   fraction,
   keep,
+  type Normal,
   text,
   utcTime,
   whole64,
 } from '../../languages/fields.js';
 import { DONE, type Operation, ok, open, read, tagged, write } from './operation.js';
-import { labelsOf, listOf, mapOf, oneOf, rows, shape } from './shapes.js';
+import { labelsOf, listOf, mapOf, oneOf, orNone, rows, shape } from './shapes.js';
 
 const number = fraction((value) => value);
 
@@ -75,6 +76,39 @@ const METRICS = shape({
     }),
   ),
 });
+
+const HISTORY = shape({
+  Node: keep('The node.', text()),
+  End: keep('When the step of the last values ended.', utcTime),
+  StepSeconds: keep('Seconds between two values.', whole64),
+  Figures: keep(
+    'The values of each figure in the last hour, oldest first; null where none is known.',
+    mapOf(listOf(orNone(number))),
+  ),
+  Certificates: keep(
+    'The certificates in use.',
+    rows({
+      Use: keep('What the certificate is for.', text()),
+      NotAfter: keep('When it expires.', utcTime),
+    }),
+  ),
+  LastBackup: keep(
+    'When this process sent its last whole archive; null if it sent none.',
+    orNone(utcTime),
+  ),
+  Warnings: keep(
+    'The last warnings and errors of the log, newest first.',
+    rows({
+      Time: keep('When it was logged last.', utcTime),
+      Level: keep('How severe it is.', oneOf('warn', 'error')),
+      Event: keep('The name of the event.', text()),
+      Message: keep('What happened.', text()),
+      Count: keep('How often it was logged.', whole64),
+    }),
+  ),
+});
+/** `GET /v1/agent/history`. */
+export type AgentHistory = Normal<typeof HISTORY>;
 
 const alone = keep('Always false: there is one datacenter.', boolean);
 const empty = keep('Always empty.', text());
@@ -145,6 +179,11 @@ export const NODE_OPERATIONS = tagged('agent', {
       200: { says: 'The metrics.', content: METRICS, text: true },
     },
     rights: ['agent:read'],
+  }),
+  'GET /v1/agent/history': read('readFigures', {
+    says: 'Reads figures of the node in the last hour, its last warnings, and its certificates.',
+    answers: ok('The figures.', HISTORY),
+    rights: ['operator:read'],
   }),
   'GET /v1/acl/replication': open('readReplication', {
     says:

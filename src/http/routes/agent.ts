@@ -1,5 +1,6 @@
 /** Routes of the agent: this node's settings, members and metrics. */
 import {
+  agentHistory,
   agentMembers,
   agentSelf,
   agentVersion,
@@ -57,6 +58,12 @@ export const agentRoutes = (parts: ClusterParts): readonly DeclaredRoute[] => [
         request.answerText(text, { contentType: PROMETHEUS_TYPE });
       } else request.answerValue(await jsonMetrics(parts, request));
     },
+  },
+  {
+    path: '/v1/agent/history',
+    isNew: true,
+    everywhere: true,
+    GET: async (request) => request.answerValue(await agentHistory(parts, request)),
   },
   {
     path: '/v1/acl/replication',

@@ -98,6 +98,31 @@ export async function jsonMetrics(parts: ClusterParts, requester: Requester): Pr
   return parts.metrics.json();
 }
 
+/** Returns the figures of this node in the last hour. Needs no leader if this node grants it. */
+export async function agentHistory(parts: ClusterParts, requester: Requester) {
+  await mustHaveRight(parts.service, requester, 'operator', 'read');
+  const { endMs, stepMs, figures, certificates, savedMs } = parts.metrics.history();
+  const time = (ms: number): string => new Date(ms).toISOString();
+  return {
+    Node: parts.node.name,
+    End: time(endMs),
+    StepSeconds: stepMs / 1000,
+    Figures: figures,
+    Certificates: certificates.map(({ use, notAfterMs }) => ({
+      Use: use,
+      NotAfter: time(notAfterMs),
+    })),
+    LastBackup: savedMs === 0 ? null : time(savedMs),
+    Warnings: parts.recent().map(({ level, event, message, ms, count }) => ({
+      Time: time(ms),
+      Level: level,
+      Event: event,
+      Message: message,
+      Count: count,
+    })),
+  };
+}
+
 /** Returns this node as a peer while no configuration contains it yet. */
 const asPeer = ({ id, name, address }: NodeStatus): PeerStatus => ({
   id,

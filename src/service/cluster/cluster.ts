@@ -5,6 +5,26 @@ import type { Release } from '../../base/release.js';
 import type { ClusterNode, NodeStatus, PeerStatus, ReadMode } from '../../node/types.js';
 import type { Requester, Service } from '../common/types.js';
 
+/** The figures of the last hour, and what else people look at first. */
+export interface FigureView {
+  /** Unix milliseconds at which the newest step ended. */
+  readonly endMs: number;
+  readonly stepMs: number;
+  readonly figures: Readonly<Record<string, readonly (number | null)[]>>;
+  readonly certificates: readonly { readonly use: string; readonly notAfterMs: number }[];
+  /** Unix milliseconds at which this process sent its last whole archive; 0 if it sent none. */
+  readonly savedMs: number;
+}
+
+/** A warning or an error of the log, without its members. */
+export interface RecentLine {
+  readonly level: 'warn' | 'error';
+  readonly event: string;
+  readonly message: string;
+  readonly ms: number;
+  readonly count: number;
+}
+
 export interface ClusterParts {
   readonly service: Service;
   readonly node: ClusterNode;
@@ -21,7 +41,11 @@ export interface ClusterParts {
     /** The metrics in the text format of Prometheus. */
     prometheus(): string;
     json(): object;
+    /** The figures of the last hour. */
+    history(): FigureView;
   };
+  /** The last warnings and errors of the log, newest first. */
+  readonly recent: () => readonly RecentLine[];
 }
 
 /** Who reads the status of the cluster. `stale` reads this node's view, otherwise the leader's. */
