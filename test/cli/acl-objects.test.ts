@@ -40,6 +40,32 @@ describe('policies, roles and tokens by the command line', function () {
     expect(await user.done(['acl', 'token', 'read', '--self'])).to.include('global-management');
   });
 
+  it('lists objects in an order, page by page, and what a search finds', async () => {
+    for (const name of ['page-b', 'page-a', 'page-c'])
+      await user.done(['acl', 'role', 'create', '-name', name, '-description', `The ${name}`]);
+    const list = ['acl', 'role', 'list', '--search', 'PAGE the', '--limit', '2', '-o', 'name'];
+    const first = await user.run(list);
+    expect(first.out).to.equal('role/default/page-a\nrole/default/page-b\n');
+    const [, next] = /^conclave: 2 of 3 are listed; --after (\S+) lists the next\n$/.exec(
+      first.err,
+    )!;
+    expect(await user.run([...list, '--after', next!])).to.include({
+      out: 'role/default/page-c\n',
+      err: '',
+    });
+    const newest = await user.run([...list, '--sort', '-created']);
+    expect(newest.out).to.equal('role/default/page-c\nrole/default/page-a\n');
+    const { code, err } = await user.run([...list, '--sort', 'age']);
+    expect(code).to.equal(1);
+    expect(err).to.include('"sort"').and.include('created');
+    await user.done(['config', 'write', '-'], {
+      input: '{"Kind":"service-defaults","Name":"page-web","Protocol":"http"}',
+    });
+    const entries = await user.run(['config', 'list', '--search', 'page-web', '-o', 'name']);
+    expect(entries.out).to.equal('config/default/service-defaults/page-web\n');
+    await user.done(['config', 'delete', 'service-defaults/page-web']);
+  });
+
   it('creates, reads, changes and deletes a policy', async () => {
     const rules = 'service "web" {\n  policy = "write"\n}\n';
     const file = join(dir, 'ops.hcl');

@@ -25,6 +25,14 @@ const status: NodeStatus = {
   peers: [],
 };
 
+const HISTORY = {
+  endMs: 20_000,
+  stepMs: 10_000,
+  figures: { HeldQueries: [null, 3] },
+  certificates: [{ use: 'http', notAfterMs: 1000 }],
+  savedMs: 0,
+};
+
 describe('http: the agent', () => {
   let front: Front;
   let rights: readonly string[];
@@ -58,7 +66,10 @@ describe('http: the agent', () => {
       release: { version: '1.2.3-rc1+x', sha: SHA, date: DATE },
       fault: () => undefined,
       settings: { acl: { initialManagement: 'hidden' } },
-      metrics: { prometheus: () => '', json: () => ({}) },
+      metrics: { prometheus: () => '', json: () => ({}), history: () => HISTORY },
+      recent: () => [
+        { level: 'warn', event: 'peer_unreachable', message: 'n2 is gone', ms: 3000, count: 2 },
+      ],
     };
     front = await startFront(agentRoutes(parts), { service });
   });
@@ -69,6 +80,30 @@ describe('http: the agent', () => {
   });
 
   const self = async () => JSON.parse((await front.ask('/v1/agent/self')).text);
+
+  it('shows its figures, certificates and warnings to who may read the operator', async () => {
+    const refused = await front.ask('/v1/agent/history');
+    expect(refused.status).to.equal(403);
+    expect(refused.text).to.include('operator:read');
+    rights = ['operator:read:'];
+    expect(JSON.parse((await front.ask('/v1/agent/history')).text)).to.deep.equal({
+      Node: 'n1',
+      End: '1970-01-01T00:00:20.000Z',
+      StepSeconds: 10,
+      Figures: { HeldQueries: [null, 3] },
+      Certificates: [{ Use: 'http', NotAfter: '1970-01-01T00:00:01.000Z' }],
+      LastBackup: null,
+      Warnings: [
+        {
+          Time: '1970-01-01T00:00:03.000Z',
+          Level: 'warn',
+          Event: 'peer_unreachable',
+          Message: 'n2 is gone',
+          Count: 2,
+        },
+      ],
+    });
+  });
 
   it('shows eight settings of itself', async () => {
     expect((await self()).Config).to.deep.equal({

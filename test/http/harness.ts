@@ -1,9 +1,11 @@
 /** A front end on a real socket with a service without a cluster. */
+
 import { connect } from 'node:net';
 import { createApp, type HttpApp } from '../../src/http/app.js';
 import { type Listener, type ListenerOptions, listen } from '../../src/http/listener/listener.js';
 import type { HttpLimits, HttpOptions, Observation } from '../../src/http/options.js';
 import type { Route } from '../../src/http/routes/types.js';
+import type { ClusterParts } from '../../src/service/cluster/cluster.js';
 import type { CallEnd } from '../../src/service/common/call-end.js';
 import type { Service } from '../../src/service/common/types.js';
 import { type Ask, type Reply, send } from '../support/client.js';
@@ -114,3 +116,10 @@ export async function startFront(
     close: () => listener.close(100),
   };
 }
+
+/** Metrics of a node that has measured nothing. */
+export const METRICS: ClusterParts['metrics'] = {
+  prometheus: () => 'up 1\n',
+  json: () => ({ Gauges: [] }),
+  history: () => ({ endMs: 0, stepMs: 1, figures: {}, certificates: [], savedMs: 0 }),
+};

@@ -67,8 +67,12 @@ describe('http: a filter on a long list', function () {
       return judged % 2 === 0;
     };
     const candidates = Array.from({ length: 40 }, (_, at) => `k${at}`);
-    const plan = { candidates, render: (_: unknown, key: string) => key, filter };
-    const deciding = decided(client.solo.store, plan);
+    const plan = {
+      candidates: () => candidates,
+      render: (_: unknown, key: string) => key,
+      filter,
+    };
+    const deciding = decided(client.solo.service, client.solo.store, plan);
     let inTurn = judged;
     for (let last = judged; judged < candidates.length; last = judged) {
       await nextTurn();

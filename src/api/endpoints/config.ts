@@ -2,6 +2,7 @@
 import type { ChainGraph } from '../../kinds/chain-graph.js';
 import { boolean, fraction, keep, omit, text } from '../../languages/fields.js';
 import { ok, open, PATCH_SCHEMA, read, tagged, write } from './operation.js';
+import { PAGES } from './parameters.js';
 import { anyAs, listOf, type Made, mapOf, oneOf, rows, shape } from './shapes.js';
 
 const word = text();
@@ -136,13 +137,14 @@ export const CONFIG_OPERATIONS = tagged('config', {
     says:
       'Lists the config entries of a kind that the caller may read, or of all kinds if ' +
       'none is given.',
-    query: ['filter'],
+    query: ['filter', ...PAGES],
     answers: ok(
       'The entries.',
       {
         schema: { type: 'array', items: { $ref: '#/components/schemas/ConfigEntry' } },
       },
       'index',
+      'page',
     ),
     rights: ['by kind, such as service:read'],
     blocks: true,

@@ -2,7 +2,7 @@
 import type { ObjectTable } from '../../state/object.js';
 import { OBJECTS } from '../../state/objects.js';
 import { DELETED, type Operations, ok, PATCH_SCHEMA, read, tagged, write } from './operation.js';
-import type { QueryName } from './parameters.js';
+import { PAGES, type QueryName } from './parameters.js';
 
 /** By table: one path each for writes of new objects, lists, and single objects. */
 export const OBJECT_PATHS = {
@@ -68,8 +68,8 @@ function operationsOf(table: ObjectTable): Operations {
     [`PUT ${one}`]: write(`create${title}`, { says: `${creates} ${a} ${noun}.`, ...writing }),
     [`GET ${all}`]: read(`list${pluralTitle(plural)}`, {
       says: `Lists the ${plural}.`,
-      query: ['filter', ...(NARROWING[table] ?? [])],
-      answers: ok(`The ${plural}.`, { schema: items }, 'index'),
+      query: ['filter', ...(NARROWING[table] ?? []), ...PAGES],
+      answers: ok(`The ${plural}.`, { schema: items }, 'index', 'page'),
       ...reads,
     }),
     ...(named !== undefined && {

@@ -62,9 +62,24 @@ export const QUERY = {
     schema: text,
   },
   ids: { says: 'Exports the IDs of policies, roles and rules too: true or false.', schema: text },
-  after: { says: 'Lists what comes after this index, the oldest first.', schema: index },
+  after: {
+    says:
+      'Lists what comes after this: the header Next of the page before; for changes an index, ' +
+      'the oldest first.',
+    schema: text,
+  },
   before: { says: 'Only versions before this index.', schema: index },
   limit: { says: 'The maximum number of items, from 1 to 1000.', schema: index },
+  sort: {
+    says:
+      'What a list is sorted by: name (of a token or rule: its description), created, modified ' +
+      'or expires; "-" before it reverses the order.',
+    schema: { type: 'string', pattern: '^-?(name|created|modified|expires)$', default: 'name' },
+  },
+  search: {
+    says: 'Words that each item of the list must contain, in any letter case.',
+    schema: text,
+  },
   types: { says: 'The types of objects, separated by commas.', schema: text },
   author: { says: 'The AccessorID of the author.', schema: text },
   subject: { says: 'Whom an auth method knows the author by: METHOD/SUBJECT.', schema: text },
@@ -87,6 +102,9 @@ export const QUERY = {
 
 /** The name of a query parameter. */
 export type QueryName = keyof typeof QUERY;
+
+/** Query parameters of lists that have pages. */
+export const PAGES = ['search', 'sort', 'limit', 'after'] as const satisfies QueryName[];
 
 /** Query parameters that every endpoint takes. */
 export const COMMON = ['dc', 'ns', 'partition', 'pretty'] as const satisfies QueryName[];

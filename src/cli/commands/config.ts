@@ -21,6 +21,7 @@ import {
   withEntry,
 } from './entries.js';
 import { noteNamespace } from './objects.js';
+import { notePage, type PageOptions, pageQuery, withPages } from './pages.js';
 
 /** Adds `config`. */
 export function addConfig(program: Command, cli: Cli): void {
@@ -71,24 +72,27 @@ function addReads(config: Command, cli: Cli): void {
       await (print.format === 'name' ? print.item(entry, ENTRIES) : print.value(entry));
     }),
   );
-  config
+  const list = config
     .command('list')
     .alias('ls')
     .description('list the entries of a kind, or all entries')
     .argument('[kind]', 'the kind (default: all)')
-    .option('--kind <kind>', 'same as the argument')
-    .option('--filter <expression>', 'list only what matches, such as \'Protocol == "http"\'')
-    .action(
-      cli.action<EntryOptions & { filter?: string }>(async (call, argument) => {
-        const { kind = argument, filter } = call.options;
-        const entries =
-          kind === undefined
-            ? await allEntries(call)
-            : (await call.api.get(kindPath(kind), { query: { filter } })).json<Entry[]>();
-        await call.print.list(entries, ENTRIES);
-        if (entries.length === 0) await noteNamespace(call);
-      }),
-    );
+    .option('--kind <kind>', 'same as the argument');
+  withPages(list, 'Protocol == "http"').action(
+    cli.action<EntryOptions & PageOptions>(async (call, argument) => {
+      const { kind = argument } = call.options;
+      const query = pageQuery(call.options);
+      const isWhole = Object.values(query).every((value) => value === undefined);
+      const answer =
+        kind === undefined && isWhole
+          ? undefined
+          : await call.api.get(kindPath(kind ?? ''), { query });
+      const entries = answer?.json<Entry[]>() ?? (await allEntries(call));
+      await call.print.list(entries, ENTRIES);
+      if (entries.length === 0) await noteNamespace(call);
+      if (answer !== undefined) notePage(call, answer, entries.length);
+    }),
+  );
 }
 
 /** Reads the entries of all kinds, one kind after the other. Leaves out kinds of later releases. */

@@ -19,6 +19,7 @@ acl token clone 8a2d31f0 --description "for the night shift"
 acl token delete 8a2d31f0
 acl token list --filter 'AuthMethod == "ci"'
 acl token list --role ops
+acl token list --search deploy --sort -created --limit 20
 acl policy create --name ops --rules @ops.hcl
 acl policy create --name web --rules 'service "web" { policy = "write" }'
 acl policy read ops

@@ -21,6 +21,7 @@ import {
   type Stored,
   wanted,
 } from './objects.js';
+import { notePage, type PageOptions, pageQuery, withPages } from './pages.js';
 
 type Options = Readonly<Record<string, unknown>>;
 type Members = Record<string, unknown>;
@@ -297,24 +298,22 @@ async function changesSince(
 }
 
 function addList(group: Command, cli: Cli, { type, filters = [] }: ObjectCommands): void {
-  const command = group
-    .command('list')
-    .alias('ls')
-    .description(`list ${type.plural}`)
-    .option('--filter <expression>', 'list only what matches, such as \'Name == "web"\'')
-    .option('--meta', 'show the indexes too');
+  const list = group.command('list').alias('ls').description(`list ${type.plural}`);
+  const command = withPages(list, 'Name == "web"').option('--meta', 'show the indexes too');
   for (const [flags, what] of filters) command.option(flags, what);
   command.action(
-    cli.action<Record<string, string> & { filter?: string }>(async (call) => {
-      const query: Record<string, string | undefined> = { filter: call.options.filter };
+    cli.action<Record<string, string> & PageOptions>(async (call) => {
+      const query = pageQuery(call.options);
       for (const [flags, , parameter, named] of filters) {
         const given = call.options[attributeOf(flags)];
         query[parameter] = named === undefined ? given : await idOf(call, named, given);
       }
-      const items = (await call.api.get(type.listPath, { query })).json<Stored[]>();
+      const answer = await call.api.get(type.listPath, { query });
+      const items = answer.json<Stored[]>();
       const shown = items.map((item) => hidden(type, item));
       await call.print.list(shown, shapeFor(call, type.shape));
       if (items.length === 0) await noteNamespace(call);
+      notePage(call, answer, items.length);
     }),
   );
 }

@@ -24,6 +24,9 @@ export interface HeaderNames {
   readonly knownLeader: readonly string[];
   readonly lastContact: readonly string[];
   readonly filtered: readonly string[];
+  /** Items of a list of which a page is answered, and where the next page begins. */
+  readonly total: readonly string[];
+  readonly next: readonly string[];
   /** What lint finds in what was written. */
   readonly lint: readonly string[];
   /** Who owns what was written. */
@@ -66,6 +69,8 @@ export function headerNames(options: {
     knownLeader: under('KnownLeader'),
     lastContact: under('LastContact'),
     filtered: under('Results-Filtered-By-ACLs'),
+    total: under('Total'),
+    next: under('Next'),
     lint: under('Lint'),
     owner: under('Owner'),
     warning: under('Warning'),
@@ -88,4 +93,8 @@ export function addQueryHeaders(headers: string[], names: HeaderNames, meta: Que
   for (const name of names.knownLeader) headers.push(name, known);
   for (const name of names.lastContact) headers.push(name, contact);
   if (meta.filtered) for (const name of names.filtered) headers.push(name, 'true');
+  if (meta.page === undefined) return;
+  const { total, next } = meta.page;
+  for (const name of names.total) headers.push(name, String(total));
+  if (next !== undefined) for (const name of names.next) headers.push(name, next);
 }

@@ -152,7 +152,7 @@ const writeIn = (isNamespaced: boolean, request: ApiRequest, body?: unknown): Wr
     : { ...writeOf(request), ns: HOME };
 
 const queryOf = (request: ApiRequest): ListQuery => ({
-  filter: filterOf(request.query('filter')),
+  filter: filterOf(request.query('filter'), request.query('search')),
   policy: request.query('policy'),
   role: request.query('role'),
   servicename: request.query('servicename'),

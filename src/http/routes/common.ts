@@ -5,20 +5,28 @@ import { escapeHtml } from '../../languages/json.js';
 import type { BootstrapReset } from '../../service/acl/bootstrap.js';
 import type { LintMode, ObjectUseCases } from '../../service/acl/objects.js';
 import { modifyIndexOf, readState } from '../../service/common/reading.js';
-import type { ReadOutcome, ReadUseCase, Service } from '../../service/common/types.js';
+import type {
+  PageMeta,
+  QueryMeta,
+  ReadOutcome,
+  ReadUseCase,
+  Service,
+} from '../../service/common/types.js';
 import type { Write } from '../../service/common/writing.js';
 import type { DecisionParts } from '../../service/explain/decision-reads.js';
 import type { WhoCanParts } from '../../service/explain/who-can.js';
 import type { LoginParts } from '../../service/login/login.js';
+import { paged } from '../../service/reads/list-pages.js';
+import type { ListPlan } from '../../service/reads/list-plan.js';
 import {
   decided,
   heldList,
-  type ListPlan,
   listPieces,
   ofSome,
   shortList,
 } from '../../service/reads/list-rendering.js';
 import type { SetParts } from '../../service/sets/judge.js';
+import { nextOf, pageOf } from './pages.js';
 import type { ApiRequest } from './types.js';
 
 export interface AclParts extends LoginParts, DecisionParts, WhoCanParts, SetParts {
@@ -85,7 +93,7 @@ export async function answerPast(
 }
 
 /** Parameters that leave items of a list out. */
-const NARROWING = ['filter', 'policy', 'role', 'servicename', 'authmethod'];
+const NARROWING = ['filter', 'search', 'policy', 'role', 'servicename', 'authmethod'];
 
 /**
  * Reads a list and answers it, a long one over a view that is frozen after the read. The view may
@@ -100,8 +108,10 @@ export async function answerList(
   ofNamespaces = request.query('ns') === '*',
 ): Promise<void> {
   const options = request.readOptions();
+  const page = pageOf(request);
   const isNarrow = ofNamespaces || NARROWING.some((name) => request.query(name) !== undefined);
-  const shown = isNarrow ? ofSome(service, useCase) : useCase;
+  const pages = page === undefined ? useCase : paged(useCase, page);
+  const shown = isNarrow || page !== undefined ? ofSome(service, pages) : useCase;
   const { value: plan, ...outcome } = await service.read(request.caller, options, shown);
   await answerPlan(service, request, plan, outcome);
 }
@@ -116,12 +126,13 @@ export async function answerPlan(
   plan: ListPlan,
   outcome: Omit<ReadOutcome<unknown>, 'value'>,
 ): Promise<void> {
-  const short = plan.filter === undefined ? shortList(service.view, plan) : undefined;
+  const short = shortList(service.view, plan);
   if (short !== undefined) return request.answerList({ ...outcome, value: short });
   const pinned = service.pin();
   try {
-    const shown = await decided(pinned, plan);
-    const meta = { ...outcome, filtered: outcome.filtered || shown.filtered };
+    const shown = await decided(service, pinned, plan);
+    const filtered = outcome.filtered || shown.filtered;
+    const meta = { ...outcome, filtered, ...pageMeta(request, shown.page) };
     if (shown.shared !== undefined && !shown.filtered) {
       const value = await shown.shared(pinned, shown);
       if (value !== undefined) return request.answerBytes({ ...meta, value });
@@ -135,6 +146,12 @@ export async function answerPlan(
     pinned.close();
   }
 }
+
+/** Returns what the headers of a page say of its list. */
+const pageMeta = (request: ApiRequest, page: PageMeta | undefined): Pick<QueryMeta, 'page'> =>
+  page === undefined
+    ? {}
+    : { page: { total: page.total, next: page.next && nextOf(request, page.next) } };
 
 /** Escapes what browsers could take for HTML. */
 export async function* escaped(

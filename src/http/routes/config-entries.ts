@@ -27,6 +27,7 @@ import {
   mustBePatch,
   mustHave,
 } from './common.js';
+import { pageOf } from './pages.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
 const FAILURE = 'Request decoding failed';
@@ -139,6 +140,8 @@ async function answerList(
     ns: request.namespace(),
     kind: named === '' ? undefined : kindOf(named),
     filter: request.query('filter'),
+    search: request.query('search'),
+    page: pageOf(request),
   });
   const outcome = await service.read(request.caller, request.readOptions(), useCase);
   const { value } = outcome;

@@ -12,16 +12,15 @@ import {
 import { type FeedQuery, readFeed } from '../../service/history/feed.js';
 import { undoEntry } from '../../service/history/undo.js';
 import { readVersions } from '../../service/history/versions.js';
-import { parseIndex } from '../request/parameters.js';
 import { ifMatchOf } from '../request/preconditions.js';
 import { type AclParts, admit, answerPast } from './common.js';
 import { etagOf } from './operator.js';
+import { indexOf, limitOf, refuseParameter } from './pages.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
 const UNDO_FAILURE = 'Undo decoding failed';
 const FAILURE = 'Error parsing history configuration';
 /** Items of an answer: most, and how many there are without `limit`. */
-const LIMIT_MAX = 1000;
 const VERSIONS = 50;
 const CHANGES = 100;
 
@@ -84,24 +83,6 @@ export const historyRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
     },
   ];
 };
-
-/** Returns an index of the query; undefined if there is none. Throws 400. */
-function indexOf(request: ApiRequest, name: string): number | undefined {
-  const text = request.query(name);
-  return text === undefined ? undefined : (parseIndex(text) ?? refuseParameter(name, text));
-}
-
-function limitOf(request: ApiRequest, otherwise: number): number {
-  const limit = indexOf(request, 'limit');
-  if (limit === undefined) return otherwise;
-  return limit >= 1 && limit <= LIMIT_MAX
-    ? limit
-    : reject('invalid', `Invalid parameter "limit": ${limit} should be from 1 to ${LIMIT_MAX}`);
-}
-
-function refuseParameter(name: string, text: string): never {
-  return reject('invalid', `Invalid parameter "${name}": ${JSON.stringify(text.slice(0, 60))}`);
-}
 
 function feedQueryOf(request: ApiRequest): FeedQuery {
   const types = request.query('types')?.split(',');

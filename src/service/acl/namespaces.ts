@@ -18,7 +18,8 @@ import type { FilterOf } from '../common/filters.js';
 import { isHidden, Links, modifyIndexOf } from '../common/reading.js';
 import type { ReadUseCase, Requester, Service } from '../common/types.js';
 import { maySomewhere } from '../common/writing.js';
-import { type ListPlan, planOf } from '../reads/list-rendering.js';
+import type { ListPlan } from '../reads/list-plan.js';
+import { planOf } from '../reads/list-rendering.js';
 import { mustFitBudget } from '../rights/policy-budget.js';
 import type { ObjectParts, ObjectUseCases } from './objects.js';
 
@@ -154,7 +155,7 @@ const listNamespaces =
       return namespace === undefined ? undefined : shown(namespace, names);
     };
     return {
-      value: planOf(candidates, itemOf, matching),
+      value: planOf(() => candidates, itemOf, matching),
       filtered: others.some((key) => !isHidden(authorizer, lastPart(key))),
       index: namespacesIndex(view, candidates, mayRead),
       keys: [keys.index('namespace', DEFAULT_NAMESPACE)],

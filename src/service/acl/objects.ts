@@ -31,7 +31,8 @@ import type { ReadContext, ReadUseCase, Requester, Service } from '../common/typ
 import { maySomewhere, mayWrite, mustMatchPath, type Write } from '../common/writing.js';
 import type { AuthMethodTypes } from '../login/index.js';
 import type { LoginLogger } from '../login/types.js';
-import { type ListPlan, planOf } from '../reads/list-rendering.js';
+import type { ListPlan } from '../reads/list-plan.js';
+import { planOf } from '../reads/list-rendering.js';
 
 /** Whether writes of policies and binding rules are linted; `strict` refuses what has warnings. */
 export type LintMode = 'off' | 'warn' | 'strict';
@@ -277,9 +278,10 @@ function listOf<F extends Fields>(
     const narrow = hooks.narrow?.(query);
     const matching = query.filter(table);
     const all = nameKey === undefined ? table : `${table}-name`;
-    const candidates = shown.flatMap((each) =>
-      narrow === undefined ? [...keysBelow(view, all, each)] : narrow(view, each),
-    );
+    const candidates = () =>
+      shown.flatMap((each) =>
+        narrow === undefined ? [...keysBelow(view, all, each)] : narrow(view, each),
+      );
     const isWriter = (each: string): boolean => authorizer.allowed('acl', 'write', undefined, each);
     const inClear = new Set(secrets.length === 0 ? shown : shown.filter(isWriter));
     const textOf = (of: View, candidate: string): string | undefined => {
@@ -305,7 +307,8 @@ function listOf<F extends Fields>(
       const text = textOf(of, candidate);
       return text === undefined ? undefined : objectOf(text, candidate, links);
     };
-    const value = { ...planOf(candidates, itemOf, matching), render };
+    const isDescribed = nameKey === undefined && definition.identity !== 'Name';
+    const value = { ...planOf(candidates, itemOf, matching), render, textOf, isDescribed };
     return { value, filtered, ...listPosition(view, table, places) };
   };
 }

@@ -17,7 +17,8 @@ import {
   NO_UUID,
 } from '../common/reading.js';
 import type { ReadUseCase } from '../common/types.js';
-import { type ListPlan, planOf } from '../reads/list-rendering.js';
+import type { ListPlan } from '../reads/list-plan.js';
+import { planOf } from '../reads/list-rendering.js';
 import type { ListQuery } from './objects.js';
 
 const notFound = (): never =>
@@ -110,7 +111,7 @@ export function listTokens(
     const places = listedNamespaces(view, authorizer, ns);
     const { shown, filtered } = places;
     const matching = matchingOf(selection);
-    const candidates = shown.flatMap((each) => candidateKeys(view, each, selection));
+    const candidates = () => shown.flatMap((each) => candidateKeys(view, each, selection));
     const inClear = new Set(
       shown.filter((each) => authorizer.allowed('acl', 'write', undefined, each)),
     );
@@ -120,7 +121,7 @@ export function listTokens(
       if (token === undefined || !isAlive(of, token, nowMs)) return undefined;
       return tokenShown(token, links, inClear.has(token.Namespace));
     };
-    const value = planOf(candidates, itemOf, matching);
+    const value = { ...planOf(candidates, itemOf, matching), isDescribed: true };
     return { value, filtered, ...listPosition(view, 'token', places) };
   };
 }

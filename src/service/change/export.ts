@@ -21,7 +21,8 @@ import type { Caller, QueryMeta, ReadOptions, Service } from '../common/types.js
 import { kindOf } from '../config/config-entries.js';
 import { type Moment, momentOf } from '../explain/rewind.js';
 import { refuseUnknown, shownTime } from '../history/places.js';
-import { listPieces, type Rendered } from '../reads/list-rendering.js';
+import type { Rendered } from '../reads/list-plan.js';
+import { listPieces } from '../reads/list-rendering.js';
 import { type LongWork, ownerOf } from '../reads/long-work.js';
 import { type FoundObject, isUnseen, mayReadObject, type ObjectId, objectAt } from './found.js';
 

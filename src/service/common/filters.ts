@@ -58,16 +58,72 @@ function shapeOf(table: Filterable): Shape {
   return shape;
 }
 
-/** Returns the filter of a request. */
+/**
+ * Returns the filter of a request: an expression, and words that the texts of an item must contain
+ * in any letter case.
+ */
 export const filterOf =
-  (expression: string | undefined): FilterOf =>
-  (table) =>
-    expression === undefined
-      ? undefined
-      : matcherOf(expression, shapeOf(table), {
-          invalid: ({ message, line, column }) => `Invalid filter: ${message} at ${line}:${column}`,
-          tooLong: () => 'Invalid filter: it takes too much work on this list',
-        });
+  (expression: string | undefined, search?: string): FilterOf =>
+  (table) => {
+    const begin =
+      expression === undefined
+        ? undefined
+        : matcherOf(expression, shapeOf(table), {
+            invalid: ({ message, line, column }) =>
+              `Invalid filter: ${message} at ${line}:${column}`,
+            tooLong: () => 'Invalid filter: it takes too much work on this list',
+          });
+    const hidden = table === 'member' ? [] : OBJECTS[table].secrets;
+    return searching(begin, search, hidden);
+  };
+
+/**
+ * Adds a search to a filter: each word must stand in a text of the item, or at the start of an ID.
+ * Hashes are not searched, which contain every short word. Nor are secrets: whoever may not see
+ * them could guess them piece by piece.
+ */
+export function searching(
+  begin: (() => Matches) | undefined,
+  search: string | undefined,
+  secrets: readonly string[],
+): (() => Matches) | undefined {
+  if (search === undefined) return begin;
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  const hidden = new Set([...secrets, 'Hash']);
+  return () => {
+    const matches = begin?.();
+    return (object) => {
+      const texts = textsIn(object, hidden);
+      const has = (word: string): boolean =>
+        texts.some(({ name, text }) =>
+          name.endsWith('ID') ? text.startsWith(word) : text.includes(word),
+        );
+      return words.every(has) && (matches?.(object) ?? true);
+    };
+  };
+}
+
+interface NamedText {
+  /** The member that has the text; that of the list, if a list has it. */
+  readonly name: string;
+  /** In lower case. */
+  readonly text: string;
+}
+
+/** Returns the texts of an item, without those of some members. */
+function textsIn(
+  value: unknown,
+  without: ReadonlySet<string>,
+  name = '',
+  found: NamedText[] = [],
+): NamedText[] {
+  if (typeof value === 'string') found.push({ name, text: value.toLowerCase() });
+  else if (Array.isArray(value)) for (const each of value) textsIn(each, without, name, found);
+  else if (typeof value === 'object' && value !== null)
+    for (const [member, each] of Object.entries(value))
+      if (!without.has(member)) textsIn(each, without, member, found);
+  return found;
+}
 
 /** The refusals of a filter. */
 interface FilterWords {

@@ -71,6 +71,14 @@ export type ReadUseCase<T> = (context: ReadContext) => Answer<T> & {
   readonly digest?: () => Digest;
 };
 
+/** What a page says of its list. */
+export interface PageMeta {
+  /** Items of the whole list. */
+  readonly total: number;
+  /** Where the page ends; undefined if it is the last one. */
+  readonly next: string | undefined;
+}
+
 /** Metadata of a read, as its answer shows it. */
 export interface QueryMeta {
   readonly index: number;
@@ -79,6 +87,8 @@ export interface QueryMeta {
   readonly lastContactMs: number;
   /** Entries were left out because the caller may not read them. */
   readonly filtered: boolean;
+  /** Of a page of a list. */
+  readonly page?: PageMeta | undefined;
 }
 
 /** The value of a read and its metadata. */

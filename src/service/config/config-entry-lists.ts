@@ -9,11 +9,13 @@ import { keys } from '../../state/keys.js';
 import { keysBelow, listIndex } from '../../state/lists.js';
 import { RESTORE_FACT } from '../../state/restore.js';
 import { keyOf, type View } from '../../state/types.js';
-import { type Matches, matcherOf } from '../common/filters.js';
+import { type Matches, matcherOf, searching } from '../common/filters.js';
 import { isHidden } from '../common/reading.js';
 import type { ReadUseCase, Service } from '../common/types.js';
 import { WeightedCache } from '../common/weighted-cache.js';
-import { digestOf, heldList, type ListPlan } from '../reads/list-rendering.js';
+import { withPage } from '../reads/list-pages.js';
+import { type ListPlan, lazy, type PageQuery } from '../reads/list-plan.js';
+import { digestOf, heldList } from '../reads/list-rendering.js';
 import { homeOf, listRight, shownTo } from './config-entries.js';
 
 /** Which config entries a list has. */
@@ -23,6 +25,10 @@ export interface ConfigListQuery {
   readonly kind: Kind | undefined;
   /** A filter expression (bexpr). */
   readonly filter: string | undefined;
+  /** Words that an entry must contain. */
+  readonly search: string | undefined;
+  /** Undefined for the whole list. */
+  readonly page: PageQuery | undefined;
 }
 
 /** Bytes of all cached lists: enough for usual lists, without filling the memory. */
@@ -69,11 +75,12 @@ export class ConfigLists {
       if (cached?.readers.has(authorizer) && cached.stamp === stampOf(view, query)) {
         return { ...at, value: cached.whole };
       }
-      const plan: ListPlan = {
+      const whole: ListPlan = {
         ...itemsOf(authorizer, places, filter),
-        get candidates() {
-          return places.flatMap(({ ns, kind }) => [...keysBelow(view, 'config', ns, kind)]);
-        },
+        candidates: lazy(() =>
+          places.flatMap(({ ns, kind }) => [...keysBelow(view, 'config', ns, kind)]),
+        ),
+        filtersByText: filter === undefined,
         held: { items: HELD_ITEMS_MAX, length: HELD_LENGTH_MAX },
         asksForAll: filter === undefined,
         ...(key !== undefined &&
@@ -87,6 +94,8 @@ export class ConfigLists {
             },
           }),
       };
+      const { page } = query;
+      const plan = page === undefined ? whole : withPage(whole, page, authorizer, at.index);
       return { ...at, value: plan, digest: () => digestOf(this.#service, plan) };
     };
   }
@@ -118,8 +127,9 @@ export class ConfigLists {
  * Returns the cache key of a list; undefined for a list that differs from reader to reader or is
  * rarely requested.
  */
-function cacheKey({ ns, kind, filter }: ConfigListQuery): string | undefined {
-  if (kind === undefined || filter !== undefined) return undefined;
+function cacheKey({ ns, kind, filter, search, page }: ConfigListQuery): string | undefined {
+  if (kind === undefined || page !== undefined) return undefined;
+  if (filter !== undefined || search !== undefined) return undefined;
   if (definitionOf(kind).secrets.length > 0) return undefined;
   return keyOf(homeOf(kind, ns), kind);
 }
@@ -156,7 +166,13 @@ function position(
 }
 
 /** Compiles the filter of a list, if there is one. Throws ApiError `invalid`. */
-function compileFilter({ kind, filter }: ConfigListQuery): (() => Matches) | undefined {
+function compileFilter(query: ConfigListQuery): (() => Matches) | undefined {
+  const { kind, search } = query;
+  const secrets = (kind === undefined ? KINDS : [kind]).flatMap((of) => definitionOf(of).secrets);
+  return searching(expressionOf(query), search, secrets);
+}
+
+function expressionOf({ kind, filter }: ConfigListQuery): (() => Matches) | undefined {
   if (filter === undefined) return undefined;
   return matcherOf(filter, kind === undefined ? COMMON_SHAPE : shapeOf(kind), {
     invalid({ message, line, column, isSyntax }) {

@@ -10,49 +10,15 @@ import { inSlices, nextTurn } from '../common/event-loop.js';
 import type { Matches } from '../common/filters.js';
 import { Links } from '../common/reading.js';
 import type { ReadUseCase, Service } from '../common/types.js';
-
-/**
- * Whether a list shows the item of a key, or hides it from the caller. Throws ApiError 400 if that
- * takes too much work.
- */
-type Shows = (view: View, candidate: string, links: Links) => boolean | 'hidden';
-
-/** What is in memory of a list while a client reads it. */
-interface Held {
-  readonly items: number;
-  /** Characters, approximately. */
-  readonly length: number;
-}
-
-/** A list that is not rendered yet. */
-export interface ListPlan {
-  /**
-   * State keys from which items are rendered, in the order of the answer. Read once, as soon as the
-   * list is needed.
-   */
-  readonly candidates: readonly string[];
-  /** Returns the JSON text of an item; undefined if there is none. */
-  readonly render: (view: View, candidate: string, links: Links) => string | undefined;
-  /** Begins to filter, with a budget of its own. Absent: all items are shown. */
-  readonly filter?: (() => Shows) | undefined;
-  /** Longer lists are sent in pieces. Absent: what is rendered in one turn. */
-  readonly held?: Held | undefined;
-  /** Whether every item is asked for. Then the list is whole, unless some are hidden. */
-  readonly asksForAll?: boolean;
-  /** Returns the bytes of a whole list that requests share; undefined if they do not. */
-  readonly shared?:
-    | ((view: View, shown: DecidedList) => Promise<Uint8Array | undefined>)
-    | undefined;
-}
-
-/** What is rendered: keys, and how. */
-export type Rendered = Pick<ListPlan, 'candidates' | 'render'>;
-
-/** A list without the items that it does not show. */
-interface DecidedList extends Omit<ListPlan, 'filter'> {
-  /** Items are hidden from the caller. */
-  readonly filtered: boolean;
-}
+import { pageOf } from './list-pages.js';
+import {
+  type DecidedList,
+  type Held,
+  type ListPlan,
+  lazy,
+  type Rendered,
+  type Shows,
+} from './list-plan.js';
 
 /** Items rendered in one turn of the event loop, so that a long list delays nothing else. */
 const ITEMS_PER_TURN = 256;
@@ -65,12 +31,12 @@ const ONE_TURN: Held = { items: ITEMS_PER_TURN, length: LENGTH_PER_TURN };
 
 /** Returns the plan of a list of what `itemOf` makes, filtered by `begin` if that is set. */
 export function planOf(
-  candidates: readonly string[],
+  candidates: () => readonly string[],
   itemOf: (view: View, candidate: string, links: Links) => object | undefined,
   begin: (() => Matches) | undefined,
 ): ListPlan {
   return {
-    candidates,
+    candidates: lazy(candidates),
     render(...where) {
       const item = itemOf(...where);
       return item && JSON.stringify(item);
@@ -91,9 +57,16 @@ export function planOf(
  * Returns a list with the keys of the items that it shows in this view. Throws ApiError 400 if the
  * filter takes too much work.
  */
-export async function decided(view: View, plan: ListPlan): Promise<DecidedList> {
+export async function decided(service: Service, view: View, plan: ListPlan): Promise<DecidedList> {
+  const { page, render } = plan;
+  if (page !== undefined) {
+    const { candidates, filtered, ...meta } = await pageOf(service, view, plan, page);
+    return { candidates, render, filtered, page: meta };
+  }
   const shows = plan.filter?.();
-  if (shows === undefined) return { ...plan, filtered: false };
+  const { held, shared } = plan;
+  if (shows === undefined)
+    return { candidates: plan.candidates(), render, held, shared, filtered: false };
   return inSlices(shownOf(view, plan, shows), 'list');
 }
 
@@ -102,7 +75,7 @@ function* shownOf(view: View, plan: ListPlan, shows: Shows): Generator<void, Dec
   const links = new Links(view);
   const candidates: string[] = [];
   let filtered = false;
-  for (const candidate of plan.candidates) {
+  for (const candidate of plan.candidates()) {
     const isShown = shows(view, candidate, links);
     if (isShown === true) candidates.push(candidate);
     filtered ||= isShown === 'hidden';
@@ -112,12 +85,15 @@ function* shownOf(view: View, plan: ListPlan, shows: Shows): Generator<void, Dec
 }
 
 /**
- * Returns all items if one turn is enough for them; undefined if they must be rendered in chunks.
+ * Returns all items of a list that is not filtered, if one turn is enough for them; otherwise
+ * undefined.
  */
-export function shortList(view: View, plan: Rendered): readonly string[] | undefined {
-  if (plan.candidates.length > ITEMS_PER_TURN) return undefined;
-  const { items, next } = render(view, plan, 0, new Links(view));
-  return next === plan.candidates.length ? items : undefined;
+export function shortList(view: View, plan: ListPlan): readonly string[] | undefined {
+  if (plan.filter !== undefined || plan.page !== undefined) return undefined;
+  const whole = { candidates: plan.candidates(), render: plan.render };
+  if (whole.candidates.length > ITEMS_PER_TURN) return undefined;
+  const { items, next } = render(view, whole, 0, new Links(view));
+  return next === whole.candidates.length ? items : undefined;
 }
 
 /** Returns all items if they may be in memory while a client reads them; otherwise undefined. */
@@ -171,9 +147,10 @@ export const ofSome =
 export async function digestOf(service: Service, plan: ListPlan): Promise<string | undefined> {
   const view = service.pin();
   try {
-    const shown = await decided(view, plan);
-    if (plan.asksForAll && !shown.filtered) return undefined;
-    const hash = createHash('sha256').update(String(shown.filtered));
+    const shown = await decided(service, view, plan);
+    if (plan.asksForAll && !shown.filtered && shown.page === undefined) return undefined;
+    const { filtered, page } = shown;
+    const hash = createHash('sha256').update(JSON.stringify({ filtered, page }));
     for await (const items of listChunks(view, shown)) {
       // A line break separates the items: no compact JSON text contains one.
       for (const item of items) hash.update(item).update('\n');

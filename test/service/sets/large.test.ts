@@ -69,8 +69,8 @@ describe('A large set', () => {
     setImmediate(turn);
     const done = await client.must('POST /apply', { Objects: changed });
     goesOn = false;
-    // slices of about 2 ms, between which heartbeats are sent
-    expect(turns).to.be.greaterThan(100);
+    // Heartbeats are sent between slices. Without slices 13 turns were counted, with them 90.
+    expect(turns).to.be.greaterThan(20);
     expect(done).to.deep.include({ Changed: 500, Unchanged: 9_500 });
     const indexes = new Set(
       done.Changes.map(({ ModifyIndex }: { ModifyIndex: number }) => ModifyIndex),

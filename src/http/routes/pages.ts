@@ -1,0 +1,78 @@
+/** The parameters of pages of lists. */
+import { createHash } from 'node:crypto';
+import { reject } from '../../base/errors.js';
+import { type PageQuery, SORTS, type Sort } from '../../service/reads/list-plan.js';
+import { parseIndex } from '../request/parameters.js';
+import type { ApiRequest } from './types.js';
+
+/** Items of an answer at most. */
+const LIMIT_MAX = 1000;
+
+/** What tells a list from others, beside its path. */
+const NARROWING = [
+  ...['ns', 'filter', 'search', 'policy', 'role', 'servicename', 'authmethod', 'authmethod-ns'],
+] as const;
+
+/** Returns which page of a list is asked for; undefined for the whole list. Throws 400. */
+export function pageOf(request: ApiRequest): PageQuery | undefined {
+  const [sort, after] = [request.query('sort'), request.query('after')];
+  const limit = limitOf(request, Number.POSITIVE_INFINITY);
+  if (sort === undefined && after === undefined && limit > LIMIT_MAX) return undefined;
+  const order = sort ?? 'name';
+  return {
+    limit,
+    sort: sortOf(order),
+    isDescending: order.startsWith('-'),
+    after: after === undefined ? undefined : placeOf(order, after),
+    list: listOf(request),
+  };
+}
+
+function sortOf(order: string): Sort {
+  const name = order.replace(/^-/, '');
+  return (
+    SORTS.find((each) => each === name) ??
+    refuseParameter('sort', order, `should be one of ${SORTS.join(', ')}, or one of them after "-"`)
+  );
+}
+
+/** Returns the place that a page ended at, given the header of that page. Throws 400. */
+function placeOf(order: string, after: string): string {
+  const text = Buffer.from(after, 'base64url').toString();
+  const [sortedBy, place] = text.split(/:(.*)/s, 2);
+  return sortedBy === order && place !== undefined
+    ? place
+    : refuseParameter('after', after, 'should be the header Next of a page with the same sort');
+}
+
+/** Returns how the next page is asked for: the value of a header. */
+export const nextOf = (request: ApiRequest, place: string): string =>
+  Buffer.from(`${request.query('sort') ?? 'name'}:${place}`).toString('base64url');
+
+function listOf(request: ApiRequest): string {
+  const hash = createHash('sha256').update(request.incoming.url!.split('?', 1)[0]!);
+  hash.update(`\u0000${request.namespaceOrAll()}`);
+  for (const name of NARROWING) hash.update(`\u0000${request.query(name) ?? ''}`);
+  return hash.digest('base64');
+}
+
+/** Returns an index of the query; undefined if there is none. Throws 400. */
+export function indexOf(request: ApiRequest, name: string): number | undefined {
+  const text = request.query(name);
+  return text === undefined ? undefined : (parseIndex(text) ?? refuseParameter(name, text));
+}
+
+/** Returns the parameter `limit`, or `otherwise` without one. Throws 400. */
+export function limitOf(request: ApiRequest, otherwise: number): number {
+  const limit = indexOf(request, 'limit');
+  if (limit === undefined) return otherwise;
+  return limit >= 1 && limit <= LIMIT_MAX
+    ? limit
+    : reject('invalid', `Invalid parameter "limit": ${limit} should be from 1 to ${LIMIT_MAX}`);
+}
+
+/** Refuses the value of a parameter. `expected` says what it should be. */
+export function refuseParameter(name: string, text: string, expected = ''): never {
+  const shown = JSON.stringify(text.slice(0, 60));
+  return reject('invalid', `Invalid parameter "${name}": ${`${shown} ${expected}`.trim()}`);
+}
