@@ -34,14 +34,67 @@ async function takeChanges(id: string): Promise<void> {
   await page.screenshot({ path: join(folder, 'history.png') });
 }
 
+/** Pages that read on and on. */
+const LIVE = new Set(['tokens', 'intentions']);
+
+async function makeIntentions(): Promise<void> {
+  const all: readonly (readonly [Name: string, Sources: readonly object[]])[] = [
+    [
+      'web',
+      [
+        { Name: 'edge', Action: 'allow' },
+        { Name: '*', Action: 'deny' },
+      ],
+    ],
+    [
+      'api',
+      [
+        { Name: 'web', Action: 'allow' },
+        { Name: 'jobs', Action: 'allow' },
+      ],
+    ],
+    [
+      'db',
+      [
+        { Name: 'api', Action: 'allow' },
+        { Name: '*', Action: 'deny' },
+      ],
+    ],
+    ['admin', [{ Name: 'web', Permissions: [{ Action: 'allow', HTTP: { PathPrefix: '/' } }] }]],
+  ];
+  for (const [Name, Sources] of all)
+    await stage.api('PUT /v1/config', { Kind: 'service-intentions', Name, Sources });
+}
+
+/** What "Go to" finds for some letters. */
+async function takePalette(): Promise<void> {
+  const { page } = await stage.visit('/policies', { height: 700 });
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('blue');
+  await page.getByRole('option', { name: /token$/ }).waitFor();
+  await page.screenshot({ path: join(folder, 'palette.png') });
+}
+
+async function takeLogin(): Promise<void> {
+  const { page } = await stage.visit('/', { token: '', height: 640 });
+  await page.getByRole('tab').first().waitFor();
+  await page.screenshot({ path: join(folder, 'log-in.png') });
+}
+
 try {
   await stage.open(3);
   await walk(stage, async (seen, name) => {
     await seen.screenshot({ path: join(folder, `${name}.png`) });
   });
   await stage.closePages();
-  const { policy, token } = await makeSample(stage);
+  const { policy, role, token } = await makeSample(stage);
+  await makeIntentions();
   const pages: readonly (readonly [name: string, path: string])[] = [
+    ['tokens', '/tokens'],
+    ['role', `/roles/${role.ID}`],
+    ['method', '/auth-methods/builds'],
+    ['splitter', '/config/service-splitter/web'],
+    ['intentions', '/intentions'],
     ['overview', '/'],
     ['policy', `/policies/${policy.ID}`],
     ['explain', `/explain?resource=service&access=write&segment=api&accessor=${token.AccessorID}`],
@@ -52,13 +105,16 @@ try {
     const { page } = await stage.visit(path, { height: 860 });
     await page.getByRole('heading', { level: 1 }).waitFor();
     if (name === 'login') {
-      await page.getByRole('textbox', { name: 'Auth method' }).fill('builds');
+      await page.getByRole('combobox', { name: 'Auth method' }).fill('builds');
       await page.getByRole('button', { name: 'Explain' }).click();
       await page.getByText('Checks').waitFor();
     }
-    await page.waitForLoadState('networkidle');
+    if (LIVE.has(name)) await page.getByRole('table').first().waitFor();
+    else await page.waitForLoadState('networkidle');
     await page.screenshot({ path: join(folder, `${name}.png`) });
   }
+  await takePalette();
+  await takeLogin();
   await takeChanges(policy.ID);
   const { page } = await stage.visit('/', { colorScheme: 'dark', height: 860 });
   await page.getByRole('table', { name: 'Members' }).waitFor();

@@ -6,8 +6,11 @@ import { configType } from './config/type.js';
 import { LoginExplainPage } from './explain/login-page.js';
 import { ExplainPage } from './explain/page.js';
 import { WhoCanPage } from './explain/who-can-page.js';
+import { LoginPage } from './frame/login.js';
+import { Shell } from './frame/shell.js';
 import { FeedPage } from './history/feed-page.js';
 import { VersionsPage } from './history/versions-page.js';
+import { IntentionsPage } from './intentions/page.js';
 import {
   besideEntry,
   besideMethod,
@@ -26,9 +29,7 @@ import {
   ruleType,
   tokenType,
 } from './objects/types.js';
-import { LoginPage } from './pages/login.js';
-import { OverviewPage } from './pages/overview.js';
-import { Shell } from './pages/shell.js';
+import { OverviewPage } from './overview/page.js';
 import { Link } from './parts/link.js';
 import { Page } from './parts/page.js';
 import { PlanPage } from './plan/page.js';
@@ -38,6 +39,7 @@ import { useStore } from './store.js';
 import './style/base.css';
 import './style/parts.css';
 import './style/pages.css';
+import './style/frame.css';
 import { TEXT } from './texts.js';
 
 /** The types of objects by the first segment of their pages, with what is beside their forms. */
@@ -60,6 +62,7 @@ const PAGES: Readonly<Record<string, (at: Place) => ComponentChildren>> = {
   explain: (at) => <ExplainPage at={at} key={at.visit} />,
   history: (at) =>
     at.parts.length > 2 ? <VersionsPage at={at} key={at.visit} /> : <FeedPage at={at} />,
+  intentions: (at) => <IntentionsPage at={at} key={namespaceOf(at)} />,
   'login-explain': (at) => <LoginExplainPage key={namespaceOf(at)} />,
   plan: (at) => <PlanPage key={namespaceOf(at)} />,
   'who-can': (at) => <WhoCanPage key={namespaceOf(at)} />,

@@ -1,5 +1,8 @@
 /** Every text of the web UI. */
 import { CHANGE_TEXT, plural } from './change-texts.js';
+import { INTENTION_TEXT } from './intention-texts.js';
+import { LAYOUT_TEXT } from './layout-texts.js';
+import { OVERVIEW_TEXT } from './overview-texts.js';
 
 /** The texts by where they stand. */
 export const TEXT = {
@@ -9,6 +12,33 @@ export const TEXT = {
     pages: 'Pages',
     namespace: 'Namespace',
     unknown: 'No such page',
+    menu: 'Menu',
+    access: 'Access',
+    configuration: 'Configuration',
+    cluster: 'Cluster',
+    lacks: (right: string) => `Your token lacks ${right}`,
+    nodeAbout: 'The datacenter, and the node that serves this page',
+  },
+  palette: {
+    title: 'Go to',
+    open: 'Go to',
+    label: 'A page, an action or an object',
+    example: 'deploy, new policy, 6d5b06ea',
+    page: 'page',
+    action: 'action',
+    nothing: 'Nothing is found.',
+  },
+  keys: {
+    title: 'Keys',
+    columns: ['Key', 'What it does'],
+    close: 'Close',
+    all: [
+      ['Ctrl K', 'goes to a page, an action or an object'],
+      ['/', 'filters the list'],
+      ['Ctrl Enter', 'saves the form'],
+      ['Ctrl Space', 'lists what is allowed at the cursor of an editor'],
+      ['?', 'shows these keys'],
+    ],
   },
   page: {
     overview: 'Overview',
@@ -17,6 +47,7 @@ export const TEXT = {
     whoCan: 'Who can',
     config: 'Config entries',
     chains: 'Chains',
+    intentions: 'Intentions',
     history: 'History',
     plan: 'Plan',
   },
@@ -37,7 +68,6 @@ export const TEXT = {
   help: {
     token: 'The SecretID of a token. This tab keeps it until you close the tab.',
     entry: 'The fields of the entry other than Kind and Name, as JSON.',
-    oneOf: (names: string) => `Available: ${names}.`,
     accessor: 'The token to explain. If empty, your own.',
     decision: 'From the X-Consul-Decision header of a refused request.',
     bearer: 'A JWT. It is not stored. If empty, the claims below are used.',
@@ -53,12 +83,13 @@ export const TEXT = {
   },
   /** Members of which the form says more than their declarations: how to type them. */
   memberHelp: {
+    Name: '',
+    Description: '',
+    DisplayName: '',
+    Policies: '',
+    Roles: '',
     Rules: 'For example: service "web" { policy = "write" }. Lint findings are listed below.',
     Datacenters: 'One per line. If empty, the policy applies in every datacenter.',
-    ServiceIdentities: 'One per line: web, or web: dc1, dc2.',
-    NodeIdentities: 'One per line, with its datacenter: n1: dc1.',
-    TemplatedPolicies:
-      'One per line: builtin/dns, or builtin/service web, or builtin/service web: dc1.',
     ExpirationTTL: 'How long the token is valid, such as 24h. If empty, it does not expire.',
     Local: 'The token is valid only in its own datacenter.',
     MaxTokenTTL: 'How long the tokens of logins are valid, such as 1h.',
@@ -88,6 +119,10 @@ export const TEXT = {
   trouble: {
     noLeader: 'No cluster leader: trying again',
     waiting: 'The node does not answer: trying again',
+    slow: 'The node takes long to answer. What is shown may be old',
+    leaderless: 'The cluster has no leader. Writes wait, and what is shown may be old.',
+    noAnswer: (time: string) =>
+      `This node has not answered since ${time}. What is shown may be old.`,
     unreachable: 'The node cannot be reached. Is it running, and is the network up?',
     unknown:
       'The node did not answer. The write may have happened: ' +
@@ -96,6 +131,16 @@ export const TEXT = {
   login: {
     title: 'Log in to Conclave',
     welcome: 'Access control and central configuration',
+    methods: 'How to log in',
+    byToken: 'With a token',
+    byJwt: 'With a JWT',
+    origin:
+      'conclave acl bootstrap makes the first token, which npm start keeps in ' +
+      'data/management.token. Others come from whoever manages access.',
+    jwtAbout: 'The new token may do what the binding rules of the auth method grant to the JWT.',
+    namespaceHelp: 'The namespace of the auth method. If empty, default.',
+    needsMethod: 'Enter the name of an auth method',
+    needsJwt: 'Enter a JWT',
     logIn: 'Log in',
     logOut: 'Log out',
     anonymous: 'Continue without a token',
@@ -128,23 +173,41 @@ export const TEXT = {
     filter: 'Filter',
     filterExample: 'a word, or Name == "web"',
     pages: 'Pages of the list',
+    first: 'First',
     previous: 'Previous',
     next: 'Next',
-    page: 'Page',
-    go: 'Go',
     noMatch: 'Nothing matches the filter. Shorten the word, or clear the filter.',
-    ended: 'The list has fewer pages than this. Go back to an earlier page.',
+    ended: 'The list has fewer pages than this. Go back to the first page.',
     reading: 'Loading the list',
-    passed: (count: number, of: number) =>
-      `${count.toLocaleString('en')} of ${of.toLocaleString('en')} before this page`,
     create: (noun: string) => `New ${noun}`,
     table: (title: string) => `${title} (scrolls sideways)`,
-    shown: (from: number, count: number, hasMore: boolean) => {
-      const [first, last] = [from + 1, from + count].map((each) => each.toLocaleString('en'));
-      if (hasMore) return `${first} to ${last}, and more`;
-      if (from === 0) return count === 0 ? '' : `${last} in total`;
-      return count === 0 ? `${last} in total` : `${first} to ${last} of ${last}`;
+    shown: (from: number, count: number, total: number) => {
+      const [first, last, all] = [from + 1, from + count, total].map((each) =>
+        each.toLocaleString('en'),
+      );
+      if (count === 0) return '';
+      return from === 0 && count >= total ? `${all} in total` : `${first} to ${last} of ${all}`;
     },
+    copy: (id: string) => `Copy ${id}`,
+    facets: 'Parts of the list',
+    everything: 'All',
+    ofLogins: 'From logins',
+    madeByHand: 'Made by hand',
+    expiring: 'Expiring',
+    choose: (name: string) => `Select ${name}`,
+    chooseAll: 'Select all on this page',
+    chosen: (count: number) => `${count.toLocaleString('en')} selected`,
+    chosenGone: (count: number) =>
+      count === 1
+        ? 'One selected object is no longer on this page.'
+        : `${count.toLocaleString('en')} selected objects are no longer on this page.`,
+    clear: 'Clear selection',
+    deleteMany: (count: string) => `Delete ${count}`,
+    deleteTokens: (count: string) => `Delete ${count}. Whoever uses them is refused from now on.`,
+    deletedMany: (count: string) => `${count} deleted`,
+    changed: (name: string) => `${name} was changed meanwhile. Look at it before you delete it`,
+    deletedSome: (done: number, of: number) =>
+      `${done} of ${of} are deleted. The next one was refused:`,
   },
   form: {
     save: 'Save',
@@ -152,9 +215,9 @@ export const TEXT = {
     saved: 'Saved',
     savedWith: (lint: string) => `Saved. Lint warns: ${lint}`,
     deleted: (name: string) => `${name} was deleted`,
-    add: 'Add',
-    addTo: (label: string) => `Add to ${label}`,
-    notAdded: 'Add this name, or clear the field',
+    offers: (label: string) => `Offered: ${label}`,
+    addOne: (noun: string) => `Add ${noun}`,
+    notAdded: 'Press Enter to add this name, or clear the field',
     remove: (name: string) => `Remove ${name}`,
     chosen: (label: string) => `Chosen: ${label}`,
     newTitle: (noun: string) => `New ${noun}`,
@@ -164,9 +227,20 @@ export const TEXT = {
     restored: 'Your unsaved changes have been restored.',
     discard: 'Discard draft',
     exists: (noun: string, name: string) => `The ${noun} ${JSON.stringify(name)} already exists`,
-    badLine: (line: string) => `“${line}” does not have the form of the examples below the field.`,
+    badLine: (line: string) => `“${line}” cannot be sent: a name has no colon and no comma.`,
     noJson: (why: string) => `This is not valid JSON: ${why}`,
     noObject: 'Expected a JSON object',
+  },
+  items: {
+    service: 'service identity',
+    node: 'node identity',
+    template: 'templated policy',
+    serviceName: 'Service name',
+    nodeName: 'Node name',
+    datacenter: 'Datacenter',
+    datacenters: 'Datacenters',
+    templateName: 'Template',
+    variable: 'Value of name',
   },
   review: CHANGE_TEXT.review,
   remove: CHANGE_TEXT.remove,
@@ -195,8 +269,9 @@ export const TEXT = {
     roles: 'Roles that link to it',
     tokens: 'Tokens that link to it',
     none: 'None.',
-    andMore: 'and more',
+    andMore: (count: number) => `and ${count.toLocaleString('en')} more`,
     logIn: 'Log in',
+    command: 'The command (scrolls sideways)',
     logInAbout:
       'In a terminal, with the JWT in a file. The SecretID of the new token is written to a file:',
     tryLogin: 'See what a login would do, without creating a token',
@@ -217,6 +292,9 @@ export const TEXT = {
   },
   rights: {
     heading: 'Effective rights',
+    own: 'What you may do',
+    none: 'Your token grants nothing by itself.',
+    noCluster: 'The state of the cluster is shown to tokens with operator:read.',
     title: 'Rights of the token',
     columns: ['Resource', 'Name', 'Level', 'Namespace', 'From'],
     intentions: (level: string) => `, intentions ${level}`,
@@ -272,7 +350,6 @@ export const TEXT = {
     filtered: 'Namespaces that you may not read are left out.',
   },
   config: {
-    kinds: 'Kinds',
     all: 'All kinds',
     exists: (kind: string, name: string) =>
       `The ${kind} ${JSON.stringify(name)} already exists. Open it to change it`,
@@ -290,38 +367,10 @@ export const TEXT = {
       resolver: 'Resolver',
       target: 'Target',
     },
+    trial: INTENTION_TEXT.trial,
   },
-  overview: {
-    health: 'Health',
-    healthy: 'All members are healthy',
-    unhealthy: (names: string) => (names === '' ? 'Unhealthy' : `Unhealthy: ${names}`),
-    leader: 'Leader',
-    noLeader: 'None',
-    tolerance: 'Fault tolerance',
-    losses: (count: number) => `Can lose ${plural(count, 'more voter')}`,
-    unknown: 'unknown',
-    unknownHealth: 'Unknown without a leader',
-    own:
-      'No leader answers: writes and default reads are refused. ' +
-      'This is what the node that serves this page knows itself.',
-    late: (time: string) => `Nothing new since ${time}: what is shown below may be wrong.`,
-    asOf: (time: string) => `As of ${time}`,
-    connected: 'connected',
-    unconnected: 'not connected',
-    level: 'Level',
-    waiting: (level: number, names: string) => `${level}, waiting for ${names}`,
-    members: 'Members',
-    columns: [
-      ...['Name', 'Role', 'Health', 'Last contact', 'Index', 'Behind', 'Level', 'Version'],
-      ...['Address', 'Leadership'],
-    ],
-    roles: { leader: 'leader', voter: 'voter', 'non-voter': 'learner' },
-    well: 'healthy',
-    failed: 'failed',
-    handOver: 'Hand over',
-    handOverTo: (name: string) => `Hand over to ${name}`,
-    typeName: (name: string) => `Type ${name} to confirm`,
-    warnings: 'Warnings',
-    noWarnings: 'Lint found no problems.',
-  },
+  intentions: INTENTION_TEXT.intentions,
+  layout: LAYOUT_TEXT,
+  overview: OVERVIEW_TEXT.overview,
+  figures: OVERVIEW_TEXT.figures,
 } as const;

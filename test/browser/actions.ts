@@ -1,9 +1,11 @@
 /** What a user does on a page, by role and name. */
 import type { Locator, Page } from 'playwright-core';
 
-/** Returns a text field or an editor. */
+/** Returns a text field, which may offer values, or an editor. */
 export const field = (page: Page, name: string): Locator =>
-  page.getByRole('textbox', { name, exact: true });
+  page
+    .getByRole('textbox', { name, exact: true })
+    .or(page.getByRole('combobox', { name, exact: true }));
 
 /** Returns a button. */
 export const button = (page: Page, name: string): Locator =>
@@ -28,6 +30,9 @@ export async function apply(page: Page, reason = ''): Promise<void> {
   await dialog.getByRole('button', { name: 'Apply' }).click();
   await dialog.waitFor({ state: 'detached' });
 }
+
+/** Saves the form of a new object, which is made at once. */
+export const create = (page: Page): Promise<void> => button(page, 'Save').click();
 
 /** Resolves once the page says that it has saved. */
 export const saved = (page: Page): Promise<void> =>

@@ -1,7 +1,7 @@
 /** Changes in the pages: planned before they are made, kept in the history, undone. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { apply, button, field, reviewOf, saved, tabTo, write } from './actions.js';
+import { button, create, field, reviewOf, saved, tabTo, write } from './actions.js';
 import { violations } from './axe.js';
 import { makeSample, type Sample } from './sample.js';
 import { describePages } from './stage.js';
@@ -228,16 +228,16 @@ describePages('changes in the web UI', 1, (stage) => {
       else await route.fulfill(below);
     });
     await field(page, 'Name').fill('below');
-    await button(page, 'Save').click();
-    await reviewOf(page).getByText('The cluster is being upgraded and cannot plan yet.').waitFor();
-    expect(await reviewOf(page).getByRole('textbox', { name: 'Reason' }).count()).to.equal(0);
-    await confirm(page);
+    await create(page);
     await saved(page);
     await page.getByRole('alert').getByText('This needs level 3').waitFor();
     const roles = await stage.api<readonly Made[]>('GET /v1/acl/roles?filter=Name%20==%20"below"');
     await field(page, 'Description').fill('mine');
     await put(`/v1/acl/role/${roles[0]!.ID}`, { Name: 'below', Description: 'theirs' });
-    await apply(page);
+    await button(page, 'Save').click();
+    await reviewOf(page).getByText('The cluster is being upgraded and cannot plan yet.').waitFor();
+    expect(await reviewOf(page).getByRole('textbox', { name: 'Reason' }).count()).to.equal(0);
+    await confirm(page);
     await page
       .getByRole('alert')
       .filter({ hasText: /changed meanwhile/i })

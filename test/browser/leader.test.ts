@@ -15,9 +15,10 @@ describePages('the web UI of three nodes', 3, (stage) => {
     await table.getByRole('row', { name: /n1/ }).waitFor();
     expect(await table.getByRole('row').count()).to.equal(4);
     await table
-      .getByRole('button', { name: /^Hand over to/ })
+      .getByText(/^Actions for/)
       .first()
       .click();
+    await table.getByRole('button', { name: /^Hand over to/ }).click();
     const dialog = page.getByRole('dialog', { name: /^Hand over to/ });
     const name = ((await dialog.getByRole('heading').textContent()) ?? '').split(' ').at(-1)!;
     const confirm = dialog.getByRole('button', { name: 'Hand over' });

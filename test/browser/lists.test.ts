@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import type { Page, Route } from 'playwright-core';
 import { fill } from '../../scripts/bench/load.js';
 import { button, field, write } from './actions.js';
+import { violations } from './axe.js';
 import { makeSample } from './sample.js';
 import { describePages } from './stage.js';
 
@@ -41,6 +42,81 @@ describePages('lists and answers in the web UI', 1, (stage) => {
     await page.goBack();
     await page.getByText('1 in total').waitFor();
     expect(await filterOf(page).inputValue()).to.equal('team');
+  });
+
+  it('show what others change by themselves, and keep the focus and the selection', async () => {
+    const { page } = await stage.visit('/roles?filter=live');
+    await page.getByText('Nothing matches the filter').waitFor();
+    const first = await stage.api<{ ID: string }>('PUT /v1/acl/role', { Name: 'live-b' });
+    await page.getByRole('link', { name: 'live-b' }).waitFor();
+    await page.getByRole('checkbox', { name: 'Select live-b' }).check();
+    const second = await stage.api<{ ID: string }>('PUT /v1/acl/role', { Name: 'live-a' });
+    await page.getByRole('link', { name: 'live-a' }).waitFor();
+    expect(await page.getByRole('checkbox', { name: 'Select live-b' }).isChecked()).to.equal(true);
+    expect(await page.locator(':focus').getAttribute('aria-label')).to.equal('Select live-b');
+    await stage.api(`DELETE /v1/acl/role/${first.ID}`);
+    await page.getByText('One selected object is no longer on this page.').waitFor();
+    await page.getByText('1 in total').waitFor();
+    await stage.api(`DELETE /v1/acl/role/${second.ID}`);
+    await page.getByText('Nothing matches the filter').waitFor();
+  });
+
+  it('delete what is selected, all of it or nothing', async () => {
+    const names = ['many-a', 'many-b', 'many-c'];
+    for (const Name of names) await stage.api('PUT /v1/acl/policy', { Name });
+    const { page } = await stage.visit('/policies?filter=many-');
+    await page.getByText('3 in total').waitFor();
+    await page.getByRole('checkbox', { name: 'Select all on this page' }).check();
+    await page.getByRole('checkbox', { name: 'Select many-b' }).uncheck();
+    await page.getByText('2 selected').waitFor();
+    await button(page, 'Delete 2 policies').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('2 to delete').or(dialog.getByText('many-c')).first().waitFor();
+    expect(await violations(page)).to.deep.equal([]);
+    await button(page, 'Apply').click();
+    await page.getByText(/2 changes at index \d+/).waitFor();
+    await page.getByText('1 in total').waitFor();
+    await page.getByRole('link', { name: 'many-b' }).waitFor();
+  });
+
+  it('delete selected tokens one by one, and say what was not deleted', async () => {
+    const made: string[] = [];
+    for (const Description of ['gone-a', 'gone-b', 'gone-c']) {
+      const token = await stage.api<{ AccessorID: string }>('PUT /v1/acl/token', { Description });
+      made.push(token.AccessorID);
+    }
+    const { page } = await stage.visit('/tokens?filter=gone-');
+    await page.getByText('3 in total').waitFor();
+    await page.getByRole('checkbox', { name: 'Select all on this page' }).check();
+    await button(page, 'Delete 3 tokens').click();
+    await page.route(`**/v1/acl/token/${made[1]}*`, (route) =>
+      route.request().method() === 'DELETE'
+        ? route.fulfill({ status: 403, body: 'Permission denied' })
+        : route.continue(),
+    );
+    await button(page, 'Apply').click();
+    await page.getByText('1 of 3 are deleted').waitFor();
+    await page.unroute(`**/v1/acl/token/${made[1]}*`);
+    await button(page, 'Apply').click();
+    await page.getByText('3 tokens deleted').waitFor();
+    await page.getByText('Nothing matches the filter').waitFor();
+  });
+
+  it('offer parts of the tokens, and copy an accessor ID', async () => {
+    const { AccessorID } = await stage.api<{ AccessorID: string }>('PUT /v1/acl/token', {
+      Description: 'ends-soon',
+      ExpirationTTL: '2h',
+    });
+    const { page } = await stage.visit('/tokens');
+    await page.getByRole('link', { name: 'Expiring' }).click();
+    await page.getByText('1 in total').waitFor();
+    await page.getByRole('link', { name: 'ends-soon' }).waitFor();
+    await page.getByRole('combobox', { name: 'Auth method' }).selectOption('builds');
+    await page.getByText('Nothing matches the filter').waitFor();
+    expect(await filterOf(page).inputValue()).to.equal('AuthMethod == "builds"');
+    await page.getByRole('link', { name: 'Expiring' }).click();
+    await button(page, `Copy ${AccessorID}`).click();
+    expect(await page.evaluate('navigator.clipboard.readText()')).to.equal(AccessorID);
   });
 
   it('show nothing of another namespace', async () => {

@@ -1,6 +1,6 @@
 /** Objects in lists and forms: made, changed, deleted, in conflict, filtered. */
 import { expect } from 'chai';
-import { apply, button, reviewOf, saved, write } from './actions.js';
+import { apply, button, create, reviewOf, saved, write } from './actions.js';
 import { makeSample, type Sample } from './sample.js';
 import { describePages } from './stage.js';
 
@@ -26,10 +26,7 @@ describePages('objects in the web UI', 1, (stage) => {
     // What is wrong is said on the page, where it can be mended.
     await page.getByRole('alert').getByText('Xservice_prefix').waitFor();
     await rules.press('Backspace');
-    await button(page, 'Save').click();
-    await reviewOf(page).getByText('service_prefix "" {').waitFor();
-    await reviewOf(page).getByRole('button', { name: 'Back' }).click();
-    await apply(page);
+    await create(page);
     await saved(page);
     await page.getByRole('heading', { level: 1, name: 'broad' }).waitFor();
     await page.getByRole('textbox', { name: 'Description' }).fill('all services');
@@ -141,7 +138,7 @@ describePages('objects in the web UI', 1, (stage) => {
     const { page } = await stage.visit('/config/service-defaults?new');
     await page.getByRole('textbox', { name: 'Name' }).fill('api');
     await write(page, 'Entry', '{ "Protocol": "http" }');
-    await apply(page);
+    await create(page);
     await saved(page);
     const entry = { Kind: 'service-defaults', Name: 'api', Protocol: 'tcp' };
     await stage.api('PUT /v1/config', entry);
@@ -169,10 +166,11 @@ describePages('objects in the web UI', 1, (stage) => {
     const before = await description.inputValue();
     await description.fill('not saved');
     await page.reload();
-    await page.getByText('unsaved changes have been restored').waitFor();
+    const restored = page.getByText('unsaved changes have been restored');
+    await restored.waitFor();
     expect(await description.inputValue()).to.equal('not saved');
     await button(page, 'Discard draft').click();
-    await page.waitForFunction(`!document.body.textContent.includes('and not saved')`);
+    await restored.waitFor({ state: 'detached' });
     expect(await description.inputValue()).to.equal(before);
   });
 

@@ -2,23 +2,17 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { violations } from './axe.js';
-import { HOSTILE, makeSample, type Sample } from './sample.js';
+import { HOSTILE, makeSample, pathsOf, type Sample } from './sample.js';
 import { describePages } from './stage.js';
 
-/** A page of each kind. */
-const pathsOf = ({ policy, role, token, rule }: Sample): readonly string[] => [
-  ...['/', '/policies', '/policies?new', `/policies/${policy.ID}`, '/roles', `/roles/${role.ID}`],
-  ...['/tokens', `/tokens/${token.AccessorID}`, '/auth-methods', '/auth-methods/builds'],
-  ...['/binding-rules', `/binding-rules/${rule.ID}`, '/login-explain', '/who-can', '/config'],
-  `/explain?resource=service&access=write&accessor=${token.AccessorID}`,
-  ...['/config/service-router/web', '/chains', '/chains/web', '/namespaces', '/namespaces/team-a'],
-  ...['/history', `/history/policy/${policy.ID}`, '/plan', '/nowhere'],
-];
+/** Pages that read on and on. */
+const LIVE = /^\/(policies|roles|tokens|auth-methods|binding-rules|config|namespaces|history)$/;
 
-/** Resolves once a page shows what it has read. The feed of the history reads on and on. */
+/** Resolves once a page shows what it has read. */
 async function settled(page: Page, path: string): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor();
-  if (path === '/history') await page.getByRole('table', { name: 'History' }).waitFor();
+  if (path === '/intentions') await page.getByText('There are no intentions').waitFor();
+  else if (LIVE.test(path)) await page.getByRole('table').waitFor();
   else await page.waitForLoadState('networkidle');
 }
 
@@ -30,8 +24,8 @@ describePages('the pages of the web UI', 1, (stage) => {
 
   const NAVIGATION = [
     ...['Overview', 'Policies', 'Roles', 'Tokens', 'Auth methods', 'Binding rules'],
-    ...['Login playground', 'Explain', 'Who can', 'Config entries', 'Chains', 'Namespaces'],
-    ...['History', 'Plan'],
+    ...['Login playground', 'Explain', 'Who can', 'Config entries', 'Chains', 'Intentions'],
+    ...['Namespaces', 'History', 'Plan'],
   ];
 
   it('are reached by the navigation, whose names they have', async () => {
@@ -48,13 +42,20 @@ describePages('the pages of the web UI', 1, (stage) => {
     expect(faults).to.deep.equal([]);
   });
 
-  for (const colorScheme of ['light', 'dark'] as const)
-    it(`are accessible in ${colorScheme} colours, and keep to their policy`, async () => {
-      const { page, faults } = await stage.visit('/', { colorScheme });
+  for (const [colorScheme, width] of [
+    ['light', 1400],
+    ['dark', 1400],
+    ['light', 768],
+    ['dark', 360],
+  ] as const)
+    it(`are accessible in ${colorScheme} colours, ${width} pixels wide`, async () => {
+      const { page, faults } = await stage.visit('/', { colorScheme, width });
       for (const path of pathsOf(sample)) {
         await page.goto(stage.hrefOf(path));
         await settled(page, path);
         expect(await violations(page), path).to.deep.equal([]);
+        const scrolled = await page.evaluate('document.documentElement.scrollWidth');
+        expect(scrolled, path).to.be.at.most(width);
       }
       expect(faults).to.deep.equal([]);
     });
@@ -100,11 +101,20 @@ describePages('the pages of the web UI', 1, (stage) => {
   });
 
   it('say what a token may not do, and lead to the reason', async () => {
-    const { page } = await stage.visit('/', { token: sample.token.SecretID });
-    const refused = page.getByRole('alert').filter({ hasText: 'operator' });
+    const { page } = await stage.visit('/roles', { token: sample.token.SecretID });
+    const refused = page.getByRole('alert').filter({ hasText: 'acl' });
     await refused.getByText('Not allowed.').waitFor();
     await refused.getByRole('link').click();
     await page.getByRole('heading', { name: 'Explain', exact: true }).waitFor();
+  });
+
+  it('show the own rights first to who may not see the cluster', async () => {
+    const { page } = await stage.visit('/', { token: sample.token.SecretID });
+    const rights = page.getByRole('table', { name: 'Rights of the token' });
+    await rights.getByRole('row', { name: /^service web write/ }).waitFor();
+    await page.getByText('shown to tokens with operator:read').waitFor();
+    expect(await page.getByRole('alert').filter({ hasText: 'Not allowed' }).count()).to.equal(0);
+    expect(await violations(page)).to.deep.equal([]);
   });
 
   it('end the session of a token that was deleted', async () => {
@@ -114,10 +124,10 @@ describePages('the pages of the web UI', 1, (stage) => {
     const { page } = await stage.visit('/roles', { token: made.SecretID });
     await page.getByRole('table', { name: 'Roles' }).waitFor();
     await stage.api(`DELETE /v1/acl/token/${made.AccessorID}`);
-    await page.getByRole('link', { name: 'Policies', exact: true }).click();
+    // The page shows a list, which it reads on and on.
     await page.getByRole('alert').getByText('no longer exists').waitFor();
     await page.getByRole('textbox', { name: 'Token' }).fill(stage.cluster.token);
     await page.getByRole('button', { name: 'Log in' }).click();
-    await page.getByRole('heading', { level: 1, name: 'Policies' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Roles' }).waitFor();
   });
 });

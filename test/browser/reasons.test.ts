@@ -99,9 +99,6 @@ describePages('reasons in the web UI', 1, (stage) => {
     await page.keyboard.press('Escape');
     await tabTo(page, 'Save');
     await page.keyboard.press('Enter');
-    await page.getByRole('dialog', { name: 'Review changes' }).waitFor();
-    await tabTo(page, 'Apply');
-    await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'by-keys' }).waitFor();
     // 4: ask why
     await tabTo(page, 'Skip to content');

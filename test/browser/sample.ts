@@ -86,3 +86,14 @@ async function makeChain(put: (path: string, body: unknown) => Promise<unknown>)
   ];
   for (const entry of entries) await put('/v1/config', entry);
 }
+
+/** A page of each kind. */
+export const pathsOf = ({ policy, role, token, rule }: Sample): readonly string[] => [
+  ...['/', '/policies', '/policies?new', `/policies/${policy.ID}`, '/roles', `/roles/${role.ID}`],
+  ...['/tokens', `/tokens/${token.AccessorID}`, '/auth-methods', '/auth-methods/builds'],
+  ...['/binding-rules', `/binding-rules/${rule.ID}`, '/login-explain', '/who-can', '/config'],
+  `/explain?resource=service&access=write&accessor=${token.AccessorID}`,
+  ...['/config/service-router/web', '/chains', '/chains/web', '/intentions'],
+  ...['/namespaces', '/namespaces/team-a'],
+  ...['/history', `/history/policy/${policy.ID}`, '/plan', '/nowhere'],
+];

@@ -1,12 +1,13 @@
 /** Help from the schema while a config entry or an ACL object is typed. */
 import { expect } from 'chai';
 import type { Locator, Page } from 'playwright-core';
-import { apply, button, field, saved, tabTo, write } from './actions.js';
+import { button, create, field, saved, tabTo, write } from './actions.js';
 import { violations } from './axe.js';
 import { makeSample } from './sample.js';
 import { describePages } from './stage.js';
 
-const option = (page: Page, name: string | RegExp): Locator => page.getByRole('option', { name });
+const option = (page: Page, name: string | RegExp): Locator =>
+  page.getByRole('listbox', { name: 'Completions' }).getByRole('option', { name });
 const finding = (page: Page, name: RegExp): Locator =>
   page.getByRole('list', { name: 'Findings' }).getByRole('button', { name });
 
@@ -37,7 +38,7 @@ describePages('help while typing in the web UI', 1, (stage) => {
     await page.getByText('Splits › Weight: The share of requests, in percent').waitFor();
     expect(await violations(page)).to.deep.equal([]);
     expect(faults).to.deep.equal([]);
-    await apply(page);
+    await create(page);
     await saved(page);
     const entry = await stage.api<{ Splits: unknown }>('GET /v1/config/service-splitter/admin');
     expect(entry.Splits).to.have.length(1);
@@ -69,6 +70,45 @@ describePages('help while typing in the web UI', 1, (stage) => {
     await page.getByText('No findings').waitFor();
   });
 
+  it('completes rules with resources, names that exist and levels', async () => {
+    const { page, faults } = await stage.visit('/policies?new');
+    await field(page, 'Name').fill('completed');
+    await field(page, 'Rules').click();
+    await page.keyboard.type('serv');
+    await option(page, /^service$/).waitFor();
+    expect(await violations(page)).to.deep.equal([]);
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('adm');
+    await option(page, /^admin$/).waitFor();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('wri');
+    await option(page, /^write$/).waitFor();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('\nnode "a" {\npolicy = "read');
+    await finding(page, /implied_intentions line 1/).waitFor();
+    await create(page);
+    await saved(page);
+    const policies = await stage.api<{ ID: string }[]>(
+      'GET /v1/acl/policies?filter=Name%20==%20"completed"',
+    );
+    const { Rules } = await stage.api<{ Rules: string }>(`GET /v1/acl/policy/${policies[0]!.ID}`);
+    expect(Rules).to.equal(
+      'service "admin" {\n  policy = "write"\n}\nnode "a" {\n  policy = "read"\n}',
+    );
+    expect(faults).to.deep.equal([]);
+  });
+
+  it('tells one syntax error at a time', async () => {
+    const { page } = await stage.visit('/config/service-defaults?new');
+    await write(page, 'Entry', '{\n  "Protocol" "http"\n  "Meta": {,\n  "x" }\n');
+    await finding(page, /^error syntax line 2: /).waitFor();
+    expect(
+      await page.getByRole('list', { name: 'Findings' }).getByRole('listitem').count(),
+    ).to.equal(1);
+  });
+
   it('marks what the server refuses', async () => {
     const { page } = await stage.visit('/config/service-splitter?new');
     await field(page, 'Name').fill('half');
@@ -80,7 +120,7 @@ describePages('help while typing in the web UI', 1, (stage) => {
 
   it('says what a field of an ACL object is, and checks its form', async () => {
     const { page } = await stage.visit('/auth-methods?new');
-    await page.getByText('A human-readable name of the auth method.').waitFor();
+    await page.getByText('How identities are verified.').waitFor();
     const ttl = field(page, 'Max token TTL');
     await ttl.fill('24');
     await page.getByText('Expected a value such as 10s or 1h30m').waitFor();

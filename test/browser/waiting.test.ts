@@ -1,7 +1,7 @@
 /** Requests that wait or fail, and the session: what the pages keep, send and forget. */
 import { expect } from 'chai';
 import type { Page, Route } from 'playwright-core';
-import { apply, button, saved } from './actions.js';
+import { apply, button, create, saved } from './actions.js';
 import { makeSample, type Sample } from './sample.js';
 import { describePages } from './stage.js';
 
@@ -29,8 +29,9 @@ describePages('the web UI that waits', 1, (stage) => {
   };
 
   it('says in the dialog what it waits for, and sends nothing once it is closed', async () => {
-    const { page } = await stage.visit('/policies?new');
-    await page.getByRole('textbox', { name: 'Name' }).fill('given-up');
+    const { page } = await stage.visit(`/policies/${sample.policy.ID}`);
+    const description = page.getByRole('textbox', { name: 'Description' });
+    await description.fill('given up');
     await page.route('**/v1/apply*', withoutLeader);
     await button(page, 'Save').click();
     const review = page.getByRole('dialog', { name: 'Review changes' });
@@ -39,9 +40,24 @@ describePages('the web UI that waits', 1, (stage) => {
     await review.getByRole('button', { name: 'Back' }).click();
     await review.waitFor({ state: 'detached' });
     await page.unroute('**/v1/apply*');
-    await page.getByRole('textbox', { name: 'Name' }).fill('wanted');
-    await page.getByRole('textbox', { name: 'Description' }).fill('typed after the wait');
+    await description.fill('typed after the wait');
     await apply(page);
+    await saved(page);
+    const path = `/v1/history/policy/${sample.policy.ID}`;
+    const { Versions } = await stage.api<{ Versions: unknown[] }>(`GET ${path}`);
+    expect(JSON.stringify(Versions)).not.to.include('given up');
+  });
+
+  it('says what a new object waits for, and sends nothing once it is given up', async () => {
+    const { page } = await stage.visit('/policies?new');
+    await page.getByRole('textbox', { name: 'Name' }).fill('given-up');
+    await page.route('**/v1/acl/policy', withoutLeader);
+    await button(page, 'Save').click();
+    await page.getByRole('status').getByText('No cluster leader: trying again').waitFor();
+    await button(page, 'Cancel').click();
+    await page.unroute('**/v1/acl/policy');
+    await page.getByRole('textbox', { name: 'Name' }).fill('wanted');
+    await create(page);
     await saved(page);
     await page.getByRole('heading', { level: 1, name: 'wanted' }).waitFor();
     expect(await namesOf('default'))
@@ -55,14 +71,12 @@ describePages('the web UI that waits', 1, (stage) => {
     await page.getByRole('link', { name: 'New policy' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('left-behind');
     let sent = 0;
-    await page.route(/\/v1\/apply(\?|$)/, (route) => {
+    await page.route(/\/v1\/acl\/policy(\?|$)/, (route) => {
       sent += 1;
       return withoutLeader(route);
     });
     await button(page, 'Save').click();
-    const review = page.getByRole('dialog', { name: 'Review changes' });
-    await review.getByRole('button', { name: 'Apply' }).click();
-    await review.getByText('No cluster leader: trying again').waitFor();
+    await page.getByRole('status').getByText('No cluster leader: trying again').waitFor();
     await page.goBack();
     await page.getByRole('table', { name: 'Policies' }).waitFor();
     const before = sent;
@@ -88,6 +102,7 @@ describePages('the web UI that waits', 1, (stage) => {
       sent += 1;
       return withoutLeader(route);
     });
+    await page.getByText('Actions for n8').click();
     await button(page, 'Hand over to n8').click();
     expect(await button(page, 'Hand over to n9').count()).to.equal(0);
     const dialog = page.getByRole('dialog', { name: 'Hand over to n8' });

@@ -4,7 +4,7 @@
  */
 import { exportSPKI, generateKeyPair, SignJWT } from 'jose';
 import type { Page } from 'playwright-core';
-import { apply, button, field, saved, write } from './actions.js';
+import { button, create, field, saved, write } from './actions.js';
 import type { Stage } from './stage.js';
 
 /** Called where the document shows a picture. */
@@ -44,13 +44,9 @@ async function makePolicy(page: Page, keep: Keep): Promise<void> {
   await field(page, 'Name').fill('web-team');
   await field(page, 'Description').fill('What deploys of the web team may do');
   await write(page, 'Rules', 'service "web" {\n  policy = "read"\n}\n');
-  await button(page, 'Save').click();
-  const review = page.getByRole('dialog', { name: 'Review changes' });
-  await review.getByRole('button', { name: 'Apply' }).waitFor();
-  await keep(page, 'walk-review');
-  await review.getByRole('button', { name: 'Back' }).click();
-  await apply(page);
+  await create(page);
   await saved(page);
+  await keep(page, 'walk-policy');
 }
 
 async function makeRole(page: Page): Promise<void> {
@@ -61,7 +57,7 @@ async function makeRole(page: Page): Promise<void> {
   await policies.fill('web-team');
   await policies.press('Enter');
   await page.getByRole('list', { name: 'Chosen: Policies' }).getByText('web-team').waitFor();
-  await apply(page);
+  await create(page);
   await saved(page);
 }
 
@@ -78,7 +74,7 @@ async function makeMethod(page: Page, keep: Keep): Promise<string> {
   await chosen(page, 'Type').selectOption('jwt');
   await field(page, 'Max token TTL').fill('1h');
   await write(page, 'Config', JSON.stringify(config, null, 2));
-  await apply(page);
+  await create(page);
   await saved(page);
   const command = page.getByText('conclave login --method ci');
   await command.scrollIntoViewIfNeeded();
@@ -98,7 +94,7 @@ async function makeRule(page: Page, jwt: string, keep: Keep): Promise<void> {
   await field(page, 'Selector').fill('value.team == "web"');
   await chosen(page, 'Bind type').selectOption('role');
   await field(page, 'Bind name').fill('deploy-web');
-  await apply(page);
+  await create(page);
   await saved(page);
   await open(page, 'Login playground');
   await chosen(page, 'Auth method').fill('ci');
@@ -115,7 +111,7 @@ async function beRefused(page: Page, keep: Keep): Promise<void> {
   await chosen(page, 'Kind').selectOption('service-defaults');
   await field(page, 'Name').fill('web');
   await write(page, 'Entry', '{ "Protocol": "http" }');
-  await apply(page);
+  await create(page);
   await page
     .getByRole('alert')
     .getByText(/lacks permission 'service:write' on "web"/)
@@ -150,7 +146,7 @@ async function mend(page: Page, keep: Keep): Promise<void> {
 async function tryAgain(page: Page, keep: Keep): Promise<void> {
   await page.goBack();
   await page.getByText('unsaved changes have been restored').waitFor();
-  await apply(page);
+  await create(page);
   await saved(page);
   await page.getByRole('heading', { level: 1, name: 'web' }).waitFor();
   await keep(page, 'walk-saved');

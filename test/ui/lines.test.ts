@@ -2,13 +2,19 @@ import { expect } from 'chai';
 import { OBJECTS } from '../../src/api/objects.js';
 import type { Stored } from '../../src/ui/api/types.js';
 import { FieldFault, fieldOf } from '../../src/ui/objects/fields.js';
-import { NODE_LINE, SERVICE_LINE, TEMPLATE_LINE } from '../../src/ui/objects/lines.js';
+import {
+  NODE_LINE,
+  SERVICE_ITEM,
+  SERVICE_LINE,
+  TEMPLATE_LINE,
+} from '../../src/ui/objects/lines.js';
 
 describe('ui: grants as lines', () => {
   it('reads what it writes', () => {
     for (const item of [
       { ServiceName: 'web' },
       { ServiceName: 'web', Datacenters: ['dc1', 'dc2'] },
+      { ServiceName: 'a:b' },
     ])
       expect(SERVICE_LINE.read(SERVICE_LINE.write(item))).to.deep.equal(item);
     const node = { NodeName: 'n1', Datacenter: 'dc1' };
@@ -20,6 +26,17 @@ describe('ui: grants as lines', () => {
       { TemplateName: 'builtin/service', TemplateVariables: { name: 'web' } },
     ])
       expect(TEMPLATE_LINE.read(TEMPLATE_LINE.write(item))).to.deep.equal(item);
+  });
+});
+
+describe('ui: grants as rows', () => {
+  it('keep a name with a colon apart from its datacenters', () => {
+    for (const row of [
+      ['a:b', ''],
+      ['a:b', 'dc1, dc2'],
+      ['web', ''],
+    ])
+      expect(SERVICE_ITEM.split(SERVICE_ITEM.join(row))).to.deep.equal(row);
   });
 });
 

@@ -9,7 +9,12 @@ import { Problem, problemOf } from './problem.js';
 /** What keeps the requests of this page waiting; undefined while nothing does. */
 export const trouble: Store<string | undefined> = store<string | undefined>(undefined);
 
+/** How many requests take long. */
+export const slowRequests: Store<number> = store(0);
+
 const RETRY_MS = 1000;
+/** Milliseconds after which a request takes long, unless it waits for a change. */
+const SLOW_MS = 3000;
 /** The endpoint of the session's own token. */
 export const SELF = '/v1/acl/token/self';
 /** Refusals after which nothing has happened, so that any request may be sent again. */
@@ -33,6 +38,8 @@ export interface Ask {
   readonly once?: boolean;
   /** Whether it changes nothing; by default only a GET does not. */
   readonly isRead?: boolean;
+  /** Is not counted as slow: the page has its own way to say so. */
+  readonly isQuiet?: boolean;
   /** Fails at once where the cluster may be below the level that the request needs. */
   readonly mayLack?: boolean;
   /** The index that the object must still have. */
@@ -109,7 +116,7 @@ function isOwnGone({ code, status, about }: Problem, path: string, { token }: As
  * answer; `trouble` says so. The namespace and the token are those of the moment of the call.
  * Throws `Problem`, or the reason of the signal. A token that is gone ends the session.
  */
-export async function respond(path: string, ask: Ask = {}): Promise<Response> {
+async function respond(path: string, ask: Ask = {}): Promise<Response> {
   ask.signal?.throwIfAborted();
   const sent = sentOf(path, ask);
   const { token } = session.get();
@@ -130,7 +137,23 @@ export async function respond(path: string, ask: Ask = {}): Promise<Response> {
   }
 }
 
-async function attempt({ url, headers, method, body, cut, isRead }: Sent) {
+/** Counts a request as slow once it takes long. Returns what ends that. */
+function watchTime({ query, isQuiet }: Sent): () => void {
+  if (isQuiet || query?.['wait'] !== undefined) return () => {};
+  let isSlow = false;
+  const timer = setTimeout(() => {
+    isSlow = true;
+    slowRequests.set(slowRequests.get() + 1);
+  }, SLOW_MS);
+  return () => {
+    clearTimeout(timer);
+    if (isSlow) slowRequests.set(slowRequests.get() - 1);
+  };
+}
+
+async function attempt(sent: Sent) {
+  const { url, headers, method, body, cut, isRead } = sent;
+  const ended = watchTime(sent);
   let response: Response;
   try {
     response = await fetch(url, {
@@ -146,6 +169,8 @@ async function attempt({ url, headers, method, body, cut, isRead }: Sent) {
     if (cut?.aborted) throw error;
     const detail = isRead ? TEXT.trouble.unreachable : TEXT.trouble.unknown;
     return new Problem(0, { detail, code: 'unreachable' });
+  } finally {
+    ended();
   }
   return response.ok ? response : problemOf(response);
 }
@@ -156,6 +181,7 @@ export interface Answer<T> {
   readonly index: number;
   /** What lint finds in what was written. */
   readonly lint: string | undefined;
+  readonly headers: Headers;
 }
 
 /** Sends a request and reads its JSON. Throws `Problem`. */
@@ -166,6 +192,7 @@ export async function ask<T>(path: string, how: Ask = {}): Promise<Answer<T>> {
     value: (await response.json()) as T,
     index: Number(headers.get('X-Consul-Index') ?? 0),
     lint: headers.get('X-Consul-Lint') ?? undefined,
+    headers,
   };
 }
 

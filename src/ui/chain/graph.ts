@@ -63,6 +63,12 @@ export function edgesOf(from: string, node: ChainNode): readonly Edge[] {
   return [{ from, to: Target, label: '' }, ...others];
 }
 
+/** Returns what the ways out of a node say, in their order. */
+export const labelsOf = ({ Nodes }: Chain, id: string): readonly string[] => {
+  const node = Nodes[id];
+  return node === undefined ? [] : edgesOf(id, node).map(({ label }) => label);
+};
+
 /** Lays a chain out: what can be reached from its start, in columns by type. */
 export function graphOf(chain: Chain): Graph {
   const { StartNode, Nodes } = chain;

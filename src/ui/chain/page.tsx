@@ -10,11 +10,14 @@ import { Page } from '../parts/page.js';
 import { go, hrefOf, type Place } from '../router.js';
 import { TEXT } from '../texts.js';
 import { ChainPicture, ChainText } from './picture.js';
+import { nodesOf } from './trial.js';
+import { Trial } from './trial-view.js';
 
 /** The chain of the service in the address. */
 export function ChainPage({ at }: { at: Place }) {
   const service = at.parts.slice(1).join('/');
   const [typed, setTyped] = useState(service);
+  const [taken, setTaken] = useState<ReadonlySet<string>>(new Set());
   const { value, problem } = useLoad(
     async (signal) => {
       if (service === '') return undefined;
@@ -42,7 +45,12 @@ export function ChainPage({ at }: { at: Place }) {
         <section aria-labelledby="chain">
           <h2 id="chain">{TEXT.chain.title(value.ServiceName)}</h2>
           <p>{TEXT.chain.protocol(value.Protocol)}</p>
-          <ChainPicture chain={value} />
+          <ChainPicture chain={value} taken={taken} />
+          <Trial
+            key={value.ServiceName}
+            chain={value}
+            onWay={(way) => setTaken(new Set(nodesOf(way)))}
+          />
           <h3>{TEXT.chain.text}</h3>
           <ChainText chain={value} />
         </section>

@@ -44,8 +44,8 @@ function cornersOf({ boxes }: Graph): ReadonlyMap<string, Corner> {
 const cut = (text: string): string =>
   text.length <= NAME_LENGTH ? text : `${text.slice(0, NAME_LENGTH - 1)}…`;
 
-/** Steps as boxes, ways as curves with weights and matches. */
-export function ChainPicture({ chain }: { chain: Chain }) {
+/** Steps as boxes, ways as curves with weights and matches. `taken` are nodes that are marked. */
+export function ChainPicture({ chain, taken }: { chain: Chain; taken: ReadonlySet<string> }) {
   const graph = graphOf(chain);
   const corners = cornersOf(graph);
   const all = [...corners.values()];
@@ -69,7 +69,7 @@ export function ChainPicture({ chain }: { chain: Chain }) {
           />
         ))}
         {graph.boxes.map((box) => (
-          <BoxView key={box.id} box={box} {...corners.get(box.id)!} />
+          <BoxView key={box.id} box={box} isTaken={taken.has(box.id)} {...corners.get(box.id)!} />
         ))}
       </svg>
     </Scroll>
@@ -94,9 +94,9 @@ function EdgeView({ edge, from, to }: { edge: Edge; from: Corner; to: Corner }) 
   );
 }
 
-function BoxView({ box, x, y }: { box: Box } & Corner) {
+function BoxView({ box, isTaken, x, y }: { box: Box; isTaken: boolean } & Corner) {
   return (
-    <g class={`box ${box.type}`}>
+    <g class={isTaken ? `box ${box.type} taken` : `box ${box.type}`}>
       <rect x={x} y={y} width={WIDTH} height={HEIGHT} rx="6" />
       <text class="type" x={x + 10} y={y + 20}>
         {TEXT.chain.types[box.type]}

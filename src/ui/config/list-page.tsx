@@ -1,8 +1,7 @@
 /** The list of config entries, by kind. */
 import { KINDS } from '../../api/objects.js';
 import { ListPage } from '../objects/list-page.js';
-import { Link } from '../parts/link.js';
-import type { Place } from '../router.js';
+import { go, hrefOf, type Place } from '../router.js';
 import { TEXT } from '../texts.js';
 import { configType } from './type.js';
 
@@ -11,16 +10,22 @@ export function ConfigListPage({ at }: { at: Place }) {
   const [, kind] = at.parts;
   return (
     <ListPage type={configType(kind)} at={at}>
-      <nav class="kinds" aria-label={TEXT.config.kinds}>
-        <Link to={['config']} isCurrent={kind === undefined}>
-          {TEXT.config.all}
-        </Link>
-        {KINDS.map(({ kind: each }) => (
-          <Link key={each} to={['config', each]} isCurrent={each === kind}>
-            {each}
-          </Link>
-        ))}
-      </nav>
+      <label class="filter kinds">
+        <span>{TEXT.field.kind}</span>
+        <select
+          value={kind ?? ''}
+          onChange={({ currentTarget: { value } }) =>
+            go(hrefOf(value === '' ? ['config'] : ['config', value]))
+          }
+        >
+          <option value="">{TEXT.config.all}</option>
+          {KINDS.map(({ kind: each }) => (
+            <option key={each} value={each}>
+              {each}
+            </option>
+          ))}
+        </select>
+      </label>
     </ListPage>
   );
 }

@@ -3,8 +3,9 @@ import { KINDS } from '../../api/objects.js';
 import { ask, find } from '../api/client.js';
 import { Problem } from '../api/problem.js';
 import type { Stored } from '../api/types.js';
+import { ENTRY_LAYOUTS } from '../forms/layouts.js';
 import { type Field, FieldFault, parsed, text } from '../objects/fields.js';
-import type { ObjectType } from '../objects/type.js';
+import { INDEX, type ObjectType } from '../objects/type.js';
 import { TEXT } from '../texts.js';
 
 /** Members that the form shows by themselves, or that only answers have. */
@@ -18,6 +19,7 @@ const entry: Field = {
   label: TEXT.field.entry,
   help: TEXT.help.entry,
   control: { type: 'json' },
+  layoutOf: ({ Kind = '' }) => ENTRY_LAYOUTS[Kind],
   initial: '{\n  \n}',
   apart: APART,
   read: (object) =>
@@ -50,11 +52,10 @@ export const configType = (kind: string | undefined): ObjectType => ({
   empty: TEXT.empty.config,
   right: undefined,
   columns: [
-    { title: TEXT.field.name, cell: ({ Name }) => String(Name) },
+    { title: TEXT.field.name, sort: 'name', cell: ({ Name }) => String(Name) },
     { title: TEXT.field.kind, cell: ({ Kind }) => String(Kind) },
-    { title: TEXT.field.index, cell: ({ ModifyIndex }) => String(ModifyIndex) },
+    INDEX,
   ],
-  searched: ['Name'],
   schema: ({ Kind = '' }) => `/v1/schema/config/${encodeURIComponent(Kind)}`,
   list: ([listed = '']) => `/v1/config/${encodeURIComponent(listed)}`,
   idOf: ({ Kind, Name }) => [String(Kind), String(Name)],
@@ -64,6 +65,7 @@ export const configType = (kind: string | undefined): ObjectType => ({
       ...text('Kind', { type: 'select', options: KINDS.map((each) => each.kind) }),
       key: 'Kind',
       label: TEXT.field.kind,
+      help: '',
       initial: kind ?? 'service-defaults',
       isFixed: true,
     },

@@ -3,10 +3,10 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { LoginExplained } from '../../api/endpoints/login-explain.js';
 import { question } from '../api/client.js';
 import { asProblem, Problem } from '../api/problem.js';
-import { NameField } from '../objects/control.js';
 import { CodeField } from '../parts/code-field.js';
 import { AreaField } from '../parts/field.js';
 import { Form } from '../parts/form.js';
+import { ListPicker } from '../parts/list-picker.js';
 import { ProblemNotice, Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
 import { keep, kept } from '../session.js';
@@ -67,7 +67,7 @@ function LoginForm({ onAsk }: { onAsk: (typed: Typed, bearer: string) => void })
   };
   return (
     <Form class="panel" onSubmit={() => onAsk(typed, bearer.trim())}>
-      <NameField
+      <ListPicker
         label={TEXT.field.method}
         list="/v1/acl/auth-methods"
         value={typed.method}

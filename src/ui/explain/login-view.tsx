@@ -2,7 +2,7 @@
 
 import type { Clause, JudgedRule, LoginExplained } from '../../api/endpoints/login-explain.js';
 import { Link } from '../parts/link.js';
-import { Term } from '../parts/table.js';
+import { Scroll, Term } from '../parts/table.js';
 import { TEXT } from '../texts.js';
 import { Verdict } from './result.js';
 import { RightsTable } from './rights-table.js';
@@ -36,7 +36,9 @@ export function LoginView({ login }: { login: LoginExplained }) {
       {Token !== null && (
         <details>
           <summary>{TEXT.login.token}</summary>
-          <pre>{JSON.stringify(Token, null, 2)}</pre>
+          <Scroll label={TEXT.login.token} kind="command">
+            <pre>{JSON.stringify(Token, null, 2)}</pre>
+          </Scroll>
         </details>
       )}
       {Rights !== null && Rights.length > 0 && <RightsTable rights={Rights} />}

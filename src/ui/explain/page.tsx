@@ -5,6 +5,7 @@ import { asProblem, type Problem } from '../api/problem.js';
 import type { Decision, Explained, Question } from '../api/types.js';
 import { TextField } from '../parts/field.js';
 import { Form } from '../parts/form.js';
+import { ListPicker } from '../parts/list-picker.js';
 import { ProblemNotice, Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
 import { Time } from '../parts/time.js';
@@ -88,9 +89,10 @@ function ExplainForm({ query }: { query: URLSearchParams }) {
     <Form class="panel" onSubmit={() => ask()}>
       <QuestionFields question={asked} onChange={setAsked} />
       <div class="row fields">
-        <TextField
+        <ListPicker
           label={TEXT.field.accessor}
           help={TEXT.help.accessor}
+          list="/v1/acl/tokens"
           value={accessor}
           onInput={setAccessor}
         />

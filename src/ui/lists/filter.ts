@@ -1,19 +1,17 @@
-/** Turns what is typed into the field "Filter" into an expression for `?filter=`. */
+/** What is typed into the field "Filter", as the parameters of a list. */
 
-/** What makes a text an expression of its own. */
+/** What makes a text an expression of the filter language. */
 const OPERATOR = /==|!=|\s(?:in|contains|matches)\s|\sis\s+(?:not\s+)?empty\b/;
 
-/** Returns a text of the filter language. */
-const quoted = (text: string): string =>
-  `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\x22')}"`;
+/** The parameters that narrow a list. */
+export interface Narrowing {
+  readonly filter?: string;
+  readonly search?: string;
+}
 
-/**
- * Returns the expression; undefined if nothing was typed. A text that is no expression is looked
- * for in the given members. Letter case counts, as in the API.
- */
-export function filterOf(typed: string, members: readonly string[]): string | undefined {
+/** Returns the parameters for an expression, or for words that items must have. */
+export function narrowing(typed: string): Narrowing {
   const text = typed.trim();
-  if (text === '') return undefined;
-  if (OPERATOR.test(text)) return text;
-  return members.map((member) => `${quoted(text)} in ${member}`).join(' or ');
+  if (text === '') return {};
+  return OPERATOR.test(text) ? { filter: text } : { search: text };
 }

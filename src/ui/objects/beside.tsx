@@ -3,10 +3,12 @@ import type { Stored } from '../api/types.js';
 import { Link } from '../parts/link.js';
 import { useLoad } from '../parts/load.js';
 import { ProblemNotice } from '../parts/notice.js';
+import { Scroll } from '../parts/table.js';
 import { TEXT } from '../texts.js';
 import type { Beside } from './edit-page.js';
 import { type Linking, linkedTo, ROLES, RULES, tokensBy } from './linking.js';
 import { TokenParts } from './token-parts.js';
+import { TryJwt } from './try-jwt.js';
 import { TryRules } from './try-rules.js';
 import type { Version } from './type.js';
 
@@ -20,7 +22,7 @@ function Linked({ by: linking, of: { object } }: { by: Linking; of: Version }) {
     (signal) => linkedTo(linking, object, SHOWN, signal),
     [list, object[by[1]]],
   );
-  const { items = [], hasMore = false } = value ?? {};
+  const { items = [], total = 0 } = value ?? {};
   return (
     <section class="panel">
       <h2>{title}</h2>
@@ -35,7 +37,7 @@ function Linked({ by: linking, of: { object } }: { by: Linking; of: Version }) {
             </li>
           );
         })}
-        {hasMore && <li>{TEXT.beside.andMore}</li>}
+        {total > items.length && <li>{TEXT.beside.andMore(total - items.length)}</li>}
       </ul>
     </section>
   );
@@ -69,9 +71,12 @@ export const besideMethod: Beside = (shown) =>
       <section class="panel">
         <h2>{TEXT.beside.logIn}</h2>
         <p>{TEXT.beside.logInAbout}</p>
-        <pre>{loginCommand(shown.version.object)}</pre>
+        <Scroll label={TEXT.beside.command} kind="command">
+          <pre>{loginCommand(shown.version.object)}</pre>
+        </Scroll>
         <Link to={['login-explain']}>{TEXT.beside.tryLogin}</Link>
       </section>
+      <TryJwt method={String(shown.version.object['Name'])} />
       {linkMethod(shown)}
     </>
   );

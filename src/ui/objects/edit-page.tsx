@@ -1,6 +1,7 @@
 /** The page of one object, or of a new one. */
 import { type ComponentChildren, Fragment } from 'preact';
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import type { Problem } from '../api/problem.js';
 import type { Finding } from '../api/types.js';
 import { HistorySection } from '../history/section.js';
 import { loadEditor } from '../parts/code-field.js';
@@ -14,7 +15,7 @@ import { useMay } from '../parts/rights.js';
 import { go, hrefOf, type Place, place } from '../router.js';
 import { TEXT } from '../texts.js';
 import { Control } from './control.js';
-import type { Form as FormOf } from './fields.js';
+import type { Field, Form as FormOf } from './fields.js';
 import { leaveNote, Note } from './note.js';
 import type { Planned } from './planned.js';
 import { ConflictNotice, DeleteDialog, FormDiff, WriteDialog } from './review.js';
@@ -83,8 +84,8 @@ function ObjectForm({
   const { before, conflict } = editing.edit!;
   const save = (): void => {
     if (editing.body() === undefined) return;
-    // A new token takes nothing from anybody.
-    if (type.ref === 'token' && before === undefined) void writeNew(editing);
+    // There is nothing to compare a new object with.
+    if (before === undefined) void writeNew(editing);
     else setOpen('review');
   };
   // A problem or a conflict is shown on the page, not behind a dialog.
@@ -107,24 +108,46 @@ function ObjectForm({
           }}
         />
       )}
-      <ProblemNotice problem={editing.problem} />
-      <div class="buttons">
-        <button type="submit" class="main" disabled={!mayWrite || editing.isBusy}>
-          {TEXT.form.save}
-        </button>
-        {before !== undefined && (
-          <button
-            type="button"
-            class="danger"
-            disabled={!mayWrite || editing.isBusy}
-            onClick={() => setOpen('delete')}
-          >
-            {TEXT.form.delete}
-          </button>
-        )}
-      </div>
+      {refusedOf(type, editing.problem) === undefined && (
+        <ProblemNotice problem={editing.problem} />
+      )}
+      <Buttons editing={editing} mayWrite={mayWrite} onDelete={() => setOpen('delete')} />
       <FormDialog type={type} editing={editing} open={open} onClose={() => setOpen(undefined)} />
     </Form>
+  );
+}
+
+function Buttons({
+  editing,
+  mayWrite,
+  onDelete,
+}: {
+  editing: Editing;
+  mayWrite: boolean;
+  onDelete: () => void;
+}) {
+  const { before } = editing.edit!;
+  return (
+    <div class="buttons">
+      <button type="submit" class="main" disabled={!mayWrite || editing.isBusy}>
+        {TEXT.form.save}
+      </button>
+      {before === undefined && editing.isBusy && (
+        <button type="button" onClick={editing.stop}>
+          {TEXT.remove.cancel}
+        </button>
+      )}
+      {before !== undefined && (
+        <button
+          type="button"
+          class="danger"
+          disabled={!mayWrite || editing.isBusy}
+          onClick={onDelete}
+        >
+          {TEXT.form.delete}
+        </button>
+      )}
+    </div>
   );
 }
 
@@ -169,6 +192,25 @@ function FormDialog({
       onCancel={editing.isBusy ? editing.stop : onClose}
     />
   );
+}
+
+/** What the server refused: a field, or one item of it. */
+interface Refused {
+  readonly key: string;
+  /** The place of the item, counted from 0. */
+  readonly at: number | undefined;
+}
+
+/** Returns what was refused of the fields. Editors show where in theirs it is. */
+function refusedOf({ fields }: ObjectType, problem: Problem | undefined): Refused | undefined {
+  const parts = problem?.pointer?.split('/').slice(1) ?? [];
+  // Some fields are members of a member: /ACLs/PolicyDefaults/0. Entries have theirs in an editor.
+  const isWhole = fields.every(({ apart }) => apart === undefined);
+  const depth = isWhole && fields.every(({ key }) => key !== parts[0]) ? 1 : 0;
+  const field = fields.find(({ key }) => key === parts[depth]);
+  if (field === undefined || /json|rules/.test(field.control.type)) return undefined;
+  const at = Number(parts[depth + 1]);
+  return { key: field.key, at: Number.isInteger(at) ? at : undefined };
 }
 
 /** Writes a new object without a review. */
@@ -226,19 +268,31 @@ function Fields({
   const choose = ({ Field: key = 'Rules', Line = 1, Column = 1 }: Finding): void =>
     setCaret({ key, place: { line: Line, column: Column } });
   const known = useKnown(type, editing);
+  const refused = refusedOf(type, editing.problem);
+  useEffect(() => {
+    if ((editing.fault ?? refused?.key) !== undefined)
+      document.querySelector<HTMLElement>('main form [aria-invalid=true]')?.focus();
+  }, [editing.fault, refused?.key, refused?.at]);
+  const errorOf = ({ key }: Field): string | undefined => {
+    if (editing.fault?.field === key) return editing.fault.message;
+    return refused?.key === key ? editing.problem?.message : undefined;
+  };
   const fields = type.fields.filter(({ isOfNew }) => !(isOfNew && before !== undefined));
   return fields.map((field) => (
     <Fragment key={field.key}>
       <Control
         label={field.label}
         help={field.help ?? known(field).sentence}
-        error={editing.fault?.field === field.key ? editing.fault.message : known(field).mistake}
+        error={errorOf(field) ?? known(field).mistake}
+        errorAt={refused?.at}
+        isRequired={field.isRequired}
         value={form[field.key] ?? ''}
         onInput={(value) => editing.set(field.key, value)}
         isDisabled={!mayWrite || (field.isFixed === true && before !== undefined)}
-        control={field.control}
+        control={field.controlOf?.(form) ?? field.control}
         findings={findingsOf(field, findings)}
         known={known(field)}
+        layout={field.layoutOf?.(form)}
         caret={caret?.key === field.key ? caret.place : undefined}
       />
       {type.lint?.below === field.key && <Findings findings={findings} onChoose={choose} />}

@@ -1,8 +1,19 @@
 /** Fields of objects: how each is edited, read from the object, and written into a body. */
 import { type Member, OBJECTS } from '../../api/objects.js';
 import type { Link, Stored } from '../api/types.js';
+import type { Layout } from '../forms/layout.js';
 import { TEXT } from '../texts.js';
-import { type LineForm, linesOf, NODE_LINE, SERVICE_LINE, TEMPLATE_LINE } from './lines.js';
+import {
+  type Item,
+  type LineForm,
+  linesOf,
+  NODE_ITEM,
+  NODE_LINE,
+  SERVICE_ITEM,
+  SERVICE_LINE,
+  TEMPLATE_ITEM,
+  TEMPLATE_LINE,
+} from './lines.js';
 
 /** An object as its form holds it: every field as text. */
 export type Form = Readonly<Record<string, string>>;
@@ -15,7 +26,9 @@ export type Control =
   | { readonly type: 'text' | 'area' | 'lines' | 'check' | 'rules' | 'json' }
   | { readonly type: 'select'; readonly options: readonly string[] }
   | { readonly type: 'links'; readonly list: string; readonly namespace?: string }
-  | { readonly type: 'name'; readonly list: string };
+  | { readonly type: 'name'; readonly list: string }
+  | { readonly type: 'offered'; readonly offers: readonly string[] }
+  | { readonly type: 'items'; readonly item: Item };
 
 /** A field of an object. */
 export interface Field {
@@ -26,10 +39,16 @@ export interface Field {
   readonly control: Control;
   /** What a new object has. */
   readonly initial: string;
+  /** Set if an object must have it. */
+  readonly isRequired?: true;
   /** Set if it cannot be changed once the object exists. */
   readonly isFixed?: true;
   /** Set if only a new object has it. */
   readonly isOfNew?: true;
+  /** Returns how it is edited, where that depends on what is typed elsewhere. */
+  controlOf?(form: Form): Control | undefined;
+  /** Returns the form over its JSON text, if there is one for what is typed elsewhere. */
+  layoutOf?(form: Form): Layout | undefined;
   /** Set if it is the whole body but for these members. */
   readonly apart?: ReadonlySet<string>;
   read(object: Stored): string;
@@ -49,16 +68,27 @@ export class FieldFault extends Error {
 
 /** What a type says about a field beyond the table of its members. */
 export type More = Partial<
-  Pick<Field, 'control' | 'help' | 'initial' | 'isFixed' | 'isOfNew' | 'write'>
+  Pick<
+    Field,
+    | 'control'
+    | 'controlOf'
+    | 'help'
+    | 'initial'
+    | 'isFixed'
+    | 'isOfNew'
+    | 'isRequired'
+    | 'layoutOf'
+    | 'write'
+  >
 >;
 /** How the text of a field is made from an object, and written into a body. */
 type Way = Pick<Field, 'control' | 'read' | 'write'> & Partial<Pick<Field, 'initial'>>;
 
 /** The items that have a line each. */
-const LINES: Readonly<Record<string, LineForm<object>>> = {
-  ServiceIdentities: SERVICE_LINE as LineForm<object>,
-  NodeIdentities: NODE_LINE as LineForm<object>,
-  TemplatedPolicies: TEMPLATE_LINE as LineForm<object>,
+const LINES: Readonly<Record<string, readonly [form: LineForm<object>, item: Item]>> = {
+  ServiceIdentities: [SERVICE_LINE as LineForm<object>, SERVICE_ITEM],
+  NodeIdentities: [NODE_LINE as LineForm<object>, NODE_ITEM],
+  TemplatedPolicies: [TEMPLATE_LINE as LineForm<object>, TEMPLATE_ITEM],
 };
 
 /** Returns the field of a member, which may be one of a member: `ACLs.RoleDefaults`. */
@@ -66,14 +96,21 @@ export function fieldOf(path: string, member: Member, more: More = {}): Field {
   const [key = '', within] = path.split('.').reverse();
   const help = TEXT.memberHelp[key];
   const { label } = member;
-  return { key, label, initial: '', ...(help && { help }), ...wayOf(key, within, member), ...more };
+  return {
+    key,
+    label,
+    initial: '',
+    ...(help !== undefined && { help }),
+    ...wayOf(key, within, member),
+    ...more,
+  };
 }
 
 function wayOf(key: string, within: string | undefined, { is, to, values }: Member): Way {
   if (is === 'boolean') return check(key);
   if (is === 'links') return links(key, OBJECTS[to!].listPath, within);
   if (is === 'texts') return texts(key);
-  if (LINES[key] !== undefined) return lines(key, LINES[key]);
+  if (LINES[key] !== undefined) return lines(key, ...LINES[key]);
   if (is !== 'text') return json(key);
   return text(key, values && { type: 'select', options: values });
 }
@@ -135,8 +172,8 @@ function links(key: string, list: string, within: string | undefined): Way {
 }
 
 /** Items with a line each. */
-const lines = (key: string, form: LineForm<object>): Way => ({
-  control: { type: 'lines' },
+const lines = (key: string, form: LineForm<object>, item: Item): Way => ({
+  control: { type: 'items', item },
   read: (object) => ((object[key] ?? []) as readonly object[]).map(form.write).join('\n'),
   write(body, value) {
     // A line holds less than an item may: one that was not touched is sent as it is stored.

@@ -1,8 +1,7 @@
 /** Which objects link another one, by the lists that choose them. */
 import { OBJECTS, type ObjectName } from '../../api/objects.js';
 import type { Stored } from '../api/types.js';
-import type { ListPage } from '../lists/array-reader.js';
-import { readItems } from '../lists/read-items.js';
+import { type ListPage, readFirst } from '../lists/page.js';
 import { TEXT } from '../texts.js';
 
 /** A list of objects that link another one. */
@@ -70,4 +69,4 @@ export const linkedTo = (
   size: number,
   signal: AbortSignal,
 ): Promise<ListPage<Stored>> =>
-  readItems<Stored>(list, { query: { [parameter]: String(object[member]) }, signal, size });
+  readFirst<Stored>(list, { query: { [parameter]: String(object[member]) }, signal, size });

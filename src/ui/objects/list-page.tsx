@@ -2,169 +2,231 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Stored } from '../api/types.js';
-import { Form } from '../parts/form.js';
+import { readFirst } from '../lists/page.js';
 import { Link } from '../parts/link.js';
-import { useSettled } from '../parts/load.js';
+import { useLoad, useSettled } from '../parts/load.js';
 import { Empty, ProblemNotice, Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
-import { Table } from '../parts/table.js';
+import { useMay } from '../parts/rights.js';
 import { go, hrefOf, type Place, readdress } from '../router.js';
 import { TEXT } from '../texts.js';
+import { Chosen } from './chosen.js';
+import { ListTable } from './list-table.js';
 import { Note } from './note.js';
-import type { ObjectType } from './type.js';
+import type { Facet, ObjectType } from './type.js';
 import { PAGE_SIZE, useList } from './use-list.js';
 
 const TYPING_MS = 250;
 
-/** The list of a type. Filter and page stand in the address. */
-export function ListPage({
-  type,
-  at,
-  title = type.title,
-  children,
-}: {
-  type: ObjectType;
-  at: Place;
-  title?: string;
-  children?: ComponentChildren;
-}) {
-  const parts = at.parts.slice(1);
-  const typed = at.query.get('filter') ?? '';
-  const page = Math.max(0, Number(at.query.get('page') ?? 1) - 1 || 0);
-  const ns = at.query.get('ns') ?? '';
-  const path = type.list(parts);
-  const list = useList(path, { typed, members: type.searched, page }, ns);
-  const { items = [], hasMore = false, skipped = 0 } = list.value ?? {};
-  const hrefOfPage = (to: number, filter = typed): string =>
-    hrefOf(at.parts, {
-      filter: filter === '' ? undefined : filter,
-      page: to === 0 ? undefined : String(to + 1),
-    });
+/** The part of a list that an address names. */
+interface Shown {
+  readonly filter: string;
+  readonly sort: string;
+  /** Counted from 0. */
+  readonly page: number;
+  readonly after: string | undefined;
+}
+
+const shownAt = ({ query }: Place): Shown => ({
+  filter: query.get('filter') ?? '',
+  sort: query.get('sort') ?? 'name',
+  page: Math.max(0, Number(query.get('page') ?? 1) - 1 || 0),
+  after: query.get('after') ?? undefined,
+});
+
+/** Returns the address of a part. */
+const hrefOfPart = (at: Place, { filter, sort, page, after }: Shown): string =>
+  hrefOf(at.parts, {
+    filter: filter || undefined,
+    sort: sort === 'name' ? undefined : sort,
+    ...(page > 0 && { page: String(page + 1), after }),
+  });
+
+const FIRST = { page: 0, after: undefined };
+
+/** What the page of a list is given. */
+interface ListPageParts {
+  readonly type: ObjectType;
+  readonly at: Place;
+  readonly children?: ComponentChildren;
+}
+
+/** The list of a type. Filter, order and page stand in the address. */
+export function ListPage({ type, at, children }: ListPageParts) {
+  const shown = shownAt(at);
+  const { filter, sort, page, after } = shown;
+  const path = type.list(at.parts.slice(1));
+  const list = useList(path, { typed: filter, sort, after }, at.query.get('ns') ?? '');
+  const may = useMay(type.right);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const { items = [], total = 0, next } = list.value ?? {};
+  const change = (part: Partial<Shown>) => hrefOfPart(at, { ...shown, ...FIRST, ...part });
   return (
-    <Page title={title}>
+    <Page title={type.title}>
       <Note />
       {children}
-      <div class="toolbar">
-        <Filter key={at.visit} value={typed} onChange={(next) => readdress(hrefOfPage(0, next))} />
-        <Link to={at.parts} query={{ new: '' }} kind="button">
-          {TEXT.list.create(type.noun)}
-        </Link>
-      </div>
+      <Toolbar
+        type={type}
+        at={at}
+        shown={shown}
+        onFilter={(typed) => readdress(change({ filter: typed }))}
+      />
       <ProblemNotice problem={list.problem} />
+      <Chosen
+        key={`${filter} ${sort} ${after}`}
+        type={type}
+        items={items}
+        chosen={chosen}
+        onChange={setChosen}
+      />
       <Status>
-        {list.isSlow
-          ? TEXT.list.reading
-          : list.value !== undefined && TEXT.list.shown(skipped, items.length, hasMore)}
+        {list.isSlow ? TEXT.list.reading : TEXT.list.shown(page * PAGE_SIZE, items.length, total)}
       </Status>
-      {list.isSlow && <Progress skipped={list.skipped} from={page * PAGE_SIZE} />}
-      {list.value !== undefined && items.length === 0 && (
-        <Empty>
-          {skipped > 0 ? TEXT.list.ended : typed === '' ? type.empty : TEXT.list.noMatch}
-        </Empty>
-      )}
+      {list.value !== undefined && items.length === 0 && <Nothing type={type} shown={shown} />}
       {items.length > 0 && (
-        <ListTable type={type} title={title} items={items} isOld={list.isSlow} />
+        <ListTable
+          type={type}
+          title={type.title}
+          items={items}
+          isOld={list.isSlow}
+          sort={sort}
+          onSort={(order) => go(change({ sort: order }))}
+          chosen={may === false ? undefined : chosen}
+          onChoose={setChosen}
+        />
       )}
-      {(page > 0 || hasMore) && (
+      {(page > 0 || next !== undefined) && (
         <Pager
-          key={page}
-          page={page}
-          end={hasMore ? undefined : skipped + items.length}
-          onGo={(to) => go(hrefOfPage(to))}
+          list={change({})}
+          shown={shown}
+          next={next}
+          onGo={(to, from) => go(change({ page: to, after: from }))}
         />
       )}
     </Page>
   );
 }
 
-/** How far the reading has come. How long a filter takes is not known. */
-function Progress({ skipped, from }: { skipped: number; from: number }) {
+function Toolbar({
+  type,
+  at,
+  shown,
+  onFilter,
+}: {
+  type: ObjectType;
+  at: Place;
+  shown: Shown;
+  onFilter: (typed: string) => void;
+}) {
   return (
-    <p class="reading">
-      <progress aria-label={TEXT.list.reading} max={from || 1} value={skipped || undefined} />{' '}
-      {skipped > 0 && TEXT.list.passed(skipped, from)}
-    </p>
+    <>
+      <div class="toolbar">
+        <Filter key={`${at.visit} ${shown.sort}`} value={shown.filter} onChange={onFilter} />
+        <Link to={at.parts} query={{ new: '' }} kind="main button">
+          {TEXT.list.create(type.noun)}
+        </Link>
+      </div>
+      {type.facets && <Facets facets={type.facets} shown={shown} at={at} />}
+      {type.facetOf && <FacetSelect of={type.facetOf} shown={shown} at={at} />}
+    </>
   );
 }
 
-/** The ways to other pages, counted from 0. `end` is the length of the list once it is known. */
-function Pager({
-  page,
-  end,
-  onGo,
-}: {
-  page: number;
-  end: number | undefined;
-  onGo: (page: number) => void;
-}) {
-  const last = end === undefined ? page : Math.max(0, Math.ceil(end / PAGE_SIZE) - 1);
-  const [typed, setTyped] = useState(String(page + 1));
-  const wanted = Number(typed) - 1;
-  const mayGo = Number.isInteger(wanted) && wanted >= 0 && wanted !== page;
+const Nothing = ({ type, shown: { page, filter } }: { type: ObjectType; shown: Shown }) => (
+  <Empty>{page > 0 ? TEXT.list.ended : filter === '' ? type.empty : TEXT.list.noMatch}</Empty>
+);
+
+/** Links to parts of a list that are often looked for. */
+function Facets({ facets, shown, at }: { facets: readonly Facet[]; shown: Shown; at: Place }) {
+  const all = { title: TEXT.list.everything, filter: '' };
   return (
-    <nav class="pager" aria-label={TEXT.list.pages}>
-      <button type="button" disabled={page === 0} onClick={() => onGo(Math.min(page - 1, last))}>
-        {TEXT.list.previous}
-      </button>
-      <Form
-        onSubmit={() => {
-          if (mayGo) onGo(wanted);
-        }}
-      >
-        <label>
-          <span>{TEXT.list.page}</span>
-          <input
-            inputmode="numeric"
-            value={typed}
-            autocomplete="off"
-            onInput={(event) => setTyped(event.currentTarget.value)}
-          />
-        </label>
-        <button type="submit" disabled={!mayGo}>
-          {TEXT.list.go}
-        </button>
-      </Form>
-      <button type="button" disabled={end !== undefined} onClick={() => onGo(page + 1)}>
-        {TEXT.list.next}
-      </button>
+    <nav class="kinds" aria-label={TEXT.list.facets}>
+      {[all, ...facets].map((facet: Facet) => (
+        <Link
+          key={facet.filter}
+          to={at.parts}
+          query={{ filter: facet.filter || undefined, sort: facet.sort }}
+          isCurrent={facet.filter === shown.filter}
+        >
+          {facet.title}
+        </Link>
+      ))}
     </nav>
   );
 }
 
-/** The objects of a page. The first cell of a row leads to its object. */
-function ListTable({
-  type,
-  title,
-  items,
-  isOld,
+/** Names that a select offers. */
+const NAMES_MAX = 200;
+
+/** The values of a member, of which one is looked for. */
+function FacetSelect({
+  of: { member, label, list },
+  shown,
+  at,
 }: {
-  type: ObjectType;
-  title: string;
-  items: readonly Stored[];
-  /** Whether another page is being read. */
-  isOld: boolean;
+  of: NonNullable<ObjectType['facetOf']>;
+  shown: Shown;
+  at: Place;
 }) {
+  const { value } = useLoad(
+    (signal) => readFirst<Stored>(list, { size: NAMES_MAX, signal, once: true }),
+    [list],
+  );
+  const filterOf = (name: string): string => `${member} == ${JSON.stringify(name)}`;
+  const names = (value?.items ?? []).map(({ Name }) => String(Name));
+  if (names.length === 0) return null;
   return (
-    <Table
-      caption={title}
-      label={TEXT.list.table(title)}
-      columns={type.columns.map((column) => column.title)}
-      isBusy={isOld}
-    >
-      {items.map((object) => (
-        <tr key={type.idOf(object).join('/')}>
-          {type.columns.map(({ title: heading, cell }, nth) => (
-            <td key={heading}>
-              {nth > 0 ? (
-                cell(object)
-              ) : (
-                <Link to={[type.slug, ...type.idOf(object)]}>{cell(object)}</Link>
-              )}
-            </td>
-          ))}
-        </tr>
-      ))}
-    </Table>
+    <label class="filter kinds">
+      <span>{label}</span>
+      <select
+        value={names.find((name) => filterOf(name) === shown.filter) ?? ''}
+        onChange={({ currentTarget: { value: name } }) =>
+          go(hrefOfPart(at, { ...shown, ...FIRST, filter: name && filterOf(name) }))
+        }
+      >
+        <option value="">{TEXT.list.everything}</option>
+        {names.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** Where the pages of lists begin that this tab has shown: by the address of the first page. */
+const begins = new Map<string, (string | undefined)[]>();
+
+/** The ways to other pages. */
+function Pager({
+  list,
+  shown: { page, after },
+  next,
+  onGo,
+}: {
+  list: string;
+  shown: Shown;
+  next: string | undefined;
+  onGo: (page: number, after: string | undefined) => void;
+}) {
+  const known = begins.get(list) ?? [];
+  known[page] = after;
+  begins.set(list, known);
+  const before = page - 1;
+  const isKnown = before === 0 || known[before] !== undefined;
+  return (
+    <nav class="pager" aria-label={TEXT.list.pages}>
+      <button type="button" disabled={page === 0} onClick={() => onGo(0, undefined)}>
+        {TEXT.list.first}
+      </button>
+      <button type="button" disabled={!isKnown} onClick={() => onGo(before, known[before])}>
+        {TEXT.list.previous}
+      </button>
+      <button type="button" disabled={next === undefined} onClick={() => onGo(page + 1, next)}>
+        {TEXT.list.next}
+      </button>
+    </nav>
   );
 }
 

@@ -8,6 +8,7 @@ import {
   type Plan,
   planSet,
 } from '../api/sets.js';
+import type { Stored } from '../api/types.js';
 import { TEXT } from '../texts.js';
 import type { Body } from './fields.js';
 import { idParts } from './linking.js';
@@ -22,7 +23,7 @@ export interface Planned {
 }
 
 /** Whether a set makes and deletes objects of the type. It makes no credentials. */
-const isInSets = ({ ref }: ObjectType): boolean => ref !== 'token';
+export const isInSets = ({ ref }: ObjectType): boolean => ref !== 'token';
 
 /** Plans a set; undefined where the cluster cannot plan. Throws `Problem`. */
 async function planOf(set: ChangeSet, signal: AbortSignal): Promise<Plan | undefined> {
@@ -115,7 +116,12 @@ export const planRemoval = async (
   signal: AbortSignal,
 ): Promise<Plan | undefined> => {
   if (!isInSets(type)) return undefined;
+  return planOf({ Delete: [byName(type, object)] }, signal);
+};
+
+/** Returns what a set deletes. */
+export function byName(type: ObjectType, object: Stored): NonNullable<ChangeSet['Delete']>[number] {
   const Name = type.ref === 'config' ? type.idOf(object).join('/') : object['Name'];
   const by = Name === undefined ? { ID: String(object['ID']) } : { Name: String(Name) };
-  return planOf({ Delete: [{ Type: type.ref, ...by }] }, signal);
-};
+  return { Type: type.ref, ...by };
+}

@@ -1,12 +1,30 @@
 /** What the pages of one type of objects are made from. */
 import type { ComponentChildren } from 'preact';
 import type { Finding, Stored } from '../api/types.js';
+import { TEXT } from '../texts.js';
 import type { Body, Field, Form } from './fields.js';
 
 /** A column of a list. The first shows the link to the object. */
 export interface Column {
   readonly title: string;
+  /** What the list is sorted by to sort this column, if that is possible. */
+  readonly sort?: string | undefined;
   cell(object: Stored): ComponentChildren;
+}
+
+/** When an object was changed last: the index of the entry. */
+export const INDEX: Column = {
+  title: TEXT.field.index,
+  sort: 'modified',
+  cell: ({ ModifyIndex }) => String(ModifyIndex),
+};
+
+/** A part of a list that is often looked for. */
+export interface Facet {
+  readonly title: string;
+  /** An expression of the filter language. */
+  readonly filter: string;
+  readonly sort?: string;
 }
 
 /** An object that is stored: what was read, and its index. */
@@ -44,8 +62,10 @@ export interface ObjectType {
   /** The right to write: resource and access; undefined if it depends on the object. */
   readonly right: string | undefined;
   readonly columns: readonly Column[];
-  /** Members in which a plain text is looked for. */
-  readonly searched: readonly string[];
+  /** Filters that the list offers. */
+  readonly facets?: readonly Facet[];
+  /** A member of which the list offers the values: the names of another list. */
+  readonly facetOf?: { readonly member: string; readonly label: string; readonly list: string };
   /** The endpoint of the list. `parts` are the segments of the page after the first. */
   list(parts: readonly string[]): string;
   /** The segments of an object's page after the first. */

@@ -1,20 +1,23 @@
 /** Policies, roles, tokens, auth methods, binding rules and namespaces. */
 import { OBJECTS, type ObjectName } from '../../api/objects.js';
 import type { Link as LinkOf, Stored } from '../api/types.js';
+import { METHOD_LAYOUTS } from '../forms/layouts.js';
 import { Link } from '../parts/link.js';
+import { SHORT, ShortId } from '../parts/short-id.js';
 import { Time } from '../parts/time.js';
 import { session } from '../session.js';
 import { store } from '../store.js';
 import { TEXT } from '../texts.js';
 import { type AclType, aclType } from './acl-type.js';
-import { fieldOf, type More } from './fields.js';
+import { type Control, fieldOf, type More } from './fields.js';
+import { TEMPLATES } from './lines.js';
 import { pageOf, RULES } from './linking.js';
-import type { Column, ObjectType } from './type.js';
+import { type Column, INDEX, type ObjectType } from './type.js';
 
 /** What differs between the types beyond their tables. */
-interface Given extends Partial<Pick<AclType, 'lint' | 'nameOf' | 'onWritten'>> {
+interface Given
+  extends Partial<Pick<AclType, 'lint' | 'nameOf' | 'onWritten' | 'facets' | 'facetOf'>> {
   readonly columns: readonly string[];
-  readonly searched: readonly string[];
   /** The fields that come first, in order. Those of all other members follow. */
   readonly first: readonly string[];
   /** Members that the form does not show, although a body may have them. */
@@ -44,9 +47,10 @@ function objectType(name: ObjectName, given: Given): ObjectType {
     plural: listPath,
     singular: path,
     identity,
-    columns: columns.map((key) => columnOf(name, key)),
+    columns: [...columns.map((key) => columnOf(name, key)), INDEX],
     fields: [...first, ...others].map((key) =>
       fieldOf(key, members[key]!, {
+        ...(key === 'Name' && { isRequired: true as const }),
         ...(key === 'Name' && identity === 'Name' && { isFixed: true as const }),
         ...more[key],
       }),
@@ -55,16 +59,28 @@ function objectType(name: ObjectName, given: Given): ObjectType {
   });
 }
 
+/** What lists are sorted by to sort a column. Tokens have a description in place of a name. */
+const SORTS: Readonly<Record<string, string>> = {
+  Name: 'name',
+  Description: 'name',
+  CreateTime: 'created',
+  ExpirationTime: 'expires',
+};
+
 function columnOf(name: ObjectName, key: string): Column {
-  const { columns, members } = OBJECTS[name];
+  const { columns, lines, members } = OBJECTS[name];
   const { label = members[key]!.label, of = [key] } =
-    columns.find(({ of: [at] }) => at === key) ?? {};
+    [...columns, ...lines].find(({ of: [at] }) => at === key) ?? {};
   const { is, to } = members[key]!;
   return {
     title: label,
+    sort: SORTS[key === 'Description' && name !== 'token' ? '' : key],
     cell(object) {
+      if (key === 'AccessorID') return <ShortId id={String(object[key])} />;
+      if (name === 'token' && key === 'Description')
+        return String(object[key] || String(object['AccessorID']).slice(0, SHORT));
       if (is === 'links') return <Links links={object[key]} to={pageOf(to!).slug} />;
-      if (is === 'time') return <Time at={object[key] as string | undefined} />;
+      if (is === 'time') return <Time at={object[key] as string | undefined} isShort />;
       const text = of.map((each) => object[each] ?? '').join(' ');
       if (name === 'rule' && key === 'AuthMethod')
         return <Link to={[pageOf('method').slug, text]}>{text}</Link>;
@@ -86,7 +102,6 @@ const Links = ({ links, to }: { links: unknown; to: string }) => (
 /** Policies. */
 export const policyType = objectType('policy', {
   columns: ['Name', 'Description'],
-  searched: ['Name', 'Description'],
   lint: { path: '/v1/acl/policy/lint', below: 'Rules' },
   first: ['Name', 'Description'],
   more: { Rules: { control: { type: 'rules' } } },
@@ -95,7 +110,6 @@ export const policyType = objectType('policy', {
 /** Roles. */
 export const roleType = objectType('role', {
   columns: ['Name', 'Policies', 'Description'],
-  searched: ['Name', 'Description'],
   first: ['Name', 'Description'],
 });
 
@@ -115,11 +129,20 @@ export function noteSecret(token: Stored): void {
 
 /** Tokens. */
 export const tokenType = objectType('token', {
+  nameOf: (token) => String(token['Description'] || token['AccessorID']),
   onWritten(token) {
     if (token.CreateIndex === token.ModifyIndex) noteSecret(token);
   },
-  columns: ['AccessorID', 'Description', 'Policies', 'Roles', 'AuthMethod', 'ExpirationTime'],
-  searched: ['AccessorID', 'Description', 'AuthMethod'],
+  columns: [
+    ...['Description', 'AccessorID', 'Policies', 'Roles', 'AuthMethod', 'CreateTime'],
+    'ExpirationTime',
+  ],
+  facetOf: { member: 'AuthMethod', label: TEXT.field.method, list: OBJECTS.method.listPath },
+  facets: [
+    { title: TEXT.list.ofLogins, filter: 'AuthMethod != ""' },
+    { title: TEXT.list.madeByHand, filter: 'AuthMethod == ""' },
+    { title: TEXT.list.expiring, filter: 'ExpirationTime != ""', sort: 'expires' },
+  ],
   first: [
     ...['Description', 'Policies', 'Roles', 'ServiceIdentities', 'NodeIdentities'],
     ...['TemplatedPolicies', 'ExpirationTTL', 'Local'],
@@ -139,29 +162,44 @@ export const tokenType = objectType('token', {
 /** Auth methods. */
 export const methodType = objectType('method', {
   columns: ['Name', 'Type', 'MaxTokenTTL', 'Description'],
-  searched: ['Name', 'Description'],
   first: ['Name', 'Type', 'DisplayName', 'Description', 'MaxTokenTTL', 'Config', 'NamespaceRules'],
   hidden: ['TokenLocality'],
-  more: { Type: { initial: 'jwt', isFixed: true }, Config: { initial: '{\n  \n}' } },
+  more: {
+    Type: { initial: 'jwt', isFixed: true },
+    Config: {
+      initial: '{\n  \n}',
+      layoutOf: ({ Type = '' }) => METHOD_LAYOUTS[Type],
+    },
+  },
 });
+
+/** What a binding rule may bind by name, by its type. Services and nodes are not listed. */
+const BOUND: Readonly<Record<string, Control>> = {
+  role: { type: 'name', list: OBJECTS.role.listPath },
+  policy: { type: 'name', list: OBJECTS.policy.listPath },
+  'templated-policy': { type: 'offered', offers: TEMPLATES },
+};
 
 /** Binding rules. */
 export const ruleType = objectType('rule', {
   nameOf: RULES.nameOf,
   columns: ['BindType', 'AuthMethod', 'Selector', 'Description'],
-  searched: ['AuthMethod', 'BindName', 'Description', 'ID'],
   lint: { path: '/v1/acl/binding-rule/lint', below: 'Selector' },
   first: ['AuthMethod', 'Selector', 'BindType', 'BindName', 'BindVars', 'Description'],
   more: {
-    AuthMethod: { control: { type: 'name', list: OBJECTS.method.listPath }, isFixed: true },
+    AuthMethod: {
+      control: { type: 'name', list: OBJECTS.method.listPath },
+      isFixed: true,
+      isRequired: true,
+    },
     Selector: { control: { type: 'area' } },
     BindType: { initial: 'role' },
+    BindName: { isRequired: true, controlOf: ({ BindType = '' }) => BOUND[BindType] },
   },
 });
 
 /** Namespaces. Their defaults are objects of the namespace `default`. */
 export const namespaceType = objectType('namespace', {
   columns: ['Name', 'Description'],
-  searched: ['Name', 'Description'],
   first: ['Name', 'Description'],
 });

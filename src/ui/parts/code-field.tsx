@@ -1,7 +1,9 @@
 /** A field for rules or JSON: a label, and an editor that is loaded when it is shown. */
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { readFirst } from '../lists/page.js';
 import type { Checked, Found, Known } from '../schema/editor-help.js';
+import type { NamesOf } from '../schema/rules-help.js';
 import type { Editor, EditorOptions, Language } from './editor.js';
 import { AreaField, type FieldProps } from './field.js';
 
@@ -31,6 +33,7 @@ function useEditor(
         isReadOnly,
         onChange: (typed) => latest.current.onChange(typed),
         known: () => latest.current.known(),
+        namesOf: (...asked) => latest.current.namesOf(...asked),
         onChecked: (checked) => latest.current.onChecked(checked),
       });
       setEditor(opened);
@@ -42,6 +45,17 @@ function useEditor(
   }, [label, language, isReadOnly]);
   return editor;
 }
+
+/** Names that are offered in rules. */
+const OFFERED = 20;
+const LISTS = { service: '/v1/config/service-defaults', namespace: '/v1/namespaces' };
+
+/** Reads names that exist; none if that fails. */
+const namesOf: NamesOf = async (of, typed) => {
+  const how = { typed, size: OFFERED, once: true };
+  const found = readFirst<{ readonly Name: string }>(LISTS[of], how);
+  return found.then(({ items }) => items.map(({ Name }) => Name)).catch(() => []);
+};
 
 /** An editor with line numbers. The places of findings are marked. Without it, plain text. */
 export function CodeField({
@@ -71,6 +85,7 @@ export function CodeField({
     isReadOnly: isDisabled,
     onChange: onInput,
     known: () => known,
+    namesOf,
     onChecked,
   });
   // Before the next key: a later effect would put back a text that was typed over meanwhile.

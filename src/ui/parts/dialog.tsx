@@ -3,15 +3,18 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 
 /**
- * A dialog that is open while it is drawn. It is read from its title on. Escape closes it; then the
+ * A dialog that is open while it is drawn. It is read from its title on, unless a field has
+ * the attribute `autofocus`. Escape closes it; then the
  * focus returns.
  */
 export function Dialog({
   title,
+  kind,
   onClose,
   children,
 }: {
   title: string;
+  kind?: string;
   onClose: () => void;
   children: ComponentChildren;
 }) {
@@ -21,12 +24,14 @@ export function Dialog({
   useEffect(() => {
     const dialog = element.current;
     dialog?.showModal();
-    heading.current?.focus();
+    const first = dialog?.querySelector<HTMLElement>('[autofocus]');
+    (first ?? heading.current)?.focus();
     return () => dialog?.close();
   }, []);
   return (
     <dialog
       ref={element}
+      class={kind}
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();

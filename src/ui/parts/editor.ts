@@ -4,7 +4,7 @@ import { json } from '@codemirror/lang-json';
 import {
   bracketMatching,
   HighlightStyle,
-  StreamLanguage,
+  indentOnInput,
   syntaxHighlighting,
 } from '@codemirror/language';
 import { EditorState, type Extension, StateEffect, StateField } from '@codemirror/state';
@@ -18,6 +18,7 @@ import {
 } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { type Checked, jsonHelp, type Known } from '../schema/editor-help.js';
+import { type NamesOf, rulesHelp } from '../schema/rules-help.js';
 
 /** The languages of the editor. */
 export type Language = 'rules' | 'json';
@@ -42,22 +43,6 @@ export interface Editor {
   goTo(line: number, column: number): void;
   close(): void;
 }
-
-/** Policy rules: blocks, names, quoted texts and comments. */
-const RULES = StreamLanguage.define<null>({
-  startState: () => null,
-  token(stream) {
-    if (stream.eatSpace()) return null;
-    if (stream.match('#') || stream.match('//')) {
-      stream.skipToEnd();
-      return 'comment';
-    }
-    if (stream.match(/^"(?:[^"\\]|\\.)*"?/)) return 'string';
-    if (stream.match(/^\w+/)) return 'keyword';
-    stream.next();
-    return null;
-  },
-});
 
 const COLOURS = HighlightStyle.define([
   { tag: [tags.keyword, tags.propertyName], color: 'var(--code-name)' },
@@ -114,6 +99,8 @@ export interface EditorOptions {
   readonly onChange: (text: string) => void;
   /** What is known about a JSON text. */
   readonly known: () => Known;
+  /** Returns names for rules. */
+  readonly namesOf: NamesOf;
   /** Called with what is said about a JSON text. */
   readonly onChecked: (checked: Checked) => void;
 }
@@ -131,7 +118,8 @@ export function openEditor(root: ShadowRoot, given: EditorOptions): Editor {
     keymap.of([...defaultKeymap, ...historyKeymap]),
     bracketMatching(),
     highlightActiveLine(),
-    help === undefined ? RULES : [json(), help.extension],
+    help === undefined ? rulesHelp(given.namesOf) : [json(), help.extension],
+    indentOnInput(),
     syntaxHighlighting(COLOURS),
     LOOKS,
     MARKS,

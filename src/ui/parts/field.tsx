@@ -7,9 +7,12 @@ export interface FieldProps {
   readonly label: string;
   readonly help?: string | undefined;
   readonly error?: string | undefined;
+  /** Which of several items is wrong, counted from 0. */
+  readonly errorAt?: number | undefined;
   readonly value: string;
   readonly onInput: (value: string) => void;
   readonly isDisabled?: boolean | undefined;
+  readonly isRequired?: boolean | undefined;
   /** Where the caret is to go. Each place is followed once. */
   readonly caret?: Caret | undefined;
 }
@@ -49,22 +52,25 @@ export function Labelled({
   help,
   error,
   isDisabled,
+  isRequired,
   children,
-}: Pick<FieldProps, 'label' | 'help' | 'error' | 'isDisabled'> & {
+}: Pick<FieldProps, 'label' | 'help' | 'error' | 'isDisabled' | 'isRequired'> & {
   children: (ties: Ties) => ComponentChildren;
 }) {
   const id = useId();
   const described = [help && `${id}-help`, error && `${id}-error`].filter(Boolean).join(' ');
   return (
     <div class="field">
-      <label for={id}>{label}</label>
+      <label for={id} class={isRequired ? 'required' : undefined}>
+        {label}
+      </label>
       {children({
         id,
         'aria-describedby': described === '' ? undefined : described,
         'aria-invalid': error === undefined ? undefined : true,
         disabled: isDisabled,
       })}
-      {help !== undefined && (
+      {help && (
         <p class="help" id={`${id}-help`}>
           {help}
         </p>
@@ -95,6 +101,7 @@ export function TextField({
           ref={field}
           type="text"
           class={isSecret ? 'secret' : undefined}
+          required={texts.isRequired}
           value={value}
           autocomplete="off"
           autocapitalize="off"

@@ -6,7 +6,7 @@ import { TEXT } from '../texts.js';
 import { useLoad, useSettled } from './load.js';
 
 /** Milliseconds after the last key. */
-const TYPING_MS = 300;
+const TYPING_MS = 700;
 
 /** Asks lint for the findings in a body, if there is one, once it has not changed for a while. */
 export function useLint(path: string | undefined, body: object | undefined): readonly Finding[] {

@@ -15,7 +15,7 @@ export function Link({
   isCurrent = false,
   kind,
   children,
-}: Target & { isCurrent?: boolean; kind?: 'button'; children: ComponentChildren }) {
+}: Target & { isCurrent?: boolean; kind?: 'button' | 'main button'; children: ComponentChildren }) {
   const href = hrefOf(to, query);
   const follow = (event: TargetedMouseEvent<HTMLAnchorElement>): void => {
     if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;

@@ -42,11 +42,11 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, inputs: In
 /** A value that is read again and again. The last one stays when a read fails. */
 export interface Live<T> {
   readonly value: T | undefined;
-  /** Unix milliseconds at which the value was read. */
+  /** Unix milliseconds at which the value was read; before the first, at which the page began. */
   readonly atMs: number;
   /** Why the last read failed. */
   readonly problem: Problem | undefined;
-  /** Whether the value is too old to be believed, or the last read failed. */
+  /** Whether the value is too old to be believed or missing, or the last read failed. */
   readonly isLate: boolean;
 }
 
@@ -64,11 +64,11 @@ export function useLive<T>(
   load: (signal: AbortSignal) => Promise<T>,
   { everyMs, lateMs }: LiveTimes,
 ): Live<T> {
-  const [state, setState] = useState<Omit<Live<T>, 'isLate'>>({
+  const [state, setState] = useState<Omit<Live<T>, 'isLate'>>(() => ({
     value: undefined,
-    atMs: 0,
+    atMs: Date.now(),
     problem: undefined,
-  });
+  }));
   const [nowMs, setNow] = useState(Date.now);
   useLayoutEffect(() => {
     const end = new AbortController();
@@ -92,7 +92,7 @@ export function useLive<T>(
     };
   }, []);
   const isLate = state.problem !== undefined || nowMs - state.atMs > lateMs;
-  return { ...state, isLate: state.value !== undefined && isLate };
+  return { ...state, isLate };
 }
 
 /** How long the server may hold a read that waits for a change. */
@@ -100,36 +100,52 @@ const HELD = '55s';
 /** Milliseconds before a read is repeated that has failed. */
 const AGAIN_MS = 5000;
 
+/** A value that is read again when it changes. The last one stays when a later read fails. */
+export interface Watched<T> extends Omit<Loaded<T>, 'reload'> {
+  /** Unix milliseconds at which the value was read. */
+  readonly atMs: number;
+}
+
 /**
  * Reads a value, and again whenever it changes, which the server says by holding the next read.
- * `load` gets the parameters for that. The last value stays when a read fails.
+ * `load` gets the parameters for that. A read that the server refuses as wrong is not repeated.
  */
 export function useWatch<T>(
   load: (signal: AbortSignal, watched: Readonly<Record<string, string>>) => Promise<Answer<T>>,
   inputs: Inputs,
-): Pick<Loaded<T>, 'value' | 'problem'> {
-  const [state, setState] = useState<Pick<Loaded<T>, 'value' | 'problem'>>({
+): Watched<T> {
+  const [state, setState] = useState<Watched<T>>({
     value: undefined,
     problem: undefined,
+    isLoading: true,
+    atMs: 0,
   });
   useLayoutEffect(() => {
     const end = new AbortController();
     const watch = async (): Promise<void> => {
       let watched = {};
+      let hasValue = false;
       while (!end.signal.aborted)
         try {
           const { value, index } = await load(end.signal, watched);
           watched = { index: String(index), wait: HELD };
-          if (!end.signal.aborted) setState({ value, problem: undefined });
+          hasValue = true;
+          if (!end.signal.aborted)
+            setState({ value, problem: undefined, isLoading: false, atMs: Date.now() });
           // Without an index there is nothing to wait for.
           if (index === 0) return;
         } catch (error) {
           if (end.signal.aborted) return;
-          setState(({ value }) => ({ value, problem: asProblem(error) }));
+          const problem = asProblem(error);
+          // What is shown was the answer to another question.
+          const others = hasValue ? {} : { value: undefined };
+          setState((before) => ({ ...before, ...others, problem, isLoading: false }));
+          if (problem.status === 400) return;
           watched = {};
           await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
         }
     };
+    setState((before) => (before.isLoading ? before : { ...before, isLoading: true }));
     void watch();
     return () => end.abort();
   }, inputs);

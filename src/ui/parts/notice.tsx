@@ -1,6 +1,6 @@
 /** What went wrong, and what to do. */
 import type { ComponentChildren } from 'preact';
-import { trouble } from '../api/client.js';
+import { slowRequests, trouble } from '../api/client.js';
 import type { Problem } from '../api/problem.js';
 import { useStore } from '../store.js';
 import { TEXT } from '../texts.js';
@@ -46,7 +46,9 @@ export function Status({ children }: { children?: ComponentChildren }) {
 
 /** What keeps requests waiting, such as a missing leader. */
 export function Trouble() {
-  const waiting = useStore(trouble);
+  const problem = useStore(trouble);
+  const slow = useStore(slowRequests);
+  const waiting = problem ?? (slow > 0 ? TEXT.trouble.slow : undefined);
   return (
     <div class={waiting === undefined ? undefined : 'notice warn'}>
       <Status>{waiting}</Status>

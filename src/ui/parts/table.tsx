@@ -1,5 +1,5 @@
 /** Tables, and room for what may be wider than the page. */
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 
 /** Content that scrolls sideways, by keyboard too. */
 export function Scroll({
@@ -19,29 +19,58 @@ export function Scroll({
   );
 }
 
+/** The heading of a column by which the table can be sorted. */
+export interface SortHeading {
+  readonly title: string;
+  readonly order: 'ascending' | 'descending' | undefined;
+  onSort(): void;
+}
+
+/** The heading of a column: a text, or a control for all rows. */
+export type Heading = string | SortHeading | { readonly title: string; readonly all: VNode };
+
+function HeadCell({ of }: { of: Heading }) {
+  if (typeof of === 'string') return <th scope="col">{of}</th>;
+  if ('all' in of)
+    return (
+      <th scope="col" class="choice">
+        {of.all}
+      </th>
+    );
+  const arrow = { ascending: '▲', descending: '▼' };
+  return (
+    <th scope="col" aria-sort={of.order ?? 'none'}>
+      <button type="button" onClick={of.onSort}>
+        {of.title}
+        <span aria-hidden="true">{of.order === undefined ? '' : ` ${arrow[of.order]}`}</span>
+      </button>
+    </th>
+  );
+}
+
 /** A table with a caption, and a heading for each column. The children are its rows. */
 export const Table = ({
   caption,
   label = caption,
+  kind,
   columns,
   isBusy,
   children,
 }: {
   caption: string;
   label?: string;
-  columns: readonly string[];
+  kind?: string;
+  columns: readonly Heading[];
   isBusy?: boolean;
   children: ComponentChildren;
 }) => (
   <Scroll label={label}>
-    <table aria-busy={isBusy}>
+    <table class={kind} aria-busy={isBusy}>
       <caption>{caption}</caption>
       <thead>
         <tr>
           {columns.map((column) => (
-            <th key={column} scope="col">
-              {column}
-            </th>
+            <HeadCell key={typeof column === 'string' ? column : column.title} of={column} />
           ))}
         </tr>
       </thead>

@@ -25,15 +25,22 @@ function local(date: Date): string {
   return `${day} ${time} ${zone}`;
 }
 
-/** A time of the API, as RFC 3339 text. */
-export function Time({ at }: { at: string | undefined }) {
+/** A time of the API, as RFC 3339 text. Where there is little room, only how long ago it was. */
+export function Time({ at, isShort = false }: { at: string | undefined; isShort?: boolean }) {
   if (at === undefined) return null;
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return <>{at}</>;
   const utc = date.toISOString();
+  const ago = relative(date.getTime(), Date.now());
   return (
-    <time dateTime={utc} title={utc}>
-      {local(date)} <span class="quiet">({relative(date.getTime(), Date.now())})</span>
+    <time dateTime={utc} title={isShort ? `${local(date)} (${utc})` : utc}>
+      {isShort ? (
+        ago
+      ) : (
+        <>
+          {local(date)} <span class="quiet">({ago})</span>
+        </>
+      )}
     </time>
   );
 }

@@ -14,7 +14,8 @@ export interface Mistake extends Range {
 const MISTAKES_MAX = 50;
 
 /**
- * Returns the mistakes of a text in the order of their places. `schema` is that of the text, and
+ * Returns the mistakes of a text in the order of their places, or the first syntax error alone: the
+ * others follow from it. `schema` is that of the text, and
  * `body` the one to which its references lead.
  */
 export function mistakesIn(
@@ -22,11 +23,13 @@ export function mistakesIn(
   schema: Schema | undefined,
   body: Schema = schema ?? {},
 ): Mistake[] {
-  const syntax = faults.map(({ code, word, from, to }): Mistake => {
-    return { code: 'syntax', message: SCHEMA_TEXT.syntax[code](word), from, to };
-  });
+  const [first] = faults.toSorted((a, b) => a.from - b.from);
+  if (first !== undefined) {
+    const { code, word, from, to } = first;
+    return [{ code: 'syntax', message: SCHEMA_TEXT.syntax[code](word), from, to }];
+  }
   const found = root === undefined || schema === undefined ? [] : [...check(root, schema, body)];
-  return [...syntax, ...found].sort((a, b) => a.from - b.from).slice(0, MISTAKES_MAX);
+  return found.sort((a, b) => a.from - b.from).slice(0, MISTAKES_MAX);
 }
 
 type Found = readonly [code: Mistake['code'], message: string];

@@ -191,7 +191,8 @@ export function jsonHelp(known: () => Known, onChecked: (checked: Checked) => vo
   };
 }
 
-const LOOKS = EditorView.theme({
+/** How completions look. */
+export const LOOKS: Extension = EditorView.theme({
   '.cm-tooltip': {
     backgroundColor: 'var(--raised)',
     color: 'var(--ink)',

@@ -1,17 +1,17 @@
 /** The overview: members, leader, what lags, and warnings. It reads again while it is visible. */
 import { useState } from 'preact/hooks';
 import type { Autopilot, Level, Server } from '../../api/endpoints/operator.js';
-import { ask, read } from '../api/client.js';
+import { read } from '../api/client.js';
 import { Problem } from '../api/problem.js';
-import { Dialog } from '../parts/dialog.js';
-import { TextField } from '../parts/field.js';
-import { Form, useAttempt } from '../parts/form.js';
 import { useLive } from '../parts/load.js';
 import { ProblemNotice, Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
 import { Table } from '../parts/table.js';
 import { TEXT } from '../texts.js';
-import { Warnings } from './warnings.js';
+import { NodeFigures } from './figures.js';
+import { Warnings } from './lint.js';
+import { type Act, MemberAct } from './member-act.js';
+import { OwnRights } from './own-rights.js';
 
 /** Together these let the page say within five seconds that the majority is lost. */
 const LIVE = { everyMs: 2000, lateMs: 5000 };
@@ -58,8 +58,14 @@ async function look(signal: AbortSignal): Promise<Cluster> {
 /** The first page. */
 export function OverviewPage() {
   const { value, problem, atMs, isLate } = useLive(look, LIVE);
-  const [successor, setSuccessor] = useState<Server>();
+  const [act, setAct] = useState<Act>();
   const isCertain = value !== undefined && !isLate && !value.isOwn;
+  if (problem?.status === 403)
+    return (
+      <Page title={TEXT.page.overview}>
+        <OwnRights refusal={problem} />
+      </Page>
+    );
   return (
     <Page title={TEXT.page.overview}>
       <ProblemNotice problem={problem} />
@@ -68,14 +74,17 @@ export function OverviewPage() {
           <Age atMs={atMs} isLate={isLate} isOwn={value.isOwn} />
           <div class={isLate ? 'late' : undefined}>
             <Summary {...value} isLate={isLate} />
-            <Members {...value} onHandOver={isCertain ? setSuccessor : undefined} />
+            <Members {...value} onAct={isCertain ? setAct : undefined} />
           </div>
         </>
       )}
-      {successor !== undefined && (
-        <HandOver server={successor} onClose={() => setSuccessor(undefined)} />
+      {act !== undefined && <MemberAct {...act} onClose={() => setAct(undefined)} />}
+      {(value ?? problem) !== undefined && (
+        <>
+          <NodeFigures />
+          <Warnings />
+        </>
       )}
-      {(value ?? problem) !== undefined && <Warnings />}
     </Page>
   );
 }
@@ -133,8 +142,8 @@ function Members({
   state,
   levels,
   isOwn,
-  onHandOver,
-}: Cluster & { onHandOver: ((to: Server) => void) | undefined }) {
+  onAct,
+}: Cluster & { onAct: ((act: Act) => void) | undefined }) {
   const servers = Object.values(state.Servers).sort((a, b) => (a.Name < b.Name ? -1 : 1));
   const newest = Math.max(...servers.map(({ LastIndex }) => LastIndex));
   const levelOf = ({ ID }: Server): number | string =>
@@ -152,16 +161,28 @@ function Members({
           <td>{levelOf(server)}</td>
           <td>{server.Version}</td>
           <td>{server.Address}</td>
-          <td>
-            {onHandOver && server.Status === 'voter' && server.Healthy && (
-              <button type="button" onClick={() => onHandOver(server)}>
-                {TEXT.overview.handOverTo(server.Name)}
-              </button>
-            )}
-          </td>
+          <td>{onAct && server.Status !== 'leader' && <Acts server={server} onAct={onAct} />}</td>
         </tr>
       ))}
     </Table>
+  );
+}
+
+/** What can be done with a member. It is rare and dangerous, so a menu hides it. */
+function Acts({ server, onAct }: { server: Server; onAct: (act: Act) => void }) {
+  const { Name, Status: status, Healthy } = server;
+  return (
+    <details class="acts">
+      <summary>{TEXT.overview.acts(Name)}</summary>
+      {status === 'voter' && Healthy && (
+        <button type="button" onClick={() => onAct({ server, does: 'handOver' })}>
+          {TEXT.overview.handOver.title(Name)}
+        </button>
+      )}
+      <button type="button" class="danger" onClick={() => onAct({ server, does: 'remove' })}>
+        {TEXT.overview.remove.title(Name)}
+      </button>
+    </details>
   );
 }
 
@@ -171,36 +192,4 @@ function healthOf({ Healthy, Meta, NodeStatus }: Server, isOwn: boolean): string
   if (problem !== undefined) return problem;
   if (!isOwn) return Healthy ? TEXT.overview.well : TEXT.overview.failed;
   return NodeStatus === 'alive' ? TEXT.overview.connected : TEXT.overview.unconnected;
-}
-
-/** Leadership is handed over once the name was typed. */
-function HandOver({ server, onClose }: { server: Server; onClose: () => void }) {
-  const [typed, setTyped] = useState('');
-  const { problem, isBusy, attempt } = useAttempt();
-  const handOver = async (): Promise<void> => {
-    const query = { id: server.ID };
-    // A failed attempt holds up writes, so only the user repeats it.
-    await ask('/v1/operator/raft/transfer-leader', { method: 'POST', query, once: true });
-    onClose();
-  };
-  return (
-    <Dialog title={TEXT.overview.handOverTo(server.Name)} onClose={onClose}>
-      <Form
-        onSubmit={() => {
-          if (typed === server.Name) void attempt(handOver);
-        }}
-      >
-        <TextField label={TEXT.overview.typeName(server.Name)} value={typed} onInput={setTyped} />
-        <ProblemNotice problem={problem} />
-        <div class="buttons">
-          <button type="submit" class="main" disabled={isBusy || typed !== server.Name}>
-            {TEXT.overview.handOver}
-          </button>
-          <button type="button" onClick={onClose}>
-            {TEXT.remove.cancel}
-          </button>
-        </div>
-      </Form>
-    </Dialog>
-  );
 }

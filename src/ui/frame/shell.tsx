@@ -1,12 +1,11 @@
 /** What is around every page: header, navigation, and what keeps requests waiting. */
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { ObjectName } from '../../api/objects.js';
 import { ask, read, SELF } from '../api/client.js';
 import type { Stored } from '../api/types.js';
-import { readItems } from '../lists/read-items.js';
+import { readFirst } from '../lists/page.js';
 import logo from '../logo.svg';
-import { pageOf } from '../objects/linking.js';
+import { Icon } from '../parts/icon.js';
 import { Link } from '../parts/link.js';
 import { useLoad } from '../parts/load.js';
 import { Trouble } from '../parts/notice.js';
@@ -14,32 +13,17 @@ import { go, hrefOf, namespace, type Place, place } from '../router.js';
 import { endSession, logOut as logOutOfTab, session } from '../session.js';
 import { useStore } from '../store.js';
 import { TEXT } from '../texts.js';
+import { useKeys } from './keys.js';
+import { Menu } from './menu.js';
 import { NewSecret } from './new-secret.js';
+import { Pulse } from './pulse.js';
 
-function linkTo(name: ObjectName): readonly [slug: string, name: string] {
-  const { slug, title } = pageOf(name);
-  return [slug, title];
-}
-
-/** The pages in the order of the navigation: the first segment of the path, and the name. */
-const PAGES: readonly (readonly [slug: string, name: string])[] = [
-  ['', TEXT.page.overview],
-  ...(['policy', 'role', 'token', 'method', 'rule'] as const).map(linkTo),
-  ['login-explain', TEXT.page.loginExplain],
-  ['explain', TEXT.page.explain],
-  ['who-can', TEXT.page.whoCan],
-  ['config', TEXT.page.config],
-  ['chains', TEXT.page.chains],
-  linkTo('namespace'),
-  ['history', TEXT.page.history],
-  ['plan', TEXT.page.plan],
-];
 /** Namespaces that the header offers. Others are reached by their page. */
 const NAMESPACES_MAX = 500;
 
 /** The frame of a page. */
 export function Shell({ at, children }: { at: Place; children: ComponentChildren }) {
-  const [slug = ''] = at.parts;
+  const { dialog, open } = useKeys();
   return (
     <>
       <a class="skip" href="#content">
@@ -50,34 +34,51 @@ export function Shell({ at, children }: { at: Place; children: ComponentChildren
           <img src={logo} alt="" width="28" height="28" />
           <span>{TEXT.shell.name}</span>
         </Link>
+        <NodeName />
         <NamespaceSelect at={at} />
+        <button type="button" class="finder" onClick={() => open('palette')}>
+          <Icon name="search" /> {TEXT.palette.open} <kbd>Ctrl K</kbd>
+        </button>
         <WhoAmI />
       </header>
-      <nav class="pages" aria-label={TEXT.shell.pages}>
-        <ul>
-          {PAGES.map(([path, name]) => (
-            <li key={path}>
-              <Link to={path === '' ? [] : [path]} isCurrent={slug === path}>
-                {name}
-              </Link>
-            </li>
-          ))}
-        </ul>
-      </nav>
+      <Menu at={at} />
       <main id="content" tabIndex={-1}>
         <NewSecret />
+        <Pulse />
         <Trouble />
         {children}
       </main>
+      {dialog}
     </>
   );
+}
+
+/** The node that answers, and its datacenter, as far as the user may know. */
+function NodeName() {
+  const { value } = useLoad(
+    async (signal) => {
+      const { Config } = await read<AgentSelf>('/v1/agent/self', { signal, once: true });
+      return Config;
+    },
+    [session.get().token],
+  );
+  if (value === undefined) return null;
+  return (
+    <p class="node" title={TEXT.shell.nodeAbout}>
+      {value.Datacenter} <span class="quiet">·</span> {value.NodeName}
+    </p>
+  );
+}
+
+interface AgentSelf {
+  readonly Config: { readonly NodeName: string; readonly Datacenter: string };
 }
 
 function NamespaceSelect({ at }: { at: Place }) {
   const { value = [] } = useLoad(
     async (signal) => {
       const how = { signal, once: true, size: NAMESPACES_MAX };
-      const { items } = await readItems<{ readonly Name: string }>('/v1/namespaces', how);
+      const { items } = await readFirst<{ readonly Name: string }>('/v1/namespaces', how);
       return items.map(({ Name }) => Name);
     },
     // Names may have changed on the pages of namespaces.

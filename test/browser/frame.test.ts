@@ -1,0 +1,146 @@
+/** What is around every page: the menu, the palette, keys, and the login. */
+import { expect } from 'chai';
+import { exportSPKI, generateKeyPair, SignJWT } from 'jose';
+import type { Locator, Page } from 'playwright-core';
+import { button, field, reviewOf } from './actions.js';
+import { violations } from './axe.js';
+import { makeSample, type Sample } from './sample.js';
+import { describePages } from './stage.js';
+
+const paletteOf = (page: Page): Locator => page.getByRole('combobox', { name: /^A page, an/ });
+const heading = (page: Page, name: string): Promise<void> =>
+  page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
+
+describePages('the frame of the web UI', 1, (stage) => {
+  let sample: Sample;
+  before(async () => {
+    sample = await makeSample(stage);
+  });
+
+  it('names the node, and groups the pages', async () => {
+    const { page } = await stage.visit('/');
+    await page.getByRole('banner').getByText('dc1 · n1').waitFor();
+    const menu = page.getByRole('navigation', { name: 'Pages' });
+    for (const name of ['Access', 'Configuration', 'Cluster'])
+      await menu.getByRole('region', { name }).getByRole('heading', { name }).waitFor();
+    await menu.getByRole('region', { name: 'Cluster' }).getByRole('link', { name: 'Plan' }).click();
+    await heading(page, 'Plan');
+  });
+
+  it('marks the pages that need a right which the token lacks', async () => {
+    const { page } = await stage.visit('/config', { token: sample.token.SecretID });
+    const menu = page.getByRole('navigation', { name: 'Pages' });
+    await menu.getByRole('link', { name: 'Roles Your token lacks acl:read' }).waitFor();
+    await menu.getByRole('link', { name: 'Config entries', exact: true }).waitFor();
+  });
+
+  it('goes to pages, actions and objects by typing', async () => {
+    const { page, faults } = await stage.visit('/');
+    await page.keyboard.press('Control+k');
+    await paletteOf(page).and(page.locator(':focus')).waitFor();
+    expect(await violations(page)).to.deep.equal([]);
+    await page.keyboard.type('who');
+    await page.keyboard.press('Enter');
+    await heading(page, 'Who can');
+    await button(page, 'Go to Ctrl K').click();
+    await page.keyboard.type('new pol');
+    await page.keyboard.press('Enter');
+    await heading(page, 'New policy');
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('BLUE deploys');
+    await page.getByRole('option', { name: 'deploys of team blue token' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(new RegExp(`/tokens/${sample.token.AccessorID}`));
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type(sample.policy.ID.slice(0, 8));
+    await page.getByRole('option', { name: 'team-blue policy' }).waitFor();
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await heading(page, 'team-blue');
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('nothing has this name');
+    await page.getByRole('status').getByText('Nothing is found.').waitFor();
+    await page.keyboard.press('Escape');
+    await paletteOf(page).waitFor({ state: 'detached' });
+    expect(faults).to.deep.equal([]);
+  });
+
+  it('filters by /, saves by Ctrl+Enter, and lists the keys by ?', async () => {
+    const { page } = await stage.visit('/roles');
+    await page.getByRole('table', { name: 'Roles' }).waitFor();
+    await page.keyboard.press('/');
+    await page.getByRole('searchbox').and(page.locator(':focus')).waitFor();
+    await page.keyboard.type('a/b?');
+    expect(await page.getByRole('searchbox').inputValue()).to.equal('a/b?');
+    await page.goto(stage.hrefOf(`/roles/${sample.role.ID}`));
+    await field(page, 'Description').fill('changed by a key');
+    await page.keyboard.press('Control+Enter');
+    await reviewOf(page).getByRole('button', { name: 'Back' }).click();
+    await page.getByRole('heading', { level: 1 }).focus();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).getByText('filters the list').waitFor();
+    expect(await violations(page)).to.deep.equal([]);
+    await button(page, 'Close').click();
+  });
+
+  it('opens the menu by a button on a phone, and closes it after a visit', async () => {
+    const { page } = await stage.visit('/', { width: 360, height: 740 });
+    const roles = page.getByRole('link', { name: 'Roles', exact: true });
+    expect(await roles.isVisible()).to.equal(false);
+    const opener = button(page, 'Menu');
+    await opener.click();
+    expect(await opener.getAttribute('aria-expanded')).to.equal('true');
+    await roles.click();
+    await heading(page, 'Roles');
+    expect(await roles.isVisible()).to.equal(false);
+    await opener.click();
+    await page.keyboard.press('Escape');
+    expect(await roles.isVisible()).to.equal(false);
+  });
+
+  it('logs in by a JWT, says why not, and keeps the JWT nowhere', async () => {
+    const { privateKey, publicKey } = await generateKeyPair('ES256');
+    await stage.api('PUT /v1/acl/auth-method', {
+      Name: 'staff',
+      Type: 'jwt',
+      MaxTokenTTL: '1h',
+      Config: {
+        JWTValidationPubKeys: [await exportSPKI(publicKey)],
+        ClaimMappings: { team: 'team' },
+      },
+    });
+    await stage.api('PUT /v1/acl/binding-rule', {
+      AuthMethod: 'staff',
+      Selector: 'value.team == "blue"',
+      BindType: 'role',
+      BindName: 'blue',
+    });
+    const jwtOf = (team: string): Promise<string> =>
+      new SignJWT({ team })
+        .setProtectedHeader({ alg: 'ES256' })
+        .setIssuedAt()
+        .setExpirationTime('1h')
+        .sign(privateKey);
+    const { page } = await stage.visit('/config', { token: '' });
+    expect(await violations(page)).to.deep.equal([]);
+    await page.getByRole('tab', { name: 'With a token' }).focus();
+    await page.keyboard.press('ArrowRight');
+    await page.getByRole('tab', { name: 'With a JWT', selected: true }).waitFor();
+    await button(page, 'Log in').click();
+    await page.getByRole('alert').getByText('Enter the name of an auth method').waitFor();
+    await field(page, 'Auth method').fill('staff');
+    await field(page, 'Bearer token').fill(await jwtOf('red'));
+    await button(page, 'Log in').click();
+    await page.getByRole('alert').waitFor();
+    const jwt = await jwtOf('blue');
+    await field(page, 'Bearer token').fill(jwt);
+    expect(await violations(page)).to.deep.equal([]);
+    await button(page, 'Log in').click();
+    await heading(page, 'Config entries');
+    const kept = await page.evaluate('location.href + JSON.stringify({ ...sessionStorage })');
+    expect(kept).not.to.include(jwt);
+    await button(page, 'Log out').click();
+    await page.getByRole('tab', { name: 'With a token' }).waitFor();
+  });
+});
