@@ -1,9 +1,10 @@
 /**
  * Faults on real processes: `npm run chaos -- --minutes M --seed S [--nodes 5] [--kills 10]`.
  * Clients use a cluster while its nodes, network, disks and clocks fail and its members change. The
- * history of the clients is checked for linearizability. Then leaders are killed under load, and
- * the write outages are measured. Exits with 1 if a write was lost or duplicated, the history is
- * not linearizable, or the cluster does not recover.
+ * history of the clients is checked for linearizability, and that no right is heeded once it was
+ * taken. Then leaders are killed under load, and the write outages are measured. Exits with 1 if a
+ * write was lost or duplicated, the history is not linearizable, a right was heeded too long, or
+ * the cluster does not recover.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -87,11 +87,12 @@ function run(folder: string, args: readonly string[]): Promise<Ended> {
 /** Runs worlds with the fault until one fails. */
 async function hunt(
   folder: string,
-  { by = 'simulate', fault, network, storage, product }: Mutation,
+  { by = 'simulate', fault, network, storage, product, rights }: Mutation,
 ): Promise<Caught | undefined> {
   const args = [`dist/scripts/${by}.js`, '--first', '--seeds', String(SEEDS_MAX)];
   if (fault !== undefined) args.push('--fault', fault);
   if (product) args.push('--product');
+  if (rights) args.push('--rights');
   if (network !== undefined) args.push('--network', network);
   if (storage !== undefined) args.push('--storage', storage);
   const { code, signal, lines } = await run(folder, args);

@@ -31,6 +31,8 @@ const options = new Command('simulate')
   .option('--product', 'with commands and blocking queries of the product in all worlds')
   .option('--levels', "with the product's levels in all worlds that may have them")
   .option('--no-levels', 'without them')
+  .option('--rights', 'with commands about rights in all worlds of the product')
+  .option('--no-rights', 'without them')
   .addOption(new Option('--network <kind>', 'what all worlds have').choices([...NETWORKS]))
   .addOption(new Option('--storage <kind>', 'what all worlds have').choices([...STORAGES]))
   .addOption(new Option('--fault <kind>', 'a fault that every world has').choices([...ALL_FAULTS]))
@@ -50,6 +52,7 @@ const options = new Command('simulate')
     network?: NetworkKind;
     product?: boolean;
     levels?: boolean;
+    rights?: boolean;
   }>();
 
 function show(report: Report): void {
@@ -67,9 +70,10 @@ function show(report: Report): void {
   const legacy = options.legacy ? ' --legacy' : '';
   const product = options.product ? ' --product' : '';
   const levels = options.levels === undefined ? '' : ` --${options.levels ? '' : 'no-'}levels`;
+  const rights = options.rights === undefined ? '' : ` --${options.rights ? '' : 'no-'}rights`;
   const kind = options.network === undefined ? '' : ` --network ${options.network}`;
   const storage = options.storage === undefined ? '' : ` --storage ${options.storage}`;
-  const all = `${fault}${plain}${legacy}${kind}${storage}${product}${levels}`;
+  const all = `${fault}${plain}${legacy}${kind}${storage}${product}${levels}${rights}`;
   console.log(`replay: npm run simulate -- --seed ${seed}${all} --trace`);
 }
 
@@ -77,8 +81,8 @@ function show(report: Report): void {
 const counts = options.first ? {} : startCounting();
 const uncalled = options.coverage ? startCoverage() : undefined;
 const { playSeed } = await import('../test/simulation/play.js');
-const { fault, plain, legacy, network, storage, product, levels } = options;
-const kinds = { fault, plain, legacy, network, storage, product, levels };
+const { fault, plain, legacy, network, storage, product, levels, rights } = options;
+const kinds = { fault, plain, legacy, network, storage, product, levels, rights };
 const isUsual = Object.values(kinds).every((kind) => kind === undefined);
 const trace = options.trace ? (line: string): void => console.log(line) : undefined;
 const single = options.seed !== undefined;

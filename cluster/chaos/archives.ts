@@ -52,6 +52,8 @@ export class ArchiveClient {
   readonly #random: Random;
   readonly #note: (text: string) => void;
   readonly #archives: Archive[] = [];
+  #isRestoring = false;
+  #restoredMs = Number.NEGATIVE_INFINITY;
 
   constructor(urls: readonly string[], token: string, random: Random, note: (t: string) => void) {
     this.#connections = urls.map((url) => new Connection(url, token, ANSWER_MS));
@@ -110,6 +112,11 @@ export class ArchiveClient {
     }));
   }
 
+  /** Whether a restore ran at some time since `sinceMs` of `performance.now()`. */
+  restoredSince(sinceMs: number): boolean {
+    return this.#isRestoring || this.#restoredMs >= sinceMs;
+  }
+
   close(): void {
     for (const connection of this.#connections) connection.close();
   }
@@ -134,7 +141,15 @@ export class ArchiveClient {
    * Retries a restore until it is acknowledged. Earlier attempts of unknown outcome can take effect
    * until then, and no longer.
    */
-  async #restore({ bytes, values, index }: Archive): Promise<void> {
+  async #restore(archive: Archive): Promise<void> {
+    this.#isRestoring = true;
+    await this.#attempt(archive);
+    // A failed restore may take effect at any time: it stays one that runs, and the run fails.
+    this.#isRestoring = false;
+    this.#restoredMs = performance.now();
+  }
+
+  async #attempt({ bytes, values, index }: Archive): Promise<void> {
     const open: (Omit<Sweep, 'return' | 'outcome'> & { client: string })[] = [];
     const until = performance.now() + RESTORE_MS;
     for (;;) {

@@ -47,6 +47,7 @@ export function markdownOf(facts: RunFacts, report: ChaosReport): string {
     `| states equal at the end | ${agreed} |`,
     `| operations | ${operations}: ${writes}; ${reads}; ${counts.tokens} tokens with a TTL |`,
     `| changes | ${changesText(report)} |`,
+    `| rights | ${rightsText(report)} |`,
     `| snapshots | ${archives.saved} saved, ${archives.restored} restored (${attempts}) |`,
     `| longest time without an acknowledged write | ${seconds(report.longestGapMs)} |`,
     `| every node ready after the last fault | ${seconds(report.recoveryMs)} |`,
@@ -75,4 +76,13 @@ function changesText({ changes, counts }: ChaosReport): string {
     `${counts.conditionsMet} writes on a condition that held, ` +
     `${counts.conditionsFailed} on one that did not`;
   return `${sets}; ${changes.undone} entries undone; ${conditions}`;
+}
+
+function rightsText({ rights }: ChaosReport): string {
+  const { tokensDeleted, policiesChanged, rolesChanged, linksRemoved } = rights;
+  const taken = tokensDeleted + policiesChanged + rolesChanged + linksRemoved;
+  return (
+    `taken from ${taken} tokens; ${rights.used} uses before and ${rights.refused} refused after ` +
+    `that was acknowledged, ${rights.notJudged} not judged beside a restore`
+  );
 }

@@ -11,6 +11,7 @@ import { type Fault, faultsOf } from './faults.js';
 import { type KillFigures, killLeaders } from './kills.js';
 import { Members } from './members.js';
 import { Nemesis } from './nemesis.js';
+import { type RightsCounts, RightsWorkload } from './rights.js';
 import { startTestbed, type Testbed } from './testbed.js';
 import { ChaosWorkload, type WorkloadCounts } from './workload.js';
 
@@ -43,6 +44,7 @@ export interface ChaosReport {
   readonly leftOut: Readonly<Record<string, string>>;
   readonly counts: WorkloadCounts;
   readonly changes: ChangeCounts;
+  readonly rights: RightsCounts;
   readonly archives: ArchiveCounts;
   /** The most frequent reasons of failed requests and unknown outcomes. */
   readonly reasons: Readonly<Record<string, number>>;
@@ -65,6 +67,8 @@ const READY_MS = 120_000;
 
 /** Clients that apply sets, write on conditions, and undo. */
 const CHANGE_CLIENTS = 4;
+/** Clients that give tokens rights, and take them. */
+const RIGHTS_CLIENTS = 4;
 
 /** Runs the test. Throws if the cluster does not start; later failures are in the report. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
@@ -91,6 +95,9 @@ async function runFaults(
   const changes = new ChangeWorkload(urls, token, random.fork());
   const members = new Members(cluster, random.fork());
   const archives = new ArchiveClient(cluster.urls, cluster.token, random.fork(), note);
+  const rights = new RightsWorkload(urls, token, random.fork(), (sinceMs) =>
+    archives.restoredSince(sinceMs),
+  );
   const nemesis = new Nemesis(
     { ...testbed, nodes: cluster.nodes, members, random: random.fork(), note },
     faults,
@@ -106,6 +113,7 @@ async function runFaults(
 
   workload.start(options.clients, options.pauseMs);
   changes.start(CHANGE_CLIENTS, options.pauseMs);
+  rights.start(RIGHTS_CLIENTS, options.pauseMs);
   const until = performance.now() + seconds * 1000;
   const saving = must(archives.run(until));
   await must(nemesis.run(until));
@@ -115,8 +123,8 @@ async function runFaults(
   const recoveryMs = Math.round(performance.now() - healed);
   await saving;
   await sleep(1000);
-  await Promise.all([workload.stop(), changes.stop()]);
-  anomalies.push(...changes.anomalies);
+  await Promise.all([workload.stop(), changes.stop(), rights.stop()]);
+  anomalies.push(...changes.anomalies, ...rights.anomalies);
   await must(workload.readTokens());
   const agreedAt = await must(archives.compare());
   const verdict = check(options.dir, workload, archives, anomalies);
@@ -130,6 +138,7 @@ async function runFaults(
     seconds,
     ...resultsOf(workload, archives, nemesis),
     changes: changes.counts,
+    rights: rights.counts,
     recoveryMs,
     verdict,
     agreedAt,

@@ -35,6 +35,8 @@ const SIZE_STREAM = 17;
 const NETWORK_STREAM = 20;
 /** And which have the product's commands. */
 const PRODUCT_STREAM = 21;
+/** The random stream that draws whether there are commands about rights. */
+const RIGHTS_STREAM = 26;
 
 /** The share of worlds with the real log and state, which take twice as long. */
 const REAL_SHARE = 0.25;
@@ -54,6 +56,8 @@ export interface ClusterOptions {
   readonly product?: boolean | undefined;
   /** Whether the product's levels count, where they may. Absent: drawn from the seed. */
   readonly levels?: boolean | undefined;
+  /** Whether most commands of the product are about rights. Absent: drawn from the seed. */
+  readonly rights?: boolean | undefined;
   /** Drawn from the seed when absent. */
   readonly storage?: StorageKind | undefined;
   /** Gets one line for everything that happens. */
@@ -109,8 +113,10 @@ export class SimCluster {
     this.release = releases.first;
     const { scheduler, trace } = this;
     const up = () => this.up();
-    if (hasProduct)
-      this.product = new ProductClients({ scheduler, random, releases, legacy, up, trace });
+    const hasRights =
+      !legacy && (options.rights ?? new Random(options.seed * 1000 + RIGHTS_STREAM).chance(0.3));
+    const product = { scheduler, random, releases, legacy, hasRights, up, trace };
+    if (hasProduct) this.product = new ProductClients(product);
   }
 
   #createNetwork({ seed, plain, network: kind }: ClusterOptions): SimNetwork {
@@ -150,6 +156,12 @@ export class SimCluster {
       readsHang: this.#readsHang,
       readersOf: this.#watched ? ['k0', 'k1'] : [],
       hasProduct: this.hasProduct,
+      rights: this.product?.hasRights
+        ? {
+            acknowledged: () => this.product!.acknowledged,
+            leaseInDoubt: () => this.#leaseDoubtUntil > Number.NEGATIVE_INFINITY,
+          }
+        : undefined,
       releases: this.releases,
       isMember: (id: NodeId) => this.members().some((member) => member.id === id),
       doubtLeases: (ms: number) => {

@@ -107,14 +107,13 @@ export class Invariants extends RaftInvariants {
     return this.#effects.get(value)?.index;
   }
 
-  /** The index of the first committed command with a secret; undefined if there is none. */
+  /** The index of the last committed command with a secret; undefined if there is none. */
   secretAt(secret: string): Index | undefined {
     while (this.#secretsUpTo < this.committedIndex) {
       const entry = this.committedAt(++this.#secretsUpTo);
       if (entry?.kind !== 'command') continue;
       const text = Buffer.from(entry.data).toString('latin1');
-      for (const [found] of text.matchAll(SECRETS))
-        if (!this.#secrets.has(found)) this.#secrets.set(found, entry.index);
+      for (const [found] of text.matchAll(SECRETS)) this.#secrets.set(found, entry.index);
     }
     return this.#secrets.get(secret);
   }

@@ -269,7 +269,7 @@ export class Life {
   }
 
   #createQueries(): ServiceReaders | undefined {
-    const { hasProduct, violated } = this.#world;
+    const { hasProduct, violated, rights } = this.#world;
     if (!hasProduct) return undefined;
     const { host, loop, storage } = this.#parts;
     const { machine } = this.#machine;
@@ -280,6 +280,8 @@ export class Life {
       machine,
       replica: () => this.replica,
       violated,
+      rights,
+      everWrong: () => host.everWrong,
     });
   }
 

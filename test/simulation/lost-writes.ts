@@ -88,12 +88,19 @@ export class LostWrites {
   }
 }
 
-/** The writes of each complete batch, which are several if the disk has cut one short. */
+/**
+ * The writes of each complete batch, which are several if the disk has cut one short. An erasure
+ * writes over what is there, and no start misses it: it is no batch.
+ */
 function batchesOf(writes: readonly Written[]): Written[][] {
   const batches: Written[][] = [];
   let begun: Written[] = [];
+  let newest = { path: '', end: 0 };
   for (const write of writes) {
-    if (!write.path.endsWith('.segment')) continue;
+    const { path, at, length } = write;
+    if (!path.endsWith('.segment') || path < newest.path) continue;
+    if (path === newest.path && at + length <= newest.end) continue;
+    newest = { path, end: at + length };
     begun.push(write);
     if (write.isShort) continue;
     batches.push(begun);

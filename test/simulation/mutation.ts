@@ -22,6 +22,7 @@ export interface Mutation {
   readonly network?: NetworkKind;
   readonly storage?: StorageKind;
   readonly product?: true;
+  readonly rights?: true;
   readonly changes: readonly Change[];
 }
 

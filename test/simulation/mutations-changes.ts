@@ -106,6 +106,15 @@ const examined: readonly Mutation[] = [
   ),
   unit(
     one(
+      'a version that is remembered although it never had a line',
+      'state/history/history.js',
+      "if (hasLines('change', bounds))",
+      'if (true)',
+    ),
+    'state/history/history',
+  ),
+  unit(
+    one(
       'a mark that is followed too far',
       'state/history/versions.js',
       'if (mark < from)',

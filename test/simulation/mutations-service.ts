@@ -3,7 +3,60 @@ import { type Mutation, one } from './mutation.js';
 
 const withProduct = (mutation: Mutation): Mutation => ({ ...mutation, product: true });
 
-export const serviceMutations: readonly Mutation[] = [
+const AUTHORIZERS = 'service/rights/authorizers.js';
+const NODE_SERVICE = 'service/reads/node-service.js';
+const rights: readonly Mutation[] = [
+  one(
+    'cached rights that outlive a change of what a token links',
+    AUTHORIZERS,
+    'for (const id of this.#sharedDependants.of(key)) {',
+    'for (const id of []) {',
+  ),
+  one(
+    'cached tokens that outlive their change',
+    AUTHORIZERS,
+    'for (const tokenKey of this.#dependants.of(key))',
+    'for (const tokenKey of [])',
+  ),
+  one('cached tokens that outlive a restore', AUTHORIZERS, 'this.#cached.clear();', ''),
+  one('cached rights that outlive a restore', AUTHORIZERS, 'this.#shared.clear();', ''),
+  {
+    name: 'a read by the rights from before its barrier',
+    changes: [
+      {
+        file: NODE_SERVICE,
+        find: 'async read(caller, options, useCase) {',
+        replace:
+          'async read(caller, options, useCase) {\n' +
+          'const early = this.#authorizers.cached(caller.tokenKey);',
+      },
+      {
+        file: NODE_SERVICE,
+        find: 'const known = this.#authorizers.cached(caller.tokenKey);',
+        replace: 'const known = early;',
+      },
+    ],
+  },
+  one(
+    'a default read without a barrier',
+    NODE_SERVICE,
+    "if (options.mode === 'stale')",
+    "if (options.mode !== 'consistent')",
+  ),
+  {
+    name: 'parsed rules that outlive their policy',
+    changes: [
+      { file: AUTHORIZERS, find: 'this.#policies.delete(key);', replace: ';' },
+      {
+        file: 'service/rights/origins.js',
+        find: 'known?.text === text',
+        replace: 'known !== undefined',
+      },
+    ],
+  },
+];
+
+const commands: readonly Mutation[] = [
   one(
     'a token made at the time of its node',
     'state/token-commands.js',
@@ -22,4 +75,9 @@ export const serviceMutations: readonly Mutation[] = [
     'for (const key of keys)\n            this.#placeOf(key).groups.add(group);',
     'for (const key of keys.slice(1))\n            this.#placeOf(key).groups.add(group);',
   ),
+];
+
+export const serviceMutations: readonly Mutation[] = [
+  ...commands,
+  ...rights.map((mutation): Mutation => ({ ...mutation, rights: true })),
 ].map(withProduct);

@@ -1,7 +1,7 @@
 import type { Random } from '../../cluster/checker/random.js';
 import type { Trace } from '../../src/raft/decisions.js';
 import type { RaftOptions } from '../../src/raft/options.js';
-import type { NodeId } from '../../src/raft/types.js';
+import type { Index, NodeId } from '../../src/raft/types.js';
 import type { ReplicaLimits } from '../../src/replica/options.js';
 import type { MachineLimits } from '../../src/state/machine.js';
 import type { Invariants } from './invariants.js';
@@ -13,6 +13,14 @@ import type { Scheduler } from './scheduler.js';
 /** See ServerParts. */
 export type StorageKind = (typeof STORAGES)[number];
 export const STORAGES = ['memory', 'real'] as const;
+
+/** What reads by tokens are judged by. */
+export interface RightsParts {
+  /** The index of the newest command of the product that was acknowledged. */
+  readonly acknowledged: () => Index;
+  /** Whether a lease may have held too long at some time so far, and no server can know. */
+  readonly leaseInDoubt: () => boolean;
+}
 
 /** What a simulated server needs of its world. */
 export interface ServerParts {
@@ -34,6 +42,8 @@ export interface ServerParts {
   readonly readersOf: readonly string[];
   /** Whether the servers know the product's commands too, and answer blocking queries. */
   readonly hasProduct: boolean;
+  /** Undefined if the world has no commands about rights. */
+  readonly rights: RightsParts | undefined;
   readonly releases: Releases;
   /** Where a server that is in no cluster asks to join. */
   readonly joinAddresses: () => readonly string[];

@@ -26,6 +26,8 @@ export interface PlayOptions {
   readonly product?: boolean | undefined;
   /** See ClusterOptions. */
   readonly levels?: boolean | undefined;
+  /** See ClusterOptions. */
+  readonly rights?: boolean | undefined;
 }
 
 /** Which worlds are those of a recovery, and which part of the ones with real storage. */

@@ -1,5 +1,6 @@
 /** Clients that write commands of the product through any server, where the servers know them. */
 import type { Random } from '../../cluster/checker/random.js';
+import type { Index } from '../../src/raft/types.js';
 import { hasAuthors } from '../../src/state/levels.js';
 import type { Command } from '../../src/state/types.js';
 import { cascade, randomCommand, restoreCommands } from '../support/random-commands.js';
@@ -7,11 +8,14 @@ import { ChangeClient, type Told } from './changes.js';
 import { registerKey } from './machine.js';
 import { authored, productCommand } from './product-commands.js';
 import { CHANGE_LEVEL, hasCommand, type Releases } from './releases.js';
+import { rightsCommand } from './rights-commands.js';
 import type { Scheduler } from './scheduler.js';
 import type { SimServer } from './server.js';
 
 /** Milliseconds between two commands, at most. */
 const PRODUCT_MS = 300;
+/** The share of commands about rights, in worlds that have them. */
+const RIGHTS_SHARE = 0.7;
 
 export interface ProductClientsParts {
   readonly scheduler: Scheduler;
@@ -19,6 +23,8 @@ export interface ProductClientsParts {
   readonly releases: Releases;
   /** See ClusterOptions. */
   readonly legacy: boolean;
+  /** Whether most commands give tokens rights and take them. */
+  readonly hasRights: boolean;
   /** Servers that are up. */
   readonly up: () => readonly SimServer[];
   readonly trace: (text: string) => void;
@@ -28,11 +34,21 @@ export class ProductClients {
   readonly #parts: ProductClientsParts;
   readonly #changes: ChangeClient | undefined;
   #isOperated = false;
+  #acknowledged = 0;
 
   constructor(parts: ProductClientsParts) {
     this.#parts = parts;
     const { hasLevels, random } = parts.releases;
     if (hasLevels) this.#changes = new ChangeClient({ ...parts, random });
+  }
+
+  get hasRights(): boolean {
+    return this.#parts.hasRights;
+  }
+
+  /** The index of the newest command that took effect, as a client knows. */
+  get acknowledged(): Index {
+    return this.#acknowledged;
   }
 
   /** What clients were told of commands that need level 3. */
@@ -77,6 +93,11 @@ export class ProductClients {
     const draw = { random, n, view: server.view, applied };
     // an older release adds no members that it does not know
     const isNew = !releases.hasLevels || server.release >= CHANGE_LEVEL;
+    if (this.#parts.hasRights && random.chance(RIGHTS_SHARE)) {
+      const command = rightsCommand(random, n, server.view);
+      this.#proposeAll(server, [made(isNew ? authored(command, n) : command)]);
+      return;
+    }
     const kind = random.pick(['usual', 'usual', 'usual', 'usual', 'any', 'any', 'any', 'forget']);
     if (random.chance(0.02)) {
       const isTaken = (key: string): boolean => !key.startsWith(registerKey(''));
@@ -101,7 +122,9 @@ export class ProductClients {
   #proposeAll(server: SimServer, [next, ...rest]: readonly (() => Command)[]): void {
     if (next === undefined || !server.up) return;
     server.write(next(), 3_000, (outcome) => {
-      if ('result' in outcome && outcome.result.ok) this.#proposeAll(server, rest);
+      if (!('result' in outcome && outcome.result.ok)) return;
+      this.#acknowledged = Math.max(this.#acknowledged, outcome.result.index);
+      this.#proposeAll(server, rest);
     });
   }
 }

@@ -7,13 +7,15 @@ import type { Replica } from '../../src/replica/replica.js';
 import type { ReadOptions } from '../../src/service/common/types.js';
 import { readConfig } from '../../src/service/config/config-entries.js';
 import { NodeService, type NodeServiceOptions } from '../../src/service/reads/node-service.js';
-import { Authorizers } from '../../src/service/rights/authorizers.js';
+import { Authorizers, type AuthorizersOptions } from '../../src/service/rights/authorizers.js';
 import type { Machine } from '../../src/state/machine.js';
 import { INIT_FACT } from '../../src/state/system.js';
 import { StorageError } from '../../src/storage/errors.js';
 import { Violation } from './invariants.js';
 import type { SimLoop } from './loop.js';
+import type { RightsParts } from './parts.js';
 import { SERVICES } from './product-commands.js';
+import { RightsCheck } from './rights-check.js';
 import type { Storage } from './storage.js';
 
 export interface ServiceReaderParts {
@@ -23,6 +25,10 @@ export interface ServiceReaderParts {
   readonly machine: Machine;
   readonly replica: () => Replica;
   readonly violated: (violation: unknown) => void;
+  /** What reads by tokens are judged by. */
+  readonly rights: RightsParts | undefined;
+  /** Whether its state was ever wrong, so that it may show what never was. */
+  readonly everWrong: () => boolean;
 }
 
 /** A blocking query that is made again and again. */
@@ -43,26 +49,31 @@ const WAIT_MS = 3_000;
 const TIMEOUT_MS = 1_000;
 /** Until a reader that was refused asks again. */
 const AGAIN_MS = 200;
+/** Between two reads by tokens. */
+const BETWEEN_MS = 50;
 /** Turns from a change to the answer, about. */
 const TURNS_TO_WAKE = 20;
 
 export class ServiceReaders {
   readonly #parts: ServiceReaderParts;
   readonly #authorizers: Authorizers;
+  readonly #rights: RightsCheck;
   readonly #readers: readonly Reader[];
   #stopped = false;
 
   constructor(parts: ServiceReaderParts) {
     const { loop, storage, machine } = parts;
     this.#parts = parts;
-    this.#authorizers = new Authorizers({
+    const options: AuthorizersOptions = {
       view: storage.store,
       datacenter: 'dc1',
       defaultPolicy: 'allow',
       nowMs: () => loop.wall(),
       rightsBytes: 1_000_000,
       inOneTurn: true,
-    });
+    };
+    this.#authorizers = new Authorizers(options);
+    this.#rights = new RightsCheck(parts.id, machine, options);
     machine.onChanged((keys) => this.#authorizers.changed(keys));
     machine.onReset(() => {
       this.#authorizers.reset();
@@ -80,8 +91,9 @@ export class ServiceReaders {
   }
 
   start(): void {
-    for (const reader of this.#readers)
-      this.#follow(reader).catch((violation) => this.#parts.violated(violation));
+    const { rights, violated } = this.#parts;
+    for (const reader of this.#readers) this.#follow(reader).catch(violated);
+    if (rights !== undefined) this.#readByTokens(rights).catch(violated);
   }
 
   /** No reader waits any more. */
@@ -92,6 +104,7 @@ export class ServiceReaders {
   /** After some turn of the loop. */
   turned(): void {
     if (this.#stopped) return;
+    this.#rights.look();
     const { id, loop, replica } = this.#parts;
     for (const reader of this.#readers) {
       if (reader.stage !== 'held' || !this.#isOutdated(reader) || replica().fault !== undefined)
@@ -139,6 +152,39 @@ export class ServiceReaders {
     }
   }
 
+  /**
+   * Reads by one token after the other. From the acknowledgement of a change on, the rights that it
+   * took or gave are what counts.
+   */
+  async #readByTokens({ acknowledged, leaseInDoubt }: RightsParts): Promise<void> {
+    const { id, loop, machine, everWrong } = this.#parts;
+    const check = this.#rights;
+    const service = this.#serviceOf({ stage: 'asks' }, check.cached);
+    for (let n = 0; !this.#stopped && loop.alive; n++) {
+      const mode = n % 2 === 0 ? 'default' : 'consistent';
+      const tokenKey = check.next();
+      const atLeast = acknowledged();
+      const options = { mode, index: 0, waitMs: 0, timeoutMs: TIMEOUT_MS } as const;
+      try {
+        await service.read({ tokenKey }, options, ({ authorizer }) => {
+          check.judge(tokenKey, authorizer);
+          const isExcused = everWrong() || (mode === 'default' && leaseInDoubt());
+          if (machine.appliedIndex() < atLeast && !isExcused)
+            throw new Violation(
+              'rights that were taken are not heeded',
+              `${id}: a ${mode} read by rights of ${machine.appliedIndex()}, after ${atLeast}`,
+            );
+          return { value: '', index: 1, keys: [] };
+        });
+        await this.#pause(BETWEEN_MS);
+      } catch (error) {
+        if (error instanceof StorageError) return;
+        if (!(error instanceof ApiError)) throw error;
+        await this.#pause(AGAIN_MS);
+      }
+    }
+  }
+
   #pause(ms: number): Promise<void> {
     const { loop } = this.#parts;
     return new Promise((resolve) => {
@@ -150,7 +196,7 @@ export class ServiceReaders {
   }
 
   /** Each reader has a service of its own, so that it is known whether it is held. */
-  #serviceOf(reader: Reader): NodeService {
+  #serviceOf(reader: Pick<Reader, 'stage'>, authorizers = this.#authorizers): NodeService {
     const { loop, storage, replica } = this.#parts;
     const touching = (run: () => void) => () => {
       loop.touch();
@@ -189,7 +235,7 @@ export class ServiceReaders {
       after: (ms: number, run: () => void) => loop.after(ms, touching(run)),
       soon: (run: () => void) => loop.soon(touching(run)),
     };
-    return new NodeService({ node, authorizers: this.#authorizers, clock });
+    return new NodeService({ node, authorizers, clock });
   }
 }
 

@@ -19,6 +19,8 @@ interface Kept {
   readonly product?: boolean;
   /** It is kept as it was before levels counted in worlds. */
   readonly levels?: boolean;
+  /** It is kept as it was before worlds had commands about rights. */
+  readonly rights?: boolean;
 }
 const kept = JSON.parse(readFileSync('test/simulation/seeds.json', 'utf8')) as Kept[];
 

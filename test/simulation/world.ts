@@ -30,6 +30,8 @@ export interface WorldOptions {
   readonly product?: boolean | undefined;
   /** See ClusterOptions. */
   readonly levels?: boolean | undefined;
+  /** See ClusterOptions. */
+  readonly rights?: boolean | undefined;
   readonly legacy?: boolean | undefined;
   /** Drawn from the seed if absent. */
   readonly storage?: StorageKind | undefined;
