@@ -132,7 +132,31 @@ export async function measurePages(rounds: number): Promise<void> {
   }
 }
 
-/** Opens pages of a list of many tokens on one node. */
+/**
+ * Clicks an element, and promises the milliseconds until another page of the list is shown: its
+ * tenth row is another one, and the frame with it is drawn.
+ */
+const ACT = `(selector) => new Promise((resolve) => {
+  const row = 'main tbody tr:nth-child(10) td:nth-child(2)';
+  const tenth = () => document.querySelector(row)?.textContent;
+  const before = tenth();
+  const begun = performance.now();
+  const look = () => {
+    if (tenth() !== before) requestAnimationFrame(() => resolve(performance.now() - begun));
+    else requestAnimationFrame(look);
+  };
+  const buttons = [...document.querySelectorAll('main button')];
+  buttons.find((each) => each.textContent.startsWith(selector)).click();
+  look();
+})`;
+
+/** Notes how long the page takes to answer keys and clicks with a frame. */
+const INPUTS = `globalThis.inputs = [];
+new PerformanceObserver((list) => globalThis.inputs.push(...list.getEntries()
+  .filter(({ interactionId }) => interactionId > 0).map(({ duration }) => duration)))
+  .observe({ type: 'event', durationThreshold: 16, buffered: true });`;
+
+/** Opens pages of a list of many tokens on one node, sorts it, and types into its filter. */
 export async function measureLists({
   tokens,
   rounds,
@@ -149,24 +173,35 @@ export async function measureLists({
       path: '/v1/acl/token',
       body: JSON.stringify({ Description: `t-${n}` }),
     }));
-    title(`A list of ${figure(tokens)} tokens: ms from the start of the navigation (p50)`, COLUMNS);
     const page = await restedPage(stage);
-    const paths = [
-      '/tokens',
-      `/tokens?page=${Math.floor(tokens / 200)}`,
-      `/tokens?page=${Math.floor(tokens / 100)}`,
-      `/tokens?filter=t-${tokens - 1}`,
-    ];
-    for (const path of paths) {
-      const visits: Visit[] = [];
-      for (let round = 0; round < rounds; round += 1)
-        visits.push(await visit(page, stage.hrefOf(path)));
-      report(path, visits);
+    await page.addInitScript(INPUTS);
+    await page.goto(stage.hrefOf('/tokens'));
+    await page.getByRole('table').waitFor();
+    title(`A list of ${figure(tokens)} tokens: ms until it is shown`, [
+      'step',
+      'p50',
+      'p95',
+      'most',
+    ]);
+    for (const step of ['Next', 'First', 'Created', 'Description']) {
+      const times: number[] = [];
+      for (let round = 0; round < rounds; round += 1) {
+        if (step === 'First') await page.evaluate(`(${ACT})('Next')`);
+        times.push((await page.evaluate(`(${ACT})(${JSON.stringify(step)})`)) as number);
+      }
+      row([step, ...[0.5, 0.95, 1].map((part) => figure(Math.round(quantile(times, part))))]);
     }
+    await page.getByRole('searchbox').pressSequentially(`t-${tokens - 1}`, { delay: 80 });
+    await page.getByText('1 in total').waitFor();
+    const inputs = (await page.evaluate('globalThis.inputs')) as readonly number[];
+    console.log(
+      `\nKeys and clicks that took longer than a frame: ${inputs.length}; p95 of them ` +
+        `${figure(quantile(inputs.length === 0 ? [0] : inputs, 0.95))} ms.`,
+    );
     const browser = await page.context().newCDPSession(page);
     await browser.send('HeapProfiler.collectGarbage');
     const { usedSize } = await browser.send('Runtime.getHeapUsage');
-    console.log(`\nHeap of the page after that: ${figure(usedSize / 1e6)} MB.`);
+    console.log(`Heap of the page after that: ${figure(usedSize / 1e6)} MB.`);
   } finally {
     await stage.close();
   }

@@ -62,6 +62,9 @@ const EXTRA_QUERY = [
     '%',
   ],
   ...[
+    'sort=-expires&limit=1&search=a',
+    'sort=name&after=bmFtZTphAGE&limit=1000',
+    'limit=0&after=%FF&sort=',
     'expanded',
     'pretty',
     'format=prometheus',

@@ -14,6 +14,7 @@ import type { AclParts } from '../http/routes/common.js';
 import { allRoutes } from '../http/routes/routes.js';
 import type { Route } from '../http/routes/types.js';
 import { type Log, withoutSecrets } from '../log/log.js';
+import { RecentLines } from '../log/recent.js';
 import { Metrics, type MetricsParts } from '../metrics/metrics.js';
 import { objectCounts } from '../metrics/objects.js';
 import { Replication } from '../metrics/replication.js';
@@ -67,10 +68,12 @@ const TOKEN_RESET_FILE = 'acl-bootstrap-reset';
  */
 export async function startServer(
   config: Config,
-  log: Log,
+  output: Log,
   onFatal: (error: unknown) => void,
   loading?: NodeOptions['loading'],
 ): Promise<Server> {
+  const recent = new RecentLines();
+  const log = recent.of(output);
   log.info({ event: 'data_folder_opening', dataDir: config.dataDir }, 'opening the data folder');
   const opened = await openLayers(config, log, onFatal, loading);
   const { node, housekeeper } = opened;
@@ -87,14 +90,9 @@ export async function startServer(
     connections: () => listener?.connections() ?? 0,
     certificates: () => certificates.ends,
   });
-  const routes = routesOf(config, { ...opened, metrics, log, refusals, drift });
+  const routes = routesOf(config, { ...opened, metrics, log, refusals, drift, recent });
   const app = frontEnd(config, log, { ...opened, metrics, routes });
-  node.machine.onChanged((keys) => {
-    if (!keys.includes(RESTORE_FACT)) return;
-    app.held.release();
-    const index = restoredAt(node.view);
-    log.warn({ event: 'state_replaced', index }, 'the state was replaced by that of an archive');
-  });
+  onRestore(node, log, () => app.held.release());
   void metrics.start();
   await node.start();
   housekeeper.start();
@@ -119,11 +117,22 @@ export async function startServer(
     async stop() {
       housekeeper.stop();
       certificates.stop();
+      metrics.stop();
       app.held.releaseForGood();
       await listener.close(config.limits.stopMs, config.limits.lingerMs);
       await node.stop();
     },
   };
+}
+
+/** Releases held queries, and logs it, when an archive replaces the state. */
+function onRestore({ machine, view }: Layers['node'], log: Log, release: () => void): void {
+  machine.onChanged((keys) => {
+    if (!keys.includes(RESTORE_FACT)) return;
+    release();
+    const index = restoredAt(view);
+    log.warn({ event: 'state_replaced', index }, 'the state was replaced by that of an archive');
+  });
 }
 
 /** Logs what is dangerous in the configuration, and lists with which members cannot connect. */
@@ -317,9 +326,10 @@ function routesOf(
     readonly log: Log;
     readonly refusals: LoginRefusals;
     readonly drift: SetDrift;
+    readonly recent: RecentLines;
   },
 ): readonly Route[] {
-  const { node, service, authorizers, decisions, metrics, log, refusals, drift } = parts;
+  const { node, service, authorizers, decisions, metrics, log, refusals, drift, recent } = parts;
   const acl: AclParts = {
     service,
     authorizers,
@@ -347,6 +357,7 @@ function routesOf(
     release: releaseOf(),
     fault: () => node.replica.fault ?? node.replica.availability.hang,
     settings: withoutSecrets(config) as Record<string, unknown>,
+    recent: () => recent.lines,
   };
   const snapshot: SnapshotParts = {
     service,

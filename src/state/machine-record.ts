@@ -25,9 +25,16 @@ export function recordOf(view: View): MachineRecord | undefined {
   return text === undefined ? undefined : (JSON.parse(text) as MachineRecord);
 }
 
-/** Returns the same. Throws FatalError if a release with another version of the record wrote it. */
+/**
+ * Returns the same. Throws FatalError if a release with another version of the record wrote it, or
+ * if the record of the level is lost.
+ */
 export function knownRecordOf(view: View, level: number): MachineRecord | undefined {
   const record = recordOf(view);
+  if (record?.v === recordVersion(2) && recordVersion(level) < record.v)
+    throw new FatalError(
+      'the state has lost the level of its cluster: this folder alone cannot make a cluster',
+    );
   if (record !== undefined && record.v !== recordVersion(level)) {
     throw new FatalError(`the state was written by another version (record ${record.v})`);
   }

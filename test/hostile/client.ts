@@ -62,7 +62,7 @@ const ONE_LINE = /^[^\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]+\n$/;
 /** Paths that Consul does not have. Their errors are problem details. */
 const NEW_PATHS = new RegExp(
   `^/v1/(operator/(level|(acl|history)/configuration|raft/join)|discovery-chain/|` +
-    'openapi\\.json|schema/|refs/|export|config/validate|plan|apply|history|undo|' +
+    'openapi\\.json|schema/|agent/history|refs/|export|config/validate|plan|apply|history|undo|' +
     `acl/(${[
       '((policy|binding-rule)/)?lint',
       '\\w+/explain',

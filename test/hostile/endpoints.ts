@@ -132,6 +132,7 @@ const reads = [
     'agent/self',
     'agent/version',
     'agent/metrics',
+    'agent/history',
   ],
   ...[
     'health/live',

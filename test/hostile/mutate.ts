@@ -189,6 +189,7 @@ const PARAMETERS = [
     'token',
   ],
   ...['kind', 'cached', 'datacenter', 'format', 'authmethod-ns', '__proto__', 'toString'],
+  ...['limit', 'sort', 'after', 'search'],
 ];
 const parameter = fc.oneof(
   value.map((of) => (typeof of === 'string' ? of : JSON.stringify(of)).slice(0, 2000)),
@@ -199,6 +200,8 @@ const parameter = fc.oneof(
     '18446744073709551616',
     '1ms',
     '1d',
+    '-expires',
+    'bmFtZTphAGE',
     'Name == a',
     'Name matches "("',
   ),

@@ -208,8 +208,12 @@ describe('state machine', () => {
     expect(store.get('request\x000000000000000001\x0033\x00id')).to.equal(
       '{"ok":true,"value":"1","index":1}',
     );
-    const later = new MapStore([['machine', '{"v":2,"index":1,"term":3,"floor":0,"sums":{}}']]);
-    expect(() => new Machine(later, handlers)).to.throw(FatalError, 'another version');
+    const [later, lost] = [3, 2].map(
+      (v) => new MapStore([['machine', `{"v":${v},"index":1,"term":3,"floor":0,"sums":{}}`]]),
+    );
+    expect(() => new Machine(later!, handlers)).to.throw(FatalError, 'another version');
+    // The level is in a record of its own, which this state does not have.
+    expect(() => new Machine(lost!, handlers)).to.throw(FatalError, 'has lost the level');
   });
 
   it('is at level 1 until a command raises it; then older programs refuse its record', () => {

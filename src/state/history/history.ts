@@ -137,7 +137,10 @@ interface Subject {
 /** Objects whose newest versions are in memory. */
 const NEWEST_MAX = 4096;
 
-/** The newest versions of objects that have changed lately, which need not be read. */
+/**
+ * The newest versions of objects that have changed lately, which need not be read. Only those with
+ * a line are noted: of others, a member that starts again knows less, and members must agree.
+ */
 class NewestVersions {
   readonly #known = new Map<string, Newest & { readonly at: number }>();
 
@@ -269,7 +272,7 @@ class Entry {
       return name;
     }
     const hasVersions = done === 'delete' && createIndexOf(text) !== modifyIndexOf(text);
-    const link = hasVersions ? this.#version(place, change) : NO_VERSION;
+    const link = hasVersions ? this.#version(place, change, 'login-change') : NO_VERSION;
     if (done === 'create') {
       this.#line('login-change', { ...about, operation, ...link });
       return name;
@@ -293,8 +296,7 @@ class Entry {
     author: Author | null = this.#deed.author,
   ): void {
     const { index, bounds, chunks } = this.#parts;
-    const { Bytes, LoginBytes } = bounds;
-    if (Bytes > 0 && (ring === 'change' || LoginBytes > 0)) {
+    if (hasLines(ring, bounds)) {
       const position = this.#position++;
       const { timeMs } = this.#deed;
       const deed = this.#deedOf(about.operation, author);
@@ -318,14 +320,14 @@ class Entry {
   /** Returns the link of a change that only the server makes: the version stays in force. */
   #kept(subject: Subject, before: string | undefined): Link {
     if (before === undefined) return NO_VERSION;
-    const { newest, index } = this.#parts;
+    const { newest, index, bounds } = this.#parts;
     const kept = newest.of(this.#ledger, subject, modifyIndexOf(before));
-    newest.note(subject, index, kept);
+    if (hasLines('change', bounds)) newest.note(subject, index, kept);
     return { was: kept.index, count: 0, mark: 0 };
   }
 
   /** Returns the link to the version that a change supersedes, with what it was. */
-  #version(place: Place, { key, before, after }: Changed): Link {
+  #version(place: Place, { key, before, after }: Changed, ring: Ring = 'change'): Link {
     const { index, bounds, command, newest } = this.#parts;
     const ledger = this.#ledger;
     // What is in a namespace loses its versions with it.
@@ -344,7 +346,7 @@ class Entry {
     const { index: was = 0, count = 0, mark = 0 } = superseded ?? {};
     const isMark = count > 0 && count % MARK_EVERY === 0;
     const made = { index, count: count + 1, mark: isMark ? was : mark };
-    newest.note({ key, place }, index, made);
+    if (hasLines(ring, bounds)) newest.note({ key, place }, index, made);
     if (after === undefined) ledger.trace(place, { ...trace, gone: index });
     else if (trace.gone > 0) ledger.trace(place, { ...trace, gone: 0 });
     const content = before === undefined ? undefined : hiddenText(place, before);
@@ -357,6 +359,10 @@ class Entry {
     return traceOf(this.#ledger.draft.get(traceKey(place)));
   }
 }
+
+/** Whether a ring gets lines. */
+const hasLines = (ring: Ring, { Bytes, LoginBytes }: HistoryBounds): boolean =>
+  Bytes > 0 && (ring === 'change' || LoginBytes > 0);
 
 const methodId = (ns: string, name: string): string => `${ns}/${name.toLowerCase()}`;
 
