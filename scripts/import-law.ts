@@ -20,6 +20,7 @@ const RANK: Record<string, number> = {
   service: 6,
   http: 7,
   cli: 5,
+  audit: 8,
   metrics: 8,
   config: 9,
   dev: 10,

@@ -8,6 +8,7 @@ import { writeFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
 import standalone from 'ajv/dist/standalone/index.js';
 import { NAME_SCHEMA } from '../src/acl/template-schema.js';
+import { SINKS_SCHEMA } from '../src/audit/settings.js';
 import { MEMBER, type Setting } from '../src/config/setting.js';
 import { SETTINGS } from '../src/config/settings.js';
 
@@ -24,6 +25,7 @@ const TYPES: Record<Setting['type'], Tree> = {
     items: { type: 'string', pattern: MEMBER.source },
   },
   map: { type: 'object', additionalProperties: { type: 'string' } },
+  sinks: SINKS_SCHEMA,
 };
 
 /** Returns the JSON schema of the configuration file. */

@@ -31,6 +31,8 @@ export const ERROR_STATUS = {
   no_leader: 503,
   /** The node cannot serve: starting, stopping, or its state differs from the other members'. */
   unavailable: 503,
+  /** A required audit record cannot be written: nothing was done. */
+  audit_unavailable: 503,
   /** The outcome is unknown at the deadline: the write may still happen. */
   outcome_unknown: 504,
   /** The disk is down to its reserve: writes are refused, reads and deletes still work. */

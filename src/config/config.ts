@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { ErrorObject } from 'ajv';
+import { sinkFaults } from '../audit/settings.js';
 import { isAddress, isLoopback } from '../base/address.js';
 import { validateSettings } from '../base/validators.js';
 import { TEXT_MAX } from '../base/wire-limits.js';
@@ -67,7 +68,7 @@ export function loadConfig(sources: Sources): Config {
   faults.push(...mistyped(sources.env ?? {}), ...schemaFaults(tree));
   if (faults.length > 0) throw new ConfigError(faults);
   const config = withDefaults(tree);
-  const crossed = crossFaults(config);
+  const crossed = [...crossFaults(config), ...sinkFaults(config.audit.sinks)];
   if (crossed.length > 0) throw new ConfigError(crossed);
   return config;
 }
@@ -146,6 +147,7 @@ function fromText(setting: Setting, text: string): unknown {
         .map((part) => part.trim())
         .filter((part) => part !== '');
     case 'map':
+    case 'sinks':
       try {
         return JSON.parse(text);
       } catch {

@@ -1,7 +1,9 @@
 /** The definition of a setting, and the configuration type that follows from a list of settings. */
 
-/** The type of a value. As text, a list is separated by commas and a map is JSON. */
-export type SettingType = 'text' | 'integer' | 'boolean' | 'list' | 'members' | 'map';
+import type { SentSinks } from '../audit/settings.js';
+
+/** The type of a value. As text, a list is separated by commas, a map and sinks are JSON. */
+export type SettingType = 'text' | 'integer' | 'boolean' | 'list' | 'members' | 'map' | 'sinks';
 
 /** One setting of a node. */
 export interface Setting {
@@ -44,6 +46,7 @@ interface Values {
   list: readonly string[];
   members: readonly MemberSetting[];
   map: Readonly<Record<string, string>>;
+  sinks: SentSinks;
 }
 
 type ValueOf<S extends Setting> = S extends { readonly choices: readonly (infer C)[] }

@@ -104,6 +104,15 @@ const LIST = [
   },
 
   {
+    key: 'audit.sinks',
+    type: 'sinks',
+    default: {},
+    why:
+      'where the audit log is written, by name: {"main": {"path": "/var/log/audit.json"}}; ' +
+      'docs/audit.md lists the members. Without any, the newest records are in memory alone',
+  },
+
+  {
     key: 'raft.host',
     ...TEXT,
     default: '127.0.0.1',

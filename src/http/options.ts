@@ -3,6 +3,7 @@ import type { ErrorCode } from '../base/errors.js';
 import type { LoopShare } from '../service/common/loop-share.js';
 import type { Service } from '../service/common/types.js';
 import type { RefusedRequest } from '../service/explain/decisions.js';
+import type { Auditor } from './audited.js';
 import type { HeldLimits } from './limits/held.js';
 import type { RateLimits } from './limits/rates.js';
 import type { RefusalLimits } from './response/refusals.js';
@@ -69,6 +70,7 @@ export interface HttpOptions {
   /** Notes a refused request. Returns the id of the decision; undefined if it is not noted. */
   readonly noteRefused?: (refused: RefusedRequest) => string | undefined;
   readonly observe?: (observation: Observation) => void;
+  readonly audit?: Auditor;
   /** Called with faults of this server. `path` is that of the route, '' if there is none. */
   readonly report: (event: { code: ErrorCode; path: string; error?: unknown }) => void;
 }

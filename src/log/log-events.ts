@@ -66,6 +66,8 @@ export const LOG_EVENTS = {
   clock_agrees: 'the wall clock agrees with the elapsed time again',
 
   // Requests.
+  audit_failing: 'records of an audit sink cannot be written; `sink` names it, `why` says why',
+  audit_written: 'records of an audit sink are written again; `dropped` were lost since the start',
   request: 'a request was answered: route, method, status, milliseconds (level debug)',
   http_on_https_port: 'clients sent http to the https port; `count` requests from one address',
   request_failed: 'a request failed with 500 because of a defect; `err` says where',

@@ -57,6 +57,8 @@ export interface Sources {
     readonly unapplied: number;
     readonly seconds: number;
   }[];
+  /** The sinks of the audit log. */
+  readonly audit: () => readonly { readonly Name: string; readonly Dropped: number }[];
   /** When certificates expire, in Unix milliseconds, by their use. */
   readonly certificates: () => readonly { readonly use: string; readonly notAfterMs: number }[];
 }
@@ -72,6 +74,7 @@ export function nodeFamilies(status: NodeStatus, sources: Sources): readonly Fam
     ...stateFamilies(sources),
     ...accessFamilies(sources),
     ...setFamilies(sources.sets()),
+    ...auditFamilies(sources.audit()),
   ];
 }
 
@@ -91,6 +94,19 @@ function setFamilies(sets: ReturnType<Sources['sets']>): readonly Family[] {
       byLabel(
         'owner',
         sets.map(({ owner, seconds }) => [owner, seconds]),
+      ),
+    ),
+  ];
+}
+
+function auditFamilies(sinks: ReturnType<Sources['audit']>): readonly Family[] {
+  return [
+    counter(
+      'conclave_audit_dropped_total',
+      'audit records of a sink that were lost',
+      byLabel(
+        'sink',
+        sinks.map(({ Name, Dropped }) => [Name, Dropped]),
       ),
     ),
   ];

@@ -134,8 +134,9 @@ async function offline(command: Command, work: () => Promise<Offline>): Promise<
   const form = command.getOptionValue('output') ?? 'table';
   if (form !== 'table' && form !== 'json') misused([`--output: "${form}" is not table or json`]);
   try {
-    const { value, text } = await work();
+    const { value, text, failed } = await work();
     process.stdout.write(form === 'json' ? `${JSON.stringify(value, null, 2)}\n` : text);
+    if (failed) process.exitCode = EXIT.fault;
   } catch (error) {
     console.error(`conclave: ${explain(error)}`);
     process.exit(EXIT.fault);
@@ -171,7 +172,8 @@ export async function runNode(
   const parent = below === undefined ? program : program.command(head);
   const command = describedCommand(parent, described);
   const name = described.path.join(' ');
-  if (head !== 'snapshot') withSettings(command, SHOWN[name] ?? (isAll ? 'all' : 'main'));
+  if (head !== 'snapshot' && head !== 'audit')
+    withSettings(command, SHOWN[name] ?? (isAll ? 'all' : 'main'));
   command.action((...parameters: unknown[]) => ACTIONS[name]!(command, parameters[0]));
   await program.parseAsync(isAll ? [...described.path, '--help'] : [...words], { from: 'user' });
 }
@@ -205,6 +207,13 @@ const ACTIONS: Readonly<Record<string, Action>> = {
         acceptLoss: command.getOptionValue('acceptLoss') === true,
         dryRun: command.getOptionValue('dryRun') === true,
       });
+    }),
+  'audit verify': (command, files) =>
+    offline(command, async () => {
+      const { auditVerify } = await import('./offline.js');
+      const option = (name: string): string | undefined =>
+        command.getOptionValue(name) as string | undefined;
+      return auditVerify(files as readonly string[], option('keyFile'), option('last'));
     }),
   'snapshot inspect': (command, file) => readSnapshot(command, file, false),
   'snapshot verify': (command, file) => readSnapshot(command, file, true),

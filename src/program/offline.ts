@@ -1,6 +1,7 @@
 /** The commands that read the files of a stopped node, or a snapshot file. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { BadLine } from '../audit/verify.js';
 import { type Field, renderFields, renderTable } from '../cli/print/table.js';
 import { memberFaults, memberOf } from '../config/config.js';
 import type { FolderFacts, RecoverOptions } from '../node/recover.js';
@@ -10,6 +11,8 @@ import type { SnapshotContent } from '../service/archives/snapshot-file.js';
 export interface Offline {
   readonly value: unknown;
   readonly text: string;
+  /** Whether what was checked is bad. */
+  readonly failed?: boolean;
 }
 
 const WIDTH = process.stdout.isTTY ? process.stdout.columns : undefined;
@@ -180,4 +183,40 @@ function holderOf(file: string): number | undefined {
   const { ino } = statSync(file);
   const line = readFileSync(locks, 'utf8').match(new RegExp(`(\\d+) \\S+:${ino} `));
   return line === null ? undefined : Number(line[1]);
+}
+
+/** What is wrong with the first bad line of an audit log. */
+const BAD_LINES: Readonly<Record<BadLine, string>> = {
+  json: 'it is no audit record',
+  hash: 'its hash is not that of its text: it was changed, or the key is another',
+  seq: 'its number does not follow that of the line before: a line is missing',
+  prev: 'it does not name the hash of the line before: that line was replaced',
+  torn: 'it is not whole: the node was killed, or the file is still written to',
+  cut: 'the record of --last is not among them: the end was cut off, or a file is missing',
+};
+
+/** Checks the files of an audit sink. Throws Error for a key or option that cannot be used. */
+export async function auditVerify(
+  files: readonly string[],
+  keyFile: string | undefined,
+  last: string | undefined,
+): Promise<Offline> {
+  const { verify } = await import('../audit/verify.js');
+  const { chainKey } = await import('./audit.js');
+  const [, seq, hash] = /^(\d+):([0-9a-f]{64})$/.exec(last ?? '') ?? [];
+  if (last !== undefined && hash === undefined)
+    throw new Error('--last: expected a number and a hash, such as 17:9f86…');
+  const key = keyFile === undefined ? undefined : chainKey(keyFile);
+  const seen = hash === undefined ? undefined : { seq: Number(seq), hash };
+  const verdict = await verify(files, { key, seen });
+  const { bad, records, first } = verdict;
+  if (bad === undefined) {
+    const end = `last: ${verdict.last}:${verdict.hash}`;
+    const text = `good: ${records} records, ${first} to ${verdict.last}\n${end}\n`;
+    return { value: verdict, text };
+  }
+  const { file, line, why } = bad;
+  const which = bad.seq === 0 ? '' : `, record ${bad.seq}`;
+  const text = `bad: ${file}, line ${line}${which} (${why}): ${BAD_LINES[why]}\n`;
+  return { value: verdict, text, failed: true };
 }

@@ -35,10 +35,11 @@ import { Housekeeper } from '../service/maintenance/housekeeper.js';
 import { LongWork } from '../service/reads/long-work.js';
 import { NodeService } from '../service/reads/node-service.js';
 import { Authorizers } from '../service/rights/authorizers.js';
-import { makeGate, prepareGate } from '../service/rights/gate.js';
+import { type GroupChecks, makeGate, prepareGate } from '../service/rights/gate.js';
 import { SetDrift } from '../service/sets/drift.js';
 import { levelOf } from '../state/levels.js';
 import { RESTORE_FACT, restoredAt } from '../state/restore.js';
+import { auditLevels, auditOf } from './audit.js';
 import { CertificateWatch } from './certificates.js';
 import { bootstrapSecret, checkKeyFiles, initialManagement } from './key-files.js';
 import { logRequest } from './node-log.js';
@@ -76,7 +77,7 @@ export async function startServer(
   const log = recent.of(output);
   log.info({ event: 'data_folder_opening', dataDir: config.dataDir }, 'opening the data folder');
   const opened = await openLayers(config, log, onFatal, loading);
-  const { node, housekeeper } = opened;
+  const { node, housekeeper, audit } = opened;
   const refusals = new LoginRefusals(log, () => performance.now());
   const drift = new SetDrift();
   const certificates = new CertificateWatch(config, log);
@@ -93,6 +94,7 @@ export async function startServer(
   const routes = routesOf(config, { ...opened, metrics, log, refusals, drift, recent });
   const app = frontEnd(config, log, { ...opened, metrics, routes });
   onRestore(node, log, () => app.held.release());
+  await audit.open();
   void metrics.start();
   await node.start();
   housekeeper.start();
@@ -120,6 +122,7 @@ export async function startServer(
       metrics.stop();
       app.held.releaseForGood();
       await listener.close(config.limits.stopMs, config.limits.lingerMs);
+      await audit.close();
       await node.stop();
     },
   };
@@ -166,7 +169,7 @@ function metricsOf(
   log: Log,
   parts: Layers & FrontSources & { readonly refusals: LoginRefusals; readonly drift: SetDrift },
 ): Metrics {
-  const { node, authorizers, replication, refusals, drift } = parts;
+  const { node, authorizers, replication, audit, refusals, drift } = parts;
   const { held, refused, connections, certificates } = parts;
   return new Metrics({
     log,
@@ -188,6 +191,7 @@ function metricsOf(
     rights: () => authorizers.stats,
     refusedLogins: () => refusals.counts,
     sets: () => drift.list(),
+    audit: () => audit.sinks(),
     objects: () => objectCounts(node.recordCounts()),
   });
 }
@@ -232,10 +236,13 @@ async function openLayers(
     nowMs,
     rightsBytes: limits.rightsBytes,
   });
-  const gate = makeGate(authorizers, {
+  const groups: GroupChecks = {
     config: configCheck,
     restore: (authorizer) => authorizer.denial('acl', 'write'),
-  });
+  };
+  const gate = makeGate(authorizers, groups);
+  const audit = auditOf(config, log, node, { authorizers, groups });
+  auditLevels(audit, node);
   const decisions = new Decisions({
     nodeId: node.id,
     nodeName: node.name,
@@ -245,16 +252,15 @@ async function openLayers(
   });
   node.machine.onChanged((keys) => authorizers.changed(keys));
   node.machine.onReset(() => authorizers.reset());
-  const housekeeper = housekeeperOf(config, log, node, clock);
+  const housekeeper = housekeeperOf(config, log, { node, clock, audit });
   const service = new NodeService({ node, authorizers, clock });
-  return { node, service, authorizers, decisions, housekeeper, replication };
+  return { node, service, authorizers, decisions, housekeeper, replication, audit };
 }
 
 function housekeeperOf(
   config: Config,
   log: Log,
-  node: Layers['node'],
-  clock: ClockPort,
+  { node, clock, audit }: Pick<Layers, 'node' | 'audit'> & { readonly clock: ClockPort },
 ): Housekeeper {
   const { limits } = config;
   const managementSecret = initialManagement(config);
@@ -266,6 +272,7 @@ function housekeeperOf(
     // An upload ends with its request, and its last part with the request of that part.
     restoreIdleMs: 2 * (limits.receiveMs + limits.requestMs),
     secrets: { secretsGoneMs: limits.secretsGoneMs, leftAt: () => node.machine.secretLeftAt() },
+    onDone: ({ type }, index) => audit.system(type, index),
     log: (level, message, event, error) =>
       log[level]({ event, ...(error !== undefined && { err: error }) }, message),
   });
@@ -276,12 +283,13 @@ function frontEnd(
   log: Log,
   parts: Layers & { readonly metrics: Metrics; readonly routes: readonly Route[] },
 ): HttpApp {
-  const { service, metrics, routes, decisions } = parts;
+  const { service, metrics, routes, decisions, audit } = parts;
   const isTraced = level === 'debug';
   return createApp({
     service,
     routes,
     noteRefused: (refused) => decisions.note(refused),
+    audit,
     datacenter,
     limits,
     defaultPolicy: acl.defaultPolicy,
@@ -329,7 +337,8 @@ function routesOf(
     readonly recent: RecentLines;
   },
 ): readonly Route[] {
-  const { node, service, authorizers, decisions, metrics, log, refusals, drift, recent } = parts;
+  const { node, service, authorizers, decisions, audit, metrics, log, refusals, drift, recent } =
+    parts;
   const acl: AclParts = {
     service,
     authorizers,
@@ -355,7 +364,8 @@ function routesOf(
     metrics,
     datacenter: config.datacenter,
     release: releaseOf(),
-    fault: () => node.replica.fault ?? node.replica.availability.hang,
+    fault: () => node.replica.fault ?? node.replica.availability.hang ?? audit.problem,
+    audit,
     settings: withoutSecrets(config) as Record<string, unknown>,
     recent: () => recent.lines,
   };

@@ -5,7 +5,7 @@ import { refusal, refuseIf } from '../../src/base/errors.js';
 import { agentRoutes } from '../../src/http/routes/agent.js';
 import type { ClusterNode, NodeStatus } from '../../src/node/types.js';
 import type { ClusterParts } from '../../src/service/cluster/cluster.js';
-import { type Front, fakeService, startFront } from './harness.js';
+import { type Front, fakeService, NO_AUDIT, startFront } from './harness.js';
 
 const DATE = '2026-01-31T12:00:00Z';
 const SHA = 'abcdef0123456789';
@@ -67,6 +67,7 @@ describe('http: the agent', () => {
       fault: () => undefined,
       settings: { acl: { initialManagement: 'hidden' } },
       metrics: { prometheus: () => '', json: () => ({}), history: () => HISTORY },
+      audit: NO_AUDIT,
       recent: () => [
         { level: 'warn', event: 'peer_unreachable', message: 'n2 is gone', ms: 3000, count: 2 },
       ],

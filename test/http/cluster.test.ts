@@ -11,7 +11,7 @@ import type { Service } from '../../src/service/common/types.js';
 import { INIT_FACT } from '../../src/state/system.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
 import type { Command } from '../../src/state/types.js';
-import { type Front, fakeService, METRICS, startFront } from './harness.js';
+import { type Front, fakeService, QUIET, startFront } from './harness.js';
 
 const peer = (name: string, more: Partial<PeerStatus> = {}): PeerStatus => ({
   id: `id-${name}`,
@@ -97,8 +97,7 @@ describe('http: the cluster endpoints', () => {
     release: { version: '1.2.3', sha: '', date: '2026-01-31T12:00:00Z' },
     fault: () => fault,
     settings: { acl: { initialManagement: 'hidden' } },
-    metrics: METRICS,
-    recent: () => [],
+    ...QUIET,
   };
 
   before(async () => {

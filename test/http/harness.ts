@@ -117,9 +117,22 @@ export async function startFront(
   };
 }
 
+/** An audit log without sinks and records. */
+export const NO_AUDIT: ClusterParts['audit'] = {
+  sinks: () => [],
+  tail: async () => ({ records: [], more: false }),
+};
+
 /** Metrics of a node that has measured nothing. */
-export const METRICS: ClusterParts['metrics'] = {
+const METRICS: ClusterParts['metrics'] = {
   prometheus: () => 'up 1\n',
   json: () => ({ Gauges: [] }),
   history: () => ({ endMs: 0, stepMs: 1, figures: {}, certificates: [], savedMs: 0 }),
+};
+
+/** What a node that has done nothing shows. */
+export const QUIET: Pick<ClusterParts, 'metrics' | 'audit' | 'recent'> = {
+  metrics: METRICS,
+  audit: NO_AUDIT,
+  recent: () => [],
 };

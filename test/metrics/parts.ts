@@ -47,6 +47,7 @@ export const parts = (given: Partial<MetricsParts> = {}): MetricsParts => ({
   refusedLogins: () => new Map([['token', 3]]),
   objects: () => ({ byType: new Map([['policy', 4]]), byKind: new Map([['mesh', 1]]) }),
   sets: () => [{ owner: 'gitops/payments', unapplied: 3, seconds: 12 }],
+  audit: () => [{ Name: 'main', Dropped: 2 }],
   certificates: () => [{ use: 'api', notAfterMs: 1_800_000_000_000 }],
   ...given,
 });

@@ -1,5 +1,6 @@
 /** The members of the cluster and its settings. */
 import {
+  anyObject,
   bodyOf,
   boolean,
   computed,
@@ -150,6 +151,39 @@ const AUTOPILOT = shape({
   ModifyIndex: keep('The index at which it was last changed, or 0 if it never was.', whole64),
 });
 
+const AUDIT = shape({
+  Sinks: keep(
+    'The sinks of the node.',
+    rows({
+      Name: keep('The name of the sink.', text()),
+      Type: keep('Its type.', oneOf('file', 'stdout')),
+      Path: keep('The path of its file.', text()),
+      DeliveryGuarantee: keep(
+        'Whether requests are refused while it cannot be written.',
+        oneOf('best-effort', 'required'),
+      ),
+      Scope: keep('Which requests it records.', oneOf('writes', 'all')),
+      Seq: keep('The number of the last record.', whole64),
+      Hash: keep('The hash of the last record.', text()),
+      Dropped: keep('How many records were lost since the node started.', whole64),
+      Failing: keep('Whether it cannot be written.', boolean),
+      LastError: keep('Why it last could not be written.', text()),
+      Files: keep('Its files: the present one and those that were rotated.', whole64),
+      Bytes: keep('The bytes of the present file.', whole64),
+    }),
+  ),
+});
+
+const AUDIT_TAIL = shape({
+  Node: keep('The name of the node.', text()),
+  Records: keep('The records, newest first; docs/audit.md lists their members.', listOf(anyObject)),
+  More: keep('Whether there are older ones in memory.', boolean),
+});
+
+/** `GET /v1/operator/audit`. */
+export type AuditSinks = Normal<typeof AUDIT>;
+/** A sink of the audit log. */
+export type AuditSink = AuditSinks['Sinks'][number];
 /** `GET /v1/operator/raft/configuration`. */
 export type RaftConfiguration = Normal<typeof RAFT_CONFIGURATION>;
 /** A server that waits to be admitted. */
@@ -169,6 +203,18 @@ export const OPERATOR_OPERATIONS = tagged('operator', {
     says: 'Reads the level in force, and what each member supports.',
     answers: ok('The level.', LEVEL),
     rights: ['operator:read'],
+  }),
+  'GET /v1/operator/audit': read('readAuditSinks', {
+    says: 'Reads the sinks of the audit log of the node that answers.',
+    answers: ok('The sinks.', AUDIT),
+    rights: ['operator:read'],
+  }),
+  'GET /v1/operator/audit/tail': read('readAuditTail', {
+    says: 'Reads the newest records of the audit log of the node that answers.',
+    query: ['limit', 'before'],
+    answers: ok('The records.', AUDIT_TAIL),
+    refuses: [404],
+    rights: ['operator:read', 'acl:read'],
   }),
   'GET /v1/operator/raft/configuration': read('readRaftConfiguration', {
     says: 'Lists the members: voters and learners.',

@@ -68,7 +68,10 @@ export const QUERY = {
       'the oldest first.',
     schema: text,
   },
-  before: { says: 'Only versions before this index.', schema: index },
+  before: {
+    says: 'Only versions before this index, or audit records before the one with this ID.',
+    schema: text,
+  },
   limit: { says: 'The maximum number of items, from 1 to 1000.', schema: index },
   sort: {
     says:

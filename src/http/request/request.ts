@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import { refuse, reject, UNKNOWN_TOKEN } from '../../base/errors.js';
 import { SET_VALUES_MAX } from '../../languages/json.js';
 import { CallEnd } from '../../service/common/call-end.js';
-import type { Caller, Match, ReadOptions } from '../../service/common/types.js';
+import type { Caller, Match, Notes, ReadOptions } from '../../service/common/types.js';
 import type { Front } from '../front.js';
 import { clientOf } from '../listener/addresses.js';
 import { Responder } from '../response/responder.js';
@@ -33,6 +33,7 @@ export class HttpRequest extends Responder implements ApiRequest {
   readonly caller: Caller;
   /** Of a request that is no read, once it is prepared. */
   reason: string | undefined;
+  notes: Notes | undefined;
   readonly #context: Context;
   readonly #captures: readonly string[];
   #tokenNamespace: string | undefined;
@@ -59,6 +60,12 @@ export class HttpRequest extends Responder implements ApiRequest {
 
   get timeoutMs(): number {
     return this.front.options.limits.requestMs;
+  }
+
+  /** Lets the audit log note the request. Throws 503 if it must, and cannot. */
+  beginAudit(): void {
+    const { route, method } = this.target;
+    this.notes = this.front.options.audit?.begin(route, method, this.caller);
   }
 
   /** Counts the request against the rates of its client; throws 429. */

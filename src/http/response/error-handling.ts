@@ -1,10 +1,12 @@
 /** Turns errors into responses. */
+import type { ServerResponse } from 'node:http';
 import type Koa from 'koa';
 import { ApiError, ERROR_STATUS, type Refusal, refusal } from '../../base/errors.js';
 import type { Front } from '../front.js';
 import type { Additions, Context, Middleware, State } from '../request/context.js';
 import { noteRefused, refusalBody } from './refusal-body.js';
 import { addDecision } from './response-headers.js';
+import { isGone, sendUnread } from './send.js';
 
 const INTERNAL = refusal('internal', 'Internal error; see the server log');
 
@@ -48,9 +50,30 @@ export function refuseEarly(
   const { names, refusals } = front;
   const decision = noteRefused(front, req, { namespace: 'default', refusal: why });
   const { type, body } = refusalBody(req, why, route?.isNew === true, decision);
+  const status = ERROR_STATUS[why.code];
   const headers = ['Content-Type', type, ...names.base, ...names.unkept, ...extra];
   addDecision(headers, names, decision);
-  refusals.refuseStranger(req, res, { status: ERROR_STATUS[why.code], headers, body });
+  const respond = (): void => refusals.refuseStranger(req, res, { status, headers, body });
+  const noted = front.options.audit?.answered({
+    incoming: req,
+    status: isGone(req, res) ? 0 : status,
+    ms: 0,
+    namespace: 'default',
+    reason: '',
+    decision: decision ?? '',
+  });
+  if (noted === undefined) respond();
+  // What was to be refused is refused; a required record that is missing says so.
+  else
+    void noted.then((unaudited) =>
+      unaudited ? respondUnaudited(front, res, unaudited) : respond(),
+    );
+}
+
+/** Answers in place of a refusal that must be in the audit log, and cannot be. */
+function respondUnaudited(front: Front, res: ServerResponse, why: Refusal): void {
+  const headers = ['Content-Type', 'text/plain; charset=utf-8', ...front.names.base];
+  sendUnread(res, { status: ERROR_STATUS[why.code], headers, body: `${why.message}\n` }, 0);
 }
 
 /** Reports what the application emits, but for errors of connections, which Koa emits as well. */

@@ -3,10 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { constants, gzip } from 'node:zlib';
 import type { Document } from '../../api/documents.js';
-import { type ApiError, ERROR_STATUS, type Refusal } from '../../base/errors.js';
+import { ApiError, ERROR_STATUS, type Refusal } from '../../base/errors.js';
 import { named } from '../../base/works.js';
 import { escapeHtml } from '../../languages/json.js';
-import type { Caller, QueryMeta, ReadOutcome } from '../../service/common/types.js';
+import type { Caller, Notes, QueryMeta, ReadOutcome } from '../../service/common/types.js';
 import type { Front } from '../front.js';
 import type { Client } from '../limits/held.js';
 import { clientOf } from '../listener/addresses.js';
@@ -16,12 +16,17 @@ import type { Pieces, Target } from '../routes/types.js';
 import { PreparedResponse } from './prepared-response.js';
 import { noteRefused, refusalBody, tokenHint } from './refusal-body.js';
 import { addDecision, addQueryHeaders, contentTypes } from './response-headers.js';
-import { send, sendPieces } from './send.js';
+import { isGone, send, sendPieces } from './send.js';
 
 /** Bytes of a response that may outgrow what the system buffers of it for the client. */
 const LONG_BYTES = 64 * 1024;
 /** Errors that a client may overcome by trying again in a second. */
-const RETRY: ReadonlySet<string> = new Set(['too_many', 'no_leader', 'unavailable']);
+const RETRY: ReadonlySet<string> = new Set([
+  'too_many',
+  'no_leader',
+  'unavailable',
+  'audit_unavailable',
+]);
 /** Errors of clients that are unknown or ask for too much. */
 const STRANGE: ReadonlySet<string> = new Set([
   'unauthenticated',
@@ -43,10 +48,20 @@ const hasTag = ({ headers }: IncomingMessage, etag: string): boolean =>
     .split(',')
     .some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
 
+/** An answer as the audit log learns of it. `why`: of a refusal. */
+interface Answered {
+  readonly status: number;
+  readonly why?: Refusal;
+  readonly decision?: string | undefined;
+  readonly error?: ApiError | undefined;
+}
+
 /** The response to one request. Each answers it once; see `ApiRequest`. */
 export abstract class Responder {
   readonly incoming: IncomingMessage;
   abstract readonly caller: Caller;
+  abstract readonly reason: string | undefined;
+  abstract readonly notes: Notes | undefined;
   protected readonly front: Front;
   protected readonly res: ServerResponse;
   protected readonly target: Target;
@@ -56,6 +71,8 @@ export abstract class Responder {
   protected warning: string | undefined;
   /** Who owns what the request writes. */
   #owner = '';
+  /** Whether the audit log has the answer. */
+  #isNoted = false;
 
   constructor(
     front: Front,
@@ -143,9 +160,11 @@ export abstract class Responder {
       this.#send(new PreparedResponse(200, headers, body, packed));
       return;
     }
-    if (!this.incoming.complete) this.incoming.resume();
-    this.res.writeHead(304, headers).end();
-    this.#observe(304);
+    this.#audited({ status: 304 }, () => {
+      if (!this.incoming.complete) this.incoming.resume();
+      this.res.writeHead(304, headers).end();
+      this.#observe(304);
+    });
   }
 
   answerText(text: string, options: { status?: number; contentType?: string } = {}): void {
@@ -159,6 +178,8 @@ export abstract class Responder {
   ): Promise<void> {
     const headers = this.#headersOf(options.contentType ?? contentTypes.json, options.outcome);
     const compress = options.contentType === undefined;
+    const refused = await this.#noted({ status: 200 });
+    if (refused !== undefined) throw new ApiError(refused);
     // a client that stops reading would keep the view that the pieces come from for ever
     const { stalledMs, streamBytesPerSecond } = this.front.options.limits;
     const leave = this.front.streams.enter(this.client());
@@ -196,11 +217,50 @@ export abstract class Responder {
     const { refusals } = this.front;
     const { incoming, res } = this;
     const onSent = (): void => this.#observe(response.status);
-    if (this.#mayWait(why)) refusals.refuseStranger(incoming, res, response, onSent);
-    else {
-      refusals.refuse(incoming, res, response);
-      onSent();
-    }
+    this.#audited({ status: response.status, why, decision, error }, () => {
+      if (this.#mayWait(why)) refusals.refuseStranger(incoming, res, response, onSent);
+      else {
+        refusals.refuse(incoming, res, response);
+        onSent();
+      }
+    });
+  }
+
+  /** Sends an answer once the audit log has it, another one if it must have it and cannot. */
+  #audited(answer: Answered, respond: () => void): void {
+    const noted = this.#noted(answer);
+    if (noted === undefined) respond();
+    else
+      noted.then(
+        (why) => (why === undefined ? respond() : this.refuse(why)),
+        (error: Error) => this.res.destroy(error),
+      );
+  }
+
+  /** Lets the audit log note an answer. Resolves to what to refuse instead, if anything. */
+  #noted({
+    status,
+    why,
+    decision = '',
+    error,
+  }: Answered): Promise<Refusal | undefined> | undefined {
+    const { audit } = this.front.options;
+    const isRefused = status === 401 || status === 403;
+    if (audit === undefined || this.#isNoted || (this.notes === undefined && !isRefused)) return;
+    if (why?.code === 'audit_unavailable') return;
+    this.#isNoted = true;
+    return audit.answered({
+      incoming: this.incoming,
+      route: this.target.route,
+      caller: this.caller,
+      notes: this.notes,
+      status: isGone(this.incoming, this.res) ? 0 : status,
+      ms: performance.now() - this.startedMs,
+      namespace: this.refusedNamespace(),
+      reason: this.reason ?? '',
+      decision,
+      error,
+    });
   }
 
   /** Whether an address that is refused like this again and again has to wait. */
@@ -272,11 +332,13 @@ export abstract class Responder {
   }
 
   #send(response: PreparedResponse): void {
-    // the unread body precedes the next request of the connection
-    if (!this.incoming.complete) this.incoming.resume();
-    if (response.length > LONG_BYTES) this.#cutStalled();
-    named('send', () => send(this.incoming, this.res, response));
-    this.#observe(response.status);
+    this.#audited(response, () => {
+      // the unread body precedes the next request of the connection
+      if (!this.incoming.complete) this.incoming.resume();
+      if (response.length > LONG_BYTES) this.#cutStalled();
+      named('send', () => send(this.incoming, this.res, response));
+      this.#observe(response.status);
+    });
   }
 
   /** Closes the connection if its client takes no byte of the response for `stalledMs`. */

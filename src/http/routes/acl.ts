@@ -252,7 +252,7 @@ function loginRoutes(parts: AclParts): readonly DeclaredRoute[] {
         const sent = await request.bodyValue(FAILURE, { small: true });
         if (sent === null) reject('invalid', 'Invalid Login request: Missing auth parameters');
         const body = decodeBody(FAILURE, sent, LOGIN);
-        const { timeoutMs, reason } = request;
+        const { timeoutMs, reason, notes } = request;
         const ns = request.namespace(body.Namespace);
         const method = `${ns}/${(body.AuthMethod ?? '').toLowerCase()}`;
         // after the token is verified: others cannot spend what the users of a method have
@@ -260,7 +260,7 @@ function loginRoutes(parts: AclParts): readonly DeclaredRoute[] {
           request.spendLogin('loginsPerIdentity', `${method}/${subject}`);
           request.spendLogin('loginsPerMethod', method);
         };
-        request.answerJson(await login(parts, { ns, timeoutMs, reason, admit }, body));
+        request.answerJson(await login(parts, { ns, timeoutMs, reason, admit, notes }, body));
       },
     },
     {

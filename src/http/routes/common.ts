@@ -52,6 +52,7 @@ export const writeOf = (request: ApiRequest, bodyNamespace?: string): Write => (
   timeoutMs: request.timeoutMs,
   noteOwner: (owner) => request.noteOwner(owner),
   reason: request.reason,
+  notes: request.notes,
   match: request.precondition(),
 });
 

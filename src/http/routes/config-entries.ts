@@ -43,6 +43,7 @@ export function configRoutes({
     timeoutMs: request.timeoutMs,
     noteOwner: (owner) => request.noteOwner(owner),
     reason: request.reason,
+    notes: request.notes,
     match: request.precondition(),
     cas: casOf(request),
     saysVersion: asksForProblem(request.incoming),

@@ -8,6 +8,7 @@ import {
   readConfiguration,
   writeConfiguration,
 } from '../../service/acl/acl-configuration.js';
+import { auditSinks, auditTail } from '../../service/cluster/audit.js';
 import {
   autopilotHealth,
   autopilotState,
@@ -58,10 +59,39 @@ export const operatorRoutes = (parts: ClusterParts): readonly DeclaredRoute[] =>
       request.answerValue({ Success: true });
     },
   },
+  {
+    path: '/v1/operator/audit',
+    isNew: true,
+    everywhere: true,
+    GET: async (request) => request.answerValue(await auditSinks(parts, request)),
+  },
+  {
+    path: '/v1/operator/audit/tail',
+    isNew: true,
+    everywhere: true,
+    GET: async (request) => {
+      const limit = limitOf(request.query('limit'));
+      request.answerJson(
+        await auditTail(parts, request, { limit, before: request.query('before') }),
+      );
+    },
+  },
   ...joiningRoutes(parts),
   ...autopilotRoutes(parts),
   ...aclConfigurationRoutes(parts.service),
 ];
+
+/** Records of an answer. */
+const TAIL_LIMIT = 100;
+const TAIL_LIMIT_MAX = 1000;
+
+/** The number of `?limit=`. Throws 400. */
+function limitOf(text: string | undefined): number {
+  if (text === undefined) return TAIL_LIMIT;
+  const limit = parseIndex(text) ?? 0;
+  if (limit < 1 || limit > TAIL_LIMIT_MAX) reject('invalid', '?limit: must be from 1 to 1000');
+  return limit;
+}
 
 /** The server that a request names. Throws 400 unless it names it in one way. */
 function peerName(request: ApiRequest): PeerName {

@@ -87,6 +87,7 @@ function answering(front: Front, route: Route): Middleware {
     const request = new HttpRequest(front, target, context, captures);
     // from here on the request answers errors
     state.request = request;
+    request.beginAudit();
     request.countAgainstRates();
     const ready = request.prepare();
     if (ready === undefined) return target.endpoint(request);

@@ -38,6 +38,7 @@ export const setRoutes = (parts: AclParts): readonly DeclaredRoute[] => [
         timeoutMs,
         body,
         reason: reasonOf(body) ?? request.reason,
+        notes: request.notes,
       });
       request.noteOwner(owners);
       request.answerJson(JSON.stringify(applied));

@@ -9,6 +9,7 @@ import type { Method } from '../../api/endpoints/operation.js';
 import type {
   Caller,
   Match,
+  Notes,
   QueryMeta,
   ReadOptions,
   ReadOutcome,
@@ -97,6 +98,8 @@ export interface ApiRequest {
   readonly timeoutMs: number;
   /** Why it writes, in the words of its header; undefined for a read. */
   readonly reason: string | undefined;
+  /** What notes the request for the audit log; undefined if nothing does. */
+  readonly notes: Notes | undefined;
   /** The request itself, for bodies that are not JSON. */
   readonly incoming: IncomingMessage;
 

@@ -143,9 +143,9 @@ async function replicate(
   read: (add: (records: readonly StateRecord[]) => Promise<void>) => Promise<unknown>,
 ): Promise<void> {
   const id = randomUUID();
-  const { caller, reason, timeoutMs } = requester;
+  const { caller, reason, timeoutMs, notes } = requester;
   const write = (command: Command, forMs = timeoutMs): Promise<string | undefined> =>
-    service.write({ caller, reason, timeoutMs: forMs }, command);
+    service.write({ caller, reason, notes, timeoutMs: forMs }, command);
   const upload = new Upload(id, write);
   const check = new SnapshotCheck();
   try {

@@ -1,5 +1,6 @@
 /** What the use cases of the cluster itself share: parts, rights and status. */
 import type { Access, Authorizer, Resource } from '../../acl/types.js';
+import type { AuditSink } from '../../api/endpoints/operator.js';
 import { refuseIf } from '../../base/errors.js';
 import type { Release } from '../../base/release.js';
 import type { ClusterNode, NodeStatus, PeerStatus, ReadMode } from '../../node/types.js';
@@ -25,6 +26,19 @@ export interface RecentLine {
   readonly count: number;
 }
 
+/** What the use cases of the audit log read. */
+export interface AuditView {
+  sinks(): readonly AuditSink[];
+  /**
+   * Returns the newest records as JSON, those before the record with the ID `before` if it is
+   * given; undefined if there is no such record.
+   */
+  tail(
+    limit: number,
+    before?: string,
+  ): Promise<{ readonly records: readonly string[]; readonly more: boolean } | undefined>;
+}
+
 export interface ClusterParts {
   readonly service: Service;
   readonly node: ClusterNode;
@@ -44,6 +58,7 @@ export interface ClusterParts {
     /** The figures of the last hour. */
     history(): FigureView;
   };
+  readonly audit: AuditView;
   /** The last warnings and errors of the log, newest first. */
   readonly recent: () => readonly RecentLine[];
 }

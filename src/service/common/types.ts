@@ -14,6 +14,16 @@ export interface Caller {
   readonly tokenKey: string | null;
 }
 
+/** Notes what a request does, for the audit log. */
+export interface Notes {
+  /** A check of rights passed. */
+  permitted(authorizer: Authorizer, denial: (authorizer: Authorizer) => Refusal | undefined): void;
+  /** A command is about to be proposed. */
+  proposed(command: Command): void;
+  /** It took effect at this index. */
+  written(index: number): void;
+}
+
 /** The caller of a use case, and how long the caller waits for barriers and writes. */
 export interface Requester {
   readonly caller: Caller;
@@ -26,6 +36,7 @@ export interface Requester {
   readonly match?: Match | undefined;
   /** Who is named as the author of what is written. Absent: the token of the caller. */
   readonly author?: Author;
+  readonly notes?: Notes | undefined;
 }
 
 /** Who reads, and of which namespace. */

@@ -35,6 +35,7 @@ export interface LoginRequest {
   readonly reason?: string | undefined;
   /** Called with the verified subject. Throws ApiError `too_many` to refuse it. */
   readonly admit?: (subject: string) => void;
+  readonly notes?: Requester['notes'];
 }
 
 /**
@@ -43,7 +44,7 @@ export interface LoginRequest {
  */
 export async function login(
   parts: LoginParts,
-  { ns, timeoutMs, reason, admit }: LoginRequest,
+  { ns, timeoutMs, reason, admit, notes }: LoginRequest,
   body: LoginBody,
 ): Promise<string> {
   const { service, methodTypes, nowMs } = parts;
@@ -83,7 +84,7 @@ export async function login(
     identity: grant.identity,
   };
   const author = loginAuthor({ AuthMethod: method.Name, Namespace: ns, Subject: who });
-  const requester = { caller: { tokenKey: null }, timeoutMs, reason, author };
+  const requester = { caller: { tokenKey: null }, timeoutMs, reason, author, notes };
   const proposed = service.write(requester, command);
   const token = await proposed.catch((error: unknown) => {
     if (!(error instanceof ApiError) || error.refusal.code !== 'permission_denied') throw error;

@@ -26,6 +26,8 @@ import { ForgetSchedule } from './forget-schedule.js';
 import { IdleRestores } from './idle-restores.js';
 
 export interface HousekeeperOptions {
+  /** Called with each command that took effect, and its index. */
+  readonly onDone?: (command: Command, index: number) => void;
   readonly node: ClusterNode;
   readonly clock: ClockPort;
   /** Milliseconds since the epoch. */
@@ -113,6 +115,7 @@ export class Housekeeper {
       const command = hasAuthors(node.view) ? stamped(next, by) : next;
       const result = await node.write({ tokenKey: INTERNAL_KEY, command, timeoutMs: WRITE_MS });
       if (!result.ok) throw new ApiError(result.refusal);
+      this.#options.onDone?.(command, result.index);
     }
   }
 

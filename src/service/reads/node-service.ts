@@ -192,8 +192,10 @@ export class NodeService implements Service {
       const author = requester.author ?? (await this.#authorOf(requester));
       command = stamped(command, { author, nowMs: this.#clock.wall(), reason });
     }
+    requester.notes?.proposed(command);
     const result = await this.#node.write({ tokenKey, command, timeoutMs });
     if (!result.ok) throw new ApiError(result.refusal);
+    requester.notes?.written(result.index);
     return result.value ?? 'true';
   }
 
@@ -225,7 +227,7 @@ export class NodeService implements Service {
   }
 
   async permit(
-    { caller, timeoutMs }: Requester,
+    { caller, timeoutMs, notes }: Requester,
     denial: (authorizer: Authorizer) => Refusal | undefined,
   ): Promise<Authorizer> {
     this.#mustServe();
@@ -234,10 +236,14 @@ export class NodeService implements Service {
       await this.#prepared(caller);
       present = this.#authorizers.of(caller.tokenKey);
     }
-    if (present !== undefined && denial(present) === undefined) return present;
+    if (present !== undefined && denial(present) === undefined) {
+      notes?.permitted(present, denial);
+      return present;
+    }
     await this.catchUp(timeoutMs);
     const authorizer = await this.authorize(caller);
     refuseIf(denial(authorizer));
+    notes?.permitted(authorizer, denial);
     return authorizer;
   }
 

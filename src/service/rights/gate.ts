@@ -26,15 +26,16 @@ export type GroupChecks = Readonly<Record<string, CommandCheck>>;
 const rightOf = (type: string): CommandRight | undefined =>
   Object.hasOwn(ACL_COMMANDS, type) ? ACL_COMMANDS[type]!.right : undefined;
 
+/** Returns who may send a command; undefined if it is unknown. */
+export function commandRight(groups: GroupChecks, type: string): CommandRight | undefined {
+  if (type === 'set.apply') return setCheck(groups);
+  return type === 'undo' ? undoCheck(groups) : ruleOf(groups, type);
+}
+
 /** Builds the gate over the leader's authorizers. */
 export function makeGate(authorizers: Authorizers, groups: GroupChecks): Gate {
   return (view, tokenKey, command) => {
-    const isSet = command.type === 'set.apply';
-    const rule = isSet
-      ? setCheck(groups)
-      : command.type === 'undo'
-        ? undoCheck(groups)
-        : ruleOf(groups, command.type);
+    const rule = commandRight(groups, command.type);
     const isKnown = Object.hasOwn(HANDLERS, command.type) && command.v === 1;
     if (rule === undefined || !isKnown) return unknownCommand(command);
     if (tokenKey === INTERNAL_KEY) return undefined;

@@ -43,10 +43,10 @@ export interface AppliedSet {
 /** Applies a set. Throws ApiError. */
 export async function applySet(
   parts: SetParts,
-  request: SetRequest & Pick<Requester, 'timeoutMs' | 'reason'>,
+  request: SetRequest & Pick<Requester, 'timeoutMs' | 'reason' | 'notes'>,
 ): Promise<AppliedSet> {
   const { service, drift } = parts;
-  const { body, caller, timeoutMs, reason } = request;
+  const { body, caller, timeoutMs, reason, notes } = request;
   await service.catchUp(timeoutMs);
   for (let retries = 0; ; retries += 1) {
     const { planned, command } = await overView(parts, request, async (view) => {
@@ -57,7 +57,7 @@ export async function applySet(
     });
     if (command === undefined) return shown(planned, planned.index);
     try {
-      const answer = await service.write({ caller, timeoutMs, reason }, command);
+      const answer = await service.write({ caller, timeoutMs, reason, notes }, command);
       drift.note(body.Owner ?? '', 0);
       return shown(planned, (JSON.parse(answer) as { readonly Index: number }).Index);
     } catch (error) {

@@ -84,15 +84,17 @@ const isBefore = (a: Line, b: Line): boolean =>
 
 /** Returns the lines of one entry, in order. */
 export function linesAt(view: View, index: number, rings: readonly Ring[] = RINGS): Line[] {
+  // The other lines of a chunk are not parsed: every audit record looks up one entry.
+  const head = `[${index},`;
   const lines: Line[] = [];
-  for (const line of merged(
-    rings.map((ring) => linesAfter(view, ring, index - 1)),
-    false,
-  )) {
-    if (line.index > index) break;
-    lines.push(line);
+  for (const ring of rings) {
+    for (const text of chunksAfter(view, ring, index - 1)) {
+      const written = chunkOf(text).lines;
+      for (const line of written) if (line.startsWith(head)) lines.push(lineOf(line));
+      if (Number.parseInt(written.at(-1)?.slice(1) ?? '', 10) > index) break;
+    }
   }
-  return lines;
+  return lines.sort((a, b) => a.position - b.position);
 }
 
 /** Returns the line of an object in an entry; undefined if it has none. */

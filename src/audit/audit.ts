@@ -1,0 +1,348 @@
+/**
+ * The audit log of a node (beyond.md 5). Every answer passes here before it is sent: who asked for
+ * what, by which rule, and what changed. Records go to the sinks, and the newest stay in memory.
+ */
+
+import type { AuditSink } from '../api/endpoints/operator.js';
+import { ApiError, type Refusal } from '../base/errors.js';
+import type { AuditedAnswer, Auditor } from '../http/audited.js';
+import type { Method, Route } from '../http/routes/types.js';
+import type { AuditView } from '../service/cluster/cluster.js';
+import type { Caller, Notes } from '../service/common/types.js';
+import type { Authorizers } from '../service/rights/authorizers.js';
+import { commandRight, type GroupChecks } from '../service/rights/gate.js';
+import type { Author } from '../state/author.js';
+import type { TokenLogin } from '../state/token-commands.js';
+import { type Token, tokenBySecret } from '../state/tokens.js';
+import type { Command, View } from '../state/types.js';
+import { type Granted, GrantedRules } from './granted.js';
+import {
+  type Facts,
+  factsOf,
+  identityShown,
+  membersOf,
+  NOBODY,
+  recoveredFacts,
+  type Shows,
+  systemFacts,
+  UNKNOWN,
+  type Who,
+  weightOf,
+} from './record.js';
+import type { SinkSettings } from './settings.js';
+import { type Out, type Pending, Sink, type SinkLog, unaudited } from './sink.js';
+
+export interface AuditParts {
+  readonly sinks: readonly SinkSettings[];
+  /** The key of the chain of a sink, if it has one. */
+  readonly keyOf: (sink: SinkSettings) => Uint8Array | undefined;
+  readonly nodeName: string;
+  readonly view: View;
+  readonly authorizers: Pick<
+    Authorizers,
+    'cached' | 'authorOf' | 'knows' | 'origins' | 'namespaceOf'
+  >;
+  /** The checks of the gate. */
+  readonly groups: GroupChecks;
+  readonly nowMs: () => number;
+  readonly requestMs: number;
+  readonly log: SinkLog;
+  /** Called when a required sink begins to fail, and again while it does. */
+  readonly onFailing: () => void;
+  /** Where records go instead of files, for tests. */
+  readonly outOf?: (sink: SinkSettings) => Out | undefined;
+}
+
+/** Records in memory, and their bytes. */
+const TAIL_MAX = 1000;
+const TAIL_BYTES = 4 * 2 ** 20;
+
+/** A record in memory. */
+interface Kept {
+  readonly facts: Facts;
+  readonly bytes: number;
+}
+
+/** Paths of decisions, which are in no scope but `all`. */
+const DECISIONS = ['/v1/internal/acl/authorize'];
+const OWN_TOKEN = '/v1/acl/token/self';
+/** Reads that may show secrets, beside the routes that say so. */
+const SHOWING = new Set([
+  OWN_TOKEN,
+  '/v1/acl/tokens',
+  '/v1/config/:kind',
+  '/v1/config/:kind/:name',
+]);
+/** The kind of config entries that have private keys. */
+const WITH_KEYS = /^\/v1\/config\/inline-certificate\b/i;
+/** What no scope has. */
+const NEVER = '/v1/agent/metrics';
+
+/** Audits the requests of one node. */
+export class Audit implements Auditor, AuditView {
+  readonly #parts: AuditParts;
+  readonly #sinks: readonly Sink[];
+  readonly #all: boolean;
+  readonly #rules: GrantedRules;
+  readonly #tail: Kept[] = [];
+  #tailBytes = 0;
+  readonly #who = new WeakMap<Author, Who>();
+
+  constructor(parts: AuditParts) {
+    this.#parts = parts;
+    this.#rules = new GrantedRules(parts);
+    this.#sinks = parts.sinks.map((settings) => {
+      const out = parts.outOf?.(settings);
+      return new Sink({
+        settings,
+        key: parts.keyOf(settings),
+        nowMs: parts.nowMs,
+        requestMs: parts.requestMs,
+        log: parts.log,
+        onFailing: parts.onFailing,
+        recovered: ({ bytes }) => this.#pending(recoveredFacts(bytes, parts.nowMs())),
+        ...(out && { out }),
+      });
+    });
+    this.#all = parts.sinks.some(({ scope }) => scope === 'all');
+  }
+
+  /** Opens the sinks. Throws Error if one cannot be used. */
+  async open(): Promise<void> {
+    for (const sink of this.#sinks) {
+      try {
+        await sink.open();
+      } catch (error) {
+        throw new Error(`audit.sinks.${sink.settings.name}: ${(error as Error).message}`);
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const sink of this.#sinks) await sink.close();
+  }
+
+  sinks(): readonly AuditSink[] {
+    return this.#sinks.map((sink) => sink.status());
+  }
+
+  /** Why the node is not ready; undefined if all required records can be written. */
+  get problem(): string | undefined {
+    const failing = this.#sinks.find((sink) => sink.mustRefuse);
+    return failing && `the audit sink "${failing.settings.name}" cannot be written`;
+  }
+
+  begin(route: Route, method: Method, caller: Caller): Notes | undefined {
+    const isWrite = writes(route, method);
+    if (!isWrite && !this.#all && !mayShowSecrets(route)) return undefined;
+    if (isNever(route)) return undefined;
+    const failing = this.#sinks.find(
+      (sink) => sink.mustRefuse && (isWrite || route.isSecret || sink.settings.scope === 'all'),
+    );
+    if (failing !== undefined) throw new ApiError(unaudited(false));
+    return new RequestNotes(this.#parts, this.#rules, () => this.#whoOf(caller.tokenKey), caller);
+  }
+
+  answered(answer: AuditedAnswer): Promise<Refusal | undefined> | undefined {
+    const { route, caller, status } = answer;
+    if (route !== undefined && isNever(route)) return undefined;
+    const isWritten = this.#isInWrites(answer);
+    if (!isWritten && !this.#all) return undefined;
+    const notes = answer.notes instanceof RequestNotes ? answer.notes : undefined;
+    const noted = {
+      auth: notes?.auth ?? (caller === undefined ? NOBODY : this.#whoOf(caller.tokenKey)),
+      index: notes?.index ?? 0,
+      granted: status < 400 ? notes?.granted : undefined,
+      login: notes?.login,
+    };
+    const facts = factsOf(answer, noted, this.#parts.nowMs());
+    if (isWritten) this.#keep(facts);
+    // what is refused for good did not happen
+    const isOpen = status < 400 || status >= 500;
+    return this.#note(facts, isWritten, isOpen && notes?.isProposed === true);
+  }
+
+  /** Records what the server did itself. */
+  system(operation: string, index: number): void {
+    const facts = systemFacts(operation, index, this.#parts.nowMs());
+    this.#keep(facts);
+    void this.#note(facts, true, false);
+  }
+
+  /** Returns the newest records before one, the newest first, as JSON texts. */
+  async tail(
+    limit: number,
+    before?: string,
+  ): Promise<{ readonly records: readonly string[]; readonly more: boolean } | undefined> {
+    const at =
+      before === undefined
+        ? this.#tail.length
+        : this.#tail.findIndex(({ facts }) => facts.id === before);
+    if (at < 0) return undefined;
+    const from = Math.max(0, at - limit);
+    const chosen = this.#tail.slice(from, at).reverse();
+    const records: string[] = [];
+    for (const { facts } of chosen) {
+      const members = await membersOf(this.#recordParts, facts, { diff: true, granted: true });
+      records.push(`{${members}}`);
+    }
+    return { records, more: from > 0 };
+  }
+
+  get #recordParts() {
+    const { view, nodeName } = this.#parts;
+    return { view, nodeName, rules: this.#rules };
+  }
+
+  #isInWrites(answer: AuditedAnswer): boolean {
+    const { incoming, route, status } = answer;
+    if (status === 401 || status === 403) return true;
+    const { method = '' } = incoming;
+    if (route === undefined) return method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS';
+    if (writes(route, method as Method)) return true;
+    return mayShowSecrets(route) && status < 300 && this.#showsSecrets(answer);
+  }
+
+  /** Whether the answer of a read shows its caller secrets in clear text. */
+  #showsSecrets({ route, incoming, caller }: AuditedAnswer): boolean {
+    const { path } = route!;
+    if (path.startsWith('/v1/config/')) return WITH_KEYS.test(incoming.url ?? '');
+    if (!path.startsWith('/v1/acl/') || path === OWN_TOKEN) return true;
+    const tokenKey = caller?.tokenKey ?? null;
+    return this.#parts.authorizers.cached(tokenKey)?.anywhere('acl', 'write') !== false;
+  }
+
+  #note(
+    facts: Facts,
+    isWritten: boolean,
+    isProposed: boolean,
+  ): Promise<Refusal | undefined> | undefined {
+    const record = this.#pending(facts);
+    const waits: Promise<boolean>[] = [];
+    for (const sink of this.#sinks) {
+      if (!isWritten && sink.settings.scope !== 'all') continue;
+      const written = sink.note(record);
+      if (written !== undefined) waits.push(written);
+    }
+    if (waits.length === 0) return undefined;
+    return Promise.all(waits).then((all) =>
+      all.every((isDone) => isDone) ? undefined : unaudited(isProposed),
+    );
+  }
+
+  /** A record whose text is made once for all sinks that show the same of it. */
+  #pending(facts: Facts): Pending {
+    const texts = new Map<string, Promise<string>>();
+    return {
+      bytes: weightOf(facts),
+      members: ({ diff, granted }: Shows) => {
+        const key = `${diff}${granted}`;
+        const text =
+          texts.get(key) ??
+          membersOf(this.#recordParts, facts, { diff, granted }).catch((error: Error) =>
+            membersOf(this.#recordParts, bare(facts, error), { diff: false, granted: false }),
+          );
+        texts.set(key, text);
+        return text;
+      },
+    };
+  }
+
+  #keep(facts: Facts): void {
+    const bytes = weightOf(facts);
+    this.#tail.push({ facts, bytes });
+    this.#tailBytes += bytes;
+    while (this.#tail.length > TAIL_MAX || this.#tailBytes > TAIL_BYTES)
+      this.#tailBytes -= this.#tail.shift()!.bytes;
+  }
+
+  #whoOf(tokenKey: string | null): Who {
+    const { authorizers, view } = this.#parts;
+    if (tokenKey !== null && !authorizers.knows(tokenKey)) return UNKNOWN;
+    const author = authorizers.authorOf(tokenKey);
+    let who = this.#who.get(author);
+    if (who === undefined) {
+      who = whoOf(author, tokenKey === null ? undefined : tokenBySecret(view, tokenKey));
+      this.#who.set(author, who);
+    }
+    return who;
+  }
+}
+
+function whoOf({ AccessorID, Description, Identity }: Author, token: Token | undefined): Who {
+  return {
+    accessor_id: AccessorID,
+    description: Description,
+    ...(token && { create_time: token.CreateTime }),
+    ...(token?.AuthMethod !== undefined && { auth_method: token.AuthMethod }),
+    ...(Identity && { identity: identityShown(Identity) }),
+  };
+}
+
+/** A record that could not be made whole tells so: none is left out. */
+const bare = (facts: Facts, error: Error): Facts => ({
+  ...facts,
+  index: 0,
+  granted: undefined,
+  reason: facts.reason || `this record is not whole: ${error.message}`,
+});
+
+const writes = ({ counts, path }: Route, method: string): boolean =>
+  method !== 'GET' && method !== 'HEAD' && counts !== 'read' && !DECISIONS.includes(path);
+const mayShowSecrets = ({ isSecret, path }: Route): boolean =>
+  isSecret === true || SHOWING.has(path);
+const isNever = ({ counts, path }: Route): boolean => counts === 'probe' || path === NEVER;
+
+/** What is noted of a request while it runs. */
+class RequestNotes implements Notes {
+  readonly #parts: AuditParts;
+  readonly #rules: GrantedRules;
+  readonly #who: () => Who;
+  readonly #caller: Caller;
+  #auth: Who | undefined;
+  granted: Granted | undefined;
+  login: TokenLogin | undefined;
+  index = 0;
+  isProposed = false;
+
+  constructor(parts: AuditParts, rules: GrantedRules, who: () => Who, caller: Caller) {
+    this.#parts = parts;
+    this.#rules = rules;
+    this.#who = who;
+    this.#caller = caller;
+  }
+
+  /** Who asks, as known before the request ended: it may have deleted its own token. */
+  get auth(): Who | undefined {
+    return this.#auth;
+  }
+
+  permitted(...[authorizer, denial]: Parameters<Notes['permitted']>): void {
+    this.#noteWho();
+    // what its command asks for is more exact
+    if (!this.isProposed) this.granted = this.#rules.noted(authorizer, denial);
+  }
+
+  proposed(command: Command): void {
+    this.#noteWho();
+    this.isProposed = true;
+    this.granted = undefined;
+    if (command.type === 'token.login') {
+      this.login = command as TokenLogin;
+      return;
+    }
+    const { groups, authorizers, view } = this.#parts;
+    const right = commandRight(groups, command.type);
+    const authorizer = authorizers.cached(this.#caller.tokenKey);
+    if (typeof right !== 'function' || authorizer === undefined) return;
+    this.granted = this.#rules.noted(authorizer, (asked) => void right(asked, command, view));
+  }
+
+  written(index: number): void {
+    this.index = index;
+  }
+
+  #noteWho(): void {
+    this.#auth ??= this.#who();
+  }
+}

@@ -1,0 +1,248 @@
+/** Makes the records of requests, and of what the server does itself (beyond.md 5.2). */
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { AuditedAnswer } from '../http/audited.js';
+import { LoginRefused } from '../service/login/login.js';
+import type { Identity } from '../state/author.js';
+import type { TokenLogin } from '../state/token-commands.js';
+import type { View } from '../state/types.js';
+import type { Granted, GrantedRules } from './granted.js';
+import { changedObjects } from './objects.js';
+
+/** Who sent a request, as a record shows it. */
+export interface Who {
+  readonly accessor_id: string;
+  readonly description: string;
+  readonly create_time?: string;
+  readonly auth_method?: string;
+  readonly identity?: WhoIdentity;
+}
+
+interface WhoIdentity {
+  readonly auth_method: string;
+  readonly namespace: string;
+  readonly subject: string;
+}
+
+/** Returns an identity as a record shows it. */
+export const identityShown = (identity: Identity): WhoIdentity => ({
+  auth_method: identity.AuthMethod,
+  namespace: identity.Namespace,
+  subject: identity.Subject,
+});
+
+export const NOBODY: Who = { accessor_id: '', description: '' };
+export const UNKNOWN: Who = { accessor_id: '', description: 'unknown token' };
+const SERVER: Who = { accessor_id: '', description: 'server' };
+
+/** A record before its text is made. */
+export interface Facts {
+  readonly id: string;
+  readonly atMs: number;
+  readonly type: 'HTTPEvent' | 'SystemEvent' | 'Recovered';
+  readonly auth: Who;
+  readonly request: {
+    readonly operation: string;
+    readonly endpoint: string;
+    readonly remote_addr: string;
+    readonly user_agent: string;
+    readonly host: string;
+    readonly request_id?: string;
+  };
+  readonly status: number;
+  readonly ms: number;
+  readonly namespace: string;
+  readonly reason: string;
+  readonly decision: string;
+  readonly traceId: string;
+  /** The index of its entry; 0 if it wrote nothing. */
+  readonly index: number;
+  readonly granted: Granted | undefined;
+  readonly reasonCode?: string;
+  readonly lostBytes?: number;
+}
+
+/** Characters of what clients send that a record keeps. */
+const ENDPOINT_MAX = 4096;
+const HEADER_MAX = 512;
+
+const cut = (text: string, most: number): string =>
+  text.length <= most ? text : `${text.slice(0, most)}…`;
+
+/** Returns a path and query with the value of `token` hidden, however it is written. */
+function endpointOf(url: string): string {
+  const at = url.indexOf('?');
+  if (at < 0) return cut(url, ENDPOINT_MAX);
+  const query = url
+    .slice(at + 1)
+    .split('&')
+    .map((part) => {
+      const name = part.split('=', 1)[0]!;
+      return nameOf(name) === 'token' ? `${name}=<hidden>` : part;
+    });
+  return cut(`${url.slice(0, at)}?${query.join('&')}`, ENDPOINT_MAX);
+}
+
+function nameOf(sent: string): string {
+  try {
+    return decodeURIComponent(sent.replaceAll('+', ' ')).trim().toLowerCase();
+  } catch {
+    return 'token';
+  }
+}
+
+/** A traceparent of version 00 (W3C Trace Context, section 3.2). Zeros are no trace. */
+const TRACE = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+const traceOf = ({ headers }: IncomingMessage): string =>
+  TRACE.exec(String(headers['traceparent'] ?? ''))?.[1] ?? '';
+
+function requestOf({ method = '', url = '', headers, socket }: IncomingMessage): Facts['request'] {
+  const { remoteAddress = '', remotePort = 0 } = socket;
+  const address = remoteAddress.replace(/^::ffff:/, '');
+  const shown = address.includes(':') ? `[${address}]` : address;
+  const requestId = headers['x-request-id'];
+  return {
+    operation: method,
+    endpoint: endpointOf(url),
+    remote_addr: `${shown}:${remotePort}`,
+    user_agent: cut(headers['user-agent'] ?? '', HEADER_MAX),
+    host: cut(headers.host ?? '', HEADER_MAX),
+    ...(typeof requestId === 'string' && { request_id: cut(requestId, HEADER_MAX) }),
+  };
+}
+
+/** What was noted of a request while it ran. */
+export interface Noted {
+  readonly auth: Who;
+  readonly index: number;
+  readonly granted: Granted | undefined;
+  readonly login: TokenLogin | undefined;
+}
+
+/** Returns the facts of an answered request. */
+export function factsOf(answer: AuditedAnswer, noted: Noted, atMs: number): Facts {
+  const { incoming, status, ms, namespace, reason, decision, error } = answer;
+  const refused = error instanceof LoginRefused ? error : undefined;
+  return {
+    id: randomUUID(),
+    atMs,
+    type: 'HTTPEvent',
+    auth: refused ? refusedWho(refused) : noted.login ? loginWho(noted.login) : noted.auth,
+    request: requestOf(incoming),
+    status,
+    ms,
+    namespace,
+    reason,
+    decision,
+    traceId: traceOf(incoming),
+    index: noted.index,
+    granted: noted.granted,
+    ...(refused && { reasonCode: refused.fault.code }),
+  };
+}
+
+/** A login's record names the token that it made. */
+function loginWho({ accessor, token, createTime, method, author }: TokenLogin): Who {
+  return {
+    accessor_id: accessor,
+    description: token.Description ?? '',
+    create_time: createTime,
+    auth_method: method.name,
+    ...(author?.Identity && { identity: identityShown(author.Identity) }),
+  };
+}
+
+function refusedWho({ method: { Name, Namespace }, who }: LoginRefused): Who {
+  const identity = { AuthMethod: Name, Namespace, Subject: who ?? '' };
+  return {
+    ...NOBODY,
+    auth_method: Name,
+    ...(who !== undefined && { identity: identityShown(identity) }),
+  };
+}
+
+/** Returns the facts of what the server did itself. */
+export const systemFacts = (operation: string, index: number, atMs: number): Facts => ({
+  ...serverFacts('SystemEvent', operation, atMs),
+  index,
+});
+
+/** Returns the facts of a sink that can be written again. */
+export const recoveredFacts = (lostBytes: number, atMs: number): Facts => ({
+  ...serverFacts('Recovered', '', atMs),
+  lostBytes,
+});
+
+const serverFacts = (type: Facts['type'], operation: string, atMs: number): Facts => ({
+  id: randomUUID(),
+  atMs,
+  type,
+  auth: SERVER,
+  request: { operation, endpoint: '', remote_addr: '', user_agent: '', host: '' },
+  status: 200,
+  ms: 0,
+  namespace: 'default',
+  reason: '',
+  decision: '',
+  traceId: '',
+  index: 0,
+  granted: undefined,
+});
+
+export interface RecordParts {
+  readonly view: View;
+  readonly nodeName: string;
+  readonly rules: GrantedRules;
+}
+
+/** What a sink shows of a record. */
+export interface Shows {
+  readonly diff: boolean;
+  readonly granted: boolean;
+}
+
+/** Returns a record as a JSON text without braces: what all sinks and the tail have in common. */
+export async function membersOf(
+  { view, nodeName, rules }: RecordParts,
+  facts: Facts,
+  shows: Shows,
+): Promise<string> {
+  const { granted, index } = facts;
+  const rows = granted && shows.granted ? rules.shown(granted) : [];
+  const granted_by = rows instanceof Promise ? await rows : rows;
+  const changed = index === 0 ? undefined : changedObjects(view, index, shows.diff);
+  const time = new Date(facts.atMs).toISOString();
+  const record = {
+    created_at: time,
+    event_type: 'audit',
+    payload: {
+      id: facts.id,
+      version: '1',
+      type: facts.type,
+      timestamp: time,
+      auth: facts.auth,
+      request: facts.request,
+      response: { status: String(facts.status) },
+      stage: 'OperationComplete',
+      node: nodeName,
+      ms: Math.round(facts.ms * 10) / 10,
+      namespace: facts.namespace,
+      index,
+      reason: facts.reason,
+      decision: facts.decision,
+      ...(facts.reasonCode !== undefined && { reason_code: facts.reasonCode }),
+      trace_id: facts.traceId,
+      granted_by,
+      ...(granted && granted.more > 0 && { granted_more: granted.more }),
+      objects: changed?.objects ?? [],
+      ...(changed?.truncated && { truncated: true }),
+      ...(facts.lostBytes !== undefined && { lost_bytes: facts.lostBytes }),
+    },
+  };
+  return JSON.stringify(record).slice(1, -1);
+}
+
+/** Returns about how many bytes a record has in memory. */
+export const weightOf = ({ request, reason }: Facts): number =>
+  1024 + 2 * (request.endpoint.length + request.user_agent.length + reason.length);

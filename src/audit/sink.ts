@@ -1,0 +1,286 @@
+/**
+ * One sink: a queue of records, the chain, and what happens when they cannot be written
+ * (beyond.md 5.1).
+ */
+import { once } from 'node:events';
+import type { AuditSink } from '../api/endpoints/operator.js';
+import { type Refusal, refusal } from '../base/errors.js';
+import { type ChainEnd, chained, EMPTY_CHAIN } from './chain.js';
+import type { SinkSettings } from './settings.js';
+import { SinkFile } from './sink-file.js';
+
+/** A record: what it costs in memory, and its text, which takes a while to make. */
+export interface Pending {
+  /** Approximate bytes. */
+  readonly bytes: number;
+  /** The members of the line as JSON, without braces. Does not reject. */
+  readonly members: (settings: SinkSettings) => Promise<string> | string;
+}
+
+export interface SinkParts {
+  readonly settings: SinkSettings;
+  readonly key: Uint8Array | undefined;
+  readonly nowMs: () => number;
+  /** Milliseconds in which a required record must be written. */
+  readonly requestMs: number;
+  readonly log: SinkLog;
+  /** Called when a required sink begins to fail, and again while it does. */
+  readonly onFailing: () => void;
+  /** Makes the record that says what was lost. */
+  readonly recovered: (lost: { readonly bytes: number }) => Pending;
+  /** Where the records go; a file by default. */
+  readonly out?: Out;
+}
+
+/** What the node's log learns of a sink. */
+export interface SinkLog {
+  failing(name: string, message: string): void;
+  written(name: string, dropped: number): void;
+}
+
+/** Where lines go. */
+export type Out = Pick<SinkFile, 'open' | 'append' | 'close' | 'end' | 'count' | 'bytes'> & {
+  readonly lostBytes: number;
+};
+
+/** Bytes of records that wait to be written. */
+const BUFFER_BYTES = 4 * 2 ** 20;
+/** Milliseconds between attempts to write after a failure. */
+const RETRY_MS = 1000;
+/** Records that are written at a time. */
+const BATCH_MAX = 256;
+
+interface Waiting {
+  readonly record: Pending;
+  /** Of a required sink: called once, with whether the record is written. */
+  readonly done: ((isWritten: boolean) => void) | undefined;
+}
+
+/** Writes records to one place, in the order in which they come. */
+export class Sink {
+  readonly settings: SinkSettings;
+  readonly #parts: SinkParts;
+  readonly #out: Out;
+  #queue: Waiting[] = [];
+  #bytes = 0;
+  #isWriting = false;
+  #isClosed = false;
+  #retry: NodeJS.Timeout | undefined;
+  #isFailing = false;
+  #lastError = '';
+  /** Records that were dropped, since the start and since the last one that was written. */
+  #dropped = 0;
+  #untold = 0;
+  #idle: (() => void)[] = [];
+
+  constructor(parts: SinkParts) {
+    this.#parts = parts;
+    this.settings = parts.settings;
+    const { settings, nowMs } = parts;
+    this.#out =
+      parts.out ?? (settings.type === 'stdout' ? new StdoutLines() : new SinkFile(settings, nowMs));
+  }
+
+  get isRequired(): boolean {
+    return this.settings.deliveryGuarantee === 'required';
+  }
+
+  /** Whether what needs a record of it must be refused. */
+  get mustRefuse(): boolean {
+    return this.#isFailing && this.isRequired;
+  }
+
+  status(): AuditSink {
+    const { name, type, path, deliveryGuarantee, scope } = this.settings;
+    const { end, count, bytes } = this.#out;
+    return {
+      Name: name,
+      Type: type,
+      Path: path,
+      DeliveryGuarantee: deliveryGuarantee,
+      Scope: scope,
+      Seq: end.seq,
+      Hash: end.hash,
+      Dropped: this.#dropped,
+      Failing: this.#isFailing,
+      LastError: this.#lastError,
+      Files: count,
+      Bytes: bytes,
+    };
+  }
+
+  /** Opens the file. Throws Error if it cannot be used. */
+  async open(): Promise<void> {
+    await this.#out.open();
+    const { lostBytes } = this.#out;
+    if (lostBytes > 0) this.#push(this.#parts.recovered({ bytes: lostBytes }), undefined);
+  }
+
+  /**
+   * Writes a record. A required sink returns a promise, of whether it was written in time; others
+   * return undefined.
+   */
+  note(record: Pending): Promise<boolean> | undefined {
+    if (!this.isRequired) {
+      if (this.#bytes + record.bytes > BUFFER_BYTES) this.#drop(1, 'records come too fast');
+      else this.#push(record, undefined);
+      return undefined;
+    }
+    if (this.#isFailing || this.#isClosed) {
+      this.#drop(1);
+      return Promise.resolve(false);
+    }
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        if (this.#isFailing) return;
+        this.#fail(new Error(`not written within ${this.#parts.requestMs} ms`));
+      }, this.#parts.requestMs);
+      this.#push(record, (isWritten) => {
+        clearTimeout(timer);
+        resolve(isWritten);
+      });
+    });
+  }
+
+  #push(record: Pending, done: Waiting['done']): void {
+    this.#queue.push({ record, done });
+    this.#bytes += record.bytes;
+    if (!this.#isWriting && this.#retry === undefined) void this.#write();
+  }
+
+  /** Writes what waits, until nothing does or it fails. */
+  async #write(): Promise<void> {
+    this.#isWriting = true;
+    // what comes in this turn is written together
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.#queue.length > 0 && this.#retry === undefined) {
+      const batch = this.#queue.slice(0, BATCH_MAX);
+      try {
+        await this.#append(batch);
+      } catch (error) {
+        this.#fail(error as Error);
+        break;
+      }
+      // unless it took so long that its records were given up
+      if (this.#queue[0] === batch[0]) {
+        this.#queue.splice(0, batch.length);
+        for (const { record, done } of batch) {
+          this.#bytes -= record.bytes;
+          done?.(true);
+        }
+      }
+      this.#succeeded();
+    }
+    this.#isWriting = false;
+    for (const idle of this.#idle.splice(0)) idle();
+  }
+
+  async #append(batch: readonly Waiting[]): Promise<void> {
+    let { end }: { end: ChainEnd } = this.#out;
+    let lines = '';
+    // counted before the lines are made: more may be dropped meanwhile
+    const dropped = this.#untold;
+    for (const [at, { record }] of batch.entries()) {
+      const made = record.members(this.settings);
+      const members = typeof made === 'string' ? made : await made;
+      const isTold = at === 0 && dropped > 0;
+      const next = chained(end, isTold ? `${members},"dropped":${dropped}` : members, this.#key);
+      lines += `${next.line}\n`;
+      end = next.end;
+    }
+    await this.#out.append(lines, end, this.isRequired);
+    this.#untold -= dropped;
+  }
+
+  get #key(): Uint8Array | undefined {
+    return this.#parts.key;
+  }
+
+  /**
+   * A record was not written. A required sink gives up what is in flight and tries with a record of
+   * its own; others keep what waits, and try again.
+   */
+  #fail(error: Error): void {
+    const isFirst = !this.#isFailing;
+    this.#isFailing = true;
+    this.#lastError = error.message;
+    if (isFirst) this.#parts.log.failing(this.settings.name, error.message);
+    if (this.isRequired) {
+      const given = this.#queue.filter(({ done }) => done !== undefined);
+      this.#drop(given.length);
+      this.#bytes = 0;
+      this.#queue = [];
+      for (const { done } of given) done!(false);
+      this.#parts.onFailing();
+    }
+    if (this.#isClosed) return;
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => {
+      this.#retry = undefined;
+      if (this.isRequired && this.#queue.length === 0)
+        this.#queue.push({ record: this.#parts.recovered({ bytes: 0 }), done: undefined });
+      if (!this.#isWriting) void this.#write();
+    }, RETRY_MS);
+    this.#retry.unref();
+  }
+
+  #succeeded(): void {
+    this.#endDropping();
+    if (!this.#isFailing) return;
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
+    this.#isFailing = false;
+    this.#parts.log.written(this.settings.name, this.#dropped);
+  }
+
+  #isDropping = false;
+
+  #drop(count: number, why?: string): void {
+    this.#dropped += count;
+    this.#untold += count;
+    if (why === undefined || this.#isDropping) return;
+    this.#isDropping = true;
+    if (!this.#isFailing) this.#parts.log.failing(this.settings.name, why);
+  }
+
+  #endDropping(): void {
+    if (!this.#isDropping) return;
+    this.#isDropping = false;
+    if (!this.#isFailing) this.#parts.log.written(this.settings.name, this.#dropped);
+  }
+
+  /** Writes what waits, and closes the file. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#retry);
+    if (this.#isWriting) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    await this.#out.close().catch(() => {});
+  }
+}
+
+/** Lines on stdout. Their chain begins anew at each start. */
+class StdoutLines implements Out {
+  end = EMPTY_CHAIN;
+  bytes = 0;
+  readonly count = 0;
+  readonly lostBytes = 0;
+
+  async open(): Promise<void> {}
+
+  async append(lines: string, end: ChainEnd): Promise<void> {
+    this.bytes += Buffer.byteLength(lines);
+    this.end = end;
+    if (!process.stdout.write(lines)) await once(process.stdout, 'drain');
+  }
+
+  async close(): Promise<void> {}
+}
+
+/** The refusal of what cannot be audited. `isProposed`: it may have happened. */
+export const unaudited = (isProposed: boolean): Refusal =>
+  isProposed
+    ? refusal(
+        'outcome_unknown',
+        'the write may have happened; its audit record could not be written',
+      )
+    : refusal('audit_unavailable', 'The audit record of this request could not be written');

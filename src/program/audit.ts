@@ -1,0 +1,72 @@
+/** The audit log of a node, as its settings say. */
+import { readFileSync } from 'node:fs';
+import { Audit, type AuditParts } from '../audit/audit.js';
+import { type SinkSettings, sinksOf } from '../audit/settings.js';
+import type { Config } from '../config/config.js';
+import type { Log } from '../log/log.js';
+import type { ClusterNode } from '../node/types.js';
+import { LEVEL_KEY, levelOf } from '../state/levels.js';
+
+/** Bytes of a key: as many as the hash has. */
+const KEY_BYTES = 32;
+
+/** Reads the key of a chain. Throws Error unless the file holds 32 bytes in base64. */
+export function chainKey(file: string): Uint8Array {
+  const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'base64');
+  if (key.length !== KEY_BYTES)
+    throw new Error(`${file} does not hold 32 bytes in base64 (openssl rand -base64 32)`);
+  return key;
+}
+
+function keyOf({ name, keyFile }: SinkSettings): Uint8Array | undefined {
+  if (keyFile === undefined) return undefined;
+  try {
+    return chainKey(keyFile);
+  } catch (error) {
+    throw new Error(`audit.sinks.${name}.keyFile: ${(error as Error).message}`);
+  }
+}
+
+/** Makes the audit log of a node. Throws Error if a key cannot be read. */
+export function auditOf(
+  { nodeName, audit, limits }: Config,
+  log: Log,
+  node: ClusterNode,
+  parts: Pick<AuditParts, 'authorizers' | 'groups'>,
+): Audit {
+  return new Audit({
+    ...parts,
+    sinks: sinksOf(audit.sinks),
+    keyOf,
+    nodeName,
+    view: node.view,
+    nowMs: Date.now,
+    requestMs: limits.requestMs,
+    log: {
+      failing: (sink, message) =>
+        log.error(
+          { event: 'audit_failing', sink, why: message },
+          'audit records cannot be written',
+        ),
+      written: (sink, dropped) =>
+        log.error({ event: 'audit_written', sink, dropped }, 'audit records are written again'),
+    },
+    // The others may be able to write theirs.
+    onFailing: () => {
+      if (node.status().role === 'leader') node.transfer().catch(() => {});
+    },
+  });
+}
+
+/** Records when the level rises: the leader proposes that. */
+export function auditLevels(
+  audit: Audit,
+  node: ClusterNode & {
+    readonly machine: { onChanged(call: (keys: readonly string[]) => void): void };
+  },
+): void {
+  node.machine.onChanged((keys) => {
+    if (!keys.includes(LEVEL_KEY) || node.status().role !== 'leader') return;
+    audit.system(`system.level ${levelOf(node.view)}`, 0);
+  });
+}

@@ -1,0 +1,208 @@
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { verify } from '../../src/audit/verify.js';
+import { MADE_MS, record, sinkOver } from './sinks.js';
+
+/** Returns what the records of a file say, and how many were dropped before each. */
+const idsIn = (path: string): string[] =>
+  readFileSync(path, 'utf8')
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => {
+      const { payload, dropped } = JSON.parse(line);
+      return dropped === undefined ? payload.id : `${payload.id} after ${dropped}`;
+    });
+
+describe('audit: a sink', () => {
+  let folder: string;
+  let path: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'audit-'));
+    path = join(folder, 'audit.json');
+  });
+  /** The rotated files, the oldest first, and the present one. */
+  const all = (): string[] => {
+    const rotated = readdirSync(folder).filter((name) => name !== 'audit.json');
+    const seq = (name: string): number => Number(/-(\d+)\.json$/.exec(name)![1]);
+    return [...rotated.sort((a, b) => seq(a) - seq(b)).map((name) => join(folder, name)), path];
+  };
+
+  it('goes on with its chain after a restart', async () => {
+    for (const text of ['a', 'b', 'c']) {
+      const { sink } = sinkOver(path);
+      await sink.open();
+      sink.note(record(text));
+      await sink.close();
+    }
+    expect(idsIn(path)).to.deep.equal(['a', 'b', 'c']);
+    expect(await verify([path])).to.include({ ok: true, records: 3, first: 1, last: 3 });
+    expect(statSync(path).mode & 0o777).to.equal(0o600);
+  });
+
+  it('loses nothing when it is rotated, and deletes the oldest files', async () => {
+    const more = { rotateBytes: 4096, rotateMaxFiles: 3, deliveryGuarantee: 'required' };
+    let nowMs = MADE_MS;
+    const tick = (): number => {
+      nowMs += 1;
+      return nowMs;
+    };
+    const { sink } = sinkOver(path, more, { nowMs: tick });
+    await sink.open();
+    for (let n = 0; n < 100; n += 1) await sink.note(record(`${n} ${'x'.repeat(300)}`));
+    expect(sink.status()).to.include({ Seq: 100, Files: 4, Dropped: 0 });
+    await sink.close();
+    const files = all();
+    expect(files).to.have.length(4);
+    const verdict = await verify(files);
+    expect(verdict).to.include({ ok: true, last: 100 });
+    expect(verdict.first).to.be.greaterThan(1);
+    for (const file of files) expect(statSync(file).size).to.be.at.most(4096);
+  });
+
+  it('is rotated by age, also that of the file before a restart', async () => {
+    let nowMs = MADE_MS;
+    const more = { rotateDuration: '1h' };
+    for (const text of ['a', 'b', 'c']) {
+      const { sink } = sinkOver(path, more, { nowMs: () => nowMs });
+      await sink.open();
+      sink.note(record(text));
+      await sink.close();
+      nowMs += 40 * 60_000;
+    }
+    const [rotated] = all();
+    expect(rotated).to.match(/audit-20261121T212000\.000Z-1\.json$/);
+    expect([idsIn(rotated!), idsIn(path)]).to.deep.equal([['a', 'b'], ['c']]);
+    expect((await verify(all())).ok).to.equal(true);
+  });
+
+  it('goes on with the chain of the rotated file if it was stopped right after', async () => {
+    const first = sinkOver(path);
+    await first.sink.open();
+    first.sink.note(record('a'));
+    await first.sink.close();
+    renameSync(path, join(folder, 'audit-20261121T200000.000Z-1.json'));
+    const { sink } = sinkOver(path);
+    await sink.open();
+    sink.note(record('b'));
+    await sink.close();
+    expect(await verify(all())).to.include({ ok: true, records: 2 });
+  });
+
+  it('cuts off a torn line, and says how much of it was lost', async () => {
+    const first = sinkOver(path);
+    await first.sink.open();
+    first.sink.note(record('a'));
+    await first.sink.close();
+    appendFileSync(path, '{"created_at":"2026');
+    expect((await verify([path])).bad).to.deep.equal({ file: path, line: 2, seq: 0, why: 'torn' });
+    const { sink } = sinkOver(path);
+    await sink.open();
+    await sink.close();
+    expect(idsIn(path)).to.deep.equal(['a', 'recovered 19']);
+    expect((await verify([path])).ok).to.equal(true);
+  });
+
+  it('is not opened over a file that ends with something else', async () => {
+    appendFileSync(path, 'not a record\n');
+    const opened = await sinkOver(path)
+      .sink.open()
+      .catch((error: Error) => error.message);
+    expect(opened).to.match(/^the last line of .* is no audit record$/);
+  });
+
+  describe('that is required', () => {
+    const REQUIRED = { deliveryGuarantee: 'required' };
+
+    it('has a record on the disk before it says so, one sync for all that wait', async () => {
+      const { sink, files } = sinkOver(path, REQUIRED);
+      await sink.open();
+      const all = await Promise.all(['a', 'b', 'c'].map((text) => sink.note(record(text))));
+      expect(all).to.deep.equal([true, true, true]);
+      expect(idsIn(path)).to.deep.equal(['a', 'b', 'c']);
+      expect(files.syncs).to.equal(1);
+      await sink.close();
+    });
+
+    it('refuses while the disk is full, keeps whole lines, and goes on by itself', async () => {
+      const { sink, files, told, onFailing } = sinkOver(path, REQUIRED);
+      let failed = 0;
+      onFailing(() => {
+        failed += 1;
+      });
+      await sink.open();
+      expect(await sink.note(record('a'))).to.equal(true);
+      const { size } = statSync(path);
+      files.failsAfter = 20;
+      expect(await sink.note(record('b'))).to.equal(false);
+      expect(statSync(path).size).to.equal(size);
+      expect([sink.mustRefuse, await sink.note(record('c'))]).to.deep.equal([true, false]);
+      expect(sink.status()).to.include({ Failing: true, Dropped: 2, Seq: 1 });
+      expect(sink.status().LastError).to.equal('no space left on device');
+      const { writes } = files;
+      const again = async (): Promise<void> => {
+        while (files.writes === writes) await new Promise((resolve) => setTimeout(resolve, 20));
+      };
+      await again();
+      files.failsAfter = undefined;
+      while (sink.mustRefuse) await new Promise((resolve) => setTimeout(resolve, 20));
+      expect(await sink.note(record('d'))).to.equal(true);
+      await sink.close();
+      expect(idsIn(path)).to.deep.equal(['a', 'recovered 0 after 2', 'd']);
+      expect((await verify([path])).ok).to.equal(true);
+      expect(told).to.deep.equal([
+        'main fails: no space left on device',
+        'main is written, 2 dropped',
+      ]);
+      expect(failed).to.be.at.least(2);
+    });
+
+    it('gives up what a disk that hangs does not write in time', async () => {
+      const { sink, files } = sinkOver(path, REQUIRED, { requestMs: 30 });
+      await sink.open();
+      let wake = (): void => {};
+      files.hangs = new Promise((resolve) => {
+        wake = resolve;
+      });
+      expect(await sink.note(record('late'))).to.equal(false);
+      expect(await sink.note(record('refused'))).to.equal(false);
+      files.hangs = undefined;
+      wake();
+      while (sink.mustRefuse) await new Promise((resolve) => setTimeout(resolve, 5));
+      expect(await sink.note(record('d'))).to.equal(true);
+      await sink.close();
+      expect((await verify([path])).ok).to.equal(true);
+      // the disk had it in the end, which the client does not know
+      expect(idsIn(path)[0]).to.equal('late');
+      expect(idsIn(path).at(-1)).to.match(/^d/);
+    });
+  });
+
+  describe('of best effort', () => {
+    it('keeps 4 MiB while the disk is full, counts what does not fit, and tells it', async () => {
+      const { sink, files, told } = sinkOver(path);
+      await sink.open();
+      files.failsAfter = 7;
+      const big = 'x'.repeat(2 ** 20);
+      for (let n = 0; n < 6; n += 1) expect(sink.note(record(`${n}${big}`))).to.equal(undefined);
+      while (!sink.status().Failing) await new Promise((resolve) => setTimeout(resolve, 5));
+      expect(sink.mustRefuse).to.equal(false);
+      files.failsAfter = undefined;
+      while (sink.status().Failing) await new Promise((resolve) => setTimeout(resolve, 5));
+      await sink.close();
+      const kept = idsIn(path).map((id) => id.replace(big, ''));
+      expect(kept).to.deep.equal(['0 after 3', '1', '2']);
+      expect((await verify([path])).ok).to.equal(true);
+      expect(told.filter((line) => line.includes('no space'))).to.have.length(1);
+      expect(told.at(-1)).to.equal('main is written, 3 dropped');
+    });
+  });
+});

@@ -1,0 +1,282 @@
+/** The audit log of real nodes: what it says, and what a crash or a full disk makes of it. */
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { verify } from '../../src/audit/verify.js';
+import { secretKeyOf } from '../../src/state/tokens.js';
+import { RealCluster } from '../support/real-cluster.js';
+
+const SECRET = '22222222-2222-3333-4444-555555555555';
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+
+interface Named {
+  readonly type: string;
+  readonly name: string;
+}
+interface Payload {
+  readonly id: string;
+  readonly auth: Readonly<Record<string, unknown>>;
+  readonly request: Readonly<Record<string, string>>;
+  readonly reason_code?: string;
+  readonly index: number;
+  readonly granted_by: readonly { readonly policy: Named; readonly via: readonly Named[] }[];
+  readonly objects: readonly (Named & { readonly before: number; readonly after: number })[];
+}
+interface Line {
+  readonly payload: Payload;
+  readonly seq: number;
+  readonly prev: string;
+  readonly hash: string;
+}
+interface Server {
+  readonly ID: string;
+  readonly Node: string;
+  readonly Leader: boolean;
+}
+const linesOf = (path: string): Line[] =>
+  readFileSync(path, 'utf8')
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe('audit: what a node records', () => {
+  let node: RealCluster;
+  const folder = mkdtempSync(join(tmpdir(), 'conclave-audit-'));
+  const file = (name: string): string => join(folder, name);
+  before(async () => {
+    node = await RealCluster.open(1, {
+      settings: {
+        audit: {
+          sinks: {
+            writes: { path: file('writes.json') },
+            all: { path: file('all.json'), scope: 'all', deliveryGuarantee: 'required' },
+          },
+        },
+      },
+    });
+  });
+  after(() => node.close());
+  const records = (name = 'all.json'): Payload[] =>
+    linesOf(file(name)).map(({ payload }) => payload);
+  const last = (): Payload => records().at(-1)!;
+
+  it('says who did what, by which rule, why, and what changed', async () => {
+    const rules = 'acl = "read"\noperator = "read"\n\nservice_prefix "a" { policy = "write" }';
+    await node.ask('PUT /acl/policy', { Name: 'ops', Rules: rules });
+    await node.ask('PUT /acl/role', { Name: 'admins', Policies: [{ Name: 'ops' }] });
+    const token = { Description: 'ci', SecretID: SECRET, Roles: [{ Name: 'admins' }] };
+    const made = await node.ask('PUT /acl/token', token);
+    const headers = {
+      'x-consul-reason': 'PAY-12',
+      traceparent: `00-${TRACE}-00f067aa0ba902b7-01`,
+      'user-agent': 'test/1',
+    };
+    const entry = { Kind: 'service-defaults', Name: 'api', Protocol: 'http' };
+    await node.ask('PUT /config', entry, SECRET);
+    const put = { ...entry, Protocol: 'grpc' };
+    expect((await node.ask('PUT /config', put, SECRET, { headers })).status).to.equal(200);
+    const record = last();
+    expect(record).to.deep.include({
+      type: 'HTTPEvent',
+      response: { status: '200' },
+      stage: 'OperationComplete',
+      node: 'n1',
+      namespace: 'default',
+      reason: 'PAY-12',
+      decision: '',
+      trace_id: TRACE,
+    });
+    const { AccessorID, CreateTime } = made.body;
+    const auth = { accessor_id: AccessorID, description: 'ci', create_time: CreateTime };
+    expect(record.auth).to.deep.equal(auth);
+    expect(record.request).to.deep.include({ operation: 'PUT', endpoint: '/v1/config' });
+    expect(record.request.user_agent).to.equal('test/1');
+    const granted = record.granted_by[0]!;
+    expect(granted).to.deep.include({
+      right: 'service:write',
+      segment: 'api',
+      namespace: 'default',
+      reason: 'rule',
+      rule: 'service_prefix "a"',
+      level: 'write',
+      line: 4,
+    });
+    expect(granted.policy).to.include({ type: 'policy', name: 'ops' });
+    expect(granted.via.map(({ type, name }) => `${type} ${name}`)).to.deep.equal(['role admins']);
+    const changes = [{ type: 'Edited', path: '/Protocol', old: 'http', new: 'grpc' }];
+    const object = record.objects[0]!;
+    expect(object).to.deep.include({ id: 'service-defaults/api', action: 'update', changes });
+    expect([object.before, object.after]).to.deep.equal([record.index - 1, record.index]);
+  });
+
+  it('records what was refused, with its decision, and shows no secret', async () => {
+    const refused = await node.ask('PUT /acl/role', { Name: 'x' }, SECRET);
+    expect(last()).to.deep.include({ response: { status: '403' }, decision: refused.decision });
+    expect(last().granted_by).to.deep.equal([]);
+    const stranger = '99999999-2222-3333-4444-555555555555';
+    await node.ask('GET /acl/tokens', undefined, stranger);
+    expect(last().auth).to.deep.equal({ accessor_id: '', description: 'unknown token' });
+    await node.ask(`GET /acl/tokens?%74oken=${SECRET}&filter=`, undefined, '');
+    expect(last().request.endpoint).to.equal('/v1/acl/tokens?%74oken=<hidden>&filter=');
+    await node.ask('POST /acl/login', { AuthMethod: 'none', BearerToken: 'bearer-x' }, '');
+    expect(last().auth.auth_method).to.equal('none');
+    expect(last().reason_code).to.equal('unknown_method');
+    const text = readFileSync(file('all.json'), 'utf8') + readFileSync(file('writes.json'), 'utf8');
+    const secrets = [SECRET, stranger, 'bearer-x', node.token];
+    for (const secret of [...secrets, ...secrets.map(secretKeyOf)])
+      expect(text).not.to.include(secret);
+  });
+
+  it('keeps to the scope of each sink', async () => {
+    const before = records('writes.json').length;
+    await node.ask('GET /config/service-defaults/api');
+    expect(last().request.endpoint).to.equal('/v1/config/service-defaults/api');
+    await node.ask('GET /acl/token/self', undefined, SECRET);
+    await node.ask('POST /internal/acl/authorize', [{ Resource: 'acl', Access: 'read' }]);
+    await node.ask('PUT /acl/policy', { Name: 'one-more' });
+    while (records('writes.json').length < before + 2) await pause(10);
+    const added = records('writes.json').slice(before);
+    expect(added.map(({ request }) => request.endpoint)).to.deep.equal([
+      '/v1/acl/token/self',
+      '/v1/acl/policy',
+    ]);
+  });
+
+  it('has no member that docs/audit.md does not list', async () => {
+    const listed = new Set(
+      [...readFileSync('docs/audit.md', 'utf8').matchAll(/`([a-z_.[\]]+)`/g)].map(
+        ([, name]) => name,
+      ),
+    );
+    const found = new Set<string>();
+    const walk = (value: unknown, path: string): void => {
+      if (Array.isArray(value)) for (const item of value) walk(item, `${path}[]`);
+      else if (typeof value !== 'object' || value === null) found.add(path);
+      // what a change shows has any members
+      else if (!/\.(?:old|new)(?:\[\])*$/.test(path))
+        for (const [name, member] of Object.entries(value))
+          walk(member, path === '' ? name : `${path}.${name}`);
+    };
+    for (const name of ['writes.json', 'all.json'])
+      for (const line of linesOf(file(name))) walk(line, '');
+    expect(found.size).to.be.greaterThan(40);
+    expect([...found].filter((path) => !listed.has(path.replace(/\[\]$/, '')))).to.deep.equal([]);
+  });
+
+  it('shows its newest records and its sinks', async () => {
+    const ids = records('writes.json').map(({ id }) => id);
+    const tail = await node.ask('GET /operator/audit/tail?limit=3');
+    expect(tail.body.Records.map(({ payload }: Line) => payload.id)).to.deep.equal(
+      ids.slice(-3).reverse(),
+    );
+    const older = await node.ask(`GET /operator/audit/tail?limit=2&before=${ids.at(-3)}`);
+    expect(older.body.Records.map(({ payload }: Line) => payload.id)).to.deep.equal(
+      ids.slice(-5, -3).reverse(),
+    );
+    expect(older.body).to.include({ Node: 'n1', More: true });
+    const [newest] = tail.body.Records;
+    const { seq: _, prev: __, hash: ___, ...line } = linesOf(file('writes.json')).at(-1)!;
+    expect(newest).to.deep.equal(line);
+    expect((await node.ask('GET /operator/audit/tail?before=x')).status).to.equal(404);
+    expect((await node.ask('GET /operator/audit/tail?limit=0')).status).to.equal(400);
+    expect((await node.ask('GET /operator/audit/tail?from=x')).status).to.equal(400);
+    expect((await node.ask('GET /operator/audit/tail', undefined, '')).status).to.equal(403);
+    const { body } = await node.ask('GET /operator/audit');
+    const { seq, hash } = linesOf(file('writes.json')).at(-1)!;
+    expect(body.Sinks[0]).to.include({ Name: 'writes', Seq: seq, Hash: hash, Failing: false });
+  });
+});
+
+describe('audit: a required record', () => {
+  it('is in the file for every answer, whenever the node is killed', async () => {
+    const path = join(mkdtempSync(join(tmpdir(), 'conclave-audit-')), 'a.json');
+    const settings = {
+      audit: { sinks: { main: { path, deliveryGuarantee: 'required' } } },
+    };
+    const node = await RealCluster.open(1, { settings });
+    try {
+      const [process] = node.nodes;
+      const answered = new Set<string>();
+      for (let round = 0; round < 3; round += 1) {
+        let isOver = false;
+        const writer = async (nth: number): Promise<void> => {
+          for (let n = 0; !isOver; n += 1) {
+            const Name = `r${round}-${nth}-${n}`;
+            const { status } = await node
+              .ask('PUT /acl/role', { Name })
+              .catch(() => ({ status: 0 }));
+            if (status === 200) answered.add(Name);
+            if (status === 0) return;
+          }
+        };
+        const writers = Array.from({ length: 8 }, (_, nth) => writer(nth));
+        const goal = answered.size + 60 + 37 * round;
+        while (answered.size < goal) await pause(1);
+        await process!.kill('SIGKILL');
+        isOver = true;
+        await Promise.all(writers);
+        process!.start();
+        await process!.ready();
+      }
+      expect(await verify([path])).to.include({ ok: true });
+      const recorded = new Set(
+        linesOf(path).flatMap(({ payload }) => payload.objects.map(({ name }) => name)),
+      );
+      expect([...answered].filter((name) => !recorded.has(name))).to.deep.equal([]);
+    } finally {
+      await node.close();
+    }
+  });
+
+  it('that a full disk refuses stops writes, and hands leadership over', async () => {
+    const cluster = await RealCluster.open(3);
+    try {
+      const [, second] = cluster.nodes;
+      await second!.kill('SIGTERM');
+      const config = join(cluster.dir, 'n2.json');
+      const sinks = { main: { path: '/dev/full', deliveryGuarantee: 'required' } };
+      writeFileSync(
+        config,
+        JSON.stringify({ ...JSON.parse(readFileSync(config, 'utf8')), audit: { sinks } }),
+      );
+      second!.start();
+      await second!.ready();
+      const at = (path: string): string => `${second!.url}${path}`;
+      const leader = async (): Promise<string> => {
+        const { body } = await cluster.ask('GET /operator/raft/configuration');
+        return body.Servers.find(({ Leader }: Server) => Leader)?.Node ?? '';
+      };
+      const { body } = await cluster.ask('GET /operator/raft/configuration');
+      const { ID } = body.Servers.find(({ Node }: Server) => Node === 'n2');
+      while ((await leader()) !== 'n2') {
+        await cluster.ask(`POST /operator/raft/transfer-leader?id=${ID}`);
+        await pause(50);
+      }
+      const headers = { 'x-service-token': cluster.token, accept: 'application/problem+json' };
+      const put = (Name: string): Promise<Response> =>
+        fetch(at('/v1/acl/role'), { method: 'PUT', headers, body: JSON.stringify({ Name }) });
+      const first = await put('first');
+      const codeOf = async (answer: Response): Promise<string> =>
+        ((await answer.json()) as { code: string }).code;
+      expect([first.status, await codeOf(first)]).to.deep.equal([504, 'outcome_unknown']);
+      const refused = await put('second');
+      expect([refused.status, await codeOf(refused)]).to.deep.equal([503, 'audit_unavailable']);
+      expect(refused.headers.get('retry-after')).to.equal('1');
+      while ((await leader()) === 'n2') await pause(50);
+      const names = (await cluster.ask('GET /acl/roles')).body.map(
+        ({ Name }: { Name: string }) => Name,
+      );
+      expect(names).to.deep.equal(['first']);
+      const ready = await fetch(at('/v1/health/ready'));
+      expect(ready.status).to.equal(503);
+      expect(await ready.text()).to.include('Not ready: the audit sink "main" cannot be written');
+      // what is not in its scope goes on
+      expect((await fetch(at('/v1/acl/roles'), { headers })).status).to.equal(200);
+      expect((await cluster.ask('PUT /acl/role', { Name: 'third' })).status).to.equal(200);
+    } finally {
+      await cluster.close();
+    }
+  });
+});
