@@ -114,6 +114,8 @@ operator autopilot set-config --min-quorum 3
 operator acl get-config
 operator acl set-config --login-token-ttl 1h --tokens-per-identity 5
 operator level
+operator audit
+audit tail --follow
 login --method ci --bearer-token-file ci.jwt
 logout
 profile list

@@ -80,6 +80,19 @@ export const NODE_COMMANDS: readonly NodeCommand[] = [
     after: 'Examples:\n  conclave recover --config node.json --dry-run',
   },
   {
+    path: ['audit', 'verify'],
+    what: 'check that no line of an audit log was changed, left out or added; contacts no server',
+    argument: ['<file...>', 'the files of a sink, the oldest first'],
+    options: [
+      ['--key-file <file>', 'the key of the sink, if it has one'],
+      ['--last <seq:hash>', 'a record that must be among them, such as the last that was shipped'],
+      OUTPUT,
+    ],
+    after:
+      'Exits with 1 if a line is bad, and names the first.\n\n' +
+      'Examples:\n  conclave audit verify audit-*.json audit.json',
+  },
+  {
     path: ['snapshot', 'inspect'],
     what: 'show what a snapshot file contains; contacts no server',
     argument: ['<file>', 'a file written by snapshot save'],

@@ -1,4 +1,4 @@
-/** `snapshot`, `leave` and `join-token`. */
+/** `snapshot`, `leave`, `join-token` and `audit`. */
 import { createReadStream } from 'node:fs';
 import { open, writeFile } from 'node:fs/promises';
 import { Readable, Writable } from 'node:stream';
@@ -11,12 +11,14 @@ import { replaceFile } from '../files/files.js';
 import type { Sink } from '../io.js';
 import { CliError } from '../print/error.js';
 import { progress, sizeText } from '../print/progress.js';
+import { addAudit } from './audit.js';
 
 /** Where progress goes that nobody wants to see. */
 const SILENT: Sink = { write: () => {}, isTerminal: false, columns: undefined };
 
 /** Adds the commands. */
 export function addOperations(program: Command, cli: Cli): void {
+  addAudit(program, cli);
   const snapshot = program.command('snapshot').description('save or restore the whole state');
   snapshot
     .command('save')

@@ -65,6 +65,10 @@ export function addOperator(program: Command, cli: Cli): void {
     .command('level')
     .description('show the level in force, and what each member supports, as JSON')
     .action(cli.action((call) => showJson(call, '/v1/operator/level')));
+  operator
+    .command('audit')
+    .description('show where the contacted node writes its audit log, and whether it can, as JSON')
+    .action(cli.action((call) => showJson(call, '/v1/operator/audit')));
 }
 
 async function showJson({ api, print }: Call<object>, path: string): Promise<void> {
