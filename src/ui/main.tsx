@@ -1,5 +1,6 @@
 /** The web UI: chooses the page by the address. */
 import { type ComponentChildren, render } from 'preact';
+import { AuditPage } from './audit/page.js';
 import { ChainPage } from './chain/page.js';
 import { ConfigListPage } from './config/list-page.js';
 import { configType } from './config/type.js';
@@ -57,6 +58,7 @@ const namespaceOf = ({ query }: Place): string => query.get('ns') ?? '';
 /** Other pages by the first segment of their path. */
 const PAGES: Readonly<Record<string, (at: Place) => ComponentChildren>> = {
   '': () => <OverviewPage />,
+  audit: () => <AuditPage />,
   chains: (at) => <ChainPage at={at} key={at.parts.join('/')} />,
   config: (at) => configPage(at),
   explain: (at) => <ExplainPage at={at} key={at.visit} />,

@@ -1,4 +1,5 @@
 /** Every text of the web UI. */
+import { AUDIT_TEXT } from './audit-texts.js';
 import { CHANGE_TEXT, plural } from './change-texts.js';
 import { INTENTION_TEXT } from './intention-texts.js';
 import { LAYOUT_TEXT } from './layout-texts.js';
@@ -49,6 +50,7 @@ export const TEXT = {
     chains: 'Chains',
     intentions: 'Intentions',
     history: 'History',
+    audit: 'Audit',
     plan: 'Plan',
   },
   field: {
@@ -250,6 +252,7 @@ export const TEXT = {
   plan: CHANGE_TEXT.plan,
   impact: CHANGE_TEXT.impact,
   history: CHANGE_TEXT.history,
+  audit: AUDIT_TEXT,
   moment: CHANGE_TEXT.moment,
   lint: {
     title: 'Findings',

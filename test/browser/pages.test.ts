@@ -6,7 +6,8 @@ import { HOSTILE, makeSample, pathsOf, type Sample } from './sample.js';
 import { describePages } from './stage.js';
 
 /** Pages that read on and on. */
-const LIVE = /^\/(policies|roles|tokens|auth-methods|binding-rules|config|namespaces|history)$/;
+const LIVE =
+  /^\/(policies|roles|tokens|auth-methods|binding-rules|config|namespaces|history|audit)$/;
 
 /** Resolves once a page shows what it has read. */
 async function settled(page: Page, path: string): Promise<void> {
@@ -25,7 +26,7 @@ describePages('the pages of the web UI', 1, (stage) => {
   const NAVIGATION = [
     ...['Overview', 'Policies', 'Roles', 'Tokens', 'Auth methods', 'Binding rules'],
     ...['Login playground', 'Explain', 'Who can', 'Config entries', 'Chains', 'Intentions'],
-    ...['Namespaces', 'History', 'Plan'],
+    ...['Namespaces', 'History', 'Audit', 'Plan'],
   ];
 
   it('are reached by the navigation, whose names they have', async () => {

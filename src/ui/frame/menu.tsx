@@ -54,6 +54,7 @@ export const GROUPS: readonly { readonly title: string; readonly entries: readon
     entries: [
       linkTo('namespace'),
       { slug: 'history', name: page.history },
+      { slug: 'audit', name: page.audit, needs: 'operator:read' },
       { slug: 'plan', name: page.plan },
     ],
   },

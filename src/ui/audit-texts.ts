@@ -1,0 +1,32 @@
+/** The texts of the audit log. */
+
+/** A rule that allowed a request. */
+export interface Grant {
+  readonly right: string;
+  readonly segment: string;
+  readonly rule?: string;
+  readonly policy?: { readonly type: string; readonly name: string };
+  readonly line?: number;
+}
+
+/** Part of `TEXT`. */
+export const AUDIT_TEXT = {
+  about: (node: string) =>
+    `Who asked for what, and what was refused: the newest requests of ${node || 'this node'}.`,
+  empty: 'No record matches.',
+  noSinks:
+    'This node keeps its newest records in memory only. The setting audit.sinks writes them.',
+  sinks: 'Sinks',
+  sinkColumns: ['Name', 'Where', 'Scope', 'Guarantee', 'Records', 'Lost', 'State'],
+  writes: 'writes',
+  failing: (why: string) => `cannot be written: ${why}`,
+  columns: ['When', 'Who', 'Request', 'Status', 'Allowed by', 'Changed', 'Why'],
+  table: 'Audit (scrolls sideways)',
+  why: 'why',
+  grant: ({ right, segment, rule, policy, line }: Grant) => {
+    const asked = segment === '' ? right : `${right} ${segment}`;
+    if (rule === undefined) return asked;
+    const where = policy === undefined ? '' : `, ${policy.type} ${policy.name}`;
+    return `${asked}: ${rule}${where}${line === undefined ? '' : `:${line}`}`;
+  },
+} as const;

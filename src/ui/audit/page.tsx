@@ -1,0 +1,156 @@
+/** The newest audit records of the node that serves the page, and where it writes them. */
+import { useState } from 'preact/hooks';
+import type { AuditSink, AuditSinks } from '../../api/endpoints/operator.js';
+import { read } from '../api/client.js';
+import type { Grant } from '../audit-texts.js';
+import { TextField } from '../parts/field.js';
+import { Link } from '../parts/link.js';
+import { useLive } from '../parts/load.js';
+import { Empty, ProblemNotice } from '../parts/notice.js';
+import { Page } from '../parts/page.js';
+import { Table } from '../parts/table.js';
+import { Time } from '../parts/time.js';
+import { TEXT } from '../texts.js';
+
+const LIVE = { everyMs: 2000, lateMs: 10_000 };
+const RECORDS = '500';
+
+/** A record (docs/audit.md). */
+interface AuditRecord {
+  readonly created_at: string;
+  readonly payload: {
+    readonly id: string;
+    readonly auth: {
+      readonly accessor_id: string;
+      readonly description: string;
+      readonly identity?: { readonly auth_method: string; readonly subject: string };
+    };
+    readonly request: {
+      readonly operation: string;
+      readonly endpoint: string;
+      readonly remote_addr: string;
+    };
+    readonly response: { readonly status: string };
+    readonly decision: string;
+    readonly reason: string;
+    readonly granted_by: readonly Grant[];
+    readonly objects: readonly AuditObject[];
+  };
+}
+
+interface AuditObject {
+  readonly type: string;
+  readonly name: string;
+  readonly id: string;
+  readonly action: string;
+}
+
+interface Seen {
+  readonly Node: string;
+  readonly Records: readonly AuditRecord[];
+  readonly sinks: readonly AuditSink[];
+}
+
+async function look(signal: AbortSignal): Promise<Seen> {
+  const query = { limit: RECORDS };
+  const [tail, { Sinks: sinks }] = await Promise.all([
+    read<Omit<Seen, 'sinks'>>('/v1/operator/audit/tail', { signal, query }),
+    read<AuditSinks>('/v1/operator/audit', { signal }),
+  ]);
+  return { ...tail, sinks };
+}
+
+/** The page. */
+export function AuditPage() {
+  const { value, problem } = useLive(look, LIVE);
+  const [filter, setFilter] = useState('');
+  const wanted = filter.trim().toLowerCase();
+  const shown = (value?.Records ?? []).filter(
+    (record) => wanted === '' || JSON.stringify(record.payload).toLowerCase().includes(wanted),
+  );
+  return (
+    <Page title={TEXT.page.audit} about={TEXT.audit.about(value?.Node ?? '')}>
+      <ProblemNotice problem={problem} />
+      {value !== undefined && (
+        <>
+          <Sinks all={value.sinks} />
+          <TextField label={TEXT.list.filter} value={filter} onInput={setFilter} />
+          {shown.length === 0 ? <Empty>{TEXT.audit.empty}</Empty> : <Records all={shown} />}
+        </>
+      )}
+    </Page>
+  );
+}
+
+function Sinks({ all }: { all: readonly AuditSink[] }) {
+  if (all.length === 0) return <p class="quiet">{TEXT.audit.noSinks}</p>;
+  return (
+    <Table caption={TEXT.audit.sinks} columns={TEXT.audit.sinkColumns}>
+      {all.map((sink) => (
+        <tr key={sink.Name}>
+          <th scope="row">{sink.Name}</th>
+          <td>{sink.Path || sink.Type}</td>
+          <td>{sink.Scope}</td>
+          <td>{sink.DeliveryGuarantee}</td>
+          <td>{sink.Seq}</td>
+          <td>{sink.Dropped}</td>
+          <td>{sink.Failing ? TEXT.audit.failing(sink.LastError) : TEXT.audit.writes}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+function Records({ all }: { all: readonly AuditRecord[] }) {
+  return (
+    <Table caption={TEXT.page.audit} label={TEXT.audit.table} columns={TEXT.audit.columns}>
+      {all.map(({ created_at: time, payload }) => (
+        <tr key={payload.id}>
+          <td>
+            <Time at={time} />
+          </td>
+          <td>
+            <Who of={payload} />
+          </td>
+          <td>
+            {payload.request.operation} {payload.request.endpoint}
+          </td>
+          <td>
+            {payload.response.status}{' '}
+            {payload.decision !== '' && (
+              <Link to={['explain']} query={{ decision: payload.decision }}>
+                {TEXT.audit.why}
+              </Link>
+            )}
+          </td>
+          <td>
+            {payload.granted_by.map((grant) => (
+              <div key={`${grant.right} ${grant.segment}`}>{TEXT.audit.grant(grant)}</div>
+            ))}
+          </td>
+          <td>
+            {payload.objects.map((object) => (
+              <div key={`${object.type} ${object.id}`}>
+                {`${object.action} ${object.type} ${object.name || object.id}`}
+              </div>
+            ))}
+          </td>
+          <td>{payload.reason}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+function Who({ of: { auth, request } }: { of: AuditRecord['payload'] }) {
+  const { identity, description, accessor_id: accessor } = auth;
+  const who = identity
+    ? TEXT.history.identity(identity.subject, identity.auth_method)
+    : description || accessor;
+  return (
+    <>
+      {accessor === '' ? who : <Link to={['tokens', accessor]}>{who}</Link>}
+      {request.remote_addr !== '' && <div class="quiet">{request.remote_addr}</div>}
+    </>
+  );
+}
