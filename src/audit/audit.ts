@@ -293,6 +293,9 @@ const mayShowSecrets = ({ isSecret, path }: Route): boolean =>
   isSecret === true || SHOWING.has(path);
 const isNever = ({ counts, path }: Route): boolean => counts === 'probe' || path === NEVER;
 
+/** Commands whose rights the gate alone checks whole. */
+const OTHERWISE = new Set(['set.apply', 'undo', 'namespace.set']);
+
 /** What is noted of a request while it runs. */
 class RequestNotes implements Notes {
   readonly #parts: AuditParts;
@@ -300,7 +303,9 @@ class RequestNotes implements Notes {
   readonly #who: () => Who;
   readonly #caller: Caller;
   #auth: Who | undefined;
-  granted: Granted | undefined;
+  /** The last check that passed. */
+  #passed: Parameters<Notes['permitted']> | undefined;
+  #granted: Granted | undefined;
   login: TokenLogin | undefined;
   index = 0;
   isProposed = false;
@@ -317,32 +322,36 @@ class RequestNotes implements Notes {
     return this.#auth;
   }
 
-  permitted(...[authorizer, denial]: Parameters<Notes['permitted']>): void {
-    this.#noteWho();
-    // what its command asks for is more exact
-    if (!this.isProposed) this.granted = this.#rules.noted(authorizer, denial);
+  permitted(...passed: Parameters<Notes['permitted']>): void {
+    this.#auth ??= this.#who();
+    this.#passed = passed;
   }
 
   proposed(command: Command): void {
-    this.#noteWho();
+    this.#auth ??= this.#who();
     this.isProposed = true;
-    this.granted = undefined;
-    if (command.type === 'token.login') {
-      this.login = command as TokenLogin;
-      return;
-    }
+    if (command.type === 'token.login') this.login = command as TokenLogin;
+    else this.#granted = this.#grantedTo(command);
+  }
+
+  /** The rights that allowed the request; of a command, those before it took effect. */
+  get granted(): Granted | undefined {
+    if (this.isProposed || this.#passed === undefined) return this.#granted;
+    return this.#rules.noted(...this.#passed);
+  }
+
+  #grantedTo(command: Command): Granted | undefined {
+    // the last check before most commands asked for the same as the gate
+    if (this.#passed !== undefined && !OTHERWISE.has(command.type))
+      return this.#rules.noted(...this.#passed);
     const { groups, authorizers, view } = this.#parts;
     const right = commandRight(groups, command.type);
     const authorizer = authorizers.cached(this.#caller.tokenKey);
-    if (typeof right !== 'function' || authorizer === undefined) return;
-    this.granted = this.#rules.noted(authorizer, (asked) => void right(asked, command, view));
+    if (typeof right !== 'function' || authorizer === undefined) return undefined;
+    return this.#rules.noted(authorizer, (asked) => void right(asked, command, view));
   }
 
   written(index: number): void {
     this.index = index;
-  }
-
-  #noteWho(): void {
-    this.#auth ??= this.#who();
   }
 }

@@ -5,7 +5,7 @@
 import { ruleText } from '../acl/explain.js';
 import { type PathStep, Statements } from '../acl/origins.js';
 import type { Steps } from '../acl/steps.js';
-import type { Access, Authorizer, Resource, Spelled, Why } from '../acl/types.js';
+import type { Access, Authorizer, Resource, Why } from '../acl/types.js';
 import { inSlices } from '../service/common/event-loop.js';
 import type { Authorizers } from '../service/rights/authorizers.js';
 import { type Collected, stepOf } from '../service/rights/origins.js';
@@ -30,53 +30,79 @@ export interface Granted {
   readonly grants: readonly Grant[];
   /** How many more there are. */
   readonly more: number;
-  /** What is known already of where the rules stand. */
-  readonly known: Map<string, Shown>;
+  /** What is known of the token's rights. */
+  readonly known: Known;
 }
 
+/** What is known of the rights of one token, as long as these live. */
+interface Known {
+  /** By what is asked. */
+  readonly grants: Map<string, Grant>;
+  readonly shown: Map<Grant, Shown>;
+}
+
+/** Rights that are remembered of one token: most ask for few again and again. */
+const REMEMBERED_MAX = 256;
 /** Rights that a record shows. */
 const GRANTS_MAX = 10;
 /** Characters of a segment in a record. */
 const SEGMENT_MAX = 512;
 
-/** Returns the rights that a check finds to be granted: what it asks `authorizer` for. */
-function grantsOf(
-  authorizer: Authorizer,
-  check: (asked: Authorizer) => void,
-): Pick<Granted, 'grants' | 'more'> {
-  const grants = new Map<string, Grant>();
-  let more = 0;
-  const note = (resource: Resource, access: Access, segment = '', namespace = 'default'): void => {
-    const key = `${resource}:${access}:${namespace}:${segment}`;
-    if (grants.has(key)) return;
-    if (grants.size >= GRANTS_MAX) more += 1;
-    else {
-      const why = authorizer.why(resource, access, segment, namespace);
-      const shown = segment.slice(0, SEGMENT_MAX);
-      grants.set(key, { resource, access, segment: shown, namespace, why });
+/** An authorizer that notes what it is asked for and grants. */
+class Recorder implements Authorizer {
+  readonly accessor: string;
+  readonly anonymous: boolean;
+  readonly grants: Grant[] = [];
+  more = 0;
+  readonly #of: Authorizer;
+  readonly #known: Known;
+
+  constructor(of: Authorizer, known: Known) {
+    this.accessor = of.accessor;
+    this.anonymous = of.anonymous;
+    this.#of = of;
+    this.#known = known;
+  }
+
+  allowed(...asked: Parameters<Authorizer['allowed']>): boolean {
+    const isAllowed = this.#of.allowed(...asked);
+    if (isAllowed) this.#note(...asked);
+    return isAllowed;
+  }
+
+  denial(...asked: Parameters<Authorizer['denial']>): ReturnType<Authorizer['denial']> {
+    const [resource, access, segment, namespace] = asked;
+    const why = this.#of.denial(resource, access, segment, namespace);
+    const stored = typeof segment === 'object' ? segment.stored : segment;
+    if (why === undefined) this.#note(resource, access, stored, namespace);
+    return why;
+  }
+
+  why(...asked: Parameters<Authorizer['why']>): Why {
+    return this.#of.why(...asked);
+  }
+
+  anywhere(...asked: Parameters<Authorizer['anywhere']>): boolean {
+    return this.#of.anywhere(...asked);
+  }
+
+  anyIn(namespace: string): boolean {
+    return this.#of.anyIn(namespace);
+  }
+
+  #note(resource: Resource, access: Access, segment = '', namespace = 'default'): void {
+    const shown = segment.length > SEGMENT_MAX ? segment.slice(0, SEGMENT_MAX) : segment;
+    const key = `${resource}:${access}:${namespace}:${shown}`;
+    let grant = this.#known.grants.get(key);
+    if (grant === undefined) {
+      const why = this.#of.why(resource, access, segment, namespace);
+      grant = { resource, access, segment: shown, namespace, why };
+      if (this.#known.grants.size < REMEMBERED_MAX) this.#known.grants.set(key, grant);
     }
-  };
-  const stored = (segment: string | Spelled | undefined): string | undefined =>
-    typeof segment === 'object' ? segment.stored : segment;
-  const { accessor, anonymous } = authorizer;
-  check({
-    accessor,
-    anonymous,
-    allowed(...asked) {
-      const isAllowed = authorizer.allowed(...asked);
-      if (isAllowed) note(...asked);
-      return isAllowed;
-    },
-    denial(resource, access, segment, namespace) {
-      const why = authorizer.denial(resource, access, segment, namespace);
-      if (why === undefined) note(resource, access, stored(segment), namespace);
-      return why;
-    },
-    why: (...asked) => authorizer.why(...asked),
-    anywhere: (...asked) => authorizer.anywhere(...asked),
-    anyIn: (namespace) => authorizer.anyIn(namespace),
-  });
-  return { grants: [...grants.values()], more };
+    if (this.grants.includes(grant)) return;
+    if (this.grants.length >= GRANTS_MAX) this.more += 1;
+    else this.grants.push(grant);
+  }
 }
 
 /** A rule that allowed a request, as a record shows it. */
@@ -106,7 +132,7 @@ export interface GrantedParts {
 /** Finds the texts that allowed requests. Remembers them as long as the rights of a token live. */
 export class GrantedRules {
   readonly #parts: GrantedParts;
-  readonly #known = new WeakMap<Authorizer, Map<string, Shown>>();
+  readonly #known = new WeakMap<Authorizer, Known>();
 
   constructor(parts: GrantedParts) {
     this.#parts = parts;
@@ -114,28 +140,30 @@ export class GrantedRules {
 
   /** Returns the rights that a check finds to be granted: what it asks an authorizer for. */
   noted(authorizer: Authorizer, check: (asked: Authorizer) => void): Granted {
-    const known = this.#known.get(authorizer) ?? new Map<string, Shown>();
-    this.#known.set(authorizer, known);
-    return { ...grantsOf(authorizer, check), accessor: authorizer.accessor, known };
+    let known = this.#known.get(authorizer);
+    if (known === undefined) {
+      known = { grants: new Map(), shown: new Map() };
+      this.#known.set(authorizer, known);
+    }
+    const recorder = new Recorder(authorizer, known);
+    check(recorder);
+    const { accessor, grants, more } = recorder;
+    return { accessor, grants, more, known };
   }
 
   /** Returns the rules that allowed a request. */
-  shown({ accessor, grants, known }: Granted): readonly Shown[] | Promise<readonly Shown[]> {
-    const isKnown = grants.every((grant) => known.has(keyOf(grant)));
-    if (isKnown) return grants.map((grant) => known.get(keyOf(grant))!);
-    return this.#look(accessor, grants, known);
+  shown(granted: Granted): readonly Shown[] | Promise<readonly Shown[]> {
+    const { grants, known } = granted;
+    const isKnown = grants.every((grant) => known.shown.has(grant));
+    return isKnown ? grants.map((grant) => known.shown.get(grant)!) : this.#look(granted);
   }
 
-  async #look(
-    accessor: string,
-    grants: readonly Grant[],
-    known: Map<string, Shown>,
-  ): Promise<readonly Shown[]> {
+  async #look({ accessor, grants, known }: Granted): Promise<readonly Shown[]> {
     const isNeeded = grants.some(({ why }) => why.rule !== undefined);
     const statements = isNeeded ? await inSlices(this.#statements(accessor)) : undefined;
     return grants.map((grant) => {
       const shown = shownGrant(grant, statements);
-      if (known.size < REMEMBERED_MAX) known.set(keyOf(grant), shown);
+      if (known.shown.size < REMEMBERED_MAX) known.shown.set(grant, shown);
       return shown;
     });
   }
@@ -154,11 +182,6 @@ export class GrantedRules {
     };
   }
 }
-
-/** Rules that are remembered for one token. */
-const REMEMBERED_MAX = 100;
-const keyOf = ({ resource, access, segment, namespace }: Grant): string =>
-  `${resource}:${access}:${namespace}:${segment}`;
 
 type BothLayers = Readonly<Record<'own' | 'namespace_default', Statements>>;
 

@@ -1,8 +1,9 @@
 /** What an entry changed, from its lines in the history (beyond.md 5.2). */
 import { type Difference, differences } from '../service/change/diff.js';
+import { modifyIndexOf } from '../service/common/reading.js';
 import { linesAt } from '../state/history/lines.js';
 import { NotKnown, objectAt } from '../state/history/past.js';
-import { type Line, placeOfLine } from '../state/history/records.js';
+import { type Line, objectKeyOf, type Place, placeOfLine } from '../state/history/records.js';
 import { putForm } from '../state/put-form.js';
 import { tableOfType } from '../state/refs.js';
 import type { View } from '../state/types.js';
@@ -73,6 +74,13 @@ function changedObject(view: View, line: Line, withChanges: boolean): ChangedObj
   return changes === undefined ? head : { ...head, changes };
 }
 
+/** Returns an object after an entry: nearly always that is how it is now. */
+function textAfter(view: View, place: Place, index: number): string | undefined {
+  const present = view.get(objectKeyOf(place));
+  const isNewest = present !== undefined && modifyIndexOf(present) === index;
+  return isNewest ? present : objectAt(view, place, index).text;
+}
+
 /** Returns how an object changed; undefined if that is not known any more. */
 function changesOf(view: View, line: Line, before: string | undefined): Change[] | undefined {
   const place = placeOfLine(line);
@@ -83,7 +91,7 @@ function changesOf(view: View, line: Line, before: string | undefined): Change[]
       ? undefined
       : putForm(view, table, JSON.parse(text) as object, { ids: true });
   try {
-    const after = objectAt(view, place, line.index).text;
+    const after = textAfter(view, place, line.index);
     return differences(table, form(before), form(after)).map(({ Type, Path, Old, New }) => ({
       type: Type,
       path: Path,

@@ -213,34 +213,30 @@ export async function membersOf(
   const granted_by = rows instanceof Promise ? await rows : rows;
   const changed = index === 0 ? undefined : changedObjects(view, index, shows.diff);
   const time = new Date(facts.atMs).toISOString();
-  const record = {
-    created_at: time,
-    event_type: 'audit',
-    payload: {
-      id: facts.id,
-      version: '1',
-      type: facts.type,
-      timestamp: time,
-      auth: facts.auth,
-      request: facts.request,
-      response: { status: String(facts.status) },
-      stage: 'OperationComplete',
-      node: nodeName,
-      ms: Math.round(facts.ms * 10) / 10,
-      namespace: facts.namespace,
-      index,
-      reason: facts.reason,
-      decision: facts.decision,
-      ...(facts.reasonCode !== undefined && { reason_code: facts.reasonCode }),
-      trace_id: facts.traceId,
-      granted_by,
-      ...(granted && granted.more > 0 && { granted_more: granted.more }),
-      objects: changed?.objects ?? [],
-      ...(changed?.truncated && { truncated: true }),
-      ...(facts.lostBytes !== undefined && { lost_bytes: facts.lostBytes }),
-    },
+  const payload = {
+    id: facts.id,
+    version: '1',
+    type: facts.type,
+    timestamp: time,
+    auth: facts.auth,
+    request: facts.request,
+    response: { status: String(facts.status) },
+    stage: 'OperationComplete',
+    node: nodeName,
+    ms: Math.round(facts.ms * 10) / 10,
+    namespace: facts.namespace,
+    index,
+    reason: facts.reason,
+    decision: facts.decision,
+    ...(facts.reasonCode !== undefined && { reason_code: facts.reasonCode }),
+    trace_id: facts.traceId,
+    granted_by,
+    ...(granted && granted.more > 0 && { granted_more: granted.more }),
+    objects: changed?.objects ?? [],
+    ...(changed?.truncated && { truncated: true }),
+    ...(facts.lostBytes !== undefined && { lost_bytes: facts.lostBytes }),
   };
-  return JSON.stringify(record).slice(1, -1);
+  return `"created_at":"${time}","event_type":"audit","payload":${JSON.stringify(payload)}`;
 }
 
 /** Returns about how many bytes a record has in memory. */
