@@ -158,6 +158,7 @@ export class SimCluster {
       hasProduct: this.hasProduct,
       rights: this.product?.hasRights
         ? {
+            judged: this.product.judged,
             acknowledged: () => this.product!.acknowledged,
             leaseInDoubt: () => this.#leaseDoubtUntil > Number.NEGATIVE_INFINITY,
           }

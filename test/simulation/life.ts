@@ -1,4 +1,5 @@
 /** One process of a server: the real core, replica and state machine on simulated ports. */
+
 import { refusal } from '../../src/base/errors.js';
 import { peerRecords, wireHandlers } from '../../src/node/wire-handlers.js';
 import { ticksOfSilence } from '../../src/raft/options.js';
@@ -15,15 +16,16 @@ import { Bounds, queueLimits } from './bounds.js';
 import { HeldReaders } from './held-readers.js';
 import type { Host } from './host.js';
 import { Violation } from './invariants.js';
+import { gateOf } from './judged-writes.js';
 import type { SimLoop } from './loop.js';
 import type { SimMachine } from './machine.js';
 import { type ProcessWire, recordsOf } from './network.js';
 import type { ServerParts } from './parts.js';
-import { levelsOf, NEW_PUT_LEVEL } from './releases.js';
+import { levelsOf } from './releases.js';
 import { ServiceReaders } from './service-readers.js';
 import { Snapshots } from './snapshots.js';
 import type { Storage } from './storage.js';
-import type { WriteOutcome } from './workload.js';
+import type { Done } from './workload.js';
 
 export interface LifeParts {
   readonly host: Host;
@@ -104,10 +106,7 @@ export class Life {
       isBelieved: (joiner) => isBelieved(this.#records, joiner),
       trace: options.trace,
       limits: { ...limits, electionMs: this.#electionMs },
-      gate: (_view, _token, command) =>
-        command.type === 'newPut' && release < NEW_PUT_LEVEL
-          ? refusal('invalid', 'unknown command')
-          : undefined,
+      gate: gateOf(release, world.rights?.judged, () => machine.appliedIndex()),
       levels: levelsOf(release, world.releases.hasLevels),
       closedFor: () => (host.atReserve ? refusal('no_space', 'the disk is full') : undefined),
       hasRoom: () => !host.atReserve,
@@ -375,10 +374,10 @@ export class Life {
 
   // --- what clients and operators ask ---
 
-  write(command: Command, timeoutMs: number, done: (outcome: WriteOutcome) => void): void {
+  write(command: Command, timeoutMs: number, done: Done, tokenKey: string | null = null): void {
     this.loop.deliver(() => {
       const once = this.#bounds.once(() => `the write of ${JSON.stringify(command)}`, done);
-      this.replica.write({ tokenKey: null, command, timeoutMs }, once);
+      this.replica.write({ tokenKey, command, timeoutMs }, once);
     });
   }
   barrier(

@@ -38,6 +38,12 @@ const rights: readonly Mutation[] = [
     ],
   },
   one(
+    'a write by rights from before what was committed when it came',
+    'replica/writes/leader-writes.js',
+    'const index = Math.max(this.#leads.firstIndex, commit);',
+    'const index = this.#leads.firstIndex;',
+  ),
+  one(
     'a default read without a barrier',
     NODE_SERVICE,
     "if (options.mode === 'stale')",

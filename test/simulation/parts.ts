@@ -5,6 +5,7 @@ import type { Index, NodeId } from '../../src/raft/types.js';
 import type { ReplicaLimits } from '../../src/replica/options.js';
 import type { MachineLimits } from '../../src/state/machine.js';
 import type { Invariants } from './invariants.js';
+import type { JudgedWrites } from './judged-writes.js';
 import type { SimNetwork } from './network.js';
 import type { RealDisk } from './real-storage.js';
 import type { Releases } from './releases.js';
@@ -16,6 +17,7 @@ export const STORAGES = ['memory', 'real'] as const;
 
 /** What reads by tokens are judged by. */
 export interface RightsParts {
+  readonly judged: JudgedWrites;
   /** The index of the newest command of the product that was acknowledged. */
   readonly acknowledged: () => Index;
   /** Whether a lease may have held too long at some time so far, and no server can know. */

@@ -5,12 +5,14 @@ import { hasAuthors } from '../../src/state/levels.js';
 import type { Command } from '../../src/state/types.js';
 import { cascade, randomCommand, restoreCommands } from '../support/random-commands.js';
 import { ChangeClient, type Told } from './changes.js';
+import { JudgedWrites } from './judged-writes.js';
 import { registerKey } from './machine.js';
 import { authored, productCommand } from './product-commands.js';
 import { CHANGE_LEVEL, hasCommand, type Releases } from './releases.js';
 import { rightsCommand } from './rights-commands.js';
 import type { Scheduler } from './scheduler.js';
 import type { SimServer } from './server.js';
+import type { WriteOutcome } from './workload.js';
 
 /** Milliseconds between two commands, at most. */
 const PRODUCT_MS = 300;
@@ -33,6 +35,8 @@ export interface ProductClientsParts {
 export class ProductClients {
   readonly #parts: ProductClientsParts;
   readonly #changes: ChangeClient | undefined;
+  /** By which state the writes of worlds with rights are judged. */
+  readonly judged = new JudgedWrites();
   #isOperated = false;
   #acknowledged = 0;
 
@@ -121,11 +125,14 @@ export class ProductClients {
   /** Each once the one before is done. */
   #proposeAll(server: SimServer, [next, ...rest]: readonly (() => Command)[]): void {
     if (next === undefined || !server.up) return;
-    server.write(next(), 3_000, (outcome) => {
+    const tokenKey = this.#parts.hasRights ? this.judged.sent(this.#acknowledged) : undefined;
+    const done = (outcome: WriteOutcome): void => {
       if (!('result' in outcome && outcome.result.ok)) return;
+      if (tokenKey !== undefined) this.judged.tookEffect(tokenKey);
       this.#acknowledged = Math.max(this.#acknowledged, outcome.result.index);
       this.#proposeAll(server, rest);
-    });
+    };
+    server.write(next(), 3_000, done, tokenKey);
   }
 }
 

@@ -4,7 +4,7 @@ import { silenceMsOf } from '../../src/raft/options.js';
 import type { Configuration, NodeId } from '../../src/raft/types.js';
 import type { RpcRequest, RpcResponse } from '../../src/replica/rpc-codec.js';
 import { DIVERGED_KEY } from '../../src/state/keys.js';
-import type { Command, View } from '../../src/state/types.js';
+import type { View } from '../../src/state/types.js';
 import { StorageError } from '../../src/storage/errors.js';
 import type { Victim } from './faults.js';
 import { Host } from './host.js';
@@ -14,7 +14,7 @@ import type { Timing } from './machine-faults.js';
 import type { ServerParts } from './parts.js';
 import type { RealDisk } from './real-storage.js';
 import type { ServerDisk, Storage } from './storage.js';
-import type { Server, WriteOutcome } from './workload.js';
+import type { Server } from './workload.js';
 
 export class SimServer implements Victim, Server {
   readonly id: NodeId;
@@ -384,8 +384,8 @@ export class SimServer implements Victim, Server {
   read(key: string): { value: string | null; index: number } {
     return this.#life!.read(key);
   }
-  write(command: Command, timeoutMs: number, done: (outcome: WriteOutcome) => void): void {
-    this.#life?.write(command, timeoutMs, done);
+  write(...write: Parameters<Life['write']>): void {
+    this.#life?.write(...write);
   }
   barrier(
     mode: 'default' | 'consistent',

@@ -12,6 +12,8 @@ import type { Cas, NewPut, Put } from './machine.js';
 import type { Scheduler } from './scheduler.js';
 
 export type WriteOutcome = { readonly result: Result } | { readonly refusal: Refusal };
+/** Gets the outcome of a write. */
+export type Done = (outcome: WriteOutcome) => void;
 
 /** A server that is up, as clients see it. */
 export interface Server {
