@@ -4,8 +4,9 @@
  */
 import { ruleText } from '../acl/explain.js';
 import { type PathStep, Statements } from '../acl/origins.js';
+import { keyText } from '../acl/reasons.js';
 import type { Steps } from '../acl/steps.js';
-import type { Access, Authorizer, Resource, Why } from '../acl/types.js';
+import type { Access, Authorizer, Resource, SpeakingRule, Why } from '../acl/types.js';
 import { inSlices } from '../service/common/event-loop.js';
 import type { Authorizers } from '../service/rights/authorizers.js';
 import { type Collected, stepOf } from '../service/rights/origins.js';
@@ -38,7 +39,8 @@ export interface Granted {
 interface Known {
   /** By what is asked. */
   readonly grants: Map<string, Grant>;
-  readonly shown: Map<Grant, Shown>;
+  /** By the rule that decides. */
+  readonly sources: Map<string, Said>;
 }
 
 /** Rights that are remembered of one token: most ask for few again and again. */
@@ -106,11 +108,15 @@ class Recorder implements Authorizer {
 }
 
 /** A rule that allowed a request, as a record shows it. */
-interface Shown {
+interface Shown extends Said {
   readonly right: string;
   readonly segment: string;
   readonly namespace: string;
   readonly reason: string;
+}
+
+/** What decides, and who says it. */
+interface Said {
   readonly rule?: string;
   readonly level?: string;
   readonly policy?: Step;
@@ -142,7 +148,7 @@ export class GrantedRules {
   noted(authorizer: Authorizer, check: (asked: Authorizer) => void): Granted {
     let known = this.#known.get(authorizer);
     if (known === undefined) {
-      known = { grants: new Map(), shown: new Map() };
+      known = { grants: new Map(), sources: new Map() };
       this.#known.set(authorizer, known);
     }
     const recorder = new Recorder(authorizer, known);
@@ -152,19 +158,27 @@ export class GrantedRules {
   }
 
   /** Returns the rules that allowed a request. */
-  shown(granted: Granted): readonly Shown[] | Promise<readonly Shown[]> {
-    const { grants, known } = granted;
-    const isKnown = grants.every((grant) => known.shown.has(grant));
-    return isKnown ? grants.map((grant) => known.shown.get(grant)!) : this.#look(granted);
+  shown({ accessor, grants, known }: Granted): readonly Shown[] | Promise<readonly Shown[]> {
+    const saidBy = ({ why: { rule } }: Grant): Said | undefined =>
+      rule === undefined ? NOTHING : known.sources.get(ruleKey(rule));
+    const all = grants.map(saidBy);
+    if (all.every((said) => said !== undefined))
+      return grants.map((grant, nth) => ({ ...asked(grant), ...all[nth] }));
+    return this.#look(accessor, grants, known.sources);
   }
 
-  async #look({ accessor, grants, known }: Granted): Promise<readonly Shown[]> {
-    const isNeeded = grants.some(({ why }) => why.rule !== undefined);
-    const statements = isNeeded ? await inSlices(this.#statements(accessor)) : undefined;
+  async #look(
+    accessor: string,
+    grants: readonly Grant[],
+    sources: Map<string, Said>,
+  ): Promise<readonly Shown[]> {
+    const statements = await inSlices(this.#statements(accessor));
     return grants.map((grant) => {
-      const shown = shownGrant(grant, statements);
-      if (known.shown.size < REMEMBERED_MAX) known.shown.set(grant, shown);
-      return shown;
+      const { rule } = grant.why;
+      if (rule === undefined) return asked(grant);
+      const said = saidIn(rule, statements);
+      if (sources.size < REMEMBERED_MAX) sources.set(ruleKey(rule), said);
+      return { ...asked(grant), ...said };
     });
   }
 
@@ -183,14 +197,24 @@ export class GrantedRules {
   }
 }
 
+const NOTHING: Said = {};
+
 type BothLayers = Readonly<Record<'own' | 'namespace_default', Statements>>;
 
-function shownGrant(grant: Grant, statements: BothLayers | undefined): Shown {
-  const { resource, access, segment, namespace, why } = grant;
-  const head = { right: `${resource}:${access}`, segment, namespace, reason: why.reason };
-  const { rule } = why;
-  if (rule === undefined) return head;
-  const said = { ...head, rule: ruleText(rule), level: rule.level };
+const ruleKey = (rule: SpeakingRule): string =>
+  `${rule.layer} ${rule.level} ${rule.service ?? ''} ${keyText(rule)}`;
+
+/** What was asked, and why it was granted. */
+const asked = ({ resource, access, segment, namespace, why }: Grant): Shown => ({
+  right: `${resource}:${access}`,
+  segment,
+  namespace,
+  reason: why.reason,
+});
+
+/** Returns who says a rule. */
+function saidIn(rule: SpeakingRule, statements: BothLayers | undefined): Said {
+  const said = { rule: ruleText(rule), level: rule.level };
   const sources = statements?.[rule.layer].sourcesOf(rule).Sources ?? [];
   const source = sources.find(({ Counts }) => Counts);
   const last = source?.Path.at(-1);

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { AuditedAnswer } from '../http/audited.js';
+import { traceOf } from '../http/request/trace.js';
 import { LoginRefused } from '../service/login/login.js';
 import type { Identity } from '../state/author.js';
 import type { TokenLogin } from '../state/token-commands.js';
@@ -90,12 +91,6 @@ function nameOf(sent: string): string {
     return 'token';
   }
 }
-
-/** A traceparent of version 00 (W3C Trace Context, section 3.2). Zeros are no trace. */
-const TRACE = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
-
-const traceOf = ({ headers }: IncomingMessage): string =>
-  TRACE.exec(String(headers['traceparent'] ?? ''))?.[1] ?? '';
 
 function requestOf({ method = '', url = '', headers, socket }: IncomingMessage): Facts['request'] {
   const { remoteAddress = '', remotePort = 0 } = socket;

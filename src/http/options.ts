@@ -38,6 +38,8 @@ export interface Observation {
   readonly ms: number;
   /** Milliseconds of that wait. */
   readonly heldMs: number;
+  /** Of the traceparent of the request; empty if it has none. */
+  readonly traceId?: string;
   /** Whether the connection ended before the whole response was written to it. */
   readonly isCut?: boolean;
 }
@@ -72,5 +74,11 @@ export interface HttpOptions {
   readonly observe?: (observation: Observation) => void;
   readonly audit?: Auditor;
   /** Called with faults of this server. `path` is that of the route, '' if there is none. */
-  readonly report: (event: { code: ErrorCode; path: string; error?: unknown }) => void;
+  readonly report: (event: {
+    readonly code: ErrorCode;
+    readonly path: string;
+    readonly error?: unknown;
+    /** Of the traceparent of the request, if it has one. */
+    readonly trace_id?: string;
+  }) => void;
 }

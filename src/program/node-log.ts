@@ -16,8 +16,10 @@ export function nodeLog(log: Log, members: Members): NodeOptions['log'] {
 }
 
 /** Logs a request by its route, which holds no name, and no secret either. */
-export function logRequest(log: Log, { route, method, status, ms }: Observation): void {
+export function logRequest(log: Log, observation: Observation): void {
+  const { route, method, status, ms, traceId = '' } = observation;
   const took = Math.round(ms * 10) / 10;
+  const trace = traceId === '' ? {} : { trace_id: traceId };
   const fields = { event: 'request', route: route.path, method, status, ms: took } as const;
-  log.debug(fields, `${method} ${route.path} ${status}`);
+  log.debug({ ...fields, ...trace }, `${method} ${route.path} ${status}`);
 }

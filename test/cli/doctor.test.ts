@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { ClusterView } from '../../src/cli/client/cluster.js';
 import {
+  auditFindings,
   backupFinding,
   bySeverity,
   clusterFindings,
@@ -102,6 +103,16 @@ describe('what the doctor finds', () => {
       'warning a:1: the certificate for raft expires on 1970-01-12, in 10 days',
       'warning a:1: the list of revoked certificates expires on 1970-01-02, in less than a day',
     ]);
+  });
+
+  it('says which audit sinks have lost records', () => {
+    const name = 'conclave_audit_dropped_total';
+    const found = auditFindings(`${name}{sink="main"} 0\n${name}{sink="ship"} 3\n`, 'a:1');
+    expect(found.map(({ Result, Text }) => `${Result} ${Text}`)).to.deep.equal([
+      'ok a:1 has all records of the audit sink main',
+      'warning a:1 has lost 3 records of the audit sink ship: see its log',
+    ]);
+    expect(auditFindings('', 'a:1')).to.deep.equal([]);
   });
 
   it('reads samples with labels and without', () => {

@@ -210,6 +210,7 @@ function metricFindings(text: string, place: string): readonly Finding[] {
   return [
     diskFinding(text, place),
     ...(differs ? [error('state', `${place}: a member's state differs from the others'`)] : []),
+    ...auditFindings(text, place),
     ...endingFindings(text, place),
   ];
 }
@@ -220,6 +221,18 @@ export const endingFindings = (text: string, place: string, nowMs?: number): rea
     const use = /use="([^"]*)"/.exec(labels)?.[1] ?? 'TLS';
     const what = use === 'raft_crl' ? 'list of revoked certificates' : `certificate for ${use}`;
     return ending(`${place}: the ${what}`, new Date(value * 1000), nowMs);
+  });
+
+/** What the metrics of a node say about its audit log. */
+export const auditFindings = (text: string, place: string): readonly Finding[] =>
+  samplesIn(text, 'conclave_audit_dropped_total').map(({ labels, value }) => {
+    const sink = /sink="([^"]*)"/.exec(labels)?.[1] ?? '';
+    return value === 0
+      ? ok('audit', `${place} has all records of the audit sink ${sink}`)
+      : warning(
+          'audit',
+          `${place} has lost ${value} records of the audit sink ${sink}: see its log`,
+        );
   });
 
 /** What the metrics of a node say about its disk. */

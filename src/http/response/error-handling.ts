@@ -4,6 +4,7 @@ import type Koa from 'koa';
 import { ApiError, ERROR_STATUS, type Refusal, refusal } from '../../base/errors.js';
 import type { Front } from '../front.js';
 import type { Additions, Context, Middleware, State } from '../request/context.js';
+import { traceOf } from '../request/trace.js';
 import { noteRefused, refusalBody } from './refusal-body.js';
 import { addDecision } from './response-headers.js';
 import { isGone, sendUnread } from './send.js';
@@ -80,6 +81,8 @@ function respondUnaudited(front: Front, res: ServerResponse, why: Refusal): void
 export function reportErrors(koa: Koa<State, Additions>, { options }: Front): void {
   koa.on('error', (error: unknown, { req, state }: Context) => {
     if (error === req.socket.errored) return;
-    options.report({ code: 'internal', path: state.route?.path ?? '', error });
+    const trace_id = traceOf(req);
+    const path = state.route?.path ?? '';
+    options.report({ code: 'internal', path, error, ...(trace_id !== '' && { trace_id }) });
   });
 }

@@ -4,6 +4,7 @@ import { ERROR_STATUS, type Refusal } from '../../base/errors.js';
 import { STATUS_CODES } from '../../base/node-http.js';
 import type { RefusedRequest } from '../../service/explain/decisions.js';
 import type { Front } from '../front.js';
+import { traceOf } from '../request/trace.js';
 import { contentTypes } from './response-headers.js';
 
 /** Characters of a message and of a pointer, as JSON writes them. */
@@ -87,21 +88,19 @@ function nearest(pointer: string): string {
 const isShort = (text: string, most: number): boolean =>
   text.length <= most && JSON.stringify(text).length <= most + 2;
 
-/** A traceparent (W3C Trace Context, section 3.2). Zeros are no trace. */
-const TRACE = /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/;
-
 /** Notes a refused request. Returns the id of the decision; undefined if it is not noted. */
 export function noteRefused(
   { options }: Pick<Front, 'options'>,
-  { method = '', url = '', socket, headers }: IncomingMessage,
+  incoming: IncomingMessage,
   refused: Pick<RefusedRequest, 'caller' | 'namespace' | 'refusal' | 'error'>,
 ): string | undefined {
+  const { method = '', url = '', socket } = incoming;
   const at = url.indexOf('?');
   return options.noteRefused?.({
     ...refused,
     method,
     path: at < 0 ? url : url.slice(0, at),
-    traceId: TRACE.exec(String(headers['traceparent'] ?? ''))?.[1] ?? '',
+    traceId: traceOf(incoming),
     remoteAddress: (socket.remoteAddress ?? '').replace(/^::ffff:/, ''),
   });
 }

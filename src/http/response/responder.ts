@@ -12,6 +12,7 @@ import type { Client } from '../limits/held.js';
 import { clientOf } from '../listener/addresses.js';
 import { prettyJson } from '../request/body.js';
 import type { Query } from '../request/parameters.js';
+import { traceOf } from '../request/trace.js';
 import type { Pieces, Target } from '../routes/types.js';
 import { PreparedResponse } from './prepared-response.js';
 import { noteRefused, refusalBody, tokenHint } from './refusal-body.js';
@@ -349,7 +350,9 @@ export abstract class Responder {
   #observe(status: number, isCut = false): void {
     const { route, method } = this.target;
     const ms = performance.now() - this.startedMs;
-    this.front.options.observe?.({ route, method, status, ms, heldMs: this.heldMs, isCut });
+    const { heldMs } = this;
+    const traceId = traceOf(this.incoming);
+    this.front.options.observe?.({ route, method, status, ms, heldMs, traceId, isCut });
   }
 }
 
