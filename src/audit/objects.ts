@@ -1,7 +1,7 @@
 /** What an entry changed, from its lines in the history (beyond.md 5.2). */
 import { type Difference, differences } from '../service/change/diff.js';
 import { modifyIndexOf } from '../service/common/reading.js';
-import { linesAt } from '../state/history/lines.js';
+import { linesAt, supersededSoon } from '../state/history/lines.js';
 import { NotKnown, objectAt } from '../state/history/past.js';
 import { type Line, objectKeyOf, type Place, placeOfLine } from '../state/history/records.js';
 import { putForm } from '../state/put-form.js';
@@ -74,11 +74,12 @@ function changedObject(view: View, line: Line, withChanges: boolean): ChangedObj
   return changes === undefined ? head : { ...head, changes };
 }
 
-/** Returns an object after an entry: nearly always that is how it is now. */
+/** Returns an object after an entry. Records are made soon after: little happens meanwhile. */
 function textAfter(view: View, place: Place, index: number): string | undefined {
   const present = view.get(objectKeyOf(place));
   const isNewest = present !== undefined && modifyIndexOf(present) === index;
-  return isNewest ? present : objectAt(view, place, index).text;
+  if (isNewest) return present;
+  return supersededSoon(view, place, index) ?? objectAt(view, place, index).text;
 }
 
 /** Returns how an object changed; undefined if that is not known any more. */

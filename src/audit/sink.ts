@@ -3,6 +3,7 @@
  * (beyond.md 5.1).
  */
 import { once } from 'node:events';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import type { AuditSink } from '../api/endpoints/operator.js';
 import { type Refusal, refusal } from '../base/errors.js';
 import { type ChainEnd, chained, EMPTY_CHAIN } from './chain.js';
@@ -47,6 +48,8 @@ export type Out = Pick<SinkFile, 'open' | 'append' | 'close' | 'end' | 'count' |
 const BUFFER_BYTES = 4 * 2 ** 20;
 /** Milliseconds between attempts to write after a failure. */
 const RETRY_MS = 1000;
+/** Milliseconds for which records gather where nobody waits: a write costs as much as a record. */
+const GATHER_MS = 50;
 /** Records that are written at a time. */
 const BATCH_MAX = 256;
 
@@ -151,8 +154,8 @@ export class Sink {
   /** Writes what waits, until nothing does or it fails. */
   async #write(): Promise<void> {
     this.#isWriting = true;
-    // what comes in this turn is written together
-    await new Promise((resolve) => setImmediate(resolve));
+    // what comes meanwhile is written together
+    await (this.isRequired ? nextTurn() : pause(GATHER_MS));
     while (this.#queue.length > 0 && this.#retry === undefined) {
       const batch = this.#queue.slice(0, BATCH_MAX);
       try {

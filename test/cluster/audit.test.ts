@@ -21,7 +21,11 @@ interface Payload {
   readonly reason_code?: string;
   readonly index: number;
   readonly granted_by: readonly { readonly policy: Named; readonly via: readonly Named[] }[];
-  readonly objects: readonly (Named & { readonly before: number; readonly after: number })[];
+  readonly objects: readonly (Named & {
+    readonly before: number;
+    readonly after: number;
+    readonly changes?: readonly { readonly path: string; readonly old?: unknown }[];
+  })[];
 }
 interface Line {
   readonly payload: Payload;
@@ -142,6 +146,22 @@ describe('audit: what a node records', () => {
       '/v1/acl/token/self',
       '/v1/acl/policy',
     ]);
+  });
+
+  it('says what each of many changes of one object was, however fast they follow', async () => {
+    const entry = { Kind: 'service-defaults', Name: 'fast' };
+    for (let n = 0; n < 30; n += 1)
+      await node.must('PUT /config', { ...entry, ExternalSNI: `n${n}` });
+    const changes = (): { old?: unknown; new?: unknown }[] =>
+      records('writes.json').flatMap(({ objects }) =>
+        objects.flatMap(({ name, changes = [] }) =>
+          name === 'fast' ? changes.filter(({ path }) => path === '/ExternalSNI') : [],
+        ),
+      );
+    while (changes().length < 30) await pause(10);
+    expect(changes().map((change) => `${change.old} ${change.new}`)).to.deep.equal(
+      Array.from({ length: 30 }, (_, n) => `${n === 0 ? undefined : `n${n - 1}`} n${n}`),
+    );
   });
 
   it('has no member that docs/audit.md does not list', async () => {

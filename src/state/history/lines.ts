@@ -97,6 +97,29 @@ export function linesAt(view: View, index: number, rings: readonly Ring[] = RING
   return lines.sort((a, b) => a.position - b.position);
 }
 
+/** Chunks in which the change after an entry is looked for. */
+const NEAR_CHUNKS = 4;
+
+/**
+ * Returns the text that an object had after an entry, if a change soon after it superseded that:
+ * the line of that change has it. Undefined if none did.
+ */
+export function supersededSoon(view: View, place: Place, index: number): string | undefined {
+  const superseding = new RegExp(`^\\[\\d+,\\d+,${index},`);
+  let chunks = 0;
+  for (const chunk of chunksAfter(view, 'change', index)) {
+    for (const text of chunkOf(chunk).lines) {
+      if (!superseding.test(text)) continue;
+      const line = lineOf(text);
+      const { type, ns, id } = placeOfLine(line);
+      if (type === place.type && ns === place.ns && id === place.id) return line.content;
+    }
+    chunks += 1;
+    if (chunks === NEAR_CHUNKS) return undefined;
+  }
+  return undefined;
+}
+
 /** Returns the line of an object in an entry; undefined if it has none. */
 export function lineAt(view: View, place: Place, index: number): Line | undefined {
   for (const ring of place.type === 'token' ? RINGS : (['change'] as const)) {
