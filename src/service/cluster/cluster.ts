@@ -3,6 +3,7 @@ import type { Access, Authorizer, Resource } from '../../acl/types.js';
 import type { AuditSink } from '../../api/endpoints/operator.js';
 import { refuseIf } from '../../base/errors.js';
 import type { Release } from '../../base/release.js';
+import type { RecentLine } from '../../log/recent.js';
 import type { ClusterNode, NodeStatus, PeerStatus, ReadMode } from '../../node/types.js';
 import type { Requester, Service } from '../common/types.js';
 
@@ -15,15 +16,6 @@ export interface FigureView {
   readonly certificates: readonly { readonly use: string; readonly notAfterMs: number }[];
   /** Unix milliseconds at which this process sent its last whole archive; 0 if it sent none. */
   readonly savedMs: number;
-}
-
-/** A warning or an error of the log, without its members. */
-export interface RecentLine {
-  readonly level: 'warn' | 'error';
-  readonly event: string;
-  readonly message: string;
-  readonly ms: number;
-  readonly count: number;
 }
 
 /** What the use cases of the audit log read. */
