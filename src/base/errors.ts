@@ -65,13 +65,13 @@ export type About =
   | { readonly kind: 'version'; readonly current: number | null }
   /**
    * `own`: the sentence names nothing but what was sent. `limit`: an identity has too many tokens.
-   * `caller`: the token of the request is unknown. `token`: a token that the request names is
+   * `blocked`: its logins are refused. `caller`: the token of the request is unknown. `token`: a token that the request names is
    * unknown. `id`: something is not a UUID.
    */
   | { readonly kind: (typeof PLAIN_KINDS)[number] };
 
 /** The kinds without further members. */
-export const PLAIN_KINDS = ['own', 'limit', 'caller', 'token', 'id'] as const;
+export const PLAIN_KINDS = ['own', 'limit', 'blocked', 'caller', 'token', 'id'] as const;
 
 /** Marks a refusal that names nothing but what was sent. */
 export const OWN = { about: { kind: 'own' } } as const;

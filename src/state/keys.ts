@@ -10,6 +10,8 @@ const hex = (index: number): string => index.toString(16).padStart(16, '0');
 
 /** The tables whose objects the API lists. Each has a list index. */
 export type Table = 'policy' | 'role' | 'token' | 'method' | 'rule' | 'namespace' | 'config';
+/** Those, and a list of what is no object. */
+export type ListTable = Table | 'identity-block';
 
 /** The keys of all records, and what their values are where it is not an object as JSON. */
 export const keys = {
@@ -17,7 +19,7 @@ export const keys = {
    * The last index that changed a list: `index/<table>/<ns>[/<kind>]`. Blocking queries of lists
    * watch it. Value: decimal text.
    */
-  index: (table: Table, ns: string, kind?: string): string =>
+  index: (table: ListTable, ns: string, kind?: string): string =>
     kind === undefined ? keyOf('index', table, ns) : keyOf('index', table, ns, kind),
   /** The last index at which an object was deleted from a table. A 404 carries it. */
   deleted: (table: Table, ns: string, kind?: string): string =>
@@ -56,7 +58,8 @@ export const keys = {
     keyOf('token-by-role', roleId, ns, accessor),
   /**
    * A token that a login created. Value: the identity (SHA-256 in hex), empty if unknown; from
-   * level 3 on `<identity> NUL <subject>`.
+   * level 3 on `<identity> NUL <subject>`, and then ` NUL <n>` if `n` revocations of the method came
+   * before.
    */
   tokenByMethod: (ns: string, method: string, tokenNs: string, accessor: string): string =>
     keyOf('token-by-method', ns, lower(method), tokenNs, accessor),
@@ -87,6 +90,9 @@ export const keys = {
    * in use until they are removed. No value.
    */
   methodRemains: (ns: string, name: string): string => keyOf('method-remains', ns, lower(name)),
+  /** The revocations and blocks of identities of a method; see identity-blocks.ts. */
+  identityBlock: (ns: string, method: string, ...more: string[]): string =>
+    keyOf('identity-block', ns, lower(method), ...more),
   rule: (ns: string, id: string): string => keyOf('rule', ns, id),
   ruleByMethod: (ns: string, method: string, id: string): string =>
     keyOf('rule-by-method', ns, lower(method), id),

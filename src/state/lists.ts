@@ -1,10 +1,15 @@
 /** The indexes of a table: of its last change and of its last deletion. Helpers for handlers. */
 import { OWN, type Refusal, refusal } from '../base/errors.js';
-import { keys, type Table } from './keys.js';
+import { keys, type ListTable, type Table } from './keys.js';
 import { type ApplyContext, keyOf, type View } from './types.js';
 
 /** Records that an object was created or changed, and with it the list of its table. */
-export function noteChange(context: ApplyContext, table: Table, ns: string, kind?: string): void {
+export function noteChange(
+  context: ApplyContext,
+  table: ListTable,
+  ns: string,
+  kind?: string,
+): void {
   context.draft.put(keys.index(table, ns, kind), String(context.index));
 }
 

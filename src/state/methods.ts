@@ -15,6 +15,7 @@ import {
   text,
   timeToLive,
 } from '../languages/fields.js';
+import { dropIdentityBlocks } from './identity-blocks.js';
 import { keys } from './keys.js';
 import { take } from './links.js';
 import { lastPart, stored } from './lists.js';
@@ -127,6 +128,7 @@ export const methods = defineObject<AuthMethod, typeof fields>({
     return undefined;
   },
   removed(context, { Namespace: ns, Name: name }) {
+    dropIdentityBlocks(context, { ns, name });
     if (removeRemains(context, ns, name) >= CASCADE_MAX) {
       context.draft.put(keys.methodRemains(ns, name), '');
     }

@@ -1,6 +1,7 @@
 /** All ACL objects, and the commands on them. */
 import { configureHistory, historyDenial } from './history/settings.js';
 import { trimHistory } from './history/trim.js';
+import { identityCommands } from './identity-commands.js';
 import { configurationDenial, configureAcl } from './login-limits.js';
 import { type ListedObject, NAMESPACED } from './namespaced.js';
 import { namespaceCommands, namespaces } from './namespaces.js';
@@ -33,6 +34,7 @@ export const ACL_COMMANDS: Commands = Object.assign(
       apply: configureHistory,
     },
     'history.trim': { right: 'internal', apply: trimHistory },
+    ...identityCommands,
   } satisfies Commands,
   ...Object.values(OBJECTS).map(({ commands }) => commands),
 );

@@ -26,6 +26,7 @@ import { Checksums, tableOf } from './checksum.js';
 import { countedBytes, RINGS, VERSION } from './history/records.js';
 import { restoredHistory, withinHistory } from './history/restored.js';
 import { FLOOR_FACT, isKept } from './history/settings.js';
+import { IDENTITY_BLOCK } from './identity-blocks.js';
 import { JOIN_TOKENS_FACT } from './join-tokens.js';
 import { keys, NEXT } from './keys.js';
 import { LEVEL_KEY } from './levels.js';
@@ -99,6 +100,7 @@ const OBJECT_TABLES = new Set([
   ),
   'config',
   'fact',
+  IDENTITY_BLOCK,
 ]);
 const HISTORY_TABLES: ReadonlySet<string> = new Set([VERSION, ...RINGS]);
 /** A record that every restore changes, so that every blocking query is answered. */

@@ -4,6 +4,7 @@ import { tokenHash } from '../acl/hash.js';
 import { type Refusal, refusal, UNKNOWN_TOKEN } from '../base/errors.js';
 import { timeOf } from '../languages/times.js';
 import type { Grants } from './grants.js';
+import { accountOf, blockOf, mayHaveBlocks } from './identity-blocks.js';
 import { keys } from './keys.js';
 import { type Link, type LinkInput, type LinkTarget, resolveLinks } from './links.js';
 import { keysBelow, namespaceProblem, refused, stored } from './lists.js';
@@ -15,6 +16,7 @@ import {
   addToken,
   isAlive,
   removeToken,
+  revokedIndex,
   secretKeyOf,
   type Token,
   tokenByAccessor,
@@ -102,6 +104,11 @@ export interface TokenReap extends Command {
   readonly nowMs: number;
   readonly max: number;
 }
+
+/** The refusal of a login whose identity is blocked. The client gets a shorter text. */
+const BLOCKED = refusal('permission_denied', 'Permission denied: the identity is blocked', {
+  about: { kind: 'blocked' },
+});
 
 const notFound = (): Refusal =>
   refusal('acl_not_found', 'token does not exist: ACL not found', { about: { kind: 'token' } });
@@ -212,20 +219,25 @@ const loginToken: Handler<TokenLogin> = (context, command) => {
     return { ok: true, value: addToken(context, built) };
   }
   const nowMs = Date.parse(command.createTime);
+  const subject = command.author?.Identity?.Subject;
+  const place = { ns: method.Namespace, name: method.Name };
+  const block = subject === undefined ? undefined : blockOf(draft, place, subject, nowMs);
+  if (block !== undefined) return refused(BLOCKED);
   const displaced = displacedTokens(draft, method, identity, nowMs);
   if (displaced === undefined) return refused(TOKEN_LIMIT);
   for (const old of displaced) removeToken(context, old);
   const lifeMs = loginLifeMs(draft, method);
   const end = lifeMs === undefined ? undefined : timeOf(nowMs + lifeMs);
   const built = build(context, command, content, end, method);
-  const subject = command.author?.Identity?.Subject;
-  return { ok: true, value: addToken(context, built, { identity, subject }) };
+  const before = mayHaveBlocks(draft) ? accountOf(draft, place).Made : 0;
+  return { ok: true, value: addToken(context, built, { identity, subject, before }) };
 };
 
 /** Deletes the token of a login. */
 const logoutToken: Handler<TokenLogout> = (context, { secretKey }) => {
   const token = tokenBySecret(context.draft, secretKey);
-  if (token === undefined) return refused(UNKNOWN_TOKEN);
+  if (token === undefined || revokedIndex(context.draft, token) !== undefined)
+    return refused(UNKNOWN_TOKEN);
   if (token.AuthMethod === undefined) {
     const why = "Permission denied: token wasn't created via login";
     return refused(refusal('permission_denied', why));

@@ -16,6 +16,7 @@ import {
 } from '../languages/fields.js';
 import type { Identity } from './author.js';
 import { grants, IDENTITIES } from './grants.js';
+import { mayHaveBlocks, revokedAt } from './identity-blocks.js';
 import { keys } from './keys.js';
 import { links, take } from './links.js';
 import { stored } from './lists.js';
@@ -27,7 +28,7 @@ import {
   putObject,
   removeObject,
 } from './object.js';
-import type { ApplyContext, StateRecord, View } from './types.js';
+import { type ApplyContext, keyOf, type StateRecord, type View } from './types.js';
 
 const fields = {
   AccessorID: keep('The public ID of the token. Clients may choose it on creation.', text()),
@@ -110,15 +111,16 @@ export function tokenBySecret(view: View, secretKey: string): Token | undefined 
 }
 
 /**
- * Whether a token is alive at a time. A token that has expired, whose auth method was deleted, or
- * whose namespace is being deleted awaits its removal: no request may show or use it.
+ * Whether a token is alive at a time. A token that has expired, whose auth method was deleted, whose
+ * identity was revoked, or whose namespace is being deleted awaits its removal: no request may show
+ * or use it.
  */
 export function isAlive(view: View, token: Token, nowMs: number): boolean {
   const expiry = expiryOf(token);
   if (expiry !== undefined && expiry <= nowMs) return false;
   if (token.AuthMethod !== undefined) {
     const method = keys.method(token.AuthMethodNamespace ?? token.Namespace, token.AuthMethod);
-    if (view.get(method) === undefined) return false;
+    if (view.get(method) === undefined || revokedIndex(view, token) !== undefined) return false;
   }
   const namespace = stored<{ DeletedAt?: string }>(view, keys.namespace(token.Namespace));
   return namespace !== undefined && namespace.DeletedAt === undefined;
@@ -129,8 +131,23 @@ export const lifeKeys = (token: Token): string[] => [
   keys.namespace(token.Namespace),
   ...(token.AuthMethod === undefined
     ? []
-    : [keys.method(token.AuthMethodNamespace ?? token.Namespace, token.AuthMethod)]),
+    : methodKeys(token.AuthMethodNamespace ?? token.Namespace, token.AuthMethod)),
 ];
+
+const methodKeys = (ns: string, name: string): string[] => [
+  keys.method(ns, name),
+  keys.identityBlock(ns, name),
+];
+
+/** Returns the index at which the identity behind a token was revoked; undefined if it was not. */
+export function revokedIndex(view: View, token: LoginOf): number | undefined {
+  const method = methodOf(token);
+  if (method === undefined || !mayHaveBlocks(view)) return undefined;
+  const { AccessorID, Namespace: ns } = token;
+  const text = view.get(keys.tokenByMethod(method.ns, method.name, ns, AccessorID));
+  const { subject, before } = loggedIn(text ?? '');
+  return subject === undefined ? undefined : revokedAt(view, method, { subject, before });
+}
 
 /** Returns the records that find a token. They never change. */
 function tokenRecords(token: Token): readonly StateRecord[] {
@@ -155,16 +172,20 @@ export interface LoggedIn {
   readonly identity: string;
   /** Absent if the login was before level 3. */
   readonly subject?: string | undefined;
+  /** How many revocations of identities of the method came before. */
+  readonly before: number;
 }
 
 /** Returns the record of a login's token. */
-export const loggedInText = ({ identity, subject }: LoggedIn): string =>
-  subject === undefined ? identity : `${identity}\u0000${subject}`;
+export function loggedInText({ identity, subject, before }: LoggedIn): string {
+  if (subject === undefined) return identity;
+  return keyOf(identity, subject, ...(before > 0 ? [String(before)] : []));
+}
 
 /** Reads the record of a login's token. */
 export function loggedIn(text: string): LoggedIn {
-  const [identity = '', subject] = text.split('\u0000', 2);
-  return { identity, subject };
+  const [identity = '', subject, before = '0'] = text.split('\u0000', 3);
+  return { identity, subject, before: Number(before) };
 }
 
 /** Returns the auth method whose login created a token, and its namespace; undefined if none. */

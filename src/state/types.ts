@@ -104,9 +104,9 @@ export interface NewState {
   readonly nextSums?: Readonly<Record<string, string>>;
 }
 
-/** Many tokens of logins that one command ends, for the history (beyond.md 3.1). */
+/** What one command does to many tokens or to the logins of a method, for the history (beyond.md 3.1). */
 export interface ManyTokens {
-  readonly operation: 'revoke' | 'gc' | 'delete';
+  readonly operation: 'revoke' | 'unblock' | 'gc' | 'delete';
   /** Their auth method. */
   readonly ns: string;
   readonly method: string;

@@ -7,6 +7,7 @@ import { CHANGE_OPERATIONS } from './change.js';
 import { CONFIG_OPERATIONS } from './config.js';
 import { EXPLAIN_OPERATIONS } from './explain.js';
 import { HISTORY_OPERATIONS } from './history.js';
+import { IDENTITY_OPERATIONS } from './identities.js';
 import { LINT_OPERATIONS } from './lint.js';
 import { LOGIN_EXPLAIN_OPERATIONS } from './login-explain.js';
 import { type ObjectKeys, objectOperations } from './objects.js';
@@ -22,6 +23,7 @@ const DECLARED = {
   ...EXPLAIN_OPERATIONS,
   ...LOGIN_EXPLAIN_OPERATIONS,
   ...TOKEN_OPERATIONS,
+  ...IDENTITY_OPERATIONS,
   ...SET_OPERATIONS,
   ...OPERATOR_OPERATIONS,
   ...HISTORY_OPERATIONS,

@@ -14,26 +14,15 @@ import {
   whole64,
 } from '../../languages/fields.js';
 import { ok, read, tagged, write } from './operation.js';
-import { anyAs, anyValue, listOf, oneOf, orNone, rows, shape } from './shapes.js';
+import { anyAs, anyValue, author, listOf, oneOf, orNone, rows, shape } from './shapes.js';
 
 const time = orNone(utcTime);
-const IDENTITY = shape({
-  AuthMethod: keep('The auth method.', text()),
-  Namespace: keep('The namespace of the auth method.', text()),
-  Subject: keep('Whom the auth method names.', text()),
-});
-const AUTHOR = orNone(
-  shape({
-    AccessorID: keep('The token of the request. Empty for a login and for the server.', text()),
-    Description: keep('Its description then.', text()),
-    Identity: omit('Who logged in.', IDENTITY),
-  }),
-);
+const AUTHOR = orNone(author);
 const deed = {
   Index: keep('The index of the entry.', whole64),
   Operation: keep(
-    'create, update, delete, undo, restore or import; unknown from before the history; revoke or ' +
-      'gc of login tokens.',
+    'create, update, delete, undo, restore or import; unknown from before the history; revoke, ' +
+      'unblock or gc of login tokens.',
     text(),
   ),
   Time: keep('When it was done; null if it is not known.', time),

@@ -61,7 +61,13 @@ export const identity = shape({
   Namespace: keep('The namespace of the auth method.', text()),
   Subject: keep('Whom the auth method names. Empty if it names nobody.', text()),
 });
-/** The same as a member of answers about tokens. */
+/** Who did something. */
+export const author = shape({
+  AccessorID: keep('The token of the request. Empty for a login and for the server.', text()),
+  Description: keep('Its description then.', text()),
+  Identity: omit('Who logged in.', identity),
+});
+/** The identity as a member of answers about tokens. */
 export const IDENTITY = omit('Who is behind the token, if a login made it.', identity);
 /** The index of an answer that has one as a member. */
 export const INDEX = keep('The index of the state that was read.', whole64);

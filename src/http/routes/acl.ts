@@ -34,6 +34,7 @@ import {
   writeOf,
 } from './common.js';
 import { explainRoutes, lintRoutes } from './explain.js';
+import { identityRoutes } from './identities.js';
 import { setRoutes } from './sets.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
@@ -42,6 +43,7 @@ export const aclRoutes = (parts: AclParts): readonly DeclaredRoute[] => [
   ...lintRoutes(parts),
   ...explainRoutes(parts),
   ...tokenRoutes(parts),
+  ...identityRoutes(parts),
   ...setRoutes(parts),
   ...allUseCases(parts).flatMap((useCases) => objectRoutes(parts.service, useCases)),
   ...templateRoutes(parts),

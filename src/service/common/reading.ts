@@ -3,7 +3,7 @@ import { isUuid } from '../../acl/names.js';
 import type { Authorizer } from '../../acl/types.js';
 import { refuseIf, reject } from '../../base/errors.js';
 import { nearestOf } from '../../languages/suggest.js';
-import { keys, type Table } from '../../state/keys.js';
+import { keys, type ListTable, type Table } from '../../state/keys.js';
 import { raisedTo } from '../../state/levels.js';
 import { type Link, type LinkFact, type LinkTarget, linkKey } from '../../state/links.js';
 import { deletedIndex, keysBelow, lastPart, stored } from '../../state/lists.js';
@@ -128,7 +128,7 @@ export function listedNamespaces(
  */
 export function listPosition(
   view: View,
-  table: Table,
+  table: ListTable,
   { ns, shown, mayRead }: ListPlaces,
 ): { index: number; keys: string[] } {
   const places = shown.map((name) => keys.index(table, name));

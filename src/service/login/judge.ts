@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import { bind, type Identity, type IdentityShape, selects } from '../../acl/binding.js';
 import { isNamespaceName } from '../../acl/names.js';
 import { interpolate } from '../../languages/hil.js';
+import { blockOf, type IdentityBlock } from '../../state/identity-blocks.js';
 import { keys } from '../../state/keys.js';
 import { take } from '../../state/links.js';
 import { keysBelow, lastPart, namespaceProblem, stored } from '../../state/lists.js';
@@ -20,6 +21,8 @@ import type { LoginFault } from './types.js';
 export interface VerifiedLogin {
   readonly identity: Identity;
   readonly subject: string;
+  /** The Subject of its Identity; empty if it has none. */
+  readonly who: string;
   readonly shape: IdentityShape;
   readonly datacenter: string;
   /** Milliseconds since the epoch. */
@@ -40,10 +43,13 @@ export interface LoginGrant {
 export function judgeLogin(
   view: View,
   method: AuthMethod,
-  { identity, subject, shape, datacenter, nowMs }: VerifiedLogin,
+  { identity, subject, who, shape, datacenter, nowMs }: VerifiedLogin,
 ): { readonly ok: true; readonly grant: LoginGrant } | ({ readonly ok: false } & LoginFault) {
   const refused = (code: LoginFault['code'], reason: string) =>
     ({ ok: false, code, reason }) as const;
+  const place = { ns: method.Namespace, name: method.Name };
+  const block = blockOf(view, place, who, nowMs);
+  if (block !== undefined) return blockedFault(block);
   const ns = namespaceOfToken(method, identity, shape);
   if (ns === undefined) return refused('namespace', 'NamespaceRules name no namespace');
   const closed = namespaceProblem(view, ns);
@@ -74,6 +80,17 @@ export const LIMIT_FAULT = {
   code: 'token_limit',
   reason: 'token_limit: the identity has as many live tokens of the method as it may have',
 } as const;
+
+/** Returns the refusal of a blocked identity. */
+const blockedFault = ({ ID, Subject, SubjectPrefix, Until }: IdentityBlock) => {
+  const whom = Subject === undefined ? `prefix ${JSON.stringify(SubjectPrefix)}` : 'identity';
+  const end = Until === null ? 'until it is lifted' : `until ${Until}`;
+  return {
+    ok: false,
+    code: 'blocked',
+    reason: `blocked: the ${whom} is blocked ${end} by ${ID}`,
+  } as const;
+};
 
 /**
  * Returns the identity of a login as the state stores it. The hash reveals no subject, and differs

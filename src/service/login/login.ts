@@ -68,7 +68,7 @@ export async function login(
   const shape = type.shapeOf(method.Config);
   const at = nowMs();
   const { identity, subject, who } = verdict;
-  const verified = { identity, subject, shape, datacenter: parts.datacenter, nowMs: at };
+  const verified = { identity, subject, who, shape, datacenter: parts.datacenter, nowMs: at };
   const outcome = judgeLogin(service.view, method, verified);
   if (!outcome.ok) return refuse(parts, method, { ...outcome, who });
   const { grant } = outcome;
@@ -90,10 +90,14 @@ export async function login(
     if (!(error instanceof ApiError) || error.refusal.code !== 'permission_denied') throw error;
     if (error.refusal.about?.kind === 'limit')
       return refuse(parts, method, { ...LIMIT_FAULT, who });
+    if (error.refusal.about?.kind === 'blocked') return refuse(parts, method, { ...BLOCKED, who });
     throw new ApiError(DENIED);
   });
   return shown(service, token);
 }
+
+/** The refusal of an identity that was blocked while its login was verified. */
+const BLOCKED = { code: 'blocked', reason: 'blocked: the identity is blocked' } as const;
 
 /** Characters of an unknown name that an error shows: it does not echo whole names. */
 const NAME_SHOWN_MAX = 128;

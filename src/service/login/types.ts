@@ -20,6 +20,8 @@ export const REFUSAL_CAUSES = [
   'binding',
   // The identity has as many tokens of the method as it may have.
   'token_limit',
+  // Logins of the identity are refused.
+  'blocked',
 ] as const;
 /** A cause for which logins are refused. */
 export type RefusalCause = (typeof REFUSAL_CAUSES)[number];
@@ -42,7 +44,8 @@ export type LoginReason =
   | 'no_rule'
   | 'nothing_bound'
   | 'bad_name'
-  | 'token_limit';
+  | 'token_limit'
+  | 'blocked';
 
 /** The cause under which each reason is counted. */
 const CAUSE_OF: Readonly<Record<LoginReason, RefusalCause>> = {
@@ -63,6 +66,7 @@ const CAUSE_OF: Readonly<Record<LoginReason, RefusalCause>> = {
   nothing_bound: 'binding',
   bad_name: 'binding',
   token_limit: 'token_limit',
+  blocked: 'blocked',
 };
 /** Returns the cause under which a reason is counted. */
 export const causeOf = (code: LoginReason): RefusalCause => CAUSE_OF[code];

@@ -11,6 +11,8 @@ import { type ClusterNode, INTERNAL_KEY } from '../../node/types.js';
 import type { ClockPort } from '../../replica/ports.js';
 import { SERVER } from '../../state/author.js';
 import { type HistoryTrim, trimDue } from '../../state/history/trim.js';
+import { nextRevocation } from '../../state/identity-blocks.js';
+import type { IdentityReap } from '../../state/identity-commands.js';
 import { hasAuthors } from '../../state/levels.js';
 import { take } from '../../state/links.js';
 import { keysBelow, lastPart } from '../../state/lists.js';
@@ -185,6 +187,11 @@ export class Housekeeper {
     if (method !== undefined) {
       const [, ns, name] = method.split('\u0000') as [string, string, string];
       const reap: MethodReap = { type: 'method.reap', v: 1, ns, name };
+      return reap;
+    }
+    const revoked = nextRevocation(view);
+    if (revoked !== undefined) {
+      const reap: IdentityReap = { type: 'identity.reap', v: 1, ...revoked };
       return reap;
     }
     const namespace = first('namespace-dying');

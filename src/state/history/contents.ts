@@ -58,15 +58,24 @@ const ENDED = [
 /** What the line of the end of a login's token keeps of it. */
 export type Ended = { readonly [K in (typeof ENDED)[number]]?: Token[K] } & {
   readonly Identity?: Identity;
+  /** The index of the revocation that ended it before it was removed. */
+  readonly RevokedAt?: number;
 };
 
+/** Whose a login's token was, and the index at which that identity was revoked, if it was. */
+export interface EndedLogin {
+  readonly identity?: Identity;
+  readonly revokedAt?: number | undefined;
+}
+
 /** Returns what is kept of a login's token that ends. */
-export function endedOf(text: string, identity: Identity | undefined): Ended {
+export function endedOf(text: string, { identity, revokedAt }: EndedLogin): Ended {
   const token = JSON.parse(text) as Token;
   const kept: Record<string, unknown> = {};
   for (const name of ENDED) if (token[name] !== undefined) kept[name] = token[name];
   // The key that names the identity has the name of the method in lower case.
   if (identity !== undefined) kept['Identity'] = { ...identity, AuthMethod: token.AuthMethod };
+  if (revokedAt !== undefined) kept['RevokedAt'] = revokedAt;
   return kept;
 }
 

@@ -8,9 +8,10 @@
  * A version is as old as the entry that superseded it, so dropping the line of that entry drops the
  * version too: everything is dropped in the order of the rings.
  */
-import { type Author, type Identity, SERVER } from '../author.js';
+import { type Author, SERVER } from '../author.js';
 import { type Checksums, tableOf } from '../checksum.js';
 import type { Overlay } from '../draft.js';
+import { mayHaveBlocks, revokedAt } from '../identity-blocks.js';
 import { keys } from '../keys.js';
 import { createIndexOf, modifyIndexOf } from '../lists.js';
 import type { Ownership } from '../owners.js';
@@ -18,7 +19,15 @@ import { TYPES } from '../refs.js';
 import { loggedIn } from '../tokens.js';
 import type { Command, Draft, ManyTokens } from '../types.js';
 import { LastChunks } from './chunks.js';
-import { endedOf, hiddenText, isComputed, isOfLogin, nameIn, spelledId } from './contents.js';
+import {
+  type EndedLogin,
+  endedOf,
+  hiddenText,
+  isComputed,
+  isOfLogin,
+  nameIn,
+  spelledId,
+} from './contents.js';
 import { Account, Ledger } from './ledger.js';
 import {
   type Deed,
@@ -204,13 +213,14 @@ class Entry {
   }
 
   record(changes: readonly Changed[], many: ManyTokens | undefined): void {
-    const identities = identitiesIn(changes);
+    if (many !== undefined) this.#many(many);
+    const logins = loginsIn(changes, this.#ledger.draft);
     for (const change of changes) this.#noteOwner(change);
     const gone: { readonly ns: string; readonly name: string }[] = [];
     for (const change of changes) {
       const place = placeOf(change.key);
       if (place === undefined) continue;
-      const name = this.#object(place, change, identities);
+      const name = this.#object(place, change, logins);
       if (place.type === 'auth-method' && change.after === undefined)
         gone.push({ ns: place.ns, name });
     }
@@ -226,7 +236,6 @@ class Entry {
       if (count > 0)
         this.#many({ operation: 'delete', ns: method.ns, method: method.name, subject: '', count });
     }
-    if (many !== undefined) this.#many(many);
   }
 
   /** Notes who owned an object, if that changed. */
@@ -254,7 +263,7 @@ class Entry {
   }
 
   /** Records a change of one object. Returns its name. */
-  #object(place: Place, change: Changed, identities: ReadonlyMap<string, Identity>): string {
+  #object(place: Place, change: Changed, logins: ReadonlyMap<string, EndedLogin>): string {
     const { key, before, after } = change;
     const text = (after ?? before)!;
     const name = this.#nameOf(place, text);
@@ -277,7 +286,7 @@ class Entry {
       this.#line('login-change', { ...about, operation, ...link });
       return name;
     }
-    const more = endedOf(text, identities.get(place.id));
+    const more = endedOf(text, logins.get(place.id) ?? {});
     const { AuthMethod = '', AuthMethodNamespace = place.ns } = more;
     const method = methodId(AuthMethodNamespace, AuthMethod);
     this.#ended.set(method, (this.#ended.get(method) ?? 0) + 1);
@@ -366,14 +375,21 @@ const hasLines = (ring: Ring, { Bytes, LoginBytes }: HistoryBounds): boolean =>
 
 const methodId = (ns: string, name: string): string => `${ns}/${name.toLowerCase()}`;
 
-/** Returns the identities of tokens whose records went, by accessor. */
-function identitiesIn(changes: readonly Changed[]): ReadonlyMap<string, Identity> {
-  const identities = new Map<string, Identity>();
+/** Returns whose the tokens were whose login records went, and when that was revoked, by accessor. */
+function loginsIn(changes: readonly Changed[], draft: Draft): ReadonlyMap<string, EndedLogin> {
+  const logins = new Map<string, EndedLogin>();
   for (const { key, before = '', after } of changes) {
     if (after !== undefined || tableOf(key) !== LOGINS) continue;
     const [, Namespace = '', AuthMethod = '', , accessor = ''] = key.split('\u0000');
-    const { subject: Subject } = loggedIn(before);
-    if (Subject !== undefined) identities.set(accessor, { AuthMethod, Namespace, Subject });
+    const login = loggedIn(before);
+    if (login.subject === undefined) continue;
+    const method = { ns: Namespace, name: AuthMethod };
+    logins.set(accessor, {
+      identity: { AuthMethod, Namespace, Subject: login.subject },
+      revokedAt: mayHaveBlocks(draft)
+        ? revokedAt(draft, method, { subject: login.subject, before: login.before })
+        : undefined,
+    });
   }
-  return identities;
+  return logins;
 }

@@ -7,6 +7,7 @@
  *     at index 60      →   the present object
  *     at index 11      →   it did not exist
  */
+import { IDENTITY_BLOCK } from '../identity-blocks.js';
 import { keys } from '../keys.js';
 import type { LinkTarget } from '../links.js';
 import { createIndexOf, keysBelow, lastPart } from '../lists.js';
@@ -53,6 +54,9 @@ export interface ObjectThen {
   /** The index of the version that it was read from; 0 for the present object. */
   readonly version: number;
 }
+
+/** So many revocations came before a login whose line tells when its identity was revoked. */
+const ALL = Number.MAX_SAFE_INTEGER;
 
 const NOTHING: ObjectThen = { text: undefined, version: 0 };
 
@@ -133,6 +137,7 @@ export class PastView implements View {
       return record && JSON.stringify({ ...record, index: this.index });
     }
     if (table === 'token-accessor') return this.#namespaceOf(id);
+    if (table === IDENTITY_BLOCK) return this.#revocation(key);
     if (table === 'policy-link' || table === 'role-link') return this.#nameOf(table, id);
     return this.#subjects.get(key) ?? this.#view.get(key);
   }
@@ -187,14 +192,14 @@ export class PastView implements View {
     if (type !== 'token' || operation === 'create' || index <= this.index) return;
     this.#homes.set(id, ns);
     if (was > 0 || more === undefined) return;
-    const { Identity: by, ...token } = more as Ended;
+    const { Identity: by, RevokedAt, ...token } = more as Ended;
     const { CreateIndex = 0 } = token;
-    if (CreateIndex > this.index) return;
+    if (CreateIndex > this.index || (RevokedAt !== undefined && RevokedAt <= this.index)) return;
     const head = { AccessorID: id, SecretID: HIDDEN, Description: name };
     const rest = { Local: true, CreateTime: '', Hash: '', ModifyIndex: CreateIndex, Namespace: ns };
     if (by !== undefined) {
       const key = keys.tokenByMethod(by.Namespace, by.AuthMethod, ns, id);
-      this.#subjects.set(key, loggedInText({ identity: '', subject: by.Subject }));
+      this.#subjects.set(key, loggedInText({ identity: '', subject: by.Subject, before: ALL }));
     }
     this.#ended.set(keys.token(ns, id), JSON.stringify({ ...head, ...token, ...rest }));
   }
@@ -223,6 +228,13 @@ export class PastView implements View {
       return undefined;
     }
     return this.get(keys.token(ns, accessor)) === undefined ? undefined : ns;
+  }
+
+  /** Returns what was revoked or blocked by then. */
+  #revocation(key: string): string | undefined {
+    const text = this.#view.get(key);
+    const { Index = 0 } = text === undefined ? {} : (JSON.parse(text) as { Index?: number });
+    return Index <= this.index ? text : undefined;
   }
 
   #nameOf(table: 'policy-link' | 'role-link', id: string): string | undefined {
