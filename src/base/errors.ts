@@ -65,8 +65,8 @@ export type About =
   | { readonly kind: 'version'; readonly current: number | null }
   /**
    * `own`: the sentence names nothing but what was sent. `limit`: an identity has too many tokens.
-   * `blocked`: its logins are refused. `caller`: the token of the request is unknown. `token`: a token that the request names is
-   * unknown. `id`: something is not a UUID.
+   * `blocked`: its logins are refused. `caller`: the token of the request is unknown. `token`: a
+   * token that the request names is unknown. `id`: something is not a UUID.
    */
   | { readonly kind: (typeof PLAIN_KINDS)[number] };
 

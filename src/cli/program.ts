@@ -8,6 +8,7 @@ import { addExamples } from './commands/examples.js';
 import { addExplain } from './commands/explain.js';
 import { addExport } from './commands/export.js';
 import { addHistory } from './commands/history.js';
+import { addIdentity } from './commands/identity.js';
 import { addLint } from './commands/lint.js';
 import { addBootstrap, addLogin } from './commands/login.js';
 import { addNodeCommands } from './commands/node-commands.js';
@@ -54,14 +55,7 @@ export function programOf(cli: Cli): Command {
   addDoctor(program, cli);
   addWatch(program, cli);
   program.commandsGroup('Stored objects:');
-  const acl = program
-    .command('acl')
-    .description('tokens, policies, roles and logins, and why access is allowed or denied');
-  addBootstrap(acl, cli);
-  const { policy, rule } = addAclObjects(acl, cli);
-  addTemplatedPolicy(acl, cli);
-  addExplain(acl, cli);
-  addLint(acl, policy, rule, cli);
+  addAcl(program, cli);
   addNamespace(program, cli);
   addConfig(program, cli);
   addRefs(program, cli);
@@ -82,6 +76,18 @@ export function programOf(cli: Cli): Command {
   addNodeCommands(program);
   addExamples(program);
   return program;
+}
+
+function addAcl(program: Command, cli: Cli): void {
+  const acl = program
+    .command('acl')
+    .description('tokens, policies, roles and logins, and why access is allowed or denied');
+  addBootstrap(acl, cli);
+  const { policy, rule } = addAclObjects(acl, cli);
+  addTemplatedPolicy(acl, cli);
+  addExplain(acl, cli);
+  addIdentity(acl, cli);
+  addLint(acl, policy, rule, cli);
 }
 
 function addVersion(program: Command, { io }: Cli): void {

@@ -10,10 +10,12 @@
  *
  * A token of `prod/web` with less than 2 revocations before it is dead.
  */
+import { refusal } from '../base/errors.js';
 import type { Author } from './author.js';
 import { keys } from './keys.js';
 import { take } from './links.js';
 import { keysBelow, lastPart, noteChange, stored } from './lists.js';
+import { isSubject } from './stamp.js';
 import { type ApplyContext, keyOf, type View } from './types.js';
 
 /** The auth method that identities belong to. */
@@ -53,12 +55,19 @@ export type IdentityBlock = Whom & {
   readonly ModifyIndex: number;
 };
 
+/** The refusal of a login whose identity is blocked. The client gets a shorter text. */
+export const BLOCKED = refusal('permission_denied', 'Permission denied: the identity is blocked', {
+  about: { kind: 'blocked' },
+});
+
 /** The table. */
 export const IDENTITY_BLOCK = 'identity-block';
 
 /** Returns what a method knows of revocations. */
 export const accountOf = (view: View, { ns, name }: MethodPlace): Account =>
-  stored<Account>(view, keys.identityBlock(ns, name)) ?? { Made: 0, Index: 0 };
+  (mayHaveBlocks(view) ? stored<Account>(view, keys.identityBlock(ns, name)) : undefined) ??
+  NO_ACCOUNT;
+const NO_ACCOUNT: Account = { Made: 0, Index: 0 };
 
 /** Whether revocations or blocks concern a subject. */
 export const concerns = (whom: Whom, subject: string): boolean =>
@@ -106,10 +115,10 @@ export const mayHaveBlocks = (view: View): boolean => view.mayHave?.(IDENTITY_BL
 export function blockOf(
   view: View,
   { ns, name }: MethodPlace,
-  subject: string,
+  subject: string | undefined,
   nowMs: number,
 ): IdentityBlock | undefined {
-  if (!mayHaveBlocks(view)) return undefined;
+  if (subject === undefined || !mayHaveBlocks(view)) return undefined;
   const of = [IDENTITY_BLOCK, ns, name.toLowerCase()] as const;
   const find = (keysOf: Iterable<string>): IdentityBlock | undefined => {
     for (const key of keysOf) {
@@ -157,4 +166,36 @@ export function dropIdentityBlocks(context: ApplyContext, { ns, name }: MethodPl
   if (draft.get(own) === undefined) return;
   for (const key of [own, ...keysBelow(draft, own)]) draft.del(key);
   noteChange(context, IDENTITY_BLOCK, ns);
+}
+
+/** Returns what is wrong with a record of the table; undefined if nothing is. */
+export function identityBlockProblem(key: string, text: string): string | undefined {
+  const [, ns = '', name = '', kind] = key.split('\u0000');
+  let record: Readonly<Record<string, unknown>> | null;
+  try {
+    record = JSON.parse(text);
+  } catch {
+    record = null;
+  }
+  if (record === null || typeof record !== 'object') return 'a record is not a JSON object';
+  const areWhole = (...members: string[]): boolean =>
+    members.every((member) => Number.isSafeInteger(record[member]));
+  if (kind === undefined) return areWhole('Made', 'Index') ? undefined : 'a count is missing';
+  const { Subject, SubjectPrefix, ID, Until, Time, Reason, After = '' } = record;
+  const isWhom =
+    [Subject, SubjectPrefix].filter(isSubject).length === 1 &&
+    [Subject, SubjectPrefix].includes(undefined);
+  if (!isWhom) return 'a record names nobody';
+  if (kind === 'revoked') {
+    const isNumber = /^\d{9,}$/.test(lastPart(key));
+    const isWhole = isNumber && areWhole('Index') && typeof After === 'string';
+    return isWhole ? undefined : 'a revocation is not valid';
+  }
+  const texts = [ID, Time, Reason, Until ?? ''];
+  const isBlock =
+    texts.every((each) => typeof each === 'string') &&
+    (Until === null || !Number.isNaN(Date.parse(`${Until}`))) &&
+    areWhole('ModifyIndex') &&
+    key === blockKey({ ns, name }, record as unknown as Whom, `${ID}`);
+  return isBlock ? undefined : 'a block is not valid';
 }

@@ -65,7 +65,7 @@ const revoke: Handler<IdentityRevoke> = (context, command) => {
   const method = stored<AuthMethod>(draft, keys.method(ns, name));
   if (method === undefined) return refused(noMethod(name));
   if (take(revocationKeys(draft, command), REVOCATIONS_MAX).length >= REVOCATIONS_MAX) {
-    const why = `Tokens of ${REVOCATIONS_MAX} revocations of the auth method are still being removed`;
+    const why = `The tokens of ${REVOCATIONS_MAX} revocations are still being removed`;
     return refused(refusal('too_many', why, { hint: 'try again in a second' }));
   }
   if (block !== undefined) {
@@ -129,7 +129,7 @@ function noteRevocations(context: ApplyContext, { ns, name }: MethodPlace, made:
 }
 
 /**
- * Looks at the next tokens that a revocation concerns, removes those of logins before it, and stores
+ * Looks at the next tokens that a revocation concerns, removes those of logins before it, and notes
  * how far it has come. Forgets the revocation where it finds none, not with the last ones: what the
  * history keeps of them tells when they were revoked.
  */

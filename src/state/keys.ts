@@ -58,8 +58,8 @@ export const keys = {
     keyOf('token-by-role', roleId, ns, accessor),
   /**
    * A token that a login created. Value: the identity (SHA-256 in hex), empty if unknown; from
-   * level 3 on `<identity> NUL <subject>`, and then ` NUL <n>` if `n` revocations of the method came
-   * before.
+   * level 3 on `<identity> NUL <subject>`, with ` NUL <n>` after `n` revocations of identities of
+   * the method.
    */
   tokenByMethod: (ns: string, method: string, tokenNs: string, accessor: string): string =>
     keyOf('token-by-method', ns, lower(method), tokenNs, accessor),

@@ -4,7 +4,7 @@ import { tokenHash } from '../acl/hash.js';
 import { type Refusal, refusal, UNKNOWN_TOKEN } from '../base/errors.js';
 import { timeOf } from '../languages/times.js';
 import type { Grants } from './grants.js';
-import { accountOf, blockOf, mayHaveBlocks } from './identity-blocks.js';
+import { accountOf, BLOCKED, blockOf } from './identity-blocks.js';
 import { keys } from './keys.js';
 import { type Link, type LinkInput, type LinkTarget, resolveLinks } from './links.js';
 import { keysBelow, namespaceProblem, refused, stored } from './lists.js';
@@ -105,11 +105,6 @@ export interface TokenReap extends Command {
   readonly max: number;
 }
 
-/** The refusal of a login whose identity is blocked. The client gets a shorter text. */
-const BLOCKED = refusal('permission_denied', 'Permission denied: the identity is blocked', {
-  about: { kind: 'blocked' },
-});
-
 const notFound = (): Refusal =>
   refusal('acl_not_found', 'token does not exist: ACL not found', { about: { kind: 'token' } });
 
@@ -188,12 +183,10 @@ const deleteToken: Handler<TokenDelete> = (context, { ns, accessor, callerKey })
   return { ok: true, value: 'true' };
 };
 
-/**
- * Stores the token of a login. Refuses it if the method has changed or the token grants nothing.
- */
+/** Stores the token of a login, unless the method has changed or the token grants nothing. */
 const loginToken: Handler<TokenLogin> = (context, command) => {
   const { draft } = context;
-  const { ns, method: used, token } = command;
+  const { ns, method: used, token, identity } = command;
   const method = stored<AuthMethod>(draft, keys.method(used.ns, used.name));
   const problem = idProblem(draft, command);
   if (problem !== undefined) return refused(problem);
@@ -209,35 +202,32 @@ const loginToken: Handler<TokenLogin> = (context, command) => {
     token.NodeIdentities,
     token.TemplatedPolicies,
   ].some((list) => (list?.length ?? 0) > 0);
-  const isOpen = namespaceProblem(draft, ns) === undefined;
-  if (!isOpen || method?.ModifyIndex !== used.modifyIndex || !binds) {
+  const closed = namespaceProblem(draft, ns);
+  if (closed !== undefined || method?.ModifyIndex !== used.modifyIndex || !binds) {
     return refused(refusal('permission_denied', 'Permission denied'));
   }
-  const { identity } = command;
   if (identity === undefined) {
     const built = build(context, command, content, command.expirationTime, method);
     return { ok: true, value: addToken(context, built) };
   }
   const nowMs = Date.parse(command.createTime);
   const subject = command.author?.Identity?.Subject;
-  const place = { ns: method.Namespace, name: method.Name };
-  const block = subject === undefined ? undefined : blockOf(draft, place, subject, nowMs);
-  if (block !== undefined) return refused(BLOCKED);
+  if (blockOf(draft, used, subject, nowMs) !== undefined) return refused(BLOCKED);
   const displaced = displacedTokens(draft, method, identity, nowMs);
   if (displaced === undefined) return refused(TOKEN_LIMIT);
   for (const old of displaced) removeToken(context, old);
   const lifeMs = loginLifeMs(draft, method);
   const end = lifeMs === undefined ? undefined : timeOf(nowMs + lifeMs);
   const built = build(context, command, content, end, method);
-  const before = mayHaveBlocks(draft) ? accountOf(draft, place).Made : 0;
+  const { Made: before } = accountOf(draft, used);
   return { ok: true, value: addToken(context, built, { identity, subject, before }) };
 };
 
 /** Deletes the token of a login. */
 const logoutToken: Handler<TokenLogout> = (context, { secretKey }) => {
   const token = tokenBySecret(context.draft, secretKey);
-  if (token === undefined || revokedIndex(context.draft, token) !== undefined)
-    return refused(UNKNOWN_TOKEN);
+  const isRevoked = token !== undefined && revokedIndex(context.draft, token) !== undefined;
+  if (token === undefined || isRevoked) return refused(UNKNOWN_TOKEN);
   if (token.AuthMethod === undefined) {
     const why = "Permission denied: token wasn't created via login";
     return refused(refusal('permission_denied', why));

@@ -111,9 +111,9 @@ export function tokenBySecret(view: View, secretKey: string): Token | undefined 
 }
 
 /**
- * Whether a token is alive at a time. A token that has expired, whose auth method was deleted, whose
- * identity was revoked, or whose namespace is being deleted awaits its removal: no request may show
- * or use it.
+ * Whether a token is alive at a time. A token that has expired, whose identity was revoked, whose
+ * auth method was deleted, or whose namespace is being deleted awaits its removal: no request may
+ * show or use it.
  */
 export function isAlive(view: View, token: Token, nowMs: number): boolean {
   const expiry = expiryOf(token);

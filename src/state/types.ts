@@ -104,7 +104,7 @@ export interface NewState {
   readonly nextSums?: Readonly<Record<string, string>>;
 }
 
-/** What one command does to many tokens or to the logins of a method, for the history (beyond.md 3.1). */
+/** What one command does to many tokens or to logins, for the history (beyond.md 3.1). */
 export interface ManyTokens {
   readonly operation: 'revoke' | 'unblock' | 'gc' | 'delete';
   /** Their auth method. */

@@ -10,7 +10,7 @@ import { expiryOf, secretKeyOf, type Token } from '../../src/state/tokens.js';
 import type { View } from '../../src/state/types.js';
 
 const SECONDARY =
-  /^(policy-name|role-name|role-by-policy|token-secret|token-accessor|token-by-\w+|token-identity|namespace-by-\w+|rule-by-method)\0/;
+  /^(policy-name|role-name|role-by-policy|token-secret|token-accessor|token-by-\w+|token-identity|subject|namespace-by-\w+|rule-by-method)\0/;
 
 const objects = <T>(view: View, table: string): T[] =>
   [...view.keys(`${table}\0`)].map((key) => JSON.parse(view.get(key)!) as T);
@@ -46,12 +46,14 @@ export function expectedKeys(view: View): Map<string, string> {
       const methodNs = token.AuthMethodNamespace!;
       const key = keys.tokenByMethod(methodNs, token.AuthMethod, ns, accessor);
       // Only this tells who logged in.
-      const identity = view.get(key) ?? '';
-      expected.set(key, identity);
+      const text = view.get(key) ?? '';
+      expected.set(key, text);
+      const [identity = '', subject] = text.split('\0');
       const method = { ns: methodNs, name: token.AuthMethod };
       const createdMs = Date.parse(token.CreateTime);
       if (identity !== '')
         expected.set(keys.tokenIdentity(method, identity, createdMs, { ns, accessor }), '');
+      if (subject !== undefined) expected.set(keys.subject(method, subject, { ns, accessor }), '');
     }
   }
   for (const { Name, ACLs } of objects<Namespace>(view, 'namespace')) {

@@ -164,6 +164,12 @@ const tokens: Makers = {
   'token.reap': (draw) => ({ nowMs: nowOf(draw), max: 1 + draw.random.int(3) }),
 };
 
+/** Subjects as `authored` of simulation/product-commands.ts has them. */
+const whomOf = ({ random }: Draw): object =>
+  random.chance(0.5)
+    ? { Subject: `user-${random.int(4)}` }
+    : { SubjectPrefix: random.pick(['', 'user-', 'user-1']) };
+
 const methods: Makers = {
   'method.set': (draw) => ({
     ns: nsOf(draw),
@@ -175,6 +181,22 @@ const methods: Makers = {
     },
   }),
   'method.delete': (draw) => ({ ns: nsOf(draw), name: methodOf(draw) }),
+  'identity.revoke': (draw) => ({
+    ns: nsOf(draw),
+    name: methodOf(draw),
+    whom: whomOf(draw),
+    count: draw.random.int(3),
+    ...(draw.random.chance(0.3) && {
+      block: { id: id(11, draw.n), until: draw.random.pick([null, AT]) },
+    }),
+  }),
+  'identity.unblock': (draw) => ({
+    ns: nsOf(draw),
+    name: methodOf(draw),
+    whom: whomOf(draw),
+    id: id(11, draw.n - 1 - draw.random.int(10)),
+  }),
+  'identity.reap': (draw) => ({ ns: nsOf(draw), name: methodOf(draw) }),
   'method.reap': (draw) => ({ ns: nsOf(draw), name: methodOf(draw) }),
   'rule.set': (draw) => ({
     ns: nsOf(draw),

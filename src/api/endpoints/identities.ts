@@ -75,7 +75,9 @@ export type BlockRow = Normal<typeof BLOCKS>[number];
 /** The operations on identities. */
 export const IDENTITY_OPERATIONS = tagged('acl', {
   'POST /v1/acl/tokens/revoke': write('revokeIdentity', {
-    says: 'Ends all tokens of an identity, and may refuse its logins. Plans that unless DryRun is false.',
+    says:
+      'Ends all tokens of an identity, and may refuse its logins. ' +
+      'Only shows what would end unless DryRun is false.',
     body: { members: REVOKE.fields },
     answers: ok('What ends.', REVOKED),
     refuses: [404, 409],

@@ -57,6 +57,9 @@ acl whoami --accessor 8a2d31f0
 acl who-can service:write:web
 acl who-can acl:write --at 2026-11-03T14:05:00Z
 acl decision 4f0c9a1b-00000000000002d1
+acl identity revoke --method ci --subject prod/web --block-for 24h --reason INC-7
+acl identity blocks --method ci
+acl identity unblock 1f3b9c52-8a2d-4c7e-9d3c-2f0c4b7b9f11
 acl login explain --method ci --claims '{"team":"blue"}'
 acl lint --severity error
 acl lint --namespace "*" --strict

@@ -16,6 +16,7 @@ import { isObject } from '../../languages/fields.js';
 import type { Grants } from '../../state/grants.js';
 import { historyProblem, RINGS, VERSION } from '../../state/history/records.js';
 import { HISTORY_FACT } from '../../state/history/settings.js';
+import { IDENTITY_BLOCK, identityBlockProblem } from '../../state/identity-blocks.js';
 import { keys } from '../../state/keys.js';
 import { type Link, type LinkFact, linkKey } from '../../state/links.js';
 import { lastPart } from '../../state/lists.js';
@@ -33,7 +34,13 @@ import { OBJECTS } from '../../state/objects.js';
 import { ownerKey } from '../../state/owners.js';
 import { TYPES } from '../../state/refs.js';
 import { isSubject } from '../../state/stamp.js';
-import { type LoginOf, loggedIn, loginRecords, type Token } from '../../state/tokens.js';
+import {
+  type LoginOf,
+  loggedIn,
+  loggedInText,
+  loginRecords,
+  type Token,
+} from '../../state/tokens.js';
 import { decodeConfiguration } from '../acl/acl-configuration.js';
 import { decodeBody } from '../common/decode.js';
 import { modifyIndexOf } from '../common/reading.js';
@@ -68,6 +75,8 @@ export class SnapshotCheck {
   /** The keys of the owners that objects may have, and of those that are there. */
   readonly #ownable = new Set<string>();
   readonly #owners = new Set<string>();
+  /** Keys that must be there because identities of a method were revoked or blocked. */
+  readonly #blocked = new Set<string>();
   #hasDefault = false;
 
   add([key, value]: StateRecord): void {
@@ -103,6 +112,10 @@ export class SnapshotCheck {
       if (isTurn()) yield;
       if (this.#facts.get(key) !== name) fail(tableOf(key), 'a name is missing or wrong');
     }
+    for (const key of this.#blocked) {
+      if (isTurn()) yield;
+      if (!this.#keys.has(key)) fail(IDENTITY_BLOCK, 'a record belongs to no auth method');
+    }
     for (const key of this.#owners) {
       if (isTurn()) yield;
       if (!this.#ownable.has(key)) fail('owner', 'a record belongs to no object');
@@ -117,11 +130,14 @@ export class SnapshotCheck {
   #loggedInAt(key: string): string | undefined {
     const text = this.#found.get(key);
     if (text === undefined) return undefined;
-    const { identity, subject } = loggedIn(text);
+    const login = loggedIn(text);
+    const { identity, subject, before } = login;
     if (!/^([0-9a-f]{64})?$/.test(identity))
       fail(tableOf(key), 'an identity is not a SHA-256 digest');
-    if (subject !== undefined && (!isSubject(subject) || text !== `${identity}\u0000${subject}`))
+    if (subject !== undefined && !isSubject(subject))
       fail(tableOf(key), 'a subject is too long or has control characters');
+    if (!Number.isSafeInteger(before) || text !== loggedInText(login))
+      fail(tableOf(key), 'a login is not in stored form');
     return text;
   }
 
@@ -137,6 +153,7 @@ export class SnapshotCheck {
     fact: (key, value) => mustBeFact(key, value),
     'method-remains': () => {},
     ...Object.fromEntries([VERSION, ...RINGS].map((table) => [table, mustBeHistory])),
+    [IDENTITY_BLOCK]: (key, value) => this.#identityBlock(key, value),
     owner: (key, value, type) => this.#owner(key, value, type),
     'policy-link': (key, value) => this.#fact('policy-link', key, value),
     'role-link': (key, value) => this.#fact('role-link', key, value),
@@ -173,6 +190,13 @@ export class SnapshotCheck {
     this.#owners.add(key);
     const [, , ns = '', id = ''] = key.split('\u0000');
     if (Handle !== undefined) this.#derived.set(keys.ruleHandle(ns, Handle as string), id);
+  }
+
+  #identityBlock(key: string, value: string): void {
+    const why = identityBlockProblem(key, value);
+    if (why !== undefined) fail(IDENTITY_BLOCK, why);
+    const [, ns = '', name = ''] = key.split('\u0000');
+    this.#blocked.add(keys.method(ns, name)).add(keys.identityBlock(ns, name));
   }
 
   #login({ AccessorID, AuthMethod, AuthMethodNamespace, CreateTime, Namespace }: Token): void {

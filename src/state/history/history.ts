@@ -375,7 +375,7 @@ const hasLines = (ring: Ring, { Bytes, LoginBytes }: HistoryBounds): boolean =>
 
 const methodId = (ns: string, name: string): string => `${ns}/${name.toLowerCase()}`;
 
-/** Returns whose the tokens were whose login records went, and when that was revoked, by accessor. */
+/** Returns whose the tokens were whose logins ended, and when that was revoked, by accessor. */
 function loginsIn(changes: readonly Changed[], draft: Draft): ReadonlyMap<string, EndedLogin> {
   const logins = new Map<string, EndedLogin>();
   for (const { key, before = '', after } of changes) {

@@ -1,0 +1,132 @@
+/** `acl identity`: revoke everything of one identity, and the blocks that keep it out. */
+import type { Command } from 'commander';
+import type { BlockRow, Revoked } from '../../api/endpoints/identities.js';
+import { type Call, type Cli, sure } from '../cli.js';
+import { misused } from '../print/error.js';
+import { type Column, ID_COLUMN, type Shape } from '../print/output.js';
+import { counted, localTime, oneLine } from '../print/text.js';
+import { mayAsk } from './apply-set.js';
+
+interface RevokeOptions {
+  readonly method: string;
+  readonly subject?: string;
+  readonly subjectPrefix?: string;
+  readonly blockFor?: string;
+  readonly yes?: boolean;
+  readonly dryRun?: boolean;
+}
+
+const REVOKE = '/v1/acl/tokens/revoke';
+
+const TOKENS: readonly Column<Revoked['Tokens'][number]>[] = [
+  { head: 'ACCESSOR', isWhole: true, cell: ({ AccessorID }) => AccessorID },
+  { head: 'SUBJECT', cell: ({ Subject }) => Subject },
+  { head: 'DESCRIPTION', cell: ({ Description }) => Description },
+  { head: 'NAMESPACE', isMinor: true, cell: ({ Namespace }) => Namespace },
+  { head: 'CREATED', isWhole: true, cell: ({ CreateTime }) => localTime(CreateTime) },
+];
+
+const whomOf = ({ Subject, SubjectPrefix }: BlockRow): string => Subject ?? `${SubjectPrefix}*`;
+
+const BLOCKS: Shape<BlockRow> = {
+  columns: [
+    { head: 'METHOD', cell: ({ AuthMethod }) => AuthMethod },
+    { head: 'SUBJECT', cell: whomOf },
+    {
+      head: 'UNTIL',
+      isWhole: true,
+      cell: ({ Until }) => (Until === null ? 'lifted' : localTime(Until)),
+    },
+    {
+      head: 'AUTHOR',
+      isMinor: true,
+      cell: ({ Author }) => Author?.Description || (Author?.AccessorID.slice(0, 8) ?? ''),
+    },
+    { head: 'REASON', cell: ({ Reason }) => Reason },
+    ID_COLUMN,
+  ],
+  ref: ({ ID }) => `identity-block/${ID}`,
+};
+
+/** Adds the commands. */
+export function addIdentity(acl: Command, cli: Cli): void {
+  const identity = acl
+    .command('identity')
+    .description('who logged in: end all their tokens, and refuse their logins');
+  identity
+    .command('revoke')
+    .description('end every token of an identity at once')
+    .requiredOption('--method <name>', 'the auth method it logged in with')
+    .option('--subject <subject>', 'who: the Subject of the Identity of its tokens')
+    .option('--subject-prefix <prefix>', 'all whose Subject begins like this; empty for everybody')
+    .option('--block-for <duration>', 'refuse its logins so long: 1m to 8760h, or forever')
+    .option('--yes', 'revoke without asking; needed without a terminal')
+    .option('--dry-run', 'only show which tokens would end')
+    .action(cli.action<RevokeOptions>(revoke));
+  identity
+    .command('blocks')
+    .description('list the identities whose logins are refused')
+    .option('--method <name>', 'only those of one auth method')
+    .action(
+      cli.action<{ method?: string }>(async ({ api, options, print }) => {
+        const query = { authmethod: options.method };
+        const blocks = (await api.get('/v1/acl/identity-blocks', { query })).json<BlockRow[]>();
+        await print.list(blocks, BLOCKS);
+      }),
+    );
+  identity
+    .command('unblock')
+    .description('permit the logins of an identity again')
+    .argument('<id>', 'the ID of the block, from conclave acl identity blocks')
+    .action(
+      cli.action(async ({ api, print }, id) => {
+        await api.ask('DELETE', `/v1/acl/identity-block/${encodeURIComponent(id!)}`);
+        print.say(`block ${id} is lifted`);
+      }),
+    );
+}
+
+async function revoke(call: Call<RevokeOptions>): Promise<void> {
+  const { api, options, print } = call;
+  const { method: AuthMethod, subject: Subject, subjectPrefix: SubjectPrefix } = options;
+  if ((Subject === undefined) === (SubjectPrefix === undefined))
+    misused('give either --subject or --subject-prefix');
+  mayAsk(call);
+  const body = {
+    AuthMethod,
+    ...(Subject !== undefined && { Subject }),
+    ...(SubjectPrefix !== undefined && { SubjectPrefix }),
+    ...(options.blockFor !== undefined && { BlockFor: options.blockFor }),
+  };
+  const plan = (
+    await api.ask('POST', REVOKE, {
+      body: { ...body, DryRun: true },
+      isRead: true,
+      isCurrent: true,
+    })
+  ).json<Revoked>();
+  const isForPeople = print.format === 'table';
+  if (options.dryRun === true && !isForPeople) return print.value(plan);
+  if (isForPeople) showTokens(call, plan);
+  if (options.dryRun === true) return;
+  const whom = oneLine(Subject ?? `${SubjectPrefix}*`);
+  const block = options.blockFor === undefined ? '' : `, and block it: ${options.blockFor}`;
+  await sure(call, `end ${counted(plan.Total, 'token')} of ${AuthMethod}/${whom}${block}?`);
+  const done = (
+    await api.ask('POST', REVOKE, { body: { ...body, DryRun: false } })
+  ).json<Revoked>();
+  if (!isForPeople) return print.value(done);
+  if (done.Index === 0) return print.say('there was nothing to revoke');
+  const blocked = done.BlockID === '' ? '' : `; its logins are refused by block ${done.BlockID}`;
+  print.say(`${counted(done.Total, 'token')} ended at index ${done.Index}${blocked}`);
+}
+
+function showTokens({ print }: Call<object>, { Tokens, More, Unknown }: Revoked): void {
+  print.table(TOKENS, Tokens);
+  if (More > 0) print.note(`and ${counted(More, 'older token')}`);
+  if (Unknown !== undefined)
+    print.note(
+      `${counted(Unknown, 'token')} of the auth method do not tell who is behind them: ` +
+        'they are older than level 3',
+    );
+}
