@@ -1,9 +1,11 @@
 /** Revoking and blocking identities over HTTP. */
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { BlockRow } from '../../src/api/endpoints/identities.js';
 import { historyRoutes } from '../../src/http/routes/history.js';
 import { SnapshotCheck } from '../../src/service/archives/snapshot-check.js';
 import { keys } from '../../src/state/keys.js';
+import { secretKeyOf, type Token } from '../../src/state/tokens.js';
 import type { Command } from '../../src/state/types.js';
 import { type Signer, signer } from '../login/signers.js';
 import { SoloClient } from './client.js';
@@ -78,6 +80,49 @@ describe('an identity', function () {
     for (const { SecretID } of others)
       await client.must('GET /acl/token/self', undefined, SecretID);
     await login('a');
+  });
+
+  it('is revoked at once, however many tokens it has, for reads that wait too', async () => {
+    const { solo } = client;
+    const last = await login('a');
+    const { ModifyIndex: modifyIndex } = await client.must('GET /acl/auth-method/jwt1');
+    const Identity = { AuthMethod: 'Jwt1', Namespace: 'default', Subject: 'a' };
+    for (let n = 0; n < 1500; n++) {
+      solo.must({
+        type: 'token.login',
+        v: 1,
+        ns: 'default',
+        accessor: randomUUID(),
+        secret: randomUUID(),
+        createTime: last.CreateTime,
+        method: { ns: 'default', name: 'Jwt1', modifyIndex },
+        token: { Description: '', Policies: [], Roles: last.Roles, Local: true },
+        identity: 'a'.repeat(64),
+        author: { AccessorID: '', Description: '', Identity },
+        time: last.CreateTime,
+      } as Command);
+    }
+    const tokens = [...solo.store.keys('token\u0000')].map(
+      (at) => JSON.parse(solo.store.get(at)!) as Token,
+    );
+    const live = tokens.filter(({ AuthMethod }) => AuthMethod !== undefined);
+    const isKnown = ({ SecretID }: Token): boolean =>
+      solo.authorizers.of(secretKeyOf(SecretID)) !== undefined;
+    expect(live.filter(isKnown)).to.have.length(1501);
+    const left = (): Token[] =>
+      live.filter(({ AccessorID }) => solo.store.get(keys.token('default', AccessorID)));
+    // what waits is that of a token that is not removed by the entry itself
+    const waiting = live.at(-1)!;
+    const { woken } = await client.across(
+      '/acl/token/self',
+      () => revoke({ Subject: 'a', DryRun: false }),
+      waiting.SecretID,
+    );
+    expect(left()).to.have.length(501);
+    expect(left()).to.include(waiting);
+    expect(woken?.status).to.equal(403);
+    expect(live.filter(isKnown)).to.deep.equal([]);
+    expect(await client.must('GET /acl/tokens')).to.have.length(2);
   });
 
   it('is shown by a dry run, which is the default, and for which reading suffices', async () => {

@@ -98,7 +98,8 @@ export class ProductClients {
     // an older release adds no members that it does not know
     const isNew = !releases.hasLevels || server.release >= CHANGE_LEVEL;
     if (this.#parts.hasRights && random.chance(RIGHTS_SHARE)) {
-      const command = rightsCommand(random, n, server.view);
+      const mayRevoke = hasCommand(server.release, 'identity.revoke');
+      const command = rightsCommand(random, n, server.view, mayRevoke);
       this.#proposeAll(server, [made(isNew ? authored(command, n) : command)]);
       return;
     }
