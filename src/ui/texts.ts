@@ -1,6 +1,7 @@
 /** Every text of the web UI. */
 import { AUDIT_TEXT } from './audit-texts.js';
 import { CHANGE_TEXT, plural } from './change-texts.js';
+import { IDENTITY_TEXT } from './identity-texts.js';
 import { INTENTION_TEXT } from './intention-texts.js';
 import { LAYOUT_TEXT } from './layout-texts.js';
 import { OVERVIEW_TEXT } from './overview-texts.js';
@@ -253,6 +254,7 @@ export const TEXT = {
   impact: CHANGE_TEXT.impact,
   history: CHANGE_TEXT.history,
   audit: AUDIT_TEXT,
+  identity: IDENTITY_TEXT,
   moment: CHANGE_TEXT.moment,
   lint: {
     title: 'Findings',

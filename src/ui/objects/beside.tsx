@@ -6,6 +6,7 @@ import { ProblemNotice } from '../parts/notice.js';
 import { Scroll } from '../parts/table.js';
 import { TEXT } from '../texts.js';
 import type { Beside } from './edit-page.js';
+import { Blocks } from './identity.js';
 import { type Linking, linkedTo, ROLES, RULES, tokensBy } from './linking.js';
 import { TokenParts } from './token-parts.js';
 import { TryJwt } from './try-jwt.js';
@@ -77,6 +78,7 @@ export const besideMethod: Beside = (shown) =>
         <Link to={['login-explain']}>{TEXT.beside.tryLogin}</Link>
       </section>
       <TryJwt method={String(shown.version.object['Name'])} />
+      <Blocks method={String(shown.version.object['Name'])} />
       {linkMethod(shown)}
     </>
   );

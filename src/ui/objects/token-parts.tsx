@@ -13,12 +13,14 @@ import { Term } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { go, hrefOf } from '../router.js';
 import { TEXT } from '../texts.js';
+import { IdentityTerm, RevokeIdentity, useIdentity } from './identity.js';
 import { noteSecret } from './types.js';
 
 /** All of it. */
 export function TokenParts({ token }: { token: Stored }) {
   const accessor = String(token['AccessorID']);
   const { AuthMethod: method, ExpirationTime: expires } = token;
+  const identity = useIdentity(token);
   return (
     <>
       <section class="panel">
@@ -36,8 +38,10 @@ export function TokenParts({ token }: { token: Stored }) {
               <Link to={['auth-methods', String(method)]}>{String(method)}</Link>
             </Term>
           )}
+          <IdentityTerm of={identity} />
         </dl>
         <Clone accessor={accessor} />
+        <RevokeIdentity of={identity} />
         <p>
           <Link to={['explain']} query={{ accessor }}>
             {TEXT.token.explain}

@@ -1,0 +1,44 @@
+/** Revoking an identity in the web UI, and its blocks. */
+import { expect } from 'chai';
+import { signer } from '../login/signers.js';
+import { describePages } from './stage.js';
+
+describePages('identities in the web UI', 1, (stage) => {
+  it('are revoked from one of their tokens, and let in again from the auth method', async () => {
+    const key = await signer('EdDSA');
+    const Config = { JWTValidationPubKeys: [key.pem] };
+    await stage.api('PUT /v1/acl/auth-method', { Name: 'ci', Type: 'jwt', Config });
+    const rule = { AuthMethod: 'ci', BindType: 'service', BindName: 'web' };
+    await stage.api('PUT /v1/acl/binding-rule', rule);
+    const now = Math.floor(Date.now() / 1000);
+    const BearerToken = await key.sign({ iat: now, exp: now + 600, sub: 'prod/web' });
+    const login = () =>
+      stage.api<{ AccessorID: string; SecretID: string }>(
+        'POST /v1/acl/login',
+        { AuthMethod: 'ci', BearerToken },
+        '',
+      );
+    const [first, second] = [await login(), await login()];
+    const { page, faults } = await stage.visit(`/tokens/${first.AccessorID}`);
+    await page.getByText('prod/web').first().waitFor();
+    await page.getByRole('button', { name: 'Revoke identity' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Review changes' });
+    await dialog.getByText('2 tokens of this identity will end at once.').waitFor();
+    await dialog.getByRole('combobox', { name: 'Block for' }).selectOption('forever');
+    await dialog.getByRole('textbox', { name: 'Reason' }).fill('INC-7');
+    await dialog.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('2 tokens ended.').waitFor();
+    for (const { SecretID } of [first, second]) {
+      const own = stage.api('GET /v1/acl/token/self', undefined, SecretID);
+      expect(await own.catch(String)).to.match(/403/);
+    }
+    expect(await login().catch(String)).to.match(/403/);
+    await page.goto(stage.hrefOf('/auth-methods/ci'));
+    const row = page.getByRole('table', { name: 'Blocked identities' }).getByRole('row').nth(1);
+    await row.getByText('INC-7').waitFor();
+    await row.getByRole('button', { name: 'Lift block of prod/web' }).click();
+    await row.waitFor({ state: 'detached' });
+    await login();
+    expect(faults).to.deep.equal([]);
+  });
+});
