@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { verify } from '../../src/audit/verify.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
+import { signer } from '../login/signers.js';
 import { RealCluster } from '../support/real-cluster.js';
 
 const SECRET = '22222222-2222-3333-4444-555555555555';
@@ -124,6 +125,36 @@ describe('audit: what a node records', () => {
     const object = record.objects[0]!;
     expect(object).to.deep.include({ id: 'service-defaults/api', action: 'update', changes });
     expect([object.before, object.after]).to.deep.equal([record.index - 1, record.index]);
+  });
+
+  it('says what an undo and a revocation changed, too', async () => {
+    await node.must('PUT /acl/policy', { Name: 'undone' });
+    const { index: made } = last();
+    await node.must('POST /undo', { Index: made, Reason: 'not this one' });
+    const undone = last();
+    expect([undone.index, undone.objects[0]?.name]).to.deep.equal([made + 1, 'undone']);
+    expect(undone.granted_by[0]?.policy.name).to.equal('global-management');
+    const Config = { JWTValidationPubKeys: [(await signer('EdDSA')).pem] };
+    await node.must('PUT /acl/auth-method', { Name: 'm', Type: 'jwt', Config });
+    const block = { AuthMethod: 'm', Subject: 'a', BlockFor: 'forever' };
+    await node.must('POST /acl/tokens/revoke', block);
+    expect(last().index).to.equal(0);
+    const revoked = await node.must('POST /acl/tokens/revoke', { ...block, DryRun: false });
+    const { index, objects, granted_by: grants } = last();
+    expect(index).to.equal(revoked.Index);
+    expect(objects).to.deep.equal([
+      {
+        type: 'login-tokens',
+        id: 'default/m',
+        name: 'a',
+        namespace: 'default',
+        action: 'revoke',
+        before: 0,
+        after: index,
+        count: 0,
+      },
+    ]);
+    expect(grants[0]?.policy.name).to.equal('global-management');
   });
 
   it('records what was refused, with its decision, and shows no secret', async () => {

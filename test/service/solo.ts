@@ -12,6 +12,7 @@ import type {
 import { Deadlines } from '../../src/replica/deadlines.js';
 import type { ClockPort } from '../../src/replica/ports.js';
 import { Watches } from '../../src/replica/reads/watches.js';
+import { decodeRequest, encodeRequest } from '../../src/replica/rpc-codec.js';
 import type { Caller } from '../../src/service/common/types.js';
 import { configCheck } from '../../src/service/config/config-entries.js';
 import { Decisions } from '../../src/service/explain/decisions.js';
@@ -136,7 +137,12 @@ export class Solo {
       barrier: async () => {
         this.barriers += 1;
       },
-      write: async ({ tokenKey, command }: WriteRequest) => {
+      write: async ({ tokenKey, command, timeoutMs }: WriteRequest) => {
+        // a follower sends it to the leader
+        const data = new Uint8Array();
+        const sent = encodeRequest({ type: 'write', tokenKey, data, timeoutMs });
+        if (decodeRequest(sent) === undefined)
+          throw new Error('the leader cannot decode the write');
         const why = this.gate(store, tokenKey, command);
         if (why !== undefined) throw new ApiError(why);
         return this.apply(command);

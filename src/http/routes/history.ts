@@ -60,8 +60,8 @@ export const historyRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
       isNew: true,
       POST: async (request) => {
         const body = decodeBody(UNDO_FAILURE, await request.body(UNDO_FAILURE), UNDO);
-        const { caller, timeoutMs, reason } = request;
-        request.answerJson(await undoEntry(parts, { caller, timeoutMs, reason }, body));
+        const { caller, timeoutMs, reason, notes } = request;
+        request.answerJson(await undoEntry(parts, { caller, timeoutMs, reason, notes }, body));
       },
     },
     {

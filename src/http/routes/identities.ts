@@ -22,7 +22,9 @@ export const identityRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
         const { AuthMethod: name = '' } = body;
         if (name === '') reject('invalid', 'AuthMethod is required', { pointer: '/AuthMethod' });
         const place = { ns: request.namespace(body.Namespace), name };
-        request.answerValue(await revokeIdentities(parts, request, place, body));
+        const { caller, timeoutMs, reason, notes } = request;
+        const requester = { caller, timeoutMs, reason, notes };
+        request.answerValue(await revokeIdentities(parts, requester, place, body));
       },
     },
     {
