@@ -1,5 +1,6 @@
 /** Revoked and blocked identities, as apply decides them. */
 import { expect } from 'chai';
+import { PastView } from '../../src/state/history/past.js';
 import { nextRevocation } from '../../src/state/identity-blocks.js';
 import { keys } from '../../src/state/keys.js';
 import { CASCADE_MAX } from '../../src/state/methods.js';
@@ -107,6 +108,23 @@ describe('state: revoked identities', () => {
     const token = { Description: 'x', Policies: [], Roles: [], Local: false };
     const update = { type: 'token.update', ns: 'default', nowMs: NOW, token };
     expect(state.refusal({ ...update, accessor: left!.AccessorID })).to.match(/^not_found/);
+  });
+
+  it('are so from the index of the revocation on, whenever their tokens are removed', () => {
+    const state = new Identities();
+    state.logIn(1, CASCADE_MAX + 1, 'web');
+    const { Index } = state.must(state.revoke({ Subject: 'web' }));
+    const { AccessorID } = state.stored.find(({ AuthMethod }) => AuthMethod !== undefined)!;
+    const alive = (index: number): boolean => {
+      const past = new PastView(state.store, index);
+      for (const _ of past.findEnded());
+      const token = tokenByAccessor(past, AccessorID);
+      return token !== undefined && isAlive(past, token, NOW);
+    };
+    expect([Index - 1, Index].map(alive)).to.deep.equal([true, false]);
+    while (nextRevocation(state.store) !== undefined) state.must(state.reap());
+    expect(tokenByAccessor(state.store, AccessorID)).to.equal(undefined);
+    expect([Index - 1, Index].map(alive)).to.deep.equal([true, false]);
   });
 
   it('are bounded: 100 revocations of a method at a time', () => {
