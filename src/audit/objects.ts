@@ -1,9 +1,9 @@
 /** What an entry changed, from its lines in the history (beyond.md 5.2). */
 import { type Difference, differences } from '../service/change/diff.js';
-import { modifyIndexOf } from '../service/common/reading.js';
-import { linesAt, supersededSoon } from '../state/history/lines.js';
-import { NotKnown, objectAt } from '../state/history/past.js';
-import { type Line, objectKeyOf, type Place, placeOfLine } from '../state/history/records.js';
+import { textAfter } from '../service/history/after.js';
+import { linesAt } from '../state/history/lines.js';
+import { NotKnown } from '../state/history/past.js';
+import { type Line, placeOfLine } from '../state/history/records.js';
 import { putForm } from '../state/put-form.js';
 import { tableOfType } from '../state/refs.js';
 import type { View } from '../state/types.js';
@@ -72,14 +72,6 @@ function changedObject(view: View, line: Line, withChanges: boolean): ChangedObj
   if (!withChanges) return head;
   const changes = changesOf(view, line, content);
   return changes === undefined ? head : { ...head, changes };
-}
-
-/** Returns an object after an entry. Records are made soon after: little happens meanwhile. */
-function textAfter(view: View, place: Place, index: number): string | undefined {
-  const present = view.get(objectKeyOf(place));
-  const isNewest = present !== undefined && modifyIndexOf(present) === index;
-  if (isNewest) return present;
-  return supersededSoon(view, place, index) ?? objectAt(view, place, index).text;
 }
 
 /** Returns how an object changed; undefined if that is not known any more. */

@@ -93,6 +93,38 @@ export const LIMITS = [
       'clients rarely need any',
   },
   {
+    key: 'limits.eventStreams',
+    ...COUNT,
+    default: 30_000,
+    why: 'event streams open at one time; each has a connection, so limits.connections must allow them',
+  },
+  {
+    key: 'limits.eventStreamsPerClient',
+    ...COUNT,
+    default: 16_384,
+    why: 'event streams open at one time from one address',
+  },
+  {
+    key: 'limits.eventStreamsPerToken',
+    ...COUNT,
+    default: 16_384,
+    why: 'event streams open at one time with one token',
+  },
+  {
+    key: 'limits.eventStreamsAnonymous',
+    ...COUNT,
+    default: 1_024,
+    why: 'event streams open at one time without a token from one address',
+  },
+  {
+    key: 'limits.eventStallMs',
+    type: 'integer',
+    min: 1000,
+    max: 86_400_000,
+    default: 600_000,
+    why: 'milliseconds for which a reader of events may stand still before its connection is closed',
+  },
+  {
     key: 'limits.streamsPerToken',
     ...COUNT,
     default: 32,

@@ -1,4 +1,4 @@
-import { HeldCalls, Streams } from './limits/held.js';
+import { EVENT_PLACES, type EventLimits, HeldCalls, Places, Streams } from './limits/held.js';
 import { Rates, RefusalCounts } from './limits/rates.js';
 import type { HttpOptions } from './options.js';
 import { type BodyReader, bodyReader } from './request/body.js';
@@ -16,6 +16,7 @@ export interface Front {
   >;
   readonly held: HeldCalls;
   readonly streams: Streams;
+  readonly events: Places<keyof EventLimits>;
   readonly rates: Rates;
   readonly refused: RefusalCounts;
   readonly refusals: RefusalSender;
@@ -44,6 +45,7 @@ export function makeFront(options: HttpOptions): Front {
     },
     held: new HeldCalls(limits, refused),
     streams: new Streams(limits.streamsPerToken, refused),
+    events: new Places(EVENT_PLACES, limits, refused),
     rates: new Rates(limits, refused),
     refused,
     refusals: new RefusalSender(limits, refused),

@@ -4,13 +4,13 @@ import type { LoopShare } from '../service/common/loop-share.js';
 import type { Service } from '../service/common/types.js';
 import type { RefusedRequest } from '../service/explain/decisions.js';
 import type { Auditor } from './audited.js';
-import type { HeldLimits } from './limits/held.js';
+import type { EventLimits, HeldLimits } from './limits/held.js';
 import type { RateLimits } from './limits/rates.js';
 import type { RefusalLimits } from './response/refusals.js';
 import type { Method, Route } from './routes/types.js';
 
 /** Limits of requests and responses. */
-export interface HttpLimits extends HeldLimits, RateLimits, RefusalLimits {
+export interface HttpLimits extends HeldLimits, EventLimits, RateLimits, RefusalLimits {
   /** Largest request body in bytes. */
   readonly bodyBytes: number;
   readonly planBytes: number;

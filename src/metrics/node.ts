@@ -12,8 +12,13 @@ export interface Sources {
   readonly status: () => NodeStatus;
   /** Blocking queries that are waiting, and open connections, with their limits. */
   readonly held: () => number;
+  readonly eventStreams: () => number;
   readonly connections: () => number;
-  readonly limits: { readonly held: number; readonly connections: number };
+  readonly limits: {
+    readonly held: number;
+    readonly eventStreams: number;
+    readonly connections: number;
+  };
   readonly level: () => number;
   /** Requests and connections refused with 429, by the name of the limit. */
   readonly refused: () => Readonly<Record<string, number>>;
@@ -140,7 +145,13 @@ function aboutFamilies(status: NodeStatus, sources: Sources): readonly Family[] 
   ];
 }
 
-function httpFamilies({ held, connections, limits, refused }: Sources): readonly Family[] {
+function httpFamilies({
+  held,
+  eventStreams,
+  connections,
+  limits,
+  refused,
+}: Sources): readonly Family[] {
   return [
     gauge('conclave_http_connections', 'open HTTP connections', connections()),
     gauge(
@@ -153,6 +164,12 @@ function httpFamilies({ held, connections, limits, refused }: Sources): readonly
       'conclave_http_held_limit',
       'maximum number of blocking queries held (limits.held)',
       limits.held,
+    ),
+    gauge('conclave_http_event_streams', 'event streams open', eventStreams()),
+    gauge(
+      'conclave_http_event_streams_limit',
+      'maximum number of open event streams (limits.eventStreams)',
+      limits.eventStreams,
     ),
     counter(
       'conclave_http_refused_total',

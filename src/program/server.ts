@@ -28,6 +28,7 @@ import { onNoToken } from '../service/acl/bootstrap.js';
 import type { SnapshotParts } from '../service/archives/snapshot.js';
 import type { ClusterParts } from '../service/cluster/cluster.js';
 import { configCheck } from '../service/config/config-entries.js';
+import { EventHub } from '../service/events/hub.js';
 import { Decisions } from '../service/explain/decisions.js';
 import { authMethodTypes, loginOptions } from '../service/login/index.js';
 import { LoginRefusals } from '../service/login/refusals.js';
@@ -87,6 +88,7 @@ export async function startServer(
     refusals,
     drift,
     held: () => app.held.count,
+    eventStreams: () => app.events.taken,
     refused: () => app.refused.counts,
     connections: () => listener?.connections() ?? 0,
     certificates: () => certificates.ends,
@@ -121,6 +123,7 @@ export async function startServer(
       certificates.stop();
       metrics.stop();
       app.held.releaseForGood();
+      opened.events.stop();
       await listener.close(config.limits.stopMs, config.limits.lingerMs);
       await audit.close();
       await node.stop();
@@ -162,7 +165,10 @@ function reloadKeys(
 }
 
 /** What the metrics show of the front end. */
-type FrontSources = Pick<MetricsParts, 'held' | 'refused' | 'connections' | 'certificates'>;
+type FrontSources = Pick<
+  MetricsParts,
+  'held' | 'eventStreams' | 'refused' | 'connections' | 'certificates'
+>;
 
 function metricsOf(
   config: Config,
@@ -170,10 +176,11 @@ function metricsOf(
   parts: Layers & FrontSources & { readonly refusals: LoginRefusals; readonly drift: SetDrift },
 ): Metrics {
   const { node, authorizers, replication, audit, refusals, drift } = parts;
-  const { held, refused, connections, certificates } = parts;
+  const { held, eventStreams, refused, connections, certificates } = parts;
   return new Metrics({
     log,
     held,
+    eventStreams,
     refused,
     connections,
     certificates,
@@ -252,9 +259,19 @@ async function openLayers(
   });
   node.machine.onChanged((keys) => authorizers.changed(keys));
   node.machine.onReset(() => authorizers.reset());
+  const events = new EventHub({
+    view: node.view,
+    authorizers,
+    nowMs,
+    stallMs: limits.eventStallMs,
+    aheadMs: limits.requestMs,
+    onFault: onFatal,
+  });
+  node.machine.onChanged((keys) => events.changed(keys));
+  node.machine.onReset(() => events.reset());
   const housekeeper = housekeeperOf(config, log, { node, clock, audit });
   const service = new NodeService({ node, authorizers, clock });
-  return { node, service, authorizers, decisions, housekeeper, replication, audit };
+  return { node, service, authorizers, decisions, housekeeper, replication, audit, events };
 }
 
 function housekeeperOf(
@@ -337,13 +354,14 @@ function routesOf(
     readonly recent: RecentLines;
   },
 ): readonly Route[] {
-  const { node, service, authorizers, decisions, audit, metrics, log, refusals, drift, recent } =
-    parts;
+  const { node, service, authorizers, decisions, audit, events } = parts;
+  const { metrics, log, refusals, drift, recent } = parts;
   const acl: AclParts = {
     service,
     authorizers,
     node,
     decisions,
+    events,
     longWork: new LongWork(),
     datacenter: config.datacenter,
     nodeName: config.nodeName,

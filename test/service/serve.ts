@@ -24,6 +24,7 @@ export const partsOf = (solo: Solo): AclParts => ({
   authorizers: solo.authorizers,
   node: solo.node,
   decisions: solo.decisions,
+  events: solo.events,
   longWork: new LongWork(),
   datacenter: 'dc1',
   nodeName: 'solo',

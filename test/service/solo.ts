@@ -15,6 +15,7 @@ import { Watches } from '../../src/replica/reads/watches.js';
 import { decodeRequest, encodeRequest } from '../../src/replica/rpc-codec.js';
 import type { Caller } from '../../src/service/common/types.js';
 import { configCheck } from '../../src/service/config/config-entries.js';
+import { EventHub } from '../../src/service/events/hub.js';
 import { Decisions } from '../../src/service/explain/decisions.js';
 import { NodeService } from '../../src/service/reads/node-service.js';
 import { Authorizers } from '../../src/service/rights/authorizers.js';
@@ -53,6 +54,7 @@ export class Solo {
   readonly authorizers: Authorizers;
   readonly service: NodeService;
   readonly decisions: Decisions;
+  readonly events: EventHub;
   readonly gate: Gate;
   readonly node: ClusterNode;
   nowMs = Date.now();
@@ -70,10 +72,22 @@ export class Solo {
       config: configCheck,
       restore: (authorizer) => authorizer.denial('acl', 'write'),
     });
+    this.events = new EventHub({
+      view: this.store,
+      authorizers: this.authorizers,
+      nowMs: () => this.nowMs,
+      stallMs: 600_000,
+      aheadMs: 50,
+      onFault: (error) => {
+        throw error;
+      },
+    });
     this.machine.onChanged((keys) => {
       this.authorizers.changed(keys);
       this.watches.changed(keys);
+      this.events.changed(keys);
     });
+    this.machine.onReset(() => this.events.reset());
     this.decisions = new Decisions({
       nodeId: 'solo',
       nodeName: 'solo',

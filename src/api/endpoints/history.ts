@@ -135,6 +135,16 @@ export type Versions = Normal<typeof VERSIONS>;
 /** `GET /v1/history`. */
 export type Feed = Normal<typeof FEED>;
 
+/** Server-sent events: each frame has an id, an event and its data as JSON. */
+const EVENTS = {
+  200: {
+    says: 'The events, for as long as the connection is open.',
+    media: 'text/event-stream',
+    content: { schema: { type: 'string' } },
+    headers: ['index'],
+  },
+} as const;
+
 /** The operations of the history. */
 export const HISTORY_OPERATIONS = tagged('history', {
   'GET /v1/history': read('readChanges', {
@@ -142,6 +152,12 @@ export const HISTORY_OPERATIONS = tagged('history', {
     query: ['after', 'limit', 'types', 'author', 'subject', 'logins'],
     answers: ok('The changes.', FEED, 'index'),
     blocks: true,
+  }),
+  'GET /v1/events': read('streamEvents', {
+    says: 'Streams the changes of objects as they happen.',
+    query: ['topics', 'payload', 'logins', 'index'],
+    answers: EVENTS,
+    refuses: [404, 409],
   }),
   'GET /v1/history/:type/:id': read('readHistory', {
     says: 'Lists the versions of an object, or reads or compares them.',

@@ -84,6 +84,14 @@ export const QUERY = {
     schema: text,
   },
   types: { says: 'The types of objects, separated by commas.', schema: text },
+  topics: {
+    says: 'The topics, separated by commas, each with or without a key: ACLPolicy:ops,ConfigEntry.',
+    schema: text,
+  },
+  payload: {
+    says: 'Whether events contain the objects.',
+    schema: { type: 'string', enum: ['full', 'none'], default: 'full' },
+  },
   author: { says: 'The AccessorID of the author.', schema: text },
   subject: { says: 'Whom an auth method knows the author by: METHOD/SUBJECT.', schema: text },
   logins: {

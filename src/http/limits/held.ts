@@ -35,19 +35,110 @@ export interface HeldLimits {
   readonly heldAnonymous: number;
 }
 
-/** The blocking queries that are held, counted in all and by client. */
-export class HeldCalls {
+/** How many of something clients may have at one time. */
+export interface PlaceLimits<N extends string> {
+  /** The settings: in all, of one address, of one token, of one address without a token. */
+  readonly names: { readonly [K in 'all' | 'client' | 'token' | 'anonymous']: N };
+  /** What they have, as refusals say it: `blocking queries are held`. */
+  readonly what: string;
+}
+
+/** Places that clients occupy for long, counted in all and by client. */
+export class Places<N extends string> {
   readonly #byAddress = new Tally();
   readonly #byToken = new Tally();
   readonly #anonymous = new Tally();
-  readonly #held = new Set<CallEnd>();
-  readonly #limits: HeldLimits;
+  readonly #places: PlaceLimits<N>;
+  readonly #limits: Readonly<Record<N, number>>;
   readonly #refused: RefusalCounts;
+  #taken = 0;
+
+  constructor(places: PlaceLimits<N>, limits: Readonly<Record<N, number>>, refused: RefusalCounts) {
+    this.#places = places;
+    this.#limits = limits;
+    this.#refused = refused;
+  }
+
+  /** Number of places taken. */
+  get taken(): number {
+    return this.#taken;
+  }
+
+  /** Takes a place; throws 429. The caller calls `leave` at its end. */
+  enter(client: Client): void {
+    const { names } = this.#places;
+    const { address, tokenKey } = client;
+    const limits = this.#limits;
+    if (this.#taken >= limits[names.all]) this.#refuse(names.all, 'by this server');
+    if (this.#byAddress.of(address) >= limits[names.client])
+      this.#refuse(names.client, 'for this client');
+    if (tokenKey === null && this.#anonymous.of(address) >= limits[names.anonymous])
+      this.#refuse(names.anonymous, 'for this client without a token');
+    if (tokenKey !== null && this.#byToken.of(tokenKey) >= limits[names.token])
+      this.#refuse(names.token, 'for this token');
+    this.#count(client, 1);
+  }
+
+  /** Ends what `enter` counted. */
+  leave(client: Client): void {
+    this.#count(client, -1);
+  }
+
+  #count({ address, tokenKey }: Client, by: 1 | -1): void {
+    this.#taken += by;
+    this.#byAddress.change(address, by);
+    if (tokenKey === null) this.#anonymous.change(address, by);
+    else this.#byToken.change(tokenKey, by);
+  }
+
+  #refuse(limit: N, whose: string): never {
+    this.#refused.add(limit as never);
+    reject('too_many', `Too many ${this.#places.what} ${whose}; try again in a second`, {
+      hint: `the limit is limits.${limit} of this node`,
+    });
+  }
+}
+
+const HELD: PlaceLimits<keyof HeldLimits> = {
+  names: {
+    all: 'held',
+    client: 'heldPerClient',
+    token: 'heldPerToken',
+    anonymous: 'heldAnonymous',
+  },
+  what: 'blocking queries are held',
+};
+
+/** How many event streams may be open at one time. */
+export interface EventLimits {
+  readonly eventStreams: number;
+  /** From one address. */
+  readonly eventStreamsPerClient: number;
+  /** With one token. */
+  readonly eventStreamsPerToken: number;
+  /** Without a token from one address. */
+  readonly eventStreamsAnonymous: number;
+}
+
+/** The places of event streams. */
+export const EVENT_PLACES: PlaceLimits<keyof EventLimits> = {
+  names: {
+    all: 'eventStreams',
+    client: 'eventStreamsPerClient',
+    token: 'eventStreamsPerToken',
+    anonymous: 'eventStreamsAnonymous',
+  },
+  what: 'event streams are open',
+};
+
+/** The blocking queries that are held. */
+export class HeldCalls {
+  readonly #places: Places<keyof HeldLimits>;
+  readonly #held = new Set<CallEnd>();
   #released = false;
 
   constructor(limits: HeldLimits, refused: RefusalCounts) {
-    this.#limits = limits;
-    this.#refused = refused;
+    this.#places = new Places(HELD, limits, refused);
   }
 
   /** Number of queries held now. */
@@ -57,23 +148,14 @@ export class HeldCalls {
 
   /** Counts a query; throws 429. The caller calls `leave` at its end. */
   enter(client: Client, end: CallEnd): void {
-    const { held, heldPerClient, heldPerToken, heldAnonymous } = this.#limits;
-    const { address, tokenKey } = client;
-    if (this.#held.size >= held) this.#refuse('held', 'by this server');
-    if (this.#byAddress.of(address) >= heldPerClient)
-      this.#refuse('heldPerClient', 'for this client');
-    if (tokenKey === null && this.#anonymous.of(address) >= heldAnonymous)
-      this.#refuse('heldAnonymous', 'for this client without a token');
-    if (tokenKey !== null && this.#byToken.of(tokenKey) >= heldPerToken)
-      this.#refuse('heldPerToken', 'for this token');
-    this.#count(client, 1);
+    this.#places.enter(client);
     this.#held.add(end);
     if (this.#released) end.end();
   }
 
   /** Ends what `enter` counted. */
   leave(client: Client, end: CallEnd): void {
-    this.#count(client, -1);
+    this.#places.leave(client);
     this.#held.delete(end);
   }
 
@@ -86,19 +168,6 @@ export class HeldCalls {
   releaseForGood(): void {
     this.#released = true;
     this.release();
-  }
-
-  #count({ address, tokenKey }: Client, by: 1 | -1): void {
-    this.#byAddress.change(address, by);
-    if (tokenKey === null) this.#anonymous.change(address, by);
-    else this.#byToken.change(tokenKey, by);
-  }
-
-  #refuse(limit: keyof HeldLimits, whose: string): never {
-    this.#refused.add(limit);
-    reject('too_many', `Too many blocking queries are held ${whose}; try again in a second`, {
-      hint: `the limit is limits.${limit} of this node`,
-    });
   }
 }
 

@@ -120,6 +120,7 @@ export class Buckets {
 /** The limits above which requests and connections are refused with 429. */
 const LIMITS = [
   ...['held', 'heldPerClient', 'heldPerToken', 'heldAnonymous', 'streamsPerToken'],
+  ...['eventStreams', 'eventStreamsPerClient', 'eventStreamsPerToken', 'eventStreamsAnonymous'],
   ...['requestsPerAddress', 'requestsPerToken', 'writesPerAddress', 'writesPerToken'],
   ...['loginsPerAddress', 'loginsPerMethod', 'loginsPerIdentity', 'refusalsPerAddress'],
   ...['connections', 'connectionsPerAddress'],

@@ -7,6 +7,7 @@ import { ApiError, ERROR_STATUS, type Refusal } from '../../base/errors.js';
 import { named } from '../../base/works.js';
 import { escapeHtml } from '../../languages/json.js';
 import type { Caller, Notes, QueryMeta, ReadOutcome } from '../../service/common/types.js';
+import type { OpenedEvents } from '../../service/events/open.js';
 import type { Front } from '../front.js';
 import type { Client } from '../limits/held.js';
 import { clientOf } from '../listener/addresses.js';
@@ -17,7 +18,7 @@ import type { Pieces, Target } from '../routes/types.js';
 import { PreparedResponse } from './prepared-response.js';
 import { noteRefused, refusalBody, tokenHint } from './refusal-body.js';
 import { addDecision, addQueryHeaders, contentTypes } from './response-headers.js';
-import { isGone, send, sendPieces } from './send.js';
+import { isGone, onceGone, send, sendPieces } from './send.js';
 
 /** Bytes of a response that may outgrow what the system buffers of it for the client. */
 const LONG_BYTES = 64 * 1024;
@@ -195,6 +196,48 @@ export abstract class Responder {
     this.#observe(200, !isWhole);
   }
 
+  async answerEvents(open: () => Promise<OpenedEvents>): Promise<void> {
+    const { incoming, res } = this;
+    const { events, names } = this.front;
+    const client = this.client();
+    const isHead = incoming.method === 'HEAD';
+    if (!isHead) events.enter(client);
+    let opened: OpenedEvents;
+    try {
+      opened = await open();
+      const refused = await this.#noted({ status: 200 });
+      if (refused !== undefined) throw new ApiError(refused);
+    } catch (error) {
+      if (!isHead) events.leave(client);
+      throw error;
+    }
+    const { meta } = opened;
+    const headers = this.#headersOf(contentTypes.events, { ...meta, index: meta.value });
+    headers.push(...names.unkept, 'X-Accel-Buffering', 'no');
+    incoming.resume();
+    if (isHead) {
+      res.writeHead(200, headers).end();
+      this.#observe(200);
+      return;
+    }
+    if (isGone(incoming, res)) {
+      events.leave(client);
+      return;
+    }
+    res.writeHead(200, headers).write('retry: 1000\n\n');
+    const stream = opened.begin({
+      write: (text) => res.write(text),
+      end: () => void res.end(),
+      cut: () => void res.destroy(),
+    });
+    res.on('drain', () => stream.drained());
+    onceGone(incoming, res, () => {
+      events.leave(client);
+      stream.closed();
+      this.#observe(200, !res.writableEnded, performance.now() - this.startedMs);
+    });
+  }
+
   /** Returns the namespace that a refusal concerns. */
   protected abstract refusedNamespace(): string;
 
@@ -347,10 +390,9 @@ export abstract class Responder {
     this.res.setTimeout(this.front.options.limits.stalledMs, () => this.res.destroy());
   }
 
-  #observe(status: number, isCut = false): void {
+  #observe(status: number, isCut = false, heldMs = this.heldMs): void {
     const { route, method } = this.target;
     const ms = performance.now() - this.startedMs;
-    const { heldMs } = this;
     const traceId = traceOf(this.incoming);
     this.front.options.observe?.({ route, method, status, ms, heldMs, traceId, isCut });
   }

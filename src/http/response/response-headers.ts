@@ -5,6 +5,7 @@ import type { QueryMeta } from '../../service/common/types.js';
 export const contentTypes = {
   json: 'application/json',
   text: 'text/plain; charset=utf-8',
+  events: 'text/event-stream',
 } as const;
 
 /**

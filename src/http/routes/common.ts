@@ -13,6 +13,7 @@ import type {
   Service,
 } from '../../service/common/types.js';
 import type { Write } from '../../service/common/writing.js';
+import type { EventHub } from '../../service/events/hub.js';
 import type { DecisionParts } from '../../service/explain/decision-reads.js';
 import type { WhoCanParts } from '../../service/explain/who-can.js';
 import type { LoginParts } from '../../service/login/login.js';
@@ -30,6 +31,7 @@ import { nextOf, pageOf } from './pages.js';
 import type { ApiRequest } from './types.js';
 
 export interface AclParts extends LoginParts, DecisionParts, WhoCanParts, SetParts {
+  readonly events: EventHub;
   readonly nodeName: string;
   readonly defaultPolicy: 'deny' | 'allow';
   readonly lint: LintMode;
@@ -82,8 +84,18 @@ export async function answerPast(
   read: Promise<ReadOutcome<string | undefined>>,
   missing?: string,
 ): Promise<void> {
+  const answer = async (): Promise<void> => request.answerRead(await read, missing);
+  await withIndex(service, request, answer());
+}
+
+/** Waits for an answer. Where it throws that something is not there, the 404 has the index. */
+export async function withIndex(
+  service: Service,
+  request: ApiRequest,
+  answer: Promise<void>,
+): Promise<void> {
   try {
-    request.answerRead(await read, missing);
+    await answer;
   } catch (error) {
     if (!(error instanceof ApiError) || error.refusal.code !== 'not_found') throw error;
     const { message, hint, members } = error.refusal;

@@ -8,6 +8,7 @@ import { changeRoutes } from './change.js';
 import type { AclParts } from './common.js';
 import { configRoutes } from './config-entries.js';
 import { documentRoutes } from './documents.js';
+import { eventRoutes } from './events.js';
 import { authorizeRoutes } from './explain.js';
 import { historyRoutes } from './history.js';
 import { operatorRoutes } from './operator.js';
@@ -29,6 +30,7 @@ export const allRoutes = ({ acl, cluster, snapshot }: RouteParts): readonly Decl
   ...statusRoutes(cluster),
   ...operatorRoutes(cluster),
   ...historyRoutes(acl),
+  ...eventRoutes(acl),
   ...agentRoutes(cluster),
   ...authorizeRoutes(acl.service),
   ...snapshotRoutes(snapshot),

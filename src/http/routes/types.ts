@@ -14,6 +14,7 @@ import type {
   ReadOptions,
   ReadOutcome,
 } from '../../service/common/types.js';
+import type { OpenedEvents } from '../../service/events/open.js';
 
 export type { Method } from '../../api/endpoints/operation.js';
 
@@ -184,6 +185,8 @@ export interface ApiRequest {
     pieces: Pieces,
     options?: { contentType?: string; outcome?: QueryMeta },
   ): Promise<void>;
+  /** Answers with a stream of events. Takes a place for it, and leaves that at its end. */
+  answerEvents(open: () => Promise<OpenedEvents>): Promise<void>;
   /** Answers with plain text, or nothing. Text that does not end with a newline gets one. */
   answerText(text: string, options?: { status?: number; contentType?: string }): void;
 }

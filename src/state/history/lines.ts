@@ -63,18 +63,21 @@ export function* linesUpTo(view: View, ring: Ring, index: number): Iterable<Line
 }
 
 /** Yields the lines of some rings in one order. */
-export function* merged(some: readonly Iterable<Line>[], isNewestFirst: boolean): Iterable<Line> {
+export function* merged<T extends Line>(
+  some: readonly Iterable<T>[],
+  isNewestFirst: boolean,
+): Iterable<T> {
   const sources = some.map((lines) => lines[Symbol.iterator]());
   const heads = sources.map((source) => source.next());
   for (;;) {
     let best = -1;
     for (const [at, head] of heads.entries()) {
       if (head.done === true) continue;
-      const other = best < 0 ? undefined : (heads[best]!.value as Line);
+      const other = best < 0 ? undefined : (heads[best]!.value as T);
       if (other === undefined || isBefore(head.value, other) !== isNewestFirst) best = at;
     }
     if (best < 0) return;
-    yield heads[best]!.value as Line;
+    yield heads[best]!.value as T;
     heads[best] = sources[best]!.next();
   }
 }

@@ -1,0 +1,42 @@
+/** The route of the event stream. */
+import { reject } from '../../base/errors.js';
+import { type OpenedEvents, openEvents } from '../../service/events/open.js';
+import { topicsIn } from '../../service/events/topics.js';
+import { type AclParts, withIndex } from './common.js';
+import { indexOf, refuseParameter } from './pages.js';
+import type { ApiRequest, DeclaredRoute } from './types.js';
+
+/** The route. */
+export const eventRoutes = ({ service, events }: AclParts): readonly DeclaredRoute[] => [
+  {
+    path: '/v1/events',
+    isNew: true,
+    GET: async (request) => {
+      const filter = topicsIn(request.query('topics'));
+      const after = placeOf(request);
+      const hasPayload = wordOf(request, 'payload', ['full', 'none']) === 'full';
+      const logins = wordOf(request, 'logins', ['false', 'true']) === 'true';
+      const asked = { caller: request.caller, options: request.readOptions(false) };
+      const query = { ...asked, filter, ns: request.namespaceOrAll(), hasPayload, logins, after };
+      const open = (): Promise<OpenedEvents> => openEvents(service, events, query);
+      await withIndex(service, request, request.answerEvents(open));
+    },
+  },
+];
+
+/** Returns the index after which the reader goes on; undefined for now. Throws ApiError 400. */
+function placeOf(request: ApiRequest): number | undefined {
+  const { 'last-event-id': id } = request.incoming.headers;
+  if (id === undefined || id === '') return indexOf(request, 'index');
+  if (typeof id === 'string' && /^\d{1,15}$/.test(id)) return Number(id);
+  return reject('invalid', 'Invalid header "Last-Event-ID": expected the id of an event', {
+    hint: 'ids are indexes',
+  });
+}
+
+/** Returns a parameter that is one of some words, the first by default. Throws ApiError 400. */
+function wordOf(request: ApiRequest, name: string, words: readonly string[]): string {
+  const word = request.query(name) ?? words[0]!;
+  if (!words.includes(word)) refuseParameter(name, word);
+  return word;
+}

@@ -1,0 +1,272 @@
+/**
+ * The event streams of one node (beyond.md 6). Readers pull from the rings of the history at their
+ * own speed. What has just been applied is parsed and rendered once for all of them:
+ *
+ *     apply     →  the keys that changed            which readers rest on them: Rights, the token
+ *     process   →  the new lines of the rings       which readers have asked for them
+ *     pump      →  a frame for each index           as the reader may see it now
+ *
+ * Without readers, nothing of this is done.
+ */
+import { linesAfter, merged } from '../../state/history/lines.js';
+import { type Line, RINGS, type Ring } from '../../state/history/records.js';
+import { recordOf } from '../../state/machine-record.js';
+import type { View } from '../../state/types.js';
+import { Slice } from '../common/event-loop.js';
+import { Queue } from '../common/queue.js';
+import type { Authorizers } from '../rights/authorizers.js';
+import { Dependants } from '../rights/dependants.js';
+import { ObjectChange } from './changes.js';
+import type { EventStream } from './stream.js';
+
+/** What one entry changed. */
+export interface EntryChanges {
+  readonly index: number;
+  readonly changes: readonly ObjectChange[];
+  /** Whether it may have changed the rights of tokens by what is no object: revocations. */
+  readonly isOfTokens: boolean;
+}
+
+export interface HubParts {
+  readonly view: View;
+  readonly authorizers: Authorizers;
+  /** Milliseconds since the epoch, by which tokens expire. */
+  readonly nowMs: () => number;
+  /** Milliseconds after which a reader that does not read is cut. */
+  readonly stallMs: number;
+  /** Milliseconds for which a reader may be ahead of this node. */
+  readonly aheadMs: number;
+  /** Called with what a record of the state cannot be read for. */
+  readonly onFault: (error: unknown) => void;
+}
+
+/** Changes that are kept parsed. Readers that are further behind read the rings. */
+const TAIL_CHANGES = 8192;
+/** Milliseconds between two looks at readers that get nothing. */
+const TICK_MS = 1000;
+
+/** The streams of a node. */
+export class EventHub {
+  readonly parts: HubParts;
+  readonly #streams = new Set<EventStream>();
+  /** Streams by the topics and objects that they ask for. */
+  readonly #byItem = new Map<string, Set<EventStream>>();
+  /** The ids of streams by the state keys on which their token, or the rights they ask for, rest. */
+  readonly #byKey = new Dependants();
+  readonly #byId = new Map<string, EventStream>();
+  readonly #queue = new Queue<EventStream>();
+  readonly #entries: EntryChanges[] = [];
+  #kept = 0;
+  /** The entries after this index are in memory. */
+  #from = 0;
+  /** The index up to which entries are in memory. */
+  #latest = 0;
+  #isRunning = false;
+  #isDue = false;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(parts: HubParts) {
+    this.parts = parts;
+  }
+
+  /** The number of streams. */
+  get size(): number {
+    return this.#streams.size;
+  }
+
+  /** The index up to which streams can be served now. */
+  get latest(): number {
+    return this.#latest;
+  }
+
+  /** The entries after this index are in memory. */
+  get from(): number {
+    return this.#from;
+  }
+
+  /** Called by the machine in each apply with the keys that changed. */
+  changed(keys: readonly string[]): void {
+    if (this.#streams.size === 0) return;
+    for (const key of keys) {
+      for (const id of this.#byKey.of(key)) {
+        const stream = this.#byId.get(id);
+        if (stream === undefined) continue;
+        stream.keyChanged(key);
+        this.wake(stream);
+      }
+    }
+    this.#due();
+  }
+
+  /** Called after the whole state was replaced. */
+  reset(): void {
+    if (this.#streams.size === 0) return;
+    this.#forget();
+    for (const stream of this.#streams) {
+      stream.stateReplaced();
+      this.wake(stream);
+    }
+  }
+
+  /** Ends every stream: the node stops. */
+  stop(): void {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    for (const stream of [...this.#streams]) stream.end('stopping');
+  }
+
+  add(stream: EventStream): void {
+    if (this.#stopped) {
+      stream.end('stopping');
+      return;
+    }
+    if (this.#streams.size === 0) {
+      this.#forget();
+      this.#timer = setInterval(() => this.#tick(), TICK_MS);
+      this.#timer.unref();
+    }
+    this.#streams.add(stream);
+    this.#byId.set(stream.id, stream);
+    for (const item of stream.items) {
+      const same = this.#byItem.get(item);
+      if (same === undefined) this.#byItem.set(item, new Set([stream]));
+      else same.add(stream);
+    }
+    this.wake(stream);
+  }
+
+  remove(stream: EventStream): void {
+    if (!this.#streams.delete(stream)) return;
+    this.#byId.delete(stream.id);
+    for (const item of stream.items) {
+      const same = this.#byItem.get(item);
+      same?.delete(stream);
+      if (same?.size === 0) this.#byItem.delete(item);
+    }
+    this.restOn(stream, stream.restsOn, []);
+    if (this.#streams.size === 0) clearInterval(this.#timer);
+  }
+
+  /** Notes on which keys a stream rests now. */
+  restOn({ id }: EventStream, before: readonly string[], after: readonly string[]): void {
+    this.#byKey.remove(id, before);
+    this.#byKey.add(id, after);
+  }
+
+  /** Lets a stream look for what it has not sent yet, in a turn of its own. */
+  wake(stream: EventStream): void {
+    if (stream.isQueued || !this.#streams.has(stream)) return;
+    stream.woken(this.#latest);
+    stream.isQueued = true;
+    this.#queue.add(stream);
+    this.#due();
+  }
+
+  /** Returns the entries in memory after an index. */
+  *after(index: number): Iterable<EntryChanges> {
+    let [low, high] = [0, this.#entries.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#entries[middle]!.index <= index) low = middle + 1;
+      else high = middle;
+    }
+    for (let at = low; at < this.#entries.length; at += 1) yield this.#entries[at]!;
+  }
+
+  /** Reads what has been applied since, and wakes the streams that have asked for it. */
+  catchUp(): void {
+    const { view } = this.parts;
+    const applied = recordOf(view)?.index ?? 0;
+    if (applied === this.#latest) return;
+    for (const entry of entriesAfter(view, this.#latest)) {
+      this.#entries.push(entry);
+      this.#kept += entry.changes.length;
+      for (const { items } of entry.changes) {
+        for (const item of items) {
+          for (const stream of this.#byItem.get(item) ?? []) this.wake(stream);
+        }
+      }
+    }
+    this.#latest = applied;
+    let dropped = 0;
+    while (this.#kept > TAIL_CHANGES && dropped < this.#entries.length - 1) {
+      const { index, changes } = this.#entries[dropped]!;
+      this.#kept -= changes.length;
+      this.#from = index;
+      dropped += 1;
+    }
+    this.#entries.splice(0, dropped);
+  }
+
+  #forget(): void {
+    this.#entries.length = 0;
+    this.#kept = 0;
+    this.#latest = recordOf(this.parts.view)?.index ?? 0;
+    this.#from = this.#latest;
+  }
+
+  #due(): void {
+    this.#isDue = true;
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    setImmediate(() => void this.#run());
+  }
+
+  /** Serves the streams that wait, in slices. */
+  async #run(): Promise<void> {
+    const slice = new Slice();
+    try {
+      await slice.renew();
+      while (this.#isDue) {
+        this.#isDue = false;
+        this.catchUp();
+        for (let stream = this.#queue.take(); stream !== undefined; stream = this.#queue.take()) {
+          stream.isQueued = false;
+          stream.pump();
+          if (!slice.isOver) continue;
+          await slice.renew();
+          this.catchUp();
+        }
+      }
+    } catch (error) {
+      this.parts.onFault(error);
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
+  #tick(): void {
+    this.catchUp();
+    const beganMs = performance.now();
+    for (const stream of [...this.#streams]) stream.tick(beganMs);
+  }
+}
+
+/** Yields what entries after an index changed, oldest first. */
+export function* entriesAfter(view: View, index: number): Iterable<EntryChanges> {
+  let open: { index: number; changes: ObjectChange[]; isOfTokens: boolean } | undefined;
+  for (const line of linesOf(view, index)) {
+    if (open?.index !== line.index) {
+      if (open !== undefined) yield open;
+      open = { index: line.index, changes: [], isOfTokens: false };
+    }
+    if (line.type === 'login-tokens') open.isOfTokens = true;
+    else if (line.type !== '') open.changes.push(new ObjectChange(view, line, line.ring));
+  }
+  if (open !== undefined) yield open;
+}
+
+function* linesOf(view: View, index: number): Iterable<LineOf> {
+  yield* merged(
+    RINGS.map((ring) => ofRing(linesAfter(view, ring, index), ring)),
+    false,
+  );
+}
+
+/** A line, and the ring that it is in. */
+type LineOf = Line & { readonly ring: Ring };
+
+function* ofRing(lines: Iterable<Line>, ring: Ring): Iterable<LineOf> {
+  for (const line of lines) yield { ...line, ring };
+}

@@ -1,0 +1,82 @@
+/** The use case that begins a stream of events (beyond.md 6.1). */
+import { reject } from '../../base/errors.js';
+import { historyBounds } from '../../state/history/settings.js';
+import { restoredAt } from '../../state/restore.js';
+import { isAlive, type Token, tokenByAccessor } from '../../state/tokens.js';
+import type { View } from '../../state/types.js';
+import { stateIndex } from '../common/reading.js';
+import type { Caller, ReadContext, ReadOptions, ReadOutcome, Service } from '../common/types.js';
+import { mustBeKept } from '../history/places.js';
+import type { EventHub } from './hub.js';
+import { RightsWatch } from './rights-watch.js';
+import { type EventQuery, type EventSink, EventStream, forgottenTo, tokenOf } from './stream.js';
+
+/** What a request for events asks for. */
+export interface EventRequest extends Omit<EventQuery, 'tokenKey' | 'after'> {
+  readonly caller: Caller;
+  readonly options: ReadOptions;
+  /** The index after which it begins. Absent: now. */
+  readonly after: number | undefined;
+}
+
+/** A stream that can begin. */
+export interface OpenedEvents {
+  /** The index after which it begins, and what the headers show. */
+  readonly meta: ReadOutcome<number>;
+  /** Begins to write to a sink. */
+  begin(sink: EventSink): EventStream;
+}
+
+/** Checks a request for events. Throws ApiError. */
+export async function openEvents(
+  service: Service,
+  hub: EventHub,
+  { caller, options, after, ...query }: EventRequest,
+): Promise<OpenedEvents> {
+  const { tokenKey } = caller;
+  const outcome = await service.read(caller, { ...options, index: 0 }, (context) => {
+    const { view } = context;
+    mustBeKept(view);
+    if (historyBounds(view).Bytes === 0) {
+      reject('conflict', 'This cluster keeps no history, which events are read from', {
+        hint: 'set Bytes of /v1/operator/history/configuration',
+      });
+    }
+    const watches = query.filter.rights.map((accessor) =>
+      watchOf(context, hub, tokenKey, accessor),
+    );
+    const from = after === 0 ? oldestStart(view, query.logins) : (after ?? stateIndex(view));
+    return { value: { from, watches }, index: stateIndex(view), keys: [] };
+  });
+  const { from, watches } = outcome.value;
+  return {
+    meta: { ...outcome, value: from },
+    begin(sink) {
+      const stream = new EventStream(hub, { ...query, tokenKey, after: from }, watches, sink);
+      hub.add(stream);
+      return stream;
+    },
+  };
+}
+
+/** Returns the index after which everything is kept. */
+const oldestStart = (view: View, logins: boolean): number =>
+  Math.max(restoredAt(view), forgottenTo(view, 0, logins));
+
+/** Returns the watch of the rights of a token; '' is the caller's own. Throws ApiError 404. */
+function watchOf(
+  { view, authorizer }: ReadContext,
+  { parts }: EventHub,
+  tokenKey: string | null,
+  accessor: string,
+): RightsWatch {
+  const own = tokenOf(view, tokenKey);
+  const token: Token | undefined = accessor === '' ? own : tokenByAccessor(view, accessor);
+  const isOwn = own !== undefined && token?.AccessorID === own.AccessorID;
+  const isSeen =
+    token !== undefined &&
+    (isOwn || authorizer.allowed('acl', 'read', undefined, token.Namespace)) &&
+    isAlive(view, token, parts.nowMs());
+  if (!isSeen) reject('not_found', 'The token of the topic Rights does not exist');
+  return new RightsWatch(token, isOwn);
+}

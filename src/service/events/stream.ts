@@ -1,0 +1,384 @@
+/**
+ * One reader of events. It goes through the indexes in order, and sends what it may see of each. It
+ * holds nothing but its place: while its connection takes no more, it stands still.
+ */
+import { ANONYMOUS_ACCESSOR } from '../../acl/builtin.js';
+import { UNKNOWN_TOKEN } from '../../base/errors.js';
+import { oldestLine } from '../../state/history/lines.js';
+import type { Ring } from '../../state/history/records.js';
+import { type Floors, floorsOf } from '../../state/history/settings.js';
+import { keys } from '../../state/keys.js';
+import { stored } from '../../state/lists.js';
+import { DEFAULT_NAMESPACE } from '../../state/object.js';
+import { restoredAt } from '../../state/restore.js';
+import { expiryOf, isAlive, lifeKeys, type Token, tokenBySecret } from '../../state/tokens.js';
+import type { View } from '../../state/types.js';
+import type { ObjectChange } from './changes.js';
+import { type EntryChanges, type EventHub, entriesAfter } from './hub.js';
+import type { RightsWatch } from './rights-watch.js';
+import type { TopicFilter } from './topics.js';
+
+/** Where the frames of a stream go. */
+export interface EventSink {
+  /** Takes a text. Returns whether it takes more at once; otherwise `drained` is called. */
+  write(text: string): boolean;
+  /** Ends the response. */
+  end(): void;
+  /** Closes the connection without an end. */
+  cut(): void;
+}
+
+/** What a reader asks for. */
+export interface EventQuery {
+  readonly tokenKey: string | null;
+  readonly filter: TopicFilter;
+  /** A namespace, or `*`. */
+  readonly ns: string;
+  readonly hasPayload: boolean;
+  readonly logins: boolean;
+  /** The index after which it begins. */
+  readonly after: number;
+}
+
+/** Indexes, and milliseconds, after which a reader without a frame is told how far it is. */
+const PROGRESS_INDEXES = 1000;
+const PROGRESS_MS = 15_000;
+/** Changes in one step of a reader that reads the rings. */
+const STEP_CHANGES = 64;
+
+/** The number of streams so far. */
+let made = 0;
+/** Characters that are written at once. */
+const PIECE_CHARS = 16_384;
+
+/** A stream. The hub calls `pump` whenever there may be something to send. */
+export class EventStream {
+  readonly id: string;
+  /** The topics and objects that it asks for. */
+  readonly items: ReadonlySet<string>;
+  /** Whether it waits for its turn. Only the hub sets it. */
+  isQueued = false;
+  /** The state keys whose change concerns it. */
+  restsOn: readonly string[] = [];
+  readonly #hub: EventHub;
+  readonly #query: EventQuery;
+  readonly #sink: EventSink;
+  readonly #watches: readonly RightsWatch[];
+  #own: readonly string[] = [];
+  /** When its token expires, in Unix milliseconds. */
+  #expiresMs = Number.POSITIVE_INFINITY;
+  #isLifeDue = true;
+  /** Everything up to this index is sent. */
+  #at: number;
+  /** The index of the last frame, and when that was. */
+  #sent: number;
+  #sentMs = performance.now();
+  /** What is left of a frame, which the connection did not take at once. */
+  #left: string[] = [];
+  /** When the connection stopped taking more; undefined while it takes. */
+  #blockedMs: number | undefined;
+  /** Since when this node has not applied what the reader has. */
+  #aheadMs: number | undefined;
+  /** Whether rights are being compiled, after which it goes on. */
+  #isWaiting = false;
+  /** Whether it has all that there is, so that it is told of whatever comes. */
+  #isIdle = false;
+  /** Whether it has once had all that there was. */
+  #hasBegun = false;
+  #isOver = false;
+
+  constructor(hub: EventHub, query: EventQuery, watches: readonly RightsWatch[], sink: EventSink) {
+    made += 1;
+    this.id = String(made);
+    this.#hub = hub;
+    this.#query = query;
+    this.#sink = sink;
+    this.#watches = watches;
+    this.items = query.filter.items;
+    this.#at = query.after;
+    this.#sent = query.after;
+  }
+
+  /** A key on which it rests has changed. */
+  keyChanged(key: string): void {
+    if (this.#own.includes(key)) this.#isLifeDue = true;
+    for (const watch of this.#watches) watch.changed(key);
+  }
+
+  /** Everything may have changed. */
+  stateReplaced(): void {
+    this.#isLifeDue = true;
+    for (const watch of this.#watches) {
+      watch.isChanged = true;
+      watch.isStale = true;
+    }
+  }
+
+  /** The connection takes more. */
+  drained(): void {
+    this.#blockedMs = undefined;
+    this.#hub.wake(this);
+  }
+
+  /** The connection is closed. */
+  closed(): void {
+    this.#isOver = true;
+    this.#hub.remove(this);
+  }
+
+  /** Tells the reader why it is the end, and ends the response. */
+  end(Reason: string): void {
+    if (this.#isOver) return;
+    this.closed();
+    // what is half sent cannot be ended by another frame
+    if (this.#left.length > 0) {
+      this.#sink.cut();
+      return;
+    }
+    this.#sink.write(`event: end\ndata: ${JSON.stringify({ Reason })}\n\n`);
+    this.#sink.end();
+  }
+
+  /** There may be something after an index, up to which there was nothing if it is idle. */
+  woken(index: number): void {
+    if (this.#isIdle) this.#at = Math.max(this.#at, index);
+    this.#isIdle = false;
+  }
+
+  /** Sends what there is, until the connection takes no more. */
+  pump(): void {
+    if (this.#isOver || this.#isWaiting || !this.#flush()) return;
+    if (this.#isLifeDue && !this.#isAlive()) return;
+    if (!this.#isReady() || this.#skips()) return;
+    const { latest } = this.#hub;
+    const isFar = this.#at < this.#hub.from;
+    let left = STEP_CHANGES;
+    const entries = isFar ? entriesAfter(this.#view, this.#at) : this.#hub.after(this.#at);
+    for (const entry of entries) {
+      if (isFar && left <= 0) {
+        this.#hub.wake(this);
+        return;
+      }
+      left -= entry.changes.length;
+      if (!this.#entry(entry, isFar)) return;
+    }
+    this.#at = latest;
+    this.#hasBegun = true;
+    const events = this.#missed(latest);
+    this.#isIdle = this.#sendChanges(latest, events);
+  }
+
+  /** Called every second. */
+  tick(nowMs: number): void {
+    const { parts, latest } = this.#hub;
+    if (this.#blockedMs !== undefined) {
+      if (nowMs - this.#blockedMs < parts.stallMs) return;
+      this.closed();
+      this.#sink.cut();
+      return;
+    }
+    if (this.isQueued || this.#isWaiting) return;
+    if (parts.nowMs() >= this.#expiresMs) this.#isLifeDue = true;
+    if (this.#isLifeDue || this.#aheadMs !== undefined) {
+      this.#hub.wake(this);
+      return;
+    }
+    const isDue = nowMs - this.#sentMs >= PROGRESS_MS || latest - this.#sent >= PROGRESS_INDEXES;
+    if (!isDue) return;
+    this.#at = Math.max(this.#at, latest);
+    this.#sendFrame('progress', this.#at, [JSON.stringify({ Index: this.#at })]);
+  }
+
+  get #view(): View {
+    return this.#hub.parts.view;
+  }
+
+  /** Ends the stream if its token is gone. */
+  #isAlive(): boolean {
+    const { nowMs, view } = this.#hub.parts;
+    const { tokenKey } = this.#query;
+    const token = tokenOf(view, tokenKey);
+    if (tokenKey !== null && (token === undefined || !isAlive(view, token, nowMs()))) {
+      const ended = this.#watches.filter(({ isOwn, isOver }) => isOwn && !isOver);
+      for (const watch of ended) void watch.refresh(this.#hub.parts);
+      const index = this.#hub.latest;
+      const isSent = this.#sendChanges(
+        index,
+        ended.map((watch) => watch.eventAt(index)),
+      );
+      if (isSent) this.end(UNKNOWN_TOKEN.message);
+      else {
+        this.closed();
+        this.#sink.cut();
+      }
+      return false;
+    }
+    this.#own = token === undefined ? [] : [keys.token(token.Namespace, token.AccessorID)];
+    if (token !== undefined) this.#own = [...this.#own, ...lifeKeys(token)];
+    this.#expiresMs = (token && expiryOf(token)) ?? Number.POSITIVE_INFINITY;
+    this.#isLifeDue = false;
+    this.#rest();
+    return true;
+  }
+
+  /** Looks up on what rights rest, and what the reader may see. Returns whether that is known. */
+  #isReady(): boolean {
+    const { parts } = this.#hub;
+    let hasMoved = false;
+    for (const watch of this.#watches) {
+      if (!watch.isStale) continue;
+      const compiling = watch.refresh(parts);
+      if (compiling !== undefined) return this.#await(compiling);
+      hasMoved = true;
+    }
+    if (hasMoved) this.#rest();
+    const preparing = this.#needsRights
+      ? parts.authorizers.prepare(this.#query.tokenKey)
+      : undefined;
+    return preparing === undefined || this.#await(preparing);
+  }
+
+  #await(promise: Promise<void>): false {
+    this.#isWaiting = true;
+    const go = (): void => {
+      this.#isWaiting = false;
+      this.#hub.wake(this);
+    };
+    promise.then(go, go);
+    return false;
+  }
+
+  get #needsRights(): boolean {
+    return this.items.size > 0 || this.#watches.some(({ isOwn }) => !isOwn);
+  }
+
+  /** Notes on which keys it rests. */
+  #rest(): void {
+    const before = this.restsOn;
+    this.restsOn = [...this.#own, ...this.#watches.flatMap(({ restsOn }) => restsOn)];
+    this.#hub.restOn(this, before, this.restsOn);
+  }
+
+  /** Goes to the next index that is known, if the reader's is not. Returns whether it waits. */
+  #skips(): boolean {
+    const { latest, from, parts } = this.#hub;
+    if (this.#at > latest) {
+      this.#aheadMs ??= performance.now();
+      if (performance.now() - this.#aheadMs < parts.aheadMs) return true;
+      this.#aheadMs = undefined;
+      return !this.#gap(latest, 'ahead');
+    }
+    this.#aheadMs = undefined;
+    if (this.#at >= from) return false;
+    const restored = restoredAt(this.#view);
+    if (this.#at < restored) return !this.#gap(restored, 'restored');
+    const forgotten = forgottenTo(this.#view, this.#at, this.#query.logins);
+    if (forgotten <= this.#at) return false;
+    return !this.#gap(forgotten, this.#hasBegun ? 'slow' : 'forgotten');
+  }
+
+  #gap(To: number, Reason: string): boolean {
+    const gap = JSON.stringify({ From: this.#at, To, Reason });
+    this.#at = To;
+    for (const watch of this.#watches) watch.told();
+    return this.#sendFrame('gap', To, [gap]);
+  }
+
+  /** Sends what the reader sees of an entry. Returns whether the connection takes more. */
+  #entry(entry: EntryChanges, isFar: boolean): boolean {
+    const { index } = entry;
+    const events: string[] = [];
+    const wanted = entry.changes.filter((change) => this.#wants(change));
+    const { authorizers } = this.#hub.parts;
+    const { tokenKey } = this.#query;
+    const authorizer = this.#needsRights ? authorizers.of(tokenKey) : undefined;
+    if (this.#needsRights && authorizer === undefined) {
+      this.#isLifeDue = true;
+      this.#hub.wake(this);
+      return false;
+    }
+    this.#at = index;
+    for (const change of wanted.sort((a, b) => a.order - b.order)) {
+      const text = change.textFor(authorizer!, this.#query);
+      if (text !== undefined) events.push(text);
+    }
+    for (const watch of this.#watches) {
+      const isTouched = isFar ? watch.mayBeTouchedBy(entry) : watch.isTouchedBy(entry);
+      if (watch.isOver || !isTouched || !this.#maySee(watch)) continue;
+      events.push(watch.eventAt(index));
+      watch.isChanged = false;
+    }
+    return events.length === 0 || this.#sendChanges(index, events);
+  }
+
+  #wants(change: ObjectChange): boolean {
+    const { logins, ns } = this.#query;
+    if (change.isOfLogin && !logins) return false;
+    return change.isIn(ns) && change.items.some((item) => this.items.has(item));
+  }
+
+  #maySee({ isOwn, ns }: RightsWatch): boolean {
+    if (isOwn) return true;
+    const authorizer = this.#hub.parts.authorizers.of(this.#query.tokenKey);
+    return authorizer?.allowed('acl', 'read', undefined, ns) === true;
+  }
+
+  /** Returns the events of changes of rights that no line of the history tells. */
+  #missed(index: number): string[] {
+    const events: string[] = [];
+    for (const watch of this.#watches) {
+      const isMissed = watch.isChanged && !watch.isOver && this.#maySee(watch);
+      if (isMissed) events.push(watch.eventAt(index));
+      watch.told();
+    }
+    return events;
+  }
+
+  #sendChanges(index: number, events: readonly string[]): boolean {
+    if (events.length === 0) return true;
+    const texts = events.map((text, at) => (at === 0 ? text : `,${text}`));
+    return this.#sendFrame('change', index, [`{"Index":${index},"Events":[`, ...texts, ']}']);
+  }
+
+  #sendFrame(event: string, index: number, data: readonly string[]): boolean {
+    const texts = [`id: ${index}\nevent: ${event}\ndata: `, ...data, '\n\n'];
+    let piece = '';
+    for (const text of texts) {
+      if (piece !== '' && piece.length + text.length > PIECE_CHARS) {
+        this.#left.push(piece);
+        piece = '';
+      }
+      piece += text;
+    }
+    this.#left.push(piece);
+    this.#sent = index;
+    this.#sentMs = performance.now();
+    return this.#flush();
+  }
+
+  /** Writes what is left of a frame. Returns whether the connection takes more. */
+  #flush(): boolean {
+    while (this.#blockedMs === undefined && this.#left.length > 0) {
+      if (!this.#sink.write(this.#left.shift()!)) this.#blockedMs = performance.now();
+    }
+    return this.#blockedMs === undefined;
+  }
+}
+
+/** Returns the token of a secret, the anonymous one without a secret, alive or not. */
+export const tokenOf = (view: View, tokenKey: string | null): Token | undefined =>
+  tokenKey === null
+    ? stored<Token>(view, keys.token(DEFAULT_NAMESPACE, ANONYMOUS_ACCESSOR))
+    : tokenBySecret(view, tokenKey);
+
+/** Returns the index up to which changes after another one may be forgotten; that one if none is. */
+export function forgottenTo(view: View, after: number, logins: boolean): number {
+  const floors: Partial<Floors> = floorsOf(view) ?? {};
+  const { Index = 0, Logins = 0, Dropped = 0 } = floors;
+  const lost = (ring: Ring, floor: number): number => {
+    const oldest = oldestLine(view, ring)?.index ?? Number.POSITIVE_INFINITY;
+    return Math.min(Math.max(floor, Dropped), oldest - 1);
+  };
+  const changes = lost('change', Index);
+  return Math.max(after, changes, logins ? lost('login-change', Logins) : 0);
+}

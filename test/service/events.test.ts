@@ -1,0 +1,449 @@
+/** The event stream over HTTP, on a node without a cluster. */
+import { expect } from 'chai';
+import { eventRoutes } from '../../src/http/routes/events.js';
+import { historyRoutes } from '../../src/http/routes/history.js';
+import { HISTORY_DEFAULTS } from '../../src/state/history/settings.js';
+import type { Command } from '../../src/state/types.js';
+import { type Signer, signer } from '../login/signers.js';
+import { EventReader, type Frame } from '../support/event-reader.js';
+import { SoloClient } from './client.js';
+import { partsOf } from './serve.js';
+import { MANAGEMENT_SECRET, Solo } from './solo.js';
+
+const LEVEL = { type: 'system.level', v: 1, level: 3 } as Command;
+
+describe('the event stream', function () {
+  this.timeout(20_000);
+  let key: Signer;
+  let client: SoloClient;
+  let solo: Solo;
+  const readers: EventReader[] = [];
+  before(async () => {
+    key = await signer('EdDSA');
+  });
+  beforeEach(async () => {
+    solo = new Solo();
+    const parts = partsOf(solo);
+    client = await SoloClient.open([...historyRoutes(parts), ...eventRoutes(parts)], solo);
+    solo.must(LEVEL);
+  });
+  afterEach(async () => {
+    for (const reader of readers.splice(0)) reader.close();
+    solo.events.stop();
+    await client.close();
+  });
+
+  const open = async (
+    query = '',
+    how: { token?: string; lastId?: number | string } = {},
+  ): Promise<EventReader> => {
+    const reader = await EventReader.open(client.url, query, { token: MANAGEMENT_SECRET, ...how });
+    readers.push(reader);
+    return reader;
+  };
+  const index = (): number => solo.machine.appliedIndex();
+  const policy = (Name: string, more: object = {}) =>
+    client.must('PUT /acl/policy', { Name, ...more });
+  /** What a frame is about, in short. */
+  const short = ({ id, data }: Frame): string =>
+    `${id}: ${data.Events.map(({ Type, Name, Key }: { Type: string; Name?: string; Key: string }) => `${Type} ${Name ?? Key}`).join(', ')}`;
+  const refused = async (query: string, headers: Record<string, string> = {}): Promise<string> => {
+    const { status, body } = await client.ask(`GET /events${query}`, undefined, undefined, {
+      headers,
+    });
+    return `${status} ${body.code}: ${body.detail}`;
+  };
+
+  it('sends each change as it happens, with who did it and the object as it is', async () => {
+    const reader = await open();
+    expect(reader.status).to.equal(200);
+    expect(reader.headers['content-type']).to.equal('text/event-stream');
+    expect(reader.headers['cache-control']).to.equal('no-store');
+    expect(reader.start).to.equal(index());
+    const made = await policy('ops', { Rules: 'acl = "read"' });
+    const { id, data } = await reader.change();
+    expect([id, data.Index]).to.deep.equal([index(), index()]);
+    const [{ Time, Author, ...event }] = data.Events;
+    expect(Date.parse(Time)).to.be.greaterThan(0);
+    expect(Author.Description).to.equal('Initial Management Token');
+    expect(event).to.deep.equal({
+      Topic: 'ACLPolicy',
+      Type: 'ACLPolicyCreated',
+      Key: made.ID,
+      Name: 'ops',
+      Namespace: 'default',
+      FilterKeys: ['ops'],
+      Index: index(),
+      Reason: '',
+      Payload: { ACLPolicy: await client.must(`GET /acl/policy/${made.ID}`) },
+    });
+    await client.must('PUT /acl/role', { Name: 'r', Policies: [{ Name: 'ops' }] });
+    const [role] = (await reader.change()).data.Events;
+    expect(role.Payload.ACLRole.Policies).to.deep.equal([{ ID: made.ID, Name: 'ops' }]);
+    await client.must(`PUT /acl/policy/${made.ID}`, { Name: 'ops2' });
+    expect(short(await reader.change())).to.equal(`${index()}: ACLPolicyUpdated ops2`);
+    await client.must(`DELETE /acl/policy/${made.ID}`);
+    const gone = await reader.change();
+    expect(short(gone)).to.equal(`${index()}: ACLPolicyDeleted ops2`);
+    expect(gone.data.Events[0].Payload).to.deep.equal({});
+  });
+
+  it('tells of every type of objects, and of no secret', async () => {
+    const reader = await open('?ns=*');
+    await client.must('PUT /namespace', { Name: 'red' });
+    const token = await client.must('PUT /acl/token', { Description: 't' });
+    const Config = { Host: 'https://k', CACert: key.pem, ServiceAccountJWT: 'a.b.c' };
+    solo.apply({
+      ...{ type: 'method.set', v: 1, ns: 'default' },
+      method: { Name: 'K8s', Type: 'kubernetes', Config },
+    } as Command);
+    const rule = { AuthMethod: 'k8s', BindType: 'service', BindName: 'web' };
+    const { ID } = await client.must('PUT /acl/binding-rule', rule);
+    await client.must('PUT /config', { Kind: 'service-defaults', Name: 'Web', Protocol: 'http' });
+    const frames = [];
+    for (let n = 0; n < 5; n++) frames.push(await reader.change());
+    const all = frames.flatMap(({ data }) => data.Events);
+    expect(all.map(({ Topic, Key }) => `${Topic} ${Key}`)).to.deep.equal(
+      [
+        'Namespace red',
+        'ACLPolicy 00000000',
+        `ACLToken ${token.AccessorID}`,
+        'ACLAuthMethod K8s',
+        `ACLBindingRule ${ID}`,
+        'ConfigEntry service-defaults/Web',
+      ].map((each) => (each.startsWith('ACLPolicy') ? `ACLPolicy ${all[1].Key}` : each)),
+    );
+    expect(all.at(-1).FilterKeys).to.deep.equal(['service-defaults']);
+    const text = JSON.stringify(frames);
+    for (const secret of [token.SecretID, 'a.b.c']) expect(text).to.not.include(secret);
+    expect(text).to.include('"SecretID":"<hidden>"');
+  });
+
+  it('sends one frame for an index, however many objects it changed', async () => {
+    const reader = await open('?payload=none');
+    const of = (Name: string) => ({ Type: 'policy', Object: { Name, Rules: '' } });
+    const role = { Type: 'role', Object: { Name: 'r', Policies: [{ Name: 'b' }] } };
+    await client.must('POST /apply', { Objects: [role, of('a'), of('b')] });
+    const { data } = await reader.change();
+    const names = data.Events.map(({ Name }: { Name: string }) => Name);
+    expect(names).to.deep.equal(['a', 'b', 'r']);
+    for (const event of data.Events) expect(event).to.not.have.property('Payload');
+  });
+
+  it('goes on from any index, the header before the parameter', async () => {
+    const indexes: number[] = [];
+    for (const name of ['a', 'b', 'c']) {
+      await policy(name);
+      indexes.push(index());
+    }
+    const [a, b, c] = indexes;
+    const from = async (query: string, lastId?: number): Promise<string[]> => {
+      const reader = await open(query, lastId === undefined ? {} : { lastId });
+      await policy(`end-${readers.length}`);
+      const seen: string[] = [];
+      for (;;) {
+        const frame = await reader.change();
+        if (frame.id === index()) return seen;
+        if (frame.id! <= c!) seen.push(short(frame));
+      }
+    };
+    const all = ['a', 'b', 'c'].map((name, at) => `${indexes[at]}: ACLPolicyCreated ${name}`);
+    expect(await from(`?index=${a}`)).to.deep.equal(all.slice(1));
+    expect(await from(`?index=${a}`, b)).to.deep.equal(all.slice(2));
+    expect(await from('?index=0')).to.deep.equal(all);
+    expect(await from('')).to.deep.equal([]);
+  });
+
+  it('has the objects as of their index, also when they have changed since', async () => {
+    const before = index();
+    const { ID } = await policy('ops', { Rules: 'acl = "read"' });
+    await client.must(`PUT /acl/policy/${ID}`, { Name: 'ops', Rules: 'acl = "write"' });
+    await client.must(`DELETE /acl/policy/${ID}`);
+    const reader = await open(`?index=${before}`);
+    const rules = [];
+    for (let n = 0; n < 3; n++) {
+      const [{ Payload }] = (await reader.change()).data.Events;
+      rules.push(Payload.ACLPolicy?.Rules);
+    }
+    expect(rules).to.deep.equal(['acl = "read"', 'acl = "write"', undefined]);
+  });
+
+  it('narrows to topics, objects of them, and a namespace', async () => {
+    await client.must('PUT /namespace', { Name: 'red' });
+    const byId = await policy('by-id');
+    const before = index();
+    await policy('ops');
+    await client.must(`PUT /acl/policy/${byId.ID}`, { Name: 'by-id', Description: 'x' });
+    await client.must('PUT /acl/role', { Name: 'ops' });
+    await client.must('PUT /acl/policy?ns=red', { Name: 'ops' });
+    await client.must('PUT /config', { Kind: 'service-defaults', Name: 'a,b', Protocol: 'http' });
+    await client.must('PUT /config', { Kind: 'proxy-defaults', Name: 'global' });
+    await policy('end');
+    const seen = async (query: string): Promise<string> => {
+      const reader = await open(`?index=${before}&${query}`);
+      const names: string[] = [];
+      for (;;) {
+        const { data } = await reader.change();
+        for (const { Topic, Key, Name } of data.Events) {
+          if (Name === 'end') return names.join(' ');
+          names.push(Topic === 'ConfigEntry' ? Key : `${Topic}:${Name}`);
+        }
+      }
+    };
+    expect(await seen('topics=ACLRole,ACLPolicy:end')).to.equal('ACLRole:ops');
+    expect(await seen('topics=ACLPolicy')).to.equal('ACLPolicy:ops ACLPolicy:by-id');
+    expect(await seen('topics=ACLPolicy:OPS,ACLPolicy:end')).to.equal('ACLPolicy:ops');
+    expect(await seen(`topics=ACLPolicy:${byId.ID},ACLPolicy:end`)).to.equal('ACLPolicy:by-id');
+    expect(await seen('topics=ConfigEntry:proxy-defaults,ACLPolicy:end')).to.equal(
+      'proxy-defaults/global',
+    );
+    const name = encodeURIComponent('ConfigEntry:service-defaults/a,b,ACLPolicy:end');
+    expect(await seen(`topics=${name}`)).to.equal('service-defaults/a,b');
+    expect(await seen('ns=*&topics=ACLPolicy')).to.equal(
+      'ACLPolicy:ops ACLPolicy:by-id ACLPolicy:ops',
+    );
+  });
+
+  it('refuses what it does not understand', async () => {
+    expect(await refused('?topics=ACLPolice')).to.match(/^400 invalid: .*did you mean "ACLPolicy"/);
+    expect(await refused('?topics=ACLRole:')).to.match(/^400 .*ACLRole has an empty key/);
+    expect(await refused('?topics=Rights:x')).to.match(/^400 .*not an AccessorID/);
+    expect(await refused(`?topics=${'ACLRole,'.repeat(1000)}ACLRole`)).to.match(/^400 .*1001/);
+    expect(await refused('?index=x')).to.match(/^400/);
+    expect(await refused('?payload=some')).to.match(/^400/);
+    expect(await refused('?logins=1')).to.match(/^400/);
+    expect(await refused('?topic=ACLRole')).to.match(/^400/);
+    expect(await refused('', { 'last-event-id': '-1' })).to.match(/^400 .*Last-Event-ID/);
+    const accessor = '8a2d0000-1111-4222-8333-944455556666';
+    expect(await refused(`?topics=Rights:${accessor}`)).to.match(/^404/);
+    const older = await SoloClient.open(eventRoutes(partsOf(new Solo())));
+    expect((await older.ask('GET /events')).status).to.equal(503);
+    await older.close();
+    const bounds = { ...HISTORY_DEFAULTS, Bytes: 0, LoginBytes: 0 };
+    await client.must('PUT /operator/history/configuration', bounds);
+    expect(await refused('')).to.match(/^409 conflict: This cluster keeps no history/);
+  });
+
+  it('leaves out what the reader may not see at that moment, without a trace', async () => {
+    const rules = await policy('reader', { Rules: 'service_prefix "" { policy = "read" }' });
+    const { SecretID } = await client.must('PUT /acl/token', { Policies: [{ ID: rules.ID }] });
+    const reader = await open('', { token: SecretID });
+    const entry = (Name: string) => ({ Kind: 'service-defaults', Name, Protocol: 'http' });
+    await policy('hidden');
+    await client.must('PUT /config', entry('web'));
+    const { id, data } = await reader.change();
+    expect([id, data.Events.length]).to.deep.equal([index(), 1]);
+    expect([data.Events[0].Key, data.Events[0].Author]).to.deep.equal([
+      'service-defaults/web',
+      null,
+    ]);
+    await client.must(`PUT /acl/policy/${rules.ID}`, { Name: 'reader', Rules: 'acl = "read"' });
+    expect((await reader.change()).data.Events[0].Name).to.equal('reader');
+    await client.must('PUT /config', entry('api'));
+    await policy('seen');
+    const next = await reader.change();
+    expect(next.data.Events[0].Name).to.equal('seen');
+    expect(next.data.Events[0].Author.Description).to.equal('Initial Management Token');
+  });
+
+  it('ends when the token is gone, or expires', async () => {
+    const rules = await policy('p', { Rules: 'acl = "read"' });
+    const make = (more: object = {}) =>
+      client.must('PUT /acl/token', { Policies: [{ ID: rules.ID }], ...more });
+    const [gone, expiring] = [await make(), await make({ ExpirationTTL: '60s' })];
+    const end = { id: undefined, event: 'end', data: { Reason: 'ACL not found' } };
+    const first = await open('', { token: gone.SecretID });
+    await client.must(`DELETE /acl/token/${gone.AccessorID}`);
+    expect(await first.next()).to.deep.equal(end);
+    expect(await first.next()).to.equal(undefined);
+    const second = await open('', { token: expiring.SecretID });
+    solo.nowMs += 61_000;
+    expect(await second.next()).to.deep.equal(end);
+    expect((await client.ask('GET /events', undefined, gone.SecretID)).status).to.equal(403);
+    const third = await open();
+    solo.events.stop();
+    expect(await third.next()).to.deep.equal({ ...end, data: { Reason: 'stopping' } });
+    expect(solo.events.size).to.equal(0);
+  });
+
+  it('tells of logins only who asks for them', async () => {
+    const Config = { JWTValidationPubKeys: [key.pem] };
+    await client.must('PUT /acl/auth-method', { Name: 'jwt', Type: 'jwt', Config });
+    const rule = { AuthMethod: 'jwt', BindType: 'service', BindName: 'web' };
+    await client.must('PUT /acl/binding-rule', rule);
+    const [without, withThem] = [await open(), await open('?logins=true')];
+    const now = Math.floor(solo.nowMs / 1000);
+    const BearerToken = await key.sign({ iat: now, exp: now + 60, sub: 'a' });
+    const token = await client.must('POST /acl/login', { AuthMethod: 'jwt', BearerToken }, '');
+    await client.must('POST /acl/logout', undefined, token.SecretID);
+    await policy('end');
+    expect(short(await without.change())).to.equal(`${index()}: ACLPolicyCreated end`);
+    const [made] = (await withThem.change()).data.Events;
+    const [ended] = (await withThem.change()).data.Events;
+    const identity = { AuthMethod: 'jwt', Namespace: 'default', Subject: 'a' };
+    expect([made.Type, ended.Type]).to.deep.equal(['ACLTokenCreated', 'ACLTokenDeleted']);
+    expect([made.Key, made.Payload]).to.deep.equal([token.AccessorID, {}]);
+    expect(made.Author.Identity).to.deep.equal(identity);
+  });
+
+  it('tells what is forgotten, restored, or not there yet', async () => {
+    const first = index();
+    for (let n = 0; n < 40; n++) await policy(`p${n}`, { Description: 'x'.repeat(1000) });
+    await client.must('PUT /operator/history/configuration', {
+      ...HISTORY_DEFAULTS,
+      Bytes: 1 << 20,
+      LoginBytes: 1 << 19,
+      MaxAge: '1h',
+    });
+    const trim = { type: 'history.trim', v: 1, nowMs: solo.nowMs + 7_200_000 } as Command;
+    while (solo.must(trim) === true);
+    await policy('kept');
+    const last = index();
+    const late = await open(`?index=${first}`);
+    const gap = await late.next();
+    expect([gap?.event, gap?.data.From, gap?.data.Reason]).to.deep.equal([
+      'gap',
+      first,
+      'forgotten',
+    ]);
+    expect(gap?.id).to.equal(gap?.data.To);
+    expect(gap?.id).to.be.lessThan(last);
+    expect(short(await late.change())).to.equal(`${last}: ACLPolicyCreated kept`);
+    const oldest = await open('?index=0');
+    expect(short(await oldest.change())).to.equal(`${last}: ACLPolicyCreated kept`);
+    const ahead = await open('', { lastId: last + 1000 });
+    expect(await ahead.next()).to.deep.equal({
+      id: last,
+      event: 'gap',
+      data: { From: last + 1000, To: last, Reason: 'ahead' },
+    });
+    await policy('after');
+    expect(short(await ahead.change())).to.equal(`${index()}: ACLPolicyCreated after`);
+    const id = 'r';
+    const records = [...solo.store.keys('')]
+      .filter((at) => !/^(machine|request|level|restore|change|login-change|version)/.test(at))
+      .map((at) => [at, solo.store.get(at)!]);
+    solo.must({ type: 'restore.add', v: 1, id, part: 0, records } as unknown as Command);
+    await solo.finish({ type: 'restore.commit', v: 1, id, parts: 1 } as Command);
+    const restored = await late.next();
+    const at = await ahead.next();
+    for (const frame of [restored, at]) {
+      const isSkipped = frame?.event === 'change' ? await late.next() : frame;
+      expect([isSkipped?.event, isSkipped?.data.Reason, isSkipped?.id]).to.deep.equal([
+        'gap',
+        'restored',
+        index(),
+      ]);
+    }
+  });
+
+  it('answers HEAD without a stream', async () => {
+    const { status, headers, text } = await client.ask('HEAD /events');
+    expect([status, text]).to.deep.equal([200, '']);
+    expect(headers['content-type']).to.equal('text/event-stream');
+    expect(solo.events.size).to.equal(0);
+  });
+});
+
+describe('the topic Rights', function () {
+  this.timeout(20_000);
+  let client: SoloClient;
+  let solo: Solo;
+  const readers: EventReader[] = [];
+  beforeEach(async () => {
+    solo = new Solo();
+    client = await SoloClient.open(eventRoutes(partsOf(solo)), solo);
+    solo.must(LEVEL);
+  });
+  afterEach(async () => {
+    for (const reader of readers.splice(0)) reader.close();
+    solo.events.stop();
+    await client.close();
+  });
+  const open = async (
+    query: string,
+    how: { token?: string; lastId?: number } = {},
+  ): Promise<EventReader> => {
+    const reader = await EventReader.open(client.url, query, { token: MANAGEMENT_SECRET, ...how });
+    readers.push(reader);
+    return reader;
+  };
+  const index = (): number => solo.machine.appliedIndex();
+  const rights = (Key: string, Type = 'RightsChanged', at = index()) => ({
+    id: at,
+    event: 'change',
+    data: { Index: at, Events: [{ Topic: 'Rights', Type, Key, Index: at }] },
+  });
+
+  it('tells a token that its rights change, whatever they rest on', async () => {
+    const policy = await client.must('PUT /acl/policy', { Name: 'p' });
+    const role = await client.must('PUT /acl/role', { Name: 'r', Policies: [{ ID: policy.ID }] });
+    const token = await client.must('PUT /acl/token', { Roles: [{ ID: role.ID }] });
+    const own = await open('?topics=Rights', { token: token.SecretID });
+    const other = await open(`?topics=Rights:${token.AccessorID}`);
+    const both = async (Type?: string) => {
+      for (const reader of [own, other])
+        expect(await reader.next()).to.deep.equal(rights(token.AccessorID, Type));
+    };
+    await client.must(`PUT /acl/policy/${policy.ID}`, { Name: 'p', Rules: 'acl = "read"' });
+    await both();
+    const second = await client.must('PUT /acl/policy', { Name: 'q' });
+    await client.must(`PUT /acl/role/${role.ID}`, { Name: 'r', Policies: [{ ID: second.ID }] });
+    await both();
+    await client.must(`PUT /acl/policy/${policy.ID}`, { Name: 'p', Rules: '' });
+    await client.must(`PUT /acl/policy/${second.ID}`, { Name: 'q', Rules: 'acl = "read"' });
+    await both();
+    await client.must(`DELETE /acl/role/${role.ID}`);
+    await both();
+    await client.must(`PUT /acl/token/${token.AccessorID}`, { Description: 'x' });
+    await both();
+    await client.must(`DELETE /acl/token/${token.AccessorID}`);
+    await both('RightsEnded');
+    expect((await own.next())?.event).to.equal('end');
+    await client.must('PUT /acl/policy', { Name: 'end' });
+  });
+
+  it('stands last in the frame of its index', async () => {
+    const policy = await client.must('PUT /acl/policy', { Name: 'p' });
+    const token = await client.must('PUT /acl/token', { Policies: [{ ID: policy.ID }] });
+    const reader = await open(`?topics=Rights:${token.AccessorID},ACLPolicy`);
+    await client.must(`PUT /acl/policy/${policy.ID}`, { Name: 'p', Description: 'x' });
+    const topics = (await reader.change()).data.Events.map(({ Topic }: { Topic: string }) => Topic);
+    expect(topics).to.deep.equal(['ACLPolicy', 'Rights']);
+  });
+
+  it('needs no right for the own token, and acl:read for others at every frame', async () => {
+    const policy = await client.must('PUT /acl/policy', { Name: 'p', Rules: 'acl = "read"' });
+    const reader = await client.must('PUT /acl/token', { Policies: [{ ID: policy.ID }] });
+    const other = await client.must('PUT /acl/token', {});
+    const nobody = await client.must('PUT /acl/token', {});
+    const query = `?topics=Rights:${other.AccessorID}`;
+    const hidden = await client.ask(`GET /events${query}`, undefined, nobody.SecretID);
+    expect(hidden.status).to.equal(404);
+    const stream = await open(`${query},Rights:${reader.AccessorID}`, { token: reader.SecretID });
+    const change = (accessor: string) =>
+      client.must(`PUT /acl/token/${accessor}`, { Description: String(Math.random()) });
+    await change(other.AccessorID);
+    expect(await stream.change()).to.deep.equal(rights(other.AccessorID));
+    await client.must(`PUT /acl/policy/${policy.ID}`, { Name: 'p', Rules: '' });
+    expect(await stream.change()).to.deep.equal(rights(reader.AccessorID));
+    await change(other.AccessorID);
+    await client.must(`PUT /acl/policy/${policy.ID}`, { Name: 'p', Rules: 'acl = "read"' });
+    expect((await stream.change()).data.Events[0].Key).to.equal(reader.AccessorID);
+    const anonymous = await open('?topics=Rights', { token: '' });
+    const own = '00000000-0000-0000-0000-000000000002';
+    await client.must(`PUT /acl/token/${own}`, { Policies: [{ ID: policy.ID }] });
+    expect(await anonymous.change()).to.deep.equal(rights(own));
+  });
+
+  it('tells after a resume of what changed in between', async () => {
+    const policy = await client.must('PUT /acl/policy', { Name: 'p' });
+    const token = await client.must('PUT /acl/token', { Policies: [{ ID: policy.ID }] });
+    const before = index();
+    await client.must(`PUT /acl/policy/${policy.ID}`, { Name: 'p', Rules: 'acl = "read"' });
+    const at = index();
+    const how = { token: token.SecretID, lastId: before };
+    const reader = await open('?topics=Rights', how);
+    expect(await reader.change()).to.deep.equal(rights(token.AccessorID, 'RightsChanged', at));
+  });
+});
