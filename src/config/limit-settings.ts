@@ -96,7 +96,9 @@ export const LIMITS = [
     key: 'limits.eventStreams',
     ...COUNT,
     default: 30_000,
-    why: 'event streams open at one time; each has a connection, so limits.connections must allow them',
+    why:
+      'event streams open at one time; each has a connection, so limits.connections must ' +
+      'allow them',
   },
   {
     key: 'limits.eventStreamsPerClient',
@@ -122,7 +124,9 @@ export const LIMITS = [
     min: 1000,
     max: 86_400_000,
     default: 600_000,
-    why: 'milliseconds for which a reader of events may stand still before its connection is closed',
+    why:
+      'milliseconds for which a reader of events may stand still before its connection is ' +
+      'closed',
   },
   {
     key: 'limits.streamsPerToken',

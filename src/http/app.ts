@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import Koa from 'koa';
 import { loopShare } from '../service/common/event-loop.js';
 import { makeFront } from './front.js';
-import type { EventLimits, HeldCalls, Places } from './limits/held.js';
+import type { HeldCalls } from './limits/held.js';
 import type { RefusalCounts } from './limits/rates.js';
 import { Strangers } from './limits/strangers.js';
 import type { HttpOptions } from './options.js';
@@ -18,7 +18,6 @@ import { uiPages } from './routes/ui.js';
 export interface HttpApp {
   readonly handler: (req: IncomingMessage, res: ServerResponse) => void;
   readonly held: HeldCalls;
-  readonly events: Places<keyof EventLimits>;
   /** What was refused for being too much. */
   readonly refused: RefusalCounts;
   /** From here on every response closes its connection. */
@@ -55,7 +54,6 @@ export function createApp(options: HttpOptions): HttpApp {
         ? handle
         : (req, res) => strangers.begin(req, () => void handle(req, res)),
     held: front.held,
-    events: front.events,
     refused: front.refused,
     drain() {
       front.names.base.push('Connection', 'close');

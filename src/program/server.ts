@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isLoopback } from '../base/address.js';
 import { releaseOf } from '../base/release.js';
-import { addressOf, type Config } from '../config/config.js';
+import type { Config } from '../config/config.js';
 import { createApp, type HttpApp } from '../http/app.js';
 import { type Listener, type ListenerOptions, listen } from '../http/listener/listener.js';
 import { HELD_MS_MAX } from '../http/request/parameters.js';
@@ -28,7 +28,6 @@ import { onNoToken } from '../service/acl/bootstrap.js';
 import type { SnapshotParts } from '../service/archives/snapshot.js';
 import type { ClusterParts } from '../service/cluster/cluster.js';
 import { configCheck } from '../service/config/config-entries.js';
-import { EventHub } from '../service/events/hub.js';
 import { Decisions } from '../service/explain/decisions.js';
 import { authMethodTypes, loginOptions } from '../service/login/index.js';
 import { LoginRefusals } from '../service/login/refusals.js';
@@ -42,10 +41,11 @@ import { levelOf } from '../state/levels.js';
 import { RESTORE_FACT, restoredAt } from '../state/restore.js';
 import { auditLevels, auditOf } from './audit.js';
 import { CertificateWatch } from './certificates.js';
+import { eventsOf } from './events.js';
 import { bootstrapSecret, checkKeyFiles, initialManagement } from './key-files.js';
 import { logRequest } from './node-log.js';
 import { nodeOptions, securityOf } from './node-options.js';
-import { tellFirstStep, warnOfDangers } from './start-notices.js';
+import { tellFirstStep, urlOf, warnOfDangers } from './start-notices.js';
 
 /** A running node. */
 export interface Server {
@@ -78,7 +78,7 @@ export async function startServer(
   const log = recent.of(output);
   log.info({ event: 'data_folder_opening', dataDir: config.dataDir }, 'opening the data folder');
   const opened = await openLayers(config, log, onFatal, loading);
-  const { node, housekeeper, audit } = opened;
+  const { node, housekeeper, audit, events } = opened;
   const refusals = new LoginRefusals(log, () => performance.now());
   const drift = new SetDrift();
   const certificates = new CertificateWatch(config, log);
@@ -88,7 +88,6 @@ export async function startServer(
     refusals,
     drift,
     held: () => app.held.count,
-    eventStreams: () => app.events.taken,
     refused: () => app.refused.counts,
     connections: () => listener?.connections() ?? 0,
     certificates: () => certificates.ends,
@@ -107,8 +106,7 @@ export async function startServer(
     await node.stop();
     throw error;
   }
-  const scheme = config.http.tls === undefined ? 'http' : 'https';
-  const url = `${scheme}://${addressOf({ host: config.http.host, port: listener.port })}`;
+  const url = urlOf(config, listener.port);
   log.info({ event: 'serving', url, raft: config.raft.advertise }, 'serving');
   warnAtStart(config, log);
   certificates.start();
@@ -123,7 +121,7 @@ export async function startServer(
       certificates.stop();
       metrics.stop();
       app.held.releaseForGood();
-      opened.events.stop();
+      events.stop();
       await listener.close(config.limits.stopMs, config.limits.lingerMs);
       await audit.close();
       await node.stop();
@@ -165,22 +163,19 @@ function reloadKeys(
 }
 
 /** What the metrics show of the front end. */
-type FrontSources = Pick<
-  MetricsParts,
-  'held' | 'eventStreams' | 'refused' | 'connections' | 'certificates'
->;
+type FrontSources = Pick<MetricsParts, 'held' | 'refused' | 'connections' | 'certificates'>;
 
 function metricsOf(
   config: Config,
   log: Log,
   parts: Layers & FrontSources & { readonly refusals: LoginRefusals; readonly drift: SetDrift },
 ): Metrics {
-  const { node, authorizers, replication, audit, refusals, drift } = parts;
-  const { held, eventStreams, refused, connections, certificates } = parts;
+  const { node, authorizers, replication, audit, events, refusals, drift } = parts;
+  const { held, refused, connections, certificates } = parts;
   return new Metrics({
     log,
     held,
-    eventStreams,
+    eventStreams: () => events.size,
     refused,
     connections,
     certificates,
@@ -259,16 +254,7 @@ async function openLayers(
   });
   node.machine.onChanged((keys) => authorizers.changed(keys));
   node.machine.onReset(() => authorizers.reset());
-  const events = new EventHub({
-    view: node.view,
-    authorizers,
-    nowMs,
-    stallMs: limits.eventStallMs,
-    aheadMs: limits.requestMs,
-    onFault: onFatal,
-  });
-  node.machine.onChanged((keys) => events.changed(keys));
-  node.machine.onReset(() => events.reset());
+  const events = eventsOf(node, { authorizers, limits, onFatal });
   const housekeeper = housekeeperOf(config, log, { node, clock, audit });
   const service = new NodeService({ node, authorizers, clock });
   return { node, service, authorizers, decisions, housekeeper, replication, audit, events };

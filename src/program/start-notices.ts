@@ -1,6 +1,6 @@
 /** What a node says in its log once it serves: the next step, and what is dangerous. */
 import { isLoopback } from '../base/address.js';
-import type { Config } from '../config/config.js';
+import { addressOf, type Config } from '../config/config.js';
 import type { Log } from '../log/log.js';
 
 /** Logs how the first token is created. */
@@ -27,4 +27,9 @@ export function warnOfDangers(config: Config, log: Log): void {
       { event: 'api_unprotected' },
       'the API is open to other machines without TLS: tokens travel in the clear',
     );
+}
+
+/** Returns the address at which the API is served. */
+export function urlOf({ http: { host, tls } }: Config, port: number): string {
+  return `${tls === undefined ? 'http' : 'https'}://${addressOf({ host, port })}`;
 }

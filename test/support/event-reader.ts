@@ -1,12 +1,32 @@
 /** A reader of `GET /v1/events`, frame by frame. */
 import { get, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 
+/** A change of an object, or of rights, in a frame. */
+export interface EventShown {
+  readonly Topic: string;
+  readonly Type: string;
+  readonly Key: string;
+  readonly Name: string;
+  readonly FilterKeys: readonly string[];
+  readonly Time: string;
+  readonly Author: {
+    readonly Description: string;
+    readonly Identity?: object;
+  } | null;
+  readonly Payload: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
 /** A frame of the stream. */
 export interface Frame {
   readonly id: number | undefined;
   readonly event: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into events freely
-  readonly data: any;
+  readonly data: {
+    readonly Index: number;
+    readonly Events: readonly [EventShown, ...EventShown[]];
+    readonly From?: number;
+    readonly To?: number;
+    readonly Reason?: string;
+  };
 }
 
 export class EventReader {

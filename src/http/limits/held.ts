@@ -59,11 +59,6 @@ export class Places<N extends string> {
     this.#refused = refused;
   }
 
-  /** Number of places taken. */
-  get taken(): number {
-    return this.#taken;
-  }
-
   /** Takes a place; throws 429. The caller calls `leave` at its end. */
   enter(client: Client): void {
     const { names } = this.#places;

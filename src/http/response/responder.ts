@@ -15,10 +15,11 @@ import { prettyJson } from '../request/body.js';
 import type { Query } from '../request/parameters.js';
 import { traceOf } from '../request/trace.js';
 import type { Pieces, Target } from '../routes/types.js';
+import { answerEvents } from './event-response.js';
 import { PreparedResponse } from './prepared-response.js';
 import { noteRefused, refusalBody, tokenHint } from './refusal-body.js';
 import { addDecision, addQueryHeaders, contentTypes } from './response-headers.js';
-import { isGone, onceGone, send, sendPieces } from './send.js';
+import { isGone, send, sendPieces } from './send.js';
 
 /** Bytes of a response that may outgrow what the system buffers of it for the client. */
 const LONG_BYTES = 64 * 1024;
@@ -197,45 +198,21 @@ export abstract class Responder {
   }
 
   async answerEvents(open: () => Promise<OpenedEvents>): Promise<void> {
-    const { incoming, res } = this;
-    const { events, names } = this.front;
-    const client = this.client();
-    const isHead = incoming.method === 'HEAD';
-    if (!isHead) events.enter(client);
-    let opened: OpenedEvents;
-    try {
-      opened = await open();
-      const refused = await this.#noted({ status: 200 });
-      if (refused !== undefined) throw new ApiError(refused);
-    } catch (error) {
-      if (!isHead) events.leave(client);
-      throw error;
-    }
-    const { meta } = opened;
-    const headers = this.#headersOf(contentTypes.events, { ...meta, index: meta.value });
-    headers.push(...names.unkept, 'X-Accel-Buffering', 'no');
-    incoming.resume();
-    if (isHead) {
-      res.writeHead(200, headers).end();
-      this.#observe(200);
-      return;
-    }
-    if (isGone(incoming, res)) {
-      events.leave(client);
-      return;
-    }
-    res.writeHead(200, headers).write('retry: 1000\n\n');
-    const stream = opened.begin({
-      write: (text) => res.write(text),
-      end: () => void res.end(),
-      cut: () => void res.destroy(),
-    });
-    res.on('drain', () => stream.drained());
-    onceGone(incoming, res, () => {
-      events.leave(client);
-      stream.closed();
-      this.#observe(200, !res.writableEnded, performance.now() - this.startedMs);
-    });
+    const { front, incoming, res } = this;
+    const begin = performance.now();
+    await answerEvents(
+      { front, incoming, res, client: this.client() },
+      {
+        open: async () => {
+          const opened = await open();
+          const refused = await this.#noted({ status: 200 });
+          if (refused !== undefined) throw new ApiError(refused);
+          return opened;
+        },
+        headersOf: (meta) => this.#headersOf(contentTypes.events, meta),
+        onEnd: (isCut) => this.#observe(200, isCut, performance.now() - begin),
+      },
+    );
   }
 
   /** Returns the namespace that a refusal concerns. */

@@ -8,37 +8,11 @@
  *
  * Without readers, nothing of this is done.
  */
-import { linesAfter, merged } from '../../state/history/lines.js';
-import { type Line, RINGS, type Ring } from '../../state/history/records.js';
 import { recordOf } from '../../state/machine-record.js';
-import type { View } from '../../state/types.js';
 import { Slice } from '../common/event-loop.js';
 import { Queue } from '../common/queue.js';
-import type { Authorizers } from '../rights/authorizers.js';
 import { Dependants } from '../rights/dependants.js';
-import { ObjectChange } from './changes.js';
-import type { EventStream } from './stream.js';
-
-/** What one entry changed. */
-export interface EntryChanges {
-  readonly index: number;
-  readonly changes: readonly ObjectChange[];
-  /** Whether it may have changed the rights of tokens by what is no object: revocations. */
-  readonly isOfTokens: boolean;
-}
-
-export interface HubParts {
-  readonly view: View;
-  readonly authorizers: Authorizers;
-  /** Milliseconds since the epoch, by which tokens expire. */
-  readonly nowMs: () => number;
-  /** Milliseconds after which a reader that does not read is cut. */
-  readonly stallMs: number;
-  /** Milliseconds for which a reader may be ahead of this node. */
-  readonly aheadMs: number;
-  /** Called with what a record of the state cannot be read for. */
-  readonly onFault: (error: unknown) => void;
-}
+import { type EntryChanges, entriesAfter, type HubParts, type HubStream } from './entries.js';
 
 /** Changes that are kept parsed. Readers that are further behind read the rings. */
 const TAIL_CHANGES = 8192;
@@ -48,13 +22,13 @@ const TICK_MS = 1000;
 /** The streams of a node. */
 export class EventHub {
   readonly parts: HubParts;
-  readonly #streams = new Set<EventStream>();
+  readonly #streams = new Set<HubStream>();
   /** Streams by the topics and objects that they ask for. */
-  readonly #byItem = new Map<string, Set<EventStream>>();
-  /** The ids of streams by the state keys on which their token, or the rights they ask for, rest. */
+  readonly #byItem = new Map<string, Set<HubStream>>();
+  /** The ids of streams by the state keys on which they rest. */
   readonly #byKey = new Dependants();
-  readonly #byId = new Map<string, EventStream>();
-  readonly #queue = new Queue<EventStream>();
+  readonly #byId = new Map<string, HubStream>();
+  readonly #queue = new Queue<HubStream>();
   readonly #entries: EntryChanges[] = [];
   #kept = 0;
   /** The entries after this index are in memory. */
@@ -102,11 +76,12 @@ export class EventHub {
   /** Called after the whole state was replaced. */
   reset(): void {
     if (this.#streams.size === 0) return;
-    this.#forget();
     for (const stream of this.#streams) {
       stream.stateReplaced();
       this.wake(stream);
     }
+    // only now: what idle streams have not seen begins where the former state ended
+    this.#forget();
   }
 
   /** Ends every stream: the node stops. */
@@ -116,7 +91,7 @@ export class EventHub {
     for (const stream of [...this.#streams]) stream.end('stopping');
   }
 
-  add(stream: EventStream): void {
+  add(stream: HubStream): void {
     if (this.#stopped) {
       stream.end('stopping');
       return;
@@ -136,7 +111,7 @@ export class EventHub {
     this.wake(stream);
   }
 
-  remove(stream: EventStream): void {
+  remove(stream: HubStream): void {
     if (!this.#streams.delete(stream)) return;
     this.#byId.delete(stream.id);
     for (const item of stream.items) {
@@ -149,13 +124,13 @@ export class EventHub {
   }
 
   /** Notes on which keys a stream rests now. */
-  restOn({ id }: EventStream, before: readonly string[], after: readonly string[]): void {
+  restOn({ id }: HubStream, before: readonly string[], after: readonly string[]): void {
     this.#byKey.remove(id, before);
     this.#byKey.add(id, after);
   }
 
   /** Lets a stream look for what it has not sent yet, in a turn of its own. */
-  wake(stream: EventStream): void {
+  wake(stream: HubStream): void {
     if (stream.isQueued || !this.#streams.has(stream)) return;
     stream.woken(this.#latest);
     stream.isQueued = true;
@@ -241,32 +216,4 @@ export class EventHub {
     const beganMs = performance.now();
     for (const stream of [...this.#streams]) stream.tick(beganMs);
   }
-}
-
-/** Yields what entries after an index changed, oldest first. */
-export function* entriesAfter(view: View, index: number): Iterable<EntryChanges> {
-  let open: { index: number; changes: ObjectChange[]; isOfTokens: boolean } | undefined;
-  for (const line of linesOf(view, index)) {
-    if (open?.index !== line.index) {
-      if (open !== undefined) yield open;
-      open = { index: line.index, changes: [], isOfTokens: false };
-    }
-    if (line.type === 'login-tokens') open.isOfTokens = true;
-    else if (line.type !== '') open.changes.push(new ObjectChange(view, line, line.ring));
-  }
-  if (open !== undefined) yield open;
-}
-
-function* linesOf(view: View, index: number): Iterable<LineOf> {
-  yield* merged(
-    RINGS.map((ring) => ofRing(linesAfter(view, ring, index), ring)),
-    false,
-  );
-}
-
-/** A line, and the ring that it is in. */
-type LineOf = Line & { readonly ring: Ring };
-
-function* ofRing(lines: Iterable<Line>, ring: Ring): Iterable<LineOf> {
-  for (const line of lines) yield { ...line, ring };
 }

@@ -2,7 +2,7 @@
 import { keys } from '../../state/keys.js';
 import { stored } from '../../state/lists.js';
 import { isAlive, lifeKeys, type Token } from '../../state/tokens.js';
-import type { EntryChanges, HubParts } from './hub.js';
+import type { EntryChanges, HubParts } from './entries.js';
 
 /** Types of objects on which the rights of any token may rest. */
 const GRANTING = new Set(['ACLPolicy', 'ACLRole', 'Namespace', 'ACLAuthMethod']);

@@ -14,7 +14,8 @@ import { restoredAt } from '../../state/restore.js';
 import { expiryOf, isAlive, lifeKeys, type Token, tokenBySecret } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
 import type { ObjectChange } from './changes.js';
-import { type EntryChanges, type EventHub, entriesAfter } from './hub.js';
+import { type EntryChanges, entriesAfter, type HubStream } from './entries.js';
+import type { EventHub } from './hub.js';
 import type { RightsWatch } from './rights-watch.js';
 import type { TopicFilter } from './topics.js';
 
@@ -52,13 +53,10 @@ let made = 0;
 const PIECE_CHARS = 16_384;
 
 /** A stream. The hub calls `pump` whenever there may be something to send. */
-export class EventStream {
+export class EventStream implements HubStream {
   readonly id: string;
-  /** The topics and objects that it asks for. */
   readonly items: ReadonlySet<string>;
-  /** Whether it waits for its turn. Only the hub sets it. */
   isQueued = false;
-  /** The state keys whose change concerns it. */
   restsOn: readonly string[] = [];
   readonly #hub: EventHub;
   readonly #query: EventQuery;
@@ -99,13 +97,11 @@ export class EventStream {
     this.#sent = query.after;
   }
 
-  /** A key on which it rests has changed. */
   keyChanged(key: string): void {
     if (this.#own.includes(key)) this.#isLifeDue = true;
     for (const watch of this.#watches) watch.changed(key);
   }
 
-  /** Everything may have changed. */
   stateReplaced(): void {
     this.#isLifeDue = true;
     for (const watch of this.#watches) {
@@ -126,7 +122,6 @@ export class EventStream {
     this.#hub.remove(this);
   }
 
-  /** Tells the reader why it is the end, and ends the response. */
   end(Reason: string): void {
     if (this.#isOver) return;
     this.closed();
@@ -139,13 +134,11 @@ export class EventStream {
     this.#sink.end();
   }
 
-  /** There may be something after an index, up to which there was nothing if it is idle. */
   woken(index: number): void {
     if (this.#isIdle) this.#at = Math.max(this.#at, index);
     this.#isIdle = false;
   }
 
-  /** Sends what there is, until the connection takes no more. */
   pump(): void {
     if (this.#isOver || this.#isWaiting || !this.#flush()) return;
     if (this.#isLifeDue && !this.#isAlive()) return;
@@ -168,7 +161,6 @@ export class EventStream {
     this.#isIdle = this.#sendChanges(latest, events);
   }
 
-  /** Called every second. */
   tick(nowMs: number): void {
     const { parts, latest } = this.#hub;
     if (this.#blockedMs !== undefined) {
@@ -371,7 +363,7 @@ export const tokenOf = (view: View, tokenKey: string | null): Token | undefined 
     ? stored<Token>(view, keys.token(DEFAULT_NAMESPACE, ANONYMOUS_ACCESSOR))
     : tokenBySecret(view, tokenKey);
 
-/** Returns the index up to which changes after another one may be forgotten; that one if none is. */
+/** Returns the index up to which changes after another one may be forgotten; else that one. */
 export function forgottenTo(view: View, after: number, logins: boolean): number {
   const floors: Partial<Floors> = floorsOf(view) ?? {};
   const { Index = 0, Logins = 0, Dropped = 0 } = floors;

@@ -21,7 +21,7 @@ export const TOPIC_OF = {
 } as const satisfies Readonly<Record<ObjectType, string>>;
 
 /** The topic of changes of the rights of tokens. */
-export const RIGHTS = 'Rights';
+const RIGHTS = 'Rights';
 
 const OBJECT_TOPICS: readonly string[] = Object.values(TOPIC_OF);
 const TOPICS = [...OBJECT_TOPICS, RIGHTS];

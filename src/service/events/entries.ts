@@ -1,0 +1,79 @@
+/** What entries changed, and what the streams of a node and their hub know of each other. */
+import { linesAfter, merged } from '../../state/history/lines.js';
+import { type Line, RINGS, type Ring } from '../../state/history/records.js';
+import type { View } from '../../state/types.js';
+import type { Authorizers } from '../rights/authorizers.js';
+import { ObjectChange } from './changes.js';
+
+/** What one entry changed. */
+export interface EntryChanges {
+  readonly index: number;
+  readonly changes: readonly ObjectChange[];
+  /** Whether it may have changed the rights of tokens by what is no object: revocations. */
+  readonly isOfTokens: boolean;
+}
+
+/** What streams work with. */
+export interface HubParts {
+  readonly view: View;
+  readonly authorizers: Authorizers;
+  /** Milliseconds since the epoch, by which tokens expire. */
+  readonly nowMs: () => number;
+  /** Milliseconds after which a reader that does not read is cut. */
+  readonly stallMs: number;
+  /** Milliseconds for which a reader may be ahead of this node. */
+  readonly aheadMs: number;
+  /** Called with what a record of the state cannot be read for. */
+  readonly onFault: (error: unknown) => void;
+}
+
+/** A stream, as the hub knows it. */
+export interface HubStream {
+  readonly id: string;
+  /** The topics and objects that it asks for. */
+  readonly items: ReadonlySet<string>;
+  /** The state keys whose change concerns it. */
+  readonly restsOn: readonly string[];
+  /** Whether it waits for its turn. Only the hub sets it. */
+  isQueued: boolean;
+  /** A key on which it rests has changed. */
+  keyChanged(key: string): void;
+  /** Everything may have changed. */
+  stateReplaced(): void;
+  /** There may be something after an index, up to which there was nothing if it is idle. */
+  woken(index: number): void;
+  /** Sends what there is, until the connection takes no more. */
+  pump(): void;
+  /** Called every second, with the time of `performance.now`. */
+  tick(nowMs: number): void;
+  /** Tells the reader why it is the end, and ends the response. */
+  end(reason: string): void;
+}
+
+/** Yields what entries after an index changed, oldest first. */
+export function* entriesAfter(view: View, index: number): Iterable<EntryChanges> {
+  let open: { index: number; changes: ObjectChange[]; isOfTokens: boolean } | undefined;
+  for (const line of linesOf(view, index)) {
+    if (open?.index !== line.index) {
+      if (open !== undefined) yield open;
+      open = { index: line.index, changes: [], isOfTokens: false };
+    }
+    if (line.type === 'login-tokens') open.isOfTokens = true;
+    else if (line.type !== '') open.changes.push(new ObjectChange(view, line, line.ring));
+  }
+  if (open !== undefined) yield open;
+}
+
+function* linesOf(view: View, index: number): Iterable<LineOf> {
+  yield* merged(
+    RINGS.map((ring) => ofRing(linesAfter(view, ring, index), ring)),
+    false,
+  );
+}
+
+/** A line, and the ring that it is in. */
+type LineOf = Line & { readonly ring: Ring };
+
+function* ofRing(lines: Iterable<Line>, ring: Ring): Iterable<LineOf> {
+  for (const line of lines) yield { ...line, ring };
+}
