@@ -43,6 +43,7 @@ async function run(
     ask: async () => '',
     archive: async () => ({ index: 0, objects: {} }),
     run: async () => 1,
+    feed: async () => 1,
   };
   await runClient(args, io);
   return printed;

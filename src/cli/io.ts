@@ -37,4 +37,6 @@ export interface Io {
   archive(file: string): Promise<ArchiveContent>;
   /** Runs a program on this terminal. Resolves to its exit code. */
   run(command: string, args: readonly string[]): Promise<number>;
+  /** Runs a line of the shell, with a text as its input. Resolves to its exit code. */
+  feed(command: string, input: string): Promise<number>;
 }

@@ -4,6 +4,7 @@ import { type Cli, withCommonOptions } from './cli.js';
 import { addAclObjects, addNamespace } from './commands/acl.js';
 import { addConfig } from './commands/config.js';
 import { addDoctor } from './commands/doctor.js';
+import { addEvents } from './commands/events.js';
 import { addExamples } from './commands/examples.js';
 import { addExplain } from './commands/explain.js';
 import { addExport } from './commands/export.js';
@@ -54,6 +55,7 @@ export function programOf(cli: Cli): Command {
   addStatus(program, cli);
   addDoctor(program, cli);
   addWatch(program, cli);
+  addEvents(program, cli);
   program.commandsGroup('Stored objects:');
   addAcl(program, cli);
   addNamespace(program, cli);

@@ -68,6 +68,7 @@ export class User {
       },
       archive: (file) => readSnapshotFile(file, false),
       run: async (command, programArgs) => spawnSync(command, programArgs).status ?? 1,
+      feed: async (command, input) => spawnSync(command, { shell: true, input }).status ?? 1,
     };
     const code = await runClient(args, io);
     return { code, ...parts };

@@ -134,6 +134,8 @@ const CONFIGURATION = 'HistoryConfiguration';
 export type Versions = Normal<typeof VERSIONS>;
 /** `GET /v1/history`. */
 export type Feed = Normal<typeof FEED>;
+/** Who made a change. */
+export type Author = Feed['Changes'][number]['Author'];
 
 /** Server-sent events: each frame has an id, an event and its data as JSON. */
 const EVENTS = {

@@ -129,9 +129,14 @@ export class Api {
   }
 
   /** The same, with an answer as a stream. `body` makes the stream that is sent. */
-  open(method: string, path: string, body?: () => Readable): Promise<IncomingMessage> {
+  open(
+    method: string,
+    path: string,
+    body?: () => Readable,
+    ask: Pick<Ask, 'query' | 'headers'> = {},
+  ): Promise<IncomingMessage> {
     const sent = { method, path, headers: {}, body, timeoutMs: undefined };
-    return this.#accepted(sent, { isRead: method === 'GET' });
+    return this.#accepted(sent, { ...ask, isRead: method === 'GET' });
   }
 
   /** Sends a request until it is accepted. Throws if it is refused for good, or for too long. */

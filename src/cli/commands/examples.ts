@@ -10,6 +10,8 @@ health --wait --timeout 1m
 doctor --http-addr n1:8500,n2:8500,n3:8500
 watch service-defaults/web
 watch tokens -o json --changes 10
+events --topics ACLPolicy,ACLRole --from start
+events --topics ConfigEntry --exec 'jq .Key'
 acl bootstrap --token-sink-file admin.token
 acl token create --role-name ops --expires-ttl 8h
 acl token read 8a2d31f0 --expanded

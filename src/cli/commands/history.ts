@@ -1,6 +1,6 @@
 /** `history` and `undo`: who changed what, when and why, and one change taken back. */
 import type { Command } from 'commander';
-import type { Feed, Versions } from '../../api/endpoints/history.js';
+import type { Author, Feed, Versions } from '../../api/endpoints/history.js';
 import { type Call, type Cli, whole } from '../cli.js';
 import { WAIT, WAIT_MS } from '../client/watch.js';
 import { type Difference, differenceLines } from '../print/diff-view.js';
@@ -26,7 +26,6 @@ type FeedLine = Feed['Changes'][number];
 type Version = NonNullable<Versions['Versions']>[number];
 /** What changes and versions have in common. */
 type Deed = Pick<FeedLine, keyof Version & keyof FeedLine>;
-type Author = Deed['Author'];
 
 const PAINTS: Readonly<Record<string, Paint>> = {
   create: 'green',
@@ -35,7 +34,7 @@ const PAINTS: Readonly<Record<string, Paint>> = {
 };
 
 /** Returns who made a change: `ci`, `jwt1/user-1`, or the beginning of an AccessorID. */
-function authorText(author: Author): string {
+export function authorText(author: Author): string {
   if (author === null) return '';
   const { AccessorID, Description, Identity } = author;
   if (Identity !== undefined) return `${Identity.AuthMethod}/${Identity.Subject}`;

@@ -45,6 +45,14 @@ export function terminal(version: string, archive: Io['archive']): Io {
       const [code] = (await once(child, 'exit')) as [number | null];
       return code ?? 1;
     },
+    async feed(command, input) {
+      const child = spawn(command, { shell: true, stdio: ['pipe', 'inherit', 'inherit'] });
+      // a command need not read its input
+      child.stdin.on('error', () => {});
+      child.stdin.end(input);
+      const [code] = (await once(child, 'exit')) as [number | null];
+      return code ?? 1;
+    },
   };
 }
 
