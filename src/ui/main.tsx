@@ -4,6 +4,7 @@ import { AuditPage } from './audit/page.js';
 import { ChainPage } from './chain/page.js';
 import { ConfigListPage } from './config/list-page.js';
 import { configType } from './config/type.js';
+import { EventsPage } from './events/page.js';
 import { LoginExplainPage } from './explain/login-page.js';
 import { ExplainPage } from './explain/page.js';
 import { WhoCanPage } from './explain/who-can-page.js';
@@ -59,6 +60,7 @@ const namespaceOf = ({ query }: Place): string => query.get('ns') ?? '';
 const PAGES: Readonly<Record<string, (at: Place) => ComponentChildren>> = {
   '': () => <OverviewPage />,
   audit: () => <AuditPage />,
+  events: () => <EventsPage />,
   chains: (at) => <ChainPage at={at} key={at.parts.join('/')} />,
   config: (at) => configPage(at),
   explain: (at) => <ExplainPage at={at} key={at.visit} />,

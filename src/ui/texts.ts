@@ -1,6 +1,7 @@
 /** Every text of the web UI. */
 import { AUDIT_TEXT } from './audit-texts.js';
 import { CHANGE_TEXT, plural } from './change-texts.js';
+import { EVENT_TEXT } from './event-texts.js';
 import { IDENTITY_TEXT } from './identity-texts.js';
 import { INTENTION_TEXT } from './intention-texts.js';
 import { LAYOUT_TEXT } from './layout-texts.js';
@@ -52,6 +53,7 @@ export const TEXT = {
     intentions: 'Intentions',
     history: 'History',
     audit: 'Audit',
+    events: 'Events',
     plan: 'Plan',
   },
   field: {
@@ -254,6 +256,7 @@ export const TEXT = {
   impact: CHANGE_TEXT.impact,
   history: CHANGE_TEXT.history,
   audit: AUDIT_TEXT,
+  events: EVENT_TEXT,
   identity: IDENTITY_TEXT,
   moment: CHANGE_TEXT.moment,
   lint: {

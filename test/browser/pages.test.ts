@@ -26,7 +26,7 @@ describePages('the pages of the web UI', 1, (stage) => {
   const NAVIGATION = [
     ...['Overview', 'Policies', 'Roles', 'Tokens', 'Auth methods', 'Binding rules'],
     ...['Login playground', 'Explain', 'Who can', 'Config entries', 'Chains', 'Intentions'],
-    ...['Namespaces', 'History', 'Audit', 'Plan'],
+    ...['Namespaces', 'History', 'Audit', 'Events', 'Plan'],
   ];
 
   it('are reached by the navigation, whose names they have', async () => {

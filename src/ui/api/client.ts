@@ -196,6 +196,10 @@ export async function ask<T>(path: string, how: Ask = {}): Promise<Answer<T>> {
   };
 }
 
+/** Opens a stream, which stays open. Throws `Problem`. */
+export const open = (path: string, how: Ask = {}): Promise<Response> =>
+  respond(path, { ...how, once: true, isQuiet: true });
+
 /** Reads a value. Throws `Problem`. */
 export const read = async <T>(path: string, how: Ask = {}): Promise<T> =>
   (await ask<T>(path, how)).value;

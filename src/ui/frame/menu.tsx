@@ -55,6 +55,7 @@ export const GROUPS: readonly { readonly title: string; readonly entries: readon
       linkTo('namespace'),
       { slug: 'history', name: page.history },
       { slug: 'audit', name: page.audit, needs: 'operator:read' },
+      { slug: 'events', name: page.events },
       { slug: 'plan', name: page.plan },
     ],
   },

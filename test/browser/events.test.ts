@@ -1,0 +1,31 @@
+/** The page of events in the web UI. */
+import { expect } from 'chai';
+import { describePages } from './stage.js';
+
+describePages('the events page of the web UI', 1, (stage) => {
+  it('shows changes as they happen, waits while it is paused, and filters by topic', async () => {
+    const { page, faults } = await stage.visit('/events');
+    await page.getByText('Waiting for changes…').waitFor();
+    // the stream is open once the status is gone
+    await page.getByText('Connecting…').waitFor({ state: 'detached' });
+    const put = (Name: string) => stage.api('PUT /v1/acl/policy', { Name });
+    await put('first');
+    const table = page.getByRole('table', { name: 'Events' });
+    const row = table.getByRole('row').filter({ hasText: 'ACLPolicyCreated' });
+    await row.getByRole('link', { name: 'first' }).waitFor();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await put('second');
+    await page.getByText('Paused.').waitFor();
+    expect(await table.getByText('second').count()).to.equal(0);
+    await page.getByRole('button', { name: 'Go on' }).click();
+    await table.getByText('second').first().waitFor();
+    await page.getByRole('combobox', { name: 'Topic' }).selectOption('ACLRole');
+    await page.getByText('Waiting for changes…').waitFor();
+    await page.getByText('Connecting…').waitFor({ state: 'detached' });
+    await put('third');
+    await stage.api('PUT /v1/acl/role', { Name: 'fourth' });
+    await table.getByText('fourth').first().waitFor();
+    expect(await table.getByText('third').count()).to.equal(0);
+    expect(faults).to.deep.equal([]);
+  });
+});
