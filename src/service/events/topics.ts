@@ -26,7 +26,7 @@ const RIGHTS = 'Rights';
 const OBJECT_TOPICS: readonly string[] = Object.values(TOPIC_OF);
 const TOPICS = [...OBJECT_TOPICS, RIGHTS];
 /** Topics and objects that one reader may name. */
-const ITEMS_MAX = 1000;
+const TOPICS_MAX = 1000;
 
 /** What a reader asks for. */
 export interface TopicFilter {
@@ -44,8 +44,8 @@ export function topicsIn(text: string | undefined): TopicFilter {
   const items = new Set<string>();
   const rights = new Set<string>();
   const named = itemsIn(text);
-  if (named.length > ITEMS_MAX)
-    refuse(`it names ${named.length} topics, and ${ITEMS_MAX} are possible`);
+  if (named.length > TOPICS_MAX)
+    refuse(`it names ${named.length} topics, and ${TOPICS_MAX} are possible`);
   for (const item of named) {
     const colon = item.indexOf(':');
     const topic = colon < 0 ? item : item.slice(0, colon);
