@@ -37,15 +37,15 @@ export async function changeCluster(rpc: Rpc, request: RpcRequest): Promise<void
   reject('outcome_unknown', why);
 }
 
-/** Asks a member for a decision that it made; see `ClusterNode.decision`. */
-export function askDecision(
+/** Asks a member for a text that it has; see `ClusterNode.decision` and `usage`. */
+export function askMember(
   rpc: Rpc,
   member: string,
-  id: string,
+  request: Extract<RpcRequest, { readonly type: 'decision' | 'usage' }>,
   timeoutMs: number,
 ): Promise<string | undefined> {
   return new Promise((resolve) =>
-    rpc.call(member, { type: 'decision', id }, timeoutMs, (response) =>
+    rpc.call(member, request, timeoutMs, (response) =>
       resolve(response.type === 'status' ? response.text : undefined),
     ),
   );

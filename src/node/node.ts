@@ -24,7 +24,7 @@ import type { WireSecurity } from '../transport/sockets.js';
 import { Wire } from '../transport/wire.js';
 import { realClock } from './clock.js';
 import { DiskSpace } from './disk-space.js';
-import { askDecision, askLeader, changeCluster } from './leader-requests.js';
+import { askLeader, askMember, changeCluster } from './leader-requests.js';
 import { type Measuring, measuredHandlers, measuredWire, measuringOf } from './measures.js';
 import { type Opened, openFolder } from './open.js';
 import {
@@ -267,7 +267,11 @@ class Node implements RunningNode {
   }
 
   decision(member: string, id: string, timeoutMs: number): Promise<string | undefined> {
-    return askDecision(this.replica.rpc, member, id, timeoutMs);
+    return askMember(this.replica.rpc, member, { type: 'decision', id }, timeoutMs);
+  }
+
+  usage(member: string, id: string, timeoutMs: number): Promise<string | undefined> {
+    return askMember(this.replica.rpc, member, { type: 'usage', id }, timeoutMs);
   }
 
   levels(): Promise<LevelStatus> {
@@ -316,6 +320,7 @@ class Node implements RunningNode {
       erase: (done) => log.erase(() => store.erase(done)),
       statusText: (problems) => JSON.stringify(this.status(problems)),
       decisionText: this.#options.decisionText,
+      usageText: this.#options.usageText,
     });
   }
 

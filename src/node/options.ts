@@ -115,6 +115,8 @@ export interface NodeOptions {
   readonly frees?: (command: Command) => boolean;
   /** Returns a decision that this node made, as JSON, for other members. */
   readonly decisionText?: (id: string) => string | undefined;
+  /** Returns the uses of tokens that this node has noted from a place on, for other members. */
+  readonly usageText?: (from: string) => string | undefined;
   /** `peer`: the node that the message calls `node ID`. */
   readonly log: (
     level: 'info' | 'warn' | 'error',

@@ -118,6 +118,11 @@ export interface ClusterNode {
    * if that member does not know it or does not answer within `timeoutMs`.
    */
   decision(member: string, id: string, timeoutMs: number): Promise<string | undefined>;
+  /**
+   * Asks another member for the uses of tokens that it has noted from a place on. Resolves as
+   * `decision` does.
+   */
+  usage(member: string, from: string, timeoutMs: number): Promise<string | undefined>;
   /** Asks every member for its level. That of one that does not answer in time is undefined. */
   levels(): Promise<LevelStatus>;
 }

@@ -46,6 +46,7 @@ import { bootstrapSecret, checkKeyFiles, initialManagement } from './key-files.j
 import { logRequest } from './node-log.js';
 import { nodeOptions, securityOf } from './node-options.js';
 import { tellFirstStep, urlOf, warnOfDangers } from './start-notices.js';
+import { TokenUsage } from './usage.js';
 
 /** A running node. */
 export interface Server {
@@ -78,7 +79,7 @@ export async function startServer(
   const log = recent.of(output);
   log.info({ event: 'data_folder_opening', dataDir: config.dataDir }, 'opening the data folder');
   const opened = await openLayers(config, log, onFatal, loading);
-  const { node, housekeeper, audit, events } = opened;
+  const { node, housekeeper, audit, events, usage } = opened;
   const refusals = new LoginRefusals(log, () => performance.now());
   const drift = new SetDrift();
   const certificates = new CertificateWatch(config, log);
@@ -124,6 +125,7 @@ export async function startServer(
       events.stop();
       await listener.close(config.limits.stopMs, config.limits.lingerMs);
       await audit.close();
+      await usage.stop();
       await node.stop();
     },
   };
@@ -211,6 +213,7 @@ async function openLayers(
   let opened: ClusterNode | undefined;
   // The node calls the gate, which in turn needs the node's state. No call comes before `start`.
   const replication = new Replication();
+  const usage = new TokenUsage(config.dataDir);
   const options: NodeOptions = {
     ...nodeOptions(config, log, {
       onFatal,
@@ -220,6 +223,7 @@ async function openLayers(
     prepareGate: (tokenKey, run) => prepareGate(authorizers)(tokenKey, run),
     loading,
     measures: replication,
+    usageText: (from) => usage.answer(from),
     decisionText: (id) => {
       const decision = decisions.get(id);
       return decision && JSON.stringify(decision);
@@ -256,8 +260,10 @@ async function openLayers(
   node.machine.onReset(() => authorizers.reset());
   const events = eventsOf(node, { authorizers, limits, onFatal });
   const housekeeper = housekeeperOf(config, log, { node, clock, audit });
-  const service = new NodeService({ node, authorizers, clock });
-  return { node, service, authorizers, decisions, housekeeper, replication, audit, events };
+  usage.start(node);
+  const onUse = (accessor: string): void => usage.book.note(accessor);
+  const service = new NodeService({ node, authorizers, clock, onUse });
+  return { node, service, authorizers, decisions, housekeeper, replication, audit, events, usage };
 }
 
 function housekeeperOf(
@@ -340,7 +346,7 @@ function routesOf(
     readonly recent: RecentLines;
   },
 ): readonly Route[] {
-  const { node, service, authorizers, decisions, audit, events } = parts;
+  const { node, service, authorizers, decisions, audit, events, usage } = parts;
   const { metrics, log, refusals, drift, recent } = parts;
   const acl: AclParts = {
     service,
@@ -348,6 +354,7 @@ function routesOf(
     node,
     decisions,
     events,
+    usage,
     longWork: new LongWork(),
     datacenter: config.datacenter,
     nodeName: config.nodeName,

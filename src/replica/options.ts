@@ -122,6 +122,8 @@ export interface ReplicaParts {
   readonly statusText?: (problems: Problems) => string;
   /** A decision of this server as JSON, for members that are asked for it. */
   readonly decisionText?: ((id: string) => string | undefined) | undefined;
+  /** Returns the uses of tokens that this node has noted from a place on, as JSON. */
+  readonly usageText?: ((from: string) => string | undefined) | undefined;
 }
 
 export interface StartOptions {

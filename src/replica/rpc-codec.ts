@@ -71,6 +71,8 @@ export type RpcRequest =
   | { readonly type: 'joining' }
   /** Which decision refused a request on your node? It answers with the decision as JSON. */
   | { readonly type: 'decision'; readonly id: string }
+  /** Which uses of tokens have you noted from a place on? It answers with them as JSON. */
+  | { readonly type: 'usage'; readonly id: string }
   /** Does your newest configuration hold this server? `done`, otherwise `retry`. */
   | { readonly type: 'member'; readonly id: NodeId }
   /**
@@ -102,7 +104,7 @@ export type RpcResponse =
       readonly applied: Index;
       readonly problem?: string;
     }
-  /** NodeStatus, JoiningServer[] or a decision, as JSON. */
+  /** NodeStatus, JoiningServer[], a decision or uses of tokens, as JSON. */
   | { readonly type: 'status'; readonly text: string }
   /** `publicKey`: of the server that a request `member` is about, as far as it is known. */
   | { readonly type: 'done'; readonly publicKey?: string }
@@ -144,6 +146,7 @@ function arrayOf(request: RpcRequest): unknown[] {
       return ['admit', ...partsOfServer(request.server), request.server.publicKey ?? null];
     case 'remove':
     case 'decision':
+    case 'usage':
     case 'member':
       return [request.type, request.id];
     case 'transfer':
@@ -190,6 +193,7 @@ export function decodeRequest(bytes: Uint8Array): RpcRequest | undefined {
     }
     case 'remove':
     case 'decision':
+    case 'usage':
     case 'member':
       return isText(a) ? { type, id: a } : undefined;
     case 'transfer':

@@ -33,11 +33,15 @@ export interface HandlingComponents {
   readonly divergence: Divergence;
 }
 
+/** Responds with a text, if there is one. */
+const textOr = (text: string | undefined): RpcResponse =>
+  text === undefined ? { type: 'retry' } : { type: 'status', text };
+
 /** The function for each request of `RpcRequest`. */
 export function rpcHandlers(components: HandlingComponents, parts: ReplicaParts): RpcHandlers {
   const { availability, loop, leaderWrites, admission, membership, peers, levels } = components;
   const { knownServers, compaction, comparison, divergence, health } = components;
-  const { id, limits, hasRoom, statusText, decisionText } = parts;
+  const { id, limits, hasRoom, statusText, decisionText, usageText } = parts;
   const { machine } = parts.ports;
   const appliedIndex = (): Index => machine.appliedIndex();
   /** Much of what is known to be committed is not applied here. */
@@ -77,10 +81,8 @@ export function rpcHandlers(components: HandlingComponents, parts: ReplicaParts)
       const text = JSON.stringify(admission.waiting);
       done(leads() ? { type: 'status', text } : { type: 'retry' });
     },
-    decision: ({ id: of }, done) => {
-      const text = decisionText?.(of);
-      done(text === undefined ? { type: 'retry' } : { type: 'status', text });
-    },
+    decision: ({ id: of }, done) => done(textOr(decisionText?.(of))),
+    usage: ({ id: from }, done) => done(textOr(usageText?.(from))),
     member: ({ id: of }, done) =>
       done(peers.isMember(of) ? vouching(knownServers.keyOf(of)) : { type: 'retry' }),
     level: (_request, done) =>

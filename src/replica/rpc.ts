@@ -31,6 +31,7 @@ export const ACCEPTED_FROM: Readonly<Record<RpcRequest['type'], 'member' | 'peer
   status: 'member',
   joining: 'member',
   decision: 'member',
+  usage: 'member',
   member: 'member',
   removed: 'peer',
   room: 'peer',

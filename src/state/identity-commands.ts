@@ -92,7 +92,11 @@ const revoke: Handler<IdentityRevoke> = (context, command) => {
     subject: textOf(whom),
     count,
   } as const;
-  return { ok: true, value: JSON.stringify({ BlockID: block?.id ?? '', Index: index }), many };
+  return {
+    ok: true,
+    value: JSON.stringify({ BlockID: block?.id ?? '', Index: index }),
+    many: [many],
+  };
 };
 
 const FULL = `The auth method has ${BLOCKS_MAX} blocked identities`;
@@ -110,7 +114,7 @@ const unblock: Handler<IdentityUnblock> = (context, command) => {
   draft.del(key);
   noteRevocations(context, command, accountOf(draft, command).Made);
   const about = { ns, method: method.Name, subject: textOf(whom), count: 0 };
-  return { ok: true, value: 'true', many: { operation: 'unblock', ...about } };
+  return { ok: true, value: 'true', many: [{ operation: 'unblock', ...about }] };
 };
 
 const reap: Handler<IdentityReap> = (context, command) => {

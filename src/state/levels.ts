@@ -57,6 +57,7 @@ export const COMMAND_LEVELS: Readonly<Record<string, number>> = {
   'restore.commit/records': 3,
   undo: 3,
   'set.apply': 3,
+  'token.gc': 3,
 };
 
 /** What a release supports. Tests replace it. */

@@ -258,7 +258,7 @@ export class Machine {
       this.#replace(entry, { id: proposal.id, result, state: outcome.state }, resume);
       return undefined;
     }
-    if (outcome.ok) this.#accept(entry, touched, proposal.command, outcome.many);
+    if (outcome.ok) this.#accept(entry, touched, proposal.command, outcome.many ?? []);
     else draft.discard();
     if (outcome.ok) this.#next = joined(this.#next, outcome.next);
     if (isForget && outcome.ok) this.#requests.forgetThrough(Number(outcome.value), draft);
@@ -268,7 +268,12 @@ export class Machine {
   }
 
   /** Keeps the changes of a command in the draft, and what history has of them. */
-  #accept({ index }: Entry, touched: Set<string>, command: Command, many?: ManyTokens): void {
+  #accept(
+    { index }: Entry,
+    touched: Set<string>,
+    command: Command,
+    many: readonly ManyTokens[],
+  ): void {
     const draft = this.#draft;
     const changes: Changed[] = [];
     const before = this.#level;
@@ -281,7 +286,7 @@ export class Machine {
         changes.push({ key, before: was, after: is });
     });
     const begins = before < HISTORY_LEVEL && this.#level >= HISTORY_LEVEL;
-    if (changes.length === 0 && many === undefined && !begins) return;
+    if (changes.length === 0 && many.length === 0 && !begins) return;
     this.#history.record({ draft, index }, command, changes, many);
     draft.accept();
     touched.add(FLOOR_FACT);

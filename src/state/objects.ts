@@ -8,6 +8,7 @@ import { namespaceCommands, namespaces } from './namespaces.js';
 import type { Commands, ObjectTable } from './object.js';
 import { forgetRequests } from './request-forget.js';
 import { bootstrap, initSystem, setFact } from './system.js';
+import { gcCommands } from './token-gc.js';
 import type { Handlers } from './types.js';
 
 export const OBJECTS: Readonly<Record<ObjectTable, ListedObject>> = {
@@ -35,6 +36,7 @@ export const ACL_COMMANDS: Commands = Object.assign(
     },
     'history.trim': { right: 'internal', apply: trimHistory },
     ...identityCommands,
+    ...gcCommands,
   } satisfies Commands,
   ...Object.values(OBJECTS).map(({ commands }) => commands),
 );

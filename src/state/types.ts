@@ -137,7 +137,7 @@ export type Handler<C> = (
       readonly value?: string;
       readonly state?: NewState;
       readonly next?: NextChanges;
-      readonly many?: ManyTokens;
+      readonly many?: readonly ManyTokens[];
     }
   | { readonly ok: false; readonly refusal: Refusal };
 

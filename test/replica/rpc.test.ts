@@ -41,7 +41,7 @@ const requests: fc.Arbitrary<RpcRequest> = fc.oneof(
   ),
   fc.record({ type: fc.constant('admit' as const), server: servers }),
   fc.record({ type: fc.constantFrom('removed', 'sums'), index: count }),
-  fc.record({ type: fc.constantFrom('remove', 'member', 'decision'), id: fc.string() }),
+  fc.record({ type: fc.constantFrom('remove', 'member', 'decision', 'usage'), id: fc.string() }),
   fc.record({
     type: fc.constant('transfer' as const),
     to: fc.option(fc.string(), { nil: null }),

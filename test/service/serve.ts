@@ -25,6 +25,7 @@ export const partsOf = (solo: Solo): AclParts => ({
   node: solo.node,
   decisions: solo.decisions,
   events: solo.events,
+  usage: solo.usage,
   longWork: new LongWork(),
   datacenter: 'dc1',
   nodeName: 'solo',

@@ -20,6 +20,7 @@ import { Decisions } from '../../src/service/explain/decisions.js';
 import { NodeService } from '../../src/service/reads/node-service.js';
 import { Authorizers } from '../../src/service/rights/authorizers.js';
 import { makeGate } from '../../src/service/rights/gate.js';
+import { UsageBook } from '../../src/service/usage/book.js';
 import { HANDLERS } from '../../src/state/handlers.js';
 import { Machine } from '../../src/state/machine.js';
 import { encodeProposal } from '../../src/state/proposal.js';
@@ -55,6 +56,7 @@ export class Solo {
   readonly service: NodeService;
   readonly decisions: Decisions;
   readonly events: EventHub;
+  readonly usage = { book: new UsageBook(() => this.nowMs), isComplete: true };
   readonly gate: Gate;
   readonly node: ClusterNode;
   nowMs = Date.now();
@@ -96,7 +98,13 @@ export class Solo {
       nowMs: () => this.nowMs,
     });
     this.node = this.#asNode();
-    this.service = new NodeService({ node: this.node, authorizers: this.authorizers, clock });
+    const onUse = (accessor: string): void => this.usage.book.note(accessor);
+    this.service = new NodeService({
+      node: this.node,
+      authorizers: this.authorizers,
+      clock,
+      onUse,
+    });
     if (begun) this.begin();
   }
 
@@ -167,6 +175,7 @@ export class Solo {
       joining: async () => [],
       admit: () => Promise.reject(new Error('no peers')),
       decision: async () => undefined,
+      usage: async () => undefined,
       levels: async () => ({ level: 1, supported: 1, members: [] }),
     };
   }

@@ -15,6 +15,7 @@ import type { Method, Operation, Operations } from './operation.js';
 import { OPERATOR_OPERATIONS } from './operator.js';
 import { SET_OPERATIONS } from './sets.js';
 import { TOKEN_OPERATIONS } from './tokens.js';
+import { USAGE_OPERATIONS } from './usage.js';
 
 const DECLARED = {
   ...CONFIG_OPERATIONS,
@@ -24,6 +25,7 @@ const DECLARED = {
   ...LOGIN_EXPLAIN_OPERATIONS,
   ...TOKEN_OPERATIONS,
   ...IDENTITY_OPERATIONS,
+  ...USAGE_OPERATIONS,
   ...SET_OPERATIONS,
   ...OPERATOR_OPERATIONS,
   ...HISTORY_OPERATIONS,

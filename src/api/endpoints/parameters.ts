@@ -84,6 +84,7 @@ export const QUERY = {
     schema: text,
   },
   types: { says: 'The types of objects, separated by commas.', schema: text },
+  'unused-for': { says: 'Only tokens that were not used for so long, such as 720h.', schema: text },
   topics: {
     says: 'The topics, separated by commas, each with or without a key: ACLPolicy:ops,ConfigEntry.',
     schema: text,

@@ -37,6 +37,7 @@ import { explainRoutes, lintRoutes } from './explain.js';
 import { identityRoutes } from './identities.js';
 import { setRoutes } from './sets.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
+import { usageRoutes } from './usage.js';
 
 /** The routes under /v1/acl, and of namespaces. Fixed paths stand before those with parameters. */
 export const aclRoutes = (parts: AclParts): readonly DeclaredRoute[] => [
@@ -44,6 +45,7 @@ export const aclRoutes = (parts: AclParts): readonly DeclaredRoute[] => [
   ...explainRoutes(parts),
   ...tokenRoutes(parts),
   ...identityRoutes(parts),
+  ...usageRoutes(parts),
   ...setRoutes(parts),
   ...allUseCases(parts).flatMap((useCases) => objectRoutes(parts.service, useCases)),
   ...templateRoutes(parts),

@@ -27,11 +27,13 @@ import {
   shortList,
 } from '../../service/reads/list-rendering.js';
 import type { SetParts } from '../../service/sets/judge.js';
+import type { UsageParts } from '../../service/usage/usage.js';
 import { nextOf, pageOf } from './pages.js';
 import type { ApiRequest } from './types.js';
 
 export interface AclParts extends LoginParts, DecisionParts, WhoCanParts, SetParts {
   readonly events: EventHub;
+  readonly usage: UsageParts['usage'];
   readonly nodeName: string;
   readonly defaultPolicy: 'deny' | 'allow';
   readonly lint: LintMode;

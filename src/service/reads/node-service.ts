@@ -38,6 +38,8 @@ export interface NodeServiceOptions {
   readonly node: ServiceNode;
   readonly authorizers: Authorizers;
   readonly clock: ClockPort;
+  /** Called with the accessor of a token whose request is accepted. */
+  readonly onUse?: (accessor: string) => void;
 }
 
 /** The part of a node that the service uses. */
@@ -75,9 +77,11 @@ export class NodeService implements Service {
   readonly #authorizers: Authorizers;
   readonly #clock: ClockPort;
   readonly #turns: ReadTurns;
+  readonly #onUse: (accessor: string) => void;
   #isInitialized = false;
 
-  constructor({ node, authorizers, clock }: NodeServiceOptions) {
+  constructor({ node, authorizers, clock, onUse = () => {} }: NodeServiceOptions) {
+    this.#onUse = onUse;
     this.#node = node;
     this.#authorizers = authorizers;
     this.#clock = clock;
@@ -223,7 +227,9 @@ export class NodeService implements Service {
   #authorizerOf({ tokenKey }: Caller, known?: Authorizer): Authorizer {
     this.#mustServe();
     this.#mustBeInitialized();
-    return known ?? this.#authorizers.of(tokenKey) ?? refuse(UNKNOWN_TOKEN);
+    const authorizer = known ?? this.#authorizers.of(tokenKey) ?? refuse(UNKNOWN_TOKEN);
+    this.#onUse(authorizer.accessor);
+    return authorizer;
   }
 
   async permit(
@@ -237,6 +243,7 @@ export class NodeService implements Service {
       present = this.#authorizers.of(caller.tokenKey);
     }
     if (present !== undefined && denial(present) === undefined) {
+      this.#onUse(present.accessor);
       notes?.permitted(present, denial);
       return present;
     }

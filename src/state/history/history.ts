@@ -90,7 +90,7 @@ export class History {
     { draft, index }: { readonly draft: Overlay; readonly index: number },
     command: Command,
     changes: readonly Changed[],
-    many?: ManyTokens,
+    many: readonly ManyTokens[] = [],
   ): void {
     const account = this.#accountIn(draft, index);
     const ledger = new Ledger(draft, account.floors);
@@ -212,8 +212,8 @@ class Entry {
     this.#deed = deedOf(parts.command, '');
   }
 
-  record(changes: readonly Changed[], many: ManyTokens | undefined): void {
-    if (many !== undefined) this.#many(many);
+  record(changes: readonly Changed[], many: readonly ManyTokens[]): void {
+    for (const each of many) this.#many(each);
     const logins = loginsIn(changes, this.#ledger.draft);
     for (const change of changes) this.#noteOwner(change);
     const gone: { readonly ns: string; readonly name: string }[] = [];

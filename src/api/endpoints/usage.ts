@@ -1,0 +1,106 @@
+/** When tokens were used last, and the clean-up of those that are not used. */
+import {
+  bodyOf,
+  boolean,
+  given,
+  keep,
+  type Normal,
+  omit,
+  type Sent,
+  text,
+  utcTime,
+  whole64,
+} from '../../languages/fields.js';
+import { ok, read, tagged, write } from './operation.js';
+import { IDENTITY, mapOf, oneOf, orNone, rows, shape } from './shapes.js';
+
+const LAST_USED = keep('The hour of the last use; null: none since Since.', orNone(utcTime));
+const notes = {
+  Since: keep('The time from which on uses are known.', utcTime),
+  Complete: keep('Whether every member has told of what it has seen lately.', boolean),
+};
+const token = {
+  AccessorID: keep('The AccessorID of the token.', text()),
+  Description: keep('Its description.', text()),
+  AuthMethod: keep('The auth method whose login created it. Empty if none did.', text()),
+  Identity: IDENTITY,
+  Namespace: keep('Its namespace.', text()),
+};
+
+const USE = shape({
+  AccessorID: token.AccessorID,
+  Identity: IDENTITY,
+  LastUsed: LAST_USED,
+  ...notes,
+});
+/** `GET /v1/acl/token/:accessor/usage`. */
+export type TokenUse = Normal<typeof USE>;
+
+const UNUSED = shape({
+  ...notes,
+  Total: keep('How many tokens there are.', whole64),
+  Tokens: keep(
+    'The tokens, the longest unused first.',
+    rows({
+      ...token,
+      CreateTime: keep('When it was created.', text()),
+      LastUsed: LAST_USED,
+    }),
+  ),
+});
+/** `GET /v1/acl/usage`. */
+export type Unused = Normal<typeof UNUSED>;
+
+/** The body of a clean-up. */
+export const CLEAN_UP = bodyOf({
+  DryRun: given('Whether only to show what would be deleted. True unless it is false.', boolean),
+  UnusedFor: given('Deletes tokens that were not used for so long.', text()),
+  OlderThan: given('Only tokens that were created before so long.', text()),
+  AuthMethod: given('Only tokens of the logins of an auth method.', text()),
+  Namespace: given('Only tokens of this namespace; * for all.', text()),
+  KeepPerIdentity: given('Deletes all but so many of the newest tokens of an identity.', whole64),
+  Limit: given('How many tokens to delete, 1,000 at most.', whole64),
+  Reason: given('Why.', text()),
+});
+/** The decoded body of a clean-up. */
+export type CleanUpBody = Sent<(typeof CLEAN_UP)['fields']>;
+
+const CLEANED = shape({
+  DryRun: keep('Whether nothing was done.', boolean),
+  Complete: omit('False: not every member has told of what it has seen lately.', boolean),
+  Total: keep('How many tokens there are to delete.', whole64),
+  Tokens: keep(
+    'Those that are deleted now.',
+    rows({
+      ...token,
+      LastUsed: LAST_USED,
+      Why: keep('Why it is deleted.', oneOf('unused', 'surplus')),
+    }),
+  ),
+  Skipped: keep('How many are never deleted like this, by the reason.', mapOf(whole64)),
+  Index: keep('The index of the deletion, or of the state of a dry run.', whole64),
+});
+/** `POST /v1/acl/tokens/gc`. */
+export type Cleaned = Normal<typeof CLEANED>;
+
+/** The operations on the use of tokens. */
+export const USAGE_OPERATIONS = tagged('acl', {
+  'GET /v1/acl/token/:accessor/usage': read('readTokenUsage', {
+    says: 'Tells when a token was used last, to the hour.',
+    answers: ok('The use.', USE, 'index'),
+    rights: ['acl:read'],
+  }),
+  'GET /v1/acl/usage': read('listTokenUsage', {
+    says: 'Lists tokens by their last use.',
+    query: ['unused-for', 'authmethod', 'limit'],
+    answers: ok('The tokens.', UNUSED),
+    rights: ['acl:read'],
+  }),
+  'POST /v1/acl/tokens/gc': write('cleanUpTokens', {
+    says: 'Deletes tokens that are not used. Only shows them unless DryRun is false.',
+    body: { members: CLEAN_UP.fields },
+    answers: ok('What is deleted.', CLEANED),
+    refuses: [409],
+    rights: ['acl:write', 'acl:read for a dry run'],
+  }),
+});

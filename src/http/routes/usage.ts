@@ -1,0 +1,58 @@
+/** Routes of the use of tokens: of one, of all, and the clean-up. */
+import { CLEAN_UP } from '../../api/endpoints/usage.js';
+import { decodeBody } from '../../service/common/decode.js';
+import { maySomewhere } from '../../service/common/writing.js';
+import { cleanUp, listUsage, readUsage } from '../../service/usage/usage.js';
+import { type AclParts, admit, mustHave } from './common.js';
+import { limitOf } from './pages.js';
+import type { DeclaredRoute } from './types.js';
+
+const FAILURE = 'Clean-up decoding failed';
+/** Tokens of a list without `limit`. */
+const TOKENS = 100;
+
+/** The routes of the use of tokens. */
+export const usageRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
+  const { service } = parts;
+  return [
+    {
+      path: '/v1/acl/token/:accessor/usage',
+      isNew: true,
+      GET: async (request) => {
+        const accessor = mustHave(request, 'accessor', 'token AccessorID');
+        const useCase = readUsage(parts, request.namespace(), accessor);
+        const options = request.readOptions(false);
+        request.answerRead(await service.read(request.caller, options, useCase));
+      },
+    },
+    {
+      path: '/v1/acl/usage',
+      isNew: true,
+      GET: async (request) => {
+        const asked = {
+          caller: request.caller,
+          ns: request.namespaceOrAll(),
+          options: request.readOptions(false),
+        };
+        const query = {
+          unusedFor: request.query('unused-for'),
+          method: request.query('authmethod'),
+          limit: limitOf(request, TOKENS),
+        };
+        request.answerJson(await listUsage(parts, asked, query));
+      },
+    },
+    {
+      path: '/v1/acl/tokens/gc',
+      isNew: true,
+      POST: async (request) => {
+        await admit(request, FAILURE, maySomewhere(service, request, 'acl', 'read'));
+        const body = decodeBody(FAILURE, await request.body(FAILURE), CLEAN_UP);
+        const ns = body.Namespace === '*' ? '*' : request.namespace(body.Namespace);
+        const { caller, timeoutMs, reason, notes } = request;
+        const requester = { caller, timeoutMs, reason, notes };
+        request.answerValue(await cleanUp(parts, requester, ns, body));
+      },
+    },
+  ];
+};

@@ -1,0 +1,146 @@
+/**
+ * When tokens were used last (beyond.md 7.5), by the hour. It is no part of the state: each node
+ * notes what it sees, and asks the others for what they have noted. So a read writes nothing.
+ *
+ *     a request with a token   →   accessor 2f6a…, hour 497312
+ *     the others               →   theirs, the later hour counts
+ */
+
+/** Tokens that are noted. Those that were used longest ago are left out first. */
+const NOTED_MAX = 200_000;
+/** Uses in one answer to another member: about a quarter of a megabyte. */
+const PAGE_USES = 5000;
+export const HOUR_MS = 3_600_000;
+
+/** A token and the hour of its use, counted from the epoch. */
+type Use = readonly [accessor: string, hour: number];
+
+/** Some of the uses that a member has noted. */
+export interface UsePage {
+  /** The hour from which on it has noted them. */
+  readonly since: number;
+  readonly uses: readonly Use[];
+  /** The place in its notes at which the next page begins; absent: there is none. */
+  readonly next?: number;
+}
+
+/** The notes of a node. */
+export class UsageBook {
+  /** In the order in which they were noted last. */
+  readonly #hours = new Map<string, number>();
+  /** How often something was noted: the places of notes. */
+  readonly #places = new Map<string, number>();
+  readonly #nowMs: () => number;
+  #place = 0;
+  #since: number;
+  #isNew = true;
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+    this.#since = Math.floor(nowMs() / HOUR_MS);
+  }
+
+  /** The hour from which on uses are known. */
+  get since(): number {
+    return this.#since;
+  }
+
+  /** Notes that a token is used now. */
+  note(accessor: string): void {
+    const hour = Math.floor(this.#nowMs() / HOUR_MS);
+    if (this.#hours.get(accessor) !== hour) this.#set(accessor, hour);
+  }
+
+  /** Returns the hour of the last use of a token; undefined if none is known. */
+  lastOf(accessor: string): number | undefined {
+    return this.#hours.get(accessor);
+  }
+
+  /** Returns what was noted from a place on. */
+  page(from: number): UsePage {
+    const uses: Use[] = [];
+    let last = from;
+    // the newest are at the end, so that what has been there before is skipped
+    for (const [accessor, place] of this.#places) {
+      if (place < from) continue;
+      if (uses.length === PAGE_USES) return { since: this.#since, uses, next: last + 1 };
+      uses.push([accessor, this.#hours.get(accessor)!]);
+      last = place;
+    }
+    return { since: this.#since, uses };
+  }
+
+  /** The place at which the next note will be. */
+  get place(): number {
+    return this.#place;
+  }
+
+  /** Takes what another member has noted. */
+  take({ since, uses }: UsePage): void {
+    if (this.#isNew) this.#since = Math.min(this.#since, since);
+    for (const [accessor, hour] of uses)
+      if (hour > (this.#hours.get(accessor) ?? -1)) this.#set(accessor, hour);
+  }
+
+  /** From here on it knows what it knows: others do not extend it. */
+  begun(): void {
+    this.#isNew = false;
+  }
+
+  /** Forgets tokens that do not exist any more. */
+  keep(exists: (accessor: string) => boolean): void {
+    for (const accessor of [...this.#hours.keys()]) {
+      if (exists(accessor)) continue;
+      this.#hours.delete(accessor);
+      this.#places.delete(accessor);
+    }
+  }
+
+  /** Returns the notes as the text of a file. */
+  get text(): string {
+    const lines = [...this.#hours].map(([accessor, hour]) => `${accessor} ${hour}\n`);
+    return `${this.#since}\n${lines.join('')}`;
+  }
+
+  /** Takes the text of a file. Lines that are no notes are left out. */
+  load(text: string): void {
+    const [head = '', ...lines] = text.split('\n');
+    if (!/^\d{1,9}$/.test(head)) return;
+    this.#since = Math.min(this.#since, Number(head));
+    this.#isNew = false;
+    for (const line of lines) {
+      const [, accessor, hour] = /^([0-9a-f-]{36}) (\d{1,9})$/.exec(line) ?? [];
+      if (accessor !== undefined) this.#set(accessor, Number(hour));
+    }
+  }
+
+  #set(accessor: string, hour: number): void {
+    this.#place += 1;
+    this.#hours.delete(accessor);
+    this.#hours.set(accessor, hour);
+    this.#places.delete(accessor);
+    this.#places.set(accessor, this.#place);
+    if (this.#hours.size <= NOTED_MAX) return;
+    const [oldest, left] = this.#hours.entries().next().value!;
+    this.#hours.delete(oldest);
+    this.#places.delete(oldest);
+    this.#since = Math.max(this.#since, left + 1);
+  }
+}
+
+/** Reads a page of another member; undefined if it is none. */
+export function usePageOf(text: string): UsePage | undefined {
+  let page: unknown;
+  try {
+    page = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const { since, uses, next } = (page ?? {}) as Partial<UsePage>;
+  const isPage =
+    Number.isSafeInteger(since) &&
+    Array.isArray(uses) &&
+    uses.every(([accessor, hour]) => typeof accessor === 'string' && Number.isSafeInteger(hour));
+  if (!isPage) return undefined;
+  return { since: since!, uses, ...(Number.isSafeInteger(next) && { next: next! }) };
+}
