@@ -124,8 +124,7 @@ export async function startServer(
       app.held.releaseForGood();
       events.stop();
       await listener.close(config.limits.stopMs, config.limits.lingerMs);
-      await audit.close();
-      await usage.stop();
+      await Promise.all([audit.close(), usage.stop()]);
       await node.stop();
     },
   };
@@ -224,10 +223,7 @@ async function openLayers(
     loading,
     measures: replication,
     usageText: (from) => usage.answer(from),
-    decisionText: (id) => {
-      const decision = decisions.get(id);
-      return decision && JSON.stringify(decision);
-    },
+    decisionText: (id) => JSON.stringify(decisions.get(id)) as string | undefined,
   };
   const node = await openNode(options);
   opened = node;
@@ -261,8 +257,7 @@ async function openLayers(
   const events = eventsOf(node, { authorizers, limits, onFatal });
   const housekeeper = housekeeperOf(config, log, { node, clock, audit });
   usage.start(node);
-  const onUse = (accessor: string): void => usage.book.note(accessor);
-  const service = new NodeService({ node, authorizers, clock, onUse });
+  const service = new NodeService({ node, authorizers, clock, onUse: usage.note });
   return { node, service, authorizers, decisions, housekeeper, replication, audit, events, usage };
 }
 

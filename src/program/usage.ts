@@ -15,6 +15,8 @@ const FIRST_MS = 1000;
 /** Keeps the notes of a node. */
 export class TokenUsage {
   readonly book = new UsageBook(Date.now);
+  /** Notes that a token is used now. */
+  readonly note = (accessor: string): void => this.book.note(accessor);
   readonly #file: string;
   #exchange: UsageExchange | undefined;
   #node: ClusterNode | undefined;

@@ -36,7 +36,7 @@ import type {
   Command,
   Handler,
   Handlers,
-  ManyTokens,
+  Many,
   Proposal,
   Result,
   StateRecord,
@@ -258,7 +258,7 @@ export class Machine {
       this.#replace(entry, { id: proposal.id, result, state: outcome.state }, resume);
       return undefined;
     }
-    if (outcome.ok) this.#accept(entry, touched, proposal.command, outcome.many ?? []);
+    if (outcome.ok) this.#accept(entry, touched, proposal.command, outcome.many);
     else draft.discard();
     if (outcome.ok) this.#next = joined(this.#next, outcome.next);
     if (isForget && outcome.ok) this.#requests.forgetThrough(Number(outcome.value), draft);
@@ -268,12 +268,7 @@ export class Machine {
   }
 
   /** Keeps the changes of a command in the draft, and what history has of them. */
-  #accept(
-    { index }: Entry,
-    touched: Set<string>,
-    command: Command,
-    many: readonly ManyTokens[],
-  ): void {
+  #accept({ index }: Entry, touched: Set<string>, command: Command, many: Many = []): void {
     const draft = this.#draft;
     const changes: Changed[] = [];
     const before = this.#level;

@@ -115,6 +115,9 @@ export interface ManyTokens {
   readonly count: number;
 }
 
+/** What one command does to many tokens, by their auth methods. */
+export type Many = readonly ManyTokens[];
+
 /** Changes of the records below NEXT. */
 export interface NextChanges {
   /** Whether to delete those that are there before. */
@@ -137,7 +140,7 @@ export type Handler<C> = (
       readonly value?: string;
       readonly state?: NewState;
       readonly next?: NextChanges;
-      readonly many?: readonly ManyTokens[];
+      readonly many?: Many;
     }
   | { readonly ok: false; readonly refusal: Refusal };
 

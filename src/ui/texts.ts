@@ -288,6 +288,8 @@ export const TEXT = {
     about: 'About this token',
     created: 'Created',
     never: 'never',
+    used: 'Last used',
+    unused: (since: string) => `not since ${since}`,
     secret: 'The new SecretID',
     once: 'It is shown only once. Keep it where only its user can find it.',
     secretOf: 'The token',

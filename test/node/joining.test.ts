@@ -28,6 +28,7 @@ describe('node: what a server may request of another', () => {
     ...[{ type: 'remove', id: 'b' } as const, { type: 'transfer', to: 'b' } as const],
     ...[{ type: 'status' } as const, { type: 'joining' } as const],
     ...[{ type: 'member', id: 'b' } as const, { type: 'decision', id: 'x' } as const],
+    { type: 'usage', id: '0' },
   ];
   /** A leader of three's response to this server, as `type` or `refused: why`. */
   const responseTo = (from: string, request: RpcRequest): string => {

@@ -56,10 +56,10 @@ export class Solo {
   readonly service: NodeService;
   readonly decisions: Decisions;
   readonly events: EventHub;
-  readonly usage = { book: new UsageBook(() => this.nowMs), isComplete: true };
   readonly gate: Gate;
   readonly node: ClusterNode;
   nowMs = Date.now();
+  readonly usage = { book: new UsageBook(() => this.nowMs), isComplete: true };
   barriers = 0;
 
   constructor(defaultPolicy: 'deny' | 'allow' = 'deny', begun = true) {

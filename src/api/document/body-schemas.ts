@@ -44,6 +44,7 @@ const PROBLEM = object({
     'The oldest moment that the question can be answered for: Index and Time.',
     anyAs<object>(),
   ),
+  Since: omit('The time from which on uses of tokens are known.', text()),
   Problems: omit(
     'Why a set is refused: Ref, Code, Message and Pointer of each problem.',
     listOf(anyAs<object>()),

@@ -17,6 +17,7 @@ import {
   TYPE,
   wanted,
 } from './objects.js';
+import { addTokenUsage } from './token-usage.js';
 
 type Read = NonNullable<Flag['read']>;
 
@@ -315,6 +316,7 @@ export function addAclObjects(acl: Command, cli: Cli) {
   const token = addObject(acl, cli, TOKEN);
   addTokenRead(token.commands.find((one) => one.name() === 'read')!, cli);
   addClone(token, cli);
+  addTokenUsage(token, cli);
   const policy = addObject(acl, cli, POLICY);
   addObject(acl, cli, ROLE);
   addObject(acl, cli, METHOD);

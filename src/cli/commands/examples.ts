@@ -19,6 +19,9 @@ acl token read --self
 acl token update 8a2d31f0 --append-policy-name ops
 acl token clone 8a2d31f0 --description "for the night shift"
 acl token delete 8a2d31f0
+acl token usage 8a2d31f0
+acl token usage --unused-for 720h
+acl token gc --unused-for 720h --method ci --dry-run
 acl token list --filter 'AuthMethod == "ci"'
 acl token list --role ops
 acl token list --search deploy --sort -created --limit 20

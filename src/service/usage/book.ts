@@ -10,6 +10,7 @@
 const NOTED_MAX = 200_000;
 /** Uses in one answer to another member: about a quarter of a megabyte. */
 const PAGE_USES = 5000;
+/** Milliseconds of an hour, by which uses are counted. */
 export const HOUR_MS = 3_600_000;
 
 /** A token and the hour of its use, counted from the epoch. */

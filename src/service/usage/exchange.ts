@@ -15,6 +15,7 @@ interface Peer {
   readonly answeredMs: number;
 }
 
+/** The questions to the other members, and the answers to theirs. */
 export class UsageExchange {
   readonly #node: Pick<ClusterNode, 'id' | 'status' | 'usage'>;
   readonly #book: UsageBook;

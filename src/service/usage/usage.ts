@@ -1,4 +1,4 @@
-/** Use cases that tell when tokens were used last, and delete those that are not used (7.5, 7.6). */
+/** Use cases that tell when tokens were used last, and clean up (beyond.md 7.5, 7.6). */
 import { ANONYMOUS_ACCESSOR, GLOBAL_MANAGEMENT_ID } from '../../acl/builtin.js';
 import { least, type Steps } from '../../acl/steps.js';
 import type { Cleaned, CleanUpBody, TokenUse, Unused } from '../../api/endpoints/usage.js';

@@ -1,5 +1,6 @@
 /** What belongs to a token: how it came to be, its clones, its rights. */
 import { useState } from 'preact/hooks';
+import type { TokenUse } from '../../api/endpoints/usage.js';
 import { ask, read } from '../api/client.js';
 import type { Effective, Stored } from '../api/types.js';
 import { AsOf, atQuery, MomentField, Oldest } from '../explain/moment.js';
@@ -39,6 +40,7 @@ export function TokenParts({ token }: { token: Stored }) {
             </Term>
           )}
           <IdentityTerm of={identity} />
+          <LastUsed accessor={accessor} />
         </dl>
         <Clone accessor={accessor} />
         <RevokeIdentity of={identity} />
@@ -53,6 +55,21 @@ export function TokenParts({ token }: { token: Stored }) {
       </section>
       <Rights accessor={accessor} index={token.ModifyIndex} />
     </>
+  );
+}
+
+/** The hour of the last use. */
+function LastUsed({ accessor }: { accessor: string }) {
+  const { value } = useLoad(
+    (signal) => read<TokenUse>(`/v1/acl/token/${accessor}/usage`, { signal, mayLack: true }),
+    [accessor],
+  );
+  if (value === undefined) return null;
+  const { LastUsed: time, Since } = value;
+  return (
+    <Term name={TEXT.token.used}>
+      {time === null ? TEXT.token.unused(new Date(Since).toLocaleString()) : <Time at={time} />}
+    </Term>
   );
 }
 

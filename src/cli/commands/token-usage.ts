@@ -1,0 +1,136 @@
+/** `acl token usage` and `acl token gc`: when tokens were used last, and a clean-up. */
+import type { Command } from 'commander';
+import type { Cleaned, TokenUse, Unused } from '../../api/endpoints/usage.js';
+import { type Call, type Cli, sure, whole } from '../cli.js';
+import { misused } from '../print/error.js';
+import type { Column } from '../print/output.js';
+import { counted, localTime } from '../print/text.js';
+import { mayAsk } from './apply-set.js';
+import { find, idIn, TYPE } from './objects.js';
+
+type Row = Cleaned['Tokens'][number];
+
+const COLUMNS: readonly Column<Omit<Row, 'Why'>>[] = [
+  { head: 'ACCESSOR', isWhole: true, cell: ({ AccessorID }) => AccessorID },
+  { head: 'DESCRIPTION', cell: ({ Description }) => Description },
+  { head: 'METHOD', isMinor: true, cell: ({ AuthMethod }) => AuthMethod },
+  { head: 'SUBJECT', isMinor: true, cell: ({ Identity }) => Identity?.Subject ?? '' },
+  { head: 'NAMESPACE', isMinor: true, cell: ({ Namespace }) => Namespace },
+  { head: 'LAST USED', isWhole: true, cell: ({ LastUsed }) => usedText(LastUsed) },
+];
+const CLEANED: readonly Column<Row>[] = [
+  ...COLUMNS,
+  { head: 'WHY', isWhole: true, cell: ({ Why }) => Why },
+];
+
+const usedText = (time: string | null): string =>
+  time === null ? 'never' : localTime(time).replace(/:\d\d(?= )/, '');
+
+interface UsageOptions {
+  readonly unusedFor?: string;
+  readonly method?: string;
+  readonly limit?: number;
+}
+
+interface GcOptions extends UsageOptions {
+  readonly olderThan?: string;
+  readonly keepPerIdentity?: number;
+  readonly yes?: boolean;
+  readonly dryRun?: boolean;
+}
+
+/** Adds the commands. */
+export function addTokenUsage(token: Command, cli: Cli): void {
+  token
+    .command('usage')
+    .description('show when a token was used last, or list all, the longest unused first')
+    .argument('[accessor]', 'its AccessorID, or a unique prefix')
+    .option('--unused-for <duration>', 'only tokens that were not used for so long')
+    .option('--method <name>', 'only tokens of the logins of an auth method')
+    .option('--limit <count>', 'how many tokens to list (default: 100)', whole)
+    .action(
+      cli.action<UsageOptions>((call, accessor) =>
+        accessor === undefined ? list(call) : one(call, accessor),
+      ),
+    );
+  token
+    .command('gc')
+    .description('delete tokens that are not used')
+    .option('--unused-for <duration>', 'tokens that were not used for so long')
+    .option('--keep-per-identity <count>', 'all but the newest tokens of an identity', whole)
+    .option('--older-than <duration>', 'only tokens that were created so long ago')
+    .option('--method <name>', 'only tokens of the logins of an auth method')
+    .option('--limit <count>', 'how many tokens to delete, at most 1000', whole)
+    .option('--yes', 'delete without asking; needed without a terminal')
+    .option('--dry-run', 'only show what would be deleted')
+    .action(cli.action<GcOptions>(cleanUp));
+}
+
+async function one(call: Call<UsageOptions>, text: string): Promise<void> {
+  const { api, print } = call;
+  const accessor = idIn(TYPE.token, await find(call, TYPE.token, { text, by: 'id' }));
+  const use = (await api.get(`/v1/acl/token/${accessor}/usage`)).json<TokenUse>();
+  if (print.format !== 'table') return print.value(use);
+  print.say(`last used: ${usedText(use.LastUsed)}`);
+  tellNotes(call, use);
+}
+
+async function list(call: Call<UsageOptions>): Promise<void> {
+  const { api, options, print } = call;
+  const { unusedFor, method, limit } = options;
+  const query = {
+    'unused-for': unusedFor,
+    authmethod: method,
+    limit: limit === undefined ? undefined : String(limit),
+  };
+  const found = (await api.get('/v1/acl/usage', { query })).json<Unused>();
+  if (print.format !== 'table') return print.value(found);
+  print.table(COLUMNS, found.Tokens);
+  const more = found.Total - found.Tokens.length;
+  if (more > 0) print.note(`and ${counted(more, 'token')} more`);
+  tellNotes(call, found);
+}
+
+function tellNotes(
+  { print }: Call<object>,
+  { Since, Complete }: Pick<Unused, 'Since' | 'Complete'>,
+): void {
+  print.note(`uses are known since ${localTime(Since)}`);
+  if (!Complete) print.note('not every member has told which tokens it has seen lately');
+}
+
+async function cleanUp(call: Call<GcOptions>): Promise<void> {
+  const { api, options, print } = call;
+  const { unusedFor, olderThan, keepPerIdentity, method, limit } = options;
+  if (unusedFor === undefined && keepPerIdentity === undefined)
+    misused('give --unused-for, --keep-per-identity or both');
+  mayAsk(call);
+  const { namespace } = api;
+  const body = {
+    ...(unusedFor !== undefined && { UnusedFor: unusedFor }),
+    ...(olderThan !== undefined && { OlderThan: olderThan }),
+    ...(keepPerIdentity !== undefined && { KeepPerIdentity: keepPerIdentity }),
+    ...(method !== undefined && { AuthMethod: method }),
+    ...(limit !== undefined && { Limit: limit }),
+    ...(namespace !== undefined && { Namespace: namespace }),
+  };
+  const send = async (DryRun: boolean): Promise<Cleaned> => {
+    const how = { isPlain: true, ...(DryRun && { isRead: true }) };
+    const sent = { body: { ...body, DryRun }, ...how };
+    return (await api.ask('POST', '/v1/acl/tokens/gc', sent)).json<Cleaned>();
+  };
+  const plan = await send(true);
+  const isForPeople = print.format === 'table';
+  if (isForPeople) {
+    print.table(CLEANED, plan.Tokens);
+    for (const [why, count] of Object.entries(plan.Skipped))
+      print.note(`${counted(count, 'token')} left out: ${why.replace('_', ' ')}`);
+  }
+  if (options.dryRun === true) return isForPeople ? undefined : print.value(plan);
+  if (plan.Tokens.length === 0)
+    return isForPeople ? print.say('there is nothing to delete') : print.value(plan);
+  await sure(call, `delete ${counted(plan.Tokens.length, 'token')}?`);
+  const done = await send(false);
+  if (!isForPeople) return print.value(done);
+  print.say(`${counted(done.Tokens.length, 'token')} deleted at index ${done.Index}`);
+}

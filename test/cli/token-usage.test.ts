@@ -1,0 +1,67 @@
+import { expect } from 'chai';
+import { FakeServers, json } from './fake-server.js';
+import { type Given, type Ran, User } from './harness.js';
+
+const ACCESSOR = '8a2d0000-1111-4222-8333-944455556666';
+const notes = { Since: '2026-11-01T00:00:00Z', Complete: true };
+const row = {
+  AccessorID: ACCESSOR,
+  Description: 'ci',
+  AuthMethod: 'k8s',
+  Identity: { AuthMethod: 'k8s', Namespace: 'default', Subject: 'prod/web' },
+  Namespace: 'default',
+  LastUsed: '2026-11-03T14:00:00Z',
+};
+const plan = {
+  DryRun: true,
+  Total: 2,
+  Tokens: [{ ...row, Why: 'unused' }],
+  Skipped: { unknown_use: 3 },
+  Index: 9,
+};
+
+describe('the use of tokens by the command line', () => {
+  const user = new User();
+  const fake = new FakeServers();
+  after(() => {
+    fake.close();
+    user.leave();
+  });
+  beforeEach(() => fake.forget());
+
+  const run = async (answers: unknown[], args: readonly string[], given?: Given): Promise<Ran> => {
+    const address = await fake.serve(...answers.map((each) => json(each)));
+    return user.run(['acl', 'token', ...args, '--http-addr', address], given);
+  };
+
+  it('is listed, the longest unused first, or shown of one token', async () => {
+    const listed = { ...notes, Total: 3, Tokens: [{ ...row, CreateTime: '' }] };
+    const { out, err } = await run([listed], ['usage', '--unused-for', '720h', '--method', 'k8s']);
+    expect(fake.seen[0]?.url).to.include('unused-for=720h&authmethod=k8s');
+    expect(out).to.include(ACCESSOR).and.include('LAST USED');
+    expect(err).to.include('and 2 tokens more');
+    const use = { AccessorID: ACCESSOR, LastUsed: null, ...notes, Complete: false };
+    const one = await run([{ AccessorID: ACCESSOR }, use], ['usage', ACCESSOR]);
+    expect(one.out + one.err).to.include('last used: never');
+    expect(one.err).to.include('not every member');
+  });
+
+  it('is what a clean-up goes by, which is shown first', async () => {
+    const done = { ...plan, DryRun: false, Index: 10 };
+    const args = ['gc', '--unused-for', '720h', '--older-than', '24h', '--method', 'k8s'];
+    const { code, out, err } = await run([plan, done], args, { answers: ['y'] });
+    expect(code).to.equal(0);
+    expect(out).to.include('unused');
+    expect(err).to.include('3 tokens left out: unknown use').and.include('delete 1 token? [y/N]');
+    expect(out + err).to.include('1 token deleted at index 10');
+    const wanted = { UnusedFor: '720h', OlderThan: '24h', AuthMethod: 'k8s' };
+    expect(fake.seen.map(({ body }) => JSON.parse(body))).to.deep.equal([
+      { ...wanted, DryRun: true },
+      { ...wanted, DryRun: false },
+    ]);
+    expect((await run([plan], ['gc', '--yes'])).code).to.equal(2);
+    expect((await run([plan], args)).code).to.equal(2);
+    const dry = await run([plan], [...args, '--dry-run', '-o', 'json']);
+    expect(JSON.parse(dry.out)).to.deep.equal(plan);
+  });
+});
