@@ -231,6 +231,19 @@ describe('the use of tokens', function () {
     expect(solo.nowMs).to.be.greaterThan(before);
   });
 
+  it('is missed by lint, once uses are known for 30 days', async () => {
+    const { AccessorID } = await token({ Description: 'idle' });
+    const found = async (): Promise<string[]> =>
+      (await client.must('GET /acl/lint?severity=info')).Findings.filter(
+        ({ Code }: { Code: string }) => Code === 'unused_token',
+      ).map(({ Ref }: { Ref: string }) => Ref);
+    expect(await found()).to.deep.equal([]);
+    solo.nowMs += 31 * 24 * HOUR_MS;
+    expect(await found()).to.deep.equal([`token/${AccessorID}`]);
+    Object.assign(solo.usage, { book: new UsageBook(() => solo.nowMs) });
+    expect(await found()).to.deep.equal([]);
+  });
+
   it('refuses what is not asked well, and who may not', async () => {
     const status = async (body: object, secret?: string): Promise<number> =>
       (await client.ask(GC, body, secret)).status;

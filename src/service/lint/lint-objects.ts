@@ -24,6 +24,7 @@ import { keyOf, type View } from '../../state/types.js';
 import type { AuthMethodTypes } from '../login/index.js';
 import { rulesOf } from '../login/judge.js';
 import { Authorizers, rightsIdOf } from '../rights/authorizers.js';
+import { isUnused, type UsageBook } from '../usage/book.js';
 import { type MayRead, surroundingsOf } from './lint.js';
 
 export interface LintParts {
@@ -32,6 +33,7 @@ export interface LintParts {
   readonly defaultPolicy: 'deny' | 'allow';
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number;
+  readonly usage: { readonly book: UsageBook };
 }
 
 /** A namespace whose ACL objects are linted. */
@@ -121,6 +123,8 @@ const MANAGEMENT_TOKENS_MAX = 2;
 const NEWEST = 100;
 /** How long before its end a certificate is told: 30 days. */
 const CERTIFICATE_MS = 30 * 86_400_000;
+/** How long a token is not used that is told: 30 days. */
+const UNUSED_MS = 30 * 86_400_000;
 /** Keys that are read at once. */
 const KEYS_AT_ONCE = 1_000;
 
@@ -247,6 +251,7 @@ class NamespaceLinter {
       this.#dangling(Ref, 'policy', Policies);
       this.#dangling(Ref, 'role', Roles);
       if (Policies?.some(({ ID }) => ID === GLOBAL_MANAGEMENT_ID)) managers += 1;
+      this.#unused(Ref, token);
       if (AccessorID === ANONYMOUS_ACCESSOR || (yield* this.#shared.rights.has(token))) continue;
       const why = 'it has no policy, role or identity that gives rights';
       this.#warn(Ref, 'token_without_rights', why);
@@ -255,6 +260,15 @@ class NamespaceLinter {
       const why = `${managers} tokens are linked to it, and each may do everything`;
       this.#warn('policy/default/global-management', 'management_tokens', why);
     }
+  }
+
+  /** Tells of a token that has not been used for long, if uses are known for so long. */
+  #unused(Ref: string, token: Token): void {
+    const { nowMs, usage } = this.#parts;
+    const beforeMs = nowMs() - UNUSED_MS;
+    if (token.AccessorID === ANONYMOUS_ACCESSOR || !usage.book.knowsFrom(beforeMs)) return;
+    if (isUnused(usage.book, token, beforeMs))
+      this.#info(Ref, 'unused_token', 'it has not been used for 30 days');
   }
 
   /** Lints what the namespace itself links, and its certificates. */

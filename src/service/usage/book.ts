@@ -46,6 +46,11 @@ export class UsageBook {
     return this.#since;
   }
 
+  /** Whether uses from a time on are known. */
+  knowsFrom(ms: number): boolean {
+    return ms >= this.#since * HOUR_MS;
+  }
+
   /** Notes that a token is used now. */
   note(accessor: string): void {
     const hour = Math.floor(this.#nowMs() / HOUR_MS);
@@ -128,6 +133,14 @@ export class UsageBook {
     this.#since = Math.max(this.#since, left + 1);
   }
 }
+
+/** Whether a token was neither used nor created since a time, as far as is known. */
+export const isUnused = (
+  book: UsageBook,
+  { AccessorID, CreateTime }: { readonly AccessorID: string; readonly CreateTime: string },
+  beforeMs: number,
+): boolean =>
+  ((book.lastOf(AccessorID) ?? -2) + 1) * HOUR_MS <= beforeMs && Date.parse(CreateTime) < beforeMs;
 
 /** Reads a page of another member; undefined if it is none. */
 export function usePageOf(text: string): UsePage | undefined {

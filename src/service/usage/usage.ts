@@ -18,7 +18,7 @@ import type { ReadUseCase, Requester, Service, StateRead } from '../common/types
 import { ownToken } from '../explain/subject.js';
 import { mustBeKept } from '../history/places.js';
 import { type LongWork, ownerOf } from '../reads/long-work.js';
-import { HOUR_MS, type UsageBook } from './book.js';
+import { HOUR_MS, isUnused, type UsageBook } from './book.js';
 
 /** What these use cases need of a node. */
 export interface UsageParts {
@@ -89,7 +89,7 @@ export async function listUsage(
       for (const token of tokensIn(pinned, shown, nowMs())) {
         yield;
         const hour = usage.book.lastOf(token.AccessorID) ?? -1;
-        if (before !== undefined && !isUnused(parts, token, before)) continue;
+        if (before !== undefined && !isUnused(usage.book, token, before)) continue;
         if (method !== undefined && token.AuthMethod?.toLowerCase() !== method.toLowerCase())
           continue;
         Total += 1;
@@ -134,7 +134,7 @@ function usedBefore(parts: UsageParts, text: string, name: string): number {
   const { book } = parts.usage;
   const before = timeBefore(parts, text, name);
   const pointer = { pointer: `/${name}` };
-  if (before < book.since * HOUR_MS) {
+  if (!book.knowsFrom(before)) {
     const Since = hourText(book.since);
     const why = `${name} ${text} reaches back to before ${Since}, from which on uses are known`;
     reject('invalid', why, { ...pointer, members: { Since } });
@@ -150,11 +150,6 @@ function timeBefore({ nowMs }: UsageParts, text: string, name: string): number {
   if (parsed.nanoseconds <= 0) reject('invalid', `${name} must be longer than 0`, pointer);
   return nowMs() - parsed.nanoseconds / 1e6;
 }
-
-/** Whether a token was neither used nor made since a time. */
-const isUnused = ({ usage: { book } }: UsageParts, token: Token, beforeMs: number): boolean =>
-  ((book.lastOf(token.AccessorID) ?? -2) + 1) * HOUR_MS <= beforeMs &&
-  Date.parse(token.CreateTime) < beforeMs;
 
 /** Deletes tokens that are not used, or shows which they are. Throws ApiError. */
 export async function cleanUp(
@@ -299,10 +294,10 @@ class CleanUp {
   #whyOf(token: Token, surplus: ReadonlySet<string>): Row['Why'] | undefined {
     const { unusedBefore } = this.#asked;
     if (surplus.has(token.AccessorID)) return 'surplus';
-    if (unusedBefore === undefined || !isUnused(this.#parts, token, unusedBefore)) return undefined;
     const { book } = this.#parts.usage;
+    if (unusedBefore === undefined || !isUnused(book, token, unusedBefore)) return undefined;
     const isKnown = book.lastOf(token.AccessorID) !== undefined;
-    if (isKnown || unusedBefore >= book.since * HOUR_MS) return 'unused';
+    if (isKnown || book.knowsFrom(unusedBefore)) return 'unused';
     this.#skip('unknown_use');
     return undefined;
   }
