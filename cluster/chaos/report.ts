@@ -79,10 +79,11 @@ function changesText({ changes, counts }: ChaosReport): string {
 }
 
 function rightsText({ rights }: ChaosReport): string {
-  const { tokensDeleted, policiesChanged, rolesChanged, linksRemoved } = rights;
-  const taken = tokensDeleted + policiesChanged + rolesChanged + linksRemoved;
+  const { tokensDeleted, policiesChanged, rolesChanged, linksRemoved, identitiesRevoked } = rights;
+  const taken = tokensDeleted + policiesChanged + rolesChanged + linksRemoved + identitiesRevoked;
   return (
-    `taken from ${taken} tokens; ${rights.used} uses before and ${rights.refused} refused after ` +
+    `taken from ${taken} tokens, ${identitiesRevoked} of them by revoking the identity; ` +
+    `${rights.used} uses before and ${rights.refused} refused after ` +
     `that was acknowledged, ${rights.notJudged} not judged beside a restore`
   );
 }

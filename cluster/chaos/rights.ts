@@ -1,10 +1,10 @@
 /**
- * Clients whose rights are taken away while they use them. Once a deletion of a token, or a change
- * of what its rights rest on, is acknowledged, no default or consistent read, write or decision by
+ * Clients whose rights are taken away while they use them. Once a deletion of a token, a revocation
+ * of its identity, or a change of what its rights rest on is acknowledged, no default or consistent read, write or decision by
  * it may succeed on any node; once rights are acknowledged, none may be refused. A restore may
  * bring either back, so what overlaps one is not judged.
  */
-import { randomUUID } from 'node:crypto';
+import { generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../checker/random.js';
 import { Connection, type NoAnswer, type Result } from './client.js';
@@ -22,6 +22,7 @@ export interface RightsCounts {
   policiesChanged: number;
   rolesChanged: number;
   linksRemoved: number;
+  identitiesRevoked: number;
   /** Uses of rights that a token had, each of which was refused. */
   refused: number;
   /** Uses that were not judged, because a restore overlapped them. */
@@ -35,6 +36,8 @@ interface Grant {
   readonly secret: string;
   readonly policy: string;
   readonly role: string;
+  /** Whether a login made it, by an identity that is called like it. */
+  readonly isOfLogin: boolean;
 }
 
 /** How rights are taken: the count of it, and the request. */
@@ -42,6 +45,20 @@ type Way = readonly [
   counted: keyof RightsCounts,
   request: (grant: Grant) => readonly [method: string, path: string, body?: object],
 ];
+
+/** The auth method of the logins, and the share of tokens that are of these. */
+const METHOD = 'rights';
+const LOGIN_SHARE = 0.4;
+const KEY = generateKeyPairSync('ed25519');
+
+/** Returns a JWT by which an identity logs in. */
+function jwtOf(sub: string): string {
+  const now = Math.floor(Date.now() / 1000);
+  const part = (object: object): string =>
+    Buffer.from(JSON.stringify(object)).toString('base64url');
+  const signed = `${part({ alg: 'EdDSA' })}.${part({ sub, iat: now - 60, exp: now + 3600 })}`;
+  return `${signed}.${sign(null, Buffer.from(signed), KEY.privateKey).toString('base64url')}`;
+}
 
 const rulesOf = (name: string): string => `service "${name}" { policy = "write" }`;
 
@@ -53,6 +70,16 @@ const WAYS: readonly Way[] = [
   ],
   ['rolesChanged', ({ name, role }) => ['PUT', `/v1/acl/role/${role}`, { Name: name }]],
   ['linksRemoved', ({ accessor }) => ['PUT', `/v1/acl/token/${accessor}`, { Roles: [] }]],
+];
+
+/** How the rights of tokens of logins are taken. */
+const REVOKE: Way = [
+  'identitiesRevoked',
+  ({ name: Subject }) => [
+    'POST',
+    '/v1/acl/tokens/revoke',
+    { AuthMethod: METHOD, Subject, DryRun: false },
+  ],
 ];
 
 /** A use of the rights: whether it was allowed; undefined if that was not answered. */
@@ -108,6 +135,7 @@ export class RightsWorkload {
     policiesChanged: 0,
     rolesChanged: 0,
     linksRemoved: 0,
+    identitiesRevoked: 0,
     refused: 0,
     notJudged: 0,
   };
@@ -162,7 +190,7 @@ export class RightsWorkload {
     const users = this.#urls.map((url) => new Connection(url, grant.secret, ANSWER_MS));
     // Every node has looked the rights up before they are taken.
     await this.#use(users, grant, beganMs, true);
-    const [counted, requestOf] = random.pick(WAYS);
+    const [counted, requestOf] = grant.isOfLogin ? REVOKE : random.pick(WAYS);
     const [method, path, body] = requestOf(grant);
     const takenMs = performance.now();
     const text = body && JSON.stringify(body);
@@ -188,11 +216,35 @@ export class RightsWorkload {
     if (policy.outcome !== 'ok') return undefined;
     const role = await put('/v1/acl/role', { Name: name, Policies: [{ Name: name }] });
     if (role.outcome !== 'ok') return undefined;
+    const made = { name, policy: idOf(policy.value), role: idOf(role.value) };
+    if (this.#random.chance(LOGIN_SHARE)) return this.#logIn(connections, made);
     const [accessor, secret] = [randomUUID(), randomUUID()];
     const Roles = [{ Name: name }];
     const token = await put('/v1/acl/token', { AccessorID: accessor, SecretID: secret, Roles });
     if (token.outcome !== 'ok') return undefined;
-    return { name, accessor, secret, policy: idOf(policy.value), role: idOf(role.value) };
+    return { ...made, accessor, secret, isOfLogin: false };
+  }
+
+  /** Logs in for a token with rights. Makes the auth method anew if that fails. */
+  async #logIn(
+    connections: readonly Connection[],
+    made: Pick<Grant, 'name' | 'policy' | 'role'>,
+  ): Promise<Grant | undefined> {
+    const connection = this.#random.pick(connections);
+    const put = (path: string, body: object): Promise<Result<string>> =>
+      connection.change('PUT', path, JSON.stringify(body));
+    const body = { AuthMethod: METHOD, BearerToken: jwtOf(made.name) };
+    const login = await connection.change('POST', '/v1/acl/login', JSON.stringify(body));
+    if (login.outcome === 'ok') {
+      const token = JSON.parse(login.value) as { AccessorID: string; SecretID: string };
+      return { ...made, accessor: token.AccessorID, secret: token.SecretID, isOfLogin: true };
+    }
+    const pem = KEY.publicKey.export({ type: 'spki', format: 'pem' });
+    const Config = { JWTValidationPubKeys: [pem], ClaimMappings: { sub: 'sub' } };
+    await put('/v1/acl/auth-method', { Name: METHOD, Type: 'jwt', Config });
+    const rule = { AuthMethod: METHOD, BindType: 'role', BindName: '${value.sub}' };
+    await put('/v1/acl/binding-rule', rule);
+    return undefined;
   }
 
   /** Uses the rights on every node at once, and judges whether they were allowed. */

@@ -9,6 +9,9 @@ import { until } from './operator.js';
 /** The names of all entries that a client may have made. */
 const NAMES = JSON.stringify(Array.from({ length: 100 }, (_, n) => `rights-${n}`));
 
+/** What answers the making of anything. */
+const ANSWER = JSON.stringify({ ID: 'x', AccessorID: 'x', SecretID: 'x' });
+
 describe('the clients whose rights are taken', () => {
   let server: Server;
   /** Whether the server allows what needs a right. */
@@ -23,7 +26,7 @@ describe('the clients whose rights are taken', () => {
         else if (url === '/v1/plan')
           response.end(JSON.stringify({ Changes: [{ Allowed: allows }] }));
         else if (url === '/v1/config/service-resolver') response.end(allows ? NAMES : '[]');
-        else response.writeHead(isManaged || allows ? 200 : 403).end('{"ID":"x"}');
+        else response.writeHead(isManaged || allows ? 200 : 403).end(ANSWER);
       });
     }).listen(0, '127.0.0.1', done);
   });
@@ -51,6 +54,7 @@ describe('the clients whose rights are taken', () => {
     allows = true;
     const { anomalies, counts } = await judge(false);
     const all = anomalies.join('\n');
+    expect(all).to.include('after identitiesRevoked was acknowledged');
     for (const use of ['default read', 'consistent read', 'write', 'list', 'plan', 'decision'])
       expect(all).to.include(`a ${use} of`);
     expect(all)
