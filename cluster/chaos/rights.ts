@@ -1,8 +1,8 @@
 /**
  * Clients whose rights are taken away while they use them. Once a deletion of a token, a revocation
- * of its identity, or a change of what its rights rest on is acknowledged, no default or consistent read, write or decision by
- * it may succeed on any node; once rights are acknowledged, none may be refused. A restore may
- * bring either back, so what overlaps one is not judged.
+ * of its identity, or a change of what its rights rest on is acknowledged, no default or consistent
+ * read, write or decision by it may succeed on any node; once rights are acknowledged, none may be
+ * refused. A restore may bring either back, so what overlaps one is not judged.
  */
 import { generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -333,6 +333,43 @@ describe('the event stream', function () {
     }
   });
 
+  it('lets a reader stand still, holds nothing for it, and goes on where it stopped', async () => {
+    const reader = await open('?topics=ACLPolicy');
+    const other = await open('?topics=ACLPolicy&payload=none');
+    reader.pause();
+    const written: number[] = [];
+    for (let n = 0; n < 120; n++) {
+      await policy(`p${n}`, { Rules: `# ${'x'.repeat(60_000)}` });
+      written.push(index());
+    }
+    const seen = async (of: EventReader): Promise<(number | undefined)[]> => {
+      const ids = [];
+      while (ids.length < written.length) ids.push((await of.change()).id);
+      return ids;
+    };
+    // one that stands still does not hold up the others
+    expect(await seen(other)).to.deep.equal(written);
+    reader.resume();
+    expect(await seen(reader)).to.deep.equal(written);
+    reader.pause();
+    for (let n = 0; n < 120; n++) await policy(`q${n}`, { Rules: `# ${'x'.repeat(60_000)}` });
+    const bounds = { ...HISTORY_DEFAULTS, Bytes: 1 << 20, LoginBytes: 1 << 19, MaxAge: '1h' };
+    await client.must('PUT /operator/history/configuration', bounds);
+    const trim = { type: 'history.trim', v: 1, nowMs: solo.nowMs + 7_200_000 } as Command;
+    while (solo.must(trim) === true);
+    solo.events.reset();
+    await policy('end');
+    reader.resume();
+    let last: Frame | undefined;
+    const reasons: (string | undefined)[] = [];
+    do {
+      last = await reader.next();
+      if (last?.event === 'gap') reasons.push(last.data.Reason);
+    } while (last?.id !== index());
+    expect(reasons).to.deep.equal(['slow']);
+    expect(short(last!)).to.equal(`${index()}: ACLPolicyCreated end`);
+  });
+
   it('answers HEAD without a stream', async () => {
     const { status, headers, text } = await client.ask('HEAD /events');
     expect([status, text]).to.deep.equal([200, '']);
