@@ -1,7 +1,7 @@
 /** Sends shots, each on its own connection. */
 import { connect, type Socket } from 'node:net';
 import { ANSWER_MS_MAX } from './judge.js';
-import { type Outcome, type Reply, readReplies, type Shot } from './shot.js';
+import { EVENT_STREAM, type Outcome, type Reply, readReplies, type Shot } from './shot.js';
 
 /** How long to wait for responses that a shot need not get. */
 const LOOSE_MS = 2000;
@@ -32,7 +32,11 @@ export class Gun {
         hung = true;
         socket.destroy();
       }, waitsMs);
-      socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+      socket.on('data', (chunk: Buffer) => {
+        chunks.push(chunk);
+        // a stream of events ends when its client leaves
+        if (isStream(chunk)) socket.destroy();
+      });
       // What arrived before a reset is judged.
       socket.on('error', () => {});
       socket.on('end', () => socket.end());
@@ -60,6 +64,10 @@ export class Gun {
     await Promise.all(gone);
   }
 }
+
+/** Whether a response begins that has no end. */
+const isStream = (chunk: Buffer): boolean =>
+  chunk.includes('HTTP/1.1 200') && chunk.includes(`Content-Type: ${EVENT_STREAM}`);
 
 async function write(socket: Socket, parts: readonly Buffer[]): Promise<void> {
   for (const part of parts) {

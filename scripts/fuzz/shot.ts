@@ -33,6 +33,9 @@ export interface Outcome {
   readonly hung: boolean;
 }
 
+/** The media type of a response that ends only when its client leaves. */
+export const EVENT_STREAM = 'text/event-stream';
+const EMPTY = Buffer.alloc(0);
 const END_OF_HEAD = '\r\n\r\n';
 
 /** Parses the responses of a closed connection. Throws Error if they are not valid. */
@@ -55,9 +58,7 @@ export function readReplies(bytes: Buffer, methods: readonly string[]): Reply[] 
     // An interim response (100 Continue) has no body and is followed by another.
     if (status < 200) continue;
     const isBodiless = methods[replies.length] === 'HEAD' || status === 204 || status === 304;
-    const { body, next } = isBodiless
-      ? { body: Buffer.alloc(0), next: at }
-      : readBody(bytes, at, headers);
+    const { body, next } = isBodiless ? { body: EMPTY, next: at } : readBody(bytes, at, headers);
     replies.push({ status, headers, body });
     at = next;
   }
@@ -69,6 +70,7 @@ function readBody(
   from: number,
   headers: Readonly<Record<string, string>>,
 ): { body: Buffer; next: number } {
+  if (headers['content-type'] === EVENT_STREAM) return { body: EMPTY, next: bytes.length };
   if (headers['transfer-encoding'] === 'chunked') return readChunks(bytes, from);
   const length = Number(headers['content-length']);
   if (!Number.isInteger(length)) return { body: bytes.subarray(from), next: bytes.length };

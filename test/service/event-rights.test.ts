@@ -67,6 +67,23 @@ describe('the topic Rights', function () {
     await client.must('PUT /acl/policy', { Name: 'end' });
   });
 
+  it('is told of each entry, also of what the rights rest on no longer', async () => {
+    const policy = await client.must('PUT /acl/policy', { Name: 'p' });
+    const role = await client.must('PUT /acl/role', { Name: 'r', Policies: [{ ID: policy.ID }] });
+    const token = await client.must('PUT /acl/token', { Roles: [{ ID: role.ID }] });
+    const reader = await open(`?topics=Rights:${token.AccessorID}`);
+    const command = (type: string, id: string, more: object): Command =>
+      ({ type, v: 1, ns: 'default', id, create: false, ...more }) as Command;
+    const written = { Name: 'p', Description: '', Rules: 'acl = "read"' };
+    const bare = { Name: 'r', Description: '', Policies: [] };
+    // both before the stream gets its turn
+    solo.must(command('policy.set', policy.ID, { hash: 'h', policy: written }));
+    solo.must(command('role.set', role.ID, { role: bare }));
+    const last = index();
+    for (const at of [last - 1, last])
+      expect(await reader.next()).to.deep.equal(rights(token.AccessorID, 'RightsChanged', at));
+  });
+
   it('stands last in the frame of its index', async () => {
     const policy = await client.must('PUT /acl/policy', { Name: 'p' });
     const token = await client.must('PUT /acl/token', { Policies: [{ ID: policy.ID }] });

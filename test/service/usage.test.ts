@@ -231,6 +231,22 @@ describe('the use of tokens', function () {
     expect(solo.nowMs).to.be.greaterThan(before);
   });
 
+  it('deletes no token that has changed since, nor any that it must spare', async () => {
+    const [a, b] = [await token({ Description: 'a' }), await token({ Description: 'b' })];
+    const seen = ({ AccessorID, ModifyIndex }: { AccessorID: string; ModifyIndex: number }) => ({
+      ns: 'default',
+      accessor: AccessorID,
+      index: ModifyIndex,
+    });
+    await client.must(`PUT /acl/token/${a.AccessorID}`, { Description: 'a, in use' });
+    const management = (await client.must('GET /acl/tokens')).find(
+      ({ Description }: { Description: string }) => Description === 'Initial Management Token',
+    );
+    const tokens = [a, b, management].map(seen);
+    const { Deleted } = solo.must({ type: 'token.gc', v: 1, tokens } as Command);
+    expect(Deleted).to.deep.equal([b.AccessorID]);
+  });
+
   it('is missed by lint, once uses are known for 30 days', async () => {
     const { AccessorID } = await token({ Description: 'idle' });
     const found = async (): Promise<string[]> =>

@@ -1,6 +1,7 @@
 /** Deliberate faults that the simulation must find. See `scripts/mutate.ts`. */
 import type { Mutation } from './mutation.js';
 import { changeMutations } from './mutations-changes.js';
+import { identityMutations } from './mutations-identities.js';
 import { nodeMutations } from './mutations-node.js';
 import { raftMutations } from './mutations-raft.js';
 import { serviceMutations } from './mutations-service.js';
@@ -14,4 +15,5 @@ export const mutations: readonly Mutation[] = [
   ...serviceMutations,
   ...storageMutations,
   ...changeMutations,
+  ...identityMutations,
 ];

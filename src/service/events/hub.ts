@@ -103,6 +103,7 @@ export class EventHub {
     }
     this.#streams.add(stream);
     this.#byId.set(stream.id, stream);
+    this.restOn(stream, [], stream.restsOn);
     for (const item of stream.items) {
       const same = this.#byItem.get(item);
       if (same === undefined) this.#byItem.set(item, new Set([stream]));

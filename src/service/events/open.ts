@@ -78,5 +78,7 @@ function watchOf(
     (isOwn || authorizer.allowed('acl', 'read', undefined, token.Namespace)) &&
     isAlive(view, token, parts.nowMs());
   if (!isSeen) reject('not_found', 'The token of the topic Rights does not exist');
-  return new RightsWatch(token, isOwn);
+  const watch = new RightsWatch(token, isOwn);
+  watch.begin(parts);
+  return watch;
 }

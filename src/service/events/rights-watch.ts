@@ -36,6 +36,15 @@ export class RightsWatch {
     return this.#hasEnded;
   }
 
+  /**
+   * Looks up the keys at the place where the stream begins, as far as that takes no time. What
+   * changes until its first turn is found by them, and the keys then are looked up again.
+   */
+  begin(parts: HubParts): void {
+    void this.refresh(parts);
+    this.isStale = true;
+  }
+
   /** Notes that a key has changed. */
   changed(key: string): void {
     if (!this.restsOn.includes(key)) return;

@@ -93,6 +93,7 @@ export class EventStream implements HubStream {
     this.#sink = sink;
     this.#watches = watches;
     this.items = query.filter.items;
+    this.restsOn = watches.flatMap(({ restsOn }) => restsOn);
     this.#at = query.after;
     this.#sent = query.after;
   }

@@ -1,0 +1,125 @@
+/** Deliberate faults of revoked identities, events and last uses, for `mutations.ts`. */
+import { type Mutation, one, unit } from './mutation.js';
+
+const TOKENS = 'state/tokens.js';
+const STREAM = 'service/events/stream.js';
+const WATCH = 'service/events/rights-watch.js';
+const REVOKED = 'state/identity-blocks';
+const EVENTS = 'service/event';
+
+const faults: readonly (readonly [fault: Mutation, suites: string])[] = [
+  [
+    one(
+      'a revoked token that lives until it is removed',
+      TOKENS,
+      '|| revokedIndex(view, token) !== undefined',
+      '',
+    ),
+    REVOKED,
+  ],
+  [
+    one(
+      'a held read that outlives a revocation',
+      TOKENS,
+      'keys.method(ns, name),\n    keys.identityBlock(ns, name),',
+      'keys.method(ns, name),',
+    ),
+    'service/identities',
+  ],
+  [
+    one(
+      'a login after a revocation that the revocation ends',
+      'state/token-commands.js',
+      'const { Made: before } = accountOf(draft, used);',
+      'const before = 0;',
+    ),
+    REVOKED,
+  ],
+  [
+    one(
+      'a blocked identity that logs in meanwhile',
+      'state/token-commands.js',
+      'blockOf(draft, used, subject, nowMs) !== undefined',
+      'false',
+    ),
+    REVOKED,
+  ],
+  [
+    one(
+      'a past in which a revoked token lives until it was removed',
+      'state/history/past.js',
+      '(RevokedAt !== undefined && RevokedAt <= this.index)',
+      'false',
+    ),
+    REVOKED,
+  ],
+  [
+    one(
+      'events that heed no rights',
+      'service/events/changes.js',
+      'if (readDenial(authorizer, { type, ns, id }) !== undefined)',
+      'if (false)',
+    ),
+    EVENTS,
+  ],
+  [
+    one(
+      'an idle reader that skips what replaced the state',
+      'service/events/hub.js',
+      'for (const stream of this.#streams) {\n            stream.stateReplaced();',
+      'this.#forget();\n' +
+        '        for (const stream of this.#streams) {\n            stream.stateReplaced();',
+    ),
+    EVENTS,
+  ],
+  [
+    one(
+      'a reader that is told of no rights that it had before',
+      WATCH,
+      'new Set([...this.#touching, ...before, ...this.restsOn])',
+      'new Set(this.restsOn)',
+    ),
+    EVENTS,
+  ],
+  [
+    one(
+      'a reader that goes by what rights rested on at its start',
+      WATCH,
+      'this.isChanged = true;\n        this.isStale = true;',
+      'this.isChanged = true;',
+    ),
+    EVENTS,
+  ],
+  [
+    one(
+      'a frame of which the rest is lost when the connection is full',
+      STREAM,
+      'this.#blockedMs = undefined;\n        this.#hub.wake(this);',
+      'this.#blockedMs = undefined;\n        this.#left = [];\n        this.#hub.wake(this);',
+    ),
+    EVENTS,
+  ],
+  [one('a gap that is not told', STREAM, 'if (forgotten <= this.#at)', 'if (true)'), EVENTS],
+  [
+    one(
+      'a clean-up of tokens of which no use is known',
+      'service/usage/usage.js',
+      'if (isKnown || book.knowsFrom(unusedBefore))',
+      'if (true)',
+    ),
+    'service/usage',
+  ],
+  [
+    one(
+      'a clean-up of tokens that have changed since',
+      'state/token-gc.js',
+      'token?.ModifyIndex !== index ||',
+      'token === undefined ||',
+    ),
+    'service/usage',
+  ],
+];
+
+export const identityMutations: readonly Mutation[] = faults.map(([fault, suites]) =>
+  unit(fault, suites),
+);
