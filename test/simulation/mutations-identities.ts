@@ -90,15 +90,6 @@ const faults: readonly (readonly [fault: Mutation, suites: string])[] = [
     ),
     EVENTS,
   ],
-  [
-    one(
-      'a frame of which the rest is lost when the connection is full',
-      STREAM,
-      'this.#blockedMs = undefined;\n        this.#hub.wake(this);',
-      'this.#blockedMs = undefined;\n        this.#left = [];\n        this.#hub.wake(this);',
-    ),
-    EVENTS,
-  ],
   [one('a gap that is not told', STREAM, 'if (forgotten <= this.#at)', 'if (true)'), EVENTS],
   [
     one(
