@@ -1,5 +1,6 @@
 /** The event stream over HTTP, on a node without a cluster. */
 import { expect } from 'chai';
+import { refusal } from '../../src/base/errors.js';
 import { eventRoutes } from '../../src/http/routes/events.js';
 import { historyRoutes } from '../../src/http/routes/history.js';
 import { HISTORY_DEFAULTS } from '../../src/state/history/settings.js';
@@ -260,6 +261,14 @@ describe('the event stream', function () {
     solo.events.stop();
     expect(await third.next()).to.deep.equal({ ...end, data: { Reason: 'stopping' } });
     expect(solo.events.size).to.equal(0);
+  });
+
+  it('ends when the node must not use its state any more', async () => {
+    const reader = await open();
+    solo.node.closed = () => refusal('unavailable', 'it was removed from the cluster');
+    const end = { id: undefined, event: 'end', data: { Reason: 'stopping' } };
+    expect(await reader.next()).to.deep.equal(end);
+    expect((await client.ask('GET /events')).status).to.equal(503);
   });
 
   it('tells of logins only who asks for them', async () => {

@@ -80,6 +80,7 @@ export class Solo {
       nowMs: () => this.nowMs,
       stallMs: 600_000,
       aheadMs: 50,
+      isClosed: () => this.node.closed() !== undefined,
       onFault: (error) => {
         throw error;
       },

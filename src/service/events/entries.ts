@@ -23,6 +23,8 @@ export interface HubParts {
   readonly stallMs: number;
   /** Milliseconds for which a reader may be ahead of this node. */
   readonly aheadMs: number;
+  /** Whether this node must not use its state: it is damaged, or no member any more. */
+  readonly isClosed: () => boolean;
   /** Called with what a record of the state cannot be read for. */
   readonly onFault: (error: unknown) => void;
 }

@@ -213,6 +213,11 @@ export class EventHub {
   }
 
   #tick(): void {
+    if (this.parts.isClosed()) {
+      // its readers find another node
+      for (const stream of [...this.#streams]) stream.end('stopping');
+      return;
+    }
     this.catchUp();
     const beganMs = performance.now();
     for (const stream of [...this.#streams]) stream.tick(beganMs);
