@@ -10,7 +10,7 @@ import { MANAGEMENT_SECRET, Solo } from './solo.js';
 const LEVEL = { type: 'system.level', v: 1, level: 3 } as Command;
 
 describe('the topic Rights', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let client: SoloClient;
   let solo: Solo;
   const readers: EventReader[] = [];

@@ -14,7 +14,7 @@ import { MANAGEMENT_SECRET, Solo } from './solo.js';
 const LEVEL = { type: 'system.level', v: 1, level: 3 } as Command;
 
 describe('the event stream', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let key: Signer;
   let client: SoloClient;
   let solo: Solo;

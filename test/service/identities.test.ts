@@ -18,7 +18,7 @@ const BLOCKS = 'GET /acl/identity-blocks';
 const AUTHOR = 'Initial Management Token';
 
 describe('an identity', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let key: Signer;
   let client: SoloClient;
   before(async () => {

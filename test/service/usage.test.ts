@@ -95,7 +95,7 @@ describe('the notes of uses', () => {
 });
 
 describe('the use of tokens', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let key: Signer;
   let client: SoloClient;
   let solo: Solo;
