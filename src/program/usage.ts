@@ -69,9 +69,9 @@ export class TokenUsage {
   #save(): Promise<void> {
     const { view } = this.#node!;
     this.book.keep((accessor) => view.get(keys.tokenAccessor(accessor)) !== undefined);
-    const part = `${this.#file}.part`;
-    this.#saving = writeFile(part, this.book.text, { mode: 0o600 })
-      .then(() => rename(part, this.#file))
+    const next = `${this.#file}.new`;
+    this.#saving = writeFile(next, this.book.text, { mode: 0o600 })
+      .then(() => rename(next, this.#file))
       .catch(() => {});
     return this.#saving;
   }
