@@ -88,6 +88,35 @@ describe('the notes of uses', () => {
     expect(exchange.isComplete).to.equal(false);
   });
 
+  it('are asked for from the beginning of a member that has started again', async () => {
+    const peers = ['n1', 'n2'].map((id) => ({ id }));
+    const started = (book: UsageBook): UsageExchange =>
+      new UsageExchange({ id: 'n2', status: () => ({ peers }) } as never, book, () => 0);
+    const first = bookAt(900);
+    first.note(accessor(1));
+    let answers = started(first);
+    const asked: string[] = [];
+    const usage = async (_: string, from: string) => {
+      asked.push(from);
+      return answers.answer(from);
+    };
+    const own = bookAt(900);
+    const exchange = new UsageExchange(
+      { id: 'n1', status: () => ({ peers }), usage } as never,
+      own,
+      () => 0,
+    );
+    await exchange.round();
+    await exchange.round();
+    // its new notes are more than those that were known of the former ones
+    const second = bookAt(901);
+    for (const n of [2, 3, 4, 5]) second.note(accessor(n));
+    answers = started(second);
+    await exchange.round();
+    expect([2, 3, 4, 5].map((n) => own.lastOf(accessor(n)))).to.deep.equal([901, 901, 901, 901]);
+    expect(asked).to.deep.equal(['0', '2', '2', '0']);
+  });
+
   it('are not taken from what is no page of them', () => {
     for (const text of ['', '[]', '{"since":"1","uses":[]}', '{"since":1,"uses":[[1,2]]}'])
       expect(usePageOf(text), text).to.equal(undefined);

@@ -27,11 +27,10 @@ export interface UsePage {
 
 /** The notes of a node. */
 export class UsageBook {
-  /** In the order in which they were noted last. */
-  readonly #hours = new Map<string, number>();
-  /** How often something was noted: the places of notes. */
-  readonly #places = new Map<string, number>();
+  /** By accessor, in the order in which they were noted last: in that of their places. */
+  readonly #notes = new Map<string, { readonly hour: number; readonly place: number }>();
   readonly #nowMs: () => number;
+  /** How often something was noted. */
   #place = 0;
   #since: number;
   #isNew = true;
@@ -54,12 +53,12 @@ export class UsageBook {
   /** Notes that a token is used now. */
   note(accessor: string): void {
     const hour = Math.floor(this.#nowMs() / HOUR_MS);
-    if (this.#hours.get(accessor) !== hour) this.#set(accessor, hour);
+    if (this.lastOf(accessor) !== hour) this.#set(accessor, hour);
   }
 
   /** Returns the hour of the last use of a token; undefined if none is known. */
   lastOf(accessor: string): number | undefined {
-    return this.#hours.get(accessor);
+    return this.#notes.get(accessor)?.hour;
   }
 
   /** Returns what was noted from a place on. */
@@ -67,10 +66,10 @@ export class UsageBook {
     const uses: Use[] = [];
     let last = from;
     // the newest are at the end, so that what has been there before is skipped
-    for (const [accessor, place] of this.#places) {
+    for (const [accessor, { hour, place }] of this.#notes) {
       if (place < from) continue;
       if (uses.length === PAGE_USES) return { since: this.#since, uses, next: last + 1 };
-      uses.push([accessor, this.#hours.get(accessor)!]);
+      uses.push([accessor, hour]);
       last = place;
     }
     return { since: this.#since, uses };
@@ -78,14 +77,14 @@ export class UsageBook {
 
   /** The place at which the next note will be. */
   get place(): number {
-    return this.#place;
+    return this.#place + 1;
   }
 
   /** Takes what another member has noted. */
   take({ since, uses }: UsePage): void {
     if (this.#isNew) this.#since = Math.min(this.#since, since);
     for (const [accessor, hour] of uses)
-      if (hour > (this.#hours.get(accessor) ?? -1)) this.#set(accessor, hour);
+      if (hour > (this.lastOf(accessor) ?? -1)) this.#set(accessor, hour);
   }
 
   /** From here on it knows what it knows: others do not extend it. */
@@ -95,16 +94,13 @@ export class UsageBook {
 
   /** Forgets tokens that do not exist any more. */
   keep(exists: (accessor: string) => boolean): void {
-    for (const accessor of [...this.#hours.keys()]) {
-      if (exists(accessor)) continue;
-      this.#hours.delete(accessor);
-      this.#places.delete(accessor);
-    }
+    for (const accessor of [...this.#notes.keys()])
+      if (!exists(accessor)) this.#notes.delete(accessor);
   }
 
   /** Returns the notes as the text of a file. */
   get text(): string {
-    const lines = [...this.#hours].map(([accessor, hour]) => `${accessor} ${hour}\n`);
+    const lines = [...this.#notes].map(([accessor, { hour }]) => `${accessor} ${hour}\n`);
     return `${this.#since}\n${lines.join('')}`;
   }
 
@@ -122,15 +118,12 @@ export class UsageBook {
 
   #set(accessor: string, hour: number): void {
     this.#place += 1;
-    this.#hours.delete(accessor);
-    this.#hours.set(accessor, hour);
-    this.#places.delete(accessor);
-    this.#places.set(accessor, this.#place);
-    if (this.#hours.size <= NOTED_MAX) return;
-    const [oldest, left] = this.#hours.entries().next().value!;
-    this.#hours.delete(oldest);
-    this.#places.delete(oldest);
-    this.#since = Math.max(this.#since, left + 1);
+    this.#notes.delete(accessor);
+    this.#notes.set(accessor, { hour, place: this.#place });
+    if (this.#notes.size <= NOTED_MAX) return;
+    const [oldest, left] = this.#notes.entries().next().value!;
+    this.#notes.delete(oldest);
+    this.#since = Math.max(this.#since, left.hour + 1);
   }
 }
 

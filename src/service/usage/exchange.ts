@@ -1,4 +1,5 @@
 /** Asks the other members for the uses of tokens that they have noted. */
+import { randomUUID } from 'node:crypto';
 import type { ClusterNode } from '../../node/types.js';
 import { type UsageBook, usePageOf } from './book.js';
 
@@ -10,7 +11,9 @@ const TIMEOUT_MS = 5000;
 
 /** What is known of a member. */
 interface Peer {
-  /** The run of its process, and the place in its notes up to which they are known. */
+  /** The run of its process: places are those of one run. */
+  readonly run: unknown;
+  /** The place in its notes from which on they are not known. */
   readonly place: number;
   readonly answeredMs: number;
 }
@@ -22,6 +25,7 @@ export class UsageExchange {
   /** A monotonic clock. */
   readonly #now: () => number;
   readonly #peers = new Map<string, Peer>();
+  readonly #run = randomUUID();
 
   constructor(
     node: Pick<ClusterNode, 'id' | 'status' | 'usage'>,
@@ -51,7 +55,7 @@ export class UsageExchange {
   /** Returns what the question of another member is answered with. */
   answer(question: string): string | undefined {
     const from = /^\d{1,15}$/.test(question) ? Number(question) : 0;
-    return JSON.stringify({ ...this.#book.page(from), place: this.#book.place });
+    return JSON.stringify({ ...this.#book.page(from), place: this.#book.place, run: this.#run });
   }
 
   #others(): string[] {
@@ -60,16 +64,22 @@ export class UsageExchange {
   }
 
   async #ask(id: string): Promise<void> {
-    let from = this.#peers.get(id)?.place ?? 0;
+    const known = this.#peers.get(id);
+    let [from, knownRun] = [known?.place ?? 0, known?.run];
     for (;;) {
       const text = await this.#node.usage(id, String(from), TIMEOUT_MS);
       const page = text === undefined ? undefined : usePageOf(text);
       if (page === undefined) return;
       this.#book.take(page);
+      const { place = 0, run } = JSON.parse(text!) as Partial<Peer>;
+      if (from > 0 && run !== knownRun) {
+        // it has started again, and counts from the beginning
+        [from, knownRun] = [0, run];
+        continue;
+      }
+      knownRun = run;
       if (page.next === undefined) {
-        const { place = 0 } = JSON.parse(text!) as { readonly place?: number };
-        // a member that has started again counts from the beginning
-        this.#peers.set(id, { place: place < from ? 0 : place, answeredMs: this.#now() });
+        this.#peers.set(id, { run, place, answeredMs: this.#now() });
         return;
       }
       from = page.next;
