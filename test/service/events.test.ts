@@ -89,6 +89,15 @@ describe('the event stream', function () {
     expect(gone.data.Events[0].Payload).to.deep.equal({});
   });
 
+  it('tells a reader without changes of its own how far it is', async () => {
+    const reader = await open('?topics=ACLRole');
+    for (let n = 0; n < 1000; n++) solo.must(LEVEL);
+    const [id, data] = [index(), { Index: index() }];
+    expect(await reader.next()).to.deep.equal({ id, event: 'progress', data });
+    await client.must('PUT /acl/role', { Name: 'r' });
+    expect(short(await reader.change())).to.equal(`${index()}: ACLRoleCreated r`);
+  });
+
   it('tells of every type of objects, and of no secret', async () => {
     const reader = await open('?ns=*');
     await client.must('PUT /namespace', { Name: 'red' });

@@ -10,6 +10,24 @@ const EVENTS = 'service/event';
 const faults: readonly (readonly [fault: Mutation, suites: string])[] = [
   [
     one(
+      'a restarted member whose notes of uses are asked for in the middle',
+      'service/usage/exchange.js',
+      'from > 0 && run !== knownRun',
+      'false',
+    ),
+    'service/usage',
+  ],
+  [
+    one(
+      'a quiet reader of events that is told less than it has',
+      STREAM,
+      'this.#sendProgress(latest)',
+      'this.#sendProgress(latest - 1)',
+    ),
+    EVENTS,
+  ],
+  [
+    one(
       'a revoked token that lives until it is removed',
       TOKENS,
       '|| revokedIndex(view, token) !== undefined',

@@ -24,7 +24,7 @@ export const eventRoutes = ({ service, events }: AclParts): readonly DeclaredRou
   },
 ];
 
-/** Returns the index after which the reader goes on; undefined for now. Throws ApiError 400. */
+/** Returns the index after which the reader goes on, if it names one. Throws ApiError 400. */
 function placeOf(request: ApiRequest): number | undefined {
   const { 'last-event-id': id } = request.incoming.headers;
   if (id === undefined || id === '') return indexOf(request, 'index');

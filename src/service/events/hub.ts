@@ -155,15 +155,14 @@ export class EventHub {
     const { view } = this.parts;
     const applied = recordOf(view)?.index ?? 0;
     if (applied === this.#latest) return;
+    const touched = new Set<string>();
     for (const entry of entriesAfter(view, this.#latest)) {
       this.#entries.push(entry);
       this.#kept += entry.changes.length;
-      for (const { items } of entry.changes) {
-        for (const item of items) {
-          for (const stream of this.#byItem.get(item) ?? []) this.wake(stream);
-        }
-      }
+      for (const { items } of entry.changes) for (const item of items) touched.add(item);
     }
+    for (const item of touched)
+      for (const stream of this.#byItem.get(item) ?? []) this.wake(stream);
     this.#latest = applied;
     let dropped = 0;
     while (this.#kept > TAIL_CHANGES && dropped < this.#entries.length - 1) {

@@ -71,6 +71,8 @@ export class EventStream implements HubStream {
   /** The index of the last frame, and when that was. */
   #sent: number;
   #sentMs = performance.now();
+  /** Whether the reader is told how far it is if there is nothing else to send. */
+  #isProgressDue = false;
   /** What is left of a frame, which the connection did not take at once. */
   #left: string[] = [];
   /** When the connection stopped taking more; undefined while it takes. */
@@ -159,7 +161,7 @@ export class EventStream implements HubStream {
     this.#at = latest;
     this.#hasBegun = true;
     const events = this.#missed(latest);
-    this.#isIdle = this.#sendChanges(latest, events);
+    this.#isIdle = this.#sendChanges(latest, events) && this.#sendProgress(latest);
   }
 
   tick(nowMs: number): void {
@@ -178,8 +180,8 @@ export class EventStream implements HubStream {
     }
     const isDue = nowMs - this.#sentMs >= PROGRESS_MS || latest - this.#sent >= PROGRESS_INDEXES;
     if (!isDue) return;
-    this.#at = Math.max(this.#at, latest);
-    this.#sendFrame('progress', this.#at, [JSON.stringify({ Index: this.#at })]);
+    this.#isProgressDue = true;
+    this.#hub.wake(this);
   }
 
   get #view(): View {
@@ -225,9 +227,9 @@ export class EventStream implements HubStream {
       hasMoved = true;
     }
     if (hasMoved) this.#rest();
-    const preparing = this.#needsRights
-      ? parts.authorizers.prepare(this.#query.tokenKey)
-      : undefined;
+    const hasNews = this.#at < this.#hub.latest || this.#watches.some((each) => each.isChanged);
+    const preparing =
+      hasNews && this.#needsRights ? parts.authorizers.prepare(this.#query.tokenKey) : undefined;
     return preparing === undefined || this.#await(preparing);
   }
 
@@ -333,6 +335,10 @@ export class EventStream implements HubStream {
     return this.#sendFrame('change', index, [`{"Index":${index},"Events":[`, ...texts, ']}']);
   }
 
+  #sendProgress(Index: number): boolean {
+    return !this.#isProgressDue || this.#sendFrame('progress', Index, [JSON.stringify({ Index })]);
+  }
+
   #sendFrame(event: string, index: number, data: readonly string[]): boolean {
     const texts = [`id: ${index}\nevent: ${event}\ndata: `, ...data, '\n\n'];
     let piece = '';
@@ -344,6 +350,7 @@ export class EventStream implements HubStream {
       piece += text;
     }
     this.#left.push(piece);
+    this.#isProgressDue = false;
     this.#sent = index;
     this.#sentMs = performance.now();
     return this.#flush();
