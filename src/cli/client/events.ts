@@ -1,15 +1,9 @@
 /** Reads the event stream, and goes on where it ended, on another node if need be. */
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
+import { type Frame, framesIn } from '../../api/events.js';
 import { CliError, interruption } from '../print/error.js';
 import type { Api } from './http.js';
-
-/** A frame of the stream: its event, and its data as JSON. */
-interface Frame {
-  readonly id: string | undefined;
-  readonly event: string;
-  readonly data: string;
-}
 
 /** The pause before the stream is opened again, in milliseconds. */
 const AGAIN_MS = 1000;
@@ -35,7 +29,7 @@ export async function* framesOf(
       const headers: Record<string, string> = last === undefined ? {} : { 'Last-Event-ID': last };
       const opened = await api.open('GET', '/v1/events', undefined, { query, headers });
       last ??= String(opened.headers['x-consul-index']);
-      for await (const frame of framesIn(opened)) {
+      for await (const frame of framesIn(piecesOf(opened))) {
         untilMs = performance.now() + timeoutMs;
         if (frame.event === 'end') mayGoOn(frame.data);
         else {
@@ -62,29 +56,8 @@ function mayGoOn(data: string): void {
     throw new CliError(`the stream has ended: ${Reason}`, { code: 'acl_not_found' });
 }
 
-/** Yields the frames of one answer. Throws if the node falls silent. */
-async function* framesIn(answer: IncomingMessage): AsyncGenerator<Frame> {
-  answer.setEncoding('utf8');
+/** Returns the pieces of an answer, which fails if the node falls silent. */
+function piecesOf(answer: IncomingMessage): AsyncIterable<string> {
   answer.setTimeout(SILENCE_MS, () => answer.destroy(new Error('the node has fallen silent')));
-  let text = '';
-  for await (const chunk of answer) {
-    text += chunk as string;
-    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
-      const frame = frameOf(text.slice(0, end));
-      text = text.slice(end + 2);
-      if (frame !== undefined) yield frame;
-    }
-  }
-}
-
-function frameOf(text: string): Frame | undefined {
-  const fields = new Map<string, string>();
-  for (const line of text.split('\n')) {
-    const at = line.indexOf(': ');
-    if (at > 0) fields.set(line.slice(0, at), line.slice(at + 2));
-  }
-  const event = fields.get('event');
-  return event === undefined
-    ? undefined
-    : { id: fields.get('id'), event, data: fields.get('data') ?? '' };
+  return answer.setEncoding('utf8');
 }

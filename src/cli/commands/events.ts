@@ -1,6 +1,6 @@
 /** `events`: the changes of objects as they happen. */
 import type { Command } from 'commander';
-import type { Author } from '../../api/endpoints/history.js';
+import type { Event, Gap } from '../../api/events.js';
 import type { Call, Cli } from '../cli.js';
 import { framesOf } from '../client/events.js';
 import { CliError, misused } from '../print/error.js';
@@ -14,24 +14,6 @@ interface EventOptions {
   readonly logins?: boolean;
   readonly payload?: boolean;
   readonly exec?: string;
-}
-
-/** A change, as the stream has it. Those of rights have neither a name nor an author. */
-interface Event {
-  readonly Type: string;
-  readonly Key: string;
-  readonly Name?: string;
-  readonly Namespace?: string;
-  readonly Index: number;
-  readonly Time?: string | null;
-  readonly Author?: Author;
-  readonly Reason?: string;
-}
-
-interface Gap {
-  readonly From: number;
-  readonly To: number;
-  readonly Reason: string;
 }
 
 /** Adds the command. */

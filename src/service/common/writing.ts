@@ -1,16 +1,25 @@
 /** What use cases that write share: the caller, rights, ids, proposals. */
 import type { Authorizer } from '../../acl/types.js';
 import { reject } from '../../base/errors.js';
+import { isReason, REASON_BYTES_MAX } from '../../state/stamp.js';
 import type { View } from '../../state/types.js';
 import type { Requester, Service } from './types.js';
 
-export { isReason, REASON_BYTES_MAX } from '../../state/stamp.js';
+export { isReason, REASON_BYTES_MAX };
 
 /** Who writes, and in which namespace. */
 export interface Write extends Requester {
   readonly ns: string;
   /** Called with the warnings of lint about what is written: `broad_write@1:1, redundant@2:1`. */
   readonly noteLint?: (found: string) => void;
+}
+
+/** Returns a requester with the reason that a body gives, if any. Throws ApiError 400. */
+export function reasoned<R extends Requester>(requester: R, reason = ''): R {
+  if (reason === '') return requester;
+  if (isReason(reason)) return { ...requester, reason };
+  const why = `Reason has at most ${REASON_BYTES_MAX} bytes and no control characters`;
+  return reject('invalid', why, { pointer: '/Reason' });
 }
 
 /**

@@ -6,10 +6,11 @@ import { isAlive, type Token, tokenByAccessor } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
 import { stateIndex } from '../common/reading.js';
 import type { Caller, ReadContext, ReadOptions, ReadOutcome, Service } from '../common/types.js';
+import { ownToken } from '../explain/subject.js';
 import { mustBeKept } from '../history/places.js';
 import type { EventHub } from './hub.js';
 import { RightsWatch } from './rights-watch.js';
-import { type EventQuery, type EventSink, EventStream, forgottenTo, tokenOf } from './stream.js';
+import { type EventQuery, type EventSink, EventStream, forgottenTo } from './stream.js';
 
 /** What a request for events asks for. */
 export interface EventRequest extends Omit<EventQuery, 'tokenKey' | 'after'> {
@@ -70,7 +71,7 @@ function watchOf(
   tokenKey: string | null,
   accessor: string,
 ): RightsWatch {
-  const own = tokenOf(view, tokenKey);
+  const own = ownToken(view, { tokenKey });
   const token: Token | undefined = accessor === '' ? own : tokenByAccessor(view, accessor);
   const isOwn = own !== undefined && token?.AccessorID === own.AccessorID;
   const isSeen =

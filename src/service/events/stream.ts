@@ -2,17 +2,15 @@
  * One reader of events. It goes through the indexes in order, and sends what it may see of each. It
  * holds nothing but its place: while its connection takes no more, it stands still.
  */
-import { ANONYMOUS_ACCESSOR } from '../../acl/builtin.js';
 import { UNKNOWN_TOKEN } from '../../base/errors.js';
 import { oldestLine } from '../../state/history/lines.js';
 import type { Ring } from '../../state/history/records.js';
 import { type Floors, floorsOf } from '../../state/history/settings.js';
 import { keys } from '../../state/keys.js';
-import { stored } from '../../state/lists.js';
-import { DEFAULT_NAMESPACE } from '../../state/object.js';
 import { restoredAt } from '../../state/restore.js';
-import { expiryOf, isAlive, lifeKeys, type Token, tokenBySecret } from '../../state/tokens.js';
+import { expiryOf, isAlive, lifeKeys } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
+import { ownToken } from '../explain/subject.js';
 import type { ObjectChange } from './changes.js';
 import { type EntryChanges, entriesAfter, type HubStream } from './entries.js';
 import type { EventHub } from './hub.js';
@@ -192,7 +190,7 @@ export class EventStream implements HubStream {
   #isAlive(): boolean {
     const { nowMs, view } = this.#hub.parts;
     const { tokenKey } = this.#query;
-    const token = tokenOf(view, tokenKey);
+    const token = ownToken(view, { tokenKey });
     if (tokenKey !== null && (token === undefined || !isAlive(view, token, nowMs()))) {
       const ended = this.#watches.filter(({ isOwn, isOver }) => isOwn && !isOver);
       for (const watch of ended) void watch.refresh(this.#hub.parts);
@@ -364,12 +362,6 @@ export class EventStream implements HubStream {
     return this.#blockedMs === undefined;
   }
 }
-
-/** Returns the token of a secret, the anonymous one without a secret, alive or not. */
-export const tokenOf = (view: View, tokenKey: string | null): Token | undefined =>
-  tokenKey === null
-    ? stored<Token>(view, keys.token(DEFAULT_NAMESPACE, ANONYMOUS_ACCESSOR))
-    : tokenBySecret(view, tokenKey);
 
 /** Returns the index up to which changes after another one may be forgotten; else that one. */
 export function forgottenTo(view: View, after: number, logins: boolean): number {

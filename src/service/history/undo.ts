@@ -8,13 +8,13 @@ import { objectKeyOf } from '../../state/history/records.js';
 import { modifyIndexOf } from '../../state/lists.js';
 import { putForm } from '../../state/put-form.js';
 import { tableOfType } from '../../state/refs.js';
-import { isReason } from '../../state/stamp.js';
 import type { View } from '../../state/types.js';
 import { makeUndone, type Undo, type Undone, type UndoPlan, undoPlan } from '../../state/undo.js';
 import { differences } from '../change/diff.js';
 import { tokensImpact } from '../change/impact.js';
 import { stateIndex } from '../common/reading.js';
 import type { Requester } from '../common/types.js';
+import { reasoned } from '../common/writing.js';
 import { configCheck } from '../config/config-entries.js';
 import { ownToken } from '../explain/subject.js';
 import type { WhoCanParts } from '../explain/who-can.js';
@@ -37,10 +37,9 @@ export async function undoEntry(
   body: UndoBody,
 ): Promise<string> {
   const { service } = parts;
-  const { Index: undone = 0, Reason = '', DryRun = false } = body;
+  const { Index: undone = 0, Reason, DryRun = false } = body;
   if (undone === 0) reject('invalid', 'Undo needs the Index of an entry', { pointer: '/Index' });
-  if (Reason !== '' && !isReason(Reason))
-    reject('invalid', 'Reason is too long or has control characters', { pointer: '/Reason' });
+  const writer = reasoned(requester, Reason);
   await service.catchUp(requester.timeoutMs);
   const authorizer = await service.authorize(requester.caller);
   const { view } = service;
@@ -64,14 +63,13 @@ export async function undoEntry(
     const owner = ownerOf(service, requester.caller);
     return parts.longWork.runSoon(owner, 'explain', planSteps(parts, authorizer, command));
   }
-  const reason = Reason === '' ? requester.reason : Reason;
   const { changes, conflicts, problem } = plan;
   if (problem !== undefined) {
     const members = conflicts.length > 0 && { members: { Conflicts: conflicts } };
     throw new ApiError({ ...problem, ...members });
   }
   if (changes.length === 0) return JSON.stringify({ Index: stateIndex(view), Changes: [] });
-  const { Index } = JSON.parse(await service.write({ ...requester, reason }, command)) as {
+  const { Index } = JSON.parse(await service.write(writer, command)) as {
     Index: number;
   };
   const answer: Answer = { Index, Changes: changes.map((one) => shownChange(one, Index)) };

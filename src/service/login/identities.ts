@@ -20,11 +20,12 @@ import type { IdentityRevoke, IdentityUnblock } from '../../state/identity-comma
 import { keys } from '../../state/keys.js';
 import { keysBelow, stored } from '../../state/lists.js';
 import type { AuthMethod } from '../../state/methods.js';
-import { isReason, isSubject } from '../../state/stamp.js';
+import { isSubject } from '../../state/stamp.js';
 import { isAlive, loggedIn, type Token } from '../../state/tokens.js';
 import type { PinnedView, View } from '../../state/types.js';
 import { listedNamespaces, listPosition, mustBeUuid, stateIndex } from '../common/reading.js';
 import type { ReadUseCase, Requester, Service } from '../common/types.js';
+import { reasoned } from '../common/writing.js';
 import { mustBeKept } from '../history/places.js';
 import { type LongWork, ownerOf } from '../reads/long-work.js';
 import { subjectOf } from './claims.js';
@@ -52,7 +53,7 @@ export async function revokeIdentities(
   body: RevokeBody,
 ): Promise<Revoked> {
   const { service } = parts;
-  const { DryRun = true, BlockFor, Reason = '' } = body;
+  const { DryRun = true, BlockFor, Reason } = body;
   const access = DryRun ? 'read' : 'write';
   await service.permit(requester, (authorizer) =>
     authorizer.denial('acl', access, undefined, place.ns),
@@ -60,8 +61,7 @@ export async function revokeIdentities(
   const whom = whomIn(body);
   const nowMs = parts.nowMs();
   const until = BlockFor === undefined ? undefined : untilOf(BlockFor, nowMs);
-  if (Reason !== '' && !isReason(Reason))
-    reject('invalid', 'Reason is too long or has control characters', { pointer: '/Reason' });
+  const writer = reasoned(requester, Reason);
   await service.catchUp(requester.timeoutMs);
   mustBeKept(service.view);
   const method = methodAt(service.view, place);
@@ -83,8 +83,7 @@ export async function revokeIdentities(
     count: found.Total,
     ...(until !== undefined && { block: { id: randomUUID(), until } }),
   };
-  const reason = Reason === '' ? requester.reason : Reason;
-  const written = await service.write({ ...requester, reason }, command);
+  const written = await service.write(writer, command);
   return { ...answer, ...(JSON.parse(written) as { BlockID: string; Index: number }) };
 }
 

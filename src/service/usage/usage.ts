@@ -8,14 +8,14 @@ import { parseDuration } from '../../languages/duration.js';
 import { timeOf } from '../../languages/times.js';
 import { keys } from '../../state/keys.js';
 import { keysBelow, stored } from '../../state/lists.js';
-import { isReason } from '../../state/stamp.js';
 import type { TokenGc } from '../../state/token-gc.js';
-import { identityOf, isAlive, loggedIn, type Token } from '../../state/tokens.js';
+import { isAlive, loggedIn, type Token } from '../../state/tokens.js';
 import type { PinnedView, View } from '../../state/types.js';
 import { mustFindToken } from '../acl/token-reads.js';
 import { listedNamespaces, mustRead, stateIndex } from '../common/reading.js';
 import type { ReadUseCase, Requester, Service, StateRead } from '../common/types.js';
-import { ownToken } from '../explain/subject.js';
+import { reasoned } from '../common/writing.js';
+import { identityIn, ownToken } from '../explain/subject.js';
 import { mustBeKept } from '../history/places.js';
 import { type LongWork, ownerOf } from '../reads/long-work.js';
 import { HOUR_MS, isUnused, type UsageBook } from './book.js';
@@ -51,10 +51,9 @@ export const readUsage =
     mustRead(authorizer, ns);
     const token = mustFindToken(view, ns, accessor, nowMs());
     const { AccessorID } = token;
-    const Identity = identityOf(view, token);
     const value: TokenUse = {
       AccessorID,
-      ...(Identity && { Identity }),
+      ...identityIn(view, token),
       LastUsed: lastUsed(usage, token),
       ...aboutNotes(usage),
     };
@@ -123,9 +122,8 @@ function* tokensIn(view: View, namespaces: ReadonlySet<string>, nowMs: number): 
 
 function rowOf({ usage }: UsageParts, view: View, token: Token): Unused['Tokens'][number] {
   const { AccessorID, Description, AuthMethod = '', Namespace, CreateTime } = token;
-  const Identity = identityOf(view, token);
   const LastUsed = lastUsed(usage, token);
-  const who = { AccessorID, Description, AuthMethod, ...(Identity && { Identity }) };
+  const who = { AccessorID, Description, AuthMethod, ...identityIn(view, token) };
   return { ...who, Namespace, CreateTime, LastUsed };
 }
 
@@ -159,7 +157,7 @@ export async function cleanUp(
   body: CleanUpBody,
 ): Promise<Cleaned> {
   const { service, usage } = parts;
-  const { DryRun = true, UnusedFor, KeepPerIdentity, Reason = '' } = body;
+  const { DryRun = true, UnusedFor, KeepPerIdentity, Reason } = body;
   const access = DryRun ? 'read' : 'write';
   const home = ns === '*' ? undefined : ns;
   const authorizer = await service.permit(requester, (of) =>
@@ -168,8 +166,7 @@ export async function cleanUp(
       : of.denial('acl', access, undefined, home),
   );
   const limits = limitsOf(parts, body);
-  if (Reason !== '' && !isReason(Reason))
-    reject('invalid', 'Reason is too long or has control characters', { pointer: '/Reason' });
+  const writer = reasoned(requester, Reason);
   if (UnusedFor === undefined && KeepPerIdentity === undefined)
     reject('invalid', 'At least one of UnusedFor and KeepPerIdentity is required');
   if (UnusedFor !== undefined && !DryRun && !usage.isComplete)
@@ -204,8 +201,7 @@ export async function cleanUp(
       index: ModifyIndex,
     })),
   };
-  const reason = Reason === '' ? requester.reason : Reason;
-  const written = await service.write({ ...requester, reason }, command);
+  const written = await service.write(writer, command);
   const { Deleted, Index } = JSON.parse(written) as { Deleted: string[]; Index: number };
   const deleted = new Set(Deleted);
   const Tokens = answer.Tokens.filter(({ AccessorID }) => deleted.has(AccessorID));

@@ -1,31 +1,8 @@
 /** The event stream of the node that served this page. */
 
+import { type Event, framesIn, type Gap } from '../../api/events.js';
 import { open } from './client.js';
 import { asProblem, type Problem } from './problem.js';
-
-/** A change, as the stream has it. Those of rights have neither a name nor an author. */
-export interface Event {
-  readonly Topic: string;
-  readonly Type: string;
-  readonly Key: string;
-  readonly Name?: string;
-  readonly Namespace?: string;
-  readonly Index: number;
-  readonly Time?: string | null;
-  readonly Author?: {
-    readonly AccessorID: string;
-    readonly Description: string;
-    readonly Identity?: { readonly AuthMethod: string; readonly Subject: string };
-  } | null;
-  readonly Reason?: string;
-}
-
-/** Changes that may be missing. */
-export interface Gap {
-  readonly From: number;
-  readonly To: number;
-  readonly Reason: string;
-}
 
 /** What a page learns from the stream. */
 export interface EventListener {
@@ -51,7 +28,7 @@ export async function readEvents(
       const response = await open('/v1/events', { query: { ...query, ...index }, signal });
       last ??= response.headers.get('X-Consul-Index') ?? undefined;
       to.onState(true);
-      for await (const { id, event, data } of framesIn(response)) {
+      for await (const { id, event, data } of framesIn(piecesOf(response))) {
         if (id !== undefined) last = id;
         if (event === 'change') to.onEvents(JSON.parse(data).Events);
         if (event === 'gap') to.onGap(JSON.parse(data));
@@ -67,25 +44,11 @@ export async function readEvents(
   }
 }
 
-interface Frame {
-  readonly id: string | undefined;
-  readonly event: string | undefined;
-  readonly data: string;
-}
-
-async function* framesIn({ body }: Response): AsyncGenerator<Frame> {
+async function* piecesOf({ body }: Response): AsyncGenerator<string> {
   const reader = body!.pipeThrough(new TextDecoderStream()).getReader();
-  let text = '';
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
-    text += value;
-    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
-      const lines = text.slice(0, end).split('\n');
-      text = text.slice(end + 2);
-      const field = (name: string): string | undefined =>
-        lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
-      yield { id: field('id'), event: field('event'), data: field('data') ?? '' };
-    }
+    yield value;
   }
 }

@@ -1,6 +1,7 @@
 /** The changes of objects, as they happen. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type Event, type Gap, readEvents } from '../api/events.js';
+import type { Event, Gap } from '../../api/events.js';
+import { readEvents } from '../api/events.js';
 import type { Problem } from '../api/problem.js';
 import { TOPICS } from '../event-texts.js';
 import { CheckField, SelectField } from '../parts/field.js';
