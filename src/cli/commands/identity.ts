@@ -92,19 +92,9 @@ async function revoke(call: Call<RevokeOptions>): Promise<void> {
   if ((Subject === undefined) === (SubjectPrefix === undefined))
     misused('give either --subject or --subject-prefix');
   mayAsk(call);
-  const body = {
-    AuthMethod,
-    ...(Subject !== undefined && { Subject }),
-    ...(SubjectPrefix !== undefined && { SubjectPrefix }),
-    ...(options.blockFor !== undefined && { BlockFor: options.blockFor }),
-  };
-  const plan = (
-    await api.ask('POST', REVOKE, {
-      body: { ...body, DryRun: true },
-      isRead: true,
-      isCurrent: true,
-    })
-  ).json<Revoked>();
+  const body = { AuthMethod, Subject, SubjectPrefix, BlockFor: options.blockFor };
+  const planned = { body: { ...body, DryRun: true }, isRead: true, isCurrent: true };
+  const plan = (await api.ask('POST', REVOKE, planned)).json<Revoked>();
   const isForPeople = print.format === 'table';
   if (options.dryRun === true && !isForPeople) return print.value(plan);
   if (isForPeople) showTokens(call, plan);
@@ -112,9 +102,8 @@ async function revoke(call: Call<RevokeOptions>): Promise<void> {
   const whom = oneLine(Subject ?? `${SubjectPrefix}*`);
   const block = options.blockFor === undefined ? '' : `, and block it: ${options.blockFor}`;
   await sure(call, `end ${counted(plan.Total, 'token')} of ${AuthMethod}/${whom}${block}?`);
-  const done = (
-    await api.ask('POST', REVOKE, { body: { ...body, DryRun: false } })
-  ).json<Revoked>();
+  const sent = { body: { ...body, DryRun: false } };
+  const done = (await api.ask('POST', REVOKE, sent)).json<Revoked>();
   if (!isForPeople) return print.value(done);
   if (done.Index === 0) return print.say('there was nothing to revoke');
   const blocked = done.BlockID === '' ? '' : `; its logins are refused by block ${done.BlockID}`;

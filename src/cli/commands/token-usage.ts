@@ -105,14 +105,13 @@ async function cleanUp(call: Call<GcOptions>): Promise<void> {
   if (unusedFor === undefined && keepPerIdentity === undefined)
     misused('give --unused-for, --keep-per-identity or both');
   mayAsk(call);
-  const { namespace } = api;
   const body = {
-    ...(unusedFor !== undefined && { UnusedFor: unusedFor }),
-    ...(olderThan !== undefined && { OlderThan: olderThan }),
-    ...(keepPerIdentity !== undefined && { KeepPerIdentity: keepPerIdentity }),
-    ...(method !== undefined && { AuthMethod: method }),
-    ...(limit !== undefined && { Limit: limit }),
-    ...(namespace !== undefined && { Namespace: namespace }),
+    UnusedFor: unusedFor,
+    OlderThan: olderThan,
+    KeepPerIdentity: keepPerIdentity,
+    AuthMethod: method,
+    Limit: limit,
+    Namespace: api.namespace,
   };
   const send = async (DryRun: boolean): Promise<Cleaned> => {
     const how = { isPlain: true, ...(DryRun && { isRead: true }) };
