@@ -1,6 +1,7 @@
 /** Reports that this server knows no leader: its log must say so while nothing can be written. */
 import type { NodeId } from '../raft/types.js';
 import type { RaftLoop } from './loop.js';
+import type { ReplicaLimits } from './options.js';
 import type { WirePort } from './ports.js';
 
 /** A time without a leader. */
@@ -17,11 +18,17 @@ export interface LeaderWatchParts {
   readonly id: NodeId;
   readonly loop: RaftLoop;
   readonly wire: Pick<WirePort, 'reachable'>;
+  readonly limits: Pick<ReplicaLimits, 'electionMs'>;
   readonly onLeaderless: (leaderless: Leaderless) => void;
 }
 
-/** Milliseconds without a leader after which it is reported; an election takes less. */
+/** Milliseconds without a leader after which it is reported, at least. */
 const FIRST_MS = 5000;
+/**
+ * Election timeouts without a leader after which it is reported. A server waits up to two before it
+ * campaigns, so one election with a long timeout is no trouble.
+ */
+const FIRST_TIMEOUTS = 3;
 /** Milliseconds until it is reported again. */
 const AGAIN_MS = 60_000;
 
@@ -36,7 +43,7 @@ export class LeaderWatch {
   }
 
   tick(nowMs: number): void {
-    const { id, loop } = this.#parts;
+    const { id, loop, limits } = this.#parts;
     if (loop.role.leader !== null) {
       if (this.#reportedMs !== undefined) this.#report(nowMs, true);
       this.#sinceMs = undefined;
@@ -46,7 +53,8 @@ export class LeaderWatch {
     // A server that waits to be admitted has no leader yet.
     if (!loop.status().configuration.members.some((member) => member.id === id)) return;
     this.#sinceMs ??= nowMs;
-    const dueMs = this.#reportedMs === undefined ? FIRST_MS : AGAIN_MS;
+    const firstMs = Math.max(FIRST_MS, FIRST_TIMEOUTS * limits.electionMs);
+    const dueMs = this.#reportedMs === undefined ? firstMs : AGAIN_MS;
     if (nowMs - (this.#reportedMs ?? this.#sinceMs) < dueMs) return;
     this.#reportedMs = nowMs;
     this.#report(nowMs, false);

@@ -28,6 +28,17 @@ describe('replica: the watch for a leader', () => {
     expect(cluster.node(others[0]!).leaderless).to.deep.equal([]);
   });
 
+  it('waits for three election timeouts where they are long', () => {
+    const cluster = new ReplicaCluster({ limits: { electionMs: 3000 } });
+    const { id, leaderless } = cluster.elect();
+    cluster.isolate(id);
+    cluster.until(() => cluster.node(id).replica.loop.role.leader === null);
+    cluster.advance(8900);
+    expect(leaderless).to.deep.equal([]);
+    cluster.advance(200);
+    expect(leaderless.map(({ ms }) => Math.floor(ms / 1000))).to.deep.equal([9]);
+  });
+
   it('reports nothing about a short election', () => {
     const cluster = new ReplicaCluster();
     const first = cluster.elect();
