@@ -1,5 +1,16 @@
 /** The declarations of the Config of auth methods by type. */
-import { keep, list, map, neededText, object, omit, text, whole } from '../languages/fields.js';
+import {
+  boolean,
+  keep,
+  list,
+  map,
+  neededList,
+  neededText,
+  object,
+  omit,
+  text,
+  whole,
+} from '../languages/fields.js';
 import { exactlyOne, needs, ruled } from '../languages/rules.js';
 import type { MethodType } from '../state/methods.js';
 
@@ -11,6 +22,18 @@ export const ALGORITHMS = ['RS', 'ES', 'PS'].flatMap((kind) =>
 );
 /** Keys in a Config: a login may have to try each. */
 export const KEYS_MAX = 32;
+
+const claimFields = {
+  ClaimMappings: omit(
+    'Maps claims, or JSON pointers to claims, to the names of values.',
+    map(neededText),
+  ),
+  ListClaimMappings: omit('Maps claims to the names of lists.', map(neededText)),
+  IdentityClaim: omit(
+    'The claim, or a JSON pointer to it, that names who logs in. Empty means sub.',
+    text(),
+  ),
+};
 
 const jwtFields = {
   JWTValidationPubKeys: omit(
@@ -30,15 +53,7 @@ const jwtFields = {
     'The accepted signature algorithms. Empty means all.',
     list(text({ values: ALGORITHMS }), { single: true }),
   ),
-  ClaimMappings: omit(
-    'Maps claims, or JSON pointers to claims, to the names of values.',
-    map(neededText),
-  ),
-  ListClaimMappings: omit('Maps claims to the names of lists.', map(neededText)),
-  IdentityClaim: omit(
-    'The claim, or a JSON pointer to it, that names who logs in. Empty means sub.',
-    text(),
-  ),
+  ...claimFields,
   ExpirationLeeway: omit(
     'How long a token is still accepted after it expires, in nanoseconds. 0 means 150 seconds.',
     whole(),
@@ -63,6 +78,36 @@ export const OIDC_OF_CA = needs('OIDCDiscoveryCACert', 'OIDCDiscoveryURL');
 /** The Config of the type jwt. */
 export const JWT_CONFIG = ruled(object(jwtFields), ONE_SOURCE, JWKS_OF_CA, OIDC_OF_CA);
 
+/** The Config of the type oidc. */
+export const OIDC_CONFIG = object({
+  OIDCDiscoveryURL: keep('The issuer, whose discovery document lists its endpoints.', neededText),
+  OIDCDiscoveryCACert: omit(
+    'The certificate in PEM format used to verify the servers of the issuer.',
+    text(),
+  ),
+  OIDCClientID: keep('The client as which the cluster is known to the issuer.', neededText),
+  OIDCClientSecret: omit(
+    'The secret of the client; never shown. Empty for a public client.',
+    text(),
+  ),
+  AllowedRedirectURIs: keep(
+    'The addresses to which the issuer may send a browser back, compared exactly.',
+    neededList(text(), { single: true }),
+  ),
+  PostLogoutRedirectURI: omit('Where the issuer sends a browser after a logout.', text()),
+  OIDCScopes: omit(
+    'The scopes to ask for besides openid. With offline_access, logins can be renewed.',
+    texts,
+  ),
+  BoundAudiences: omit('Audiences, one of which an ID token must name besides the client.', texts),
+  JWTSupportedAlgs: omit(
+    'The accepted signature algorithms. Empty means those that the issuer lists.',
+    list(text({ values: ALGORITHMS }), { single: true }),
+  ),
+  ...claimFields,
+  VerboseOIDCLogging: omit('Without effect: explanations show the claims.', boolean),
+});
+
 /** The Config of the type kubernetes. */
 export const KUBERNETES_CONFIG = object({
   Host: keep('The https URL of the API server of the cluster.', neededText),
@@ -77,4 +122,5 @@ export const KUBERNETES_CONFIG = object({
 export const METHOD_CONFIGS = {
   jwt: JWT_CONFIG,
   kubernetes: KUBERNETES_CONFIG,
+  oidc: OIDC_CONFIG,
 } as const satisfies Record<MethodType, unknown>;

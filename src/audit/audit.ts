@@ -12,7 +12,7 @@ import type { Caller, Notes } from '../service/common/types.js';
 import type { Authorizers } from '../service/rights/authorizers.js';
 import { commandRight, type GroupChecks } from '../service/rights/gate.js';
 import type { Author } from '../state/author.js';
-import type { TokenLogin } from '../state/token-commands.js';
+import type { TokenLogin } from '../state/token-login.js';
 import { type Token, tokenBySecret } from '../state/tokens.js';
 import type { Command, View } from '../state/types.js';
 import { type Granted, GrantedRules } from './granted.js';

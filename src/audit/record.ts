@@ -5,7 +5,7 @@ import type { AuditedAnswer } from '../http/audited.js';
 import { traceOf } from '../http/request/trace.js';
 import { LoginRefused } from '../service/login/login.js';
 import type { Identity } from '../state/author.js';
-import type { TokenLogin } from '../state/token-commands.js';
+import type { TokenLogin } from '../state/token-login.js';
 import type { View } from '../state/types.js';
 import type { Granted, GrantedRules } from './granted.js';
 import { changedObjects } from './objects.js';

@@ -71,7 +71,7 @@ export type About =
   | { readonly kind: (typeof PLAIN_KINDS)[number] };
 
 /** The kinds without further members. */
-export const PLAIN_KINDS = ['own', 'limit', 'blocked', 'caller', 'token', 'id'] as const;
+export const PLAIN_KINDS = ['own', 'limit', 'blocked', 'used', 'caller', 'token', 'id'] as const;
 
 /** Marks a refusal that names nothing but what was sent. */
 export const OWN = { about: { kind: 'own' } } as const;

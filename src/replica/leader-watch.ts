@@ -1,7 +1,6 @@
 /** Reports that this server knows no leader: its log must say so while nothing can be written. */
 import type { NodeId } from '../raft/types.js';
 import type { RaftLoop } from './loop.js';
-import type { ReplicaLimits } from './options.js';
 import type { WirePort } from './ports.js';
 
 /** A time without a leader. */
@@ -18,7 +17,7 @@ export interface LeaderWatchParts {
   readonly id: NodeId;
   readonly loop: RaftLoop;
   readonly wire: Pick<WirePort, 'reachable'>;
-  readonly limits: Pick<ReplicaLimits, 'electionMs'>;
+  readonly limits: { readonly electionMs: number };
   readonly onLeaderless: (leaderless: Leaderless) => void;
 }
 

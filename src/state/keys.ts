@@ -97,6 +97,10 @@ export const keys = {
   ruleByMethod: (ns: string, method: string, id: string): string =>
     keyOf('rule-by-method', ns, lower(method), id),
 
+  /** A State or Renewal that was used, by the end of its life. No value. */
+  oidcUsed: (untilMs: number, hash: string): string =>
+    keyOf('oidc-used', String(untilMs).padStart(15, '0'), hash),
+
   namespace: (name: string): string => keyOf('namespace', name),
   /** Marks a namespace that is being deleted, so that the leader empties it. No value. */
   namespaceDying: (name: string): string => keyOf('namespace-dying', name),

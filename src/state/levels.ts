@@ -53,11 +53,14 @@ export const COMMAND_LEVELS: Readonly<Record<string, number>> = {
   'identity.revoke': 3,
   'identity.unblock': 3,
   'method.set/identityClaim': 3,
+  'method.set/oidcKey': 3,
+  'oidc.rotate': 3,
   'restore.add/bytes': 3,
   'restore.commit/records': 3,
   undo: 3,
   'set.apply': 3,
   'token.gc': 3,
+  'token.login/once': 3,
 };
 
 /** What a release supports. Tests replace it. */

@@ -122,13 +122,15 @@ function millisecondsOf(ttl: string): number | undefined {
 
 /**
  * Returns the tokens to remove before an identity gets another one from a method: the oldest live
- * ones. Returns undefined if the login is to be refused.
+ * ones. Returns undefined if the login is to be refused. `replaced`: the AccessorID of a token that
+ * the new one replaces, so that it does not count.
  */
 export function displacedTokens(
   view: View,
   method: AuthMethod,
   identity: string,
   nowMs: number,
+  replaced?: string,
 ): readonly Token[] | undefined {
   const { TokensPerIdentity: most, OnTokenLimit } = aclConfiguration(view);
   if (most === 0) return [];
@@ -140,7 +142,7 @@ export function displacedTokens(
   )) {
     const [ns, accessor] = key.split('\u0000').slice(-2) as [string, string];
     const token = stored<Token>(view, keys.token(ns, accessor))!;
-    if (!isAlive(view, token, nowMs)) continue;
+    if (accessor === replaced || !isAlive(view, token, nowMs)) continue;
     live.push(token);
     if (live.length >= most + (isReplacing ? REPLACED_MAX - 1 : 0)) break;
   }

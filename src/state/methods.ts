@@ -29,6 +29,7 @@ import {
   removeObject,
 } from './object.js';
 import { standardCommands } from './object-commands.js';
+import { plantOidcKey } from './oidc.js';
 import { type BindingRule, rules } from './rules.js';
 import { removeTokensOfMethod } from './tokens.js';
 import type { ApplyContext, Command, Handler } from './types.js';
@@ -42,7 +43,7 @@ const namespaceRule = object({
 });
 
 /** The types of auth methods. The service knows what each does. */
-const METHOD_TYPES = ['jwt', 'kubernetes'] as const;
+const METHOD_TYPES = ['jwt', 'kubernetes', 'oidc'] as const;
 export type MethodType = (typeof METHOD_TYPES)[number];
 
 const fields = {
@@ -79,6 +80,8 @@ export interface MethodSet extends ObjectSet {
   readonly method: Content<AuthMethod>;
   /** Its Config says which claim names who logs in: releases of level 2 refuse its logins. */
   readonly identityClaim?: true;
+  /** For type oidc: the key of oidc.ts, unless there is one. Releases of level 2 lack the type. */
+  readonly oidcKey?: string;
 }
 
 /** Removes more rules and tokens of a deleted method. Answers how many. */
@@ -103,7 +106,7 @@ export const methods = defineObject<AuthMethod, typeof fields>({
   idLabel: 'auth method name',
   fields,
   unlisted: ['NamespaceRules', 'Config'],
-  secretKeys: { Config: new Set(['serviceaccountjwt']) },
+  secretKeys: { Config: new Set(['serviceaccountjwt', 'oidcclientsecret']) },
   secretLeaves: 'when changed',
   key: keys.method,
   nameProblem(name) {
@@ -153,8 +156,18 @@ function removeRemains(context: ApplyContext, ns: string, name: string): number 
   return ids.length + removeTokensOfMethod(context, ns, name, CASCADE_MAX - ids.length);
 }
 
+const standard = standardCommands(methods);
+
+/** Creates or replaces a method, and plants the key of its type. */
+const setMethod: Handler<MethodSet> = (context, command) => {
+  const result = standard['method.set']!.apply(context, command);
+  if (result.ok && command.oidcKey !== undefined) plantOidcKey(context, command.oidcKey);
+  return result;
+};
+
 /** The commands on auth methods. */
 export const methodCommands: Commands = {
-  ...standardCommands(methods),
+  ...standard,
+  'method.set': { ...standard['method.set']!, apply: setMethod },
   'method.reap': { right: 'internal', apply: reapMethod },
 };

@@ -6,6 +6,7 @@ import { configurationDenial, configureAcl } from './login-limits.js';
 import { type ListedObject, NAMESPACED } from './namespaced.js';
 import { namespaceCommands, namespaces } from './namespaces.js';
 import type { Commands, ObjectTable } from './object.js';
+import { oidcCommands } from './oidc.js';
 import { forgetRequests } from './request-forget.js';
 import { bootstrap, initSystem, setFact } from './system.js';
 import { gcCommands } from './token-gc.js';
@@ -37,6 +38,7 @@ export const ACL_COMMANDS: Commands = Object.assign(
     'history.trim': { right: 'internal', apply: trimHistory },
     ...identityCommands,
     ...gcCommands,
+    ...oidcCommands,
   } satisfies Commands,
   ...Object.values(OBJECTS).map(({ commands }) => commands),
 );

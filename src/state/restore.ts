@@ -32,6 +32,7 @@ import { keys, NEXT } from './keys.js';
 import { LEVEL_KEY } from './levels.js';
 import { keysBelow, refused, stored } from './lists.js';
 import { OBJECTS } from './objects.js';
+import { OIDC_USED } from './oidc.js';
 import { readRecord } from './record-bytes.js';
 import { FORGOTTEN_FACT } from './request-forget.js';
 import {
@@ -91,7 +92,7 @@ export const SLICE_RECORDS = 500;
 /** Characters of records after which a slice ends, because some records are large. */
 const SLICE_CHARS = 2 ** 18;
 /** Tables that a snapshot neither contains nor replaces. */
-const KEPT_TABLES = ['request', 'local'];
+const KEPT_TABLES = ['request', 'local', OIDC_USED];
 const OWN_TABLES = new Set([keys.machine, LEVEL_KEY, ...KEPT_TABLES, PARTS, tableOf(NEXT)]);
 /** Tables whose values are JSON objects with indexes. */
 const OBJECT_TABLES = new Set([

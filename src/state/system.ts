@@ -12,7 +12,7 @@ import { refused, stored } from './lists.js';
 import { namespaces } from './namespaces.js';
 import { DEFAULT_NAMESPACE, putObject } from './object.js';
 import { plantPolicy } from './policies.js';
-import { plantToken } from './token-commands.js';
+import { plantToken } from './token-content.js';
 import { secretKeyOf, tokenByAccessor } from './tokens.js';
 import type { ApplyContext, Command, Handler, View } from './types.js';
 

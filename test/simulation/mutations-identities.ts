@@ -47,7 +47,7 @@ const faults: readonly (readonly [fault: Mutation, suites: string])[] = [
   [
     one(
       'a login after a revocation that the revocation ends',
-      'state/token-commands.js',
+      'state/token-login.js',
       'const { Made: before } = accountOf(draft, used);',
       'const before = 0;',
     ),
@@ -56,7 +56,7 @@ const faults: readonly (readonly [fault: Mutation, suites: string])[] = [
   [
     one(
       'a blocked identity that logs in meanwhile',
-      'state/token-commands.js',
+      'state/token-login.js',
       'blockOf(draft, used, subject, nowMs) !== undefined',
       'false',
     ),

@@ -65,7 +65,7 @@ const rights: readonly Mutation[] = [
 const commands: readonly Mutation[] = [
   one(
     'a token made at the time of its node',
-    'state/token-commands.js',
+    'state/token-content.js',
     'CreateTime: createTime,',
     'CreateTime: String(performance.now()),',
   ),

@@ -115,6 +115,14 @@ export function components(): Schemas {
         ...OBJECTS.token.fields,
       }),
     },
+    OidcToken: {
+      description: 'The token of an OIDC login.',
+      ...answered({
+        ...OBJECTS.token.fields,
+        Identity: keep('Who logged in.', identity),
+        Renewal: omit('With this the login can be renewed, once, within 30 days.', text()),
+      }),
+    },
     AclConfiguration: {
       description: BODIES['acl-configuration']!.says,
       ...answered(configured(configurationFields)),

@@ -11,6 +11,7 @@ import { IDENTITY_OPERATIONS } from './identities.js';
 import { LINT_OPERATIONS } from './lint.js';
 import { LOGIN_EXPLAIN_OPERATIONS } from './login-explain.js';
 import { type ObjectKeys, objectOperations } from './objects.js';
+import { OIDC_OPERATIONS } from './oidc.js';
 import type { Method, Operation, Operations } from './operation.js';
 import { OPERATOR_OPERATIONS } from './operator.js';
 import { SET_OPERATIONS } from './sets.js';
@@ -25,6 +26,7 @@ const DECLARED = {
   ...LOGIN_EXPLAIN_OPERATIONS,
   ...TOKEN_OPERATIONS,
   ...IDENTITY_OPERATIONS,
+  ...OIDC_OPERATIONS,
   ...USAGE_OPERATIONS,
   ...SET_OPERATIONS,
   ...OPERATOR_OPERATIONS,

@@ -1,7 +1,7 @@
 /** The routes of ACL objects: those that all have, by their definitions, and those of one. */
 import { hash, timingSafeEqual } from 'node:crypto';
 import { NAMED_PATHS, OBJECT_PATHS } from '../../api/endpoints/objects.js';
-import { BOOTSTRAP, LOGIN, PREVIEW_VARIABLES } from '../../api/endpoints/tokens.js';
+import { BOOTSTRAP, PREVIEW_VARIABLES } from '../../api/endpoints/tokens.js';
 import { reject } from '../../base/errors.js';
 import { bootstrap } from '../../service/acl/bootstrap.js';
 import { allUseCases } from '../../service/acl/object-list.js';
@@ -19,7 +19,6 @@ import { decodeBody, decodeValue } from '../../service/common/decode.js';
 import { filterOf } from '../../service/common/filters.js';
 import type { Service } from '../../service/common/types.js';
 import { maySomewhere, type Write } from '../../service/common/writing.js';
-import { login, logout } from '../../service/login/login.js';
 import {
   type AclParts,
   admit,
@@ -35,6 +34,7 @@ import {
 } from './common.js';
 import { explainRoutes, lintRoutes } from './explain.js';
 import { identityRoutes } from './identities.js';
+import { loginRoutes } from './logins.js';
 import { setRoutes } from './sets.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 import { usageRoutes } from './usage.js';
@@ -243,33 +243,6 @@ function templateRoutes({ service }: AclParts): readonly DeclaredRoute[] {
         const variables = decodeValue(FAILURE, body, PREVIEW_VARIABLES);
         request.answerValue(previewTemplate(name, variables));
       },
-    },
-  ];
-}
-
-function loginRoutes(parts: AclParts): readonly DeclaredRoute[] {
-  return [
-    {
-      path: '/v1/acl/login',
-      counts: 'login',
-      POST: async (request) => {
-        const sent = await request.bodyValue(FAILURE, { small: true });
-        if (sent === null) reject('invalid', 'Invalid Login request: Missing auth parameters');
-        const body = decodeBody(FAILURE, sent, LOGIN);
-        const { timeoutMs, reason, notes } = request;
-        const ns = request.namespace(body.Namespace);
-        const method = `${ns}/${(body.AuthMethod ?? '').toLowerCase()}`;
-        // after the token is verified: others cannot spend what the users of a method have
-        const admit = (subject: string): void => {
-          request.spendLogin('loginsPerIdentity', `${method}/${subject}`);
-          request.spendLogin('loginsPerMethod', method);
-        };
-        request.answerJson(await login(parts, { ns, timeoutMs, reason, admit, notes }, body));
-      },
-    },
-    {
-      path: '/v1/acl/logout',
-      POST: async (request) => request.answerJson(await logout(parts.service, request)),
     },
   ];
 }

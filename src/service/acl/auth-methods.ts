@@ -12,13 +12,14 @@ import { stored } from '../../state/lists.js';
 import { loginLifeMs } from '../../state/login-limits.js';
 import { type AuthMethod, type MethodSet, methods } from '../../state/methods.js';
 import { DEFAULT_NAMESPACE } from '../../state/object.js';
-import { hideSecrets } from '../../state/put-form.js';
+import { hideSecrets, keepSecrets } from '../../state/put-form.js';
 import type { Service } from '../common/types.js';
 import { mayWrite, settled, type Write } from '../common/writing.js';
 import type { AuthMethodTypes } from '../login/index.js';
 import { rulesOf } from '../login/judge.js';
 import type { LoginParts } from '../login/login.js';
 import type { AuthMethodType, LoginLogger } from '../login/types.js';
+import { newKey } from '../oidc/logins.js';
 import { type ObjectUseCases, objectUseCases } from './objects.js';
 
 type MethodBody = Sent<typeof methods.fields>;
@@ -42,7 +43,7 @@ const NO_KEYS = 'the keys of the issuer cannot be fetched';
 export function methodUseCases(parts: MethodParts): ObjectUseCases<MethodBody> {
   return {
     ...objectUseCases(parts.service, methods, {
-      shownText: (text, isWriter) => (isWriter() ? text : withoutSecrets(text)),
+      shownText: (text, isWriter) => (isWriter() && !isHidden(text) ? text : withoutSecrets(text)),
     }),
     write: (write, name, body) => writeMethod(parts, write, name, body),
   };
@@ -68,14 +69,18 @@ async function writeMethod(
   const key = keys.method(write.ns, wanted);
   const before = await settled(service, write, (view) => stored<AuthMethod>(view, key));
   const type = typeOf(types, body, before);
+  const kept = keepSecrets('method', { Config: body.Config ?? {} }, before);
+  if ('problem' in kept) throw new ApiError(kept.problem);
+  const Config = kept.body['Config'] as AuthMethod['Config'];
   const fields = commonFields(body);
-  const problem = type.checkConfig(body.Config, write.ns);
+  const problem = type.checkConfig(Config, write.ns);
   if (problem !== undefined) throw new ApiError(problem);
-  const rules = namespaceRules(body, type, write.ns);
-  if (before !== undefined) await keepsItsRules(service, before, type, body.Config);
+  const rules = namespaceRules({ ...body, Config }, type, write.ns);
+  if (before !== undefined) await keepsItsRules(service, before, type, Config);
+  if (type.name === 'oidc') mustEnd(service, fields);
   const shown = { authMethod: wanted, namespace: write.ns };
   // Last, so that no request is sent to an issuer for a method that is refused anyway.
-  const named = { Name: wanted, Namespace: write.ns, Config: body.Config ?? {} };
+  const named = { Name: wanted, Namespace: write.ns, Config };
   refuseIf(await issuerRefusal(type, named, logger));
   const { MaxTokenTTL, ...rest } = fields;
   const method = {
@@ -84,20 +89,31 @@ async function writeMethod(
     Type: type.name,
     ...rest,
     ...(rules.length > 0 ? { NamespaceRules: rules } : {}),
-    Config: body.Config ?? {},
+    Config,
   };
   const namesClaim = Object.keys(method.Config).some((key) => IDENTITY_CLAIM.test(key));
   const command: MethodSet = {
     ...({ type: 'method.set', v: 1, ns: write.ns, method } as const),
     ...(namesClaim && { identityClaim: true }),
+    ...(type.name === 'oidc' && { oidcKey: newKey() }),
   };
   const written = await service.write(write, command);
   if (loginLifeMs(service.view, method) === undefined) {
     const what = 'an auth method without MaxTokenTTL makes tokens that never expire';
     logger.warn({ event: 'tokens_never_expire', ...shown }, what);
   }
-  return written;
+  return isHidden(written) ? withoutSecrets(written) : written;
 }
+
+/** Throws ApiError if tokens of a method would never expire. */
+function mustEnd(service: Service, { MaxTokenTTL = '' }: { readonly MaxTokenTTL?: string }): void {
+  if (loginLifeMs(service.view, { MaxTokenTTL }) !== undefined) return;
+  const why = 'Invalid Auth Method: set MaxTokenTTL: groups are read again only when a token ends';
+  reject('invalid', why, { pointer: '/MaxTokenTTL' });
+}
+
+/** Whether a method has secrets that nobody is shown, who writes it included. */
+const isHidden = (text: string): boolean => text.includes('"Type":"oidc"');
 
 /** Returns why what logins by a method need cannot be fetched. Throws ApiError `too_many`. */
 export async function issuerRefusal(

@@ -10,9 +10,9 @@ import type {
   TokenClone,
   TokenCreate,
   TokenDelete,
-  TokenInput,
   TokenUpdate,
 } from '../../state/token-commands.js';
+import type { TokenInput } from '../../state/token-content.js';
 import { secretKeyOf, type Token, tokenByAccessor, tokens } from '../../state/tokens.js';
 import { Links, NO_UUID } from '../common/reading.js';
 import type { Service } from '../common/types.js';

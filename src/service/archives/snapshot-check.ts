@@ -31,6 +31,7 @@ import {
   type StoredObject,
 } from '../../state/object.js';
 import { OBJECTS } from '../../state/objects.js';
+import { KEY_BYTES, OIDC_FACT } from '../../state/oidc.js';
 import { ownerKey } from '../../state/owners.js';
 import { TYPES } from '../../state/refs.js';
 import { isSubject } from '../../state/stamp.js';
@@ -304,6 +305,7 @@ function mustBeKey(table: string, key: string, own: string): void {
 function mustBeFact(key: string, value: string): void {
   const fact = objectOf('fact', value);
   if (key === HISTORY_FACT) mustBeBounds(fact);
+  if (key === OIDC_FACT) mustBeKeys(fact);
   if (key !== ACL_FACT) return;
   mustDecode('fact', () => decodeConfiguration('ACL configuration', fact));
   const { OnTokenLimit, TokensPerIdentity, LoginTokenTTL, LoginTokenTTLMax } = fact;
@@ -313,6 +315,13 @@ function mustBeFact(key: string, value: string): void {
     fail('fact', 'a field of the ACL configuration is missing or wrong');
   if (!Number.isSafeInteger(fact['ModifyIndex']))
     fail('fact', 'the ACL configuration has no index');
+}
+
+function mustBeKeys({ Key, Before = Key, ModifyIndex }: Stored): void {
+  const isKey = (value: unknown): boolean =>
+    typeof value === 'string' && Buffer.from(value, 'base64').length === KEY_BYTES;
+  if (![Key, Before].every(isKey) || !Number.isSafeInteger(ModifyIndex))
+    fail('fact', 'a key of OIDC logins is missing or wrong');
 }
 
 function mustBeBounds(fact: Stored): void {

@@ -256,7 +256,7 @@ class LoginExplanation {
     const { Name, Namespace } = this.#method;
     const { Policies, Roles, Local, ...grants } = token;
     return {
-      Description: descriptionOf({}),
+      Description: descriptionOf(this.#method.Type),
       // Below that level a login's token has none.
       ...(hasAuthors(this.#context.view) && {
         Identity: { AuthMethod: Name, Namespace, Subject: this.#examined.known?.who ?? '' },

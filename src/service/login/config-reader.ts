@@ -78,6 +78,12 @@ export class ConfigReader<F extends Fields> {
     throw decoding(`'${key}' expected a map of strings to strings`, key);
   }
 
+  boolean(key: NamesOf<F, boolean>): boolean {
+    const value = this.#values.get(key) ?? false;
+    if (typeof value === 'boolean') return value;
+    throw decoding(`'${key}' expected type 'bool'`, key);
+  }
+
   /** Returns a number of nanoseconds in milliseconds. */
   nanoseconds(key: NamesOf<F, number>): number {
     const value = this.#values.get(key) ?? 0;

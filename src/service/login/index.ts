@@ -1,8 +1,10 @@
 /** The known types of auth methods. */
 import type { MethodType } from '../../state/methods.js';
+import { OidcMethod } from '../oidc/method.js';
 import type { AddressRules } from './addresses.js';
 import { Outbound, type Resolve } from './exchange.js';
-import { JwtMethod } from './jwt.js';
+import { JWT_RULES, JwtMethod } from './jwt.js';
+import { KeyCache } from './keys.js';
 import { KubernetesMethod } from './kubernetes.js';
 import type { AuthMethodType, FetchLimits } from './types.js';
 
@@ -42,9 +44,11 @@ export type AuthMethodTypes = ReadonlyMap<string, AuthMethodType>;
 export function authMethodTypes(options: LoginOptions): AuthMethodTypes {
   const { keysAgeMsMax, keysRefetchMsMin } = options;
   const outbound = new Outbound(options);
+  const keys = new KeyCache({ outbound, ageMsMax: keysAgeMsMax, refetchMsMin: keysRefetchMsMin });
   const types = [
-    new JwtMethod({ outbound, ageMsMax: keysAgeMsMax, refetchMsMin: keysRefetchMsMin }),
+    new JwtMethod(JWT_RULES, keys),
     new KubernetesMethod(outbound),
+    new OidcMethod(keys, outbound),
   ] satisfies readonly { readonly name: MethodType }[];
-  return new Map(types.map((type) => [type.name, type]));
+  return new Map<string, AuthMethodType>(types.map((type) => [type.name, type]));
 }

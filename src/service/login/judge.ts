@@ -13,7 +13,8 @@ import { keysBelow, lastPart, namespaceProblem, stored } from '../../state/lists
 import { displacedTokens, loginLifeMs } from '../../state/login-limits.js';
 import type { AuthMethod } from '../../state/methods.js';
 import type { BindingRule } from '../../state/rules.js';
-import type { TokenLogin } from '../../state/token-commands.js';
+import type { TokenLogin } from '../../state/token-login.js';
+import { tokenBySecret } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
 import type { LoginFault } from './types.js';
 
@@ -27,6 +28,8 @@ export interface VerifiedLogin {
   readonly datacenter: string;
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
+  /** SHA-256 of the SecretID of the token that the login replaces, if it replaces one. */
+  readonly replaces?: string | undefined;
 }
 
 /** The token that a login makes, but for its ids, secret, times and description. */
@@ -43,7 +46,7 @@ export interface LoginGrant {
 export function judgeLogin(
   view: View,
   method: AuthMethod,
-  { identity, subject, who, shape, datacenter, nowMs }: VerifiedLogin,
+  { identity, subject, who, shape, datacenter, nowMs, replaces }: VerifiedLogin,
 ): { readonly ok: true; readonly grant: LoginGrant } | ({ readonly ok: false } & LoginFault) {
   const refused = (code: LoginFault['code'], reason: string) =>
     ({ ok: false, code, reason }) as const;
@@ -68,7 +71,8 @@ export function judgeLogin(
   }
   const hashed = identityOf(method, subject);
   // Apply decides. A login that it would refuse anyway is not written into the log.
-  if (displacedTokens(view, method, hashed, nowMs) === undefined) return LIMIT_FAULT;
+  const replaced = replaces === undefined ? undefined : tokenBySecret(view, replaces)?.AccessorID;
+  if (displacedTokens(view, method, hashed, nowMs, replaced) === undefined) return LIMIT_FAULT;
   const token = { Policies, Roles, ...grants, Local: method.TokenLocality !== 'global' };
   const lifeMs = loginLifeMs(view, method);
   return { ok: true, grant: { ns, token, identity: hashed, lifeMs } };

@@ -133,7 +133,7 @@ function timesAndIssuer(claims: Claims, config: JwtConfig, nowMs: number): reado
 /** Checks the issuer and times with discovery: the issuer is the URL, and `exp` is required. */
 function discovered(
   claims: Claims,
-  { clockSkewMs: skewMs }: JwtConfig,
+  { clientId, clockSkewMs: skewMs }: JwtConfig,
   issuer: string,
   nowMs: number,
 ): readonly ClaimFault[] {
@@ -148,6 +148,9 @@ function discovered(
   if (timeOf(claims, 'nbf') > nowMs + skewMs) {
     fault('times', 'not_yet_valid', 'token not valid yet (nbf)');
   }
+  if (clientId !== undefined && timeOf(claims, 'iat') > nowMs + skewMs) {
+    fault('times', 'issued_in_future', 'token issued in the future (iat)');
+  }
   return faults;
 }
 
@@ -157,10 +160,16 @@ function discovered(
  */
 function audience(
   claims: Claims,
-  { boundAudiences: bound, source }: JwtConfig,
+  { boundAudiences: bound, clientId, source }: JwtConfig,
 ): readonly ClaimFault[] {
   const audiences = Object.hasOwn(claims, 'aud') ? [claims['aud']].flat() : [];
   const fault = (why: string): ClaimFault[] => [invalid('audience', 'audience', why)];
+  if (clientId !== undefined) {
+    if (!audiences.includes(clientId)) return fault('the client is not in the audience (aud)');
+    // OpenID Connect Core 1.0, section 3.1.3.7
+    const party = Object.hasOwn(claims, 'azp') ? claims['azp'] : clientId;
+    if (party !== clientId) return fault('the token is for another client (azp)');
+  }
   if (bound.length === 0) {
     return audiences.length > 0 && source.kind !== 'oidc'
       ? fault('audience claim found in JWT but no audiences are bound')

@@ -14,19 +14,22 @@ import { type ClaimMappings, claimKeyProblem } from './claims.js';
 import { ConfigFault, ConfigReader, checkCertificate } from './config-reader.js';
 import { httpUrl } from './exchange.js';
 
+/** Where keys are fetched from: a key set, or where a discovery document says. */
+export interface Remote {
+  readonly kind: 'jwks' | 'oidc';
+  readonly url: URL;
+  readonly text: string;
+  readonly ca?: string;
+}
+
 /** A checked Config. */
 export interface JwtConfig {
   /** Where the keys are: in the Config, in a key set, or where a discovery document says. */
-  readonly source:
-    | { readonly kind: 'keys'; readonly keys: readonly KeyObject[] }
-    | {
-        readonly kind: 'jwks' | 'oidc';
-        readonly url: URL;
-        readonly text: string;
-        readonly ca?: string;
-      };
+  readonly source: { readonly kind: 'keys'; readonly keys: readonly KeyObject[] } | Remote;
   readonly boundAudiences: readonly string[];
   readonly boundIssuer: string;
+  /** The audience that the ID tokens of an OpenID provider are for; absent for type jwt. */
+  readonly clientId?: string;
   /** Empty allows all supported algorithms, with discovery only those that the issuer lists. */
   readonly algorithms: readonly string[];
   readonly mappings: ClaimMappings;
@@ -43,27 +46,43 @@ type Reader = ConfigReader<(typeof JWT_CONFIG)['fields']>;
 export function readJwtConfig(config: unknown): JwtConfig {
   const reader = new ConfigReader(config, JWT_CONFIG.fields);
   const source = readSource(reader);
+  return {
+    source,
+    algorithms: readAlgorithms(reader),
+    boundAudiences: reader.list('BoundAudiences'),
+    boundIssuer: reader.text('BoundIssuer'),
+    ...readClaims(reader),
+    expirationLeewayMs: leeway(reader, 'ExpirationLeeway', 150_000),
+    notBeforeLeewayMs: leeway(reader, 'NotBeforeLeeway', 150_000),
+    clockSkewMs: leeway(reader, 'ClockSkewLeeway', 60_000),
+  };
+}
+
+/** Reads the accepted algorithms. Throws ConfigFault. */
+export function readAlgorithms(reader: { list(key: 'JWTSupportedAlgs'): string[] }): string[] {
   const algorithms = reader.list('JWTSupportedAlgs');
   for (const algorithm of algorithms) {
     if (!ALGORITHMS.includes(algorithm)) {
       throw new ConfigFault(`Invalid supported algorithm: ${algorithm}`, 'JWTSupportedAlgs');
     }
   }
-  return {
-    source,
-    algorithms,
-    boundAudiences: reader.list('BoundAudiences'),
-    boundIssuer: reader.text('BoundIssuer'),
-    mappings: {
-      values: readMappings(reader, 'ClaimMappings'),
-      lists: readMappings(reader, 'ListClaimMappings'),
-    },
-    identityClaim: readIdentityClaim(reader),
-    expirationLeewayMs: leeway(reader, 'ExpirationLeeway', 150_000),
-    notBeforeLeewayMs: leeway(reader, 'NotBeforeLeeway', 150_000),
-    clockSkewMs: leeway(reader, 'ClockSkewLeeway', 60_000),
-  };
+  return algorithms;
 }
+
+/** What reads the claims that a Config names. */
+interface ClaimReader {
+  map(key: 'ClaimMappings' | 'ListClaimMappings'): Map<string, string>;
+  text(key: 'IdentityClaim'): string;
+}
+
+/** Reads which claims a method maps, and which one names who logs in. Throws ConfigFault. */
+export const readClaims = (reader: ClaimReader): Pick<JwtConfig, 'mappings' | 'identityClaim'> => ({
+  mappings: {
+    values: readMappings(reader, 'ClaimMappings'),
+    lists: readMappings(reader, 'ListClaimMappings'),
+  },
+  identityClaim: readIdentityClaim(reader),
+});
 
 function readSource(reader: Reader): JwtConfig['source'] {
   const keys = reader.list('JWTValidationPubKeys');
@@ -85,12 +104,13 @@ function readSource(reader: Reader): JwtConfig['source'] {
   return { kind: 'keys', keys: keys.map(readKey) };
 }
 
-function remote(
+/** Returns the source of keys at a URL. Throws ConfigFault. */
+export function remote(
   kind: 'jwks' | 'oidc',
   key: string,
   text: string,
   ca: string | undefined,
-): JwtConfig['source'] {
+): Remote {
   const url = httpUrl(text);
   if (url === undefined) {
     throw new ConfigFault(
@@ -146,7 +166,7 @@ const CURVES = ['prime256v1', 'secp384r1', 'secp521r1'];
 /** RFC 7518, section 3.3. */
 const RSA_BITS_MIN = 2048;
 
-function readIdentityClaim(reader: Reader): string {
+function readIdentityClaim(reader: ClaimReader): string {
   const key = reader.text('IdentityClaim');
   const problem = key === '' ? undefined : claimKeyProblem(key);
   if (problem !== undefined) throw new ConfigFault(`IdentityClaim: ${problem}`, 'IdentityClaim');
@@ -154,7 +174,7 @@ function readIdentityClaim(reader: Reader): string {
 }
 
 function readMappings(
-  reader: Reader,
+  reader: ClaimReader,
   key: 'ClaimMappings' | 'ListClaimMappings',
 ): Map<string, string> {
   const mappings = reader.map(key);

@@ -1,6 +1,6 @@
 /**
- * Auth methods of type jwt. A login checks the signature, issuer, times and audience of a JWT, and
- * maps its claims.
+ * Auth methods whose logins are decided by a JWT. A login checks its signature, issuer, times and
+ * audience, and maps its claims.
  */
 import * as errors from 'jose/errors';
 import { compactVerify } from 'jose/jws/compact/verify';
@@ -8,13 +8,14 @@ import type { IdentityShape } from '../../acl/binding.js';
 import type { Refusal } from '../../base/errors.js';
 import { isObject } from '../../languages/fields.js';
 import { parseStrictJson } from '../../languages/json.js';
+import type { MethodType } from '../../state/methods.js';
 import { type Claims, shapeOfMappings } from './claims.js';
 import { ConfigFault, refusing } from './config-reader.js';
 import { FetchFault } from './exchange.js';
 import { checksOf, judgeClaims } from './jwt-claims.js';
 import { type JwtConfig, readJwtConfig } from './jwt-config.js';
 import { examined, unreadable } from './jwt-examine.js';
-import { type IssuerKeys, KeyCache, type KeyCacheOptions } from './keys.js';
+import type { IssuerKeys, KeyCache } from './keys.js';
 import type {
   AuthMethodType,
   Examined,
@@ -68,18 +69,31 @@ const KEY_OF: Readonly<Record<JwtConfig['source']['kind'], string>> = {
   oidc: 'OIDCDiscoveryURL',
 };
 
-/** The auth method type `jwt`. */
+/** What is special about a type of methods that verify JWTs. */
+export interface JwtRules {
+  readonly name: MethodType;
+  /** Reads a Config. Throws ConfigFault. */
+  readonly read: (config: unknown) => JwtConfig;
+}
+
+/** The rules of the type `jwt`. */
+export const JWT_RULES: JwtRules = { name: 'jwt', read: readJwtConfig };
+
+/** An auth method type whose logins are decided by a JWT. */
 export class JwtMethod implements AuthMethodType {
-  readonly name = 'jwt';
+  readonly name: MethodType;
+  readonly #read: JwtRules['read'];
   readonly #keys: KeyCache;
 
-  constructor(options: KeyCacheOptions) {
-    this.#keys = new KeyCache(options);
+  constructor({ name, read }: JwtRules, keys: KeyCache) {
+    this.name = name;
+    this.#read = read;
+    this.#keys = keys;
   }
 
   checkConfig(config: unknown, namespace: string): Refusal | undefined {
     return refusing(() => {
-      const { source } = readJwtConfig(config);
+      const { source } = this.#read(config);
       const problem = source.kind === 'keys' ? undefined : this.#keys.problem(source, namespace);
       if (problem === undefined) return;
       const key = KEY_OF[source.kind];
@@ -88,7 +102,7 @@ export class JwtMethod implements AuthMethodType {
   }
 
   async checkIssuer(config: unknown, namespace: string): Promise<IssuerProblem | undefined> {
-    const { source } = readJwtConfig(config);
+    const { source } = this.#read(config);
     if (source.kind === 'keys') return undefined;
     try {
       await this.#keys.check(source, namespace);
@@ -100,13 +114,13 @@ export class JwtMethod implements AuthMethodType {
   }
 
   shapeOf(config: unknown): IdentityShape {
-    return shapeOfMappings(readJwtConfig(config).mappings);
+    return shapeOfMappings(this.#read(config).mappings);
   }
 
   async validate(config: unknown, bearerToken: string, at: At): Promise<Verdict> {
     const refused = (code: LoginReason, reason: string): Verdict => ({ ok: false, code, reason });
     try {
-      const read = readJwtConfig(config);
+      const read = this.#read(config);
       const claims = await this.#verify(read, bearerToken, at);
       const { faults, identity, subject, who } = judgeClaims(claims, read, at.nowMs);
       const [fault] = faults;
@@ -123,7 +137,7 @@ export class JwtMethod implements AuthMethodType {
   async examine(config: unknown, shown: Shown, at: At): Promise<Examined> {
     let read: JwtConfig;
     try {
-      read = readJwtConfig(config);
+      read = this.#read(config);
     } catch (error) {
       if (!(error instanceof ConfigFault)) throw error;
       return unreadable(configFault(error));
@@ -139,6 +153,20 @@ export class JwtMethod implements AuthMethodType {
       return unreadable({ code: 'form', reason: claims.message }, fault);
     }
     return examined(claims, read, { nowMs: at.nowMs, fault });
+  }
+
+  /** Returns the claims of a JWT with a valid signature, or why there are none. */
+  async claimsOf(
+    config: JwtConfig,
+    jwt: string,
+    at: At,
+  ): Promise<{ readonly claims: Claims } | { readonly fault: LoginFault }> {
+    try {
+      return { claims: await this.#verify(config, jwt, at) };
+    } catch (error) {
+      if (!(error instanceof TokenFault)) throw error;
+      return { fault: { code: error.code, reason: error.message } };
+    }
   }
 
   /** Returns the claims of a JWT with a valid signature. Throws TokenFault. */
@@ -268,7 +296,7 @@ const isOfKey = (error: unknown): error is Error =>
   error instanceof errors.JOSEError || error instanceof TypeError || error instanceof DOMException;
 
 /** Whether an error is the fault of another server. */
-const isForeign = (error: unknown): error is Error =>
+export const isForeign = (error: unknown): error is Error =>
   error instanceof FetchFault || error instanceof errors.JOSEError;
 const codeOf = (error: Error): string => ('code' in error ? String(error.code) : error.name);
 

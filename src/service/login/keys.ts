@@ -13,15 +13,15 @@ import {
   type Outbound,
   type Reply,
 } from './exchange.js';
-import type { JwtConfig } from './jwt-config.js';
-
-type Remote = Extract<JwtConfig['source'], { kind: 'jwks' | 'oidc' }>;
+import type { Remote } from './jwt-config.js';
 
 /** The keys of one issuer. */
 export interface IssuerKeys {
   readonly jwks: RemoteJWKSet;
   /** Signature algorithms that the discovery document lists; empty for a plain key set. */
   readonly algorithms: readonly string[];
+  /** The discovery document; empty for a plain key set. */
+  readonly document: Readonly<Record<string, unknown>>;
 }
 
 export interface KeyCacheOptions {
@@ -65,13 +65,14 @@ export class KeyCache {
   }
 
   /**
-   * Fetches everything that a login with this source needs, which replaces what is cached. Rejects
-   * with FetchFault, and leaves the cache then.
+   * Fetches and returns everything that a login with this source needs, which replaces what is
+   * cached. Rejects with FetchFault, and leaves the cache then.
    */
-  async check(source: Remote, namespace: string): Promise<void> {
-    const { jwks } = await this.#open(source, namespace);
-    await jwks.reload();
+  async check(source: Remote, namespace: string): Promise<IssuerKeys> {
+    const keys = await this.#open(source, namespace);
+    await keys.jwks.reload();
     this.#entries.delete(idOf(source, namespace));
+    return keys;
   }
 
   /** Returns why a method of a namespace may not use a source; undefined if it may. */
@@ -81,7 +82,8 @@ export class KeyCache {
 
   /** Finds the key set of a source. With discovery, this fetches the discovery document. */
   async #open({ kind, url, text, ca }: Remote, namespace: string): Promise<IssuerKeys> {
-    if (kind === 'jwks') return { jwks: this.#keySet({ url, ca }, namespace), algorithms: [] };
+    if (kind === 'jwks')
+      return { jwks: this.#keySet({ url, ca }, namespace), algorithms: [], document: {} };
     const at = httpUrl(`${text.replace(/\/$/, '')}/.well-known/openid-configuration`);
     if (at === undefined) throw new FetchFault('not a URL');
     const document = jsonObject(await this.#fetch({ url: at, ca }, namespace), at.host);
@@ -92,7 +94,7 @@ export class KeyCache {
     if (keysAt === undefined) throw new FetchFault('the discovery document has no usable jwks_uri');
     const listed = document['id_token_signing_alg_values_supported'];
     const algorithms = Array.isArray(listed) ? listed.map(String) : [];
-    return { jwks: this.#keySet({ url: keysAt, ca }, namespace), algorithms };
+    return { jwks: this.#keySet({ url: keysAt, ca }, namespace), algorithms, document };
   }
 
   #keySet(what: Exchange, namespace: string): RemoteJWKSet {

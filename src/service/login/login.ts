@@ -8,13 +8,13 @@ import { keys } from '../../state/keys.js';
 import { stored } from '../../state/lists.js';
 import type { AuthMethod } from '../../state/methods.js';
 import { loginAuthor } from '../../state/stamp.js';
-import type { TokenLogin, TokenLogout } from '../../state/token-commands.js';
+import type { TokenLogin, TokenLogout } from '../../state/token-login.js';
 import { shown } from '../acl/tokens.js';
 import type { Requester, Service } from '../common/types.js';
 import type { AuthMethodTypes } from './index.js';
 import { judgeLogin, LIMIT_FAULT } from './judge.js';
 import type { LoginRefusals } from './refusals.js';
-import { causeOf, type LoginFault, type LoginLogger } from './types.js';
+import { causeOf, type LoginFault, type LoginLogger, type Verdict } from './types.js';
 
 export interface LoginParts {
   readonly service: Service;
@@ -44,34 +44,66 @@ export interface LoginRequest {
  */
 export async function login(
   parts: LoginParts,
-  { ns, timeoutMs, reason, admit, notes }: LoginRequest,
+  request: LoginRequest,
   body: LoginBody,
 ): Promise<string> {
-  const { service, methodTypes, nowMs } = parts;
-  await service.catchUp(timeoutMs);
-  const name = body.AuthMethod ?? '';
-  const method = stored<AuthMethod>(service.view, keys.method(ns, name));
-  if (method === undefined) {
-    const why = `auth method ${JSON.stringify(name.slice(0, NAME_SHOWN_MAX))} not found`;
-    parts.refusals.note({ cause: 'method_unknown', reason: why });
-    const fault = { code: 'unknown_method', reason: why } as const;
-    const unknown = { Name: name.slice(0, NAME_SHOWN_MAX), Namespace: ns };
-    throw new LoginRefused(refusal('acl_not_found', `ACL not found: ${why}`), fault, unknown);
+  const method = await loginMethod(parts, request, body.AuthMethod ?? '');
+  if (method.Type === 'oidc') {
+    const why = `auth method "${method.Name}" is of type oidc: start at /v1/acl/oidc/auth-url`;
+    reject('invalid', why, { pointer: '/AuthMethod' });
   }
-  const type = methodTypes.get(method.Type)!;
+  const type = parts.methodTypes.get(method.Type)!;
   // A token that was read from a file ends in a newline.
   const bearer = (body.BearerToken ?? '').trim();
-  const judged = { namespace: method.Namespace, nowMs: nowMs() };
+  const judged = { namespace: method.Namespace, nowMs: parts.nowMs() };
   const verdict = await type.validate(method.Config, bearer, judged);
-  if (!verdict.ok) return refuse(parts, method, verdict);
-  admit?.(verdict.subject);
-  const shape = type.shapeOf(method.Config);
-  const at = nowMs();
-  const { identity, subject, who } = verdict;
-  const verified = { identity, subject, who, shape, datacenter: parts.datacenter, nowMs: at };
+  if (!verdict.ok) return refuseLogin(parts, method, verdict);
+  const Description = descriptionOf(method.Type, body.Meta);
+  return makeToken(parts, request, method, verdict, { Description });
+}
+
+/** Returns the auth method of a login. Throws ApiError. */
+export async function loginMethod(
+  { service, refusals }: LoginParts,
+  { ns, timeoutMs }: Pick<LoginRequest, 'ns' | 'timeoutMs'>,
+  name: string,
+): Promise<AuthMethod> {
+  await service.catchUp(timeoutMs);
+  const method = stored<AuthMethod>(service.view, keys.method(ns, name));
+  if (method !== undefined) return method;
+  const why = `auth method ${JSON.stringify(name.slice(0, NAME_SHOWN_MAX))} not found`;
+  refusals.note({ cause: 'method_unknown', reason: why });
+  const fault = { code: 'unknown_method', reason: why } as const;
+  const unknown = { Name: name.slice(0, NAME_SHOWN_MAX), Namespace: ns };
+  throw new LoginRefused(refusal('acl_not_found', `ACL not found: ${why}`), fault, unknown);
+}
+
+/** What the token of a login has besides what the rules of its method bind. */
+interface TokenParts extends Pick<TokenLogin, 'once' | 'replaces'> {
+  readonly Description: string;
+  /** Why the login is refused if what it uses up was used before. */
+  readonly usedFault?: LoginFault;
+}
+
+/**
+ * Creates the token of a verified identity. Returns it as answered. Throws ApiError.
+ */
+export async function makeToken(
+  parts: LoginParts,
+  { timeoutMs, reason, admit, notes }: LoginRequest,
+  method: AuthMethod,
+  { identity, subject, who }: Omit<Extract<Verdict, { readonly ok: true }>, 'ok'>,
+  { Description, once, replaces, usedFault }: TokenParts,
+): Promise<string> {
+  const { service, methodTypes, datacenter } = parts;
+  admit?.(subject);
+  const shape = methodTypes.get(method.Type)!.shapeOf(method.Config);
+  const at = parts.nowMs();
+  const verified = { identity, subject, who, shape, datacenter, nowMs: at, replaces };
   const outcome = judgeLogin(service.view, method, verified);
-  if (!outcome.ok) return refuse(parts, method, { ...outcome, who });
+  if (!outcome.ok) return refuseLogin(parts, method, { ...outcome, who });
   const { grant } = outcome;
+  const place = { ns: method.Namespace, name: method.Name };
   const command: TokenLogin = {
     type: 'token.login',
     v: 1,
@@ -79,18 +111,25 @@ export async function login(
     accessor: randomUUID(),
     secret: randomUUID(),
     createTime: timeOf(at),
-    method: { ns, name: method.Name, modifyIndex: method.ModifyIndex },
-    token: { Description: descriptionOf(body.Meta ?? {}), ...grant.token },
+    method: { ...place, modifyIndex: method.ModifyIndex },
+    token: { Description, ...grant.token },
     identity: grant.identity,
+    ...(once !== undefined && { once }),
+    ...(replaces !== undefined && { replaces }),
   };
-  const author = loginAuthor({ AuthMethod: method.Name, Namespace: ns, Subject: who });
+  const author = loginAuthor({ AuthMethod: place.name, Namespace: place.ns, Subject: who });
   const requester = { caller: { tokenKey: null }, timeoutMs, reason, author, notes };
   const proposed = service.write(requester, command);
   const token = await proposed.catch((error: unknown) => {
     if (!(error instanceof ApiError) || error.refusal.code !== 'permission_denied') throw error;
-    if (error.refusal.about?.kind === 'limit')
-      return refuse(parts, method, { ...LIMIT_FAULT, who });
-    if (error.refusal.about?.kind === 'blocked') return refuse(parts, method, { ...BLOCKED, who });
+    const kind = error.refusal.about?.kind;
+    const faults = new Map([
+      ['limit', LIMIT_FAULT],
+      ['blocked', BLOCKED],
+      ['used', usedFault],
+    ]);
+    const fault = faults.get(kind ?? '');
+    if (fault !== undefined) return refuseLogin(parts, method, { ...fault, who });
     throw new ApiError(DENIED);
   });
   return shown(service, token);
@@ -120,8 +159,9 @@ export class LoginRefused extends ApiError {
 /** All that the client of a refused login is told. */
 const DENIED = refusal('permission_denied', 'Permission denied');
 
-function refuse(
-  { refusals }: LoginParts,
+/** Refuses a login: counts it, and throws LoginRefused. */
+export function refuseLogin(
+  { refusals }: Pick<LoginParts, 'refusals'>,
   method: AuthMethod,
   { code, reason, who }: LoginFault & { readonly who?: string },
 ): never {
@@ -129,13 +169,17 @@ function refuse(
   throw new LoginRefused(DENIED, { code, reason }, method, who);
 }
 
-/** Returns the description of the token of a login with this Meta. */
-export function descriptionOf(meta: { readonly [name: string]: string }): string {
-  const names = Object.keys(meta).sort();
-  if (names.length === 0) return 'token created via login';
+/** Returns the description of the token of a login with a method of a type, and with a Meta. */
+export function descriptionOf(
+  type: string,
+  meta: { readonly [name: string]: string } | null = {},
+): string {
+  const what = `token created via ${type === 'oidc' ? 'OIDC login' : 'login'}`;
+  const names = Object.keys(meta ?? {}).sort();
+  if (names.length === 0) return what;
   // The JSON text is built by member: an object would reorder number-like names and lose __proto__.
-  const members = names.map((name) => `${JSON.stringify(name)}:${JSON.stringify(meta[name])}`);
-  return `token created via login: {${members.join(',')}}`;
+  const members = names.map((name) => `${JSON.stringify(name)}:${JSON.stringify(meta![name])}`);
+  return `${what}: {${members.join(',')}}`;
 }
 
 /** Deletes the token of the request, which a login created. */

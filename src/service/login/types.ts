@@ -8,7 +8,7 @@ import { DEFAULT_NAMESPACE } from '../../state/object.js';
 export const REFUSAL_CAUSES = [
   // The auth method does not exist.
   'method_unknown',
-  // The bearer token is not valid, or not for this method.
+  // The bearer token, or what an OIDC login sends instead, is not valid or not for this method.
   'token',
   // The issuer, or the cluster that reviews tokens, does not answer.
   'unreachable',
@@ -45,7 +45,14 @@ export type LoginReason =
   | 'nothing_bound'
   | 'bad_name'
   | 'token_limit'
-  | 'blocked';
+  | 'blocked'
+  | 'state'
+  | 'state_used'
+  | 'client_nonce'
+  | 'code'
+  | 'nonce'
+  | 'renewal'
+  | 'subject';
 
 /** The cause under which each reason is counted. */
 const CAUSE_OF: Readonly<Record<LoginReason, RefusalCause>> = {
@@ -67,6 +74,13 @@ const CAUSE_OF: Readonly<Record<LoginReason, RefusalCause>> = {
   bad_name: 'binding',
   token_limit: 'token_limit',
   blocked: 'blocked',
+  state: 'token',
+  state_used: 'token',
+  client_nonce: 'token',
+  code: 'token',
+  nonce: 'token',
+  renewal: 'token',
+  subject: 'token',
 };
 /** Returns the cause under which a reason is counted. */
 export const causeOf = (code: LoginReason): RefusalCause => CAUSE_OF[code];

@@ -14,7 +14,7 @@ import { ACL_COMMANDS } from '../../state/objects.js';
 import { type OwnerSet, placeOf, type SetApply } from '../../state/sets.js';
 import { isStampedBy, isSubject, loginAuthor } from '../../state/stamp.js';
 import { type Bootstrap, bootstrapProblem } from '../../state/system.js';
-import type { TokenLogin, TokenLogout } from '../../state/token-commands.js';
+import type { TokenLogin, TokenLogout } from '../../state/token-login.js';
 import type { Command, View } from '../../state/types.js';
 import { deletionOf, type Undo, undoLines } from '../../state/undo.js';
 import type { Authorizers } from './authorizers.js';

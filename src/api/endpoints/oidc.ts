@@ -1,0 +1,103 @@
+/** Logins at an OpenID provider (beyond.md 7.4). */
+import { bodyOf, given, keep, labels, type Sent, text, whole64 } from '../../languages/fields.js';
+import { ok, read, tagged, write } from './operation.js';
+import { rows, shape } from './shapes.js';
+
+const AuthMethod = given('The name of the auth method.', text());
+const Namespace = given('The namespace of the auth method.', text());
+const ClientNonce = given(
+  'A random text that the client keeps, so that nobody else can complete the login.',
+  text(),
+);
+
+/** The body of `POST /v1/acl/oidc/auth-url`. */
+export const AUTH_URL = bodyOf({
+  AuthMethod,
+  RedirectURI: given(
+    'Where the provider sends the browser back: one of the AllowedRedirectURIs.',
+    text(),
+  ),
+  ClientNonce,
+  Meta: given('Labels that become part of the description of the token.', labels),
+  Namespace,
+  Prompt: given(
+    'What the provider asks of the user. Empty: what it finds fit.',
+    text({ values: ['', 'none', 'login', 'select_account'] }),
+  ),
+});
+/** Its decoded form. */
+export type AuthUrlBody = Sent<(typeof AUTH_URL)['fields']>;
+
+/** The body of `POST /v1/acl/oidc/callback`. */
+export const CALLBACK = bodyOf({
+  AuthMethod,
+  State: given('The state that the provider sent back.', text()),
+  Code: given('The code that the provider sent back.', text()),
+  ClientNonce,
+  Namespace,
+});
+/** Its decoded form. */
+export type CallbackBody = Sent<(typeof CALLBACK)['fields']>;
+
+/** The body of `POST /v1/acl/oidc/renew`. */
+export const RENEW = bodyOf({
+  AuthMethod,
+  Namespace,
+  Renewal: given('The Renewal that came with the token. It can be used once.', text()),
+});
+/** Its decoded form. */
+export type RenewBody = Sent<(typeof RENEW)['fields']>;
+
+const METHODS = rows({
+  Name: keep('The name of the auth method.', text()),
+  DisplayName: keep('Its name for humans. Empty if it has none.', text()),
+  Kind: keep('Always oidc.', text()),
+  Namespace: keep('Its namespace.', text()),
+});
+
+/** The operations of OIDC logins. */
+export const OIDC_OPERATIONS = tagged('login', {
+  'POST /v1/acl/oidc/auth-url': read('oidcAuthUrl', {
+    says: 'Returns the address at which a user logs in. Nothing is written.',
+    body: { members: AUTH_URL.fields },
+    answers: ok('The address.', shape({ AuthURL: keep('The address.', text()) })),
+    refuses: [503],
+  }),
+  'POST /v1/acl/oidc/callback': write('oidcCallback', {
+    says: 'Completes a login, which creates a token.',
+    body: { members: CALLBACK.fields },
+    answers: ok('The token.', 'OidcToken'),
+  }),
+  'POST /v1/acl/oidc/renew': write('oidcRenew', {
+    says:
+      'Replaces the token of the request by a new one, for which the provider is asked ' +
+      'again who the user is.',
+    body: { members: RENEW.fields },
+    answers: ok('The new token.', 'OidcToken'),
+  }),
+  'POST /v1/acl/oidc/logout': write('oidcLogout', {
+    says: 'Deletes the token of the request, which must come from an OIDC login.',
+    answers: ok(
+      'Where to go on.',
+      shape({
+        LogoutURL: keep(
+          'Where the session at the provider ends. Empty if the provider does not tell.',
+          text(),
+        ),
+      }),
+    ),
+    refuses: [401],
+  }),
+  'GET /v1/internal/ui/oidc-auth-methods': read('listOidcAuthMethods', {
+    says: 'Lists the auth methods of a namespace by which a browser can log in.',
+    answers: ok('The auth methods.', METHODS, 'index'),
+    blocks: true,
+  }),
+  'POST /v1/operator/oidc/rotate': write('rotateOidcKey', {
+    says:
+      'Makes a new key for what clients keep of OIDC logins. What older keys than the one ' +
+      'before it have encrypted is refused.',
+    answers: ok('The index.', shape({ ModifyIndex: keep('The index of the change.', whole64) })),
+    rights: ['operator:write', 'acl:write'],
+  }),
+});

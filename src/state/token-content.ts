@@ -1,0 +1,144 @@
+/** What the commands that make tokens share: ids, links, and the token as it is stored. */
+import { tokenHash } from '../acl/hash.js';
+import { type Refusal, refusal } from '../base/errors.js';
+import type { Grants } from './grants.js';
+import { keys } from './keys.js';
+import { type Link, type LinkInput, type LinkTarget, resolveLinks } from './links.js';
+import type { AuthMethod } from './methods.js';
+import { addToken, secretKeyOf, type Token, tokenByAccessor } from './tokens.js';
+import type { ApplyContext, Command, View } from './types.js';
+
+/** The content of a token as a client writes it, normalised. */
+export interface TokenInput extends Grants {
+  readonly Description: string;
+  readonly Policies: readonly LinkInput[];
+  readonly Roles: readonly LinkInput[];
+  readonly Local: boolean;
+}
+
+/** Creates a token under new ids. */
+export interface NewToken extends Command {
+  readonly ns: string;
+  readonly accessor: string;
+  readonly secret: string;
+  readonly createTime: string;
+}
+
+/** Returns why the ids of a new token cannot be used: no two accessors or secrets may be equal. */
+export function idProblem(view: View, { accessor, secret }: NewToken): Refusal | undefined {
+  const taken = (id: string): boolean =>
+    tokenByAccessor(view, id.toLowerCase()) !== undefined ||
+    view.get(keys.tokenSecret(secretKeyOf(id))) !== undefined;
+  for (const [field, id] of [
+    ['AccessorID', accessor],
+    ['SecretID', secret],
+  ] as const) {
+    if (taken(id)) {
+      const why = `Invalid Token: ${field} is already in use`;
+      return refusal('conflict', why, { pointer: `/${field}` });
+    }
+  }
+  if (secret.toLowerCase() === accessor) {
+    const why = 'Invalid Token: SecretID is already in use as the AccessorID, which is no secret';
+    return refusal('conflict', why, { pointer: '/SecretID' });
+  }
+  return undefined;
+}
+
+/** Returns the targets of all links of a token, or the refusal of one that does not exist. */
+export function allLinks(
+  view: View,
+  ns: string,
+  token: TokenInput,
+): { Policies: Link[]; Roles: Link[] } | { problem: Refusal } {
+  const policies = resolveLinks(view, 'policy', ns, token.Policies);
+  if ('problem' in policies) return policies;
+  const roles = resolveLinks(view, 'role', ns, token.Roles);
+  if ('problem' in roles) return roles;
+  const link = (ID: string): Link => ({ ID });
+  return { Policies: policies.ids.map(link), Roles: roles.ids.map(link) };
+}
+
+/** Returns those of the links whose targets exist. */
+export function existing(
+  view: View,
+  target: LinkTarget,
+  ns: string,
+  links: readonly LinkInput[] = [],
+): Link[] {
+  const found = links.flatMap((link) => {
+    const resolved = resolveLinks(view, target, ns, [link]);
+    return 'ids' in resolved ? resolved.ids : [];
+  });
+  return [...new Set(found)].map((ID) => ({ ID }));
+}
+
+/** What a token is built from. */
+export type Content = Grants &
+  Pick<Token, 'Description' | 'Local'> & {
+    readonly Policies: readonly Link[];
+    readonly Roles: readonly Link[];
+  };
+
+/** Returns the members that a token's hash covers, in answer order, without empty lists. */
+export function contentOf(content: Content) {
+  const some = <T>(field: string, list: readonly T[] | undefined) =>
+    list !== undefined && list.length > 0 ? { [field]: list } : {};
+  return {
+    Description: content.Description,
+    ...some('Policies', content.Policies),
+    ...some('Roles', content.Roles),
+    ...some('ServiceIdentities', content.ServiceIdentities),
+    ...some('NodeIdentities', content.NodeIdentities),
+    ...some('TemplatedPolicies', content.TemplatedPolicies),
+    Local: content.Local,
+  };
+}
+
+/** Returns the members that no update changes, in answer order. */
+export const lastingOf = ({ AuthMethod, AuthMethodNamespace, ExpirationTime }: Partial<Token>) => ({
+  ...(AuthMethod === undefined ? {} : { AuthMethod }),
+  ...(AuthMethodNamespace === undefined ? {} : { AuthMethodNamespace }),
+  ...(ExpirationTime === undefined ? {} : { ExpirationTime }),
+});
+
+/** Returns a token as it is stored. `method`: whose login makes it. */
+export function build(
+  { index }: ApplyContext,
+  { ns, accessor, secret, createTime }: Omit<NewToken, 'type' | 'v'>,
+  input: Content,
+  expirationTime: string | undefined,
+  method?: AuthMethod,
+): Token {
+  const content = contentOf(input);
+  return {
+    AccessorID: accessor,
+    SecretID: secret,
+    ...content,
+    ...lastingOf({
+      ...(method ? { AuthMethod: method.Name, AuthMethodNamespace: method.Namespace } : {}),
+      ...(expirationTime === undefined ? {} : { ExpirationTime: expirationTime }),
+    }),
+    CreateTime: createTime,
+    Hash: tokenHash(content),
+    CreateIndex: index,
+    ModifyIndex: index,
+    Namespace: ns,
+  };
+}
+
+/** Stores a token that the cluster creates itself, linked to policies of its namespace. */
+export function plantToken(
+  context: ApplyContext,
+  ids: { ns: string; accessor: string; secret: string; createTime: string },
+  description: string,
+  policyIds: readonly string[],
+): string {
+  const content: Content = {
+    Description: description,
+    Policies: policyIds.map((ID) => ({ ID })),
+    Roles: [],
+    Local: false,
+  };
+  return addToken(context, build(context, ids, content, undefined));
+}
