@@ -6,6 +6,8 @@ const STREAM = 'service/events/stream.js';
 const WATCH = 'service/events/rights-watch.js';
 const REVOKED = 'state/identity-blocks';
 const EVENTS = 'service/event';
+const OIDC = 'state/oidc';
+const LOGIN = 'state/token-login.js';
 
 const faults: readonly (readonly [fault: Mutation, suites: string])[] = [
   [
@@ -47,7 +49,7 @@ const faults: readonly (readonly [fault: Mutation, suites: string])[] = [
   [
     one(
       'a login after a revocation that the revocation ends',
-      'state/token-login.js',
+      LOGIN,
       'const { Made: before } = accountOf(draft, used);',
       'const before = 0;',
     ),
@@ -56,7 +58,7 @@ const faults: readonly (readonly [fault: Mutation, suites: string])[] = [
   [
     one(
       'a blocked identity that logs in meanwhile',
-      'state/token-login.js',
+      LOGIN,
       'blockOf(draft, used, subject, nowMs) !== undefined',
       'false',
     ),
@@ -126,6 +128,60 @@ const faults: readonly (readonly [fault: Mutation, suites: string])[] = [
       'token === undefined ||',
     ),
     'service/usage',
+  ],
+  [
+    one(
+      'a login that is completed twice',
+      LOGIN,
+      'once !== undefined && isUsed(draft, once)',
+      'false',
+    ),
+    OIDC,
+  ],
+  [
+    one(
+      'a login that replaces the token of another method',
+      LOGIN,
+      'isOfMethod(token, method) && ',
+      '',
+    ),
+    OIDC,
+  ],
+  [
+    one(
+      'a replaced token that lives on',
+      LOGIN,
+      'if (replaced !== undefined)\n        removeToken(context, replaced);',
+      '',
+    ),
+    OIDC,
+  ],
+  [
+    one(
+      'a used State that is forgotten before it is over',
+      'state/oidc.js',
+      "Number(key.split('\\u0000')[1]) > nowMs ||",
+      '',
+    ),
+    OIDC,
+  ],
+  [
+    one(
+      'a key of logins that is replaced whenever a method is written',
+      'state/oidc.js',
+      'if (oidcKeys(draft) !== undefined)\n        return;',
+      '',
+    ),
+    OIDC,
+  ],
+  [
+    one(
+      'a State whose spelling may vary',
+      'service/oidc/seal.js',
+      "bytes.toString('base64url') !== text ||",
+      '',
+    ),
+    'service/oidc',
   ],
 ];
 

@@ -11,7 +11,9 @@ import type { OidcKeys } from '../../state/oidc.js';
 export type Purpose = 'state' | 'renewal';
 
 const CIPHER = 'aes-256-gcm';
+/** Bytes of an initialization vector, and of a tag: those of NIST SP 800-38D. */
 const IV_BYTES = 12;
+/** The same for a tag. */
 const TAG_BYTES = 16;
 
 const bound = (purpose: Purpose): Buffer => Buffer.from(`oidc ${purpose} 1`);
