@@ -112,7 +112,9 @@ describe('state: OIDC logins', () => {
     const state = new Logins();
     const fact = () => JSON.parse(state.store.get(OIDC_FACT) ?? 'null');
     const oidc = (oidcKey: string) => ({
-      ...{ type: 'method.set', ns: 'default', oidcKey },
+      type: 'method.set',
+      ns: 'default',
+      oidcKey,
       method: { Name: 'staff', Type: 'oidc', Config: {} },
     });
     expect(fact()).to.equal(null);

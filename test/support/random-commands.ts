@@ -158,19 +158,14 @@ const tokens: Makers = {
       method: { ns, name, modifyIndex },
       token: tokenOf(draw),
       ...(hasIdentity ? { identity } : expiryOf(draw)),
-      ...(hasIdentity && draw.random.chance(0.5) && completion(draw)),
+      ...(hasIdentity && { once: { hash: `${draw.random.int(9)}`, untilMs: nowOf(draw) } }),
+      ...(draw.random.chance(0.3) && { replaces: secretKeyOf(secretOf(draw)) }),
     };
   },
   'oidc.rotate': (draw) => ({ key: `key ${draw.n}` }),
   'token.logout': (draw) => ({ secretKey: secretKeyOf(secretOf(draw)) }),
   'token.reap': (draw) => ({ nowMs: nowOf(draw), max: 1 + draw.random.int(3) }),
 };
-
-/** What an OIDC login uses up, and the token that it may replace. */
-const completion = (draw: Draw): object => ({
-  once: { hash: `hash ${draw.random.int(4)}`, untilMs: nowOf(draw) },
-  ...(draw.random.chance(0.5) && { replaces: secretKeyOf(secretOf(draw)) }),
-});
 
 /** Subjects as `authored` of simulation/product-commands.ts has them. */
 const whomOf = ({ random }: Draw): object =>
