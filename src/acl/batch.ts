@@ -29,11 +29,13 @@ export const QUESTIONS_MAX = 64;
 /** The refusal of a batch with more requests. */
 export const TOO_MANY = `Refusing to process more than ${QUESTIONS_MAX} authorizations at once`;
 const RESOURCES: ReadonlySet<string> = new Set([...SCALARS, ...NAMED, 'intention']);
-const ACCESSES: readonly string[] = ['read', 'write'];
+/** The accesses of all resources but keys. */
+export const ACCESSES_OF_OTHERS: readonly string[] = ['read', 'write'];
 /** An access in lower case, as nearly every client sends it. */
 const lower = (access: string): string =>
-  KEY_ACCESSES.includes(access) ? access : access.toLowerCase();
-const KEY_ACCESSES: readonly string[] = ['read', 'list', 'write', 'write-prefix'];
+  ACCESSES_OF_KEYS.includes(access) ? access : access.toLowerCase();
+/** The accesses of keys. */
+export const ACCESSES_OF_KEYS: readonly string[] = ['read', 'list', 'write', 'write-prefix'];
 
 /**
  * Decides the requests of a batch for one token. One invalid request refuses the whole batch.
@@ -76,7 +78,7 @@ export function questionProblem(
     const message = `Invalid ACL resource requested: ${JSON.stringify(Resource.slice(0, 64))}`;
     return refusal('invalid', message, { pointer: `${pointer()}/Resource` });
   }
-  const levels = Resource === 'key' ? KEY_ACCESSES : ACCESSES;
+  const levels = Resource === 'key' ? ACCESSES_OF_KEYS : ACCESSES_OF_OTHERS;
   if (levels.includes(lower(Access))) return undefined;
   return refusal(
     'invalid',

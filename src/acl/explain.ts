@@ -121,11 +121,8 @@ export class Explainer {
 
   /** Explains the decision on one question. Shows candidates while there is a budget. */
   *explain(asked: Asked, budget: ShownBudget = { left: SHOWN_CHARS_MAX }): Steps<Explanation> {
-    const why = whyOf(this.rights, this.#anonymous, asked);
-    const { rule } = why;
-    const isWritten = rule?.service !== undefined && this.#statements[rule.layer].isExplicit(rule);
-    const reason = why.reason === 'service_rule' && isWritten ? 'rule' : why.reason;
-    const winner = rule === undefined ? null : this.#shown(rule, this.#statements[rule.layer]);
+    const { why, winner } = this.#decided(asked);
+    const { rule, reason } = why;
     const shown: ShownCandidate[] = [];
     let count = 0;
     for (const make of this.#candidates(asked, why)) {
@@ -145,11 +142,27 @@ export class Explainer {
       Reason: reason,
       ...(rule !== undefined && { Layer: rule.layer }),
       Level: rule?.level ?? null,
-      Text: sentenceOf(asked, { ...why, reason }, winner, this.#anonymous),
+      Text: sentenceOf(asked, why, winner, this.#anonymous),
       Winner: winner,
       Candidates: shown,
       MoreCandidates: count - shown.length,
     };
+  }
+
+  /** Returns why a question is decided as it is: the sentence of its explanation. */
+  sentence(asked: Asked): string {
+    const { why, winner } = this.#decided(asked);
+    return sentenceOf(asked, why, winner, this.#anonymous);
+  }
+
+  #decided(asked: Asked): { readonly why: Why; readonly winner: ShownRule | null } {
+    const why = whyOf(this.rights, this.#anonymous, asked);
+    const { rule } = why;
+    if (rule === undefined) return { why, winner: null };
+    const statements = this.#statements[rule.layer];
+    const isWritten = rule.service !== undefined && statements.isExplicit(rule);
+    const reason = why.reason === 'service_rule' && isWritten ? 'rule' : why.reason;
+    return { why: { ...why, reason }, winner: this.#shown(rule, statements) };
   }
 
   /** Yields what makes each rule that matches a question and does not decide it. */

@@ -46,6 +46,7 @@ export const COMMAND_LEVELS: Readonly<Record<string, number>> = {
   '*/time': AUTHOR_LEVEL,
   '*/reason': AUTHOR_LEVEL,
   '*/match': 3,
+  'acl.configure/subjectTypes': 3,
   'configuration/publicKey': 3,
   'history.configure': 3,
   'history.trim': 3,

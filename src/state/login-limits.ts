@@ -1,11 +1,23 @@
 /**
- * The ACL configuration: how long tokens of logins live, and how many of them one identity may have
- * from one method. It is one fact of the state, which apply reads.
+ * The ACL configuration: how long tokens of logins live, how many of them one identity may have from
+ * one method, and whom the subjects of decisions mean. It is one fact of the state, which apply
+ * reads.
  */
 import type { Authorizer } from '../acl/types.js';
 import { type Refusal, refusal } from '../base/errors.js';
 import { parseDuration } from '../languages/duration.js';
-import { computed, type Infer, keep, text, timeToLive, whole } from '../languages/fields.js';
+import {
+  computed,
+  type Infer,
+  keep,
+  map,
+  neededText,
+  object,
+  omit,
+  text,
+  timeToLive,
+  whole,
+} from '../languages/fields.js';
 import { keys } from './keys.js';
 import { refused, stored } from './lists.js';
 import type { AuthMethod } from './methods.js';
@@ -18,6 +30,22 @@ import { type Command, type Handler, keyOf, type View } from './types.js';
  * is also the maximum of TokensPerIdentity.
  */
 export const REPLACED_MAX = 1000;
+
+/** Whom a subject type of decisions means: the identities of an auth method. */
+const subjectType = object({
+  AuthMethod: keep('The auth method.', neededText),
+  Namespace: keep('Its namespace. Empty means default.', text()),
+  From: keep(
+    'Whether the rights are those of the tokens of an identity, or those that the binding rules ' +
+      'give to the properties that the caller sends.',
+    text({ values: ['tokens', 'properties'] }),
+  ),
+});
+/** Subject types by name. */
+export type SubjectTypes = Readonly<Record<string, Infer<typeof subjectType.fields>>>;
+
+/** Subject types: few applications have more words for who acts. */
+export const SUBJECT_TYPES_MAX = 32;
 
 /** The fields of the configuration. */
 export const configurationFields = {
@@ -39,6 +67,10 @@ export const configurationFields = {
     'Whether a login beyond that number is refused or replaces the oldest tokens.',
     text({ values: ['refuse', 'replace'] }),
   ),
+  SubjectTypes: omit(
+    'Types of subjects of decisions, by the names that applications use. From level 3 on.',
+    map(subjectType, undefined, SUBJECT_TYPES_MAX),
+  ),
   ModifyIndex: keep(
     'The index at which the configuration was last changed.',
     computed(whole({ min: 0 })),
@@ -51,6 +83,8 @@ export type AclConfiguration = Readonly<Omit<Infer<typeof configurationFields>, 
 export interface AclConfigure extends Command {
   readonly type: 'acl.configure';
   readonly configuration: AclConfiguration;
+  /** It has SubjectTypes, which releases of level 2 do not know. */
+  readonly subjectTypes?: true;
   /** The present ModifyIndex must be one of these. Absent: it may be any. */
   readonly ifMatch?: readonly number[];
 }
@@ -76,6 +110,9 @@ export const TOKEN_LIMIT = refusal(
 /** Returns the configuration in force. Its ModifyIndex is 0 until one is written. */
 export const aclConfiguration = (view: View): AclConfiguration & { readonly ModifyIndex: number } =>
   stored(view, ACL_FACT) ?? { ...ACL_DEFAULTS, ModifyIndex: 0 };
+
+/** Returns the types of subjects that the configuration has. */
+export const subjectTypes = (view: View): SubjectTypes => aclConfiguration(view).SubjectTypes ?? {};
 
 /** Returns the 403 of a caller who may not read or write the configuration. */
 export const configurationDenial = (

@@ -97,6 +97,20 @@ function claimAt(claims: Claims, key: string): unknown {
   return found;
 }
 
+/** Returns claims with a text where a key leads. What stands in the way gives place. */
+export function withClaim(claims: Claims, key: string, text: string): Claims {
+  if (!key.startsWith('/')) return { ...claims, [key]: text };
+  const parts = key.slice(1).split('/');
+  return parts.reduceRight<(within: unknown) => unknown>(
+    (inner, part) => (within) => {
+      const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
+      const members = isObject(within) ? within : {};
+      return { ...members, [name]: inner(members[name]) };
+    },
+    () => text,
+  )(claims) as Claims;
+}
+
 /**
  * Returns who the claims name where a key leads, as the Subject of an Identity; empty if there is
  * no text, number or boolean.

@@ -9,7 +9,7 @@ import type { Refusal } from '../../base/errors.js';
 import { isObject } from '../../languages/fields.js';
 import { parseStrictJson } from '../../languages/json.js';
 import type { MethodType } from '../../state/methods.js';
-import { type Claims, shapeOfMappings } from './claims.js';
+import { type Claims, shapeOfMappings, withClaim } from './claims.js';
 import { ConfigFault, refusing } from './config-reader.js';
 import { FetchFault } from './exchange.js';
 import { checksOf, judgeClaims } from './jwt-claims.js';
@@ -115,6 +115,10 @@ export class JwtMethod implements AuthMethodType {
 
   shapeOf(config: unknown): IdentityShape {
     return shapeOfMappings(this.#read(config).mappings);
+  }
+
+  vouched(config: unknown, id: string, others: Claims): Claims {
+    return withClaim(others, this.#read(config).identityClaim, id);
   }
 
   async validate(config: unknown, bearerToken: string, at: At): Promise<Verdict> {

@@ -76,6 +76,12 @@ export class KubernetesMethod implements AuthMethodType {
     return SHAPE;
   }
 
+  vouched(_config: unknown, id: string): Json | undefined {
+    const [namespace, name, ...more] = id.split('/');
+    if (!namespace || !name || more.length > 0) return undefined;
+    return { serviceaccount: { namespace, name } };
+  }
+
   async validate(
     config: unknown,
     bearerToken: string,

@@ -199,6 +199,15 @@ export interface AuthMethodType {
     shown: Shown,
     at: { readonly namespace: string; readonly nowMs: number },
   ): Promise<Examined>;
+  /**
+   * Returns claims that name an id as who logs in, beside others that somebody vouches for;
+   * undefined if the id cannot be one of this type. Pure.
+   */
+  vouched(
+    config: unknown,
+    id: string,
+    others: Readonly<Record<string, unknown>>,
+  ): Readonly<Record<string, unknown>> | undefined;
   /** Returns what selectors and names may refer to with an accepted Config. Pure. */
   shapeOf(config: unknown): IdentityShape;
 }

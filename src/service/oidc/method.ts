@@ -75,7 +75,11 @@ export class OidcMethod implements AuthMethodType {
     return this.#jwt.shapeOf(config);
   }
 
-  /** Verifies an ID token, for explanations: `POST /v1/acl/login` takes none. */
+  vouched(config: unknown, id: string, others: Claims): Claims {
+    return this.#jwt.vouched(config, id, others);
+  }
+
+  /** Verifies an ID token, for explanations and decisions: a login takes none. */
   validate(config: unknown, idToken: string, at: At): Promise<Verdict> {
     return this.#jwt.validate(config, idToken, at);
   }

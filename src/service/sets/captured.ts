@@ -73,6 +73,7 @@ export const offline = (types: AuthMethodTypes): AuthMethodTypes =>
         checkIssuer: async () => undefined,
         validate: (...given) => type.validate(...given),
         examine: (...given) => type.examine(...given),
+        vouched: (...given) => type.vouched(...given),
         shapeOf: (config) => type.shapeOf(config),
       },
     ]),

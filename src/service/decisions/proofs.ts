@@ -1,0 +1,150 @@
+/**
+ * What a JWT, or the properties that a caller vouches for, prove about a subject (decisions.md 2.1
+ * and 2.2). What an issuer says is remembered for a minute; what follows from it is not.
+ */
+import { decodeJwt } from 'jose/jwt/decode';
+import { reject } from '../../base/errors.js';
+import { keys } from '../../state/keys.js';
+import { stored } from '../../state/lists.js';
+import { subjectTypes } from '../../state/login-limits.js';
+import type { AuthMethod } from '../../state/methods.js';
+import { secretKeyOf } from '../../state/tokens.js';
+import type { View } from '../../state/types.js';
+import { WeightedCache } from '../common/weighted-cache.js';
+import type { LoginParts } from '../login/login.js';
+import type { LoginReason, Verdict } from '../login/types.js';
+import { namespaceIn } from './questions.js';
+import type { Entity } from './requests.js';
+
+/** An auth method by its place. */
+interface MethodPlace {
+  readonly ns: string;
+  readonly name: string;
+}
+
+/** Who somebody is to a method, or why the method refuses them. */
+export interface Proof {
+  readonly method: MethodPlace;
+  /** The method as it was asked; undefined if there was none. */
+  readonly index: number | undefined;
+  readonly outcome:
+    | Extract<Verdict, { readonly ok: true }>
+    | { readonly ok: false; readonly code: LoginReason };
+}
+
+/** What must be proven before a subject can be resolved. */
+export type Claim = { readonly method: MethodPlace } & (
+  | { readonly jwt: string }
+  | { readonly id: string; readonly properties: Entity['properties'] }
+);
+
+interface Known {
+  readonly outcome: Proof['outcome'];
+  readonly untilMs: number;
+}
+
+/** Verified JWTs that a node remembers, some 2 kB each. */
+const KNOWN_MAX = 10_000;
+/** Milliseconds for which what an issuer says is remembered, at most. */
+const KNOWN_MS = 60_000;
+
+/** Verifies JWTs, and remembers those that are valid. */
+export class Proofs {
+  readonly #parts: Pick<LoginParts, 'methodTypes' | 'nowMs'>;
+  readonly #known = new WeightedCache<Known>(KNOWN_MAX);
+  /** Verifications so far, by their result. */
+  readonly counts = { known: 0, valid: 0, refused: 0 };
+
+  constructor(parts: Pick<LoginParts, 'methodTypes' | 'nowMs'>) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Proves a claim by the method as the view has it. `admit` is called before a JWT is verified; it
+   * throws ApiError `too_many`.
+   */
+  async prove(view: View, claim: Claim, admit: (method: string) => void): Promise<Proof> {
+    const { method: place } = claim;
+    const method = stored<AuthMethod>(view, keys.method(place.ns, place.name));
+    if (method === undefined)
+      return { method: place, index: undefined, outcome: { ok: false, code: 'unknown_method' } };
+    const outcome =
+      'jwt' in claim
+        ? await this.#verified(method, claim.jwt, admit)
+        : await this.#vouched(method, claim.id, claim.properties);
+    return { method: place, index: method.ModifyIndex, outcome };
+  }
+
+  async #verified(
+    method: AuthMethod,
+    sent: string,
+    admit: (method: string) => void,
+  ): Promise<Proof['outcome']> {
+    const { methodTypes, nowMs } = this.#parts;
+    const { Namespace: namespace, Name, ModifyIndex } = method;
+    const jwt = sent.trim();
+    const id = `${secretKeyOf(jwt)} ${namespace}/${Name.toLowerCase()} ${ModifyIndex}`;
+    const known = this.#known.get(id);
+    const atMs = nowMs();
+    if (known !== undefined && atMs < known.untilMs) {
+      this.counts.known += 1;
+      return known.outcome;
+    }
+    admit(`${namespace}/${Name.toLowerCase()}`);
+    const at = { namespace, nowMs: atMs };
+    const outcome = await methodTypes.get(method.Type)!.validate(method.Config, jwt, at);
+    this.counts[outcome.ok ? 'valid' : 'refused'] += 1;
+    if (outcome.ok) {
+      const untilMs = Math.min(atMs + KNOWN_MS, endOf(jwt));
+      this.#known.set(id, { outcome, untilMs }, 1);
+    }
+    return outcome;
+  }
+
+  /** Judges claims by their mappings alone: times, issuer and audience are not asked for. */
+  async #vouched(
+    method: AuthMethod,
+    id: string,
+    properties: Entity['properties'],
+  ): Promise<Proof['outcome']> {
+    const type = this.#parts.methodTypes.get(method.Type)!;
+    const { namespace: _, ...others } = properties;
+    const claims = type.vouched(method.Config, id, others);
+    if (claims === undefined) return { ok: false, code: 'claims' };
+    const at = { namespace: method.Namespace, nowMs: this.#parts.nowMs() };
+    const { checks, known } = await type.examine(method.Config, { claims }, at);
+    const isMapped = checks.every(({ Name, Result }) => Name !== 'claims' || Result === 'passed');
+    return known !== undefined && isMapped
+      ? { ok: true, ...known }
+      : { ok: false, code: 'claims' };
+  }
+}
+
+/** Returns the end of a verified JWT in Unix milliseconds. */
+function endOf(jwt: string): number {
+  try {
+    const { exp } = decodeJwt(jwt);
+    return typeof exp === 'number' ? exp * 1000 : Number.POSITIVE_INFINITY;
+  } catch {
+    // A cluster may accept tokens that are no JWTs.
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
+/**
+ * Returns what must be proven about a subject; undefined if nothing has to be. `ns`: the namespace
+ * of the request. Throws ApiError 400.
+ */
+export function claimOf(view: View, subject: Entity, ns: string): Claim | undefined {
+  const { type, id, properties } = subject;
+  if (type === 'jwt') {
+    const { auth_method: name } = properties;
+    if (typeof name !== 'string' || name === '')
+      reject('invalid', 'subject.properties.auth_method is missing: it names the auth method');
+    return { method: { ns: namespaceIn(properties, 'subject') ?? ns, name }, jwt: id };
+  }
+  const types = subjectTypes(view);
+  const mapped = Object.hasOwn(types, type) ? types[type]! : undefined;
+  if (mapped?.From !== 'properties') return undefined;
+  return { method: { ns: mapped.Namespace, name: mapped.AuthMethod }, id, properties };
+}

@@ -1,0 +1,189 @@
+/**
+ * Requests of the Authorization API 1.0 (AuthZEN), as decisions.md 1.2 has them: members that are
+ * not known are ignored, those that are must have the right type.
+ */
+import { reject } from '../../base/errors.js';
+import { isObject } from '../../languages/fields.js';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** A subject or a resource. */
+export interface Entity {
+  readonly type: string;
+  readonly id: string;
+  readonly properties: Json;
+}
+
+/** One question of a request. */
+export interface Evaluation {
+  readonly subject: Entity;
+  readonly action: string;
+  readonly resource: Entity;
+}
+
+/** An item of a batch: a question, or why it is none. */
+export type Item = Evaluation | { readonly problem: string };
+
+/** When a batch ends. */
+export const SEMANTICS = ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit'] as const;
+/** One of them. */
+export type Semantics = (typeof SEMANTICS)[number];
+
+/** A batch of questions. */
+export interface Batch {
+  readonly items: readonly Item[];
+  readonly semantics: Semantics;
+}
+
+/** What a search asks for, and which page of it. */
+export interface Search {
+  readonly subject: Entity;
+  /** Empty where actions are searched. */
+  readonly action: string;
+  readonly resource: Entity;
+  readonly limit: number;
+  /** Empty: the first page. */
+  readonly token: string;
+}
+
+/** Items of a batch: they are decided in slices, on one state. */
+const ITEMS_MAX = 256;
+/** Characters of a type or a name. */
+const NAME_MAX = 128;
+/** Characters of an id. */
+const ID_MAX = 2_048;
+/** Characters of a JWT, as logins take them. */
+const JWT_MAX = 32_768;
+/** Characters of properties and of a context as JSON. */
+const PROPERTIES_MAX = 16 * 1024;
+/** Results of a page: as many as lists have. */
+const LIMIT_MAX = 1_000;
+const LIMIT_DEFAULT = 100;
+
+/** Reads one question. Throws ApiError 400. */
+export const evaluationOf = (body: Json): Evaluation => reading(() => read(body, {}));
+
+/** Reads a batch; a single question if it has no items. Throws ApiError 400. */
+export const batchOf = (body: Json): Batch | Evaluation => reading(() => readBatch(body));
+
+function readBatch(body: Json): Batch | Evaluation {
+  const { evaluations, options } = body;
+  const semantics = semanticsOf(options);
+  checkSize(body['context'], 'context');
+  if (evaluations === undefined) return read(body, {});
+  if (!Array.isArray(evaluations)) return invalid('evaluations is not a list');
+  if (evaluations.length === 0) return read(body, {});
+  if (evaluations.length > ITEMS_MAX)
+    invalid(`evaluations has ${evaluations.length} items, at most ${ITEMS_MAX} are accepted`);
+  const items = evaluations.map((item: unknown, at): Item => {
+    if (!isObject(item)) return invalid(`evaluations[${at}] is not an object`);
+    return attempt(() => read(item, body));
+  });
+  return { items, semantics };
+}
+
+/** Reads a search. `missing`: what it asks for, and so need not have. Throws ApiError 400. */
+export const searchOf = (body: Json, missing: Searched): Search =>
+  reading(() => readSearch(body, missing));
+
+/** What a search looks for. */
+export type Searched = 'subject' | 'resource' | 'action';
+
+function readSearch(body: Json, missing: Searched): Search {
+  const subject = entityOf(body['subject'], 'subject', missing !== 'subject');
+  const resource = entityOf(body['resource'], 'resource', missing !== 'resource');
+  const action = missing === 'action' ? '' : actionOf(body['action']);
+  checkSize(body['context'], 'context');
+  return { subject, action, resource, ...pageOf(body['page']) };
+}
+
+function pageOf(page: unknown): Pick<Search, 'limit' | 'token'> {
+  if (page === undefined) return { limit: LIMIT_DEFAULT, token: '' };
+  if (!isObject(page)) return invalid('page is not an object');
+  const { limit = LIMIT_DEFAULT, token = '' } = page;
+  const isCount = typeof limit === 'number' && Number.isInteger(limit);
+  if (!isCount || limit < 0 || limit > LIMIT_MAX)
+    return invalid(`page.limit is not a whole number between 0 and ${LIMIT_MAX}`);
+  if (typeof token !== 'string') return invalid('page.token is not a string');
+  return { limit, token };
+}
+
+function semanticsOf(options: unknown): Semantics {
+  if (options === undefined) return SEMANTICS[0];
+  if (!isObject(options)) return invalid('options is not an object');
+  const { evaluations_semantic: wanted = SEMANTICS[0] } = options;
+  const known = SEMANTICS.find((one) => one === wanted);
+  return known ?? invalid(`options.evaluations_semantic is not one of: ${SEMANTICS.join(', ')}`);
+}
+
+/** Reads a question. A member that it lacks is the whole one of `defaults`. */
+function read(own: Json, defaults: Json): Evaluation {
+  const member = (name: string): unknown => (Object.hasOwn(own, name) ? own : defaults)[name];
+  checkSize(member('context'), 'context');
+  return {
+    subject: entityOf(member('subject'), 'subject'),
+    action: actionOf(member('action')),
+    resource: entityOf(member('resource'), 'resource'),
+  };
+}
+
+function entityOf(entity: unknown, name: 'subject' | 'resource', needsId = true): Entity {
+  const { type, id = needsId ? undefined : '', properties = {} } = objectOf(entity, name);
+  const typeText = textOf(type, `${name}.type`, NAME_MAX, 1);
+  const idText = textOf(id, `${name}.id`, typeText === 'jwt' ? JWT_MAX : ID_MAX);
+  if (!isObject(properties)) return invalid(`${name}.properties is not an object`);
+  checkSize(properties, `${name}.properties`);
+  return { type: typeText, id: idText, properties };
+}
+
+function actionOf(action: unknown): string {
+  const { name, properties } = objectOf(action, 'action');
+  checkSize(properties, 'action.properties');
+  return textOf(name, 'action.name', NAME_MAX, 1);
+}
+
+function objectOf(value: unknown, name: string): Json {
+  if (value === undefined) return invalid(`${name} is missing`);
+  return isObject(value) ? value : invalid(`${name} is not an object`);
+}
+
+function textOf(value: unknown, name: string, most: number, least = 0): string {
+  if (value === undefined) return invalid(`${name} is missing`);
+  if (typeof value !== 'string') return invalid(`${name} is not a string`);
+  if (value.length >= least && value.length <= most) return value;
+  return invalid(`${name} has ${value.length} characters: ${least} to ${most} are accepted`);
+}
+
+function checkSize(value: unknown, name: string): void {
+  if (value === undefined) return;
+  if (!isObject(value)) invalid(`${name} is not an object`);
+  if (JSON.stringify(value).length > PROPERTIES_MAX)
+    invalid(`${name} is longer than ${PROPERTIES_MAX} characters of JSON`);
+}
+
+class Invalid extends Error {}
+
+/** Runs what reads an item. Its problem is one of the item alone. */
+function attempt(readItem: () => Evaluation): Item {
+  try {
+    return readItem();
+  } catch (error) {
+    if (error instanceof Invalid) return { problem: error.message };
+    throw error;
+  }
+}
+
+/** Throws the problem of a request. */
+function invalid(message: string): never {
+  throw new Invalid(message);
+}
+
+/** Reads a request. Its problem becomes an ApiError 400. */
+function reading<T>(readRequest: () => T): T {
+  try {
+    return readRequest();
+  } catch (error) {
+    if (error instanceof Invalid) return reject('invalid', error.message);
+    throw error;
+  }
+}

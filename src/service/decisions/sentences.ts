@@ -1,0 +1,75 @@
+/** Why an access is denied or allowed, in the sentence of explanations. */
+import { sentenceOf } from '../../acl/explain-text.js';
+import type { Asked } from '../../acl/reasons.js';
+import { WeightedCache } from '../common/weighted-cache.js';
+import { subjectOf, type ExplainParts } from '../explain/subject.js';
+import type { WorkOwner } from '../reads/long-work.js';
+import { rightsIdOf, type SharedRights } from '../rights/authorizers.js';
+import type { Explainer } from '../../acl/explain.js';
+import type { Holder } from './subjects.js';
+
+interface Known {
+  readonly shared: WeakRef<SharedRights>;
+  readonly explainer: Promise<Explainer | undefined>;
+}
+
+/** Bytes of rights whose texts are kept for sentences: those of a few large tokens. */
+const KEPT_BYTES = 8 * 2 ** 20;
+
+/** Makes sentences. Those about equal rights share what they are made from. */
+export class Sentences {
+  readonly #parts: Pick<ExplainParts, 'authorizers' | 'defaultPolicy' | 'longWork'>;
+  readonly #known = new WeightedCache<Known>(KEPT_BYTES);
+
+  constructor(parts: Pick<ExplainParts, 'authorizers' | 'defaultPolicy' | 'longWork'>) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Returns the sentence of a decision. It says where the rule stands, unless the rights have
+   * changed since the decision.
+   */
+  async of(holder: Holder, asked: Asked, owner: WorkOwner): Promise<string> {
+    const explainer = await this.#explainer(holder, owner);
+    if (explainer !== undefined) return explainer.sentence(asked);
+    const { authorizer } = holder;
+    const { resource, access, segment, namespace } = asked;
+    const why = authorizer.why(resource, access, segment, namespace);
+    const { rule } = why;
+    const winner = rule && {
+      Resource: rule.resource,
+      Match: rule.match,
+      Name: rule.name,
+      Level: rule.level,
+      Rule: null,
+      Sources: [],
+      MoreSources: 0,
+    };
+    return sentenceOf(asked, why, winner ?? null, authorizer.anonymous);
+  }
+
+  #explainer(holder: Holder, owner: WorkOwner): Promise<Explainer | undefined> {
+    const { token, shared, authorizer } = holder;
+    // The anonymous token is never given what an equal token has.
+    const id = `${authorizer.anonymous ? 'anonymous ' : ''}${rightsIdOf(token)}`;
+    const known = this.#known.get(id);
+    if (known?.shared.deref() === shared) return known.explainer;
+    const explainer = this.#made(holder, owner);
+    this.#known.set(id, { shared: new WeakRef(shared), explainer }, shared.rights.weight);
+    explainer.catch(() => {
+      if (this.#known.get(id)?.explainer === explainer) this.#known.delete(id);
+    });
+    return explainer;
+  }
+
+  async #made(
+    { collected, token, shared }: Holder,
+    owner: WorkOwner,
+  ): Promise<Explainer | undefined> {
+    const { authorizers, longWork } = this.#parts;
+    const steps = subjectOf(this.#parts, () => collected);
+    const subject = await longWork.runSoon(owner, 'explain', steps);
+    // It must speak of the rights that have decided.
+    return authorizers.rightsOf(token) === shared ? subject?.explainer : undefined;
+  }
+}

@@ -1,0 +1,254 @@
+/** Whose rights decide an evaluation (decisions.md 2): the tokens behind a subject. */
+import { isUuid } from '../../acl/names.js';
+import type { Authorizer } from '../../acl/types.js';
+import type { Identity } from '../../state/author.js';
+import { keys } from '../../state/keys.js';
+import { keysBelow, stored } from '../../state/lists.js';
+import { subjectTypes } from '../../state/login-limits.js';
+import type { AuthMethod } from '../../state/methods.js';
+import type { Role } from '../../state/roles.js';
+import {
+  identityOf,
+  isAlive,
+  secretKeyOf,
+  type Token,
+  tokenByAccessor,
+  tokenBySecret,
+} from '../../state/tokens.js';
+import type { View } from '../../state/types.js';
+import { OWN_TYPES } from '../acl/acl-configuration.js';
+import type { Caller, ReadContext } from '../common/types.js';
+import { DRAFT, draftToken } from '../explain/questions.js';
+import { ownToken } from '../explain/subject.js';
+import { judgeLogin } from '../login/judge.js';
+import type { LoginParts } from '../login/login.js';
+import { type Authorizers, authorizerFor, type SharedRights } from '../rights/authorizers.js';
+import { type Collected, stepOf } from '../rights/origins.js';
+import { subjectOf } from '../login/claims.js';
+import type { Proof } from './proofs.js';
+import { namespaceIn } from './questions.js';
+import type { Entity } from './requests.js';
+
+export interface SubjectParts extends Pick<LoginParts, 'methodTypes' | 'datacenter' | 'nowMs'> {
+  readonly authorizers: Pick<Authorizers, 'rightsOf' | 'origins' | 'known'>;
+}
+
+/** A token that decides, stored or as a login would make it. */
+export interface Holder {
+  readonly token: Token;
+  readonly authorizer: Authorizer;
+  readonly shared: SharedRights;
+  readonly identity: Identity | undefined;
+  /** Where its rights come from, for the sentence that explains a decision. */
+  readonly collected: Collected;
+}
+
+/** Why nobody decides. */
+export type NoHolder =
+  | { readonly code: 'unknown_subject'; readonly reason: string }
+  | { readonly code: 'refused' | 'blocked'; readonly reason: string }
+  /** The caller may not ask about the subject, whether it exists or not. */
+  | { readonly code: 'forbidden'; readonly reason: string };
+
+/** Whom a subject means. */
+export interface Resolved {
+  /** Not empty, the newest first: an access is allowed if one allows it. */
+  readonly holders: readonly Holder[];
+  /** The namespace in which a decision about it may be read. */
+  readonly home: string;
+  /** Whether more tokens were there than are asked. */
+  readonly truncated: boolean;
+}
+
+/** Tokens of one identity that are asked. */
+const HOLDERS_MAX = 1_000;
+/** Tokens of one identity that are looked at, because that takes one turn of the event loop. */
+const LOOKED_MAX = 2_000;
+
+const unknown = (reason: string): NoHolder => ({ code: 'unknown_subject', reason });
+const NO_TOKEN = unknown('there is no such token');
+const NOT_ASKED: NoHolder = {
+  code: 'forbidden',
+  reason: 'the token of the request lacks acl:read there',
+};
+
+/** Finds whom a subject means, in one state and for one caller. */
+export class Subjects {
+  readonly #parts: SubjectParts;
+  readonly #context: ReadContext;
+  readonly #caller: Caller;
+  /** The namespace of the request. */
+  readonly #ns: string;
+  /** Resolves once rights are compiled that were not; then all is asked again. */
+  pending: Promise<void> | undefined;
+
+  constructor(parts: SubjectParts, context: ReadContext, { caller, ns }: SubjectRequest) {
+    this.#parts = parts;
+    this.#context = context;
+    this.#caller = caller;
+    this.#ns = ns;
+  }
+
+  /**
+   * Returns whom a subject means; undefined while `pending` is set. `proof`: what a JWT or the
+   * properties of the subject prove. Throws ApiError 400.
+   */
+  resolve(subject: Entity, proof: Proof | undefined): Resolved | NoHolder | undefined {
+    const { type, id } = subject;
+    switch (type) {
+      case 'token':
+        return this.#token(subject);
+      case 'token_secret':
+        return this.#ofToken(tokenBySecret(this.#view, secretKeyOf(id)));
+      case 'role':
+        return this.#role(subject);
+      case 'identity': {
+        const at = id.indexOf('/');
+        if (at < 0) return unknown('the id of an identity is <auth method>/<subject>');
+        const ns = this.#namespaceOf(subject);
+        return this.#identity({ ns, name: id.slice(0, at) }, id.slice(at + 1));
+      }
+      case 'jwt':
+        return this.#proven(proof!);
+      default:
+        return this.#mapped(subject, proof);
+    }
+  }
+
+  get #view(): View {
+    return this.#context.view;
+  }
+
+  #namespaceOf({ properties }: Entity): string {
+    return namespaceIn(properties, 'subject') ?? this.#ns;
+  }
+
+  #mayRead(ns: string): boolean {
+    return this.#context.authorizer.allowed('acl', 'read', undefined, ns);
+  }
+
+  #token(subject: Entity): Resolved | NoHolder | undefined {
+    const own = ownToken(this.#view, this.#caller);
+    if (subject.id === 'self') return this.#ofToken(own);
+    const token = isUuid(subject.id)
+      ? tokenByAccessor(this.#view, subject.id.toLowerCase())
+      : undefined;
+    if (token !== undefined && token.AccessorID === own?.AccessorID) return this.#ofToken(token);
+    // A token that may not be asked about is one that does not exist.
+    if (token !== undefined && this.#mayRead(token.Namespace)) return this.#ofToken(token);
+    return this.#mayRead(this.#namespaceOf(subject)) ? NO_TOKEN : NOT_ASKED;
+  }
+
+  #ofToken(token: Token | undefined): Resolved | NoHolder | undefined {
+    const { nowMs } = this.#parts;
+    if (token === undefined || !isAlive(this.#view, token, nowMs())) return NO_TOKEN;
+    return this.#held([{ token, first: stepOf(token) }], token.Namespace);
+  }
+
+  #role(subject: Entity): Resolved | NoHolder | undefined {
+    const ns = this.#namespaceOf(subject);
+    if (!this.#mayRead(ns)) return NOT_ASKED;
+    const ID = this.#view.get(keys.roleName(ns, subject.id));
+    const role = ID === undefined ? undefined : stored<Role>(this.#view, keys.role(ns, ID));
+    if (role === undefined) return unknown('there is no such role');
+    const token = draftToken(ns, { Roles: [{ ID: role.ID }] });
+    return this.#held([{ token, first: DRAFT }], ns);
+  }
+
+  #identity(
+    method: { readonly ns: string; readonly name: string },
+    subject: string,
+  ): Resolved | NoHolder | undefined {
+    if (!this.#mayRead(method.ns)) return NOT_ASKED;
+    const { nowMs } = this.#parts;
+    const who = subjectOf(subject);
+    const view = this.#view;
+    const found: Token[] = [];
+    let looked = 0;
+    for (const key of keysBelow(view, 'subject', method.ns, method.name.toLowerCase(), who)) {
+      looked += 1;
+      if (looked > LOOKED_MAX) break;
+      const [ns, accessor] = key.split('\u0000').slice(-2) as [string, string];
+      const token = stored<Token>(view, keys.token(ns, accessor))!;
+      if (isAlive(view, token, nowMs())) found.push(token);
+    }
+    if (found.length === 0) return unknown('the identity has no token');
+    const newest = found.sort((a, b) => (a.CreateTime < b.CreateTime ? 1 : -1));
+    const asked = newest.slice(0, HOLDERS_MAX);
+    const isCut = looked > LOOKED_MAX || newest.length > asked.length;
+    return this.#held(
+      asked.map((token) => ({ token, first: stepOf(token) })),
+      method.ns,
+      isCut,
+    );
+  }
+
+  /** Returns whom a type means that the ACL configuration has. */
+  #mapped(subject: Entity, proof: Proof | undefined): Resolved | NoHolder | undefined {
+    const types = subjectTypes(this.#view);
+    const mapped = Object.hasOwn(types, subject.type) ? types[subject.type] : undefined;
+    if (mapped === undefined) {
+      const known = [...OWN_TYPES, ...Object.keys(types)].join(', ');
+      return unknown(`the types of subjects are ${known}`);
+    }
+    const { AuthMethod: name, Namespace: ns, From } = mapped;
+    if (From === 'tokens') return this.#identity({ ns, name }, subject.id);
+    if (!this.#mayRead(ns)) return NOT_ASKED;
+    return proof === undefined ? unknown('its auth method does not exist') : this.#proven(proof);
+  }
+
+  /** Returns the token that a login would make. */
+  #proven({ method: place, outcome }: Proof): Resolved | NoHolder | undefined {
+    const refused = (code: string): NoHolder => ({
+      code: code === 'blocked' ? 'blocked' : 'refused',
+      reason: `the login is refused${this.#mayRead(place.ns) ? `: ${code}` : ''}`,
+    });
+    const method = stored<AuthMethod>(this.#view, keys.method(place.ns, place.name));
+    if (method === undefined) return refused('unknown_method');
+    if (!outcome.ok) return refused(outcome.code);
+    const { methodTypes, datacenter, nowMs } = this.#parts;
+    const { identity, subject, who } = outcome;
+    const shape = methodTypes.get(method.Type)!.shapeOf(method.Config);
+    const verified = { identity, subject, who, shape, datacenter, nowMs: nowMs() };
+    const judged = judgeLogin(this.#view, method, { ...verified, ignoresLimit: true });
+    if (!judged.ok) return refused(judged.code);
+    const { ns, token: content } = judged.grant;
+    const { Policies, Roles, Local: _, ...grants } = content;
+    const ids = (links: readonly { readonly ID?: string }[]) =>
+      links.map(({ ID = '' }) => ({ ID }));
+    const token = draftToken(ns, { Policies: ids(Policies), Roles: ids(Roles), ...grants });
+    const found = this.#held([{ token, first: DRAFT }], method.Namespace);
+    if (found === undefined || 'code' in found) return found;
+    const { Name: AuthMethod, Namespace } = method;
+    const Identity: Identity = { AuthMethod, Namespace, Subject: who };
+    return { ...found, holders: found.holders.map((one) => ({ ...one, identity: Identity })) };
+  }
+
+  #held(
+    all: readonly Collected[],
+    home: string,
+    truncated = false,
+  ): Resolved | undefined {
+    const holders: Holder[] = [];
+    for (const collected of all) {
+      const { token } = collected;
+      const shared = this.#parts.authorizers.rightsOf(token);
+      if (shared instanceof Promise) this.pending ??= shared;
+      else
+        holders.push({
+          token,
+          authorizer: authorizerFor(token, shared.rights),
+          shared,
+          identity: identityOf(this.#view, token),
+          collected,
+        });
+    }
+    return this.pending === undefined ? { holders, home, truncated } : undefined;
+  }
+}
+
+/** Who asks, and the namespace of the request. */
+export interface SubjectRequest {
+  readonly caller: Caller;
+  readonly ns: string;
+}
