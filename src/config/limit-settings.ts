@@ -184,6 +184,18 @@ export const LIMITS = [
     why: 'logins per second with one auth method on this node; only valid bearer tokens count',
   },
   {
+    key: 'limits.jwtChecksPerAddress',
+    ...RATE,
+    default: 500,
+    why: 'JWTs per second that one address may have verified by decisions; those that are known do not count',
+  },
+  {
+    key: 'limits.jwtChecksPerMethod',
+    ...RATE,
+    default: 5_000,
+    why: 'JWTs per second that decisions verify by one auth method on this node',
+  },
+  {
     key: 'limits.loginsPerIdentity',
     ...RATE,
     default: 2,

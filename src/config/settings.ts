@@ -285,6 +285,25 @@ const LIST = [
       'replaced in transit. Always allowed on loopback for methods of the namespace default',
   },
 
+  {
+    key: 'authzen.enabled',
+    type: 'boolean',
+    default: true,
+    why: 'decide for other programs under /access/v1/, by the Authorization API 1.0 (AuthZEN)',
+  },
+  {
+    key: 'authzen.url',
+    ...TEXT,
+    pattern: '^https://[^/?#\\s@]+(/[^/?#\\s]+)*$',
+    why: 'https address under which clients find these decisions, without a trailing slash; by default that of the request, if the API has TLS',
+  },
+  {
+    key: 'authzen.anonymousCallers',
+    type: 'boolean',
+    default: false,
+    why: 'let requests without a token ask what a secret or a JWT that they send may do',
+  },
+
   ...LIMITS,
 
   {

@@ -2,6 +2,7 @@
 
 import type { Release } from '../base/release.js';
 import type { NodeStatus } from '../node/types.js';
+import type { DecisionCounts } from './decisions.js';
 import { byLabel, counter, type Family, gauge, type Sample } from './families.js';
 import { peerLabels, type Replication } from './replication.js';
 
@@ -51,6 +52,7 @@ export interface Sources {
   };
   /** Logins refused so far, by cause. */
   readonly refusedLogins: () => ReadonlyMap<string, number>;
+  readonly decisions: Pick<DecisionCounts, 'families'>;
   /** The ACL objects by type, and the config entries by kind. */
   readonly objects: () => {
     readonly byType: ReadonlyMap<string, number>;
@@ -78,6 +80,7 @@ export function nodeFamilies(status: NodeStatus, sources: Sources): readonly Fam
     ...loopFamilies(sources),
     ...stateFamilies(sources),
     ...accessFamilies(sources),
+    ...sources.decisions.families,
     ...setFamilies(sources.sets()),
     ...auditFamilies(sources.audit()),
   ];

@@ -15,6 +15,7 @@ import { allRoutes } from '../http/routes/routes.js';
 import type { Route } from '../http/routes/types.js';
 import { type Log, withoutSecrets } from '../log/log.js';
 import { RecentLines } from '../log/recent.js';
+import { DecisionCounts } from '../metrics/decisions.js';
 import { Metrics, type MetricsParts } from '../metrics/metrics.js';
 import { objectCounts } from '../metrics/objects.js';
 import { Replication } from '../metrics/replication.js';
@@ -28,6 +29,8 @@ import { onNoToken } from '../service/acl/bootstrap.js';
 import type { SnapshotParts } from '../service/archives/snapshot.js';
 import type { ClusterParts } from '../service/cluster/cluster.js';
 import { configCheck } from '../service/config/config-entries.js';
+import { Proofs } from '../service/decisions/proofs.js';
+import { Sentences } from '../service/decisions/sentences.js';
 import { Decisions } from '../service/explain/decisions.js';
 import { authMethodTypes, loginOptions } from '../service/login/index.js';
 import { LoginRefusals } from '../service/login/refusals.js';
@@ -82,18 +85,20 @@ export async function startServer(
   const { node, housekeeper, audit, events, usage } = opened;
   const refusals = new LoginRefusals(log, () => performance.now());
   const drift = new SetDrift();
+  const counts = new DecisionCounts();
   const certificates = new CertificateWatch(config, log);
   let listener: Listener | undefined;
   const metrics = metricsOf(config, log, {
     ...opened,
     refusals,
     drift,
+    counts,
     held: () => app.held.count,
     refused: () => app.refused.counts,
     connections: () => listener?.connections() ?? 0,
     certificates: () => certificates.ends,
   });
-  const routes = routesOf(config, { ...opened, metrics, log, refusals, drift, recent });
+  const routes = routesOf(config, { ...opened, metrics, log, refusals, drift, counts, recent });
   const app = frontEnd(config, log, { ...opened, metrics, routes });
   onRestore(node, log, () => app.held.release());
   await audit.open();
@@ -169,10 +174,15 @@ type FrontSources = Pick<MetricsParts, 'held' | 'refused' | 'connections' | 'cer
 function metricsOf(
   config: Config,
   log: Log,
-  parts: Layers & FrontSources & { readonly refusals: LoginRefusals; readonly drift: SetDrift },
+  parts: Layers &
+    FrontSources & {
+      readonly refusals: LoginRefusals;
+      readonly drift: SetDrift;
+      readonly counts: DecisionCounts;
+    },
 ): Metrics {
   const { node, authorizers, replication, audit, events, refusals, drift } = parts;
-  const { held, refused, connections, certificates } = parts;
+  const { counts, held, refused, connections, certificates } = parts;
   return new Metrics({
     log,
     held,
@@ -193,6 +203,7 @@ function metricsOf(
     comparison: () => node.replica.stats().comparison,
     rights: () => authorizers.stats,
     refusedLogins: () => refusals.counts,
+    decisions: counts,
     sets: () => drift.list(),
     audit: () => audit.sinks(),
     objects: () => objectCounts(node.recordCounts()),
@@ -338,11 +349,16 @@ function routesOf(
     readonly log: Log;
     readonly refusals: LoginRefusals;
     readonly drift: SetDrift;
+    readonly counts: DecisionCounts;
     readonly recent: RecentLines;
   },
 ): readonly Route[] {
   const { node, service, authorizers, decisions, audit, events, usage } = parts;
-  const { metrics, log, refusals, drift, recent } = parts;
+  const { metrics, log, refusals, drift, counts, recent } = parts;
+  const methodTypes = authMethodTypes(loginOptions(config.login, config.limits.issuerRequests));
+  const onCheck = (result: 'known' | 'valid' | 'refused'): void => counts.checked(result);
+  const longWork = new LongWork();
+  const { defaultPolicy } = config.acl;
   const acl: AclParts = {
     service,
     authorizers,
@@ -350,15 +366,20 @@ function routesOf(
     decisions,
     events,
     usage,
-    longWork: new LongWork(),
+    longWork,
+    authzen: config.authzen,
+    counts,
+    proofs: new Proofs({ methodTypes, nowMs: Date.now, onCheck }),
+    sentences: new Sentences({ authorizers, defaultPolicy, longWork }),
+    onUse: usage.note,
     datacenter: config.datacenter,
     nodeName: config.nodeName,
-    defaultPolicy: config.acl.defaultPolicy,
+    defaultPolicy,
     lint: config.acl.lint,
     nowMs: Date.now,
     bootstrapSecret: bootstrapSecret(config),
     bootstrapReset: bootstrapReset(config.dataDir),
-    methodTypes: authMethodTypes(loginOptions(config.login, config.limits.issuerRequests)),
+    methodTypes,
     logger: log,
     refusals,
     drift,
@@ -381,7 +402,8 @@ function routesOf(
     dataDir: config.dataDir,
     snapshotBytes: config.limits.snapshotBytes,
   };
-  return allRoutes({ acl, cluster, snapshot });
+  const all: readonly Route[] = allRoutes({ acl, cluster, snapshot });
+  return config.authzen.enabled ? all : all.filter(({ isStandard }) => isStandard !== true);
 }
 
 /**

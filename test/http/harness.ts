@@ -59,6 +59,8 @@ export const LIMITS: HttpLimits = {
   loginsPerAddress: 0,
   loginsPerMethod: 0,
   loginsPerIdentity: 0,
+  jwtChecksPerAddress: 0,
+  jwtChecksPerMethod: 0,
   refusalsPerAddress: 0,
   refusalDelayMs: 1,
   held: 200,

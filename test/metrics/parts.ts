@@ -1,3 +1,4 @@
+import { DecisionCounts } from '../../src/metrics/decisions.js';
 import type { MetricsParts } from '../../src/metrics/metrics.js';
 import { Replication } from '../../src/metrics/replication.js';
 import type { NodeStatus } from '../../src/node/types.js';
@@ -46,6 +47,7 @@ export const parts = (given: Partial<MetricsParts> = {}): MetricsParts => ({
   comparison: () => ({ rounds: 9, incomparable: 2, differing: 0 }),
   rights: () => ({ tokens: 8, rights: 2, bytes: 5000 }),
   refusedLogins: () => new Map([['token', 3]]),
+  decisions: new DecisionCounts(),
   objects: () => ({ byType: new Map([['policy', 4]]), byKind: new Map([['mesh', 1]]) }),
   sets: () => [{ owner: 'gitops/payments', unapplied: 3, seconds: 12 }],
   audit: () => [{ Name: 'main', Dropped: 2 }],

@@ -8,6 +8,9 @@ import { changeRoutes } from '../../src/http/routes/change.js';
 import type { AclParts } from '../../src/http/routes/common.js';
 import { configRoutes } from '../../src/http/routes/config-entries.js';
 import type { Route } from '../../src/http/routes/types.js';
+import { DecisionCounts } from '../../src/metrics/decisions.js';
+import { Proofs } from '../../src/service/decisions/proofs.js';
+import { Sentences } from '../../src/service/decisions/sentences.js';
 import { authMethodTypes } from '../../src/service/login/index.js';
 import { LoginRefusals } from '../../src/service/login/refusals.js';
 import { LongWork } from '../../src/service/reads/long-work.js';
@@ -19,25 +22,35 @@ import type { Solo } from './solo.js';
 const methodTypes = authMethodTypes(LOGIN_DEFAULTS);
 const logger = { warn: () => {} };
 
-export const partsOf = (solo: Solo): AclParts => ({
-  service: solo.service,
-  authorizers: solo.authorizers,
-  node: solo.node,
-  decisions: solo.decisions,
-  events: solo.events,
-  usage: solo.usage,
-  longWork: new LongWork(),
-  datacenter: 'dc1',
-  nodeName: 'solo',
-  defaultPolicy: 'deny',
-  lint: 'warn',
-  nowMs: () => solo.nowMs,
-  methodTypes,
-  logger,
-  refusals: new LoginRefusals(logger, () => solo.nowMs),
-  drift: new SetDrift(),
-  bodyBytes: 1 << 20,
-});
+export function partsOf(solo: Solo): AclParts {
+  const longWork = new LongWork();
+  const nowMs = (): number => solo.nowMs;
+  const { authorizers } = solo;
+  return {
+    authzen: { anonymousCallers: false },
+    counts: new DecisionCounts(),
+    proofs: new Proofs({ methodTypes, nowMs, onCheck: () => {} }),
+    sentences: new Sentences({ authorizers, defaultPolicy: 'deny', longWork }),
+    onUse: () => {},
+    service: solo.service,
+    authorizers,
+    node: solo.node,
+    decisions: solo.decisions,
+    events: solo.events,
+    usage: solo.usage,
+    longWork,
+    datacenter: 'dc1',
+    nodeName: 'solo',
+    defaultPolicy: 'deny',
+    lint: 'warn',
+    nowMs,
+    methodTypes,
+    logger,
+    refusals: new LoginRefusals(logger, () => solo.nowMs),
+    drift: new SetDrift(),
+    bodyBytes: 1 << 20,
+  };
+}
 
 export async function serve(
   solo: Solo,

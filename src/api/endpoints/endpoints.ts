@@ -5,6 +5,7 @@
 import { NODE_OPERATIONS } from './agent.js';
 import { CHANGE_OPERATIONS } from './change.js';
 import { CONFIG_OPERATIONS } from './config.js';
+import { DECISION_OPERATIONS } from './decisions.js';
 import { EXPLAIN_OPERATIONS } from './explain.js';
 import { HISTORY_OPERATIONS } from './history.js';
 import { IDENTITY_OPERATIONS } from './identities.js';
@@ -23,6 +24,7 @@ const DECLARED = {
   ...CHANGE_OPERATIONS,
   ...LINT_OPERATIONS,
   ...EXPLAIN_OPERATIONS,
+  ...DECISION_OPERATIONS,
   ...LOGIN_EXPLAIN_OPERATIONS,
   ...TOKEN_OPERATIONS,
   ...IDENTITY_OPERATIONS,

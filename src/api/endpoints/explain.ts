@@ -201,7 +201,7 @@ const DECISION = shape({
   ID: keep('The ID of the decision.', word),
   Time: keep('When it was made.', utcTime),
   Node: keep('The node that made it.', word),
-  Type: keep('What was decided.', oneOf('authorization', 'unknown_token', 'login')),
+  Type: keep('What was decided.', oneOf('authorization', 'unknown_token', 'login', 'evaluation')),
   Method: keep('The HTTP method of the request.', word),
   Path: keep('The path of the request.', word),
   RemoteAddr: keep('The address of the client.', word),
@@ -216,6 +216,8 @@ const DECISION = shape({
   Access: keep('The access that was asked for.', nullableText),
   Segment: keep('The name of the resource.', nullableText),
   Message: keep('The message of the refusal.', word),
+  SubjectType: omit('Of an evaluation: the type of its subject.', word),
+  RequestID: omit('Of an evaluation: the X-Request-ID of its request. May be empty.', word),
   TraceID: keep('The trace of the request. Empty if its traceparent names none.', word),
   AppliedIndex: keep('The index of the state on which the decision was based.', whole64),
   Then: keep(

@@ -49,6 +49,7 @@ export const QUERY = {
     says: 'The minimum severity of the findings.',
     schema: { type: 'string', enum: ['error', 'warning', 'info'], default: 'warning' },
   },
+  reasons: { says: 'all: allowed accesses are explained too.', schema: text },
   id: { says: 'The ID of a server.', schema: text },
   address: { says: 'The address of a server.', schema: text },
   ttl: { says: 'How long the join token lasts, from 1s to 24h. By default 15m.', schema: text },

@@ -11,6 +11,8 @@ export interface RateLimits {
   readonly loginsPerAddress: number;
   readonly loginsPerMethod: number;
   readonly loginsPerIdentity: number;
+  readonly jwtChecksPerAddress: number;
+  readonly jwtChecksPerMethod: number;
 }
 /** A rate limit, as the configuration names it. */
 export type RateName = keyof RateLimits;
@@ -23,6 +25,8 @@ const NAMES: Readonly<Record<RateName, string>> = {
   loginsPerAddress: 'logins from this address',
   loginsPerMethod: 'logins with this auth method',
   loginsPerIdentity: 'logins of this identity',
+  jwtChecksPerAddress: 'JWTs to verify from this address',
+  jwtChecksPerMethod: 'JWTs to verify with this auth method',
 };
 
 /**
@@ -123,6 +127,7 @@ const LIMITS = [
   ...['eventStreams', 'eventStreamsPerClient', 'eventStreamsPerToken', 'eventStreamsAnonymous'],
   ...['requestsPerAddress', 'requestsPerToken', 'writesPerAddress', 'writesPerToken'],
   ...['loginsPerAddress', 'loginsPerMethod', 'loginsPerIdentity', 'refusalsPerAddress'],
+  ...['jwtChecksPerAddress', 'jwtChecksPerMethod'],
   ...['connections', 'connectionsPerAddress'],
 ];
 
@@ -155,6 +160,8 @@ export class Rates {
       loginsPerAddress: new Buckets(limits.loginsPerAddress),
       loginsPerMethod: new Buckets(limits.loginsPerMethod),
       loginsPerIdentity: new Buckets(limits.loginsPerIdentity),
+      jwtChecksPerAddress: new Buckets(limits.jwtChecksPerAddress),
+      jwtChecksPerMethod: new Buckets(limits.jwtChecksPerMethod),
     };
   }
 

@@ -78,6 +78,12 @@ export class HttpRequest extends Responder implements ApiRequest {
     this.front.rates.spend(limit, who, this.startedMs);
   }
 
+  spendJwtCheck(method: string): void {
+    const { rates } = this.front;
+    rates.spend('jwtChecksPerAddress', clientOf(this.incoming.socket), this.startedMs);
+    rates.spend('jwtChecksPerMethod', method, this.startedMs);
+  }
+
   // ---- parameters ----
 
   /**

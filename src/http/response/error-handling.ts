@@ -6,7 +6,7 @@ import type { Front } from '../front.js';
 import type { Additions, Context, Middleware, State } from '../request/context.js';
 import { traceOf } from '../request/trace.js';
 import { noteRefused, refusalBody } from './refusal-body.js';
-import { addDecision } from './response-headers.js';
+import { addDecision, addRequestId } from './response-headers.js';
 import { isGone, sendUnread } from './send.js';
 
 const INTERNAL = refusal('internal', 'Internal error; see the server log');
@@ -50,10 +50,11 @@ export function refuseEarly(
 ): void {
   const { names, refusals } = front;
   const decision = noteRefused(front, req, { namespace: 'default', refusal: why });
-  const { type, body } = refusalBody(req, why, route?.isNew === true, decision);
+  const { type, body } = refusalBody(req, why, route, decision);
   const status = ERROR_STATUS[why.code];
   const headers = ['Content-Type', type, ...names.base, ...names.unkept, ...extra];
   addDecision(headers, names, decision);
+  if (route?.isStandard) addRequestId(headers, req);
   const respond = (): void => refusals.refuseStranger(req, res, { status, headers, body });
   const noted = front.options.audit?.answered({
     incoming: req,

@@ -5,6 +5,7 @@ import { STATUS_CODES } from '../../base/node-http.js';
 import type { RefusedRequest } from '../../service/explain/decisions.js';
 import type { Front } from '../front.js';
 import { traceOf } from '../request/trace.js';
+import type { Route } from '../routes/types.js';
 import { contentTypes } from './response-headers.js';
 
 /** Characters of a message and of a pointer, as JSON writes them. */
@@ -23,18 +24,18 @@ const visible = (text: string): string =>
   text.replace(INVISIBLE, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /**
- * Returns the body of a refusal and its type: problem details if the client asks for JSON or, with
- * `preferProblem`, if it does not ask for text. They name the decision, if it was noted.
+ * Returns the body of a refusal and its type: problem details if the client asks for JSON or, on new
+ * paths, if it does not ask for text. They name the decision, if it was noted.
  */
 export function refusalBody(
   { headers }: IncomingMessage,
   why: Refusal,
-  preferProblem = false,
+  route: Pick<Route, 'isNew' | 'isStandard'> = {},
   decision?: string,
 ): { type: string; body: string } {
   const message = clipped(visible(why.message));
   const hint = why.hint === undefined ? undefined : clipped(visible(why.hint));
-  if (!wantsProblem(headers.accept ?? '', preferProblem)) {
+  if (!wantsProblem(headers.accept ?? '', route)) {
     const body = hint ? `${message} (${hint})\n` : `${message}\n`;
     return { type: contentTypes.text, body };
   }
@@ -64,9 +65,10 @@ export function refusalBody(
 export const asksForProblem = ({ headers: { accept = '' } }: IncomingMessage): boolean =>
   accept.includes(PROBLEM_TYPE) && !accept.includes('application/json') && !accept.includes('*/*');
 
-function wantsProblem(accept: string, preferProblem: boolean): boolean {
+function wantsProblem(accept: string, { isNew, isStandard }: Pick<Route, 'isNew' | 'isStandard'>) {
+  if (isStandard) return accept.includes(PROBLEM_TYPE);
   const takesJson = accept.includes('application/json') || accept.includes(PROBLEM_TYPE);
-  return takesJson || (preferProblem && !accept.includes('text/plain'));
+  return takesJson || (isNew === true && !accept.includes('text/plain'));
 }
 
 /** A message is a sentence, however much of the request it quotes. */

@@ -18,7 +18,7 @@ import type { Pieces, Target } from '../routes/types.js';
 import { answerEvents } from './event-response.js';
 import { PreparedResponse } from './prepared-response.js';
 import { noteRefused, refusalBody, tokenHint } from './refusal-body.js';
-import { addDecision, addQueryHeaders, contentTypes } from './response-headers.js';
+import { addDecision, addQueryHeaders, addRequestId, contentTypes } from './response-headers.js';
 import { isGone, send, sendPieces } from './send.js';
 
 /** Bytes of a response that may outgrow what the system buffers of it for the client. */
@@ -147,6 +147,21 @@ export abstract class Responder {
     this.answerJson(JSON.stringify(value), status);
   }
 
+  /** Answers what was read as JSON, with the headers of a read. */
+  answerFound({ value, ...meta }: ReadOutcome<object>): void {
+    const headers = this.#headersOf(contentTypes.json, meta);
+    this.#finish(200, headers, this.#rendered(JSON.stringify(value)));
+  }
+
+  /** Answers what everybody may know and caches may keep for some seconds. */
+  answerPublic(value: object, seconds: number): void {
+    const { names } = this.front;
+    const headers = ['Content-Type', contentTypes.json, ...names.base];
+    headers.push('Cache-Control', `public, max-age=${seconds}`);
+    if (this.target.route.isStandard) addRequestId(headers, this.incoming);
+    this.#finish(200, headers, this.#rendered(JSON.stringify(value)));
+  }
+
   answerFiltered(value: unknown, isFiltered: boolean): void {
     const headers = this.#headersOf(contentTypes.json);
     if (isFiltered) for (const name of this.front.names.filtered) headers.push(name, 'true');
@@ -227,13 +242,14 @@ export abstract class Responder {
     this.#owner = '';
     const { route } = this.target;
     const decision = STRANGE.has(why.code) ? this.#note(why, error) : undefined;
-    const isNew = route.isNew === true;
-    const { type, body } = refusalBody(this.incoming, this.#helped(why), isNew, decision);
+    const { type, body } = refusalBody(this.incoming, this.#helped(why), route, decision);
     const headers = this.#headersOf(type, meta);
     addDecision(headers, this.front.names, decision);
     const current = why.about?.kind === 'version' ? why.about.current : null;
     if (current !== null) headers.push('ETag', `"${current}"`);
     if (RETRY.has(why.code)) headers.push('Retry-After', '1');
+    if (route.isStandard && why.code === 'unauthenticated')
+      headers.push('WWW-Authenticate', 'Bearer realm="conclave"');
     const response = { status: ERROR_STATUS[why.code], headers, body };
     const { refusals } = this.front;
     const { incoming, res } = this;
@@ -317,6 +333,7 @@ export abstract class Responder {
     if (meta !== undefined) addQueryHeaders(headers, names, meta);
     if (this.warning !== undefined)
       for (const name of names.warning) headers.push(name, this.warning);
+    if (this.target.route.isStandard) addRequestId(headers, this.incoming);
     if (this.#owner !== '') for (const name of names.owner) headers.push(name, this.#owner);
     if (more !== undefined) headers.push(...Object.entries(more).flat());
     return headers;

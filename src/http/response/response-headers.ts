@@ -1,4 +1,5 @@
 /** Headers of responses: their names under each prefix, and those of queries. */
+import type { IncomingMessage } from 'node:http';
 import type { QueryMeta } from '../../service/common/types.js';
 
 /** Content types of the API. */
@@ -82,6 +83,15 @@ export function headerNames(options: {
 /** Adds the id of a decision to a flat list. */
 export function addDecision(headers: string[], names: HeaderNames, id: string | undefined): void {
   if (id !== undefined) for (const name of names.decision) headers.push(name, id);
+}
+
+/** Bytes of an X-Request-ID that is sent back. */
+export const REQUEST_ID_MAX = 1024;
+
+/** Adds what the client calls its request to a flat list. */
+export function addRequestId(headers: string[], { headers: sent }: IncomingMessage): void {
+  const id = sent['x-request-id'];
+  if (typeof id === 'string' && id.length <= REQUEST_ID_MAX) headers.push('X-Request-ID', id);
 }
 
 /** Adds the headers of a query to a flat list. */

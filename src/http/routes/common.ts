@@ -28,10 +28,17 @@ import {
 } from '../../service/reads/list-rendering.js';
 import type { SetParts } from '../../service/sets/judge.js';
 import type { UsageParts } from '../../service/usage/usage.js';
+import type { AuthzenParts } from './authzen.js';
 import { nextOf, pageOf } from './pages.js';
 import type { ApiRequest } from './types.js';
 
-export interface AclParts extends LoginParts, DecisionParts, WhoCanParts, SetParts {
+export interface AclParts
+  extends LoginParts,
+    Omit<DecisionParts, 'decisions'>,
+    WhoCanParts,
+    SetParts,
+    AuthzenParts {
+  readonly decisions: DecisionParts['decisions'] & AuthzenParts['decisions'];
   readonly events: EventHub;
   readonly usage: UsageParts['usage'];
   readonly nodeName: string;

@@ -4,6 +4,7 @@ import type { SnapshotParts } from '../../service/archives/snapshot.js';
 import type { ClusterParts } from '../../service/cluster/cluster.js';
 import { aclRoutes } from './acl.js';
 import { agentRoutes } from './agent.js';
+import { authzenRoutes } from './authzen.js';
 import { changeRoutes } from './change.js';
 import type { AclParts } from './common.js';
 import { configRoutes } from './config-entries.js';
@@ -33,6 +34,7 @@ export const allRoutes = ({ acl, cluster, snapshot }: RouteParts): readonly Decl
   ...eventRoutes(acl),
   ...agentRoutes(cluster),
   ...authorizeRoutes(acl.service),
+  ...authzenRoutes(acl),
   ...snapshotRoutes(snapshot),
   ...documentRoutes,
 ];

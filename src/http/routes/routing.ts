@@ -23,8 +23,8 @@ const BLOCKED: Refusal = {
 };
 
 /**
- * Returns the middleware of all routes. A path without parameters leads to its route at once, every
- * other one to the router of its part of the API (the segment after `/v1/`): a router tests all of
+ * Returns the middleware of all routes. A path without parameters leads to its route at once, as all
+ * outside /v1 do, every other one to the router of its part of the API (the segment after `/v1/`): a router tests all of
  * its patterns with each request that reaches it.
  */
 export function routing(front: Front): Middleware {
@@ -34,7 +34,9 @@ export function routing(front: Front): Middleware {
   for (const route of routes) {
     const [, version, part] = route.path.split('/');
     if (version !== 'v1' || part === undefined) {
-      throw new Error(`route ${route.path} is not in /v1`);
+      if (route.path.includes(':')) throw new Error(`route ${route.path} is not in /v1`);
+      fixed.set(route.path, answering(front, route));
+      continue;
     }
     let router = routers.get(part);
     if (router === undefined) {

@@ -49,6 +49,11 @@ export interface Route extends Partial<Readonly<Record<Method, Endpoint>>> {
   /** Whether its PUT heeds `If-None-Match: *`. */
   readonly ifNoneMatch?: true;
   /**
+   * Whether it follows the Authorization API 1.0: what is unknown in a request is ignored, errors
+   * are text unless problem details are asked for by name, and X-Request-ID is sent back.
+   */
+  readonly isStandard?: true;
+  /**
    * Whether its answers hold secrets: no cache may keep them, although they have an index.
    */
   readonly isSecret?: true;
@@ -106,6 +111,8 @@ export interface ApiRequest {
 
   /** Counts a login against the rate of its auth method or identity; throws 429. */
   spendLogin(limit: 'loginsPerMethod' | 'loginsPerIdentity', who: string): void;
+  /** Counts a JWT to verify against the rates of the client and of its auth method; throws 429. */
+  spendJwtCheck(method: string): void;
 
   /** Returns a parameter of the path, decoded once; '' if empty. */
   param(name: string): string;
@@ -164,6 +171,10 @@ export interface ApiRequest {
    * several responses share.
    */
   answerBytes(outcome: ReadOutcome<Uint8Array>): void;
+  /** Answers what was read as JSON, with the headers of a read. */
+  answerFound(outcome: ReadOutcome<object>): void;
+  /** Answers what everybody may know and caches may keep for some seconds. */
+  answerPublic(value: object, seconds: number): void;
   /** Answers JSON text without index headers. */
   answerJson(text: string, status?: number, headers?: Readonly<Record<string, string>>): void;
   /**

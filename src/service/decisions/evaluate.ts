@@ -1,19 +1,25 @@
 /** The use case that decides for other programs (decisions.md 1): evaluations and batches of them. */
 import type { Asked } from '../../acl/reasons.js';
 import { ApiError, reject } from '../../base/errors.js';
-import { stateIndex } from '../common/reading.js';
-import { nextTurn } from '../common/event-loop.js';
-import type { ReadContext, ReadOptions, ReadOutcome, StateRead } from '../common/types.js';
-import type { ExplainParts } from '../explain/subject.js';
-import { ownerOf, type WorkOwner } from '../reads/long-work.js';
 import { keys } from '../../state/keys.js';
 import { stored } from '../../state/lists.js';
 import type { AuthMethod } from '../../state/methods.js';
+import { nextTurn } from '../common/event-loop.js';
+import { stateIndex } from '../common/reading.js';
+import type { ReadContext, ReadOptions, ReadOutcome, StateRead } from '../common/types.js';
+import type { ExplainParts } from '../explain/subject.js';
+import { ownerOf, type WorkOwner } from '../reads/long-work.js';
 import { type Claim, claimOf, type Proof, type Proofs } from './proofs.js';
 import { questionOf } from './questions.js';
 import type { Batch, Entity, Evaluation, Item, Semantics } from './requests.js';
 import type { Sentences } from './sentences.js';
-import { type Holder, type NoHolder, type Resolved, Subjects, type SubjectParts } from './subjects.js';
+import {
+  type Holder,
+  type NoHolder,
+  type Resolved,
+  type SubjectParts,
+  Subjects,
+} from './subjects.js';
 
 /** What decisions are made with. */
 export interface EvaluateParts extends SubjectParts, ExplainParts {
@@ -253,21 +259,21 @@ class Deciding {
     const { holders, home, truncated } = found;
     const newest = holders[0]!;
     const asked = questionOf(evaluation.resource, evaluation.action, newest.token.Namespace);
-    for (const { token } of holders) if (token.AccessorID !== '') this.#parts.onUse(token.AccessorID);
+    for (const { token } of holders)
+      if (token.AccessorID !== '') this.#parts.onUse(token.AccessorID);
     if (asked === undefined) {
       const { type } = evaluation.resource;
       const reason = `the resource type "${type}" does not have this action`;
       return this.#no(evaluation, at, { code: 'unknown_action', reason }, { home });
     }
-    const { resource, access, segment, namespace } = asked;
-    const allowing = holders.find(({ authorizer, token }) => {
-      const own = evaluation.resource.properties['namespace'] === undefined;
-      return authorizer.allowed(resource, access, segment, own ? token.Namespace : namespace);
-    });
+    const allowing = holders.find((holder) => isAllowed(holder, asked, evaluation.resource));
     const more = truncated ? ({ truncated: true } as const) : {};
     const isExplained = allowing === undefined || this.#request.allReasons;
     const { layer, sentence } = isExplained
-      ? await this.#explained(allowing ?? newest, asked)
+      ? await this.#explained(
+          allowing ?? newest,
+          askedOf(allowing ?? newest, asked, evaluation.resource),
+        )
       : { layer: undefined, sentence: '' };
     const shownLayer = layer === undefined ? {} : { layer };
     const id = String(at);
@@ -277,7 +283,12 @@ class Deciding {
       return { decision: true, context: { ...context, ...shownLayer, ...more } };
     }
     const denied = { code: 'denied', reason: sentence } as const;
-    return this.#no(evaluation, at, denied, { home, holder: newest, asked, more: { ...shownLayer, ...more } });
+    return this.#no(evaluation, at, denied, {
+      home,
+      holder: newest,
+      asked,
+      more: { ...shownLayer, ...more },
+    });
   }
 
   async #explained(holder: Holder, asked: Asked) {
@@ -290,7 +301,10 @@ class Deciding {
   #no(
     { subject, action, resource }: Evaluation,
     at: number,
-    { code, reason }: { readonly code: Exclude<Code, 'allowed' | 'invalid'>; readonly reason: string },
+    {
+      code,
+      reason,
+    }: { readonly code: Exclude<Code, 'allowed' | 'invalid'>; readonly reason: string },
     about: {
       readonly home?: string;
       readonly holder?: Holder;
@@ -322,6 +336,16 @@ class Deciding {
       },
     };
   }
+}
+
+/** Returns a question as it is about one holder: without a namespace it is about its own. */
+const askedOf = ({ token }: Holder, asked: Asked, { properties }: Entity): Asked =>
+  properties['namespace'] === undefined ? { ...asked, namespace: token.Namespace } : asked;
+
+/** Whether a holder may do what is asked. */
+export function isAllowed(holder: Holder, question: Asked, of: Entity): boolean {
+  const { resource, access, segment, namespace } = askedOf(holder, question, of);
+  return holder.authorizer.allowed(resource, access, segment, namespace);
 }
 
 /** Says to a user what they may not do. It names no rule, policy or role. */

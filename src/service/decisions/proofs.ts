@@ -48,14 +48,16 @@ const KNOWN_MAX = 10_000;
 /** Milliseconds for which what an issuer says is remembered, at most. */
 const KNOWN_MS = 60_000;
 
+export interface ProofParts extends Pick<LoginParts, 'methodTypes' | 'nowMs'> {
+  /** Called with what becomes of each JWT. */
+  readonly onCheck: (result: 'known' | 'valid' | 'refused') => void;
+}
+
 /** Verifies JWTs, and remembers those that are valid. */
 export class Proofs {
-  readonly #parts: Pick<LoginParts, 'methodTypes' | 'nowMs'>;
+  readonly #parts: ProofParts;
   readonly #known = new WeightedCache<Known>(KNOWN_MAX);
-  /** Verifications so far, by their result. */
-  readonly counts = { known: 0, valid: 0, refused: 0 };
-
-  constructor(parts: Pick<LoginParts, 'methodTypes' | 'nowMs'>) {
+  constructor(parts: ProofParts) {
     this.#parts = parts;
   }
 
@@ -87,13 +89,13 @@ export class Proofs {
     const known = this.#known.get(id);
     const atMs = nowMs();
     if (known !== undefined && atMs < known.untilMs) {
-      this.counts.known += 1;
+      this.#parts.onCheck('known');
       return known.outcome;
     }
     admit(`${namespace}/${Name.toLowerCase()}`);
     const at = { namespace, nowMs: atMs };
     const outcome = await methodTypes.get(method.Type)!.validate(method.Config, jwt, at);
-    this.counts[outcome.ok ? 'valid' : 'refused'] += 1;
+    this.#parts.onCheck(outcome.ok ? 'valid' : 'refused');
     if (outcome.ok) {
       const untilMs = Math.min(atMs + KNOWN_MS, endOf(jwt));
       this.#known.set(id, { outcome, untilMs }, 1);
@@ -114,9 +116,7 @@ export class Proofs {
     const at = { namespace: method.Namespace, nowMs: this.#parts.nowMs() };
     const { checks, known } = await type.examine(method.Config, { claims }, at);
     const isMapped = checks.every(({ Name, Result }) => Name !== 'claims' || Result === 'passed');
-    return known !== undefined && isMapped
-      ? { ok: true, ...known }
-      : { ok: false, code: 'claims' };
+    return known !== undefined && isMapped ? { ok: true, ...known } : { ok: false, code: 'claims' };
   }
 }
 

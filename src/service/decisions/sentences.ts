@@ -1,11 +1,12 @@
 /** Why an access is denied or allowed, in the sentence of explanations. */
+
+import type { Explainer } from '../../acl/explain.js';
 import { sentenceOf } from '../../acl/explain-text.js';
 import type { Asked } from '../../acl/reasons.js';
 import { WeightedCache } from '../common/weighted-cache.js';
-import { subjectOf, type ExplainParts } from '../explain/subject.js';
+import { type ExplainParts, subjectOf } from '../explain/subject.js';
 import type { WorkOwner } from '../reads/long-work.js';
 import { rightsIdOf, type SharedRights } from '../rights/authorizers.js';
-import type { Explainer } from '../../acl/explain.js';
 import type { Holder } from './subjects.js';
 
 interface Known {

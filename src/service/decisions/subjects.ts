@@ -20,11 +20,11 @@ import { OWN_TYPES } from '../acl/acl-configuration.js';
 import type { Caller, ReadContext } from '../common/types.js';
 import { DRAFT, draftToken } from '../explain/questions.js';
 import { ownToken } from '../explain/subject.js';
+import { subjectOf } from '../login/claims.js';
 import { judgeLogin } from '../login/judge.js';
 import type { LoginParts } from '../login/login.js';
 import { type Authorizers, authorizerFor, type SharedRights } from '../rights/authorizers.js';
 import { type Collected, stepOf } from '../rights/origins.js';
-import { subjectOf } from '../login/claims.js';
 import type { Proof } from './proofs.js';
 import { namespaceIn } from './questions.js';
 import type { Entity } from './requests.js';
@@ -224,11 +224,7 @@ export class Subjects {
     return { ...found, holders: found.holders.map((one) => ({ ...one, identity: Identity })) };
   }
 
-  #held(
-    all: readonly Collected[],
-    home: string,
-    truncated = false,
-  ): Resolved | undefined {
+  #held(all: readonly Collected[], home: string, truncated = false): Resolved | undefined {
     const holders: Holder[] = [];
     for (const collected of all) {
       const { token } = collected;

@@ -79,7 +79,12 @@ function shown(
   const TraceID = decision.TraceID ?? '';
   return (function* () {
     const now = 'find' in about ? yield* present(parts, decision, about) : about;
-    const { Login: _login, Home: _home, ...rest } = { ...decision, ...now, Identity, TraceID };
+    const {
+      Login: _login,
+      Home: _home,
+      CallerID: _caller,
+      ...rest
+    } = { ...decision, ...now, Identity, TraceID };
     return withoutSecrets(parts.service.view, JSON.stringify({ ...rest, Login: shownLogin }));
   })();
 }
@@ -102,7 +107,11 @@ function identityShown(
 }
 
 function maySee({ view, authorizer }: ReadContext, caller: Caller, decision: Decision): boolean {
-  const { Type, AccessorID, Namespace } = decision;
+  const { Type, AccessorID, Namespace, Home, CallerID } = decision;
+  if (Type === 'evaluation') {
+    if (Home !== null && authorizer.allowed('acl', 'read', undefined, Home)) return true;
+    return isOwn(view, caller, AccessorID) || isOwn(view, caller, CallerID ?? null);
+  }
   if (authorizer.allowed('acl', 'read', undefined, Namespace)) return true;
   return Type === 'authorization' && isOwn(view, caller, AccessorID);
 }
@@ -131,8 +140,7 @@ function askedAgain(
 ): Again | Present {
   const { AccessorID, Resource: resource, Access: access, Segment: segment, Then } = decision;
   const nothing = { Then, Now: null, Changed: false };
-  if (AccessorID === null || resource === null || access === null || segment === null)
-    return nothing;
+  if (!AccessorID || resource === null || access === null || segment === null) return nothing;
   const token = tokenByAccessor(view, AccessorID);
   if (token === undefined) return { ...nothing, Changed: true };
   const isAlone = !isOwn(view, caller, AccessorID);

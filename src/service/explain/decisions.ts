@@ -5,10 +5,12 @@
 import { randomUUID } from 'node:crypto';
 import { type Denied, deniedIn } from '../../acl/denial.js';
 import { ruleText } from '../../acl/explain.js';
-import type { Why } from '../../acl/types.js';
+import type { Asked } from '../../acl/reasons.js';
+import type { Authorizer, Why } from '../../acl/types.js';
 import type { Decision as Shown } from '../../api/endpoints/explain.js';
 import type { ApiError, Refusal } from '../../base/errors.js';
 import type { Identity } from '../../state/author.js';
+import type { Token } from '../../state/tokens.js';
 import type { Caller } from '../common/types.js';
 import { LoginRefused } from '../login/login.js';
 import type { LoginFault } from '../login/types.js';
@@ -30,8 +32,34 @@ export interface RefusedRequest {
   readonly error?: ApiError | undefined;
 }
 
+/** A denial that another program asked for. */
+export interface RefusedEvaluation {
+  readonly method: string;
+  readonly path: string;
+  readonly remoteAddress: string;
+  readonly traceId: string;
+  /** What the caller calls the request; empty if nothing. */
+  readonly requestId: string;
+  readonly caller: Caller;
+  /** The namespace in which the decision may be read. */
+  readonly home: string;
+  readonly subjectType: string;
+  /** The token that decided: its AccessorID is empty if it is not stored. */
+  readonly holder:
+    | {
+        readonly token: Pick<Token, 'AccessorID'>;
+        readonly authorizer: Authorizer;
+        readonly identity: Identity | undefined;
+      }
+    | undefined;
+  readonly asked: Asked | undefined;
+  readonly message: string;
+}
+
 /** A decision as members send it to each other, and as answers show it with more members. */
 export interface Decision extends Omit<Shown, 'Now' | 'Changed' | 'Login'> {
+  /** Of an evaluation: the token that asked. It is not shown. */
+  readonly CallerID?: string;
   /** The namespace of the token that was refused, or of the auth method; it is not shown. */
   readonly Home: string | null;
   readonly Login: (Shown['Login'] & { readonly ReasonCode: LoginFault['code'] }) | null;
@@ -55,6 +83,9 @@ const DECISIONS_MAX = 5_000;
 export const REMEMBERED_MS = 10 * 60_000;
 /** Decisions of each of the two noted in a second. A flood of refusals has few reasons. */
 const PER_SECOND_MAX = 50;
+/** Denied evaluations that a node remembers, and how many it notes in a second. */
+const EVALUATIONS_MAX = 10_000;
+const EVALUATIONS_PER_SECOND_MAX = 100;
 /** Characters of a path and of a message that are remembered. */
 const PATH_MAX = 200;
 const MESSAGE_MAX = 500;
@@ -83,6 +114,7 @@ interface Noted {
   readonly appliedIndex: number;
   readonly why: Why | undefined;
   readonly login: Decision['Login'];
+  readonly evaluation?: Pick<Decision, 'SubjectType' | 'RequestID' | 'CallerID'>;
 }
 
 /** Remembers the decisions of a node. */
@@ -91,8 +123,9 @@ export class Decisions {
   readonly #prefix: string;
   readonly #byId = new Map<string, Noted>();
   /** Strangers do not push out the decisions of callers with a valid token. */
-  readonly #known = new Share();
-  readonly #strange = new Share();
+  readonly #known = new Share(DECISIONS_MAX, PER_SECOND_MAX);
+  readonly #strange = new Share(DECISIONS_MAX, PER_SECOND_MAX);
+  readonly #evaluations = new Share(EVALUATIONS_MAX, EVALUATIONS_PER_SECOND_MAX);
 
   constructor(options: DecisionsOptions) {
     this.#options = options;
@@ -120,10 +153,9 @@ export class Decisions {
     const denied = login === null ? deniedIn(refusal) : undefined;
     const asked = authorizer && denied;
     const isUnknown = caller !== undefined && authorizer === undefined;
-    const random = randomUUID();
     const { method, path, remoteAddress, traceId } = request;
     const noted: Noted = {
-      id: `${this.#prefix}-${random.slice(0, 8)}${random.slice(-8)}`,
+      id: this.#newId(),
       atMs,
       type: login !== null ? 'login' : isUnknown ? 'unknown_token' : 'authorization',
       refused: { method, path: copyOf(path.slice(0, PATH_MAX)), remoteAddress, traceId },
@@ -136,6 +168,44 @@ export class Decisions {
       why: asked && authorizer.why(asked.resource, asked.access, asked.segment, asked.namespace),
       login,
     };
+    return this.#keep(share, noted);
+  }
+
+  /** Notes a denied evaluation. Returns its id; undefined if there are too many. */
+  noteEvaluation(denied: RefusedEvaluation): string | undefined {
+    const atMs = this.#options.nowMs();
+    if (!this.#evaluations.isInRate(atMs)) return undefined;
+    const { method, path, remoteAddress, traceId, requestId, caller } = denied;
+    const { holder, asked, home, subjectType, message } = denied;
+    const noted: Noted = {
+      id: this.#newId(),
+      atMs,
+      type: 'evaluation',
+      refused: { method, path: copyOf(path.slice(0, PATH_MAX)), remoteAddress, traceId },
+      accessor: holder?.token.AccessorID ?? null,
+      identity: holder?.identity,
+      home,
+      namespace: asked?.namespace ?? home,
+      asked: asked && { ...asked, segment: cut(asked.segment, SEGMENT_MAX) },
+      message: cut(message, MESSAGE_MAX),
+      appliedIndex: this.#options.appliedIndex(),
+      why: asked && holder && whyOf(holder.authorizer, asked),
+      login: null,
+      evaluation: {
+        SubjectType: subjectType,
+        RequestID: requestId,
+        CallerID: this.#options.authorizers.authorOf(caller.tokenKey).AccessorID,
+      },
+    };
+    return this.#keep(this.#evaluations, noted);
+  }
+
+  #newId(): string {
+    const random = randomUUID();
+    return `${this.#prefix}-${random.slice(0, 8)}${random.slice(-8)}`;
+  }
+
+  #keep(share: Share, noted: Noted): string {
     const oldest = share.keep(noted);
     if (oldest !== undefined) this.#byId.delete(oldest.id);
     this.#byId.set(noted.id, noted);
@@ -160,10 +230,17 @@ export class Decisions {
 /** A number of decisions, and how fast they may come. */
 class Share {
   /** In a ring: a Map is slow at finding its oldest entry again and again. */
+  readonly #max: number;
+  readonly #perSecond: number;
   readonly #ring: Noted[] = [];
   #next = 0;
   #second = 0;
   #inSecond = 0;
+
+  constructor(max: number, perSecond: number) {
+    this.#max = max;
+    this.#perSecond = perSecond;
+  }
 
   /** Counts a decision; false if there are too many in this second. */
   isInRate(atMs: number): boolean {
@@ -173,14 +250,14 @@ class Share {
       this.#inSecond = 0;
     }
     this.#inSecond += 1;
-    return this.#inSecond <= PER_SECOND_MAX;
+    return this.#inSecond <= this.#perSecond;
   }
 
   /** Keeps a decision. Returns the one that it replaces, if there is one. */
   keep(noted: Noted): Noted | undefined {
     const oldest = this.#ring[this.#next];
     this.#ring[this.#next] = noted;
-    this.#next = (this.#next + 1) % DECISIONS_MAX;
+    this.#next = (this.#next + 1) % this.#max;
     return oldest;
   }
 }
@@ -219,8 +296,12 @@ function decisionOf(noted: Noted, node: string): Decision {
     AppliedIndex: noted.appliedIndex,
     Then: why === undefined ? null : thenOf(why),
     Login: noted.login,
+    ...noted.evaluation,
   };
 }
+
+const whyOf = (authorizer: Authorizer, { resource, access, segment, namespace }: Asked): Why =>
+  authorizer.why(resource, access, segment, namespace);
 
 const thenOf = ({ reason, rule }: Why): Decision['Then'] => ({
   Reason: reason,

@@ -1,0 +1,77 @@
+/** What rules say of names that no rule has: by the prefixes of the rules (decisions.md 4.2). */
+import type { Steps } from '../../acl/steps.js';
+import { inBytes } from './pages.js';
+import { escaped } from './questions.js';
+
+/** Names of rules: of single objects, and of all whose names begin so. */
+export interface RuleNames {
+  readonly exact: Set<string>;
+  readonly prefix: Set<string>;
+}
+
+/** What is decided about names that begin so, unless a longer prefix or an exact rule says more. */
+export interface ShownPrefix {
+  readonly prefix: string;
+  readonly allow: boolean;
+}
+
+/** The decisions on all names that begin with one of the prefixes of some rules. */
+export class Prefixes {
+  readonly #decided: ReadonlyMap<string, boolean>;
+  /** The lengths of the prefixes, longest first. */
+  readonly #lengths: readonly number[];
+
+  constructor(decided: ReadonlyMap<string, boolean>) {
+    this.#decided = decided;
+    const lengths = new Set([...decided.keys()].map(({ length }) => length));
+    this.#lengths = [...lengths].sort((a, b) => b - a);
+  }
+
+  /** Decides about the prefixes of some names. `may` decides a name, as enforcement does. */
+  static *of({ exact, prefix }: RuleNames, may: (name: string) => boolean): Steps<Prefixes> {
+    const prefixes = new Set(['', ...prefix]);
+    const decided = new Map<string, boolean>();
+    for (const one of prefixes) {
+      // A name that begins so, which no rule has, and no longer prefix begins.
+      let name = `${one}\u0000`;
+      while (exact.has(name) || prefixes.has(name)) name += '\u0000';
+      decided.set(one, may(name));
+      yield;
+    }
+    return new Prefixes(decided);
+  }
+
+  /** Whether a name is allowed if no exact rule has it. */
+  isAllowed(name: string): boolean {
+    for (const length of this.#lengths) {
+      const allow = length > name.length ? undefined : this.#decided.get(name.slice(0, length));
+      if (allow !== undefined) return allow;
+    }
+    return false;
+  }
+
+  /** Returns those that decide otherwise than the longest shorter one among them. */
+  *shown(): Steps<readonly ShownPrefix[]> {
+    const all = [...this.#decided.keys()].sort((a, b) => a.length - b.length || inBytes(a, b));
+    const kept = new Map<string, boolean>();
+    for (const prefix of all) {
+      const allow = this.#decided.get(prefix)!;
+      let before = false;
+      for (let length = prefix.length - 1; length >= 0; length--) {
+        const shorter = kept.get(prefix.slice(0, length));
+        if (shorter === undefined) continue;
+        before = shorter;
+        break;
+      }
+      if (allow !== before) kept.set(prefix, allow);
+      yield;
+    }
+    return [...kept].map(([prefix, allow]) => ({ prefix, allow }));
+  }
+}
+
+/** Returns a part of a segment before it was escaped; undefined if nothing is escaped like that. */
+export function unescaped(part: string): string | undefined {
+  const text = part.replaceAll('%2F', '/').replaceAll('%25', '%');
+  return escaped(text) === part ? text : undefined;
+}
