@@ -119,9 +119,14 @@ export class Forger {
       const all = { iss: this.issuer, sub: 'eve', iat: now, exp: now + LIFE, ...claims };
       const { alg, jwk } = this.#signer;
       const head = { alg, kid: jwk.kid, typ: 'JWT', ...header };
-      const id_token = await (sign ?? this.#signer.sign)(all, head);
+      const id_token = await (sign === undefined ? this.sign(all, head) : sign(all, head));
       return { access_token: 'access', token_type: 'Bearer', id_token, ...answer };
     });
+  }
+
+  /** Signs claims with its published key. */
+  sign(claims: object, header: object = {}): Promise<string> {
+    return this.#signer.sign(claims, header);
   }
 
   async stop(): Promise<void> {
