@@ -37,6 +37,18 @@ describe('a client of an OpenID provider', function () {
     for (const { Roles } of [token, body]) expect(Roles[0].Name).to.equal('dev');
   }
 
+  it('cannot ask for an authentication context', async () => {
+    const answer = await field.cluster.ask(
+      'PUT /acl/auth-method/staff',
+      field.method({ oidcACRValues: ['phishing-resistant'] }),
+    );
+    expect([answer.status, answer.text]).to.deep.equal([
+      400,
+      'Invalid Auth Method: OIDCACRValues is not supported: ' +
+        'bind on the claim acr with a selector',
+    ]);
+  });
+
   it('sends the secret in the body, where the provider takes it there alone', async () => {
     await use({ clientAuth: 'client_secret_post' });
     await lives();

@@ -198,6 +198,11 @@ describe('a login at an OpenID provider', function () {
       400,
       'Prompt must be none, login, select_account or empty',
     ]);
+    const Meta = { a: 'é'.repeat(600) };
+    expect(told(await ask('auth-url', { ...begin, Meta }))).to.deep.equal([
+      400,
+      'Meta is longer than 1024 bytes of JSON',
+    ]);
     const bearer = { AuthMethod: 'staff', BearerToken: 'x' };
     const login = await field.cluster.ask('POST /acl/login', bearer, '');
     expect([login.status, login.text]).to.deep.equal([

@@ -96,7 +96,7 @@ export async function authUrl(
       pointer: '/Prompt',
     });
   const meta = Meta ?? {};
-  if (JSON.stringify(meta).length > META_MAX)
+  if (Buffer.byteLength(JSON.stringify(meta)) > META_MAX)
     reject('invalid', `Meta is longer than ${META_MAX} bytes of JSON`, { pointer: '/Meta' });
   const provider = await reach(parts, opened);
   const nonce = randomBytes(RANDOM_BYTES).toString('base64url');
