@@ -1,7 +1,7 @@
 /** An operator's tools for tests: shell commands, and load with keep-alive. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -42,6 +42,15 @@ export async function until<T>(look: () => Promise<T>, wanted: (value: T) => boo
         `not so after ${UNTIL_MS} ms: ${value instanceof Error ? value : JSON.stringify(value)}`,
       );
     await sleep(AGAIN_MS);
+  }
+}
+
+/** The bytes of a file, if it still exists: LevelDB removes files in the meantime. */
+export function bytesOf(path: string): Buffer {
+  try {
+    return statSync(path).isFile() ? readFileSync(path) : Buffer.alloc(0);
+  } catch {
+    return Buffer.alloc(0);
   }
 }
 

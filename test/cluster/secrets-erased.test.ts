@@ -1,9 +1,9 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { LocalCluster } from '../../src/dev/local.js';
 import { send } from '../support/client.js';
-import { Field, until } from './operator.js';
+import { bytesOf, Field, until } from './operator.js';
 
 const SECRET = '5ec2e701-aaaa-4bbb-8ccc-0d1e2f3a4b5c';
 const fixture = (name: string): string =>
@@ -88,12 +88,3 @@ describe('a deleted secret', function () {
     expect(n1!.pid).not.to.equal(undefined);
   });
 });
-
-/** The bytes of a file, if it still exists: LevelDB removes files in the meantime. */
-function bytesOf(path: string): Buffer {
-  try {
-    return statSync(path).isFile() ? readFileSync(path) : Buffer.alloc(0);
-  } catch {
-    return Buffer.alloc(0);
-  }
-}

@@ -43,9 +43,10 @@ export class TestServer {
     const path = request.url ?? '';
     this.seen.push(`${request.method} ${path}`);
     const answer = this.answers.get(path);
-    const value = typeof answer === 'function' ? answer(request, response, body) : answer;
+    const value = typeof answer === 'function' ? await answer(request, response, body) : answer;
     if (response.headersSent || response.writableEnded) return;
     if (value === undefined && typeof answer === 'function') return;
+    response.setHeader('content-type', 'application/json');
     response.statusCode = value === undefined ? 404 : response.statusCode;
     response.end(JSON.stringify(value ?? {}));
   }

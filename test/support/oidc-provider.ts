@@ -26,6 +26,12 @@ export interface ProviderOptions {
   readonly idTokenOnRefresh?: boolean;
 }
 
+interface TokenAnswer {
+  readonly access_token?: string;
+  readonly refresh_token?: string;
+  id_token?: string;
+}
+
 /** The secret of the client: it has characters that client_secret_basic must encode. */
 export const CLIENT_SECRET = 'a secret: 100 %+/&= of it';
 const DAY = 86_400;
@@ -78,6 +84,8 @@ export class OidcProvider {
   readonly issuer: string;
   /** How many requests came so far, by path. */
   readonly requests = new Map<string, number>();
+  /** The tokens that the token endpoint has given so far. */
+  readonly issued: string[] = [];
   readonly #options: ProviderOptions;
   readonly #server: Server;
   readonly #port: number;
@@ -143,6 +151,7 @@ export class OidcProvider {
 
   /** Comes back on the same port, with everything that it knew. */
   async start(): Promise<void> {
+    if (this.#server.listening) return;
     await new Promise<void>((resolve) => {
       this.#server.listen(this.#port, '127.0.0.1', resolve);
     });
@@ -218,11 +227,14 @@ export class OidcProvider {
       // Other paths than the provider's own have no such context.
       const { oidc } = ctx as Partial<KoaContextWithOIDC>;
       if (oidc?.route !== 'token') return;
-      const body = ctx.body as { id_token?: string };
+      const body = ctx.body as TokenAnswer;
       const isRefresh = oidc.params?.['grant_type'] === 'refresh_token';
       if (isRefresh && this.#options.idTokenOnRefresh === false) delete body.id_token;
       if (body.id_token !== undefined && this.#skewMs !== 0)
         body.id_token = await this.#redated(body.id_token);
+      const { access_token, refresh_token, id_token } = body;
+      for (const token of [access_token, refresh_token, id_token])
+        if (token !== undefined) this.issued.push(token);
     });
   }
 

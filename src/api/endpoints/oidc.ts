@@ -10,6 +10,9 @@ const ClientNonce = given(
   text(),
 );
 
+/** What a Prompt may be. */
+export const PROMPTS = ['', 'none', 'login', 'select_account'] as const;
+
 /** The body of `POST /v1/acl/oidc/auth-url`. */
 export const AUTH_URL = bodyOf({
   AuthMethod,
@@ -22,7 +25,7 @@ export const AUTH_URL = bodyOf({
   Namespace,
   Prompt: given(
     'What the provider asks of the user. Empty: what it finds fit.',
-    text({ values: ['', 'none', 'login', 'select_account'] }),
+    text({ values: PROMPTS }),
   ),
 });
 /** Its decoded form. */

@@ -1,5 +1,6 @@
 /** The Config of auth methods of type oidc. */
 import { OIDC_CONFIG } from '../../api/auth-methods.js';
+import { isObject } from '../../languages/fields.js';
 import { ConfigFault, ConfigReader, checkCertificate } from '../login/config-reader.js';
 import { httpUrl } from '../login/exchange.js';
 import {
@@ -27,6 +28,7 @@ const CLOCK_SKEW_MS = 60_000;
 
 /** Reads and checks a Config without using the network. Throws ConfigFault. */
 export function readOidcConfig(config: unknown): OidcConfig {
+  refuseAcr(config);
   const reader = new ConfigReader(config, OIDC_CONFIG.fields);
   const needed = (key: 'OIDCDiscoveryURL' | 'OIDCClientID'): string => {
     const value = reader.text(key);
@@ -68,6 +70,14 @@ export function readOidcConfig(config: unknown): OidcConfig {
     notBeforeLeewayMs: 0,
     clockSkewMs: CLOCK_SKEW_MS,
   };
+}
+
+/** Throws ConfigFault for a key that Consul has, and that would promise what is not checked. */
+function refuseAcr(config: unknown): void {
+  const name = 'OIDCACRValues';
+  if (!isObject(config)) return;
+  if (!Object.keys(config).some((key) => key.toLowerCase() === name.toLowerCase())) return;
+  throw new ConfigFault(`${name} is not supported: bind on the claim acr with a selector`, name);
 }
 
 /** A scope of OAuth (RFC 6749, section 3.3). */

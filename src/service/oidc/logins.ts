@@ -3,7 +3,12 @@
  * logout. Only the log and decisions say why one was refused.
  */
 import { randomBytes } from 'node:crypto';
-import type { AuthUrlBody, CallbackBody, RenewBody } from '../../api/endpoints/oidc.js';
+import {
+  type AuthUrlBody,
+  type CallbackBody,
+  PROMPTS,
+  type RenewBody,
+} from '../../api/endpoints/oidc.js';
 import { ApiError, refusal, reject, UNKNOWN_TOKEN } from '../../base/errors.js';
 import { keys } from '../../state/keys.js';
 import { keysBelow, stored } from '../../state/lists.js';
@@ -86,8 +91,12 @@ export async function authUrl(
     const pointer = '/RedirectURI';
     reject('invalid', `RedirectURI ${uri} is not among the AllowedRedirectURIs`, { pointer });
   }
+  if (!PROMPTS.some((known) => known === Prompt))
+    reject('invalid', 'Prompt must be none, login, select_account or empty', {
+      pointer: '/Prompt',
+    });
   const meta = Meta ?? {};
-  if (JSON.stringify(meta).length > META_MAX)
+  if (Buffer.byteLength(JSON.stringify(meta)) > META_MAX)
     reject('invalid', `Meta is longer than ${META_MAX} bytes of JSON`, { pointer: '/Meta' });
   const provider = await reach(parts, opened);
   const nonce = randomBytes(RANDOM_BYTES).toString('base64url');
@@ -122,6 +131,7 @@ export async function completeLogin(
     refuse('client_nonce', 'the ClientNonce is not the one with which the login began');
   const once = { hash: fingerprint(text), untilMs: state.untilMs };
   mustBeUnused(parts.service, once, refuse, STATE_USED);
+  if (Code === '') refuse('code', 'the Code is missing');
   const provider = await reach(parts, opened);
   const granted = await grantedBy(parts, opened, refuse, 'code', () =>
     provider.redeem(Code, state.redirectUri, state.verifier),

@@ -164,7 +164,10 @@ export class Provider {
       [oauth.customFetch]: async (url, { body, headers }) => {
         const what = { url: new URL(url), method: 'POST', headers, body: String(body) } as const;
         const { status, text } = await this.#send(what);
-        return new Response(status === 204 ? null : text, { status });
+        // RFC 6749, sections 5.1 and 5.2. Some other statuses cannot be those of a Response.
+        const isAnswer = status === 200 || (status >= 400 && status <= 499);
+        if (!isAnswer) throw new FetchFault(`${this.#tokenHost} answers with status ${status}`);
+        return new Response(text, { status });
       },
     };
   }
