@@ -8,6 +8,7 @@ import { cpus, loadavg } from 'node:os';
 import { Command } from 'commander';
 import { measureAttack } from './bench/attack.js';
 import { measureCompare } from './bench/compare.js';
+import { measureDecisions } from './bench/decisions.js';
 import { measureDisk } from './bench/disk.js';
 import { measureEntries } from './bench/entries.js';
 import { measureEtcd } from './bench/etcd.js';
@@ -33,7 +34,7 @@ const program = new Command('bench')
   .argument(
     '[parts...]',
     'guard: the main rows as ratios to bare Node servers, compared with kept ones (the default); ' +
-      'rates, tokens, logins, entries, watch, failover, transfer, rolling, restart, rejoin, ' +
+      'rates, tokens, decisions, logins, entries, watch, failover, transfer, rolling, restart, rejoin, ' +
       'snapshot, restore, disk, sizing, growth, tails, attack, readers, login-flood, ' +
       'pages, lists, history; etcd: the same work on etcd; compare: see --other',
   )
@@ -78,6 +79,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   guard: () => measureGuard({ keep: options.keep === true }),
   rates: () => measureRates(seconds),
   tokens: () => measureTokens({ roles: number('roles'), tokens: number('tokens'), seconds }),
+  decisions: () => measureDecisions(seconds),
   logins: () => measureLogins({ rules: number('rules'), seconds }),
   entries: () => measureEntries({ entries: number('entries'), seconds }),
   watch: () => measureWatchers(numbers('watchers')),

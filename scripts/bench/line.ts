@@ -60,7 +60,8 @@ export class Line {
   /** One request at a time. Rejects if the connection breaks; the next call makes a new one. */
   ask({ method, path, body = '', token = this.#target.token }: Ask): Promise<Reply> {
     const head = `${method} ${path} HTTP/1.1\r\nHost: ${this.#host}\r\nX-Service-Token: ${token}\r\n`;
-    const size = method === 'GET' ? '' : `Content-Length: ${Buffer.byteLength(body)}\r\n`;
+    const type = method === 'POST' ? 'Content-Type: application/json\r\n' : '';
+    const size = method === 'GET' ? '' : `${type}Content-Length: ${Buffer.byteLength(body)}\r\n`;
     return new Promise((done, fail) => {
       this.#waiting = { done, fail };
       this.#chunks = [];
