@@ -63,6 +63,12 @@ export const authorizerOf = (
   token: Pick<CompileOptions, 'accessor' | 'anonymous'>,
 ): Authorizer => new CompiledAuthorizer(rights, token);
 
+/** Returns the rights by which an authorizer decides. */
+export function rightsBehind(authorizer: Authorizer): Rights {
+  if (authorizer instanceof CompiledAuthorizer) return authorizer.rights;
+  throw new Error('an authorizer of another kind');
+}
+
 /** Whether some rights allow anything. */
 export const grantsAnything = ({ layers, allowByDefault }: Rights): boolean =>
   allowByDefault || layers.some((layer) => layer.grantsAnything);
@@ -85,7 +91,7 @@ const SCALAR_SET: ReadonlySet<Resource> = new Set(SCALARS);
 class CompiledAuthorizer implements Authorizer {
   readonly accessor: string;
   readonly anonymous: boolean;
-  readonly #rights: Rights;
+  readonly rights: Rights;
   readonly #layers: readonly Layer[];
   readonly #allowByDefault: boolean;
   /** Results of `anywhere`, which scans every rule and is called for each write. */
@@ -95,7 +101,7 @@ class CompiledAuthorizer implements Authorizer {
     rights: Rights,
     { accessor, anonymous = false }: Pick<CompileOptions, 'accessor' | 'anonymous'>,
   ) {
-    this.#rights = rights;
+    this.rights = rights;
     this.#layers = rights.layers;
     this.accessor = accessor;
     this.anonymous = anonymous;
@@ -103,7 +109,7 @@ class CompiledAuthorizer implements Authorizer {
   }
 
   why(resource: Resource, access: Access, segment = '', namespace = 'default'): Why {
-    return whyOf(this.#rights, this.anonymous, { resource, access, segment, namespace });
+    return whyOf(this.rights, this.anonymous, { resource, access, segment, namespace });
   }
 
   allowed(resource: Resource, access: Access, segment = '', namespace = 'default'): boolean {

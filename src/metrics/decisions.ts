@@ -23,14 +23,16 @@ export class DecisionCounts {
   readonly #seconds = new Histogram(BOUNDS);
   readonly #checks = new Map(CHECKS.map((result) => [result, 0]));
 
-  count({ decision, code, subjectType }: Counted): void {
+  count({ decision, code, subjectType }: Counted, times: number): void {
     // The words of applications are any number.
     const subject_type = OWN_TYPES.includes(subjectType) ? subjectType : 'other';
-    const labels = { decision: String(decision), code, subject_type };
-    const key = Object.values(labels).join(' ');
+    const key = `${decision} ${code} ${subject_type}`;
     const known = this.#counts.get(key);
-    if (known === undefined) this.#counts.set(key, { labels, value: 1 });
-    else known.value += 1;
+    if (known !== undefined) known.value += times;
+    else {
+      const labels = { decision: String(decision), code, subject_type };
+      this.#counts.set(key, { labels, value: times });
+    }
   }
 
   /** Notes how long a request for decisions took. */

@@ -147,13 +147,11 @@ export abstract class Responder {
     this.answerJson(JSON.stringify(value), status);
   }
 
-  /** Answers what was read as JSON, with the headers of a read. */
-  answerFound({ value, ...meta }: ReadOutcome<object>): void {
-    const headers = this.#headersOf(contentTypes.json, meta);
-    this.#finish(200, headers, this.#rendered(JSON.stringify(value)));
+  answerFound(outcome: ReadOutcome<string>): void {
+    const headers = this.#headersOf(contentTypes.json, outcome);
+    this.#finish(200, headers, this.#rendered(outcome.value));
   }
 
-  /** Answers what everybody may know and caches may keep for some seconds. */
   answerPublic(value: object, seconds: number): void {
     const { names } = this.front;
     const headers = ['Content-Type', contentTypes.json, ...names.base];

@@ -1,14 +1,24 @@
 /** Routes of decisions for other programs: the Authorization API 1.0 (AuthZEN), decisions.md 1. */
 import type { TLSSocket } from 'node:tls';
 import { ApiError, reject } from '../../base/errors.js';
+import type { ReadOutcome } from '../../service/common/types.js';
 import {
+  type Decided,
   type EvaluateParts,
   type EvaluateRequest,
   evaluate,
   evaluateAll,
-  type NotedEvaluation,
 } from '../../service/decisions/evaluate.js';
-import { batchOf, type Entity, evaluationOf, searchOf } from '../../service/decisions/requests.js';
+import {
+  batchOf,
+  type Entity,
+  type Evaluation,
+  evaluationOf,
+  type Item,
+  type Search,
+  type Searched,
+  searchOf,
+} from '../../service/decisions/requests.js';
 import {
   searchActions,
   searchResources,
@@ -19,7 +29,7 @@ import { traceOf } from '../request/trace.js';
 import { REQUEST_ID_MAX } from '../response/response-headers.js';
 import type { ApiRequest, DeclaredRoute, Endpoint, JsonObject } from './types.js';
 
-export interface AuthzenParts extends Omit<EvaluateParts, 'noteEvaluation'> {
+export interface AuthzenParts extends EvaluateParts {
   readonly authzen: {
     readonly url?: string | undefined;
     readonly anonymousCallers: boolean;
@@ -29,7 +39,7 @@ export interface AuthzenParts extends Omit<EvaluateParts, 'noteEvaluation'> {
   };
   /** Counts decisions that were answered, and how long requests for them took. */
   readonly counts: {
-    readonly count: (counted: CountedDecision) => void;
+    readonly count: (counted: CountedDecision, times: number) => void;
     readonly took: (seconds: number) => void;
   };
 }
@@ -55,13 +65,19 @@ const PATHS = {
 /** The routes of decisions. */
 export function authzenRoutes(parts: AuthzenParts): readonly DeclaredRoute[] {
   const common = { counts: 'read', isNew: true, isStandard: true } as const;
-  const asking = (endpoint: (asked: Asked) => Promise<void>): { readonly POST: Endpoint } => ({
-    POST: async (request) => {
-      const sinceMs = performance.now();
-      await endpoint(await askedIn(parts, request));
-      parts.counts.took((performance.now() - sinceMs) / 1000);
-    },
+  const asking = (answer: Answer): { readonly POST: Endpoint } => ({
+    POST: (request) => answerAsked(parts, request, answer),
   });
+  const searching = <P>(
+    missing: Searched,
+    search: (parts: AuthzenParts, asked: EvaluateRequest, of: Search) => Promise<ReadOutcome<P>>,
+  ) =>
+    asking(async (_, request, body) => {
+      const of = searchOf(body, missing);
+      mustHaveToken(parts, request, missing === 'subject' ? [] : [of.subject]);
+      const outcome = await search(parts, asks(parts, request), of);
+      request.answerFound({ ...outcome, value: JSON.stringify(outcome.value) });
+    });
   return [
     {
       path: '/.well-known/authzen-configuration',
@@ -75,58 +91,47 @@ export function authzenRoutes(parts: AuthzenParts): readonly DeclaredRoute[] {
     {
       path: PATHS.search_subject_endpoint,
       ...common,
-      ...asking(async ({ request, body, use, parts }) => {
-        const search = searchOf(body, 'subject');
-        mustHaveToken(parts, request, []);
-        request.answerFound(await known(searchSubjects(use, asks(request), search)));
-      }),
+      ...searching('subject', searchSubjects),
     },
     {
       path: PATHS.search_resource_endpoint,
       ...common,
-      ...asking(async ({ request, body, use, parts }) => {
-        const search = searchOf(body, 'resource');
-        mustHaveToken(parts, request, [search.subject]);
-        request.answerFound(await known(searchResources(use, asks(request), search)));
-      }),
+      ...searching('resource', searchResources),
     },
-    {
-      path: PATHS.search_action_endpoint,
-      ...common,
-      ...asking(async ({ request, body, use, parts }) => {
-        const search = searchOf(body, 'action');
-        mustHaveToken(parts, request, [search.subject]);
-        request.answerFound(await known(searchActions(use, asks(request), search)));
-      }),
-    },
+    { path: PATHS.search_action_endpoint, ...common, ...searching('action', searchActions) },
   ];
 }
 
-/** A request with its body. */
-interface Asked {
-  readonly parts: AuthzenParts;
-  readonly request: ApiRequest;
-  readonly body: JsonObject;
-  /** What decides it, and remembers its denials. */
-  readonly use: EvaluateParts;
-}
+/** Answers a request whose body was read. */
+type Answer = (parts: AuthzenParts, request: ApiRequest, body: JsonObject) => Promise<void>;
 
-async function askedIn(parts: AuthzenParts, request: ApiRequest): Promise<Asked> {
+/** Checks a request, reads its body and answers it. */
+async function answerAsked(
+  parts: AuthzenParts,
+  request: ApiRequest,
+  answer: Answer,
+): Promise<void> {
+  const sinceMs = performance.now();
   const { headers } = request.incoming;
   if (!parts.authzen.anonymousCallers) mustHaveToken(parts, request, []);
-  const id = requestId(request);
-  if (id.length > REQUEST_ID_MAX)
+  if (requestId(request).length > REQUEST_ID_MAX)
     reject('invalid', `X-Request-ID is longer than ${REQUEST_ID_MAX} bytes`);
-  const type = (headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase();
-  if (type !== 'application/json') reject('invalid', 'Content-Type is not application/json');
+  const type = headers['content-type'] ?? '';
+  if (type !== JSON_TYPE && type.split(';', 1)[0]!.trim().toLowerCase() !== JSON_TYPE)
+    reject('invalid', `Content-Type is not ${JSON_TYPE}`);
   const reasons = request.query('reasons');
   if (reasons !== undefined && reasons !== 'all')
     reject('invalid', 'the query parameter "reasons" can only be "all"');
-  const body = await known(request.body(FAILURE));
-  const noteEvaluation = (noted: NotedEvaluation) =>
-    parts.decisions.noteEvaluation({ ...noted, ...whereOf(request), requestId: id });
-  return { parts, request, body, use: { ...parts, noteEvaluation } };
+  try {
+    await answer(parts, request, await request.body(FAILURE));
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.refusal.code !== 'acl_not_found') throw error;
+    reject('unauthenticated', 'The token of the request is not known, or has ended');
+  }
+  parts.counts.took((performance.now() - sinceMs) / 1000);
 }
+
+const JSON_TYPE = 'application/json';
 
 const requestId = ({ incoming: { headers } }: ApiRequest): string => {
   const id = headers['x-request-id'];
@@ -144,44 +149,82 @@ function whereOf({ incoming, method, caller }: ApiRequest) {
   };
 }
 
-const asks = (request: ApiRequest): EvaluateRequest => ({
+const asks = (parts: AuthzenParts, request: ApiRequest): EvaluateRequest => ({
   caller: request.caller,
   ns: request.namespace(),
   options: request.readOptions(false),
   allReasons: request.query('reasons') === 'all',
   admit: (method) => request.spendJwtCheck(method),
+  note: (noted) =>
+    parts.decisions.noteEvaluation({
+      ...noted,
+      ...whereOf(request),
+      requestId: requestId(request),
+    }),
 });
 
-async function answerOne({ parts, request, body, use }: Asked): Promise<void> {
-  const evaluation = evaluationOf(body);
-  await answerEvaluation({ parts, request, body, use }, evaluation);
+async function answerOne(
+  parts: AuthzenParts,
+  request: ApiRequest,
+  body: JsonObject,
+): Promise<void> {
+  await answerEvaluation(parts, request, evaluationOf(body));
 }
 
 async function answerEvaluation(
-  { parts, request, use }: Asked,
-  evaluation: ReturnType<typeof evaluationOf>,
+  parts: AuthzenParts,
+  request: ApiRequest,
+  evaluation: Evaluation,
 ): Promise<void> {
   mustHaveToken(parts, request, [evaluation.subject]);
-  const outcome = await known(evaluate(use, asks(request), evaluation));
+  const outcome = await evaluate(parts, asks(parts, request), evaluation);
   const { decision, context } = outcome.value;
-  parts.counts.count({ decision, code: context.code, subjectType: evaluation.subject.type });
-  request.answerFound(outcome);
+  parts.counts.count({ decision, code: context.code, subjectType: evaluation.subject.type }, 1);
+  request.answerFound({ ...outcome, value: textOf(outcome.value) });
 }
 
-async function answerAll(asked: Asked): Promise<void> {
-  const { parts, request, body, use } = asked;
+/** Returns a decision as JSON. Most allow, and say nothing more. */
+function textOf(decided: Decided): string {
+  const { decision, context } = decided;
+  const isPlain = decision && context.reason_admin === undefined && !context.truncated;
+  if (!isPlain) return JSON.stringify(decided);
+  const { id, index } = context;
+  return `{"decision":true,"context":{"id":"${id}","code":"allowed","index":${index}}}`;
+}
+
+async function answerAll(
+  parts: AuthzenParts,
+  request: ApiRequest,
+  body: JsonObject,
+): Promise<void> {
   const batch = batchOf(body);
-  if (!('items' in batch)) return answerEvaluation(asked, batch);
+  if (!('items' in batch)) return answerEvaluation(parts, request, batch);
   const { items } = batch;
   const subjects = items.flatMap((item) => ('problem' in item ? [] : [item.subject]));
   mustHaveToken(parts, request, subjects);
-  const outcome = await known(evaluateAll(use, asks(request), batch));
-  for (const [at, { decision, context }] of outcome.value.entries()) {
+  const outcome = await evaluateAll(parts, asks(parts, request), batch);
+  countAll(parts, items, outcome.value);
+  const value = `{"evaluations":[${outcome.value.map(textOf).join(',')}]}`;
+  request.answerFound({ ...outcome, value });
+}
+
+/** Counts the decisions of a batch, those that are alike at once. */
+function countAll(
+  { counts }: AuthzenParts,
+  items: readonly Item[],
+  decided: readonly Decided[],
+): void {
+  const alike = new Map<string, { readonly counted: CountedDecision; times: number }>();
+  for (let at = 0; at < decided.length; at++) {
+    const { decision, context } = decided[at]!;
     const item = items[at]!;
     const subjectType = 'problem' in item ? '' : item.subject.type;
-    parts.counts.count({ decision, code: context.code, subjectType });
+    const key = `${context.code} ${subjectType}`;
+    const known = alike.get(key);
+    if (known !== undefined) known.times += 1;
+    else alike.set(key, { counted: { decision, code: context.code, subjectType }, times: 1 });
   }
-  request.answerFound({ ...outcome, value: { evaluations: outcome.value } });
+  for (const { counted, times } of alike.values()) counts.count(counted, times);
 }
 
 /** Subjects about whom who holds the credential may ask without a token, if that is permitted. */
@@ -197,16 +240,6 @@ function mustHaveToken(
   const isEnough = subjects.length > 0 && subjects.every(({ type }) => CREDENTIALS.includes(type));
   if (authzen.anonymousCallers && isEnough) return;
   reject('unauthenticated', 'The request needs a token');
-}
-
-/** Waits for a decision. A caller whose token is not known is not authenticated. */
-async function known<T>(decided: Promise<T>): Promise<T> {
-  try {
-    return await decided;
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.refusal.code !== 'acl_not_found') throw error;
-    return reject('unauthenticated', 'The token of the request is not known, or has ended');
-  }
 }
 
 /** Says where decisions are made, if that is an https address. */

@@ -38,6 +38,7 @@ export interface AclParts
     WhoCanParts,
     SetParts,
     AuthzenParts {
+  readonly authorizers: DecisionParts['authorizers'] & AuthzenParts['authorizers'];
   readonly decisions: DecisionParts['decisions'] & AuthzenParts['decisions'];
   readonly events: EventHub;
   readonly usage: UsageParts['usage'];

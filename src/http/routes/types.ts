@@ -171,8 +171,8 @@ export interface ApiRequest {
    * several responses share.
    */
   answerBytes(outcome: ReadOutcome<Uint8Array>): void;
-  /** Answers what was read as JSON, with the headers of a read. */
-  answerFound(outcome: ReadOutcome<object>): void;
+  /** Answers JSON text that was made for this request alone, with the headers of a read. */
+  answerFound(outcome: ReadOutcome<string>): void;
   /** Answers what everybody may know and caches may keep for some seconds. */
   answerPublic(value: object, seconds: number): void;
   /** Answers JSON text without index headers. */

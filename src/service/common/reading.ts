@@ -159,8 +159,18 @@ export const readState = <T>(
     keys: [],
   }));
 
+/** The index in the last text of the machine's record: it takes as long to parse as a decision. */
+let known: { readonly text: string | undefined; readonly index: number } = {
+  text: undefined,
+  index: 1,
+};
+
 /** Returns the index of the state. */
-export const stateIndex = (view: View): number => recordOf(view)?.index ?? 1;
+export function stateIndex(view: View): number {
+  const text = view.get(keys.machine);
+  if (text !== known.text) known = { text, index: recordOf(view)?.index ?? 1 };
+  return known.index;
+}
 
 /** Makes the value of an answer from what was read, if that was found. */
 export async function made<T extends object | string, V>(

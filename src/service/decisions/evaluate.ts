@@ -23,10 +23,9 @@ import {
 
 /** What decisions are made with. */
 export interface EvaluateParts extends SubjectParts, ExplainParts {
-  readonly authorizers: ExplainParts['authorizers'];
+  readonly authorizers: ExplainParts['authorizers'] & SubjectParts['authorizers'];
   readonly proofs: Proofs;
   readonly sentences: Sentences;
-  readonly noteEvaluation: (noted: NotedEvaluation) => string | undefined;
   /** Called with the accessor of a token that a decision is about. */
   readonly onUse: (accessor: string) => void;
 }
@@ -47,6 +46,8 @@ export interface EvaluateRequest extends StateRead {
   readonly allReasons: boolean;
   /** Called before a JWT of a method is verified. Throws ApiError `too_many`. */
   readonly admit: (method: string) => void;
+  /** Remembers a denial. Returns its id; undefined if there are too many. */
+  readonly note: (noted: NotedEvaluation) => string | undefined;
 }
 
 /** Why a decision is as it is. */
@@ -93,12 +94,9 @@ export async function evaluate(
   request: EvaluateRequest,
   evaluation: Evaluation,
 ): Promise<ReadOutcome<Decided>> {
-  const outcome = await resolved(parts, request, [evaluation.subject]);
-  const deciding = new Deciding(parts, request, outcome.value, outcome.index);
-  const value = await deciding.decided(evaluation, 0);
-  const { code, reason_admin } = value.context;
-  if (code === 'forbidden') reject('permission_denied', `Permission denied: ${reason_admin!.en}`);
-  return { ...outcome, value };
+  const { value: outcomes, ...meta } = await resolved(parts, request, [evaluation.subject]);
+  const value = await new Deciding(parts, request, outcomes, meta.index).decided(evaluation, 0);
+  return { ...meta, value };
 }
 
 /** Decides the questions of a batch on one state, in order. Throws ApiError. */
@@ -108,16 +106,18 @@ export async function evaluateAll(
   { items, semantics }: Batch,
 ): Promise<ReadOutcome<readonly Decided[]>> {
   const subjects = items.flatMap((item) => ('problem' in item ? [] : [item.subject]));
-  const outcome = await resolved(parts, request, subjects);
-  const deciding = new Deciding(parts, request, outcome.value, outcome.index);
+  const { value: outcomes, ...meta } = await resolved(parts, request, subjects);
+  const deciding = new Deciding(parts, request, outcomes, meta.index);
   const value: Decided[] = [];
-  for (const [at, item] of items.entries()) {
+  for (let at = 0; at < items.length; at++) {
     if (at > 0 && at % ITEMS_PER_TURN === 0) await nextTurn();
-    const decided = await deciding.item(item, at);
+    const made = deciding.item(items[at]!, at);
+    // waiting for what is there costs more than the decision
+    const decided = made instanceof Promise ? await made : made;
     value.push(decided);
     if (ends(semantics, decided.decision)) break;
   }
-  return { ...outcome, value };
+  return { ...meta, value };
 }
 
 const ends = (semantics: Semantics, decision: boolean): boolean =>
@@ -128,12 +128,8 @@ const ends = (semantics: Semantics, decision: boolean): boolean =>
 /** What a subject resolves to: holders, or why there are none; or why it is not valid. */
 type Outcome = Resolved | NoHolder | { readonly code: 'invalid'; readonly reason: string };
 
-/** What subjects resolve to, by their text. */
-export type Outcomes = ReadonlyMap<string, Outcome>;
-
-/** Identifies a subject within a request. */
-export const keyOf = ({ type, id, properties }: Entity): string =>
-  JSON.stringify([type, id, properties]);
+/** What the subjects of a request resolve to. */
+export type Outcomes = ReadonlyMap<Entity, Outcome>;
 
 /** Resolves the subjects of a request in one state, after what they claim is proven. */
 export async function resolved(
@@ -141,34 +137,59 @@ export async function resolved(
   request: EvaluateRequest,
   sent: readonly Entity[],
 ): Promise<ReadOutcome<Outcomes>> {
-  const subjects = new Map(sent.map((subject) => [keyOf(subject), subject]));
-  const jwts = [...subjects.values()].filter(({ type }) => type === 'jwt');
+  const same = distinct(sent);
+  const subjects = [...same.keys()];
+  const jwts = subjects.filter(({ type }) => type === 'jwt');
   if (jwts.length > JWTS_MAX)
     reject('invalid', `a request has ${jwts.length} JWTs, at most ${JWTS_MAX} are accepted`);
-  const proofs = new Map<string, Proof>();
+  const proofs = new Map<Entity, Proof>();
   let { options } = request;
   for (let round = 0; ; round++) {
-    const needed: [key: string, claim: Claim][] = [];
-    const outcomes = new Map<string, Outcome>();
+    const needed: [subject: Entity, claim: Claim][] = [];
+    const outcomes = new Map<Entity, Outcome>();
     const outcome = await parts.service.read(request.caller, options, (context) =>
       answer(parts, request, context, { subjects, proofs, needed, outcomes }),
     );
-    if (needed.length === 0 || round === ROUNDS_MAX) return { ...outcome, value: outcomes };
-    for (const [key, claim] of needed)
-      proofs.set(key, await parts.proofs.prove(parts.service.view, claim, request.admit));
+    if (needed.length === 0 || round === ROUNDS_MAX) {
+      for (const [subject, others] of same)
+        for (const other of others) outcomes.set(other, outcomes.get(subject)!);
+      return { ...outcome, value: outcomes };
+    }
+    for (const [subject, claim] of needed)
+      proofs.set(subject, await parts.proofs.prove(parts.service.view, claim, request.admit));
     // The barrier was before: the present state is new enough.
     options = stale(options);
   }
 }
 
+/** Returns each different subject, with the others that are equal to it. */
+function distinct(sent: readonly Entity[]): ReadonlyMap<Entity, Entity[]> {
+  const all = new Map<Entity, Entity[]>();
+  const byText = new Map<string, Entity>();
+  let last: Entity | undefined;
+  for (const subject of sent) {
+    // Items mostly share the subject of their batch.
+    if (subject === last || all.has(subject)) continue;
+    last = subject;
+    const text = sent.length === 1 ? '' : JSON.stringify(subject);
+    const first = byText.get(text);
+    if (first !== undefined) all.get(first)!.push(subject);
+    else {
+      byText.set(text, subject);
+      all.set(subject, []);
+    }
+  }
+  return all;
+}
+
 const stale = (options: ReadOptions): ReadOptions => ({ ...options, mode: 'stale' });
 
 interface Resolving {
-  readonly subjects: ReadonlyMap<string, Entity>;
-  readonly proofs: ReadonlyMap<string, Proof>;
+  readonly subjects: readonly Entity[];
+  readonly proofs: ReadonlyMap<Entity, Proof>;
   /** What is still to be proven. */
-  readonly needed: [key: string, claim: Claim][];
-  readonly outcomes: Map<string, Outcome>;
+  readonly needed: [subject: Entity, claim: Claim][];
+  readonly outcomes: Map<Entity, Outcome>;
 }
 
 function answer(
@@ -180,17 +201,17 @@ function answer(
   const finder = new Subjects(parts, context, request);
   const untilMs = performance.now() + TURN_MS;
   needed.length = 0;
-  for (const [key, subject] of subjects) {
-    if (outcomes.has(key)) outcomes.delete(key);
+  outcomes.clear();
+  for (const subject of subjects) {
     try {
       const claim = claimOf(context.view, subject, request.ns);
-      const proof = proofs.get(key);
-      if (claim !== undefined && !isProven(context, claim, proof)) needed.push([key, claim]);
+      const proof = proofs.get(subject);
+      if (claim !== undefined && !isProven(context, claim, proof)) needed.push([subject, claim]);
       const found = finder.resolve(subject, proof ?? NOT_PROVEN);
-      if (found !== undefined) outcomes.set(key, found);
+      if (found !== undefined) outcomes.set(subject, found);
     } catch (error) {
       if (!(error instanceof ApiError) || error.refusal.code !== 'invalid') throw error;
-      outcomes.set(key, { code: 'invalid', reason: error.refusal.message });
+      outcomes.set(subject, { code: 'invalid', reason: error.refusal.message });
     }
     // Rights that are compiled now are found at once when this is called again.
     if (performance.now() > untilMs) finder.pending ??= nextTurn();
@@ -231,13 +252,13 @@ class Deciding {
   }
 
   /** Decides an item of a batch. What is wrong with it is its own answer. */
-  async item(item: Item, at: number): Promise<Decided> {
+  item(item: Item, at: number): Decided | Promise<Decided> {
     if ('problem' in item) return this.#wrong(at, 'invalid', 400, item.problem);
     try {
-      const decided = await this.decided(item, at);
-      if (decided.context.code !== 'forbidden') return decided;
-      const message = `Permission denied: ${decided.context.reason_admin!.en}`;
-      return this.#wrong(at, 'forbidden', 403, message);
+      const found = this.#outcomes.get(item.subject)!;
+      if ('code' in found && found.code === 'forbidden')
+        return this.#wrong(at, 'forbidden', 403, `Permission denied: ${found.reason}`);
+      return this.decided(item, at);
     } catch (error) {
       if (!(error instanceof ApiError) || error.refusal.code !== 'invalid') throw error;
       return this.#wrong(at, 'invalid', 400, error.refusal.message);
@@ -249,80 +270,87 @@ class Deciding {
     return { decision: false, context };
   }
 
-  /** Decides a question. Throws ApiError 400. */
-  async decided(evaluation: Evaluation, at: number): Promise<Decided> {
-    const found = this.#outcomes.get(keyOf(evaluation.subject))!;
+  /** Decides a question, at once if nothing has to be explained. Throws ApiError 400 and 403. */
+  decided(evaluation: Evaluation, at: number): Decided | Promise<Decided> {
+    const found = this.#outcomes.get(evaluation.subject)!;
     if ('code' in found) {
-      if (found.code === 'invalid') reject('invalid', found.reason);
+      if (found.code === 'invalid') return reject('invalid', found.reason);
+      if (found.code === 'forbidden')
+        return reject('permission_denied', `Permission denied: ${found.reason}`);
       return this.#no(evaluation, at, found);
     }
-    const { holders, home, truncated } = found;
+    const { holders, truncated } = found;
+    const { action, resource } = evaluation;
     const newest = holders[0]!;
-    const asked = questionOf(evaluation.resource, evaluation.action, newest.token.Namespace);
-    for (const { token } of holders)
-      if (token.AccessorID !== '') this.#parts.onUse(token.AccessorID);
+    const asked = questionOf(resource, action, newest.namespace);
+    for (const { accessor } of holders) if (accessor !== '') this.#parts.onUse(accessor);
     if (asked === undefined) {
-      const { type } = evaluation.resource;
-      const reason = `the resource type "${type}" does not have this action`;
-      return this.#no(evaluation, at, { code: 'unknown_action', reason }, { home });
+      const reason = `the resource type "${resource.type}" does not have this action`;
+      return this.#no(evaluation, at, { code: 'unknown_action', reason }, found);
     }
-    const allowing = holders.find((holder) => isAllowed(holder, asked, evaluation.resource));
-    const more = truncated ? ({ truncated: true } as const) : {};
-    const isExplained = allowing === undefined || this.#request.allReasons;
-    const { layer, sentence } = isExplained
-      ? await this.#explained(
-          allowing ?? newest,
-          askedOf(allowing ?? newest, asked, evaluation.resource),
-        )
-      : { layer: undefined, sentence: '' };
-    const shownLayer = layer === undefined ? {} : { layer };
-    const id = String(at);
-    if (allowing !== undefined) {
-      const reason = isExplained ? { reason_admin: { en: sentence } } : {};
-      const context = { id, code: 'allowed' as const, ...reason, index: this.#index };
-      return { decision: true, context: { ...context, ...shownLayer, ...more } };
-    }
-    const denied = { code: 'denied', reason: sentence } as const;
-    return this.#no(evaluation, at, denied, {
-      home,
-      holder: newest,
-      asked,
-      more: { ...shownLayer, ...more },
-    });
+    const allowing = holders.find((holder) => isAllowed(holder, asked, resource));
+    if (allowing === undefined) return this.#denied(evaluation, at, found, asked);
+    if (this.#request.allReasons) return this.#allowed(allowing, at, found, asked, resource);
+    const context = { id: String(at), code: 'allowed', index: this.#index } as const;
+    return { decision: true, context: truncated ? { ...context, truncated } : context };
+  }
+
+  /** Answers with the reason why an access is allowed. */
+  async #allowed(
+    holder: Holder,
+    at: number,
+    { truncated }: Resolved,
+    question: Asked,
+    of: Entity,
+  ): Promise<Decided> {
+    const { sentence, layer } = await this.#explained(holder, askedOf(holder, question, of));
+    return {
+      decision: true,
+      context: {
+        id: String(at),
+        code: 'allowed',
+        reason_admin: { en: sentence },
+        index: this.#index,
+        ...layer,
+        ...(truncated && { truncated }),
+      },
+    };
+  }
+
+  async #denied(
+    evaluation: Evaluation,
+    at: number,
+    found: Resolved,
+    question: Asked,
+  ): Promise<Decided> {
+    const holder = found.holders[0]!;
+    const asked = askedOf(holder, question, evaluation.resource);
+    const { sentence, layer } = await this.#explained(holder, asked);
+    const why = { code: 'denied', reason: sentence } as const;
+    return this.#no(evaluation, at, why, found, { asked, layer });
   }
 
   async #explained(holder: Holder, asked: Asked) {
     const { resource, access, segment, namespace } = asked;
     const { rule } = holder.authorizer.why(resource, access, segment, namespace);
     const sentence = await this.#parts.sentences.of(holder, asked, this.#owner);
-    return { layer: rule?.layer, sentence };
+    return { sentence, layer: rule === undefined ? {} : { layer: rule.layer } };
   }
 
   #no(
     { subject, action, resource }: Evaluation,
     at: number,
-    {
-      code,
-      reason,
-    }: { readonly code: Exclude<Code, 'allowed' | 'invalid'>; readonly reason: string },
-    about: {
-      readonly home?: string;
-      readonly holder?: Holder;
-      readonly asked?: Asked;
-      readonly more?: object;
-    } = {},
+    { code, reason }: { readonly code: Code; readonly reason: string },
+    found?: Resolved,
+    { asked, layer = {} }: { readonly asked?: Asked; readonly layer?: object } = {},
   ): Decided {
-    const { home = this.#request.ns, holder, asked, more = {} } = about;
-    const noted =
-      code === 'forbidden'
-        ? undefined
-        : this.#parts.noteEvaluation({
-            holder,
-            asked,
-            home,
-            subjectType: subject.type,
-            message: reason,
-          });
+    const noted = this.#request.note({
+      holder: found?.holders[0],
+      asked,
+      home: found?.home ?? this.#request.ns,
+      subjectType: subject.type,
+      message: reason,
+    });
     return {
       decision: false,
       context: {
@@ -332,19 +360,22 @@ class Deciding {
         reason_user: { en: userSentence(action, resource) },
         ...(noted !== undefined && { decision_id: noted }),
         index: this.#index,
-        ...more,
+        ...layer,
+        ...(found?.truncated && { truncated: true }),
       },
     };
   }
 }
 
 /** Returns a question as it is about one holder: without a namespace it is about its own. */
-const askedOf = ({ token }: Holder, asked: Asked, { properties }: Entity): Asked =>
-  properties['namespace'] === undefined ? { ...asked, namespace: token.Namespace } : asked;
+const askedOf = ({ namespace }: Holder, asked: Asked, { properties }: Entity): Asked =>
+  properties['namespace'] === undefined ? { ...asked, namespace } : asked;
 
 /** Whether a holder may do what is asked. */
-export function isAllowed(holder: Holder, question: Asked, of: Entity): boolean {
-  const { resource, access, segment, namespace } = askedOf(holder, question, of);
+export function isAllowed(holder: Holder, asked: Asked, { properties }: Entity): boolean {
+  const { resource, access, segment } = asked;
+  const isOwn = properties['namespace'] === undefined;
+  const namespace = isOwn ? holder.namespace : asked.namespace;
   return holder.authorizer.allowed(resource, access, segment, namespace);
 }
 

@@ -10,6 +10,7 @@ import { subjectTypes } from '../../state/login-limits.js';
 import type { AuthMethod } from '../../state/methods.js';
 import { secretKeyOf } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
+import { OWN_TYPES } from '../acl/acl-configuration.js';
 import { WeightedCache } from '../common/weighted-cache.js';
 import type { LoginParts } from '../login/login.js';
 import type { LoginReason, Verdict } from '../login/types.js';
@@ -143,6 +144,8 @@ export function claimOf(view: View, subject: Entity, ns: string): Claim | undefi
       reject('invalid', 'subject.properties.auth_method is missing: it names the auth method');
     return { method: { ns: namespaceIn(properties, 'subject') ?? ns, name }, jwt: id };
   }
+  // The configuration is parsed anew each time.
+  if (OWN_TYPES.includes(type)) return undefined;
   const types = subjectTypes(view);
   const mapped = Object.hasOwn(types, type) ? types[type]! : undefined;
   if (mapped?.From !== 'properties') return undefined;

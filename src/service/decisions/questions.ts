@@ -33,7 +33,8 @@ export function resourceType(type: string): ResourceType {
 }
 
 /** Returns a part of a segment: a slash in it separates nothing. */
-export const escaped = (part: string): string => part.replaceAll('%', '%25').replaceAll('/', '%2F');
+export const escaped = (part: string): string =>
+  /[%/]/.test(part) ? part.replaceAll('%', '%25').replaceAll('/', '%2F') : part;
 
 /**
  * Returns the question about a resource; undefined if its type does not have the action.

@@ -75,9 +75,10 @@ function readBatch(body: Json): Batch | Evaluation {
   if (evaluations.length === 0) return read(body, {});
   if (evaluations.length > ITEMS_MAX)
     invalid(`evaluations has ${evaluations.length} items, at most ${ITEMS_MAX} are accepted`);
+  const shared: Shared = new Map();
   const items = evaluations.map((item: unknown, at): Item => {
     if (!isObject(item)) return invalid(`evaluations[${at}] is not an object`);
-    return attempt(() => read(item, body));
+    return attempt(() => read(item, body, shared));
   });
   return { items, semantics };
 }
@@ -116,23 +117,33 @@ function semanticsOf(options: unknown): Semantics {
   return known ?? invalid(`options.evaluations_semantic is not one of: ${SEMANTICS.join(', ')}`);
 }
 
+/** Members of the whole request that items share, as they were read. */
+type Shared = Map<string, unknown>;
+
 /** Reads a question. A member that it lacks is the whole one of `defaults`. */
-function read(own: Json, defaults: Json): Evaluation {
-  const member = (name: string): unknown => (Object.hasOwn(own, name) ? own : defaults)[name];
-  checkSize(member('context'), 'context');
+function read(own: Json, defaults: Json, shared: Shared = new Map()): Evaluation {
+  const member = <T>(name: string, of: (value: unknown) => T): T => {
+    if (Object.hasOwn(own, name)) return of(own[name]);
+    if (!shared.has(name)) shared.set(name, of(defaults[name]));
+    return shared.get(name) as T;
+  };
+  member('context', (context) => checkSize(context, 'context'));
   return {
-    subject: entityOf(member('subject'), 'subject'),
-    action: actionOf(member('action')),
-    resource: entityOf(member('resource'), 'resource'),
+    subject: member('subject', (subject) => entityOf(subject, 'subject')),
+    action: member('action', actionOf),
+    resource: member('resource', (resource) => entityOf(resource, 'resource')),
   };
 }
 
+/** The properties of who has none. */
+const NONE: Json = {};
+
 function entityOf(entity: unknown, name: 'subject' | 'resource', needsId = true): Entity {
-  const { type, id = needsId ? undefined : '', properties = {} } = objectOf(entity, name);
+  const { type, id = needsId ? undefined : '', properties = NONE } = objectOf(entity, name);
   const typeText = textOf(type, `${name}.type`, NAME_MAX, 1);
   const idText = textOf(id, `${name}.id`, typeText === 'jwt' ? JWT_MAX : ID_MAX);
   if (!isObject(properties)) return invalid(`${name}.properties is not an object`);
-  checkSize(properties, `${name}.properties`);
+  if (properties !== NONE) checkSize(properties, `${name}.properties`);
   return { type: typeText, id: idText, properties };
 }
 

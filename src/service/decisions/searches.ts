@@ -1,5 +1,6 @@
 /** Searches for subjects, resources and actions (decisions.md 4). */
-import { CLUSTER_WIDE } from '../../acl/layer.js';
+import { rightsBehind } from '../../acl/authorizer.js';
+import { CLUSTER_WIDE, type Rights } from '../../acl/layer.js';
 import type { Steps } from '../../acl/steps.js';
 import type { Named } from '../../acl/types.js';
 import { reject } from '../../base/errors.js';
@@ -14,13 +15,7 @@ import type { ReadOutcome } from '../common/types.js';
 import { draftToken } from '../explain/questions.js';
 import { ownerOf } from '../reads/long-work.js';
 import { Authorizers, authorizerFor, rightsIdOf } from '../rights/authorizers.js';
-import {
-  type EvaluateParts,
-  type EvaluateRequest,
-  isAllowed,
-  keyOf,
-  resolved,
-} from './evaluate.js';
+import { type EvaluateParts, type EvaluateRequest, isAllowed, resolved } from './evaluate.js';
 import { type Found, inBytes, type Page, pageOf } from './pages.js';
 import { Prefixes, type RuleNames, unescaped } from './prefixes.js';
 import { escaped, questionOf, resourceType } from './questions.js';
@@ -319,7 +314,7 @@ async function about(
   steps: (asker: Asker, view: View) => Steps<Searched>,
 ): Promise<ReadOutcome<Searched>> {
   const outcome = await resolved(parts, request, [search.subject]);
-  const found = outcome.value.get(keyOf(search.subject))!;
+  const found = outcome.value.get(search.subject)!;
   if ('code' in found && found.code === 'invalid') return reject('invalid', found.reason);
   if ('code' in found && found.code === 'forbidden')
     return reject('permission_denied', `Permission denied: ${found.reason}`);
@@ -331,16 +326,25 @@ async function about(
 
 const NOBODY: Asker = { holders: [], truncated: false };
 
-/** Returns one holder for all that have the same rights. */
-const distinct = (holders: readonly Holder[]): readonly Holder[] => [
-  ...new Map(
-    holders.map((one) => [`${one.authorizer.anonymous} ${rightsIdOf(one.token)}`, one]),
-  ).values(),
-];
+/** Returns one holder for all that have the same rights in the same namespace. */
+function distinct(holders: readonly Holder[]): readonly Holder[] {
+  const kept: Holder[] = [];
+  const seen = new Map<Rights, Set<string>>();
+  for (const holder of holders) {
+    const { authorizer, namespace } = holder;
+    const rights = rightsBehind(authorizer);
+    const kinds = seen.get(rights) ?? new Set();
+    seen.set(rights, kinds);
+    const kind = `${authorizer.anonymous} ${namespace}`;
+    if (!kinds.has(kind)) kept.push(holder);
+    kinds.add(kind);
+  }
+  return kept;
+}
 
 const mayDo = ({ holders }: Asker, resource: Entity, action: string): boolean =>
   holders.some((holder) => {
-    const asked = questionOf(resource, action, holder.token.Namespace);
+    const asked = questionOf(resource, action, holder.namespace);
     return asked !== undefined && isAllowed(holder, asked, resource);
   });
 
@@ -353,11 +357,11 @@ function* namesOf(
 ): Steps<RuleNames> {
   const exact = new Set<string>();
   const prefix = new Set<string>();
-  for (const { token, shared } of holders) {
+  for (const { namespace, authorizer } of holders) {
     const sent = properties['namespace'];
-    const asked = typeof sent === 'string' ? sent.toLowerCase() : token.Namespace;
+    const asked = typeof sent === 'string' ? sent.toLowerCase() : namespace;
     const ns = CLUSTER_WIDE.has(resource) ? 'default' : asked;
-    for (const layer of shared.rights.layers) {
+    for (const layer of rightsBehind(authorizer).layers) {
       for (const set of layer.setsFor(ns)) {
         const named = set.named.get(resource);
         for (const [from, to] of [

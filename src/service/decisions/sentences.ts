@@ -1,5 +1,6 @@
 /** Why an access is denied or allowed, in the sentence of explanations. */
 
+import { rightsBehind } from '../../acl/authorizer.js';
 import type { Explainer } from '../../acl/explain.js';
 import { sentenceOf } from '../../acl/explain-text.js';
 import type { Asked } from '../../acl/reasons.js';
@@ -7,7 +8,7 @@ import { WeightedCache } from '../common/weighted-cache.js';
 import { type ExplainParts, subjectOf } from '../explain/subject.js';
 import type { WorkOwner } from '../reads/long-work.js';
 import { rightsIdOf, type SharedRights } from '../rights/authorizers.js';
-import type { Holder } from './subjects.js';
+import type { About, Holder } from './subjects.js';
 
 interface Known {
   readonly shared: WeakRef<SharedRights>;
@@ -31,7 +32,8 @@ export class Sentences {
    * changed since the decision.
    */
   async of(holder: Holder, asked: Asked, owner: WorkOwner): Promise<string> {
-    const explainer = await this.#explainer(holder, owner);
+    const about = holder.about();
+    const explainer = about && (await this.#explainer(holder, about, owner));
     if (explainer !== undefined) return explainer.sentence(asked);
     const { authorizer } = holder;
     const { resource, access, segment, namespace } = asked;
@@ -49,13 +51,19 @@ export class Sentences {
     return sentenceOf(asked, why, winner ?? null, authorizer.anonymous);
   }
 
-  #explainer(holder: Holder, owner: WorkOwner): Promise<Explainer | undefined> {
-    const { token, shared, authorizer } = holder;
+  #explainer(
+    { authorizer }: Holder,
+    about: About,
+    owner: WorkOwner,
+  ): Promise<Explainer | undefined> | undefined {
+    const { token, shared } = about;
+    // It must speak of the rights that have decided.
+    if (shared instanceof Promise || rightsBehind(authorizer) !== shared.rights) return undefined;
     // The anonymous token is never given what an equal token has.
     const id = `${authorizer.anonymous ? 'anonymous ' : ''}${rightsIdOf(token)}`;
     const known = this.#known.get(id);
     if (known?.shared.deref() === shared) return known.explainer;
-    const explainer = this.#made(holder, owner);
+    const explainer = this.#made(about, owner);
     this.#known.set(id, { shared: new WeakRef(shared), explainer }, shared.rights.weight);
     explainer.catch(() => {
       if (this.#known.get(id)?.explainer === explainer) this.#known.delete(id);
@@ -64,13 +72,12 @@ export class Sentences {
   }
 
   async #made(
-    { collected, token, shared }: Holder,
+    { collected, token, shared }: About,
     owner: WorkOwner,
   ): Promise<Explainer | undefined> {
     const { authorizers, longWork } = this.#parts;
     const steps = subjectOf(this.#parts, () => collected);
     const subject = await longWork.runSoon(owner, 'explain', steps);
-    // It must speak of the rights that have decided.
     return authorizers.rightsOf(token) === shared ? subject?.explainer : undefined;
   }
 }

@@ -30,16 +30,27 @@ import { namespaceIn } from './questions.js';
 import type { Entity } from './requests.js';
 
 export interface SubjectParts extends Pick<LoginParts, 'methodTypes' | 'datacenter' | 'nowMs'> {
-  readonly authorizers: Pick<Authorizers, 'rightsOf' | 'origins' | 'known'>;
+  readonly authorizers: Pick<
+    Authorizers,
+    'cached' | 'namespaceOf' | 'rightsOf' | 'origins' | 'known'
+  >;
 }
 
 /** A token that decides, stored or as a login would make it. */
 export interface Holder {
-  readonly token: Token;
+  /** Empty if the token is not stored. */
+  readonly accessor: string;
+  readonly namespace: string;
   readonly authorizer: Authorizer;
-  readonly shared: SharedRights;
+  /** Returns what only explanations need; undefined if the token is gone meanwhile. */
+  readonly about: () => About | undefined;
+}
+
+/** A token with its rights, and where they come from. */
+export interface About {
+  readonly token: Token;
+  readonly shared: SharedRights | Promise<void>;
   readonly identity: Identity | undefined;
-  /** Where its rights come from, for the sentence that explains a decision. */
   readonly collected: Collected;
 }
 
@@ -99,7 +110,7 @@ export class Subjects {
       case 'token':
         return this.#token(subject);
       case 'token_secret':
-        return this.#ofToken(tokenBySecret(this.#view, secretKeyOf(id)));
+        return this.#ofSecret(secretKeyOf(id));
       case 'role':
         return this.#role(subject);
       case 'identity': {
@@ -128,8 +139,9 @@ export class Subjects {
   }
 
   #token(subject: Entity): Resolved | NoHolder | undefined {
+    const { tokenKey } = this.#caller;
+    if (subject.id === 'self' && tokenKey !== null) return this.#ofSecret(tokenKey);
     const own = ownToken(this.#view, this.#caller);
-    if (subject.id === 'self') return this.#ofToken(own);
     const token = isUuid(subject.id)
       ? tokenByAccessor(this.#view, subject.id.toLowerCase())
       : undefined;
@@ -137,6 +149,22 @@ export class Subjects {
     // A token that may not be asked about is one that does not exist.
     if (token !== undefined && this.#mayRead(token.Namespace)) return this.#ofToken(token);
     return this.#mayRead(this.#namespaceOf(subject)) ? NO_TOKEN : NOT_ASKED;
+  }
+
+  /** Returns the token of a secret. The cache of rights has nearly all that are in use. */
+  #ofSecret(secretKey: string): Resolved | NoHolder | undefined {
+    const { authorizers } = this.#parts;
+    const authorizer = authorizers.cached(secretKey);
+    const namespace = authorizer && authorizers.namespaceOf(secretKey);
+    if (namespace === undefined) return this.#ofToken(tokenBySecret(this.#view, secretKey));
+    const { accessor } = authorizer!;
+    const view = this.#view;
+    const about = (): About | undefined => {
+      const token = tokenBySecret(view, secretKey);
+      return token && this.#about({ token, first: stepOf(token) });
+    };
+    const holders = [{ accessor, namespace, authorizer: authorizer!, about }];
+    return { holders, home: namespace, truncated: false };
   }
 
   #ofToken(token: Token | undefined): Resolved | NoHolder | undefined {
@@ -220,8 +248,12 @@ export class Subjects {
     const found = this.#held([{ token, first: DRAFT }], method.Namespace);
     if (found === undefined || 'code' in found) return found;
     const { Name: AuthMethod, Namespace } = method;
-    const Identity: Identity = { AuthMethod, Namespace, Subject: who };
-    return { ...found, holders: found.holders.map((one) => ({ ...one, identity: Identity })) };
+    const Subject = who;
+    const named = ({ about, ...one }: Holder): Holder => ({
+      ...one,
+      about: () => ({ ...about()!, identity: { AuthMethod, Namespace, Subject } }),
+    });
+    return { ...found, holders: found.holders.map(named) };
   }
 
   #held(all: readonly Collected[], home: string, truncated = false): Resolved | undefined {
@@ -232,14 +264,19 @@ export class Subjects {
       if (shared instanceof Promise) this.pending ??= shared;
       else
         holders.push({
-          token,
+          accessor: token.AccessorID,
+          namespace: token.Namespace,
           authorizer: authorizerFor(token, shared.rights),
-          shared,
-          identity: identityOf(this.#view, token),
-          collected,
+          about: () => this.#about(collected),
         });
     }
     return this.pending === undefined ? { holders, home, truncated } : undefined;
+  }
+
+  #about(collected: Collected): About {
+    const { token } = collected;
+    const shared = this.#parts.authorizers.rightsOf(token);
+    return { token, shared, identity: identityOf(this.#view, token), collected };
   }
 }
 

@@ -10,7 +10,6 @@ import type { Authorizer, Why } from '../../acl/types.js';
 import type { Decision as Shown } from '../../api/endpoints/explain.js';
 import type { ApiError, Refusal } from '../../base/errors.js';
 import type { Identity } from '../../state/author.js';
-import type { Token } from '../../state/tokens.js';
 import type { Caller } from '../common/types.js';
 import { LoginRefused } from '../login/login.js';
 import type { LoginFault } from '../login/types.js';
@@ -44,12 +43,12 @@ export interface RefusedEvaluation {
   /** The namespace in which the decision may be read. */
   readonly home: string;
   readonly subjectType: string;
-  /** The token that decided: its AccessorID is empty if it is not stored. */
+  /** The token that decided: its accessor is empty if it is not stored. */
   readonly holder:
     | {
-        readonly token: Pick<Token, 'AccessorID'>;
+        readonly accessor: string;
         readonly authorizer: Authorizer;
-        readonly identity: Identity | undefined;
+        readonly about: () => { readonly identity: Identity | undefined } | undefined;
       }
     | undefined;
   readonly asked: Asked | undefined;
@@ -182,8 +181,8 @@ export class Decisions {
       atMs,
       type: 'evaluation',
       refused: { method, path: copyOf(path.slice(0, PATH_MAX)), remoteAddress, traceId },
-      accessor: holder?.token.AccessorID ?? null,
-      identity: holder?.identity,
+      accessor: holder?.accessor ?? null,
+      identity: holder?.about()?.identity,
       home,
       namespace: asked?.namespace ?? home,
       asked: asked && { ...asked, segment: cut(asked.segment, SEGMENT_MAX) },
