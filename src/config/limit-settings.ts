@@ -302,7 +302,7 @@ export const LIMITS = [
     why:
       'concurrent requests to issuers and Kubernetes clusters, at most half of them for ' +
       'one namespace; logins that need another are refused with 429. A server that does ' +
-      'not answer occupies each request for 5 s',
+      'not answer occupies each request for 10 s',
   },
   {
     key: 'limits.rightsBytes',

@@ -167,7 +167,8 @@ export const hideSecrets = <T extends object>(table: Table, object: T): T =>
 
 /**
  * Returns a body with the stored secrets in place of `<hidden>`, or the refusal of one that is not
- * stored. `stored` is the object that the body replaces. Must be done before decoding.
+ * stored, or would be sent to another server. `stored` is the object that the body replaces. Must
+ * be done before decoding.
  */
 export function keepSecrets(
   table: Table,
@@ -183,7 +184,27 @@ export function keepSecrets(
       const why = `${path.join('.')} is "${HIDDEN}", which keeps a stored value, and there is none`;
       return { problem: refusal('invalid', why, { pointer: `/${path.join('/')}` }) };
     }
+    const moved = movedSecret(id, body, stored!);
+    if (moved !== undefined)
+      return { problem: refusal('invalid', moved, { pointer: `/${path.join('/')}` }) };
     kept = replaced(kept, path, same.value);
   }
   return { body: kept };
+}
+
+/** Where secrets that nobody is shown are sent, by the keys of a Config. */
+const SENT_TO: Readonly<Record<string, string>> = {
+  'Config.oidcclientsecret': 'OIDCDiscoveryURL',
+};
+
+/** Returns why a secret is not kept; undefined if it goes where it went before. */
+function movedSecret(id: string, body: Body, stored: object): string | undefined {
+  const key = SENT_TO[id];
+  if (key === undefined) return undefined;
+  const of = (object: Body): unknown =>
+    Object.entries((object['Config'] ?? {}) as Body).find(
+      ([name]) => name.toLowerCase() === key.toLowerCase(),
+    )?.[1];
+  if (of(body) === of(stored as Body)) return undefined;
+  return `a new ${key} needs its secret: "${HIDDEN}" would send it that of another server`;
 }

@@ -49,6 +49,24 @@ describe('a client of an OpenID provider', function () {
     ]);
   });
 
+  it('does not send the secret of one provider to another', async () => {
+    await use({});
+    const { OIDCDiscoveryURL } = field.method().Config;
+    const Config = { OIDCDiscoveryURL: 'http://127.0.0.1:9', OIDCClientSecret: '<hidden>' };
+    for (const [call, body] of [
+      ['PUT /acl/auth-method/staff', field.method(Config)],
+      ['PATCH /acl/auth-method/staff', { Config: { OIDCDiscoveryURL: 'http://127.0.0.1:9' } }],
+    ] as const) {
+      const answer = await field.cluster.ask(call, body);
+      expect([answer.status, answer.text]).to.deep.equal([
+        400,
+        'a new OIDCDiscoveryURL needs its secret: "<hidden>" would send it that of another server',
+      ]);
+    }
+    const kept = await field.cluster.must('GET /acl/auth-method/staff');
+    expect(kept.Config.OIDCDiscoveryURL).to.equal(OIDCDiscoveryURL);
+  });
+
   it('sends the secret in the body, where the provider takes it there alone', async () => {
     await use({ clientAuth: 'client_secret_post' });
     await lives();

@@ -19,7 +19,7 @@ export interface LoginOptions {
 }
 
 /** Milliseconds for one exchange. It is short, because logins wait for it. */
-const FETCH_MS = 5_000;
+const FETCH_MS = 10_000;
 /** Bytes of one reply of an issuer: keys are small. */
 const FETCH_BYTES_MAX = 1024 * 1024;
 /**

@@ -129,11 +129,16 @@ export async function makeToken(
       ['used', usedFault],
     ]);
     const fault = faults.get(kind ?? '');
-    if (fault !== undefined) return refuseLogin(parts, method, { ...fault, who });
-    throw new ApiError(DENIED);
+    return refuseLogin(parts, method, { ...(fault ?? CHANGED), who });
   });
   return shown(service, token);
 }
+
+/** The refusal of a login that a change has overtaken. */
+const CHANGED = {
+  code: 'nothing_bound',
+  reason: 'the auth method, what the login binds, or its namespace was changed meanwhile',
+} as const;
 
 /** The refusal of an identity that was blocked while its login was verified. */
 const BLOCKED = { code: 'blocked', reason: 'blocked: the identity is blocked' } as const;

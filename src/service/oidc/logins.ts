@@ -68,6 +68,7 @@ interface Renewal extends Sealed {
   /** The Subject of its Identity, and the name of the user at the provider. */
   readonly subject: string;
   readonly sub: string;
+  readonly nonce: string;
   readonly refresh: string;
 }
 
@@ -170,7 +171,7 @@ export async function renewLogin(
       once,
       usedFault: RENEWAL_USED,
       meta: renewal.meta,
-      expected: { sub: renewal.sub },
+      expected: { nonce: renewal.nonce, sub: renewal.sub },
       replaces: { tokenKey: tokenKey!, subject: renewal.subject },
     },
   );
@@ -328,7 +329,9 @@ async function finish(
   const { refreshToken: refresh } = granted;
   const kept = sealedWith(method, meta, parts.nowMs() + RENEWAL_MS);
   const renewal: Renewal | undefined =
-    refresh === undefined ? undefined : { ...kept, subject: who, sub, refresh };
+    refresh === undefined
+      ? undefined
+      : { ...kept, subject: who, sub, nonce: expected.nonce, refresh };
   const { Namespace, Name } = method;
   return JSON.stringify({
     ...(JSON.parse(token) as object),

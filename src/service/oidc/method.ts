@@ -25,8 +25,8 @@ type At = Parameters<AuthMethodType['validate']>[2];
 
 /** What the ID token of a login must agree with. */
 export interface Expected {
-  /** The nonce of the login. Absent when a login is renewed: its ID token may have none. */
-  readonly nonce?: string;
+  /** The nonce of the login. An ID token of a renewal may have none. */
+  readonly nonce: string;
   /** The `sub` of the login that is renewed. */
   readonly sub?: string;
 }
@@ -147,8 +147,8 @@ export class OidcMethod implements AuthMethodType {
     if (first !== undefined) return { fault: first };
     if (typeof claims['sub'] !== 'string' || claims['sub'] === '')
       return fault('claims', 'the ID token has no sub');
-    if (nonce !== undefined && claims['nonce'] !== nonce)
-      return fault('nonce', 'the nonce of the ID token is that of another login');
+    const isOwn = claims['nonce'] === nonce || (sub !== undefined && claims['nonce'] === undefined);
+    if (!isOwn) return fault('nonce', 'the nonce of the ID token is that of another login');
     if (sub !== undefined && claims['sub'] !== sub) return fault('subject', OTHER);
     return found;
   }
