@@ -56,7 +56,7 @@ export async function patch<W extends Requester>(
     const isMeant = !Array.isArray(match) || match.includes(index);
     if (text === undefined || !isMeant) refuse(versionProblem({ noun, named: namedAs }, text));
     const stored = JSON.parse(text) as StoredObject;
-    const form = putForm(view, table, stored, { inClear: true });
+    const form = putForm(view, table, stored);
     const merged = merge(
       definition ? withLinkIds(view, definition, form, stored) : form,
       work.patch,
