@@ -34,9 +34,9 @@ const program = new Command('bench')
   .argument(
     '[parts...]',
     'guard: the main rows as ratios to bare Node servers, compared with kept ones (the default); ' +
-      'rates, tokens, decisions, logins, entries, watch, failover, transfer, rolling, restart, rejoin, ' +
-      'snapshot, restore, disk, sizing, growth, tails, attack, readers, login-flood, ' +
-      'pages, lists, history; etcd: the same work on etcd; compare: see --other',
+      'rates, tokens, decisions, logins, entries, watch, failover, transfer, rolling, ' +
+      'restart, rejoin, snapshot, restore, disk, sizing, growth, tails, attack, readers, ' +
+      'login-flood, pages, lists, history; etcd: the same work on etcd; compare: see --other',
   )
   .option('--keep', 'parts guard and growth: keep these results')
   .option('--seconds <number>', 'seconds for each row of load', '3')

@@ -187,7 +187,9 @@ export const LIMITS = [
     key: 'limits.jwtChecksPerAddress',
     ...RATE,
     default: 500,
-    why: 'JWTs per second that one address may have verified by decisions; those that are known do not count',
+    why:
+      'JWTs per second that decisions verify for one address; those that were verified in ' +
+      'the last minute do not count',
   },
   {
     key: 'limits.jwtChecksPerMethod',

@@ -295,7 +295,9 @@ const LIST = [
     key: 'authzen.url',
     ...TEXT,
     pattern: '^https://[^/?#\\s@]+(/[^/?#\\s]+)*$',
-    why: 'https address under which clients find these decisions, without a trailing slash; by default that of the request, if the API has TLS',
+    why:
+      'https address under which clients find these decisions, without a trailing slash; ' +
+      'by default that of the request, if the API has TLS',
   },
   {
     key: 'authzen.anonymousCallers',

@@ -1,8 +1,6 @@
 /**
  * The composition root. It builds the layers from the disk up, listens last, and stops in reverse.
  */
-import { readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isLoopback } from '../base/address.js';
 import { releaseOf } from '../base/release.js';
@@ -10,10 +8,8 @@ import type { Config } from '../config/config.js';
 import { createApp, type HttpApp } from '../http/app.js';
 import { type Listener, type ListenerOptions, listen } from '../http/listener/listener.js';
 import { HELD_MS_MAX } from '../http/request/parameters.js';
-import type { AclParts } from '../http/routes/common.js';
-import { allRoutes } from '../http/routes/routes.js';
 import type { Route } from '../http/routes/types.js';
-import { type Log, withoutSecrets } from '../log/log.js';
+import type { Log } from '../log/log.js';
 import { RecentLines } from '../log/recent.js';
 import { DecisionCounts } from '../metrics/decisions.js';
 import { Metrics, type MetricsParts } from '../metrics/metrics.js';
@@ -24,28 +20,22 @@ import { openNode } from '../node/node.js';
 import type { NodeOptions } from '../node/options.js';
 import type { ClusterNode } from '../node/types.js';
 import type { ClockPort } from '../replica/ports.js';
-import type { BootstrapReset } from '../service/acl/bootstrap.js';
 import { onNoToken } from '../service/acl/bootstrap.js';
-import type { SnapshotParts } from '../service/archives/snapshot.js';
-import type { ClusterParts } from '../service/cluster/cluster.js';
 import { configCheck } from '../service/config/config-entries.js';
-import { Proofs } from '../service/decisions/proofs.js';
-import { Sentences } from '../service/decisions/sentences.js';
 import { Decisions } from '../service/explain/decisions.js';
-import { authMethodTypes, loginOptions } from '../service/login/index.js';
 import { LoginRefusals } from '../service/login/refusals.js';
 import { Housekeeper } from '../service/maintenance/housekeeper.js';
-import { LongWork } from '../service/reads/long-work.js';
 import { NodeService } from '../service/reads/node-service.js';
 import { Authorizers } from '../service/rights/authorizers.js';
 import { type GroupChecks, makeGate, prepareGate } from '../service/rights/gate.js';
 import { SetDrift } from '../service/sets/drift.js';
 import { levelOf } from '../state/levels.js';
 import { RESTORE_FACT, restoredAt } from '../state/restore.js';
+import { type Noted, routesOf } from './api-routes.js';
 import { auditLevels, auditOf } from './audit.js';
 import { CertificateWatch } from './certificates.js';
 import { eventsOf } from './events.js';
-import { bootstrapSecret, checkKeyFiles, initialManagement } from './key-files.js';
+import { checkKeyFiles, initialManagement } from './key-files.js';
 import { logRequest } from './node-log.js';
 import { nodeOptions, securityOf } from './node-options.js';
 import { tellFirstStep, urlOf, warnOfDangers } from './start-notices.js';
@@ -65,8 +55,6 @@ export interface Server {
 
 /** The folder of the web UI: the build puts it beside the program. */
 const UI_FOLDER = fileURLToPath(new URL('./ui', import.meta.url));
-/** Name of the file in the data folder that permits another bootstrap. */
-const TOKEN_RESET_FILE = 'acl-bootstrap-reset';
 
 /**
  * Starts a node. Calls `onFatal` with an error after which it cannot continue. `loading` is what
@@ -83,22 +71,18 @@ export async function startServer(
   log.info({ event: 'data_folder_opening', dataDir: config.dataDir }, 'opening the data folder');
   const opened = await openLayers(config, log, onFatal, loading);
   const { node, housekeeper, audit, events, usage } = opened;
-  const refusals = new LoginRefusals(log, () => performance.now());
-  const drift = new SetDrift();
-  const counts = new DecisionCounts();
+  const noted = newNoted(log);
   const certificates = new CertificateWatch(config, log);
   let listener: Listener | undefined;
   const metrics = metricsOf(config, log, {
     ...opened,
-    refusals,
-    drift,
-    counts,
+    ...noted,
     held: () => app.held.count,
     refused: () => app.refused.counts,
     connections: () => listener?.connections() ?? 0,
     certificates: () => certificates.ends,
   });
-  const routes = routesOf(config, { ...opened, metrics, log, refusals, drift, counts, recent });
+  const routes = routesOf(config, { ...opened, ...noted, metrics, log, recent });
   const app = frontEnd(config, log, { ...opened, metrics, routes });
   onRestore(node, log, () => app.held.release());
   await audit.open();
@@ -134,6 +118,12 @@ export async function startServer(
     },
   };
 }
+
+const newNoted = (log: Log): Noted => ({
+  refusals: new LoginRefusals(log, () => performance.now()),
+  drift: new SetDrift(),
+  counts: new DecisionCounts(),
+});
 
 /** Releases held queries, and logs it, when an archive replaces the state. */
 function onRestore({ machine, view }: Layers['node'], log: Log, release: () => void): void {
@@ -171,16 +161,7 @@ function reloadKeys(
 /** What the metrics show of the front end. */
 type FrontSources = Pick<MetricsParts, 'held' | 'refused' | 'connections' | 'certificates'>;
 
-function metricsOf(
-  config: Config,
-  log: Log,
-  parts: Layers &
-    FrontSources & {
-      readonly refusals: LoginRefusals;
-      readonly drift: SetDrift;
-      readonly counts: DecisionCounts;
-    },
-): Metrics {
+function metricsOf(config: Config, log: Log, parts: Layers & FrontSources & Noted): Metrics {
   const { node, authorizers, replication, audit, events, refusals, drift } = parts;
   const { counts, held, refused, connections, certificates } = parts;
   return new Metrics({
@@ -339,83 +320,5 @@ function listenerOptions({ http, limits }: Config, log: Log): ListenerOptions {
         { event: 'http_on_https_port', address, count },
         'a client sent http to the https port',
       ),
-  };
-}
-
-function routesOf(
-  config: Config,
-  parts: Layers & {
-    readonly metrics: Metrics;
-    readonly log: Log;
-    readonly refusals: LoginRefusals;
-    readonly drift: SetDrift;
-    readonly counts: DecisionCounts;
-    readonly recent: RecentLines;
-  },
-): readonly Route[] {
-  const { node, service, authorizers, decisions, audit, events, usage } = parts;
-  const { metrics, log, refusals, drift, counts, recent } = parts;
-  const methodTypes = authMethodTypes(loginOptions(config.login, config.limits.issuerRequests));
-  const onCheck = (result: 'known' | 'valid' | 'refused'): void => counts.checked(result);
-  const longWork = new LongWork();
-  const { defaultPolicy } = config.acl;
-  const acl: AclParts = {
-    service,
-    authorizers,
-    node,
-    decisions,
-    events,
-    usage,
-    longWork,
-    authzen: config.authzen,
-    counts,
-    proofs: new Proofs({ methodTypes, nowMs: Date.now, onCheck }),
-    sentences: new Sentences({ authorizers, defaultPolicy, longWork }),
-    onUse: usage.note,
-    datacenter: config.datacenter,
-    nodeName: config.nodeName,
-    defaultPolicy,
-    lint: config.acl.lint,
-    nowMs: Date.now,
-    bootstrapSecret: bootstrapSecret(config),
-    bootstrapReset: bootstrapReset(config.dataDir),
-    methodTypes,
-    logger: log,
-    refusals,
-    drift,
-    bodyBytes: config.limits.bodyBytes,
-  };
-  const cluster: ClusterParts = {
-    service,
-    node,
-    metrics,
-    datacenter: config.datacenter,
-    release: releaseOf(),
-    fault: () => node.replica.fault ?? node.replica.availability.hang ?? audit.problem,
-    audit,
-    settings: withoutSecrets(config) as Record<string, unknown>,
-    recent: () => recent.lines,
-  };
-  const snapshot: SnapshotParts = {
-    service,
-    node,
-    dataDir: config.dataDir,
-    snapshotBytes: config.limits.snapshotBytes,
-  };
-  const all: readonly Route[] = allRoutes({ acl, cluster, snapshot });
-  return config.authzen.enabled ? all : all.filter(({ isStandard }) => isStandard !== true);
-}
-
-/**
- * Accesses the file in the data folder with the index that the refusal of a second bootstrap names.
- */
-function bootstrapReset(dataDir: string): BootstrapReset {
-  const path = join(dataDir, TOKEN_RESET_FILE);
-  return {
-    async read() {
-      const text = await readFile(path, 'utf8').catch(() => '');
-      return /^\d{1,15}\s*$/.test(text) ? Number(text) : undefined;
-    },
-    remove: () => rm(path, { force: true }),
   };
 }

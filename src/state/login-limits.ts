@@ -1,7 +1,7 @@
 /**
- * The ACL configuration: how long tokens of logins live, how many of them one identity may have from
- * one method, and whom the subjects of decisions mean. It is one fact of the state, which apply
- * reads.
+ * The ACL configuration: how long tokens of logins live, how many of them one identity may have
+ * from one method, and whom the subjects of decisions mean. It is one fact of the state, which
+ * apply reads.
  */
 import type { Authorizer } from '../acl/types.js';
 import { type Refusal, refusal } from '../base/errors.js';
@@ -45,7 +45,7 @@ const subjectType = object({
 export type SubjectTypes = Readonly<Record<string, Infer<typeof subjectType.fields>>>;
 
 /** Subject types: few applications have more words for who acts. */
-export const SUBJECT_TYPES_MAX = 32;
+const SUBJECT_TYPES_MAX = 32;
 
 /** The fields of the configuration. */
 export const configurationFields = {

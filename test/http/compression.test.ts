@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { OPENAPI } from '../../src/api/documents.js';
 import { packing } from '../../src/http/limits/held.js';
-import { bytesOf } from '../../src/http/response/responder.js';
+import { bytesOf } from '../../src/http/response/document-bytes.js';
 import { documentRoutes } from '../../src/http/routes/documents.js';
 import type { Route } from '../../src/http/routes/types.js';
 import { type Front, startFront } from './harness.js';

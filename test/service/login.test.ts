@@ -32,8 +32,8 @@ const trusting: AuthMethodType = {
           subject: bearer,
           who: bearer,
         },
-  examine: () => Promise.reject(new Error('not explained here')),
   vouched: () => undefined,
+  examine: () => Promise.reject(new Error('not explained here')),
   shapeOf: () => ({
     selectable: {
       kind: 'struct',
@@ -388,10 +388,9 @@ describe('an auth method that stops mapping a claim', () => {
     const { setup, write } = await setUp();
     await write(['name']);
     const stale = { Description: '', AuthMethod: 'M', Selector: 'value.team != intruders' };
+    const command = { type: 'rule.set', v: 1, ns: 'default' };
     setup.solo.must({
-      type: 'rule.set',
-      v: 1,
-      ns: 'default',
+      ...command,
       id: '0f0f0f0f-1111-4222-8333-444444444444',
       create: true,
       rule: { ...stale, BindType: 'service', BindName: 'web' },

@@ -24,8 +24,8 @@ const visible = (text: string): string =>
   text.replace(INVISIBLE, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /**
- * Returns the body of a refusal and its type: problem details if the client asks for JSON or, on new
- * paths, if it does not ask for text. They name the decision, if it was noted.
+ * Returns the body of a refusal and its type: problem details if the client asks for JSON or, on
+ * new paths, if it does not ask for text. They name the decision, if it was noted.
  */
 export function refusalBody(
   { headers }: IncomingMessage,

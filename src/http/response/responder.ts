@@ -1,7 +1,5 @@
 /** Answers one request: index headers, JSON as text, lists, streams, errors. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { promisify } from 'node:util';
-import { constants, gzip } from 'node:zlib';
 import type { Document } from '../../api/documents.js';
 import { ApiError, ERROR_STATUS, type Refusal } from '../../base/errors.js';
 import { named } from '../../base/works.js';
@@ -15,6 +13,7 @@ import { prettyJson } from '../request/body.js';
 import type { Query } from '../request/parameters.js';
 import { traceOf } from '../request/trace.js';
 import type { Pieces, Target } from '../routes/types.js';
+import { bytesOf } from './document-bytes.js';
 import { answerEvents } from './event-response.js';
 import { PreparedResponse } from './prepared-response.js';
 import { noteRefused, refusalBody, tokenHint } from './refusal-body.js';
@@ -388,27 +387,4 @@ export abstract class Responder {
     const traceId = traceOf(this.incoming);
     this.front.options.observe?.({ route, method, status, ms, heldMs, traceId, isCut });
   }
-}
-
-const compress = promisify(gzip);
-
-/** A text as it is, and compressed. */
-interface DocumentBytes {
-  readonly body: Buffer;
-  readonly packed: Promise<Buffer>;
-}
-
-const kept = new WeakMap<Document, DocumentBytes>();
-
-/** Returns the bytes of a document, which ends with a newline. */
-export function bytesOf(document: Document): DocumentBytes {
-  let bytes = kept.get(document);
-  if (bytes === undefined) {
-    const body = Buffer.from(document.text);
-    const packed = compress(body, { level: constants.Z_BEST_COMPRESSION });
-    packed.catch(() => kept.delete(document));
-    bytes = { body, packed };
-    kept.set(document, bytes);
-  }
-  return bytes;
 }

@@ -23,9 +23,9 @@ const BLOCKED: Refusal = {
 };
 
 /**
- * Returns the middleware of all routes. A path without parameters leads to its route at once, as all
- * outside /v1 do, every other one to the router of its part of the API (the segment after `/v1/`): a router tests all of
- * its patterns with each request that reaches it.
+ * Returns the middleware of all routes. A path without parameters leads to its route at once, as
+ * all outside /v1 do. Every other one leads to the router of its part of the API (the segment after
+ * `/v1/`): a router tests all of its patterns with each request that reaches it.
  */
 export function routing(front: Front): Middleware {
   const { routes } = front.options;

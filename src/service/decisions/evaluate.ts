@@ -1,4 +1,4 @@
-/** The use case that decides for other programs (decisions.md 1): evaluations and batches of them. */
+/** Use cases that decide for other programs (decisions.md 1): evaluations and batches of them. */
 import type { Asked } from '../../acl/reasons.js';
 import { ApiError, reject } from '../../base/errors.js';
 import { keys } from '../../state/keys.js';

@@ -25,7 +25,7 @@ export interface Evaluation {
 export type Item = Evaluation | { readonly problem: string };
 
 /** When a batch ends. */
-export const SEMANTICS = ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit'] as const;
+const SEMANTICS = ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit'] as const;
 /** One of them. */
 export type Semantics = (typeof SEMANTICS)[number];
 

@@ -1,0 +1,126 @@
+/** The routes of a node, and what they are made with. */
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { releaseOf } from '../base/release.js';
+import type { Config } from '../config/config.js';
+import type { AclParts } from '../http/routes/common.js';
+import { allRoutes } from '../http/routes/routes.js';
+import type { Route } from '../http/routes/types.js';
+import { type Log, withoutSecrets } from '../log/log.js';
+import type { RecentLines } from '../log/recent.js';
+import type { DecisionCounts } from '../metrics/decisions.js';
+import type { Metrics } from '../metrics/metrics.js';
+import type { openNode } from '../node/node.js';
+import type { BootstrapReset } from '../service/acl/bootstrap.js';
+import type { SnapshotParts } from '../service/archives/snapshot.js';
+import type { ClusterParts } from '../service/cluster/cluster.js';
+import { Proofs } from '../service/decisions/proofs.js';
+import { Sentences } from '../service/decisions/sentences.js';
+import type { Decisions } from '../service/explain/decisions.js';
+import { authMethodTypes, loginOptions } from '../service/login/index.js';
+import type { LoginRefusals } from '../service/login/refusals.js';
+import { LongWork } from '../service/reads/long-work.js';
+import type { NodeService } from '../service/reads/node-service.js';
+import type { Authorizers } from '../service/rights/authorizers.js';
+import type { SetDrift } from '../service/sets/drift.js';
+import type { auditOf } from './audit.js';
+import type { eventsOf } from './events.js';
+import { bootstrapSecret } from './key-files.js';
+import type { TokenUsage } from './usage.js';
+
+/** Name of the file in the data folder that permits another bootstrap. */
+const TOKEN_RESET_FILE = 'acl-bootstrap-reset';
+
+/** What requests have counted and noted so far. */
+export interface Noted {
+  readonly refusals: LoginRefusals;
+  readonly drift: SetDrift;
+  readonly counts: DecisionCounts;
+}
+
+/** What the routes of a node use. */
+interface RouteSources extends Noted {
+  readonly node: Awaited<ReturnType<typeof openNode>>;
+  readonly service: NodeService;
+  readonly authorizers: Authorizers;
+  readonly decisions: Decisions;
+  readonly audit: ReturnType<typeof auditOf>;
+  readonly events: ReturnType<typeof eventsOf>;
+  readonly usage: TokenUsage;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly recent: RecentLines;
+}
+
+/** Returns the routes of a node. */
+export function routesOf(config: Config, parts: RouteSources): readonly Route[] {
+  const { node, service, audit, metrics, recent } = parts;
+  const cluster: ClusterParts = {
+    service,
+    node,
+    metrics,
+    datacenter: config.datacenter,
+    release: releaseOf(),
+    fault: () => node.replica.fault ?? node.replica.availability.hang ?? audit.problem,
+    audit,
+    settings: withoutSecrets(config) as Record<string, unknown>,
+    recent: () => recent.lines,
+  };
+  const snapshot: SnapshotParts = {
+    service,
+    node,
+    dataDir: config.dataDir,
+    snapshotBytes: config.limits.snapshotBytes,
+  };
+  const all: readonly Route[] = allRoutes({ acl: aclParts(config, parts), cluster, snapshot });
+  return config.authzen.enabled ? all : all.filter(({ isStandard }) => isStandard !== true);
+}
+
+function aclParts(config: Config, parts: RouteSources): AclParts {
+  const { node, service, authorizers, decisions, events, usage } = parts;
+  const { log, refusals, drift, counts } = parts;
+  const methodTypes = authMethodTypes(loginOptions(config.login, config.limits.issuerRequests));
+  const onCheck = (result: 'known' | 'valid' | 'refused'): void => counts.checked(result);
+  const longWork = new LongWork();
+  const { defaultPolicy } = config.acl;
+  return {
+    service,
+    authorizers,
+    node,
+    decisions,
+    events,
+    usage,
+    longWork,
+    authzen: config.authzen,
+    counts,
+    proofs: new Proofs({ methodTypes, nowMs: Date.now, onCheck }),
+    sentences: new Sentences({ authorizers, defaultPolicy, longWork }),
+    onUse: usage.note,
+    datacenter: config.datacenter,
+    nodeName: config.nodeName,
+    defaultPolicy,
+    lint: config.acl.lint,
+    nowMs: Date.now,
+    bootstrapSecret: bootstrapSecret(config),
+    bootstrapReset: bootstrapReset(config.dataDir),
+    methodTypes,
+    logger: log,
+    refusals,
+    drift,
+    bodyBytes: config.limits.bodyBytes,
+  };
+}
+
+/**
+ * Accesses the file in the data folder with the index that the refusal of a second bootstrap names.
+ */
+function bootstrapReset(dataDir: string): BootstrapReset {
+  const path = join(dataDir, TOKEN_RESET_FILE);
+  return {
+    async read() {
+      const text = await readFile(path, 'utf8').catch(() => '');
+      return /^\d{1,15}\s*$/.test(text) ? Number(text) : undefined;
+    },
+    remove: () => rm(path, { force: true }),
+  };
+}
