@@ -9,6 +9,7 @@ import {
 } from './client/environment.js';
 import { Api } from './client/http.js';
 import { readProfiles } from './client/profiles.js';
+import { renewIfDue } from './client/renewal.js';
 import type { Io } from './io.js';
 import { CliError, EXIT, misused } from './print/error.js';
 import { FORMATS, formatOf, Printer } from './print/output.js';
@@ -41,14 +42,21 @@ export class Cli {
     this.io = io;
   }
 
-  /** Returns an action for commander that runs the work of a command. */
-  action<O = object>(work: Work<O>): (...parameters: unknown[]) => Promise<void> {
+  /**
+   * Returns an action for commander that runs the work of a command. It renews a login that ends
+   * soon, unless `renews` is false.
+   */
+  action<O = object>(
+    work: Work<O>,
+    { renews = true } = {},
+  ): (...parameters: unknown[]) => Promise<void> {
     return async (...parameters) => {
       // Commander passes the arguments, one with dots as a list, the options, and the command.
       const command = parameters.at(-1) as Command;
       const args = parameters.slice(0, -2).flat() as (string | undefined)[];
       const call = this.callOf<O>(command.optsWithGlobals());
       try {
+        if (renews) await renewed(call);
         await work(call, ...args);
       } finally {
         await call.api.close();
@@ -84,6 +92,15 @@ export class Cli {
     };
     return { options, surroundings, api, print, io, timeoutMs, fails };
   }
+}
+
+/** Renews the token of an OIDC login that ends soon. */
+function renewed<O>({ api, surroundings, options, io }: Call<O>): Promise<void> {
+  const { loginFile, token: source } = surroundings;
+  const tell = (text: string): void => {
+    if (options.debug === true) io.err.write(`${oneLine(text)}\n`);
+  };
+  return renewIfDue({ api, loginFile, source, tell });
 }
 
 /** Throws unless exactly one node is named, for commands that are about a node. */

@@ -36,8 +36,7 @@ const subjectType = object({
   AuthMethod: keep('The auth method.', neededText),
   Namespace: keep('Its namespace. Empty means default.', text()),
   From: keep(
-    'Whether the rights are those of the tokens of an identity, or those that the binding rules ' +
-      'give to the properties that the caller sends.',
+    'Whose rights count: those of tokens, or those that binding rules give to what is sent.',
     text({ values: ['tokens', 'properties'] }),
   ),
 });

@@ -20,8 +20,8 @@ export interface Given {
   readonly input?: string;
   /** The width of the terminal; without, the output is none. */
   readonly columns?: number;
-  /** What the user answers to questions; without, nobody can be asked. */
-  readonly answers?: readonly string[];
+  /** What the user answers to questions, now or later; without, nobody can be asked. */
+  readonly answers?: readonly (string | Promise<string>)[];
   readonly signal?: AbortSignal;
   /** Sees each part of the output. */
   readonly onOut?: (text: string) => void;

@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type Call, type Cli, oneNode, refusedSecret, several } from '../cli.js';
 import { readToken } from '../client/environment.js';
+import { dropRenewal, isOidcLogin, keepRenewal, type OidcToken } from '../client/renewal.js';
 import { readInput, writePrivate } from '../files/files.js';
 import { CliError, misused } from '../print/error.js';
 import { pairsOf } from './links.js';
 import { hidden, type Stored, TYPE } from './objects.js';
+import { isOidc, LISTEN_DEFAULT, oidcLogin, openBrowser } from './oidc-login.js';
 
 interface LoginOptions {
   readonly method?: string;
@@ -15,6 +17,11 @@ interface LoginOptions {
   readonly bearerTokenFile?: string;
   readonly tokenSinkFile?: string;
   readonly meta?: readonly string[];
+  readonly oidcCallbackListenAddr?: string;
+}
+
+interface LogoutOptions {
+  readonly browser?: boolean;
 }
 
 /** Where Kubernetes puts the token of a pod's service account. */
@@ -24,25 +31,35 @@ const POD_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 export function addLogin(program: Command, cli: Cli): void {
   const login = program
     .command('login')
-    .description('log in through an auth method: exchange a JWT for a token');
+    .description('log in through an auth method: by a JWT, or in the browser');
   login
     .option('--method <name>', 'the auth method')
-    .option('--type <type>', 'jwt or kubernetes; kubernetes reads the token of the pod')
+    .option('--type <type>', 'jwt, oidc or kubernetes; kubernetes reads the token of the pod')
     .option('--bearer-token-file <file>', 'file with the JWT, or - for standard input')
     .option('--token-sink-file <file>', 'file to write the token to, instead of your login file')
-    .option('--meta <pair>', 'NAME=VALUE metadata of the login; repeatable', several);
+    .option('--meta <pair>', 'NAME=VALUE metadata of the login; repeatable', several)
+    .option(
+      '--oidc-callback-listen-addr <address>',
+      `host:port to which the browser comes back (default: ${LISTEN_DEFAULT})`,
+    );
   refusedSecret(login, '--bearer-token <jwt>', 'use --bearer-token-file instead');
-  login.action(cli.action<LoginOptions>(logIn));
-  program.command('logout').description('destroy the token of a login').action(cli.action(logOut));
+  login.action(cli.action<LoginOptions>(logIn, { renews: false }));
+  program
+    .command('logout')
+    .description('destroy the token of a login')
+    .option('--browser', 'also end the session at the OpenID provider, in the browser')
+    .action(cli.action<LogoutOptions>(logOut, { renews: false }));
 }
 
 async function logIn(call: Call<LoginOptions>): Promise<void> {
-  const { api, io, options, print, surroundings } = call;
+  const { api, io, options } = call;
   const { method, type, meta } = options;
   if (method === undefined) misused('--method is required: it names the auth method');
-  if (type !== undefined && !/^(jwt|kubernetes)$/.test(type))
-    misused(`--type: "${type}" is not jwt or kubernetes`);
+  if (type !== undefined && !/^(jwt|oidc|kubernetes)$/.test(type))
+    misused(`--type: "${type}" is not jwt, oidc or kubernetes`);
   const file = options.bearerTokenFile ?? (type === 'kubernetes' ? POD_TOKEN : undefined);
+  if (type === 'oidc' || (file === undefined && (await isOidc(call, method))))
+    return logInAtProvider(call, method);
   if (file === undefined)
     misused('--bearer-token-file is required: the file with the JWT, or - for standard input');
   const bearer = (await readInput(io, '--bearer-token-file', file)).trim();
@@ -51,13 +68,52 @@ async function logIn(call: Call<LoginOptions>): Promise<void> {
     BearerToken: bearer,
     ...(meta !== undefined && { Meta: pairsOf('--meta', meta) }),
   };
-  const sink = options.tokenSinkFile ?? surroundings.loginFile;
   const ask = { body, withToken: false };
+  const make = async () => (await api.ask('POST', '/v1/acl/login', ask)).json<Stored>();
+  await logInWith(call, make);
+}
+
+/** Logs in at the OpenID provider of a method. */
+function logInAtProvider(call: Call<LoginOptions>, method: string): Promise<void> {
+  const { options, api } = call;
+  const { meta, bearerTokenFile, oidcCallbackListenAddr: listenOn = LISTEN_DEFAULT } = options;
+  if (bearerTokenFile !== undefined)
+    misused('--bearer-token-file has no meaning for a method of type oidc');
+  const pairs = meta && pairsOf('--meta', meta);
+  const make = async () => {
+    const { Renewal, ...token } = await oidcLogin(call, { method, listenOn, meta: pairs });
+    const of = { AuthMethod: method, ...(api.namespace && { Namespace: api.namespace }) };
+    const keep = (sink: string) => keepRenewal(sink, of, { ...token, Renewal } as OidcToken);
+    return { token: token as Stored, keep };
+  };
+  return logInWith(call, make);
+}
+
+/** A token, and what keeps more than it beside its file. */
+interface Kept {
+  readonly token: Stored;
+  readonly keep: (sink: string) => Promise<void>;
+}
+
+/** Makes a token, keeps it, and shows it. */
+async function logInWith(
+  call: Call<LoginOptions>,
+  make: () => Promise<Stored | Kept>,
+): Promise<void> {
+  const { options, print, surroundings } = call;
+  const sink = options.tokenSinkFile ?? surroundings.loginFile;
+  let keep: Kept['keep'] = dropRenewal;
   const token = await tokenInto(
     sink,
-    async () => (await api.ask('POST', '/v1/acl/login', ask)).json<Stored>(),
+    async () => {
+      const made = await make();
+      if (!('keep' in made)) return made as Stored;
+      ({ keep } = made as Kept);
+      return (made as Kept).token;
+    },
     (made) => endLogin(call, made),
   );
+  await keep(sink);
   print.note(`the token is in ${sink}`);
   const { type: source } = surroundings.token;
   if (options.tokenSinkFile === undefined && source === 'variable')
@@ -95,12 +151,29 @@ async function endLogin({ api, print }: Call<object>, made: Stored): Promise<voi
   }
 }
 
-async function logOut({ api, io, print, surroundings }: Call<object>): Promise<void> {
+async function logOut({
+  api,
+  io,
+  options,
+  print,
+  surroundings,
+}: Call<LogoutOptions>): Promise<void> {
   const { token, loginFile } = surroundings;
   if (readToken(token, io.env) === undefined) misused('there is no token to log out with');
-  await api.ask('POST', '/v1/acl/logout');
   const isOwn = token.type === 'file' && token.path === loginFile;
+  const isAtProvider = token.type === 'file' && isOidcLogin(token.path);
+  const path = isAtProvider ? '/v1/acl/oidc/logout' : '/v1/acl/logout';
+  const answer = await api.ask('POST', path);
   if (isOwn) await rm(loginFile, { force: true });
+  if (isAtProvider) {
+    await dropRenewal(token.path);
+    const { LogoutURL } = answer.json<{ readonly LogoutURL: string }>();
+    if (LogoutURL !== '' && options.browser === true) openBrowser(io, new URL(LogoutURL));
+    else if (LogoutURL !== '') {
+      print.note('the session at the provider ends at this address:');
+      io.out.write(`${LogoutURL}\n`);
+    }
+  }
   print.note(isOwn ? `logged out; removed ${loginFile}` : 'logged out');
 }
 

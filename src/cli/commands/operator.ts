@@ -69,6 +69,17 @@ export function addOperator(program: Command, cli: Cli): void {
     .command('audit')
     .description('show where the contacted node writes its audit log, and whether it can, as JSON')
     .action(cli.action((call) => showJson(call, '/v1/operator/audit')));
+  operator
+    .command('oidc')
+    .description('logins at OpenID providers')
+    .command('rotate')
+    .description('make a new key for logins in progress and renewals; the one before stays valid')
+    .action(
+      cli.action(async ({ api, print }) => {
+        await api.ask('POST', '/v1/operator/oidc/rotate');
+        print.note('the key was changed; what was made before the last change is refused');
+      }),
+    );
 }
 
 async function showJson({ api, print }: Call<object>, path: string): Promise<void> {

@@ -32,10 +32,10 @@ export function terminal(version: string, archive: Io['archive']): Io {
       for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
       return Buffer.concat(chunks).toString('utf8');
     },
-    async ask(question) {
+    async ask(question, signal = controller.signal) {
       const reader = createInterface({ input: process.stdin, output: process.stderr });
       try {
-        return await reader.question(question, { signal: controller.signal });
+        return await reader.question(question, { signal });
       } finally {
         reader.close();
       }

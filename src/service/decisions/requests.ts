@@ -47,7 +47,7 @@ export interface Search {
 }
 
 /** Items of a batch: they are decided in slices, on one state. */
-const ITEMS_MAX = 256;
+const BATCH_ITEMS_MAX = 256;
 /** Characters of a type or a name. */
 const NAME_MAX = 128;
 /** Characters of an id. */
@@ -73,8 +73,8 @@ function readBatch(body: Json): Batch | Evaluation {
   if (evaluations === undefined) return read(body, {});
   if (!Array.isArray(evaluations)) return invalid('evaluations is not a list');
   if (evaluations.length === 0) return read(body, {});
-  if (evaluations.length > ITEMS_MAX)
-    invalid(`evaluations has ${evaluations.length} items, at most ${ITEMS_MAX} are accepted`);
+  if (evaluations.length > BATCH_ITEMS_MAX)
+    invalid(`evaluations has ${evaluations.length} items, at most ${BATCH_ITEMS_MAX} are accepted`);
   const shared: Shared = new Map();
   const items = evaluations.map((item: unknown, at): Item => {
     if (!isObject(item)) return invalid(`evaluations[${at}] is not an object`);
