@@ -122,9 +122,11 @@ operator autopilot set-config --min-quorum 3
 operator acl get-config
 operator acl set-config --login-token-ttl 1h --tokens-per-identity 5
 operator level
+operator oidc rotate
 operator audit
 audit tail --follow
 login --method ci --bearer-token-file ci.jwt
+login --method staff
 logout
 profile list
 profile set live --http-addr https://a:8501 --ca-file ca.pem

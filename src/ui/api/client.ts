@@ -6,6 +6,17 @@ import { type Store, store } from '../store.js';
 import { TEXT } from '../texts.js';
 import { Problem, problemOf } from './problem.js';
 
+/** The renewal of the token that is under way. */
+let renewing: Promise<void> | undefined;
+
+/** Renews the token of the session, once at a time. Requests with the old token wait for it. */
+export function renewedBy(renew: () => Promise<void>): Promise<void> {
+  renewing ??= renew().finally(() => {
+    renewing = undefined;
+  });
+  return renewing;
+}
+
 /** What keeps the requests of this page waiting; undefined while nothing does. */
 export const trouble: Store<string | undefined> = store<string | undefined>(undefined);
 
@@ -113,18 +124,29 @@ function isOwnGone({ code, status, about }: Problem, path: string, { token }: As
 
 /**
  * Sends a request. Waits while the cluster has no leader and, for reads, while the node does not
- * answer; `trouble` says so. The namespace and the token are those of the moment of the call.
- * Throws `Problem`, or the reason of the signal. A token that is gone ends the session.
+ * answer; `trouble` says so. The namespace and the token are those of the moment of the call, but
+ * for a token that was renewed meanwhile. Throws `Problem`, or the reason of the signal. A token
+ * that is gone ends the session.
  */
 async function respond(path: string, ask: Ask = {}): Promise<Response> {
   ask.signal?.throwIfAborted();
   const sent = sentOf(path, ask);
-  const { token } = session.get();
+  let { token } = session.get();
   for (;;) {
     const problem = await attempt(sent);
     if (!(problem instanceof Problem)) {
       trouble.set(undefined);
       return problem;
+    }
+    if (isOwnGone(problem, path, ask)) {
+      await renewing?.catch(() => undefined);
+      const { token: present } = session.get();
+      // Nothing has happened with the old token, and the new one was not refused.
+      if (present !== undefined && present !== token && ask.signal?.aborted !== true) {
+        token = present;
+        sent.headers.set('X-Consul-Token', present);
+        continue;
+      }
     }
     if (ask.once === true || !mayRepeat(problem, ask)) {
       trouble.set(undefined);

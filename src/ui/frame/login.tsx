@@ -1,14 +1,17 @@
 /** The login: by a token, which the server checks, or by a JWT, for which it makes one. */
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { read, SELF } from '../api/client.js';
 import { asProblem, type Problem } from '../api/problem.js';
 import logo from '../logo.svg';
+import { beginLogin, completeLogin } from '../oidc-session.js';
 import { TextField } from '../parts/field.js';
 import { Form } from '../parts/form.js';
+import { useLoad } from '../parts/load.js';
 import { Trouble } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
 import { Tabs } from '../parts/tabs.js';
-import { openSession, session } from '../session.js';
+import { go, namespace } from '../router.js';
+import { endSession, openSession, session } from '../session.js';
 import { useStore } from '../store.js';
 import { TEXT } from '../texts.js';
 
@@ -30,8 +33,78 @@ export function LoginPage() {
           </p>
         )}
         <Trouble />
+        <Providers />
         <Tabs label={TEXT.login.methods} tabs={tabs} chosen={way} onChoose={setWay} />
       </Page>
+    </main>
+  );
+}
+
+/** The auth methods of the namespace by which the user can log in at a provider. */
+function Providers() {
+  const [error, setError] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+  const { value: methods = [] } = useLoad(
+    (signal) => read<readonly Provider[]>(PROVIDERS, { signal, once: true }),
+    [namespace()],
+  );
+  const begin = async ({ Name, Namespace }: Provider): Promise<void> => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      await beginLogin(Name, Namespace);
+    } catch (problem) {
+      setError(asProblem(problem).message);
+      setBusy(false);
+    }
+  };
+  if (methods.length === 0) return null;
+  return (
+    <div class="panel providers">
+      {methods.map((method) => (
+        <button
+          key={method.Name}
+          type="button"
+          class="main"
+          disabled={isBusy}
+          onClick={() => begin(method)}
+        >
+          {TEXT.login.continueWith(method.DisplayName || method.Name)}
+        </button>
+      ))}
+      {error !== undefined && (
+        <p role="alert" class="notice bad">
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}
+
+const PROVIDERS = '/v1/internal/ui/oidc-auth-methods';
+
+interface Provider {
+  readonly Name: string;
+  readonly DisplayName: string;
+  readonly Namespace: string;
+}
+
+/** The page to which a provider sends the browser back. */
+export function CallbackPage() {
+  const [isDone, setDone] = useState(false);
+  useEffect(() => {
+    void completeLogin().then((completed) => {
+      if ('back' in completed) go(completed.back, { replace: true });
+      else if ('isDone' in completed) setDone(true);
+      else {
+        endSession(completed.problem);
+        go('/ui/', { replace: true });
+      }
+    });
+  }, []);
+  return (
+    <main id="content" class="login">
+      <Page title={isDone ? TEXT.login.closeWindow : TEXT.login.completing}>{null}</Page>
     </main>
   );
 }

@@ -5,6 +5,7 @@ import { ask, read, SELF } from '../api/client.js';
 import type { Stored } from '../api/types.js';
 import { readFirst } from '../lists/page.js';
 import logo from '../logo.svg';
+import { ending, logOutAtProvider, stayLoggedIn } from '../oidc-session.js';
 import { Icon } from '../parts/icon.js';
 import { Link } from '../parts/link.js';
 import { useLoad } from '../parts/load.js';
@@ -45,6 +46,7 @@ export function Shell({ at, children }: { at: Place; children: ComponentChildren
       <main id="content" tabIndex={-1}>
         <NewSecret />
         <Pulse />
+        <SessionEnd />
         <Trouble />
         {children}
       </main>
@@ -105,8 +107,26 @@ function NamespaceSelect({ at }: { at: Place }) {
   );
 }
 
+/** Asks the user in time, where a session cannot be renewed without them. */
+function SessionEnd() {
+  const { isSoon, problem } = useStore(ending);
+  return (
+    <div role="status" class={isSoon ? 'notice' : undefined}>
+      {isSoon && (
+        <>
+          {TEXT.login.endsSoon}{' '}
+          <button type="button" onClick={() => void stayLoggedIn()}>
+            {TEXT.login.stay}
+          </button>{' '}
+          {problem}
+        </>
+      )}
+    </div>
+  );
+}
+
 function WhoAmI() {
-  const { token } = useStore(session);
+  const { oidc, token } = useStore(session);
   const { value: self } = useLoad(
     async (signal) => (token === undefined ? undefined : read<Stored>(SELF, { signal, ns: '' })),
     [token],
@@ -119,6 +139,12 @@ function WhoAmI() {
       go(hrefOf(parts, { ...Object.fromEntries(query), ns }), { replace: true });
   }, [self]);
   const logOut = async (): Promise<void> => {
+    if (oidc !== undefined) {
+      const url = await logOutAtProvider();
+      logOutOfTab();
+      if (url !== '') location.assign(url);
+      return;
+    }
     if (self?.['AuthMethod'] !== undefined)
       await ask('/v1/acl/logout', { method: 'POST', once: true }).catch(() => undefined);
     logOutOfTab();
