@@ -1,0 +1,86 @@
+/** A node that decides for other programs, and requests to it. */
+import { authzenRoutes } from '../../../src/http/routes/authzen.js';
+import { send } from '../../support/client.js';
+import { SoloClient } from '../client.js';
+import { partsOf } from '../serve.js';
+import { Solo } from '../solo.js';
+
+/** An answer of the Authorization API. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
+  readonly body: any;
+}
+
+/** How a request is sent. */
+export interface Sent {
+  readonly token?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A request body: an object, or its exact text. */
+type Body = object | string;
+
+export class Decider {
+  readonly client: SoloClient;
+
+  constructor(client: SoloClient) {
+    this.client = client;
+  }
+
+  static async open(anonymousCallers = false): Promise<Decider> {
+    const solo = new Solo();
+    const parts = { ...partsOf(solo), authzen: { anonymousCallers } };
+    return new Decider(await SoloClient.open(authzenRoutes(parts), solo));
+  }
+
+  close(): Promise<void> {
+    return this.client.close();
+  }
+
+  /** Sends a request below /access/v1. */
+  async ask(path: string, body: Body, { token, headers = {} }: Sent = {}): Promise<Reply> {
+    const reply = await send(this.client.url, `POST /access/v1/${path}`, {
+      token: token ?? this.client.token,
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+      headers: { 'content-type': 'application/json', ...headers },
+    });
+    const isJson = String(reply.headers['content-type']).includes('json');
+    return { ...reply, body: isJson ? JSON.parse(reply.text) : undefined };
+  }
+
+  /** The answer to one question. */
+  async decide(
+    [subjectType, subjectId]: readonly [string, string],
+    action: string,
+    [type, id, properties]: readonly [string, string, object?],
+    { subject = {}, token }: { readonly subject?: object; readonly token?: string } = {},
+  ): Promise<Reply['body']> {
+    const body = {
+      subject: { type: subjectType, id: subjectId, properties: subject },
+      action: { name: action },
+      resource: { type, id, ...(properties && { properties }) },
+    };
+    const reply = await this.ask('evaluation', body, token === undefined ? {} : { token });
+    return reply.status === 200 ? reply.body : reply;
+  }
+
+  /** Whether a question is allowed, and why. */
+  async codeOf(...asked: Parameters<Decider['decide']>): Promise<string> {
+    const { decision, context, status } = await this.decide(...asked);
+    return context === undefined ? `status ${status}` : `${decision} ${context.code}`;
+  }
+
+  /** Creates a token with rules. Returns its ids. */
+  async token(
+    rules: string,
+    more: object = {},
+  ): Promise<{ readonly AccessorID: string; readonly SecretID: string }> {
+    const Name = `policy-${this.#policies++}`;
+    await this.client.must('PUT /acl/policy', { Name, Rules: rules });
+    return this.client.must('PUT /acl/token', { Policies: [{ Name }], ...more });
+  }
+  #policies = 0;
+}
