@@ -1,5 +1,7 @@
 /** A node that decides for other programs, and requests to it. */
 import { authzenRoutes } from '../../../src/http/routes/authzen.js';
+import { aclConfigurationRoutes } from '../../../src/http/routes/operator.js';
+import type { Command } from '../../../src/state/types.js';
 import { send } from '../../support/client.js';
 import { SoloClient } from '../client.js';
 import { partsOf } from '../serve.js';
@@ -32,8 +34,10 @@ export class Decider {
 
   static async open(anonymousCallers = false): Promise<Decider> {
     const solo = new Solo();
+    solo.must({ type: 'system.level', v: 1, level: 3 } as Command);
     const parts = { ...partsOf(solo), authzen: { anonymousCallers } };
-    return new Decider(await SoloClient.open(authzenRoutes(parts), solo));
+    const routes = [...authzenRoutes(parts), ...aclConfigurationRoutes(solo.service)];
+    return new Decider(await SoloClient.open(routes, solo));
   }
 
   close(): Promise<void> {
@@ -55,7 +59,7 @@ export class Decider {
   async decide(
     [subjectType, subjectId]: readonly [string, string],
     action: string,
-    [type, id, properties]: readonly [string, string, object?],
+    [type, id, properties]: readonly [string, string, (object | undefined)?],
     { subject = {}, token }: { readonly subject?: object; readonly token?: string } = {},
   ): Promise<Reply['body']> {
     const body = {
