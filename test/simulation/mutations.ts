@@ -1,6 +1,7 @@
 /** Deliberate faults that the simulation must find. See `scripts/mutate.ts`. */
 import type { Mutation } from './mutation.js';
 import { changeMutations } from './mutations-changes.js';
+import { decisionMutations } from './mutations-decisions.js';
 import { identityMutations } from './mutations-identities.js';
 import { nodeMutations } from './mutations-node.js';
 import { raftMutations } from './mutations-raft.js';
@@ -15,5 +16,6 @@ export const mutations: readonly Mutation[] = [
   ...serviceMutations,
   ...storageMutations,
   ...changeMutations,
+  ...decisionMutations,
   ...identityMutations,
 ];

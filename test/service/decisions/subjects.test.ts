@@ -130,6 +130,11 @@ describe('subjects of decisions', () => {
     // Beyond its end and the difference of clocks that is permitted.
     decider.client.solo.nowMs += 120_000;
     expect(await ask()).to.equal('false refused');
+    const endless = await jwtOf({ exp: undefined });
+    const again = () => asked(['jwt', endless], { auth_method: 'jwt1' });
+    expect(await again()).to.equal('true allowed');
+    decider.client.solo.nowMs += 400_000;
+    expect(await again()).to.equal('false refused');
   });
 
   it('are JWTs verified anew when their method has changed', async () => {

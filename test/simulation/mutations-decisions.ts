@@ -1,0 +1,58 @@
+/** Deliberate faults of decisions for other programs, for `mutations.ts`. */
+import { type Mutation, one, unit } from './mutation.js';
+
+const EVALUATE = 'service/decisions/evaluate.js';
+const SUITES = 'service/decisions/';
+
+const faults: readonly Mutation[] = [
+  one(
+    'an item that cannot be decided and is permitted',
+    EVALUATE,
+    'return { decision: false, context };',
+    'return { decision: true, context };',
+  ),
+  one(
+    'a token that may not be asked about and is said not to exist',
+    'service/decisions/subjects.js',
+    '? NO_TOKEN : NOT_ASKED',
+    '? NO_TOKEN : NO_TOKEN',
+  ),
+  one(
+    'a slash in an action that separates it from nothing',
+    'service/decisions/questions.js',
+    '/[%/]/.test(part)',
+    'false',
+  ),
+  one(
+    'a prefix decided by the exact rule of its own name',
+    'service/decisions/prefixes.js',
+    'let name = `${one}\\u0000`;',
+    'let name = one;',
+  ),
+  one(
+    'a page of another request',
+    'service/decisions/pages.js',
+    'check === checkOf(place, untilMs, request) &&',
+    '',
+  ),
+  one(
+    'a JWT that is verified once for ever',
+    'service/decisions/proofs.js',
+    'Math.min(atMs + KNOWN_MS, endOf(jwt))',
+    'endOf(jwt)',
+  ),
+  one(
+    'a JWT that a method verified before it was changed',
+    'service/decisions/proofs.js',
+    '${Name.toLowerCase()} ${ModifyIndex}`',
+    '${Name.toLowerCase()}`',
+  ),
+  one(
+    'a batch that goes on after it is decided',
+    EVALUATE,
+    'if (ends(semantics, decided.decision))',
+    'if (false)',
+  ),
+];
+
+export const decisionMutations: readonly Mutation[] = faults.map((fault) => unit(fault, SUITES));
