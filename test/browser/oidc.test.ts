@@ -71,7 +71,7 @@ describePages('logins at an OpenID provider in the web UI', 1, (stage) => {
       () => false,
     );
 
-  it('lead back to where the user was, and leave nothing of themselves in the address', async () => {
+  it('lead back to where the user was, and leave nothing in the address', async () => {
     const { page, faults } = await stage.visit('/policies?filter=x', { token: '' });
     await button(page, 'Continue with Example').waitFor();
     expect(await violations(page)).to.deep.equal([]);

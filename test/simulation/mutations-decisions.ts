@@ -24,10 +24,10 @@ const faults: readonly Mutation[] = [
     'false',
   ),
   one(
-    'a prefix decided by the exact rule of its own name',
+    'a prefix that is shown although it changes nothing',
     'service/decisions/prefixes.js',
-    'let name = `${one}\\u0000`;',
-    'let name = one;',
+    'if (allow !== before)',
+    'if (true)',
   ),
   one(
     'a page of another request',

@@ -2,7 +2,7 @@
 import { authzenRoutes } from '../../../src/http/routes/authzen.js';
 import { aclConfigurationRoutes } from '../../../src/http/routes/operator.js';
 import type { Command } from '../../../src/state/types.js';
-import { send } from '../../support/client.js';
+import { type Answer, send } from '../../support/client.js';
 import { SoloClient } from '../client.js';
 import { partsOf } from '../serve.js';
 import { Solo } from '../solo.js';
@@ -12,8 +12,7 @@ export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
-  readonly body: any;
+  readonly body: Answer['body'];
 }
 
 /** How a request is sent. */
