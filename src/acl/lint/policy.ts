@@ -6,7 +6,7 @@ import { placesIn } from '../../languages/syntax.js';
 import { impliedIntentions, merged } from '../rule-set.js';
 import { readRules } from '../rules.js';
 import { quoted, type RulesFault } from '../rules-reader.js';
-import { type Level, type Named, type Rules, SCALARS, type Scalar } from '../types.js';
+import { type Level, NAMED, type Named, type Rules, SCALARS, type Scalar } from '../types.js';
 import { type Finding, type Lint, type Linting, lintOf, PROBLEMS_MAX } from './findings.js';
 
 /** A rule as one line of the text says it. */
@@ -147,6 +147,7 @@ class PolicyLinter {
     this.#broad(resource, ruled);
     for (const { at, level } of said) {
       this.#unused(resource, at);
+      if (resource === 'key') this.#application(ruled.name, level, at);
       if (resource !== 'service' || intentions !== undefined || level === 'deny') continue;
       const message = `${label} also gives read on intentions, which no line states`;
       this.#add(
@@ -175,11 +176,23 @@ class PolicyLinter {
 
   #unused(resource: Scalar | Named, at: number): void {
     if (!UNUSED.has(resource)) return;
-    const what =
-      resource === 'agent'
-        ? 'on this server, only the agent endpoints need agent:read, and nothing needs agent:write'
-        : `nothing on this server needs ${resource} rights`;
+    const isDecided = (NAMED as readonly string[]).includes(resource);
+    const what = isDecided
+      ? 'nothing of this server asks for it, but decisions do ' +
+        '(/access/v1, /v1/internal/acl/authorize)'
+      : `nothing on this server needs ${resource} rights`;
     this.#add('info', 'no_endpoint_here', at, what);
+  }
+
+  /** Says what a key rule means for an application that asks for decisions (decisions.md 3). */
+  #application(name: string, level: Level, at: number): void {
+    const [, type, action] = /^([^/]+)\/([^/]+)\//.exec(name) ?? [];
+    if (type === undefined) return;
+    const [on, may] = [type, action!].map((part) =>
+      JSON.stringify(part.replaceAll('%2F', '/').replaceAll('%25', '%')),
+    );
+    const does = level === 'deny' ? 'denies' : 'allows';
+    this.#add('info', 'application_rule', at, `${does} ${may} on ${on}`);
   }
 
   /** Finds lines that do nothing because another line has the same key. */

@@ -227,6 +227,18 @@ describe('lint of policy rules', () => {
     ]);
   });
 
+  it('says what key rules of the form T/A/… mean for applications', () => {
+    const text = `key "orders/approve/17" { policy = "deny" }
+key_prefix "a%2Fb/c/" { policy = "write" }
+key_prefix "orders/" { policy = "read" }`;
+    const { Problems } = lint(text);
+    const said = Problems.filter(({ Code }) => Code === 'application_rule');
+    expect(said.map(({ Line, Message }) => [Line, Message])).to.deep.equal([
+      [1, 'denies "approve" on "orders"'],
+      [2, 'allows "c" on "a/b"'],
+    ]);
+  });
+
   it('notes intentions that nobody wrote, and resources without an endpoint', () => {
     expect(codes('service "a" { policy = "read" }')).to.deep.equal(['implied_intentions@1:1']);
     expect(codes('service "a" { policy = "deny" }')).to.deep.equal([]);
