@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { type Cli, withCommonOptions } from './cli.js';
 import { addAclObjects, addNamespace } from './commands/acl.js';
+import { addCan } from './commands/can.js';
 import { addConfig } from './commands/config.js';
 import { addDoctor } from './commands/doctor.js';
 import { addEvents } from './commands/events.js';
@@ -87,6 +88,7 @@ function addAcl(program: Command, cli: Cli): void {
   addBootstrap(acl, cli);
   const { policy, rule } = addAclObjects(acl, cli);
   addTemplatedPolicy(acl, cli);
+  addCan(acl, cli);
   addExplain(acl, cli);
   addIdentity(acl, cli);
   addLint(acl, policy, rule, cli);

@@ -56,6 +56,8 @@ acl binding-rule lint 1f3b9c52 --selector 'value.team == "red"'
 acl templated-policy list
 acl templated-policy read builtin/service
 acl templated-policy preview builtin/service --var name:web
+acl can approve orders/17
+acl can write service/web --as role:ops
 acl explain service:write:web acl:read
 acl whoami
 acl whoami --accessor 8a2d31f0

@@ -1,5 +1,6 @@
 /** `acl explain`, `acl whoami`, `acl who-can`, `acl decision`, `acl login explain`. */
 import type { Command } from 'commander';
+import { RESOURCES } from '../../acl/types.js';
 import type { Decision, Effective, Explained, WhoCan } from '../../api/endpoints/explain.js';
 import type { LoginExplained } from '../../api/endpoints/login-explain.js';
 import { type Call, type Cli, refusedSecret } from '../cli.js';
@@ -26,12 +27,20 @@ interface Question {
   readonly Segment?: string;
 }
 
-/** Parses `service:write:web`; the segment may hold colons. */
+/**
+ * Parses `service:write:web`; the segment may hold colons. A resource that the server does not have
+ * is one of an application, whose rights are key rules (decisions.md 3).
+ */
 export function parseQuestion(text: string): Question {
-  const [, Resource, Access, Segment] = /^([a-z_]+):([a-z-]+)(?::(.*))?$/s.exec(text) ?? [];
+  const [, app, Resource, Access, Segment] = /^(app:)?([^:]+):([^:]+)(?::(.*))?$/s.exec(text) ?? [];
   if (Resource === undefined || Access === undefined)
     misused(`"${text}" is not a question: expected RESOURCE:ACCESS or RESOURCE:ACCESS:SEGMENT`);
-  return { Resource, Access, ...(Segment !== undefined && { Segment }) };
+  if (app === undefined && (RESOURCES as readonly string[]).includes(Resource))
+    return { Resource, Access, ...(Segment !== undefined && { Segment }) };
+  const [type, action] = [Resource, Access].map((part) =>
+    part.replaceAll('%', '%25').replaceAll('/', '%2F'),
+  );
+  return { Resource: 'key', Access: 'read', Segment: `${type}/${action}/${Segment ?? ''}` };
 }
 
 /** What `--at` is for. */
