@@ -33,6 +33,13 @@ export interface Call<O> {
 /** The work of a command. */
 export type Work<O> = (call: Call<O>, ...args: (string | undefined)[]) => Promise<void>;
 
+/** How a command is called. */
+export interface CallParts {
+  readonly io?: Io;
+  /** Whether it renews a login that ends soon (default: true). */
+  readonly renews?: boolean;
+}
+
 /** Makes the actions of commands. */
 export class Cli {
   readonly io: Io;
@@ -42,21 +49,17 @@ export class Cli {
     this.io = io;
   }
 
-  /**
-   * Returns an action for commander that runs the work of a command. It renews a login that ends
-   * soon, unless `renews` is false.
-   */
+  /** Returns an action for commander that runs the work of a command. */
   action<O = object>(
     work: Work<O>,
-    { renews = true } = {},
+    parts?: CallParts,
   ): (...parameters: unknown[]) => Promise<void> {
     return async (...parameters) => {
       // Commander passes the arguments, one with dots as a list, the options, and the command.
       const command = parameters.at(-1) as Command;
       const args = parameters.slice(0, -2).flat() as (string | undefined)[];
-      const call = this.callOf<O>(command.optsWithGlobals());
+      const call = this.callOf<O>(command.optsWithGlobals(), parts);
       try {
-        if (renews) await renewed(call);
         await work(call, ...args);
       } finally {
         await call.api.close();
@@ -65,19 +68,26 @@ export class Cli {
   }
 
   /** Returns what a command with these options works with. */
-  callOf<O>(options: O & CommonOptions, io: Io = this.io): Call<O> {
+  callOf<O>(options: O & CommonOptions, { io = this.io, renews = true }: CallParts = {}): Call<O> {
     const surroundings = surroundingsOf(options, io, readProfiles(io));
-    const { addresses, tls, token, namespace, output } = surroundings;
+    const { addresses, tls, token: source, namespace, output, loginFile } = surroundings;
     if (options.stale === true && options.consistent === true)
       misused('--stale and --consistent cannot be used together');
     const timeoutMs = milliseconds(options.timeout ?? TIMEOUT_DEFAULT);
-    const api = new Api(
+    const tell = (text: string): void => {
+      if (options.debug === true) io.err.write(`${oneLine(text)}\n`);
+    };
+    const token = async (): Promise<string | undefined> => {
+      if (renews) await renewIfDue({ api, loginFile, source, signal: io.signal, tell });
+      return readToken(source, io.env);
+    };
+    const api: Api = new Api(
       {
         addresses,
         tls,
         namespace,
         reason: options.reason,
-        token: () => readToken(token, io.env),
+        token,
         mode: options.stale ? 'stale' : options.consistent ? 'consistent' : undefined,
         timeoutMs,
         debug: options.debug === true,
@@ -92,15 +102,6 @@ export class Cli {
     };
     return { options, surroundings, api, print, io, timeoutMs, fails };
   }
-}
-
-/** Renews the token of an OIDC login that ends soon. */
-function renewed<O>({ api, surroundings, options, io }: Call<O>): Promise<void> {
-  const { loginFile, token: source } = surroundings;
-  const tell = (text: string): void => {
-    if (options.debug === true) io.err.write(`${oneLine(text)}\n`);
-  };
-  return renewIfDue({ api, loginFile, source, tell });
 }
 
 /** Throws unless exactly one node is named, for commands that are about a node. */
@@ -190,13 +191,11 @@ export function withCommonOptions(program: Command): Command {
     .option('--reason <text>', 'why a command writes, kept with the change')
     .option('--stale', 'read what the contacted node has, even if it is behind')
     .option('--consistent', 'confirm reads with a majority')
-    .addOption(
-      new Option(
-        '--timeout <duration>',
-        'how long to wait for an answer, and to retry while there is no leader',
-      )
-        .default(TIMEOUT_DEFAULT)
-        .argParser(duration),
+    .option(
+      '--timeout <duration>',
+      'how long to wait for an answer, and to retry while there is no leader ' +
+        `(default: ${TIMEOUT_DEFAULT})`,
+      duration,
     )
     .option('--no-color', 'disable colours (or set NO_COLOR)')
     .option('--quiet', 'print results and errors only')

@@ -1,10 +1,11 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { freePorts } from '../../src/dev/ports.js';
 import { CLIENT_SECRET, type OidcProvider, startProvider } from '../support/oidc-provider.js';
 import { RealCluster } from '../support/real-cluster.js';
+import { FakeServers, json, problem } from './fake-server.js';
 import { type Given, type Ran, User } from './harness.js';
 
 describe('logins at an OpenID provider by the command line', function () {
@@ -22,7 +23,8 @@ describe('logins at an OpenID provider by the command line', function () {
     provider = await startProvider({ redirectUris: [redirect], postLogoutRedirectUris: [bye] });
     provider.setAccount('ann', { groups: ['dev'] });
     provider.setAccount('eve', { groups: [] });
-    cluster = await RealCluster.open(1);
+    // One account logs in many times a second here.
+    cluster = await RealCluster.open(1, { settings: { limits: { loginsPerIdentity: 0 } } });
     const Config = {
       OIDCDiscoveryURL: provider.issuer,
       OIDCClientID: provider.clientId,
@@ -34,7 +36,8 @@ describe('logins at an OpenID provider by the command line', function () {
     };
     const method = { Name: 'staff', Type: 'oidc', MaxTokenTTL: '1h', Config };
     await cluster.must('PUT /acl/auth-method', method);
-    await cluster.must('PUT /acl/role', { Name: 'dev' });
+    await cluster.must('PUT /acl/policy', { Name: 'read', Rules: 'acl = "read"' });
+    await cluster.must('PUT /acl/role', { Name: 'dev', Policies: [{ Name: 'read' }] });
     const Selector = 'dev in list.groups';
     const rule = { AuthMethod: 'staff', BindType: 'role', BindName: 'dev', Selector };
     await cluster.must('PUT /acl/binding-rule', rule);
@@ -45,7 +48,7 @@ describe('logins at an OpenID provider by the command line', function () {
   });
   beforeEach(() => {
     user = new User();
-    user.env = { CONCLAVE_HTTP_ADDR: cluster.urls[0]! };
+    user.env = { CONCLAVE_HTTP_ADDR: cluster.urls[0]!, BROWSER: 'false' };
   });
   afterEach(() => user.leave());
 
@@ -105,16 +108,53 @@ describe('logins at an OpenID provider by the command line', function () {
 
   it('answer the browser with nothing but what it waits for', async () => {
     const seen: unknown[] = [];
-    await run(login(), async (url) => {
+    const ran = await run(login(), async (url) => {
       const base = `http://${listenOn}`;
-      for (const path of ['/', '/oidc/callback', '/oidc/callback?code=a&state=b']) {
+      for (const path of ['/', '//', '/oidc/callback', '/oidc/callback?code=a&state=b']) {
         const answer = await fetch(base + path);
         seen.push(answer.status);
         expect(answer.headers.get('content-security-policy')).to.include("default-src 'none'");
+        expect(await answer.text()).not.to.include('script');
       }
-      await asBrowser('ann')(url);
+      const back = await provider.logIn(url, 'ann');
+      seen.push((await fetch(back, { method: 'HEAD' })).status);
+      seen.push((await fetch(back)).status);
     });
-    expect(seen).to.deep.equal([404, 400, 400]);
+    expect(ran.code, ran.err).to.equal(0);
+    expect(seen).to.deep.equal([404, 404, 400, 400, 404, 200]);
+  });
+
+  it('open the browser that BROWSER names, and say the address even with --quiet', async () => {
+    const servers = new FakeServers();
+    let shown = '';
+    const base = await servers.serve(async (request, response) => {
+      shown = decodeURIComponent(request.url!.slice(1));
+      await asBrowser('ann')(shown);
+      response.end();
+    });
+    const browser = join(user.home, 'browser');
+    const code = `fetch('http://${base}/' + encodeURIComponent(process.argv[1]))`;
+    writeFileSync(browser, `#!/bin/sh\nexec '${process.execPath}' -e "${code}" "$1"\n`);
+    chmodSync(browser, 0o700);
+    const ran = await user.run(login('--quiet'), { env: { BROWSER: browser } });
+    servers.close();
+    expect(ran.code, ran.err).to.equal(0);
+    expect(ran.err).to.equal(`To log in, open this address in a browser:\n\n  ${shown}\n\n`);
+  });
+
+  it('wait for the browser as long as the user wants', async () => {
+    const late = await user.run(login('--timeout', '1s'));
+    expect(late).to.deep.include({ code: 1, out: '' });
+    expect(late.err).to.include('nobody has logged in within 1 s');
+    expect(existsSync(tokenFile())).to.equal(false);
+  });
+
+  it('put nothing but the token into a sink file', async () => {
+    const sink = join(user.home, 'sink');
+    await run(login('--token-sink-file', sink), asBrowser('ann'));
+    expect(readdirSync(user.home)).to.deep.equal(['sink']);
+    const { out } = await user.run(['logout', '--token-file', sink]);
+    expect(out).to.include('/session/end?');
   });
 
   it('fail with the words of the provider, or those of the server', async () => {
@@ -138,8 +178,10 @@ describe('logins at an OpenID provider by the command line', function () {
     const other = ['--oidc-callback-listen-addr', `localhost:${free}`];
     const refused = await user.run(['login', '--method', 'staff', ...other]);
     expect(refused.err).to.include(`add http://localhost:${free}/oidc/callback to the Allowed`);
-    const none = await user.run(['login', '--method', 'staff', other[0]!, 'localhost']);
-    expect(none).to.deep.include({ code: 2, out: '' });
+    for (const bad of ['localhost', 'localhost:99999', 'localhost:0', ':8550'])
+      expect(await user.run(['login', '--method', 'staff', other[0]!, bad])).to.include({
+        code: 2,
+      });
   });
 
   /** Makes the kept token one of which little life is left. */
@@ -172,6 +214,43 @@ describe('logins at an OpenID provider by the command line', function () {
     expect((await user.run(['acl', 'whoami'])).err).not.to.include('renewed');
   });
 
+  it('are renewed by commands that use the token, and by no others', async () => {
+    await run(login(), asBrowser('ann'));
+    age();
+    const before = secret();
+    const rules = join(user.home, 'rules.hcl');
+    writeFileSync(rules, 'acl = "read"');
+    await user.done(['profile', 'list']);
+    await user.done(['acl', 'policy', 'lint', rules]);
+    await user.done(['complete', '--', 'acl', 'role', 'read', '']);
+    await user.run(['login', '--method', 'other']);
+    expect(secret()).to.equal(before);
+    await user.done(['acl', 'whoami']);
+    expect(secret()).not.to.equal(before);
+  });
+
+  it('do not fail a command whose token another one renews meanwhile', async () => {
+    const servers = new FakeServers();
+    const file = join(user.home, 'file');
+    writeFileSync(file, 'old');
+    const unknown = problem(403, {
+      code: 'acl_not_found',
+      about: 'caller',
+      detail: 'ACL not found',
+    });
+    const address = await servers.serve((request, response) => {
+      writeFileSync(file, 'new');
+      unknown(request, response);
+    }, json([]));
+    await user.done(['acl', 'role', 'list', '--http-addr', address, '--token-file', file]);
+    const refused = await servers.serve(unknown);
+    const gone = ['acl', 'role', 'list', '--http-addr', refused, '--token-file', file];
+    expect((await user.run(gone)).code).to.equal(1);
+    servers.close();
+    const sent = servers.seen.map(({ headers }) => headers['x-consul-token']);
+    expect(sent).to.deep.equal(['old', 'new', 'new']);
+  });
+
   it('take over the lock of a command that has ended', async () => {
     await run(login(), asBrowser('ann'));
     age();
@@ -189,7 +268,10 @@ describe('logins at an OpenID provider by the command line', function () {
     expect((await user.run(['acl', 'whoami'])).code).to.equal(0);
     expect([secret(), existsSync(renewalFile())]).to.deep.equal([before, true]);
     await provider.start();
-    writeFileSync(renewalFile(), JSON.stringify({ ...kept(), Renewal: 'damaged' }));
+    const { failedMs, ...failed } = kept();
+    expect((await user.run(['acl', 'whoami', '--debug'])).err).not.to.include('renew');
+    expect(failedMs).to.be.a('number');
+    writeFileSync(renewalFile(), JSON.stringify({ ...failed, Renewal: 'damaged' }));
     expect((await user.run(['acl', 'whoami'])).code).to.equal(0);
     expect([secret(), existsSync(renewalFile())]).to.deep.equal([before, false]);
   });

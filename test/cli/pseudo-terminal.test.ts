@@ -4,11 +4,12 @@
  * says so.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { PROGRAM, quote } from '../../src/dev/local.js';
+import { freePorts } from '../../src/dev/ports.js';
 import { FakeServers, json } from './fake-server.js';
 
 const ESCAPE = '\u001b';
@@ -135,6 +136,33 @@ else
         expect(text).to.include('interrupted').and.not.include('    at ');
       }
       expect(servers.seen.map(({ method }) => method)).to.deep.equal(['GET', 'GET']);
+    });
+
+    it('takes the address of a login that is pasted, or that the browser visits', async () => {
+      const [port] = await freePorts(1);
+      const listenOn = `localhost:${port}`;
+      const back = `http://${listenOn}/oidc/callback?code=c&state=s`;
+      const browser = join(home, 'browser');
+      writeFileSync(browser, `#!${process.execPath}\nfetch('${back}');\n`, { mode: 0o700 });
+      const Identity = { AuthMethod: 'staff', Namespace: 'default' };
+      const login = async (given: Pick<Given, 'env' | 'typed'>): Promise<Shown> => {
+        const address = await servers.serve(
+          json([{ Name: 'staff' }]),
+          json({ AuthURL: 'https://idp.example/auth?state=s' }),
+          json({ AccessorID: 'a-1', SecretID: 's-1', Description: 'made', Identity }),
+        );
+        const listen = ['--oidc-callback-listen-addr', listenOn];
+        const args = ['login', '-method', 'staff', ...listen, '--http-addr', address];
+        return run(args, { columns: 80, ...given });
+      };
+      const typed = ['in the end:', `${back}\r`] as const;
+      const pasted = await login({ env: { BROWSER: 'false' }, typed });
+      expect(pasted.code, pasted.text).to.equal(0);
+      const came = await login({ env: { BROWSER: browser } });
+      expect(came.code, came.text).to.equal(0);
+      expect(came.text).to.include('\nconclave: the token is in ');
+      expect(`${pasted.text}${came.text}`).not.to.include('s-1');
+      expect(JSON.parse(servers.seen.at(-1)!.body)).to.include({ State: 's', Code: 'c' });
     });
 
     it('ends with 130 when it is interrupted', async () => {

@@ -13,8 +13,8 @@ import type { TlsSettings } from './environment.js';
 export interface ApiOptions {
   readonly addresses: readonly URL[];
   readonly tls: TlsSettings;
-  /** Reads the token when the first request is sent. */
-  readonly token: () => string | undefined;
+  /** Reads the token for a request, and renews it if need be. */
+  readonly token: () => Promise<string | undefined>;
   readonly namespace: string | undefined;
   /** Why the command writes: the cluster keeps it with the change. */
   readonly reason: string | undefined;
@@ -90,6 +90,8 @@ interface Sent {
   readonly timeoutMs: number | undefined;
 }
 
+/** The header of the token. */
+const TOKEN = 'X-Consul-Token';
 /** The pause before a request is repeated when the server names none. */
 const RETRY_MS = 500;
 
@@ -144,7 +146,7 @@ export class Api {
     const { path } = request;
     const isRead = ask.isRead === true;
     const deadline = performance.now() + this.#options.timeoutMs;
-    const headers = this.#headersOf(ask);
+    let headers = await this.#headersOf(ask);
     for (;;) {
       const sent = { ...request, path: this.#pathOf(path, ask), headers };
       const message = await this.#sendAnywhere(sent, isRead);
@@ -153,6 +155,12 @@ export class Api {
       if (isSuccess(statusCode) || (ask.mayBeMissing === true && isMissing)) return message;
       const answer = await this.#answerOf(message, isRead);
       const failure = errorOf({ ...request, headers }, answer);
+      if (failure.details.code === 'acl_not_found') {
+        // Another command may have renewed the login meanwhile, which ends the token that was sent.
+        const { [TOKEN]: sentToken } = headers;
+        headers = await this.#headersOf(ask);
+        if (headers[TOKEN] !== undefined && headers[TOKEN] !== sentToken) continue;
+      }
       const waitMs = retryAfterMs(failure, answer);
       const isLast = ask.isOnce === true || waitMs === undefined;
       if (isLast || performance.now() + waitMs > deadline) throw failure;
@@ -172,13 +180,14 @@ export class Api {
     }
   }
 
-  #headersOf({ headers, withToken, token, isRead }: Ask): Record<string, string> {
+  async #headersOf(ask: Ask): Promise<Record<string, string>> {
+    const { headers, withToken, token, isRead } = ask;
     const { reason } = this.#options;
-    const sent = token ?? (withToken === false ? undefined : this.#options.token());
+    const sent = token ?? (withToken === false ? undefined : await this.#options.token());
     return {
       Accept: 'application/json',
       'User-Agent': `conclave/${this.#io.version}`,
-      ...(sent !== undefined && { 'X-Consul-Token': sent }),
+      ...(sent !== undefined && { [TOKEN]: sent }),
       ...(reason !== undefined &&
         isRead !== true && { 'X-Consul-Reason': encodeURIComponent(reason) }),
       ...headers,
@@ -321,7 +330,7 @@ async function answerOf(message: IncomingMessage): Promise<Answer> {
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
 function errorOf({ method, path, headers }: Sent, answer: Answer): CliError {
-  const hasToken = headers['X-Consul-Token'] !== undefined;
+  const hasToken = headers[TOKEN] !== undefined;
   const type = answer.header('Content-Type') ?? '';
   const decision = answer.header('X-Consul-Decision');
   const { status, text } = answer;

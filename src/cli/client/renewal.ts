@@ -2,21 +2,20 @@
  * Renews the token of `conclave login` before it ends, without a word. What that takes is in a file
  * beside the token's; a lock lets several commands at once renew it once.
  */
-import {
-  closeSync,
-  existsSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { writePrivate } from '../files/files.js';
 import { CliError } from '../print/error.js';
 import type { TokenSource } from './environment.js';
 import type { Api } from './http.js';
+
+/** Who is behind the token of a login. */
+export interface Identity {
+  readonly AuthMethod: string;
+  /** Of the auth method. */
+  readonly Namespace: string;
+}
 
 /** The token of an OIDC login, as the server answers it. */
 export interface OidcToken {
@@ -25,42 +24,45 @@ export interface OidcToken {
   readonly SecretID: string;
   readonly CreateTime: string;
   readonly ExpirationTime?: string;
+  readonly Identity: Identity;
   readonly Renewal?: string;
 }
 
 /** What is kept of an OIDC login beside its token. */
-interface Kept {
-  readonly AuthMethod: string;
-  readonly Namespace?: string;
+interface Kept extends Identity {
   readonly CreateTime: string;
-  readonly ExpirationTime?: string;
-  readonly Renewal?: string;
+  readonly ExpirationTime?: string | undefined;
+  readonly Renewal: string;
+  /** Unix time in milliseconds at which a renewal failed. */
+  readonly failedMs?: number;
 }
 
 /** The part of a token's life that is left when it is renewed. */
 const LEFT = 0.2;
 /** Errors after which a renewal is of no use. */
 const REFUSED = ['permission_denied', 'acl_not_found', 'invalid'];
-/** Milliseconds between two looks at a lock, and after which one is given up. */
+/** Milliseconds after a renewal that failed in which no other one is tried. */
+const AGAIN_MS = 60_000;
+/** Milliseconds between two looks at a lock. */
 const LOOK_MS = 50;
+/** Milliseconds after which a lock counts no more. */
 const LOCK_MS = 60_000;
 
 /** Returns the file of what is kept beside the file of a token. */
 const renewalFile = (loginFile: string): string => `${loginFile}.renewal`;
 
-/** Whether the token of a file comes from an OIDC login. */
-export const isOidcLogin = (loginFile: string): boolean => existsSync(renewalFile(loginFile));
-
-/** Keeps what renewing a token takes. */
+/** Keeps what renewing a token takes; nothing if it cannot be renewed. */
 export async function keepRenewal(
   loginFile: string,
-  of: Pick<Kept, 'AuthMethod' | 'Namespace'>,
-  { CreateTime, ExpirationTime, Renewal }: OidcToken,
+  { CreateTime, ExpirationTime, Identity: of, Renewal }: OidcToken,
 ): Promise<void> {
+  if (Renewal === undefined) return dropRenewal(loginFile);
   const { AuthMethod, Namespace } = of;
-  const kept = { AuthMethod, Namespace, CreateTime, ExpirationTime, Renewal };
-  await writePrivate(renewalFile(loginFile), `${JSON.stringify(kept)}\n`);
+  await write(loginFile, { AuthMethod, Namespace, CreateTime, ExpirationTime, Renewal });
 }
+
+const write = (loginFile: string, kept: Kept): Promise<void> =>
+  writePrivate(renewalFile(loginFile), `${JSON.stringify(kept)}\n`);
 
 /** Forgets what is kept of the login of a file. */
 export const dropRenewal = (loginFile: string): Promise<void> =>
@@ -71,23 +73,24 @@ export interface RenewalParts {
   readonly api: Api;
   readonly loginFile: string;
   readonly source: TokenSource;
+  readonly signal: AbortSignal;
   /** Tells what was done, for whoever debugs. */
   readonly tell: (text: string) => void;
 }
 
 /**
- * Renews the token of the login file if little of its life is left. A refused renewal is forgotten;
- * the command goes on with the token that there is.
+ * Renews the token of the login file if little of its life is left. A refused renewal is forgotten,
+ * and one that fails is tried again later; the command goes on with the token that there is.
  */
 export async function renewIfDue(parts: RenewalParts): Promise<void> {
-  const { loginFile, source } = parts;
+  const { loginFile, signal, source } = parts;
   if (source.type !== 'file' || source.path !== loginFile || !isDue(keptIn(loginFile))) return;
-  const unlock = await lock(`${loginFile}.lock`);
+  const unlock = await lock(`${loginFile}.lock`, signal);
   if (unlock === undefined) return;
   try {
     // Another command may have renewed it meanwhile.
     const kept = keptIn(loginFile);
-    if (isDue(kept)) await renew(parts, kept!);
+    if (isDue(kept)) await renew(parts, kept);
   } finally {
     unlock();
   }
@@ -101,34 +104,43 @@ function keptIn(loginFile: string): Kept | undefined {
   }
 }
 
-function isDue(kept: Kept | undefined): boolean {
-  if (kept?.Renewal === undefined || kept.ExpirationTime === undefined) return false;
+function isDue(kept: Kept | undefined): kept is Kept {
+  if (kept?.ExpirationTime === undefined) return false;
+  const now = Date.now();
   const end = Date.parse(kept.ExpirationTime);
-  const left = end - Date.now();
-  return left > 0 && left < LEFT * (end - Date.parse(kept.CreateTime));
+  const left = end - now;
+  const isSoon = left > 0 && left < LEFT * (end - Date.parse(kept.CreateTime));
+  return isSoon && !(now - (kept.failedMs ?? 0) < AGAIN_MS);
 }
 
 async function renew({ api, loginFile, tell }: RenewalParts, kept: Kept): Promise<void> {
   const { AuthMethod, Namespace, Renewal } = kept;
+  const body = { AuthMethod, Namespace, Renewal };
+  let made: OidcToken | undefined;
   try {
     const token = readFileSync(loginFile, 'utf8').trim();
-    const body = { AuthMethod, Namespace, Renewal };
     const ask = { body, token, isPlain: true, isOnce: true };
-    const made = (await api.ask('POST', '/v1/acl/oidc/renew', ask)).json<OidcToken>();
-    await writePrivate(loginFile, `${made.SecretID}\n`);
-    await keepRenewal(loginFile, kept, made);
-    tell(`renewed the login: the token is now ${made.AccessorID}`);
+    // The old token ends with the renewal, so the file of the new one is made before.
+    await writePrivate(loginFile, async () => {
+      made = (await api.ask('POST', '/v1/acl/oidc/renew', ask)).json<OidcToken>();
+      return `${made.SecretID}\n`;
+    });
+    await keepRenewal(loginFile, made!);
+    tell(`renewed the login: the token is now ${made!.AccessorID}`);
   } catch (error) {
-    if (!(error instanceof CliError)) throw error;
-    if (REFUSED.includes(error.details.code ?? '')) await dropRenewal(loginFile);
+    if (made !== undefined || !(error instanceof CliError)) throw error;
     tell(`the login was not renewed: ${error.message}`);
+    // A command that took the lock over may have renewed it.
+    if (keptIn(loginFile)?.Renewal !== Renewal) return;
+    if (REFUSED.includes(error.details.code ?? '')) await dropRenewal(loginFile);
+    else await write(loginFile, { ...kept, failedMs: Date.now() });
   }
 }
 
 /**
  * Takes a lock, after whoever has it. Returns what gives it back; undefined if it is not to be had.
  */
-async function lock(path: string): Promise<(() => void) | undefined> {
+async function lock(path: string, signal: AbortSignal): Promise<(() => void) | undefined> {
   const untilMs = Date.now() + LOCK_MS;
   for (;;) {
     try {
@@ -141,7 +153,7 @@ async function lock(path: string): Promise<(() => void) | undefined> {
     }
     if (isLeft(path)) rmSync(path, { force: true });
     else if (Date.now() > untilMs) return undefined;
-    else await pause(LOOK_MS);
+    else await pause(LOOK_MS, undefined, { signal });
   }
 }
 

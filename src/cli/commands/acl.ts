@@ -202,7 +202,7 @@ const METHOD: ObjectCommands = {
   type: TYPE.method,
   says: 'ways to log in with an external identity',
   flags: [
-    flag('--type <type>', 'jwt or kubernetes', 'Type'),
+    flag('--type <type>', 'jwt, oidc or kubernetes', 'Type'),
     flag('--display-name <text>', 'human-readable name', 'DisplayName'),
     DESCRIPTION,
     flag(

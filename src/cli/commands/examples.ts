@@ -40,6 +40,7 @@ acl role update ops --policy-name ops --policy-name audit
 acl role delete ops
 acl role list --policy 5c1e0f5a-4c7e-4f1c-9d3c-2f0c4b7b9f11
 acl auth-method create ci --type jwt --config @ci.json
+acl auth-method create staff --type oidc --max-token-ttl 1h --config @staff.json
 acl auth-method read ci
 acl auth-method update ci --max-token-ttl 1h
 acl auth-method delete ci
@@ -130,6 +131,7 @@ audit tail --follow
 login --method ci --bearer-token-file ci.jwt
 login --method staff
 logout
+logout --browser
 profile list
 profile set live --http-addr https://a:8501 --ca-file ca.pem
 profile use live

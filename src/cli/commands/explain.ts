@@ -199,7 +199,7 @@ function addLoginExplain(acl: Command, cli: Cli): void {
     .description('show what a login with a JWT or claims would grant, and why');
   explain
     .option('--method <name>', 'the auth method')
-    .option('--bearer-token-file <file>', 'file with the JWT, or - for standard input')
+    .option('--bearer-token-file <file>', 'file with the JWT or ID token, or - for standard input')
     .option('--claims <claims>', 'claims as JSON, @FILE (JSON or YAML), or - for standard input');
   refusedSecret(explain, '--bearer-token <jwt>', 'use --bearer-token-file instead');
   explain

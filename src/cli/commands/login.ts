@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type Call, type Cli, oneNode, refusedSecret, several } from '../cli.js';
 import { readToken } from '../client/environment.js';
-import { dropRenewal, isOidcLogin, keepRenewal, type OidcToken } from '../client/renewal.js';
+import { dropRenewal, type Identity, keepRenewal } from '../client/renewal.js';
 import { readInput, writePrivate } from '../files/files.js';
 import { CliError, misused } from '../print/error.js';
 import { pairsOf } from './links.js';
 import { hidden, type Stored, TYPE } from './objects.js';
-import { isOidc, LISTEN_DEFAULT, oidcLogin, openBrowser } from './oidc-login.js';
+import { isOidc, LISTEN_DEFAULT, oidcLogin, openBrowser, webAddress } from './oidc-login.js';
 
 interface LoginOptions {
   readonly method?: string;
@@ -47,7 +47,7 @@ export function addLogin(program: Command, cli: Cli): void {
   program
     .command('logout')
     .description('destroy the token of a login')
-    .option('--browser', 'also end the session at the OpenID provider, in the browser')
+    .option('--browser', 'end the session at the OpenID provider too, in the browser')
     .action(cli.action<LogoutOptions>(logOut, { renews: false }));
 }
 
@@ -58,7 +58,8 @@ async function logIn(call: Call<LoginOptions>): Promise<void> {
   if (type !== undefined && !/^(jwt|oidc|kubernetes)$/.test(type))
     misused(`--type: "${type}" is not jwt, oidc or kubernetes`);
   const file = options.bearerTokenFile ?? (type === 'kubernetes' ? POD_TOKEN : undefined);
-  if (type === 'oidc' || (file === undefined && (await isOidc(call, method))))
+  const isUnknown = type === undefined && file === undefined;
+  if (type === 'oidc' || (isUnknown && (await isOidc(call, method))))
     return logInAtProvider(call, method);
   if (file === undefined)
     misused('--bearer-token-file is required: the file with the JWT, or - for standard input');
@@ -69,51 +70,33 @@ async function logIn(call: Call<LoginOptions>): Promise<void> {
     ...(meta !== undefined && { Meta: pairsOf('--meta', meta) }),
   };
   const ask = { body, withToken: false };
-  const make = async () => (await api.ask('POST', '/v1/acl/login', ask)).json<Stored>();
-  await logInWith(call, make);
+  await logInWith(
+    call,
+    async () => (await api.ask('POST', '/v1/acl/login', ask)).json<Stored>(),
+    dropRenewal,
+  );
 }
 
 /** Logs in at the OpenID provider of a method. */
-function logInAtProvider(call: Call<LoginOptions>, method: string): Promise<void> {
-  const { options, api } = call;
-  const { meta, bearerTokenFile, oidcCallbackListenAddr: listenOn = LISTEN_DEFAULT } = options;
+async function logInAtProvider(call: Call<LoginOptions>, method: string): Promise<void> {
+  const { meta, bearerTokenFile, oidcCallbackListenAddr: listenOn = LISTEN_DEFAULT } = call.options;
   if (bearerTokenFile !== undefined)
     misused('--bearer-token-file has no meaning for a method of type oidc');
   const pairs = meta && pairsOf('--meta', meta);
-  const make = async () => {
-    const { Renewal, ...token } = await oidcLogin(call, { method, listenOn, meta: pairs });
-    const of = { AuthMethod: method, ...(api.namespace && { Namespace: api.namespace }) };
-    const keep = (sink: string) => keepRenewal(sink, of, { ...token, Renewal } as OidcToken);
-    return { token: token as Stored, keep };
-  };
-  return logInWith(call, make);
+  await logInWith(call, () => oidcLogin(call, { method, listenOn, meta: pairs }), keepRenewal);
 }
 
-/** A token, and what keeps more than it beside its file. */
-interface Kept {
-  readonly token: Stored;
-  readonly keep: (sink: string) => Promise<void>;
-}
-
-/** Makes a token, keeps it, and shows it. */
-async function logInWith(
+/** Makes a token, keeps it, and shows it. `keep` puts what belongs to it beside the login file. */
+async function logInWith<T extends Stored>(
   call: Call<LoginOptions>,
-  make: () => Promise<Stored | Kept>,
+  make: () => Promise<T>,
+  keep: (loginFile: string, made: T) => Promise<void>,
 ): Promise<void> {
   const { options, print, surroundings } = call;
   const sink = options.tokenSinkFile ?? surroundings.loginFile;
-  let keep: Kept['keep'] = dropRenewal;
-  const token = await tokenInto(
-    sink,
-    async () => {
-      const made = await make();
-      if (!('keep' in made)) return made as Stored;
-      ({ keep } = made as Kept);
-      return (made as Kept).token;
-    },
-    (made) => endLogin(call, made),
-  );
-  await keep(sink);
+  const made = await tokenInto(sink, make, (lost) => endLogin(call, lost));
+  if (sink === surroundings.loginFile) await keep(sink, made);
+  const { Renewal: _, ...token } = made;
   print.note(`the token is in ${sink}`);
   const { type: source } = surroundings.token;
   if (options.tokenSinkFile === undefined && source === 'variable')
@@ -122,12 +105,12 @@ async function logInWith(
 }
 
 /** Makes a token, and writes its SecretID to a file. `lost` is called if that fails. */
-async function tokenInto(
+async function tokenInto<T extends Stored>(
   sink: string,
-  make: () => Promise<Stored>,
-  lost: (made: Stored) => Promise<void>,
-): Promise<Stored> {
-  const done: { made?: Stored } = {};
+  make: () => Promise<T>,
+  lost: (made: T) => Promise<void>,
+): Promise<T> {
+  const done: { made?: T } = {};
   try {
     await writePrivate(sink, async () => {
       done.made = await make();
@@ -151,30 +134,32 @@ async function endLogin({ api, print }: Call<object>, made: Stored): Promise<voi
   }
 }
 
-async function logOut({
-  api,
-  io,
-  options,
-  print,
-  surroundings,
-}: Call<LogoutOptions>): Promise<void> {
+async function logOut(call: Call<LogoutOptions>): Promise<void> {
+  const { api, io, options, print, surroundings } = call;
   const { token, loginFile } = surroundings;
   if (readToken(token, io.env) === undefined) misused('there is no token to log out with');
   const isOwn = token.type === 'file' && token.path === loginFile;
-  const isAtProvider = token.type === 'file' && isOidcLogin(token.path);
-  const path = isAtProvider ? '/v1/acl/oidc/logout' : '/v1/acl/logout';
-  const answer = await api.ask('POST', path);
-  if (isOwn) await rm(loginFile, { force: true });
-  if (isAtProvider) {
-    await dropRenewal(token.path);
-    const { LogoutURL } = answer.json<{ readonly LogoutURL: string }>();
-    if (LogoutURL !== '' && options.browser === true) openBrowser(io, new URL(LogoutURL));
-    else if (LogoutURL !== '') {
-      print.note('the session at the provider ends at this address:');
-      io.out.write(`${LogoutURL}\n`);
-    }
+  const isAtProvider = await isOfProvider(call);
+  const answer = await api.ask('POST', isAtProvider ? '/v1/acl/oidc/logout' : '/v1/acl/logout');
+  if (isOwn) {
+    await rm(loginFile, { force: true });
+    await dropRenewal(loginFile);
   }
   print.note(isOwn ? `logged out; removed ${loginFile}` : 'logged out');
+  const LogoutURL = isAtProvider ? answer.json<{ readonly LogoutURL: string }>().LogoutURL : '';
+  if (LogoutURL === '') return;
+  const url = webAddress(LogoutURL);
+  if (options.browser === true && (await openBrowser(io, url))) return;
+  print.note('the session at the provider ends at this address:');
+  print.say(url.href);
+}
+
+/** Whether the token of a call is of a login at an OpenID provider. */
+async function isOfProvider(call: Call<object>): Promise<boolean> {
+  const query = { expanded: 'true' };
+  const self = (await call.api.get('/v1/acl/token/self', { query })).json<Stored>();
+  const identity = self['Identity'] as Identity | undefined;
+  return identity !== undefined && isOidc(call, identity.AuthMethod, identity.Namespace);
 }
 
 interface BootstrapOptions {

@@ -1,8 +1,11 @@
 /** A login at an OpenID provider: through the browser of this machine, or of another one. */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
+import { delimiter } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { isAddress, parseAddress } from '../../base/address.js';
 import { createServer } from '../../base/node-http.js';
 import type { Call } from '../cli.js';
 import type { OidcToken } from '../client/renewal.js';
@@ -39,17 +42,18 @@ const NONCE_BYTES = 32;
 /** Characters of a provider's words that are shown. */
 const SHOWN_MAX = 200;
 
-/** Whether an auth method logs in by a browser. */
-export async function isOidc({ api }: Call<object>, method: string): Promise<boolean> {
-  const ask = { withToken: false };
-  const listed = await api.get('/v1/internal/ui/oidc-auth-methods', ask).catch((error: unknown) => {
-    // Another server of this API may not have the list.
-    const { code = '' } = error instanceof CliError ? error.details : {};
-    if (['unreachable', 'interrupted', 'misused', ''].includes(code)) throw error;
-    return undefined;
-  });
-  const methods = listed?.json<readonly BrowserMethod[]>() ?? [];
-  return methods.some(({ Name }) => Name.toLowerCase() === method.toLowerCase());
+/** Whether an auth method, of the namespace of the call or another one, logs in by a browser. */
+export async function isOidc({ api }: Call<object>, method: string, ns?: string): Promise<boolean> {
+  try {
+    const ask = { withToken: false, query: { ns } };
+    const listed = await api.get('/v1/internal/ui/oidc-auth-methods', ask);
+    const methods = listed.json<readonly BrowserMethod[]>();
+    return methods.some(({ Name }) => Name.toLowerCase() === method.toLowerCase());
+  } catch (error) {
+    // Another server of this API does not have the list.
+    if (error instanceof CliError && error.details.code === 'no_endpoint') return false;
+    throw error;
+  }
 }
 
 /** Logs in at the provider of an auth method. Returns the token. */
@@ -82,7 +86,7 @@ async function authUrl(
   try {
     const ask = { body, withToken: false, isRead: true };
     const answer = await api.ask('POST', '/v1/acl/oidc/auth-url', ask);
-    return new URL(answer.json<{ readonly AuthURL: string }>().AuthURL);
+    return webAddress(answer.json<{ readonly AuthURL: string }>().AuthURL);
   } catch (error) {
     if (!(error instanceof CliError) || !error.message.includes('AllowedRedirectURIs')) throw error;
     throw new CliError(error.message, {
@@ -94,20 +98,28 @@ async function authUrl(
   }
 }
 
+/** Returns an address of the web. Throws for another one: what a browser opens may be a program. */
+export function webAddress(text: string): URL {
+  if (/^https?:/i.test(text) && URL.canParse(text)) return new URL(text);
+  throw new CliError(`the server names an address that is not of the web: ${oneLine(text)}`);
+}
+
 /** Sends the user to the provider, and waits until it sends them back. */
 async function returned(
-  { io, print }: Call<object>,
+  { io, options, print, timeoutMs }: Call<object>,
   listener: Listener,
   url: URL,
 ): Promise<Returned> {
   const state = url.searchParams.get('state') ?? '';
   listener.state = state;
-  print.note(`to log in, open this address in a browser:\n\n  ${url.href}\n`);
-  openBrowser(io, url);
+  // Not a note: --quiet must not hide what has to be done.
+  io.err.write(`To log in, open this address in a browser:\n\n  ${url.href}\n\n`);
+  if ((io.env['BROWSER'] ?? '') !== '' || io.canAsk) void openBrowser(io, url);
   const done = new AbortController();
   const signal = AbortSignal.any([done.signal, io.signal]);
-  const late = pause(LOGIN_MS, undefined, { signal }).then(() => {
-    throw new CliError('nobody has logged in for ten minutes');
+  const waitMs = options.timeout === undefined ? LOGIN_MS : Math.min(timeoutMs, LOGIN_MS);
+  const late = pause(waitMs, undefined, { signal }).then(() => {
+    throw new CliError(`nobody has logged in within ${waitMs / 1000} s`);
   });
   const ways = [listener.returned, late];
   if (io.canAsk) ways.push(pasted({ io, print }, state, signal));
@@ -125,9 +137,11 @@ async function pasted(
   state: string,
   signal: AbortSignal,
 ): Promise<Returned> {
+  io.err.write(
+    'If that is not on this machine, paste here the address that it shows in the end:\n',
+  );
   for (;;) {
-    const question = 'or paste the address that the browser shows after the login: ';
-    const text = (await io.ask(question, signal)).trim();
+    const text = (await io.ask('', signal)).trim();
     if (text === '') return new Promise(() => {});
     const found = URL.canParse(text) ? returnedIn(new URL(text), state) : undefined;
     if (found !== undefined) return found;
@@ -166,8 +180,10 @@ class Listener {
       fail = reject;
     });
     this.#server = createServer((request, response) => {
-      const url = new URL(request.url ?? '/', 'http://localhost');
-      if (url.pathname !== PATH) return answer(response, 404, 'There is nothing here.');
+      const text = `http://localhost${request.url}`;
+      const url = URL.canParse(text) ? new URL(text) : undefined;
+      if (request.method !== 'GET' || url?.pathname !== PATH)
+        return answer(response, 404, 'There is nothing here.');
       try {
         const found = returnedIn(url, this.state);
         if (found === undefined)
@@ -202,6 +218,7 @@ class Listener {
 function answer(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, {
     'Content-Type': 'text/html; charset=utf-8',
+    'X-Content-Type-Options': 'nosniff',
     'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
     'Referrer-Policy': 'no-referrer',
     'Cache-Control': 'no-store',
@@ -212,22 +229,23 @@ function answer(response: ServerResponse, status: number, text: string): void {
 
 /** Reads host and port of `--oidc-callback-listen-addr`. */
 function addressOf(text: string): { readonly host: string; readonly port: number } {
-  const wanted = `http://${text}`;
-  const url = URL.canParse(wanted) ? new URL(wanted) : undefined;
-  const isAddress = url !== undefined && /:\d+$/.test(text) && url.pathname === '/';
-  if (!isAddress) misused(`--oidc-callback-listen-addr: "${text}" is not host:port`);
-  const port = Number(text.slice(text.lastIndexOf(':') + 1));
-  return { host: url!.hostname.replace(/^\[|\]$/g, ''), port };
+  const address = isAddress(text) ? parseAddress(text) : undefined;
+  if (address !== undefined && address.port > 0) return address;
+  return misused(`--oidc-callback-listen-addr: "${text}" is not host:port`);
 }
 
-/** Opens an address in the user's browser. The address is printed as well, so this may fail. */
-export function openBrowser({ env, canAsk }: Io, url: URL): void {
-  const [own = ''] = (env['BROWSER'] ?? '').split(':');
-  if (own === '' && !canAsk) return;
+/** Opens an address in the user's browser. Returns whether there is a program that does. */
+export async function openBrowser({ env }: Io, { href }: URL): Promise<boolean> {
+  const [own = ''] = (env['BROWSER'] ?? '').split(delimiter);
   const [command, ...args] = own === '' ? (OPENERS[process.platform] ?? ['xdg-open']) : [own];
-  const child = spawn(command!, [...args, url.href], { stdio: 'ignore', detached: true });
-  child.on('error', () => {});
+  const child = spawn(command!, [...args, href], { stdio: 'ignore', detached: true });
   child.unref();
+  try {
+    await once(child, 'spawn');
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** What opens an address, by platform. */

@@ -77,7 +77,9 @@ export function addOperator(program: Command, cli: Cli): void {
     .action(
       cli.action(async ({ api, print }) => {
         await api.ask('POST', '/v1/operator/oidc/rotate');
-        print.note('the key was changed; what was made before the last change is refused');
+        print.say(
+          'logins and renewals have a new key; what older keys than the last one made ends',
+        );
       }),
     );
 }

@@ -146,7 +146,8 @@ async function named(
   let call: Call<object> | undefined;
   try {
     const common: CommonOptions = { ...options, output: 'table' };
-    call = cli.callOf(common, { ...cli.io, signal });
+    // A renewal that is cut off loses the login.
+    call = cli.callOf(common, { io: { ...cli.io, signal }, renews: false });
     return await namesFor(call, place, args);
   } catch {
     return [];
