@@ -8,7 +8,7 @@ import { EventsPage } from './events/page.js';
 import { LoginExplainPage } from './explain/login-page.js';
 import { ExplainPage } from './explain/page.js';
 import { WhoCanPage } from './explain/who-can-page.js';
-import { CallbackPage, LoginPage } from './frame/login.js';
+import { Completing, LoginPage } from './frame/login.js';
 import { Shell } from './frame/shell.js';
 import { FeedPage } from './history/feed-page.js';
 import { VersionsPage } from './history/versions-page.js';
@@ -31,7 +31,8 @@ import {
   ruleType,
   tokenType,
 } from './objects/types.js';
-import { CALLBACK_PARTS, watchSession } from './oidc-session.js';
+import { completeLogin, completing } from './oidc/login.js';
+import { watchLogin } from './oidc/renewal.js';
 import { OverviewPage } from './overview/page.js';
 import { Link } from './parts/link.js';
 import { Page } from './parts/page.js';
@@ -103,11 +104,13 @@ const UnknownPage = () => (
 function App() {
   const at = useStore(place);
   const { isOpen } = useStore(session);
-  if (at.parts.join('/') === CALLBACK_PARTS.join('/')) return <CallbackPage />;
+  const text = useStore(completing);
+  if (text !== undefined) return <Completing>{text}</Completing>;
   return isOpen ? <Shell at={at}>{pageOf(at)}</Shell> : <LoginPage />;
 }
 
 const app = document.getElementById('app')!;
 watchIdle(Number(app.dataset['idle']));
-watchSession();
+watchLogin();
+void completeLogin();
 render(<App />, app);

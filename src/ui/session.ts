@@ -4,7 +4,7 @@ import { TEXT } from './texts.js';
 
 const TOKEN = 'conclave.token';
 const ANONYMOUS = 'conclave.anonymous';
-const OIDC = 'conclave.oidc';
+const LOGIN = 'conclave.login';
 /** When the user last pressed a key or a button in this tab; a reload does not count. */
 const ACTIVE = 'conclave.active';
 /** Begins the keys of drafts. */
@@ -12,17 +12,23 @@ const DRAFT = 'conclave.draft.';
 
 /** Milliseconds between two looks whether the tab is still used. */
 const LOOK_MS = 5000;
+/** Milliseconds that a request may wait for the token that replaces its own. */
+const SUCCESSION_MS = 2000;
 
-/** What belongs to the token of an OIDC login. */
-export interface OidcSession {
+/** The login at an OpenID provider that made the token of a session. */
+export interface OidcLogin {
   readonly method: string;
   readonly ns: string;
-  /** Unix milliseconds. */
-  readonly createMs: number;
-  /** Unix milliseconds; NaN if the token never expires. */
-  readonly endMs: number;
-  /** What renews it; undefined if the provider gave nothing, or it was refused. */
-  readonly renewal: string | undefined;
+  /** Who logged in. */
+  readonly subject: string;
+  /** Names the channel on which tabs that share the session tell each other of a new token. */
+  readonly channel: string;
+  /** Renews the token, once. */
+  readonly renewal?: string;
+  /** Unix milliseconds at which the tab got the token, by the clock of the browser. */
+  readonly sinceMs: number;
+  /** How long the token is valid from then on. Undefined: for ever. */
+  readonly lifeMs?: number;
 }
 
 /** Who uses this tab. */
@@ -31,36 +37,69 @@ export interface Session {
   readonly token: string | undefined;
   /** Whether the user has said who they are. */
   readonly isOpen: boolean;
-  /** Of an OIDC login. */
-  readonly oidc?: OidcSession;
   /** Why the user must log in again, if they must. */
   readonly ended?: string;
+  readonly login?: OidcLogin;
+  /** The token that the present one has replaced. */
+  readonly former?: string;
 }
 
 function initial(): Session {
   const token = sessionStorage.getItem(TOKEN) ?? undefined;
-  const isOpen = token !== undefined || sessionStorage.getItem(ANONYMOUS) !== null;
-  const oidc = sessionStorage.getItem(OIDC);
-  return { token, isOpen, ...(oidc !== null && { oidc: JSON.parse(oidc) as OidcSession }) };
+  const login = sessionStorage.getItem(LOGIN);
+  return {
+    token,
+    isOpen: token !== undefined || sessionStorage.getItem(ANONYMOUS) !== null,
+    ...(login !== null && { login: JSON.parse(login) as OidcLogin }),
+  };
 }
 
 /** The session of this tab. */
 export const session: Store<Session> = store(initial());
 
-/** Goes on with a token, or without one. `oidc`: of an OIDC login. */
-export function openSession(token: string | undefined, oidc?: OidcSession): void {
+/** Goes on with a token, or without one. */
+export function openSession(
+  token: string | undefined,
+  how: Pick<Session, 'login' | 'former'> = {},
+): void {
   if (token === undefined) sessionStorage.setItem(ANONYMOUS, '1');
   else sessionStorage.setItem(TOKEN, token);
-  if (oidc === undefined) sessionStorage.removeItem(OIDC);
-  else sessionStorage.setItem(OIDC, JSON.stringify(oidc));
-  session.set({ token, isOpen: true, ...(oidc && { oidc }) });
+  if (how.login === undefined) sessionStorage.removeItem(LOGIN);
+  else sessionStorage.setItem(LOGIN, JSON.stringify(how.login));
+  session.set({ token, isOpen: true, ...how });
 }
+
+/**
+ * Returns the token that has replaced one that is gone; undefined if none has. The news of that may
+ * still be on its way, from the server or from another tab.
+ */
+export async function successorOf(gone: string | undefined): Promise<string | undefined> {
+  if (gone === undefined) return undefined;
+  const { token, login } = session.get();
+  if (token === gone && login !== undefined) await endOf(gone);
+  const now = session.get();
+  return now.former === gone ? now.token : undefined;
+}
+
+/** Resolves once the session has another token, at the latest after `SUCCESSION_MS`. */
+const endOf = (token: string): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      unwatch();
+      resolve();
+    };
+    const timer = setTimeout(done, SUCCESSION_MS);
+    const unwatch = session.watch(() => {
+      if (session.get().token !== token) done();
+    });
+  });
 
 /** Forgets the token. Drafts stay: the user may log in again. */
 export function endSession(ended?: string): void {
   sessionStorage.removeItem(TOKEN);
   sessionStorage.removeItem(ANONYMOUS);
-  sessionStorage.removeItem(OIDC);
+  sessionStorage.removeItem(LOGIN);
   session.set({ token: undefined, isOpen: false, ...(ended !== undefined && { ended }) });
 }
 

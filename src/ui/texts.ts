@@ -5,6 +5,7 @@ import { EVENT_TEXT } from './event-texts.js';
 import { IDENTITY_TEXT } from './identity-texts.js';
 import { INTENTION_TEXT } from './intention-texts.js';
 import { LAYOUT_TEXT } from './layout-texts.js';
+import { OIDC_TEXT } from './oidc-texts.js';
 import { OVERVIEW_TEXT } from './overview-texts.js';
 
 /** The texts by where they stand. */
@@ -149,17 +150,10 @@ export const TEXT = {
     logIn: 'Log in',
     logOut: 'Log out',
     anonymous: 'Continue without a token',
-    continueWith: (name: string) => `Continue with ${name}`,
-    completing: 'Logging in',
-    notBegun: 'This login was not begun in this tab. Log in again.',
-    byProvider: (why: string) => `The provider refuses the login: ${why}`,
-    decided: (why: string, decision: string) => `${why} (decision ${decision})`,
-    closeWindow: 'You are logged in again. Close this window.',
-    endsSoon: 'Your session ends in 5 minutes',
-    stay: 'Stay logged in',
-    noWindow: 'The browser opens no window: allow windows for this page.',
     empty: 'Enter the SecretID of a token',
     unknown: 'No token has this SecretID',
+    refused: (decision: string) =>
+      `The login was refused. Whoever manages access can look up the reason: decision ${decision}`,
     idle: 'You were logged out because this page was not used. What was typed is forgotten.',
     gone: 'Your token no longer exists. Log in to continue where you were.',
     about: 'See what a login would do. Nothing is written, and no token is created.',
@@ -267,6 +261,7 @@ export const TEXT = {
   audit: AUDIT_TEXT,
   events: EVENT_TEXT,
   identity: IDENTITY_TEXT,
+  oidc: OIDC_TEXT,
   moment: CHANGE_TEXT.moment,
   lint: {
     title: 'Findings',
@@ -311,6 +306,7 @@ export const TEXT = {
   },
   rights: {
     heading: 'Effective rights',
+    who: 'Who you are',
     own: 'What you may do',
     none: 'Your token grants nothing by itself.',
     noCluster: 'The state of the cluster is shown to tokens with operator:read.',

@@ -1,165 +1,188 @@
-/** Logins at an OpenID provider in the web UI, and sessions that last. */
+/** Logins at an OpenID provider in the web UI. */
 import { expect } from 'chai';
-import type { Page } from 'playwright-core';
-import { CLIENT_SECRET, type OidcProvider, startProvider } from '../support/oidc-provider.js';
-import { button, field, tabTo } from './actions.js';
+import { apply, button, field, saved, tabTo, write } from './actions.js';
 import { violations } from './axe.js';
-import { describePages, type Stage } from './stage.js';
+import { callbackOf, describeLogins, faultsOf, isAlive, signIn, visitAs } from './oidc-stage.js';
 
-/** The life of a session, and when four fifths of it are over. */
-const LIFE = '2m';
-const LATE_MS = 100_000;
-
-describePages('logins at an OpenID provider in the web UI', 1, (stage) => {
-  let provider: OidcProvider;
-  before(async () => {
-    provider = await startProvider();
-    provider.setAccount('ann', { groups: ['dev'] });
-    provider.setAccount('eve', { groups: [] });
-    await stage.api('PUT /v1/acl/policy', { Name: 'reads', Rules: 'acl = "write"' });
-    await stage.api('PUT /v1/acl/role', { Name: 'dev', Policies: [{ Name: 'reads' }] });
-    await staff();
-    const Selector = 'dev in list.groups';
-    const rule = { AuthMethod: 'staff', BindType: 'role', BindName: 'dev', Selector };
-    await stage.api('PUT /v1/acl/binding-rule', rule);
-  });
-  after(() => provider.close());
-
-  /** Writes the auth method. */
-  async function staff(scopes: readonly string[] = ['groups', 'offline_access']): Promise<void> {
-    const redirect = stage.hrefOf('/oidc/callback');
-    provider.allowRedirect(redirect);
-    const Config = {
-      OIDCDiscoveryURL: provider.issuer,
-      OIDCClientID: provider.clientId,
-      OIDCClientSecret: CLIENT_SECRET,
-      AllowedRedirectURIs: [redirect],
-      OIDCScopes: scopes,
-      ListClaimMappings: { groups: 'groups' },
-    };
-    const method = {
-      Name: 'staff',
-      Type: 'oidc',
-      DisplayName: 'Example',
-      MaxTokenTTL: LIFE,
-      Config,
-    };
-    await stage.api('PUT /v1/acl/auth-method', method);
-  }
-
-  const signIn = async (page: Page, account: string): Promise<void> => {
-    await page.getByRole('textbox', { name: 'Account' }).fill(account);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-  };
-  /** Logs in on a page, as a user without a session at the provider. */
-  async function logIn(path: string, account = 'ann', at: Stage = stage) {
-    const watched = await at.visit(path, { token: '' });
-    await button(watched.page, 'Continue with Example').click();
-    await signIn(watched.page, account);
-    return watched;
-  }
-  const secretOf = (page: Page): Promise<string> =>
-    page.evaluate("sessionStorage.getItem('conclave.token')");
-  /** Waits until the tab has another token. */
-  async function changes(page: Page, before: string): Promise<void> {
-    while ((await secretOf(page)) === before) await page.waitForTimeout(20);
-  }
-  /** Whether the node knows a token. */
-  const isKnown = (secret: string): Promise<boolean> =>
-    stage.api('GET /v1/acl/token/self', undefined, secret).then(
-      () => true,
-      () => false,
-    );
-
-  it('lead back to where the user was, and leave nothing in the address', async () => {
-    const { page, faults } = await stage.visit('/policies?filter=x', { token: '' });
-    await button(page, 'Continue with Example').waitFor();
+describeLogins('a login at a provider in the web UI', (stage, provider) => {
+  it('needs the keyboard alone, and shows those with few rights who they are', async () => {
+    const watched = await stage.visit('/', { token: '' });
+    const { page } = watched;
+    const secrets: string[] = [];
+    page.on('request', (request) => {
+      const { pathname, searchParams } = new URL(request.url());
+      if (pathname === '/ui/oidc/callback') secrets.push(...searchParams.values());
+    });
+    await button(page, 'Continue with visitors').waitFor();
     expect(await violations(page)).to.deep.equal([]);
-    await tabTo(page, 'Continue with Example');
+    await tabTo(page, 'Continue with Staff');
     await page.keyboard.press('Enter');
-    await signIn(page, 'ann');
-    await page.getByRole('heading', { name: 'Policies' }).waitFor();
-    expect(page.url()).to.equal(stage.hrefOf('/policies?filter=x'));
-    const foreign = faults.filter((fault) => !fault.startsWith(provider.issuer));
-    expect(foreign).to.deep.equal([]);
-  });
-
-  it('are refused in a sentence with the decision, and can be cancelled', async () => {
-    const { page } = await logIn('/', 'eve');
-    const alert = page.getByRole('alert').filter({ hasText: 'decision' });
-    const text = await alert.textContent();
-    const [, decision] = /Permission denied \(decision ([0-9a-f-]+)\)/.exec(text!)!;
-    const { Login } = await stage.api<{ Login: object }>(`GET /v1/acl/decision/${decision}`);
-    expect(Login).to.deep.include({ ReasonCode: 'no_rule' });
-    const other = await stage.visit('/', { token: '' });
-    await button(other.page, 'Continue with Example').click();
-    await other.page.getByRole('button', { name: 'Cancel' }).click();
-    await other.page.getByText('The provider refuses the login').waitFor();
-  });
-
-  it('are not completed in a tab that has not begun them', async () => {
-    const { page } = await stage.visit('/oidc/callback?code=a&state=b', { token: '' });
-    await page.getByText('This login was not begun in this tab.').waitFor();
-    expect(page.url()).not.to.include('code');
-  });
-
-  it('say that the provider is away', async () => {
-    const { page } = await stage.visit('/', { token: '' });
-    await button(page, 'Continue with Example').waitFor();
-    await staff();
-    await provider.stop();
-    await button(page, 'Continue with Example').click();
-    await page.getByText('The provider of auth method "staff" cannot be reached').waitFor();
-    await provider.start();
-  });
-
-  it('are renewed without a word: what is typed stays, and the old token ends', async () => {
-    const { page } = await stage.visit('/roles?new', { token: '' });
-    await page.clock.install();
-    await button(page, 'Continue with Example').click();
-    await signIn(page, 'ann');
-    await field(page, 'Description').fill('typed before');
-    const before = await secretOf(page);
-    await page.clock.fastForward(LATE_MS);
-    await changes(page, before);
-    expect(await field(page, 'Description').inputValue()).to.equal('typed before');
-    expect([await isKnown(before), await isKnown(await secretOf(page))]).to.deep.equal([
-      false,
-      true,
-    ]);
-    await page.reload();
-    await page.getByRole('button', { name: 'Log out' }).waitFor();
-  });
-
-  it('without a renewal ask in time, and go on after a window of their own', async () => {
-    await staff(['groups']);
-    const { page } = await stage.visit('/roles?new', { token: '' });
-    await page.clock.install();
-    await button(page, 'Continue with Example').click();
-    await signIn(page, 'ann');
-    await field(page, 'Description').fill('typed before');
-    const before = await secretOf(page);
-    await page.clock.fastForward(LATE_MS);
-    const status = page.getByRole('status').filter({ hasText: 'Your session ends in 5 minutes' });
-    await status.waitFor();
+    await signIn(page, 'dana');
+    const who = page.getByRole('region', { name: 'Who you are' });
+    await who.getByText('dana', { exact: true }).waitFor();
+    await who.getByText('staff', { exact: true }).waitFor();
+    await who.getByText('(in 25 minutes)').waitFor();
+    const rights = page.getByRole('table', { name: 'Rights of the token' });
+    await rights.getByRole('row', { name: /^service dev-\* write/ }).waitFor();
+    await page.getByRole('link', { name: 'Roles Your token lacks acl:read' }).waitFor();
+    expect(await page.getByRole('alert').filter({ hasText: /./ }).count()).to.equal(0);
     expect(await violations(page)).to.deep.equal([]);
-    const opened = page.waitForEvent('popup');
-    await status.getByRole('button', { name: 'Stay logged in' }).click();
-    const popup = await opened;
-    await changes(page, before);
-    if (!popup.isClosed()) await popup.getByText('Close this window').waitFor();
-    expect(await field(page, 'Description').inputValue()).to.equal('typed before');
-    while (await isKnown(before)) await page.waitForTimeout(20);
+    expect(page.url()).to.equal(stage.hrefOf('/'));
+    expect(secrets.length).to.be.greaterThan(1);
+    const kept = await page.evaluate(
+      'JSON.stringify([navigation.entries().map(({ url }) => url), { ...sessionStorage }])',
+    );
+    for (const secret of secrets) expect(kept).not.to.include(secret);
+    expect(await page.evaluate('document.cookie + JSON.stringify({ ...localStorage })')).to.equal(
+      '{}',
+    );
+    await page.getByRole('link', { name: 'dana', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    expect(faultsOf(watched, provider())).to.deep.equal([]);
   });
 
-  it('end with the session at the provider', async () => {
-    await staff();
-    const { page } = await logIn('/');
-    await page.getByRole('button', { name: 'Log out' }).waitFor();
-    const before = await secretOf(page);
-    await page.getByRole('button', { name: 'Log out' }).click();
-    await page.waitForURL((url) => url.origin === provider.issuer);
-    expect(page.url()).to.match(/\/session\/end\?client_id=conclave/);
-    expect(await isKnown(before)).to.equal(false);
+  it('comes back to where the user was', async () => {
+    const { page } = await visitAs(stage, 'eve', '/roles?ns=default');
+    await page.getByRole('table', { name: 'Roles' }).waitFor();
+    await page.reload();
+    await page.getByRole('table', { name: 'Roles' }).waitFor();
+    expect(page.url()).to.equal(stage.hrefOf('/roles?ns=default'));
+  });
+
+  it('says that it is refused, and by which decision', async () => {
+    const { page } = await stage.visit('/', { token: '' });
+    await button(page, 'Continue with Staff').click();
+    await signIn(page, 'mallory');
+    const alert = page.getByRole('alert').filter({ hasText: 'The login was refused' });
+    const id = (await alert.textContent())?.split(' ').at(-1);
+    const { Login } = await stage.api<{ Login: object }>(`GET /v1/acl/decision/${id}`);
+    expect(Login).to.include({ ReasonCode: 'no_rule', AuthMethod: 'staff' });
+    await button(page, 'Continue with Staff').waitFor();
+    expect(await violations(page)).to.deep.equal([]);
+    expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).not.to.include('begun');
+  });
+
+  it('says what the provider says to a user who cancels', async () => {
+    const { page } = await stage.visit('/', { token: '' });
+    await button(page, 'Continue with Staff').click();
+    await button(page, 'Cancel').click();
+    await page
+      .getByRole('alert')
+      .getByText('The provider did not log you in: The user cancelled the login')
+      .waitFor();
+    expect(page.url()).to.equal(stage.hrefOf('/'));
+  });
+
+  it('is not completed in a tab that has not begun it', async () => {
+    const { page } = await stage.visit('/', { token: '' });
+    let sent = 0;
+    page.on('request', (request) => {
+      if (request.url().endsWith('/v1/acl/oidc/callback')) sent += 1;
+    });
+    const alert = page.getByRole('alert').getByText('This login was not begun in this tab');
+    await page.goto(stage.hrefOf('/oidc/callback?code=x&state=y'));
+    await alert.waitFor();
+    expect(page.url()).to.equal(stage.hrefOf('/'));
+    await button(page, 'Continue with Staff').click();
+    await page.getByRole('textbox', { name: 'Account' }).waitFor();
+    await page.goto(stage.hrefOf('/oidc/callback?error=call+me&state=y'));
+    await alert.waitFor();
+    expect(await page.getByText('call me').count()).to.equal(0);
+    const { page: other } = await stage.visit('/oidc/callback?code=x&state=y');
+    await other.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    expect(other.url()).to.equal(stage.hrefOf('/'));
+    expect(sent).to.equal(0);
+  });
+
+  it('says why it cannot begin', async () => {
+    const foreign = stage.cluster.urls[0]!.replace('127.0.0.1', 'localhost');
+    const { page } = await stage.visit('/', { token: '', url: foreign });
+    await button(page, 'Continue with Staff').click();
+    const uri = `"${foreign}/ui/oidc/callback" is not among the AllowedRedirectURIs`;
+    await page.getByRole('alert').getByText(uri).waitFor();
+    const { page: other } = await stage.visit('/', { token: '' });
+    // The node reads the document of the provider again for a method that was written.
+    const method = await stage.api('GET /v1/acl/auth-method/staff');
+    await stage.api('PUT /v1/acl/auth-method/staff', method);
+    await provider().stop();
+    await button(other, 'Continue with Staff').click();
+    const away = 'The provider of auth method "staff" cannot be reached';
+    await other.getByRole('alert').getByText(away).waitFor();
+    await provider().start();
+    await button(other, 'Continue with Staff').click();
+    await other.getByRole('textbox', { name: 'Account' }).waitFor();
+  });
+
+  it('is offered for the namespace of the address, too', async () => {
+    const { page } = await stage.visit('/', { token: '' });
+    const list = '**/v1/internal/ui/oidc-auth-methods';
+    await page.route(`${list}?ns=team-a`, (route) =>
+      route.fulfill({
+        json: [
+          { Name: 'a', DisplayName: 'Team A', Kind: 'oidc', Namespace: 'team-a' },
+          { Name: 'staff', DisplayName: 'Staff', Kind: 'oidc', Namespace: 'team-a' },
+        ],
+      }),
+    );
+    await page.goto(stage.hrefOf('/policies?ns=team-a'));
+    await button(page, 'Continue with Staff (default/staff)').waitFor();
+    await button(page, 'Continue with Staff (team-a/staff)').waitFor();
+    const asked = page.waitForRequest('**/v1/acl/oidc/auth-url');
+    await button(page, 'Continue with Team A').click();
+    expect((await asked).postDataJSON()).to.include({
+      AuthMethod: 'a',
+      Namespace: 'team-a',
+      RedirectURI: callbackOf(stage),
+    });
+    await page.route(`${list}*`, (route) => route.abort());
+    await page.goto(stage.hrefOf('/'));
+    await page.getByRole('textbox', { name: 'Token' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Continue with Staff' }).count()).to.equal(0);
+    expect(await page.getByRole('alert').count()).to.equal(0);
+  });
+
+  it('ends at the provider, too', async () => {
+    const watched = await visitAs(stage, 'eve', '/roles');
+    const { page } = watched;
+    const token = String(await page.evaluate('sessionStorage.getItem("conclave.token")'));
+    await button(page, 'Log out').click();
+    await button(page, 'Sign out').click();
+    await page.waitForURL(`${provider().issuer}/session/end/**`);
+    expect(await isAlive(stage, token)).to.equal(false);
+    await page.goto(stage.hrefOf('/roles'));
+    expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).to.equal('{}');
+    await button(page, 'Continue with Staff').click();
+    await page.getByRole('textbox', { name: 'Account' }).waitFor();
+    expect(faultsOf(watched, provider())).to.deep.equal([]);
+  });
+
+  it('has a form for its method, which keeps the hidden secret', async () => {
+    const { page } = await stage.visit('/auth-methods?new');
+    await field(page, 'Name').fill('made-here');
+    await field(page, 'Type').selectOption('oidc');
+    await field(page, 'OIDC discovery URL').fill(provider().issuer);
+    await field(page, 'Client ID').fill('conclave');
+    await field(page, 'Allowed redirect URIs').fill(callbackOf(stage));
+    await field(page, 'Max token TTL').fill('1h');
+    expect(await violations(page)).to.deep.equal([]);
+    await button(page, 'Save').click();
+    await page.getByText('conclave login --method made-here --type oidc').waitFor();
+    await page.goto(stage.hrefOf('/auth-methods/staff'));
+    const secret = field(page, 'Client secret');
+    await secret.waitFor();
+    expect(await secret.inputValue()).to.equal('<hidden>');
+    await field(page, 'Description').fill('changed');
+    await apply(page);
+    await saved(page);
+    const { page: login } = await visitAs(stage, 'eve', '/roles');
+    await login.getByRole('table', { name: 'Roles' }).waitFor();
+  });
+
+  it('is tried in the playground', async () => {
+    const { page } = await stage.visit('/login-explain');
+    await field(page, 'Auth method').fill('staff');
+    await write(page, 'Claims', '{ "sub": "dana", "groups": ["dev"] }');
+    await button(page, 'Explain').click();
+    await page.getByText('This login would be granted').waitFor();
   });
 });

@@ -1,21 +1,10 @@
 /** Requests to the API of the node that served this page. */
 import type { Method } from '../../api/endpoints/operation.js';
 import { namespace } from '../router.js';
-import { endSession, session } from '../session.js';
+import { endSession, session, successorOf } from '../session.js';
 import { type Store, store } from '../store.js';
 import { TEXT } from '../texts.js';
 import { Problem, problemOf } from './problem.js';
-
-/** The renewal of the token that is under way. */
-let renewing: Promise<void> | undefined;
-
-/** Renews the token of the session, once at a time. Requests with the old token wait for it. */
-export function renewedBy(renew: () => Promise<void>): Promise<void> {
-  renewing ??= renew().finally(() => {
-    renewing = undefined;
-  });
-  return renewing;
-}
 
 /** What keeps the requests of this page waiting; undefined while nothing does. */
 export const trouble: Store<string | undefined> = store<string | undefined>(undefined);
@@ -124,9 +113,9 @@ function isOwnGone({ code, status, about }: Problem, path: string, { token }: As
 
 /**
  * Sends a request. Waits while the cluster has no leader and, for reads, while the node does not
- * answer; `trouble` says so. The namespace and the token are those of the moment of the call, but
- * for a token that was renewed meanwhile. Throws `Problem`, or the reason of the signal. A token
- * that is gone ends the session.
+ * answer; `trouble` says so. The namespace and the token are those of the moment of the call. Where
+ * the token was replaced meanwhile, its refusal means that nothing was done: the request is sent
+ * again. Throws `Problem`, or the reason of the signal. A token that is gone ends the session.
  */
 async function respond(path: string, ask: Ask = {}): Promise<Response> {
   ask.signal?.throwIfAborted();
@@ -138,21 +127,19 @@ async function respond(path: string, ask: Ask = {}): Promise<Response> {
       trouble.set(undefined);
       return problem;
     }
-    if (isOwnGone(problem, path, ask)) {
-      await renewing?.catch(() => undefined);
-      const { token: present } = session.get();
-      // Nothing has happened with the old token, and the new one was not refused.
-      if (present !== undefined && present !== token && ask.signal?.aborted !== true) {
-        token = present;
-        sent.headers.set('X-Consul-Token', present);
-        continue;
-      }
-    }
     if (ask.once === true || !mayRepeat(problem, ask)) {
       trouble.set(undefined);
-      if (isOwnGone(problem, path, ask) && token === session.get().token)
-        endSession(TEXT.login.gone);
-      throw problem;
+      if (!isOwnGone(problem, path, ask)) throw problem;
+      const next = await successorOf(token);
+      if (next === undefined) {
+        const { token: present, login } = session.get();
+        if (token === present) endSession(login ? TEXT.oidc.over : TEXT.login.gone);
+        throw problem;
+      }
+      ask.signal?.throwIfAborted();
+      token = next;
+      sent.headers.set('X-Consul-Token', next);
+      continue;
     }
     trouble.set(problem.code === 'no_leader' ? TEXT.trouble.noLeader : TEXT.trouble.waiting);
     await pause(ask.signal);

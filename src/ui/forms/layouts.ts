@@ -11,6 +11,21 @@ const text = (at: string, label?: string): FieldPart => ({
 const number = (at: string, label?: string): FieldPart => ({ ...text(at, label), is: 'number' });
 const select = (at: string, ...options: string[]): FieldPart => ({ is: 'select', at, options });
 
+/** What the claims of a login become, in the Config of an auth method. */
+const CLAIMS: Layout = [
+  { is: 'pairs', at: 'ClaimMappings', columns: [T.claim, T.value] },
+  { is: 'pairs', at: 'ListClaimMappings', columns: [T.claim, T.list] },
+  text('IdentityClaim'),
+];
+const AUDIENCES: Layout = [
+  { is: 'list', at: 'BoundAudiences' },
+  { is: 'list', at: 'JWTSupportedAlgs', label: T.algorithms },
+];
+const DISCOVERY: readonly FieldPart[] = [
+  text('OIDCDiscoveryURL', T.discoveryUrl),
+  { is: 'area', at: 'OIDCDiscoveryCACert', label: T.caCert },
+];
+
 const META = { is: 'pairs', at: 'Meta', columns: [T.name, T.value] } as const;
 const GATEWAY = select('MeshGateway.Mode', 'local', 'remote', 'none');
 
@@ -31,22 +46,26 @@ export const METHOD_LAYOUTS: Readonly<Record<string, Layout>> = {
         },
         {
           label: T.discovery,
-          parts: [
-            text('OIDCDiscoveryURL', T.discoveryUrl),
-            { is: 'area', at: 'OIDCDiscoveryCACert', label: T.caCert },
-          ],
+          parts: DISCOVERY,
         },
       ],
     },
     text('BoundIssuer'),
-    { is: 'list', at: 'BoundAudiences' },
-    { is: 'list', at: 'JWTSupportedAlgs', label: T.algorithms },
-    { is: 'pairs', at: 'ClaimMappings', columns: [T.claim, T.value] },
-    { is: 'pairs', at: 'ListClaimMappings', columns: [T.claim, T.list] },
-    text('IdentityClaim'),
+    ...AUDIENCES,
+    ...CLAIMS,
     text('ExpirationLeeway'),
     text('NotBeforeLeeway'),
     text('ClockSkewLeeway'),
+  ],
+  oidc: [
+    ...DISCOVERY,
+    text('OIDCClientID', T.clientId),
+    text('OIDCClientSecret', T.clientSecret),
+    { is: 'list', at: 'AllowedRedirectURIs', label: T.redirectUris },
+    text('PostLogoutRedirectURI', T.afterLogout),
+    { is: 'list', at: 'OIDCScopes', label: T.scopes },
+    ...AUDIENCES,
+    ...CLAIMS,
   ],
   kubernetes: [text('Host'), { is: 'area', at: 'CACert' }, { is: 'area', at: 'ServiceAccountJWT' }],
 };

@@ -1,16 +1,20 @@
-/** The login: by a token, which the server checks, or by a JWT, for which it makes one. */
-import { useEffect, useState } from 'preact/hooks';
+/**
+ * The login: at an OpenID provider, by a token, which the server checks, or by a JWT, for which it
+ * makes one.
+ */
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 import { read, SELF } from '../api/client.js';
 import { asProblem, type Problem } from '../api/problem.js';
 import logo from '../logo.svg';
-import { beginLogin, completeLogin } from '../oidc-session.js';
+import { type BrowserMethod, leaveToLogIn, refusalOf } from '../oidc/login.js';
 import { TextField } from '../parts/field.js';
 import { Form } from '../parts/form.js';
 import { useLoad } from '../parts/load.js';
-import { Trouble } from '../parts/notice.js';
+import { Status, Trouble } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
 import { Tabs } from '../parts/tabs.js';
-import { go, namespace } from '../router.js';
+import { namespace } from '../router.js';
 import { endSession, openSession, session } from '../session.js';
 import { useStore } from '../store.js';
 import { TEXT } from '../texts.js';
@@ -24,88 +28,82 @@ export function LoginPage() {
     { name: TEXT.login.byJwt, panel: () => <JwtForm /> },
   ];
   return (
-    <main id="content" class="login">
-      <img src={logo} alt="" width="56" height="56" />
-      <Page title={TEXT.login.title} about={TEXT.login.welcome}>
-        {ended !== undefined && (
-          <p role="alert" class="notice bad">
-            {ended}
-          </p>
-        )}
-        <Trouble />
-        <Providers />
-        <Tabs label={TEXT.login.methods} tabs={tabs} chosen={way} onChoose={setWay} />
-      </Page>
-    </main>
-  );
-}
-
-/** The auth methods of the namespace by which the user can log in at a provider. */
-function Providers() {
-  const [error, setError] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
-  const { value: methods = [] } = useLoad(
-    (signal) => read<readonly Provider[]>(PROVIDERS, { signal, once: true }),
-    [namespace()],
-  );
-  const begin = async ({ Name, Namespace }: Provider): Promise<void> => {
-    setBusy(true);
-    setError(undefined);
-    try {
-      await beginLogin(Name, Namespace);
-    } catch (problem) {
-      setError(asProblem(problem).message);
-      setBusy(false);
-    }
-  };
-  if (methods.length === 0) return null;
-  return (
-    <div class="panel providers">
-      {methods.map((method) => (
-        <button
-          key={method.Name}
-          type="button"
-          class="main"
-          disabled={isBusy}
-          onClick={() => begin(method)}
-        >
-          {TEXT.login.continueWith(method.DisplayName || method.Name)}
-        </button>
-      ))}
-      {error !== undefined && (
+    <Entrance>
+      {ended !== undefined && (
         <p role="alert" class="notice bad">
-          {error}
+          {ended}
         </p>
       )}
-    </div>
+      <Trouble />
+      <MethodButtons />
+      <Tabs label={TEXT.login.methods} tabs={tabs} chosen={way} onChoose={setWay} />
+    </Entrance>
   );
 }
 
-const PROVIDERS = '/v1/internal/ui/oidc-auth-methods';
+/** What the login looks like while it is completed. */
+export const Completing = ({ children }: { children: ComponentChildren }) => (
+  <Entrance>
+    <Trouble />
+    <Status>{children}</Status>
+  </Entrance>
+);
 
-interface Provider {
-  readonly Name: string;
-  readonly DisplayName: string;
-  readonly Namespace: string;
-}
+const Entrance = ({ children }: { children: ComponentChildren }) => (
+  <main id="content" class="login">
+    <img src={logo} alt="" width="56" height="56" />
+    <Page title={TEXT.login.title} about={TEXT.login.welcome}>
+      {children}
+    </Page>
+  </main>
+);
 
-/** The page to which a provider sends the browser back. */
-export function CallbackPage() {
-  const [isDone, setDone] = useState(false);
-  useEffect(() => {
-    void completeLogin().then((completed) => {
-      if ('back' in completed) go(completed.back, { replace: true });
-      else if ('isDone' in completed) setDone(true);
-      else {
-        endSession(completed.problem);
-        go('/ui/', { replace: true });
-      }
-    });
-  }, []);
+/** A button for each auth method of type oidc, of the namespace of the address and of `default`. */
+function MethodButtons() {
+  const ns = namespace();
+  const { value: methods = [] } = useLoad(
+    async (signal) => {
+      const all = [...new Set(['default', ns || 'default'])].map((each) => {
+        const how = { signal, ns: each, once: true, isQuiet: true };
+        const path = '/v1/internal/ui/oidc-auth-methods';
+        return read<readonly BrowserMethod[]>(path, how).catch(() => []);
+      });
+      return (await Promise.all(all)).flat();
+    },
+    [ns],
+  );
+  const [isBusy, setBusy] = useState(false);
+  const leave = async (method: BrowserMethod): Promise<void> => {
+    endSession();
+    setBusy(true);
+    try {
+      await leaveToLogIn(method);
+    } catch (problem) {
+      endSession(refusalOf(asProblem(problem)));
+    }
+    setBusy(false);
+  };
+  if (methods.length === 0) return null;
+  const labels = methods.map(({ DisplayName, Name }) => DisplayName || Name);
   return (
-    <main id="content" class="login">
-      <Page title={isDone ? TEXT.login.closeWindow : TEXT.login.completing}>{null}</Page>
-    </main>
+    <div class="ways">
+      {methods.map((method, nth) => {
+        const { Name, Namespace } = method;
+        const label = labels[nth]!;
+        const isUnique = labels.indexOf(label) === labels.lastIndexOf(label);
+        return (
+          <button
+            key={`${Namespace}/${Name}`}
+            type="button"
+            class="main"
+            disabled={isBusy}
+            onClick={() => void leave(method)}
+          >
+            {TEXT.oidc.continueWith(isUnique ? label : `${label} (${Namespace}/${Name})`)}
+          </button>
+        );
+      })}
+    </div>
   );
 }
 
@@ -125,7 +123,7 @@ function useLogin(): {
   return {
     error,
     isBusy,
-    async run(wrong, logIn, messageOf = ({ message }) => message) {
+    async run(wrong, logIn, messageOf = refusalOf) {
       setError(wrong);
       if (wrong !== undefined) return;
       setBusy(true);

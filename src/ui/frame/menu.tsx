@@ -62,7 +62,7 @@ export const GROUPS: readonly { readonly title: string; readonly entries: readon
 ];
 
 /** Returns which of the rights that pages need the user lacks. */
-function useLacking(): ReadonlySet<string> {
+export function useLacking(): ReadonlySet<string> {
   const { value } = useLoad(
     async (signal) => {
       const asked = RIGHTS.map((right) => {
@@ -81,9 +81,8 @@ function useLacking(): ReadonlySet<string> {
 }
 
 /** The navigation. Where there is little room, a button opens it. */
-export function Menu({ at }: { at: Place }) {
+export function Menu({ at, lacking }: { at: Place; lacking: ReadonlySet<string> }) {
   const [isOpen, setOpen] = useState(false);
-  const lacking = useLacking();
   const [slug = ''] = at.parts;
   useEffect(() => setOpen(false), [at.visit]);
   return (

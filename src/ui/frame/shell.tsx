@@ -5,7 +5,8 @@ import { ask, read, SELF } from '../api/client.js';
 import type { Stored } from '../api/types.js';
 import { readFirst } from '../lists/page.js';
 import logo from '../logo.svg';
-import { ending, logOutAtProvider, stayLoggedIn } from '../oidc-session.js';
+import { endToken } from '../oidc/login.js';
+import { SessionEnd } from '../oidc/session-end.js';
 import { Icon } from '../parts/icon.js';
 import { Link } from '../parts/link.js';
 import { useLoad } from '../parts/load.js';
@@ -15,7 +16,7 @@ import { endSession, logOut as logOutOfTab, session } from '../session.js';
 import { useStore } from '../store.js';
 import { TEXT } from '../texts.js';
 import { useKeys } from './keys.js';
-import { Menu } from './menu.js';
+import { Menu, useLacking } from './menu.js';
 import { NewSecret } from './new-secret.js';
 import { Pulse } from './pulse.js';
 
@@ -25,6 +26,7 @@ const NAMESPACES_MAX = 500;
 /** The frame of a page. */
 export function Shell({ at, children }: { at: Place; children: ComponentChildren }) {
   const { dialog, open } = useKeys();
+  const lacking = useLacking();
   return (
     <>
       <a class="skip" href="#content">
@@ -40,9 +42,9 @@ export function Shell({ at, children }: { at: Place; children: ComponentChildren
         <button type="button" class="finder" onClick={() => open('palette')}>
           <Icon name="search" /> {TEXT.palette.open} <kbd>Ctrl K</kbd>
         </button>
-        <WhoAmI />
+        <WhoAmI hasPage={!lacking.has('acl:read')} />
       </header>
-      <Menu at={at} />
+      <Menu at={at} lacking={lacking} />
       <main id="content" tabIndex={-1}>
         <NewSecret />
         <Pulse />
@@ -107,26 +109,9 @@ function NamespaceSelect({ at }: { at: Place }) {
   );
 }
 
-/** Asks the user in time, where a session cannot be renewed without them. */
-function SessionEnd() {
-  const { isSoon, problem } = useStore(ending);
-  return (
-    <div role="status" class={isSoon ? 'notice' : undefined}>
-      {isSoon && (
-        <>
-          {TEXT.login.endsSoon}{' '}
-          <button type="button" onClick={() => void stayLoggedIn()}>
-            {TEXT.login.stay}
-          </button>{' '}
-          {problem}
-        </>
-      )}
-    </div>
-  );
-}
-
-function WhoAmI() {
-  const { oidc, token } = useStore(session);
+/** Who uses the session. `hasPage`: whether they may see the page of their token. */
+function WhoAmI({ hasPage }: { hasPage: boolean }) {
+  const { token, login } = useStore(session);
   const { value: self } = useLoad(
     async (signal) => (token === undefined ? undefined : read<Stored>(SELF, { signal, ns: '' })),
     [token],
@@ -138,11 +123,12 @@ function WhoAmI() {
     if (typeof ns === 'string' && ns !== 'default' && namespace() === '')
       go(hrefOf(parts, { ...Object.fromEntries(query), ns }), { replace: true });
   }, [self]);
-  const logOut = async (): Promise<void> => {
-    if (oidc !== undefined) {
-      const url = await logOutAtProvider();
+  const logOut = async (secret: string): Promise<void> => {
+    if (login !== undefined) {
+      // First, so that a renewal that is under way finds no session.
       logOutOfTab();
-      if (url !== '') location.assign(url);
+      const provider = await endToken(secret);
+      if (provider !== '') location.assign(provider);
       return;
     }
     if (self?.['AuthMethod'] !== undefined)
@@ -161,11 +147,12 @@ function WhoAmI() {
   return (
     <div class="who">
       {self !== undefined && (
-        <Link to={['tokens', accessor]} query={query}>
-          {String(self['Description'] || accessor)}
+        // The first page shows who they are, too.
+        <Link to={hasPage ? ['tokens', accessor] : []} query={query}>
+          {login?.subject || String(self['Description'] || accessor)}
         </Link>
       )}
-      <button type="button" class="plain" onClick={logOut}>
+      <button type="button" class="plain" onClick={() => void logOut(token)}>
         {TEXT.login.logOut}
       </button>
     </div>

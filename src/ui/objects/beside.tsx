@@ -71,7 +71,7 @@ export const besideMethod: Beside = (shown) =>
     <>
       <section class="panel">
         <h2>{TEXT.beside.logIn}</h2>
-        <p>{TEXT.beside.logInAbout}</p>
+        <p>{isOidc(shown.version) ? TEXT.oidc.commandAbout : TEXT.beside.logInAbout}</p>
         <Scroll label={TEXT.beside.command} kind="command">
           <pre>{loginCommand(shown.version.object)}</pre>
         </Scroll>
@@ -83,10 +83,13 @@ export const besideMethod: Beside = (shown) =>
     </>
   );
 
+const isOidc = ({ object }: Version): boolean => object['Type'] === 'oidc';
+
 /** The command that logs in by a method. Its name is of letters that no shell interprets. */
 function loginCommand({ Name, Type, Namespace = 'default' }: Stored): string {
   const ns = Namespace === 'default' ? '' : ` --namespace ${Namespace}`;
   const type = Type === 'jwt' ? '' : ` --type ${Type}`;
+  if (Type === 'oidc') return `conclave login --method ${Name}${type}${ns}`;
   const files = `--bearer-token-file ${Name}.jwt --token-sink-file ${Name}.token`;
   return `conclave login --method ${Name}${type}${ns} \\\n  ${files}`;
 }

@@ -16,7 +16,8 @@ import { go, hrefOf } from '../router.js';
 import { TEXT } from '../texts.js';
 import { leaveNote } from './note.js';
 
-interface Identity {
+/** Who is behind a token of a login. */
+export interface Identity {
   readonly AuthMethod: string;
   readonly Namespace: string;
   readonly Subject: string;

@@ -2,6 +2,8 @@
 import { type Inputs, useCallback, useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { Answer } from '../api/client.js';
 import { asProblem, type Problem } from '../api/problem.js';
+import { session } from '../session.js';
+import { useStore } from '../store.js';
 
 /** A value that comes later. While it is read again, the one before stays. */
 export interface Loaded<T> {
@@ -57,8 +59,8 @@ export interface LiveTimes {
 }
 
 /**
- * Reads a value while the page is visible: again `everyMs` after each read has ended. `load` must
- * bound its own time.
+ * Reads a value while the page is visible: again `everyMs` after each read has ended, unless the
+ * token lacks the right. `load` must bound its own time.
  */
 export function useLive<T>(
   load: (signal: AbortSignal) => Promise<T>,
@@ -70,6 +72,7 @@ export function useLive<T>(
     problem: undefined,
   }));
   const [nowMs, setNow] = useState(Date.now);
+  const { token } = useStore(session);
   useLayoutEffect(() => {
     const end = new AbortController();
     const readAgain = async (): Promise<void> => {
@@ -79,7 +82,9 @@ export function useLive<T>(
             (value) => ({ value, atMs: Date.now(), problem: undefined }),
             (error: unknown) => ({ problem: asProblem(error) }),
           );
-          if (!end.signal.aborted) setState((before) => ({ ...before, ...change }));
+          if (end.signal.aborted) return;
+          setState((before) => ({ ...before, ...change }));
+          if (change.problem?.status === 403) return;
         }
         await new Promise((resolve) => setTimeout(resolve, everyMs));
       }
@@ -90,7 +95,7 @@ export function useLive<T>(
       end.abort();
       clearInterval(clock);
     };
-  }, []);
+  }, [token]);
   const isLate = state.problem !== undefined || nowMs - state.atMs > lateMs;
   return { ...state, isLate };
 }
