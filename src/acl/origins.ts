@@ -147,21 +147,39 @@ export class Statements {
     readonly MoreSources: number;
   } {
     const all = this.#of(rule);
-    const isExplicit = rule.service !== undefined && this.isExplicit(rule);
+    const saying = this.#saidAbout(rule);
     const Sources = all.slice(0, SOURCES_MAX).map((statement): Source => {
-      const { grant, at, level, intentions } = statement;
+      const { grant, at, level } = statement;
       const { line, column } = this.#placeIn(grant.text, at);
-      const said = isExplicit ? intentions : level;
-      const merged = isExplicit ? rule.level : (rule.service ?? rule.level);
+      const { said, counts } = saying(statement);
       return {
         Path: grant.path,
         Line: line,
         Column: column,
         Level: said ?? level,
-        Counts: said === merged,
+        Counts: counts,
       };
     });
     return { Sources, MoreSources: all.length - Sources.length };
+  }
+
+  /** Yields the way to each text that gives a rule its level, and the line in the text. */
+  *linesOf(rule: SpeakingRule): Iterable<readonly [path: Path, line: number]> {
+    const saying = this.#saidAbout(rule);
+    for (const statement of this.#of(rule)) {
+      const { grant, at } = statement;
+      if (saying(statement).counts) yield [grant.path, this.#placeIn(grant.text, at).line];
+    }
+  }
+
+  /** Returns what tells the level that a statement says about a rule, and whether it counts. */
+  #saidAbout(rule: SpeakingRule) {
+    const isExplicit = rule.service !== undefined && this.isExplicit(rule);
+    const merged = isExplicit ? rule.level : (rule.service ?? rule.level);
+    return ({ level, intentions }: Statement) => {
+      const said = isExplicit ? intentions : level;
+      return { said, counts: said === merged };
+    };
   }
 
   #placeIn(text: string, at: number): { line: number; column: number } {

@@ -96,7 +96,7 @@ function* rulesAbout(layer: Layer, name: LayerName, asked: Asked): Iterable<Spea
 }
 
 /** Where the rules of one set hold. */
-type Where = Pick<SpeakingRule, 'layer' | 'place'>;
+export type Where = Pick<SpeakingRule, 'layer' | 'place'>;
 
 /** Yields the rules of a set for a name: the exact one, then prefixes, longest first. */
 function* namedRules(
@@ -127,7 +127,8 @@ function* allNamed(
   }
 }
 
-function namedRule(
+/** Returns a rule of a set for a named resource; for intentions that of the service. */
+export function namedRule(
   { named }: RuleSet,
   where: Where,
   asked: Named | 'intention',

@@ -32,3 +32,25 @@ export function* least<T>(
   }
   return kept.sort(order).slice(0, max);
 }
+
+/**
+ * Returns the items by an order, that of their text if there is none. Each step sorts some, or
+ * merges two sorted lists.
+ */
+export function* sorted<T>(
+  items: readonly T[],
+  order?: (a: T, b: T) => number,
+): Steps<readonly T[]> {
+  const lists: T[][] = [];
+  for (let at = 0; at < items.length; at += RULES_PER_STEP) {
+    lists.push(items.slice(at, at + RULES_PER_STEP).sort(order));
+    yield;
+  }
+  while (lists.length > 1) {
+    const [one = [], other = []] = lists.splice(0, 2);
+    // sort merges lists that are sorted already
+    lists.push([...one, ...other].sort(order));
+    yield;
+  }
+  return lists[0] ?? [];
+}

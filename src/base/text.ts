@@ -3,5 +3,12 @@
 /** Compares texts by their code units, for sorting. */
 export const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
+/** Compares texts by their code points, which is the order of their bytes in UTF-8. */
+export function compareCodePoints(a: string, b: string): number {
+  let at = 0;
+  while (at < a.length && a.charCodeAt(at) === b.charCodeAt(at)) at += 1;
+  return (a.codePointAt(at) ?? -1) - (b.codePointAt(at) ?? -1);
+}
+
 /** Returns a number of a date or a time with two digits. */
 export const two = (value: number): string => String(value).padStart(2, '0');

@@ -93,6 +93,16 @@ export const LIMITS = [
       'clients rarely need any',
   },
   {
+    key: 'limits.rightsFeedBytes',
+    type: 'integer',
+    min: 65_536,
+    max: 67_108_864,
+    default: 4_194_304,
+    why:
+      'largest feed of the rights of one token: 1,000 rules take about 64 kB; beyond it the feed ' +
+      'is refused, because a part of it would decide wrongly',
+  },
+  {
     key: 'limits.eventStreams',
     ...COUNT,
     default: 30_000,

@@ -13,6 +13,8 @@ export interface Sources {
   readonly status: () => NodeStatus;
   /** Blocking queries that are waiting, and open connections, with their limits. */
   readonly held: () => number;
+  /** Those of them that wait for a feed of rights to change. */
+  readonly rightsFeeds: () => number;
   readonly eventStreams: () => number;
   readonly connections: () => number;
   readonly limits: {
@@ -150,6 +152,7 @@ function aboutFamilies(status: NodeStatus, sources: Sources): readonly Family[] 
 
 function httpFamilies({
   held,
+  rightsFeeds,
   eventStreams,
   connections,
   limits,
@@ -168,6 +171,7 @@ function httpFamilies({
       'maximum number of blocking queries held (limits.held)',
       limits.held,
     ),
+    gauge('conclave_rights_feeds', 'feeds of rights held by blocking queries', rightsFeeds()),
     gauge('conclave_http_event_streams', 'event streams open', eventStreams()),
     gauge(
       'conclave_http_event_streams_limit',

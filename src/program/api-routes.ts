@@ -108,6 +108,7 @@ function aclParts(config: Config, parts: RouteSources): AclParts {
     refusals,
     drift,
     bodyBytes: config.limits.bodyBytes,
+    rightsFeedBytes: config.limits.rightsFeedBytes,
   };
 }
 

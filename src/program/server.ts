@@ -77,8 +77,7 @@ export async function startServer(
   const metrics = metricsOf(config, log, {
     ...opened,
     ...noted,
-    held: () => app.held.count,
-    refused: () => app.refused.counts,
+    front: () => app,
     connections: () => listener?.connections() ?? 0,
     certificates: () => certificates.ends,
   });
@@ -159,18 +158,21 @@ function reloadKeys(
 }
 
 /** What the metrics show of the front end. */
-type FrontSources = Pick<MetricsParts, 'held' | 'refused' | 'connections' | 'certificates'>;
+type FrontSources = Pick<MetricsParts, 'connections' | 'certificates'> & {
+  readonly front: () => HttpApp;
+};
 
 function metricsOf(config: Config, log: Log, parts: Layers & FrontSources & Noted): Metrics {
-  const { node, authorizers, replication, audit, events, refusals, drift } = parts;
-  const { counts, held, refused, connections, certificates } = parts;
+  const { node, authorizers, replication, audit, events, refusals, drift, front } = parts;
+  const { counts } = parts;
   return new Metrics({
     log,
-    held,
+    held: () => front().held.count,
+    rightsFeeds: () => front().held.feeds,
     eventStreams: () => events.size,
-    refused,
-    connections,
-    certificates,
+    refused: () => front().refused.counts,
+    connections: parts.connections,
+    certificates: parts.certificates,
     replication,
     release: releaseOf(),
     datacenter: config.datacenter,

@@ -10,7 +10,12 @@ import { type Access, NAMED, type Resource, SCALARS } from '../../src/acl/types.
 const NAMES = ['', 'a', 'b', 'ab', 'abc', 'a/', 'web'];
 const NAMESPACES = ['default', 'team-a', 'team-b', 'x'];
 
-const name = fc.constantFrom(...NAMES);
+/** Names of rules that no question is about, as policies write them: some are no Unicode text. */
+const ODD_NAMES = ['shop/', 'shop/buy/', 'shop/buy/ü', 'a%2Fb/', 'ü', 'a\\xff', '\\U0001f600'];
+const name = fc.oneof(
+  { arbitrary: fc.constantFrom(...NAMES), weight: 5 },
+  fc.constantFrom(...ODD_NAMES),
+);
 const level = fc.constantFrom('deny', 'read', 'write');
 const scalarRule = fc
   .tuple(fc.constantFrom(...SCALARS), level)
@@ -39,7 +44,7 @@ const body = fc
 const block = fc
   .record({
     prefix: fc.boolean(),
-    of: fc.constantFrom('team-a', 'team-', '', 'x'),
+    of: fc.constantFrom('team-a', 'team-', '', 'x', 'team-\\xff'),
     policy: fc.option(level, { nil: undefined }),
     rules: body,
   })

@@ -68,7 +68,7 @@ const NEW_PATHS = new RegExp(
       '\\w+/explain',
       'who-can',
       'decision/',
-      'token/[^/]*/effective',
+      'token/[^/]*/(effective|rights)',
     ].join('|')}))`,
 );
 

@@ -103,6 +103,7 @@ const reads = [
   ...['roles', 'policies', 'tokens', 'auth-methods', 'binding-rules'].map((name) => `acl/${name}`),
   ...['acl/role/*', 'acl/role/name/*', 'acl/policy/*', 'acl/policy/name/*', 'acl/token/*'],
   ...['acl/decision/*', 'acl/token/self/effective', 'acl/token/*/effective'],
+  ...['acl/token/self/rights', 'acl/token/*/rights'],
   ...['acl/token/self', 'acl/auth-method/*', 'acl/binding-rule/*', 'acl/replication'],
   ...['acl/templated-policies', 'acl/templated-policy/name/*', 'namespaces', 'namespace/*'],
   ...[

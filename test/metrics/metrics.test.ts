@@ -33,6 +33,7 @@ describe('metrics', () => {
       'conclave_raft_leader 1',
       'conclave_raft_voters 3',
       'conclave_http_held 3',
+      'conclave_rights_feeds 1',
       'conclave_http_held_limit 30',
       'conclave_level 2',
       'conclave_raft_stall_max_seconds 0.25',

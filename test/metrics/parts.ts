@@ -38,6 +38,7 @@ export const parts = (given: Partial<MetricsParts> = {}): MetricsParts => ({
   limits: { held: 30, eventStreams: 20, connections: 40 },
   status: () => STATUS,
   held: () => 3,
+  rightsFeeds: () => 1,
   eventStreams: () => 2,
   refused: () => ({ loginsPerAddress: 2, connections: 5 }),
   connections: () => 4,

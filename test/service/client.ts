@@ -39,13 +39,15 @@ export class SoloClient extends Client {
     path: string,
     change: () => Promise<unknown>,
     token?: string,
+    headers: Record<string, string> = {},
   ): Promise<{ readonly before: Answer; readonly woken: Answer | undefined }> {
     const before = await this.ask(`GET ${path}`, undefined, token);
     const blocking = `${path}${path.includes('?') ? '&' : '?'}index=${before.index}&wait=60s`;
     const { watches } = this.solo;
     const gone = new AbortController();
     let woken: Answer | undefined;
-    const held = this.ask(`GET ${blocking}`, undefined, token, { signal: gone.signal }).then(
+    const more = { signal: gone.signal, headers };
+    const held = this.ask(`GET ${blocking}`, undefined, token, more).then(
       (answer) => {
         woken = answer;
       },

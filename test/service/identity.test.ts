@@ -154,6 +154,8 @@ describe('the identity of a login', function () {
     expect(explained.Identity).to.deep.equal(Identity);
     const effective = await client.must(`GET /acl/token/${AccessorID}/effective`);
     expect(effective.Identity).to.deep.equal(Identity);
+    const feed = await client.must(`GET /acl/token/${AccessorID}/rights`);
+    expect(feed.Identity).to.deep.equal(Identity);
     const { Groups } = await client.must('POST /acl/who-can', question);
     const logins = Groups.find((group: { AuthMethod: string }) => group.AuthMethod === 'Jwt1');
     expect([logins.Tokens, logins.Subjects]).to.deep.equal([3, 2]);

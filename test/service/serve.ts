@@ -49,6 +49,7 @@ export function partsOf(solo: Solo): AclParts {
     refusals: new LoginRefusals(logger, () => solo.nowMs),
     drift: new SetDrift(),
     bodyBytes: 1 << 20,
+    rightsFeedBytes: 65_536,
   };
 }
 

@@ -2,6 +2,7 @@
 import type { Mutation } from './mutation.js';
 import { changeMutations } from './mutations-changes.js';
 import { decisionMutations } from './mutations-decisions.js';
+import { feedMutations } from './mutations-feed.js';
 import { identityMutations } from './mutations-identities.js';
 import { nodeMutations } from './mutations-node.js';
 import { raftMutations } from './mutations-raft.js';
@@ -18,4 +19,5 @@ export const mutations: readonly Mutation[] = [
   ...changeMutations,
   ...decisionMutations,
   ...identityMutations,
+  ...feedMutations,
 ];

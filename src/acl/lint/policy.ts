@@ -3,6 +3,7 @@
  * nothing. Reads the text as enforcement does (rules.ts), and goes on after a fault.
  */
 import { placesIn } from '../../languages/syntax.js';
+import { unescaped } from '../application.js';
 import { impliedIntentions, merged } from '../rule-set.js';
 import { readRules } from '../rules.js';
 import { quoted, type RulesFault } from '../rules-reader.js';
@@ -188,9 +189,7 @@ class PolicyLinter {
   #application(name: string, level: Level, at: number): void {
     const [, type, action] = /^([^/]+)\/([^/]+)\//.exec(name) ?? [];
     if (type === undefined) return;
-    const [on, may] = [type, action!].map((part) =>
-      JSON.stringify(part.replaceAll('%2F', '/').replaceAll('%25', '%')),
-    );
+    const [on, may] = [type, action!].map((part) => JSON.stringify(unescaped(part) ?? part));
     const does = level === 'deny' ? 'denies' : 'allows';
     this.#add('info', 'application_rule', at, `${does} ${may} on ${on}`);
   }

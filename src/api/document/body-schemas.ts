@@ -51,7 +51,8 @@ const PROBLEM = object({
   ),
   Asserts: omit('The assertions of a set of which one failed.', listOf(anyAs<object>())),
   Changes: omit('How many objects a set changes that is too large for one entry.', whole()),
-  Limit: omit('How many objects one entry changes at most.', whole()),
+  Bytes: omit('The size of a feed of rights that is too large.', whole()),
+  Limit: omit('How many objects one entry changes, or bytes a feed has, at most.', whole()),
   Conflicts: omit(
     'The objects that have changed: Ref, Expected and Actual.',
     listOf(anyAs<object>()),

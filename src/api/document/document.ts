@@ -59,6 +59,10 @@ const HEADERS: Readonly<Record<string, { says: string; schema: JsonSchema; requi
     says: 'The parameter after of the next page, if there is one.',
     schema: text,
   },
+  'X-Consul-Expires-In-Ms': {
+    says: 'Milliseconds until the token expires, if it does.',
+    schema: { type: 'string', pattern: '^\\d+$' },
+  },
   'X-Consul-Lint': { says: 'What lint finds in the written object.', schema: text },
   'X-Consul-Decision': { says: 'The ID under which the refusal is explained.', schema: text },
   'Retry-After': { says: 'The number of seconds after which to retry.', schema: text },
@@ -72,6 +76,7 @@ const HEADER_GROUPS = {
   ],
   page: ['X-Consul-Total', 'X-Consul-Next'],
   etag: ['ETag'],
+  expiry: ['X-Consul-Expires-In-Ms'],
   lint: ['X-Consul-Lint'],
   owner: ['X-Consul-Owner'],
 } as const;

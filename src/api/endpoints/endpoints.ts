@@ -15,6 +15,7 @@ import { type ObjectKeys, objectOperations } from './objects.js';
 import { OIDC_OPERATIONS } from './oidc.js';
 import type { Method, Operation, Operations } from './operation.js';
 import { OPERATOR_OPERATIONS } from './operator.js';
+import { RIGHTS_OPERATIONS } from './rights.js';
 import { SET_OPERATIONS } from './sets.js';
 import { TOKEN_OPERATIONS } from './tokens.js';
 import { USAGE_OPERATIONS } from './usage.js';
@@ -25,6 +26,7 @@ const DECLARED = {
   ...LINT_OPERATIONS,
   ...EXPLAIN_OPERATIONS,
   ...DECISION_OPERATIONS,
+  ...RIGHTS_OPERATIONS,
   ...LOGIN_EXPLAIN_OPERATIONS,
   ...TOKEN_OPERATIONS,
   ...IDENTITY_OPERATIONS,

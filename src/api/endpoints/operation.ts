@@ -32,7 +32,7 @@ export type Content =
   | { readonly schema: JsonSchema };
 
 /** The headers of an answer beside those of all answers. */
-export type HeaderGroup = 'index' | 'page' | 'etag' | 'lint' | 'owner';
+export type HeaderGroup = 'index' | 'page' | 'etag' | 'expiry' | 'lint' | 'owner';
 
 /** An answer that is not an error. Without content it has no body. */
 export interface Answer {

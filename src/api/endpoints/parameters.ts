@@ -103,6 +103,10 @@ export const QUERY = {
   version: { says: 'The index of a version, to read its content.', schema: index },
   from: { says: 'The index of the older version to compare.', schema: index },
   to: { says: 'The index of the newer version. By default the present one.', schema: index },
+  sources: {
+    says: 'Whether each rule says where it comes from.',
+    schema: { type: 'string', enum: ['true', 'false'], default: 'false' },
+  },
   at: {
     says: 'The index or the time (RFC 3339) of the state that the answer is about.',
     schema: text,

@@ -130,6 +130,7 @@ export const EVENT_PLACES: PlaceLimits<keyof EventLimits> = {
 export class HeldCalls {
   readonly #places: Places<keyof HeldLimits>;
   readonly #held = new Set<CallEnd>();
+  readonly #feeds = new Set<CallEnd>();
   #released = false;
 
   constructor(limits: HeldLimits, refused: RefusalCounts) {
@@ -141,10 +142,16 @@ export class HeldCalls {
     return this.#held.size;
   }
 
+  /** Number of those that wait for a feed of rights. */
+  get feeds(): number {
+    return this.#feeds.size;
+  }
+
   /** Counts a query; throws 429. The caller calls `leave` at its end. */
-  enter(client: Client, end: CallEnd): void {
+  enter(client: Client, end: CallEnd, isFeed = false): void {
     this.#places.enter(client);
     this.#held.add(end);
+    if (isFeed) this.#feeds.add(end);
     if (this.#released) end.end();
   }
 
@@ -152,6 +159,7 @@ export class HeldCalls {
   leave(client: Client, end: CallEnd): void {
     this.#places.leave(client);
     this.#held.delete(end);
+    this.#feeds.delete(end);
   }
 
   /** Makes all held queries answer with what they would show now. */

@@ -190,7 +190,7 @@ export class HttpRequest extends Responder implements ApiRequest {
     if (isGone(this.incoming, this.res)) end.end();
     else {
       const client = this.client();
-      held.enter(client, end);
+      held.enter(client, end, this.target.route.isFeed);
       // Node reads the rest of a request after its response. This need not wait for the change.
       this.incoming.resume();
       onceGone(this.incoming, this.res, () => {

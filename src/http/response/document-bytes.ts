@@ -1,4 +1,4 @@
-/** The bytes of documents, which all their responses share. */
+/** The bytes of documents that nodes answer, made once. */
 import { promisify } from 'node:util';
 import { constants, gzip } from 'node:zlib';
 import type { Document } from '../../api/documents.js';

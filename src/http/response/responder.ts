@@ -12,7 +12,7 @@ import { clientOf } from '../listener/addresses.js';
 import { prettyJson } from '../request/body.js';
 import type { Query } from '../request/parameters.js';
 import { traceOf } from '../request/trace.js';
-import type { Pieces, Target } from '../routes/types.js';
+import type { Pieces, Tagged, Target } from '../routes/types.js';
 import { bytesOf } from './document-bytes.js';
 import { answerEvents } from './event-response.js';
 import { PreparedResponse } from './prepared-response.js';
@@ -119,17 +119,25 @@ export abstract class Responder {
   }
 
   answerList(outcome: ReadOutcome<readonly string[]>): void {
-    const headers = this.#headersOf(contentTypes.json, outcome);
-    this.#finish(200, headers, this.#rendered(`[${outcome.value.join(',')}]`));
+    this.answerFound({ ...outcome, value: `[${outcome.value.join(',')}]` });
   }
 
   answerBytes(outcome: ReadOutcome<Uint8Array>): void {
     this.#answerShared(outcome.value, outcome);
   }
 
+  answerTagged({ value, ...meta }: ReadOutcome<Tagged>): void {
+    const { etag, bytes } = value;
+    const headers = this.#headersOf(contentTypes.json, meta, { ETag: etag });
+    if (hasTag(this.incoming, etag)) this.#answerUnchanged(headers.slice(2));
+    else {
+      const body = this.#bodyOf(bytes(), this.queries.has('pretty'));
+      this.#send(new PreparedResponse(200, headers, body));
+    }
+  }
+
   answerJson(text: string, status = 200, more?: Readonly<Record<string, string>>): void {
-    const headers = this.#headersOf(contentTypes.json, undefined, more);
-    this.#finish(status, headers, this.#rendered(text));
+    this.#finish(status, this.#headersOf(contentTypes.json, undefined, more), this.#rendered(text));
   }
 
   answerWritten(
@@ -147,8 +155,7 @@ export abstract class Responder {
   }
 
   answerFound(outcome: ReadOutcome<string>): void {
-    const headers = this.#headersOf(contentTypes.json, outcome);
-    this.#finish(200, headers, this.#rendered(outcome.value));
+    this.#finish(200, this.#headersOf(contentTypes.json, outcome), this.#rendered(outcome.value));
   }
 
   answerPublic(value: object, seconds: number): void {
@@ -169,12 +176,15 @@ export abstract class Responder {
     const { names } = this.front;
     const { etag } = document;
     const headers = ['ETag', etag, ...names.base, ...names.asked];
-    if (!hasTag(this.incoming, etag)) {
+    if (hasTag(this.incoming, etag)) this.#answerUnchanged(headers);
+    else {
       headers.unshift('Content-Type', contentTypes.json);
       const { body, packed } = bytesOf(document);
       this.#send(new PreparedResponse(200, headers, body, packed));
-      return;
     }
+  }
+
+  #answerUnchanged(headers: string[]): void {
     this.#audited({ status: 304 }, () => {
       if (!this.incoming.complete) this.incoming.resume();
       this.res.writeHead(304, headers).end();

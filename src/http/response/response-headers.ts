@@ -29,6 +29,8 @@ export interface HeaderNames {
   /** Items of a list of which a page is answered, and where the next page begins. */
   readonly total: readonly string[];
   readonly next: readonly string[];
+  /** Milliseconds that are left of a token. */
+  readonly expiresIn: readonly string[];
   /** What lint finds in what was written. */
   readonly lint: readonly string[];
   /** Who owns what was written. */
@@ -73,6 +75,7 @@ export function headerNames(options: {
     filtered: under('Results-Filtered-By-ACLs'),
     total: under('Total'),
     next: under('Next'),
+    expiresIn: under('Expires-In-Ms'),
     lint: under('Lint'),
     owner: under('Owner'),
     warning: under('Warning'),
@@ -104,6 +107,8 @@ export function addQueryHeaders(headers: string[], names: HeaderNames, meta: Que
   for (const name of names.knownLeader) headers.push(name, known);
   for (const name of names.lastContact) headers.push(name, contact);
   if (meta.filtered) for (const name of names.filtered) headers.push(name, 'true');
+  if (meta.expiresInMs !== undefined)
+    for (const name of names.expiresIn) headers.push(name, String(meta.expiresInMs));
   if (meta.page === undefined) return;
   const { total, next } = meta.page;
   for (const name of names.total) headers.push(name, String(total));

@@ -15,6 +15,7 @@ import type {
 import type { Write } from '../../service/common/writing.js';
 import type { EventHub } from '../../service/events/hub.js';
 import type { DecisionParts } from '../../service/explain/decision-reads.js';
+import type { FeedParts } from '../../service/explain/rights-feed.js';
 import type { WhoCanParts } from '../../service/explain/who-can.js';
 import type { LoginParts } from '../../service/login/login.js';
 import { paged } from '../../service/reads/list-pages.js';
@@ -37,7 +38,8 @@ export interface AclParts
     Omit<DecisionParts, 'decisions'>,
     WhoCanParts,
     SetParts,
-    AuthzenParts {
+    AuthzenParts,
+    FeedParts {
   readonly authorizers: DecisionParts['authorizers'] & AuthzenParts['authorizers'];
   readonly decisions: DecisionParts['decisions'] & AuthzenParts['decisions'];
   readonly events: EventHub;

@@ -13,6 +13,7 @@ import { findDecision, NO_DECISION, readDecision } from '../../service/explain/d
 import { EffectiveRights } from '../../service/explain/effective.js';
 import { explainLogin } from '../../service/explain/login.js';
 import { accessorOf, explainQuestions } from '../../service/explain/questions.js';
+import { RightsFeed } from '../../service/explain/rights-feed.js';
 import { whoCan } from '../../service/explain/who-can.js';
 import { clusterLint, severityOf } from '../../service/lint/cluster-lint.js';
 import { policyLint, ruleLint } from '../../service/lint/lint.js';
@@ -26,7 +27,22 @@ const NO_TOKEN = 'token does not exist';
 /** The routes of explanations. They stand before those of tokens, whose paths they extend. */
 export function explainRoutes(parts: AclParts): readonly DeclaredRoute[] {
   const rights = new EffectiveRights(parts);
+  const feed = new RightsFeed(parts);
   return [
+    {
+      path: '/v1/acl/token/self/rights',
+      isNew: true,
+      adds: true,
+      isFeed: true,
+      GET: (request) => answerFeed(feed, request),
+    },
+    {
+      path: '/v1/acl/token/:accessor/rights',
+      isNew: true,
+      adds: true,
+      isFeed: true,
+      GET: (request) => answerFeed(feed, request, accessorOf(request.param('accessor'))),
+    },
     {
       path: '/v1/acl/token/self/effective',
       isNew: true,
@@ -73,6 +89,21 @@ async function answerRights(
       ? rights.read(whose, request.readOptions())
       : rights.readPast(whose, request.readOptions(false), at);
   await answerPast(service, request, outcome, NO_TOKEN);
+}
+
+/** One entity tag, which a client sends that has a feed. */
+const TAG = /^(?:W\/)?("[^"]*")$/;
+
+async function answerFeed(feed: RightsFeed, request: ApiRequest, accessor?: string): Promise<void> {
+  const whose = { caller: request.caller, ns: request.namespace(), accessor };
+  const sources = request.query('sources') ?? 'false';
+  if (sources !== 'true' && sources !== 'false')
+    reject('invalid', 'Invalid parameter "sources": expected true or false');
+  const [, shown] = TAG.exec(request.incoming.headers['if-none-match'] ?? '') ?? [];
+  const options = { ...request.readOptions(), shown };
+  const { value, ...meta } = await feed.read(whose, options, sources === 'true');
+  if (value === undefined) request.answerMissing(meta, NO_TOKEN);
+  else request.answerTagged({ ...meta, value });
 }
 
 async function answerDecision(parts: AclParts, request: ApiRequest): Promise<void> {

@@ -57,6 +57,8 @@ export interface Route extends Partial<Readonly<Record<Method, Endpoint>>> {
    * Whether its answers hold secrets: no cache may keep them, although they have an index.
    */
   readonly isSecret?: true;
+  /** Whether it answers a feed of rights, of which those that are held are counted. */
+  readonly isFeed?: true;
   /**
    * Whether it only adds methods to a path that another route has. That route, which comes later,
    * answers the other methods.
@@ -93,6 +95,13 @@ export type JsonObject = { readonly [field: string]: unknown };
 
 /** JSON text ready for the socket, or text in pieces for responses too large to hold at once. */
 export type Pieces = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
+
+/** A value with its entity tag. */
+export interface Tagged {
+  readonly etag: string;
+  /** Returns it as JSON text in UTF-8, escaped already and with a newline at the end. */
+  readonly bytes: () => Uint8Array;
+}
 
 /** One request: its parameters, checked, and one answer. */
 export interface ApiRequest {
@@ -175,6 +184,8 @@ export interface ApiRequest {
   answerFound(outcome: ReadOutcome<string>): void;
   /** Answers what everybody may know and caches may keep for some seconds. */
   answerPublic(value: object, seconds: number): void;
+  /** The same with an entity tag, or 304 if the client has it. */
+  answerTagged(outcome: ReadOutcome<Tagged>): void;
   /** Answers JSON text without index headers. */
   answerJson(text: string, status?: number, headers?: Readonly<Record<string, string>>): void;
   /**

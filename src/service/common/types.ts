@@ -57,6 +57,8 @@ export interface ReadOptions {
   readonly timeoutMs: number;
   /** Of a blocking query. */
   readonly end?: CallEnd;
+  /** The digest of what the client has. Absent: that at the beginning of a blocking query. */
+  readonly shown?: string | undefined;
 }
 
 /** What a read use case sees: the state, and the caller's rights in that state. */
@@ -80,6 +82,8 @@ export type ReadUseCase<T> = (context: ReadContext) => Answer<T> & {
    * hidden from the caller: a blocking query waits until the digest changes too.
    */
   readonly digest?: () => Digest;
+  /** Milliseconds after which the answer ends by itself, such as by the expiry of a token. */
+  readonly endsInMs?: number;
 };
 
 /** What a page says of its list. */
@@ -100,6 +104,8 @@ export interface QueryMeta {
   readonly filtered: boolean;
   /** Of a page of a list. */
   readonly page?: PageMeta | undefined;
+  /** Milliseconds that are left of the token that the answer is about. */
+  readonly expiresInMs?: number | undefined;
 }
 
 /** The value of a read and its metadata. */

@@ -1,49 +1,25 @@
 /** The use case that shows all rights of a token as one merged table. */
+/** The use case that shows all rights of a token as one merged table. */
 import { ANONYMOUS_ACCESSOR } from '../../acl/builtin.js';
 import type { Steps } from '../../acl/steps.js';
-import { keys } from '../../state/keys.js';
-import { deletedIndex } from '../../state/lists.js';
-import { lifeKeys, type Token } from '../../state/tokens.js';
-import type { ReadOptions, ReadOutcome, ReadUseCase } from '../common/types.js';
-import { WeightedCache } from '../common/weighted-cache.js';
+import type { ReadOptions, ReadOutcome } from '../common/types.js';
 import { ownerOf } from '../reads/long-work.js';
-import type { SharedRights } from '../rights/authorizers.js';
 import type { Collected } from '../rights/origins.js';
+import { type FoundRights, MadeFromRights, rightsFinder } from './found-rights.js';
 import { answerPast, findThen, type PastQuestion, type RewindParts } from './rewind.js';
 import { withoutSecrets } from './secrets.js';
-import {
-  again,
-  type ExplainedParts,
-  findToken,
-  identityIn,
-  subjectOf,
-  type Whose,
-} from './subject.js';
-
-/** A token, and the rights that enforcement decides its requests by. */
-interface Found {
-  readonly token: Token;
-  readonly rights: SharedRights;
-}
-
-/** The table of one token, as JSON, once it is made. It does not keep the rights in memory. */
-interface Table {
-  readonly modifyIndex: number;
-  readonly rights: WeakRef<SharedRights>;
-  readonly text: Promise<string | undefined>;
-}
+import { again, type ExplainedParts, identityIn, subjectOf, type Whose } from './subject.js';
 
 /** Characters of the tables that are kept: those of a few large tokens. */
 const KEPT_CHARS = 8 * 2 ** 20;
 
-/**
- * Shows the merged rights of tokens. Requests for the table of the same token with the same rights
- * share it, as those that one change wakes do.
- */
+/** Shows the merged rights of tokens. */
 export class EffectiveRights {
   readonly #parts: RewindParts;
-  /** By accessor. */
-  readonly #tables = new WeightedCache<Table>(KEPT_CHARS);
+  readonly #tables = new MadeFromRights<string | undefined>(
+    KEPT_CHARS,
+    (table) => table?.length ?? 0,
+  );
 
   constructor(parts: RewindParts) {
     this.#parts = parts;
@@ -55,7 +31,7 @@ export class EffectiveRights {
     const { value: found, ...outcome } = await service.read(
       whose.caller,
       options,
-      this.#find(whose),
+      rightsFinder(this.#parts, whose),
     );
     if (found === undefined) return { ...outcome, value: undefined };
     // The table may be newer than the index of the answer, never older.
@@ -75,45 +51,12 @@ export class EffectiveRights {
     return answerPast(this.#parts, { caller: whose.caller, options }, { at, answer });
   }
 
-  /** Finds the token and where its rights are in the log, without making the table. */
-  #find =
-    (whose: Whose): ReadUseCase<Found | undefined> =>
-    (context) => {
-      const { nowMs, authorizers } = this.#parts;
-      const token = findToken(context, whose, nowMs());
-      if (token === undefined) {
-        const { ns, accessor = '' } = whose;
-        // Changes in other namespaces are not for this caller, so it does not wait for them.
-        const index = deletedIndex(context.view, 'token', ns);
-        return { value: undefined, index, keys: [keys.token(ns, accessor)] };
-      }
-      const rights = authorizers.rightsOf(token);
-      if (rights instanceof Promise) {
-        return { value: undefined, index: 0, keys: [], pending: rights };
-      }
-      const own = keys.token(token.Namespace, token.AccessorID);
-      return {
-        value: { token, rights },
-        index: Math.max(token.ModifyIndex, rights.index),
-        keys: [own, ...lifeKeys(token), ...rights.dependsOn],
-      };
-    };
-
-  #tableOf({ token, rights }: Found, { caller }: Whose): Promise<string | undefined> {
-    const { AccessorID: id, ModifyIndex } = token;
-    const known = this.#tables.get(id);
-    if (known?.rights.deref() === rights && known.modifyIndex === ModifyIndex) return known.text;
+  #tableOf(found: FoundRights, { caller }: Whose): Promise<string | undefined> {
     const { longWork, service } = this.#parts;
-    const steps = tableSteps(this.#parts, again(this.#parts, token));
-    const text = longWork.runSoon(ownerOf(service, caller), 'explain', steps);
-    const table: Table = { modifyIndex: ModifyIndex, rights: new WeakRef(rights), text };
-    this.#tables.set(id, table, 0);
-    const isKept = (): boolean => this.#tables.get(id) === table;
-    text.then(
-      (made = '') => isKept() && this.#tables.set(id, table, made.length),
-      () => isKept() && this.#tables.delete(id),
-    );
-    return text;
+    return this.#tables.of(found, () => {
+      const steps = tableSteps(this.#parts, again(this.#parts, found.token));
+      return longWork.runSoon(ownerOf(service, caller), 'explain', steps);
+    });
   }
 }
 

@@ -111,7 +111,7 @@ export class NodeService implements Service {
       after: options.index,
       untilMs: this.#clock.now() + options.waitMs,
       end: options.end,
-      shown: null,
+      shown: options.shown ?? null,
       isFresh: options.mode !== 'stale',
     };
     for (;;) {
@@ -158,7 +158,9 @@ export class NodeService implements Service {
     // A caller who loses the right to the answer is refused at once.
     const rights = this.#authorizers.keysOf(query.tokenKey);
     query.isFresh = false;
-    return this.#hold([...answer.keys, ...rights], untilMs, end);
+    const { endsInMs = Number.POSITIVE_INFINITY } = answer;
+    const wakeMs = Math.min(untilMs, this.#clock.now() + Math.max(1, endsInMs));
+    return this.#hold([...answer.keys, ...rights], wakeMs, end);
   }
 
   async #afterTurn(pending: Promise<void>): Promise<undefined> {
