@@ -4,6 +4,7 @@ import { AuditPage } from './audit/page.js';
 import { ChainPage } from './chain/page.js';
 import { ConfigListPage } from './config/list-page.js';
 import { configType } from './config/type.js';
+import { DecisionsPage } from './decisions/page.js';
 import { EventsPage } from './events/page.js';
 import { LoginExplainPage } from './explain/login-page.js';
 import { ExplainPage } from './explain/page.js';
@@ -65,6 +66,7 @@ const PAGES: Readonly<Record<string, (at: Place) => ComponentChildren>> = {
   events: () => <EventsPage />,
   chains: (at) => <ChainPage at={at} key={at.parts.join('/')} />,
   config: (at) => configPage(at),
+  decisions: (at) => <DecisionsPage key={namespaceOf(at)} />,
   explain: (at) => <ExplainPage at={at} key={at.visit} />,
   history: (at) =>
     at.parts.length > 2 ? <VersionsPage at={at} key={at.visit} /> : <FeedPage at={at} />,

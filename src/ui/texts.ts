@@ -1,6 +1,7 @@
 /** Every text of the web UI. */
 import { AUDIT_TEXT } from './audit-texts.js';
 import { CHANGE_TEXT, plural } from './change-texts.js';
+import { DECISION_TEXT } from './decision-texts.js';
 import { EVENT_TEXT } from './event-texts.js';
 import { IDENTITY_TEXT } from './identity-texts.js';
 import { INTENTION_TEXT } from './intention-texts.js';
@@ -49,6 +50,7 @@ export const TEXT = {
     loginExplain: 'Login playground',
     explain: 'Explain',
     whoCan: 'Who can',
+    decisions: 'Decisions',
     config: 'Config entries',
     chains: 'Chains',
     intentions: 'Intentions',
@@ -260,6 +262,7 @@ export const TEXT = {
   history: CHANGE_TEXT.history,
   audit: AUDIT_TEXT,
   events: EVENT_TEXT,
+  decisions: DECISION_TEXT,
   identity: IDENTITY_TEXT,
   oidc: OIDC_TEXT,
   moment: CHANGE_TEXT.moment,

@@ -25,7 +25,8 @@ describePages('the pages of the web UI', 1, (stage) => {
 
   const NAVIGATION = [
     ...['Overview', 'Policies', 'Roles', 'Tokens', 'Auth methods', 'Binding rules'],
-    ...['Login playground', 'Explain', 'Who can', 'Config entries', 'Chains', 'Intentions'],
+    ...['Login playground', 'Explain', 'Who can', 'Decisions'],
+    ...['Config entries', 'Chains', 'Intentions'],
     ...['Namespaces', 'History', 'Audit', 'Events', 'Plan'],
   ];
 

@@ -92,6 +92,7 @@ export const pathsOf = ({ policy, role, token, rule }: Sample): readonly string[
   ...['/', '/policies', '/policies?new', `/policies/${policy.ID}`, '/roles', `/roles/${role.ID}`],
   ...['/tokens', `/tokens/${token.AccessorID}`, '/auth-methods', '/auth-methods/builds'],
   ...['/binding-rules', `/binding-rules/${rule.ID}`, '/login-explain', '/who-can', '/config'],
+  '/decisions',
   `/explain?resource=service&access=write&accessor=${token.AccessorID}`,
   ...['/config/service-router/web', '/chains', '/chains/web', '/intentions'],
   ...['/namespaces', '/namespaces/team-a'],

@@ -50,6 +50,20 @@ describe('completion', () => {
     ]);
   });
 
+  it('completes questions about rights', async () => {
+    user.env = { CONCLAVE_HTTP_ADDR: await fake.serve(json(policies)) };
+    expect(await complete('acl', 'can', 'w')).to.deep.equal(['write', 'write-prefix', ':4', '']);
+    expect(await complete('acl', 'can', 'write', 'se')).to.deep.equal([
+      ...['service/', 'session/', ':4', ''],
+    ]);
+    expect(await complete('acl', 'can', '--all', 'serv')).to.deep.equal(['service', ':4', '']);
+    expect(await complete('acl', 'can', 'read', 'acl', '--as', 'role:o')).to.deep.equal([
+      ...['role:ops', ':4', ''],
+    ]);
+    expect(await complete('acl', 'can', '-n', 'o')).to.deep.equal(['ops', ':4', '']);
+    expect(await complete('acl', 'can', '--as-token-file', '')).to.deep.equal([':0', '']);
+  });
+
   it('asks the server for members', async () => {
     const peer = { ID: 'a-1', Node: 'n4', Address: '127.0.0.1:1', Leader: false, Voter: true };
     user.env = { CONCLAVE_HTTP_ADDR: await fake.serve(json({ Servers: [peer], Index: 7 })) };

@@ -13,6 +13,10 @@ describe('questions about rights', () => {
     ['service:write:web', { Resource: 'service', Access: 'write', Segment: 'web' }],
     ['key:write-prefix:a:b/', { Resource: 'key', Access: 'write-prefix', Segment: 'a:b/' }],
     ['node:read:', { Resource: 'node', Access: 'read', Segment: '' }],
+    ['orders:approve:a:b/', { Resource: 'key', Access: 'read', Segment: 'orders/approve/a:b/' }],
+    ['orders:approve', { Resource: 'key', Access: 'read', Segment: 'orders/approve/' }],
+    ['a/b:50%:1', { Resource: 'key', Access: 'read', Segment: 'a%2Fb/50%25/1' }],
+    ['app:service:stop:1', { Resource: 'key', Access: 'read', Segment: 'service/stop/1' }],
   ];
   for (const [given, question] of cases)
     it(`reads ${given}`, () => expect(parseQuestion(given)).to.deep.equal(question));

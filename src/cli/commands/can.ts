@@ -1,8 +1,22 @@
 /** `acl can`: whether somebody may do something, as applications ask it (AuthZEN). */
 import type { Command } from 'commander';
+import {
+  ANY_ID,
+  type Decided,
+  type Found,
+  type Line,
+  linesOf,
+  nameText,
+  otherActions,
+  reasonOf,
+  type Subject,
+} from '../../api/decided.js';
 import type { Call, Cli } from '../cli.js';
+import type { Answer } from '../client/http.js';
 import { readInput } from '../files/files.js';
 import { CliError, EXIT, misused } from '../print/error.js';
+import type { Column } from '../print/output.js';
+import { type Feed, rightLines } from '../print/rights-view.js';
 
 interface CanOptions {
   readonly as?: string;
@@ -10,73 +24,193 @@ interface CanOptions {
   readonly asJwtFile?: string;
   readonly method?: string;
   readonly n?: string;
-}
-
-/** A subject of the Authorization API. */
-interface Subject {
-  readonly type: string;
-  readonly id: string;
-  readonly properties?: object;
-}
-
-/** A decision of the Authorization API. */
-interface Decided {
-  readonly decision: boolean;
-  readonly context?: { readonly reason_admin?: { readonly en: string } };
+  readonly all?: string;
+  readonly list?: boolean;
 }
 
 /** The exit code of a question that could not be decided. */
 const UNDECIDED = 3;
+
+/** The version of the feed whose rules this program understands. */
+const FEED_VERSION = 1;
+
+/** Results of one page of a search: as many as the server gives. */
+const PAGE_SIZE = 1_000;
+
+/** What the options are for that name somebody else, each with what is to be done instead. */
+const CREDENTIALS: Readonly<Record<string, string>> = {
+  token_secret: '--as-token-file',
+  jwt: '--as-jwt-file and --method',
+};
 
 /** Adds `acl can`. */
 export function addCan(acl: Command, cli: Cli): void {
   acl
     .command('can')
     .description('ask whether you, or somebody else, may do something to a resource')
-    .argument('<action>', 'such as read, write, or an action of an application')
-    .argument('<resource>', 'TYPE or TYPE/ID, such as service/web or orders/17')
+    .argument('[action]', 'such as read, write, or an action of an application')
+    .argument('[resource]', 'TYPE or TYPE/ID, such as service/web or orders/17')
     .option('--as <subject>', 'token:ACCESSOR, role:NAME, identity:METHOD/SUBJECT or TYPE:ID')
     .option('--as-token-file <file>', 'file with the SecretID of a token, or - for standard input')
     .option('--as-jwt-file <file>', 'file with a JWT, or - for standard input')
     .option('--method <name>', 'the auth method that the JWT is for')
     .option('-n <namespace>', 'the namespace of the resource')
-    .addHelpText('after', '\nExits with 0 for yes, 1 for no, 3 if it could not be decided.')
+    .option('--all <type>', 'show everything that rules allow to do to resources of a type')
+    .option('--list', 'show all rights of your own token')
+    .addHelpText(
+      'after',
+      '\nExits with 0 for yes, 1 for no, 3 if it could not be decided.' +
+        '\nWith --quiet no answer is printed.' +
+        "\nA type app:NAME is an application's, even if this server has one of that name.",
+    )
     .action(
-      cli.action<CanOptions>(async (call, action, resource) => {
-        const { decision, context } = await decided(call, action!, resource!);
-        const reason = context?.reason_admin?.en;
-        const { print } = call;
-        if (print.format !== 'table') await print.value({ decision, context });
-        else if (call.options.quiet !== true)
-          print.say(decision ? 'yes' : `no${reason === undefined ? '' : ` - ${reason}`}`);
-        if (!decision) call.fails();
+      cli.action<CanOptions>((call, action, resource) => {
+        const { all, list } = call.options;
+        if (list === true) return showRights(call, action !== undefined);
+        if (all === undefined) return answer(call, action, resource);
+        if (action !== undefined) misused('--all stands in place of an action and a resource');
+        return showAll(call, all);
       }),
     );
 }
 
-async function decided(call: Call<CanOptions>, action: string, resource: string): Promise<Decided> {
-  const { api, options } = call;
-  const subject = await subjectOf(call);
-  const at = resource.indexOf('/');
-  const type = at < 0 ? resource : resource.slice(0, at);
-  if (type === '') misused(`"${resource}" is not TYPE or TYPE/ID`);
-  const { n: namespace } = options;
-  const body = {
-    subject,
+/** Answers one question. */
+async function answer(
+  call: Call<CanOptions>,
+  action: string | undefined,
+  resource: string | undefined,
+): Promise<void> {
+  const { options, print } = call;
+  if (action === undefined || resource === undefined)
+    misused('give an action and a resource, such as: acl can approve orders/17');
+  const [, type, id = ''] = /^([^/]+)(?:\/(.*))?$/s.exec(resource) ?? [];
+  if (type === undefined) misused(`"${resource}" is not TYPE or TYPE/ID`);
+  const asked = {
+    subject: await subjectOf(call),
     action: { name: action },
-    resource: {
-      type,
-      id: at < 0 ? '' : resource.slice(at + 1),
-      ...(namespace !== undefined && { properties: { namespace } }),
-    },
+    resource: resourceOf(options, { type, id }),
   };
-  try {
-    const answer = await api.ask('POST', '/access/v1/evaluation', { body, isRead: true });
-    return answer.json<Decided>();
-  } catch (error) {
-    if (!(error instanceof CliError) || error.exit === EXIT.interrupted) throw error;
-    throw new CliError(error.message, { ...error.details, exit: UNDECIDED });
+  const decided = await ask<Decided>(call, '/access/v1/evaluation', asked);
+  if (typeof decided.decision !== 'boolean')
+    throw undecided(new CliError('the server did not send a decision'));
+  if (options.quiet !== true)
+    if (print.format === 'table') print.say(sentenceOf(decided));
+    else await print.value(decided);
+  if (!decided.decision) call.fails();
+}
+
+function sentenceOf(decided: Decided): string {
+  if (decided.decision) return 'yes';
+  const reason = reasonOf(decided);
+  return reason === undefined ? 'no' : `no - ${reason}`;
+}
+
+const resourceOf = ({ n: namespace }: CanOptions, resource: object, more: object = {}): object => {
+  const properties = { ...more, ...(namespace !== undefined && { namespace }) };
+  return { ...resource, properties };
+};
+
+const LINE_COLUMNS: readonly Column<Line>[] = [
+  {
+    head: 'DECISION',
+    cell: ({ allow }) =>
+      allow ? { text: 'ALLOW', paint: 'green' } : { text: 'DENY', paint: 'red' },
+  },
+  { head: 'ACTION', cell: ({ action }) => action },
+  { head: 'ID', cell: ({ id }) => id },
+];
+
+/** Shows what the subject may do to resources of a type, as far as rules name it. */
+async function showAll(call: Call<CanOptions>, type: string): Promise<void> {
+  const { options, print } = call;
+  const subject = await subjectOf(call);
+  const search = <R>(path: string, asked: object): Promise<Found<R>> =>
+    readPages(call, `/access/v1/search/${path}`, { subject, ...asked });
+  const any = resourceOf(options, { type, id: '' }, ANY_ID);
+  const actions = await search<{ readonly name: string }>('action', { resource: any });
+  const found: [name: string, ids: Found<{ readonly id: string }>][] = [];
+  for (const { name } of actions.results) {
+    const resource = resourceOf(options, { type });
+    found.push([name, await search('resource', { action: { name }, resource })]);
   }
+  if (print.format !== 'table') {
+    const Actions = found.map(([action, { results, context }]) => ({ action, results, context }));
+    return print.value({ type, actions: Actions, context: actions.context });
+  }
+  const all = [actions, ...found.map(([, ids]) => ids)];
+  const lines = [
+    ...otherActions(actions),
+    ...found.flatMap(([name, ids]) => linesOf(nameText(name), ids)),
+  ];
+  if (lines.length === 0) print.note('no rule allows anything');
+  else print.table(LINE_COLUMNS, lines);
+  if (all.some(({ context }) => context?.truncated)) print.note('some rights are not shown');
+}
+
+/** Reads all pages of a search. */
+async function readPages<R>(
+  call: Call<CanOptions>,
+  path: string,
+  asked: object,
+): Promise<Found<R>> {
+  const results: R[] = [];
+  let token = '';
+  for (;;) {
+    const page = { limit: PAGE_SIZE, ...(token !== '' && { token }) };
+    const found = await ask<Found<R>>(call, path, { ...asked, page });
+    if (!Array.isArray(found.results) || typeof found.page?.next_token !== 'string')
+      throw undecided(new CliError('the server did not send what a search finds'));
+    results.push(...found.results);
+    token = found.page.next_token;
+    if (token === '') return { ...found, results };
+  }
+}
+
+/** Shows all rights of the own token. */
+async function showRights(call: Call<CanOptions>, hasQuestion: boolean): Promise<void> {
+  const { api, options, print } = call;
+  const { as, asTokenFile, asJwtFile, method, n, all } = options;
+  if (hasQuestion || [as, asTokenFile, asJwtFile, method, n, all].some((one) => one !== undefined))
+    misused('--list shows the rights of your own token: it stands alone');
+  const read = () => api.get('/v1/acl/token/self/rights');
+  const feed = await sent<Feed>(read, []);
+  if (feed.Version !== FEED_VERSION)
+    throw undecided(
+      new CliError(`this release does not know version ${feed.Version} of the feed of rights`),
+    );
+  if (print.format !== 'table') return print.value(feed);
+  const lines = rightLines(feed);
+  for (const line of lines) print.say(line);
+  if (lines.length === 0) print.note('no rule grants it any rights');
+  if (Object.values(feed.Resources).some(({ Default }) => Default === 'allow'))
+    print.note('the default policy allows what no rule denies');
+}
+
+/** Problems with their code: what is not known to be misused could not be decided. */
+const headers = { Accept: 'application/problem+json, application/json' };
+
+const ask = <T>({ api }: Call<CanOptions>, path: string, body: object): Promise<T> =>
+  sent(() => api.ask('POST', path, { body, isRead: true, headers }), ['invalid']);
+
+/**
+ * Sends a request, and reads what it answers. An error says that nothing was decided, or that the
+ * command was misused if it has one of these codes.
+ */
+async function sent<T>(send: () => Promise<Answer>, misuses: readonly string[]): Promise<T> {
+  try {
+    const value: unknown = (await send()).json();
+    if (typeof value === 'object' && value !== null) return value as T;
+    throw new CliError('the answer is no object: this is not a server of this API');
+  } catch (error) {
+    throw error instanceof CliError ? undecided(error, misuses) : error;
+  }
+}
+
+function undecided(error: CliError, misuses: readonly string[] = []): CliError {
+  const { details, exit, message } = error;
+  if (exit !== EXIT.failed) return error;
+  const isMisused = misuses.includes(details.code ?? '');
+  return new CliError(message, { ...details, exit: isMisused ? EXIT.misused : UNDECIDED });
 }
 
 /** Returns whom the options mean: by default the own token. */
@@ -86,17 +220,22 @@ async function subjectOf({ io, options }: Call<CanOptions>): Promise<Subject> {
   if (given.length > 1) misused('--as, --as-token-file and --as-jwt-file exclude each other');
   if ((method === undefined) !== (asJwtFile === undefined))
     misused('--as-jwt-file and --method go together');
+  const read = async (option: string, file: string): Promise<string> =>
+    (await readInput(io, option, file)).trim() || misused(`${option}: ${file} is empty`);
   if (asTokenFile !== undefined)
-    return {
-      type: 'token_secret',
-      id: (await readInput(io, '--as-token-file', asTokenFile)).trim(),
-    };
+    return { type: 'token_secret', id: await read('--as-token-file', asTokenFile) };
   if (asJwtFile !== undefined) {
-    const id = (await readInput(io, '--as-jwt-file', asJwtFile)).trim();
-    return { type: 'jwt', id, properties: { auth_method: method } };
+    const id = await read('--as-jwt-file', asJwtFile);
+    return { type: 'jwt', id, properties: { auth_method: method! } };
   }
   if (as === undefined) return { type: 'token', id: 'self' };
-  const at = as.indexOf(':');
-  if (at <= 0) misused(`--as: "${as}" is not TYPE:ID, such as role:ops`);
-  return { type: as.slice(0, at), id: as.slice(at + 1) };
+  // What is misused may be a secret: it is not repeated.
+  const [, type, id] = /^([^:]+):(.*)$/s.exec(as) ?? [];
+  if (type === undefined || id === undefined) misused('--as is not TYPE:ID, such as role:ops');
+  if (Object.hasOwn(CREDENTIALS, type))
+    misused(
+      '--as: every user of this machine can read the arguments of a process',
+      `use ${CREDENTIALS[type]} instead`,
+    );
+  return { type, id };
 }

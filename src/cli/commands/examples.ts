@@ -59,7 +59,10 @@ acl templated-policy read builtin/service
 acl templated-policy preview builtin/service --var name:web
 acl can approve orders/17
 acl can write service/web --as role:ops
+acl can --all orders --as role:clerk
+acl can --list
 acl explain service:write:web acl:read
+acl explain orders:approve:17
 acl whoami
 acl whoami --accessor 8a2d31f0
 acl who-can service:write:web

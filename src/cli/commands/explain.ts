@@ -1,6 +1,6 @@
 /** `acl explain`, `acl whoami`, `acl who-can`, `acl decision`, `acl login explain`. */
 import type { Command } from 'commander';
-import { RESOURCES } from '../../acl/types.js';
+import { questionAbout } from '../../api/decided.js';
 import type { Decision, Effective, Explained, WhoCan } from '../../api/endpoints/explain.js';
 import type { LoginExplained } from '../../api/endpoints/login-explain.js';
 import { type Call, type Cli, refusedSecret } from '../cli.js';
@@ -35,12 +35,7 @@ export function parseQuestion(text: string): Question {
   const [, app, Resource, Access, Segment] = /^(app:)?([^:]+):([^:]+)(?::(.*))?$/s.exec(text) ?? [];
   if (Resource === undefined || Access === undefined)
     misused(`"${text}" is not a question: expected RESOURCE:ACCESS or RESOURCE:ACCESS:SEGMENT`);
-  if (app === undefined && (RESOURCES as readonly string[]).includes(Resource))
-    return { Resource, Access, ...(Segment !== undefined && { Segment }) };
-  const [type, action] = [Resource, Access].map((part) =>
-    part.replaceAll('%', '%25').replaceAll('/', '%2F'),
-  );
-  return { Resource: 'key', Access: 'read', Segment: `${type}/${action}/${Segment ?? ''}` };
+  return questionAbout(`${app ?? ''}${Resource}`, Access, Segment);
 }
 
 /** What `--at` is for. */

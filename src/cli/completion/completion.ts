@@ -126,7 +126,7 @@ async function valuesOf(
 ): Promise<readonly Candidate[] | undefined> {
   if (option.long === '--output') return FORMATS.map((value) => ({ value, what: '' }));
   if (/file|folder|cert|key\b/.test(`${option.long} ${option.flags}`)) return undefined;
-  return named(cli, position, option.long ?? '');
+  return named(cli, position, option.long ?? option.short ?? '');
 }
 
 /** Returns the names of commands down to this one, without that of the program. */

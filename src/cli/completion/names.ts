@@ -1,4 +1,5 @@
 /** Names of what there is, for completion. */
+import { ACCESSES, RESOURCES } from '../../acl/types.js';
 import type { Call } from '../cli.js';
 import { readProfiles } from '../client/profiles.js';
 import { type Entry, KINDS, kindPath } from '../commands/entries.js';
@@ -54,8 +55,18 @@ const objects: Source = async (call, slug) => {
   return plain(slug === 'config' ? KINDS.map((kind) => `${kind}/`) : TYPES);
 };
 
+/** Accesses first, then the types of this server. Those of applications are not known. */
+const rights: Source = async (_, access) =>
+  plain(access === undefined ? ACCESSES : RESOURCES.map((type) => `${type}/`));
+
+const subjects: Source = async (call) =>
+  (await of(TYPE.role)(call, undefined)).map(({ value, what }) => ({
+    value: `role:${value}`,
+    what,
+  }));
+
 /** Sources for two arguments. */
-const PAIRS: readonly Source[] = [entries, objects];
+const PAIRS: readonly Source[] = [entries, objects, rights];
 
 const profiles: Source = async ({ io }) =>
   Object.entries(readProfiles(io).profiles).map(([value, one]) => ({
@@ -79,6 +90,9 @@ const SOURCES: readonly (readonly [place: RegExp, source: Source])[] = [
   ),
   [/^(?:acl |--)templated-policy$|^acl templated-policy /, templates],
   [/^config (?:list|schema)$|^--kind$/, known(KINDS)],
+  [/^acl can$/, rights],
+  [/^--all$/, known(RESOURCES)],
+  [/^--as$/, subjects],
   [/^config chain$/, services],
   [/^config /, entries],
   [/^(?:history(?: diff)?|refs|rollback)$/, objects],
@@ -92,7 +106,7 @@ const SOURCES: readonly (readonly [place: RegExp, source: Source])[] = [
   [/^--(?:append-|default-)?role(?:-name)?$/, of(TYPE.role)],
   [/^--accessor$/, of(TYPE.token)],
   [/^--(?:auth-)?method$/, of(TYPE.method)],
-  [/^--namespace$/, of(TYPE.namespace)],
+  [/^(?:--namespace|-n)$/, of(TYPE.namespace)],
 ];
 
 /** Returns the names that can stand at a place: an option, or the path of a command. */

@@ -1,7 +1,6 @@
 /** What rules say of names that no rule has: by the prefixes of the rules (decisions.md 4.2). */
 import type { Steps } from '../../acl/steps.js';
 import { inBytes } from './pages.js';
-import { escaped } from './questions.js';
 
 /** Names of rules: of single objects, and of all whose names begin so. */
 export interface RuleNames {
@@ -41,6 +40,16 @@ export class Prefixes {
     return new Prefixes(decided);
   }
 
+  /** Whether any name is allowed. */
+  static *allowAny(names: RuleNames, may: (name: string) => boolean): Steps<boolean> {
+    for (const name of names.exact) {
+      if (may(name)) return true;
+      yield;
+    }
+    const prefixes = yield* Prefixes.of(names, may);
+    return [...prefixes.#decided.values()].includes(true);
+  }
+
   /** Whether a name is allowed if no exact rule has it. */
   isAllowed(name: string): boolean {
     for (const length of this.#lengths) {
@@ -68,10 +77,4 @@ export class Prefixes {
     }
     return [...kept].map(([prefix, allow]) => ({ prefix, allow }));
   }
-}
-
-/** Returns a part of a segment before it was escaped; undefined if nothing is escaped like that. */
-export function unescaped(part: string): string | undefined {
-  const text = part.replaceAll('%2F', '/').replaceAll('%25', '%');
-  return escaped(text) === part ? text : undefined;
 }

@@ -1,4 +1,5 @@
 /** Which question of rights an evaluation asks (decisions.md 3). */
+import { APPLICATION, applicationKey } from '../../acl/application.js';
 import { ACCESSES_OF_KEYS, ACCESSES_OF_OTHERS } from '../../acl/batch.js';
 import { isNamespaceName } from '../../acl/names.js';
 import type { Asked } from '../../acl/reasons.js';
@@ -15,9 +16,6 @@ const KNOWN = new Map<string, readonly string[]>(
 );
 const SCALAR: ReadonlySet<string> = new Set(SCALARS);
 
-/** Begins a type that is an application's, whatever its name. */
-const APPLICATION = 'app:';
-
 /** A resource type: one of this server with its actions, or the name of an application's. */
 export type ResourceType =
   | { readonly resource: Resource; readonly actions: readonly string[]; readonly isScalar: boolean }
@@ -32,10 +30,6 @@ export function resourceType(type: string): ResourceType {
   return { resource: type as Resource, actions, isScalar: SCALAR.has(type) };
 }
 
-/** Returns a part of a segment: a slash in it separates nothing. */
-export const escaped = (part: string): string =>
-  /[%/]/.test(part) ? part.replaceAll('%', '%25').replaceAll('/', '%2F') : part;
-
 /**
  * Returns the question about a resource; undefined if its type does not have the action.
  * `namespace`: that of the subject. Throws ApiError 400.
@@ -48,7 +42,7 @@ export function questionOf(
   const ns = namespaceIn(properties, 'resource') ?? namespace;
   const known = resourceType(type);
   if ('application' in known) {
-    const segment = `${escaped(known.application)}/${escaped(action)}/${id}`;
+    const segment = applicationKey(known.application, action, id);
     return { resource: 'key', access: 'read', segment, namespace: ns };
   }
   if (!known.actions.includes(action)) return undefined;

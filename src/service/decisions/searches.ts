@@ -1,6 +1,5 @@
 /** Searches for subjects, resources and actions (decisions.md 4). */
-import { rightsBehind } from '../../acl/authorizer.js';
-import { CLUSTER_WIDE, type Rights } from '../../acl/layer.js';
+import { escaped, unescaped } from '../../acl/application.js';
 import type { Steps } from '../../acl/steps.js';
 import type { Named } from '../../acl/types.js';
 import { reject } from '../../base/errors.js';
@@ -15,15 +14,17 @@ import type { ReadOutcome } from '../common/types.js';
 import { draftToken } from '../explain/questions.js';
 import { ownerOf } from '../reads/long-work.js';
 import { Authorizers, authorizerFor, rightsIdOf } from '../rights/authorizers.js';
-import { type EvaluateParts, type EvaluateRequest, isAllowed, resolved } from './evaluate.js';
+import { type Asker, distinct, mayDo, NOBODY, namesOf } from './askers.js';
+import { type EvaluateParts, type EvaluateRequest, resolved } from './evaluate.js';
 import { type Found, inBytes, type Page, pageOf } from './pages.js';
-import { Prefixes, type RuleNames, unescaped } from './prefixes.js';
-import { escaped, questionOf, resourceType } from './questions.js';
-import type { Entity, Search } from './requests.js';
-import type { Holder } from './subjects.js';
+import { Prefixes, type RuleNames } from './prefixes.js';
+import { questionOf, resourceType } from './questions.js';
+import type { Search } from './requests.js';
 
 /** What a search answers. */
-export type Searched = Page & { readonly context?: object };
+export type Searched = Page & {
+  readonly context?: { readonly complete?: boolean; readonly [member: string]: unknown };
+};
 
 /** Tokens that are looked at, and milliseconds of a search: as many as who-can takes. */
 const LIMITS = { tokens: 200_000, ms: 5_000 } as const;
@@ -196,12 +197,6 @@ interface Result {
   readonly properties: { readonly namespace: string; readonly description?: string };
 }
 
-/** What a subject may ask about, once it is resolved. */
-interface Asker {
-  readonly holders: readonly Holder[];
-  readonly truncated: boolean;
-}
-
 /** Finds what a subject may do something to, as far as its rules name it. Throws ApiError. */
 export const searchResources = (
   parts: EvaluateParts,
@@ -223,7 +218,11 @@ function* resourceSteps(
     return nothing('the resource type does not have this action');
   if (isOwn && action === 'write-prefix') return nothing('what is below a prefix cannot be listed');
   const may = (id: string): boolean => mayDo(asker, { ...resource, id }, action);
-  const page = (ids: readonly string[], context: object, isCut = asker.truncated): Searched => {
+  const page = (
+    ids: readonly string[],
+    context: { complete: boolean },
+    isCut = asker.truncated,
+  ): Searched => {
     const found = ids.map((id) => ({ key: id, result: { type: resource.type, id } }));
     return {
       ...pageOf(found, search, { nowMs: nowMs(), isTruncated: isCut }),
@@ -263,47 +262,77 @@ export const searchActions = (
   request: EvaluateRequest,
   search: Search,
 ): Promise<ReadOutcome<Searched>> =>
-  about(parts, request, search, (asker) => actionSteps(parts, search, asker));
+  about(parts, request, search, (asker, view) => actionSteps(parts, search, asker, view));
 
-function* actionSteps({ nowMs }: EvaluateParts, search: Search, asker: Asker): Steps<Searched> {
+function* actionSteps(
+  parts: EvaluateParts,
+  search: Search,
+  asker: Asker,
+  view: View,
+): Steps<Searched> {
   const { resource } = search;
   const of = resourceType(resource.type);
+  const isAnyId = resource.properties['any_id'] === true;
   const may = (action: string): boolean => mayDo(asker, resource, action);
   const page = (found: readonly Found[]): Page =>
-    pageOf(found, search, { nowMs: nowMs(), isTruncated: asker.truncated });
+    pageOf(found, search, { nowMs: parts.nowMs(), isTruncated: asker.truncated });
   // Those of this server are in an order of their own.
-  if ('resource' in of)
-    return page(of.actions.filter(may).map((name, at) => ({ key: String(at), result: { name } })));
-  const named = yield* namesOf(asker, resource, 'key', `${escaped(of.application)}/`);
-  const exact = new Set<string>();
-  const prefix = new Set<string>();
-  for (const name of named.exact) {
-    const at = name.indexOf('/');
-    if (at >= 0 && name.slice(at + 1) === resource.id) add(exact, name.slice(0, at));
-    yield;
+  if ('resource' in of) {
+    const shown: Found[] = [];
+    for (const [at, name] of of.actions.entries()) {
+      const first = { ...search, action: name, limit: 1, token: '' };
+      const isAllowed = isAnyId
+        ? isSomething(yield* resourceSteps(parts, first, asker, view))
+        : may(name);
+      if (isAllowed) shown.push({ key: String(at), result: { name } });
+    }
+    return page(shown);
   }
-  for (const name of named.prefix) {
-    const at = name.indexOf('/');
-    if (at < 0) add(prefix, name);
-    else add(exact, name.slice(0, at));
+  const named = yield* namesOf(asker, resource, 'key', `${escaped(of.application)}/`);
+  const { byAction, prefix } = yield* byActions(named);
+  const exact = new Set<string>();
+  const allowed = new Set<string>();
+  for (const [action, names] of byAction) {
+    if (!isAnyId && names.prefix.size === 0 && !names.exact.has(resource.id)) continue;
+    exact.add(action);
+    const mayOn = (id: string): boolean => mayDo(asker, { ...resource, id }, action);
+    const isAllowed = isAnyId ? yield* Prefixes.allowAny(names, mayOn) : may(action);
+    if (isAllowed) allowed.add(action);
     yield;
   }
   const prefixes = yield* Prefixes.of({ exact, prefix }, may);
   const shown = yield* prefixes.shown();
-  const names = [...exact].filter(may).sort(inBytes);
+  const denied = [...exact].filter((name) => !allowed.has(name) && prefixes.isAllowed(name));
   return {
-    ...page(names.map((name) => ({ key: name, result: { name } }))),
+    ...page([...allowed].sort(inBytes).map((name) => ({ key: name, result: { name } }))),
     context: {
       any_action: shown.some((one) => one.prefix === '' && one.allow),
       action_prefixes: shown.filter((one) => one.prefix !== ''),
+      ...(isAnyId && { denied: denied.sort(inBytes).slice(0, FOUND_MAX) }),
     },
   };
 }
 
-/** Adds a part of a segment as it was before it was escaped, if it can be one. */
-function add(to: Set<string>, part: string): void {
-  const text = unescaped(part);
-  if (text !== undefined) to.add(text);
+/** Whether a search found resources, by name or by prefix. */
+const isSomething = ({ page, context }: Searched): boolean =>
+  page.count > 0 || context?.complete === false;
+
+/** Returns the names of ids by action, and the prefixes that end within an action. */
+function* byActions(named: RuleNames) {
+  const byAction = new Map<string, RuleNames>();
+  const prefix = new Set<string>();
+  for (const kind of ['exact', 'prefix'] as const)
+    for (const name of named[kind]) {
+      const at = name.indexOf('/');
+      const action = unescaped(at < 0 ? name : name.slice(0, at));
+      if (action !== undefined && at >= 0) {
+        const names = byAction.get(action) ?? { exact: new Set(), prefix: new Set() };
+        byAction.set(action, names);
+        names[kind].add(name.slice(at + 1));
+      } else if (action !== undefined && kind === 'prefix') prefix.add(action);
+      yield;
+    }
+  return { byAction, prefix };
 }
 
 /** Answers a search about one subject, which must be one that the caller may ask about. */
@@ -322,59 +351,4 @@ async function about(
   const owner = ownerOf(parts.service, request.caller);
   const work = steps(asker, parts.service.view);
   return { ...outcome, value: await parts.longWork.runSoon(owner, 'explain', work) };
-}
-
-const NOBODY: Asker = { holders: [], truncated: false };
-
-/** Returns one holder for all that have the same rights in the same namespace. */
-function distinct(holders: readonly Holder[]): readonly Holder[] {
-  const kept: Holder[] = [];
-  const seen = new Map<Rights, Set<string>>();
-  for (const holder of holders) {
-    const { authorizer, namespace } = holder;
-    const rights = rightsBehind(authorizer);
-    const kinds = seen.get(rights) ?? new Set();
-    seen.set(rights, kinds);
-    const kind = `${authorizer.anonymous} ${namespace}`;
-    if (!kinds.has(kind)) kept.push(holder);
-    kinds.add(kind);
-  }
-  return kept;
-}
-
-const mayDo = ({ holders }: Asker, resource: Entity, action: string): boolean =>
-  holders.some((holder) => {
-    const asked = questionOf(resource, action, holder.namespace);
-    return asked !== undefined && isAllowed(holder, asked, resource);
-  });
-
-/** Returns the names that the rules of a subject have below a base, without the base. */
-function* namesOf(
-  { holders }: Asker,
-  { properties }: Entity,
-  resource: Named | 'intention',
-  base: string,
-): Steps<RuleNames> {
-  const exact = new Set<string>();
-  const prefix = new Set<string>();
-  for (const { namespace, authorizer } of holders) {
-    const sent = properties['namespace'];
-    const asked = typeof sent === 'string' ? sent.toLowerCase() : namespace;
-    const ns = CLUSTER_WIDE.has(resource) ? 'default' : asked;
-    for (const layer of rightsBehind(authorizer).layers) {
-      for (const set of layer.setsFor(ns)) {
-        const named = set.named.get(resource);
-        for (const [from, to] of [
-          [named?.exact, exact],
-          [named?.prefix, prefix],
-        ] as const) {
-          for (const name of from?.keys() ?? []) {
-            if (name.startsWith(base)) to.add(name.slice(base.length));
-            yield;
-          }
-        }
-      }
-    }
-  }
-  return { exact, prefix };
 }

@@ -27,8 +27,8 @@ function StepName({ step, line }: { step: Step; line: number | null }) {
   );
 }
 
-/** The way from a token to the line of a text. */
-export function Way({ source }: { source: Source }) {
+/** The way from a token to the line of a text, which is marked where it decides. */
+export function Way({ source, isMarked = false }: { source: Source; isMarked?: boolean }) {
   const { Path, Line, Level, Counts } = source;
   return (
     <span class="way">
@@ -38,7 +38,11 @@ export function Way({ source }: { source: Source }) {
           <StepName step={step} line={Line} />
         </span>
       ))}
-      {Line !== null && <span>, {TEXT.lint.line(Line)}</span>}
+      {Line !== null && (
+        <span>
+          , {isMarked && Counts ? <mark>{TEXT.lint.line(Line)}</mark> : TEXT.lint.line(Line)}
+        </span>
+      )}
       <span>
         {' '}
         ({Level}
@@ -58,7 +62,7 @@ function Speaking({ rule }: { rule: SpeakingRule }) {
       <ul>
         {rule.Sources.map((source) => (
           <li key={source.Path.map(({ ID, Name }) => ID ?? Name).join('/') + source.Line}>
-            <Way source={source} />
+            <Way source={source} isMarked={rule.Why === undefined} />
           </li>
         ))}
         {(rule.MoreSources ?? 0) > 0 && <li>{TEXT.explain.more(rule.MoreSources!)}</li>}
@@ -75,13 +79,20 @@ export const Verdict = ({ isAllowed }: { isAllowed: boolean }) => (
 );
 
 /** One answer with the rule that decides, and those that do not. */
-export function ResultView({ result }: { result: Result }) {
+export const ResultView = ({ result }: { result: Result }) => (
+  <div class="result">
+    <p>
+      <Verdict isAllowed={result.Allow} /> {result.Text}
+    </p>
+    <RulesView result={result} />
+  </div>
+);
+
+/** The rule that decides, and those that do not. */
+export function RulesView({ result }: { result: Result }) {
   const { Winner, Candidates, MoreCandidates = 0 } = result;
   return (
-    <div class="result">
-      <p>
-        <Verdict isAllowed={result.Allow} /> {result.Text}
-      </p>
+    <>
       {Winner !== null && (
         <>
           <h3>{TEXT.explain.winner}</h3>
@@ -101,6 +112,6 @@ export function ResultView({ result }: { result: Result }) {
           </ul>
         </>
       )}
-    </div>
+    </>
   );
 }

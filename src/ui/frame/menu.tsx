@@ -39,6 +39,7 @@ export const GROUPS: readonly { readonly title: string; readonly entries: readon
       { slug: 'login-explain', name: page.loginExplain, needs: 'acl:read' },
       { slug: 'explain', name: page.explain },
       { slug: 'who-can', name: page.whoCan, needs: 'acl:read' },
+      { slug: 'decisions', name: page.decisions },
     ],
   },
   {

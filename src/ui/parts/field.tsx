@@ -84,14 +84,21 @@ export function Labelled({
   );
 }
 
-/** One line of text. `isSecret` shows dots. */
+const TEXT = { type: 'text', autocomplete: 'off' } as const;
+const PASSWORD = { type: 'password', autocomplete: 'one-time-code' } as const;
+
+/**
+ * One line of text. `isSecret` shows dots; `isPassword` does so in a field that the browser knows
+ * to be secret, but does not offer to keep.
+ */
 export function TextField({
   isSecret = false,
+  isPassword = false,
   value,
   onInput,
   caret,
   ...texts
-}: FieldProps & { isSecret?: boolean }) {
+}: FieldProps & { isSecret?: boolean; isPassword?: boolean }) {
   const field = useCaret<HTMLInputElement>(caret);
   return (
     <Labelled {...texts}>
@@ -99,11 +106,10 @@ export function TextField({
         <input
           {...ties}
           ref={field}
-          type="text"
+          {...(isPassword ? PASSWORD : TEXT)}
           class={isSecret ? 'secret' : undefined}
           required={texts.isRequired}
           value={value}
-          autocomplete="off"
           autocapitalize="off"
           spellcheck={false}
           onInput={(event) => onInput(event.currentTarget.value)}

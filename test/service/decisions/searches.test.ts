@@ -103,6 +103,36 @@ describe('searches of decisions', () => {
     expect(namesOf(await actions(token, 'orders', '18'))).to.deep.equal(['ship']);
   });
 
+  it('find actions on any id, and those that none has', async () => {
+    const { SecretID: token } = await decider.token(`
+      service "web" { policy = "write" } service_prefix "w" { policy = "read" } acl = "read"
+      key_prefix "orders/" { policy = "read" } key_prefix "orders/cancel/" { policy = "deny" }
+      key_prefix "orders/re" { policy = "deny" } key "orders/refund/1" { policy = "read" }
+      key_prefix "shop/" { policy = "deny" } key_prefix "shop/sell/eu-" { policy = "read" }
+      key "shop/buy/1" { policy = "deny" }`);
+    const anyOf = async (type: string) => {
+      const resource = { type, id: '', properties: { any_id: true } };
+      const { body } = await decider.ask('search/action', { subject: SELF, resource }, { token });
+      return [body.results.map(({ name }: { name: string }) => name), body.context];
+    };
+    expect(await anyOf('service')).to.deep.equal([['read', 'write'], undefined]);
+    expect(await anyOf('acl')).to.deep.equal([['read'], undefined]);
+    expect(await anyOf('key')).to.deep.equal([['read'], undefined]);
+    expect(await anyOf('namespace')).to.deep.equal([['read'], undefined]);
+    expect(await anyOf('orders')).to.deep.equal([
+      ['refund'],
+      {
+        any_action: true,
+        action_prefixes: [{ prefix: 're', allow: false }],
+        denied: ['cancel'],
+      },
+    ]);
+    expect(await anyOf('shop')).to.deep.equal([
+      ['sell'],
+      { any_action: false, action_prefixes: [], denied: [] },
+    ]);
+  });
+
   it('find tokens, roles and identities that are allowed', async () => {
     const one = await decider.token('key "orders/read/1" { policy = "read" }', {
       Description: 'one',

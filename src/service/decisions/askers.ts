@@ -1,0 +1,73 @@
+/** What one subject of a search may do, by all tokens that it stands for. */
+import { rightsBehind } from '../../acl/authorizer.js';
+import { CLUSTER_WIDE, type Rights } from '../../acl/layer.js';
+import type { Steps } from '../../acl/steps.js';
+import type { Named } from '../../acl/types.js';
+import { isAllowed } from './evaluate.js';
+import type { RuleNames } from './prefixes.js';
+import { questionOf } from './questions.js';
+import type { Entity } from './requests.js';
+import type { Holder } from './subjects.js';
+
+/** What a subject may ask about, once it is resolved. */
+export interface Asker {
+  readonly holders: readonly Holder[];
+  readonly truncated: boolean;
+}
+
+/** A subject that may do nothing. */
+export const NOBODY: Asker = { holders: [], truncated: false };
+
+/** Returns one holder for all that have the same rights in the same namespace. */
+export function distinct(holders: readonly Holder[]): readonly Holder[] {
+  const kept: Holder[] = [];
+  const seen = new Map<Rights, Set<string>>();
+  for (const holder of holders) {
+    const { authorizer, namespace } = holder;
+    const rights = rightsBehind(authorizer);
+    const kinds = seen.get(rights) ?? new Set();
+    seen.set(rights, kinds);
+    const kind = `${authorizer.anonymous} ${namespace}`;
+    if (!kinds.has(kind)) kept.push(holder);
+    kinds.add(kind);
+  }
+  return kept;
+}
+
+/** Whether a subject may do something to a resource. */
+export const mayDo = ({ holders }: Asker, resource: Entity, action: string): boolean =>
+  holders.some((holder) => {
+    const asked = questionOf(resource, action, holder.namespace);
+    return asked !== undefined && isAllowed(holder, asked, resource);
+  });
+
+/** Returns the names that the rules of a subject have below a base, without the base. */
+export function* namesOf(
+  { holders }: Asker,
+  { properties }: Entity,
+  resource: Named | 'intention',
+  base: string,
+): Steps<RuleNames> {
+  const exact = new Set<string>();
+  const prefix = new Set<string>();
+  for (const { namespace, authorizer } of holders) {
+    const sent = properties['namespace'];
+    const asked = typeof sent === 'string' ? sent.toLowerCase() : namespace;
+    const ns = CLUSTER_WIDE.has(resource) ? 'default' : asked;
+    for (const layer of rightsBehind(authorizer).layers) {
+      for (const set of layer.setsFor(ns)) {
+        const named = set.named.get(resource);
+        for (const [from, to] of [
+          [named?.exact, exact],
+          [named?.prefix, prefix],
+        ] as const) {
+          for (const name of from?.keys() ?? []) {
+            if (name.startsWith(base)) to.add(name.slice(base.length));
+            yield;
+          }
+        }
+      }
+    }
+  }
+  return { exact, prefix };
+}
