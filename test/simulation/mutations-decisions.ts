@@ -19,7 +19,7 @@ const faults: readonly Mutation[] = [
   ),
   one(
     'a slash in an action that separates it from nothing',
-    'service/decisions/questions.js',
+    'acl/application.js',
     '/[%/]/.test(part)',
     'false',
   ),
