@@ -62,6 +62,7 @@ export const COMMAND_LEVELS: Readonly<Record<string, number>> = {
   'set.apply': 3,
   'token.gc': 3,
   'token.login/once': 3,
+  'token.login/replaces': 3,
 };
 
 /** What a release supports. Tests replace it. */

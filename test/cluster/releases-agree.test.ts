@@ -10,6 +10,7 @@ import { expect } from 'chai';
 import { Random } from '../../cluster/checker/random.js';
 import type { Entry } from '../../src/raft/types.js';
 import { HANDLERS } from '../../src/state/handlers.js';
+import { COMMAND_LEVELS } from '../../src/state/levels.js';
 import { Machine } from '../../src/state/machine.js';
 import { encodeProposal } from '../../src/state/proposal.js';
 import type { Command, Handlers, Result } from '../../src/state/types.js';
@@ -121,6 +122,13 @@ describe('this release and the one before', function () {
         count[(await pair.apply(command)) ? 'refused' : 'done'] += 1;
         seen.set(command.type, count);
       };
+      /** Without the members that are proposed only above the level of the older release. */
+      const permitted = (command: Command): Command => {
+        const members = Object.entries(command).filter(
+          ([name]) => (COMMAND_LEVELS[`${command.type}/${name}`] ?? 1) <= level,
+        );
+        return Object.fromEntries(members) as unknown as Command;
+      };
       const isKnown = (type: string): boolean => Object.hasOwn(old.HANDLERS, type);
       const draw = (n: number): Draw => {
         const { index: at } = pair;
@@ -134,7 +142,7 @@ describe('this release and the one before', function () {
       for (const command of commands) await apply(command as Command);
       for (let n = 1; n < COMMANDS; n++) {
         if (n === RAISE_AT) await apply({ type: 'system.level', v: 1, level } as Command);
-        if (n % RESTORE_EVERY !== 0) await apply(randomCommand(draw(n), isKnown));
+        if (n % RESTORE_EVERY !== 0) await apply(permitted(randomCommand(draw(n), isKnown)));
         else for (const command of restoreCommands(draw(n))) await apply(command);
       }
     });
