@@ -93,6 +93,7 @@ export const DECISION_OPERATIONS = tagged('decisions', {
   }),
   'POST /access/v1/search/subject': read('searchSubjects', {
     says: 'Finds who may do something.',
+    query: ['reasons'],
     body: {
       schema: object({ ...members, subject: sought, page }, 'subject', 'action', 'resource'),
     },
@@ -102,6 +103,7 @@ export const DECISION_OPERATIONS = tagged('decisions', {
   }),
   'POST /access/v1/search/resource': read('searchResources', {
     says: 'Finds what a subject may do something to, as far as rules name it.',
+    query: ['reasons'],
     body: {
       schema: object({ ...members, resource: sought, page }, 'subject', 'action', 'resource'),
     },
@@ -111,6 +113,7 @@ export const DECISION_OPERATIONS = tagged('decisions', {
   }),
   'POST /access/v1/search/action': read('searchActions', {
     says: 'Finds what a subject may do to a resource.',
+    query: ['reasons'],
     body: {
       schema: object(
         { subject: entity, resource: entity, context: free, page },

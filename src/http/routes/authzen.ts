@@ -9,9 +9,9 @@ import {
   evaluate,
   evaluateAll,
 } from '../../service/decisions/evaluate.js';
+import type { Entity } from '../../service/decisions/questions.js';
 import {
   batchOf,
-  type Entity,
   type Evaluation,
   evaluationOf,
   type Item,
@@ -73,7 +73,7 @@ export function authzenRoutes(parts: AuthzenParts): readonly DeclaredRoute[] {
     search: (parts: AuthzenParts, asked: EvaluateRequest, of: Search) => Promise<ReadOutcome<P>>,
   ) =>
     asking(async (_, request, body) => {
-      const of = searchOf(body, missing);
+      const of = searchOf(body, missing, request.namespace());
       mustHaveToken(parts, request, missing === 'subject' ? [] : [of.subject]);
       const outcome = await search(parts, asks(parts, request), of);
       request.answerFound({ ...outcome, value: JSON.stringify(outcome.value) });
@@ -242,11 +242,15 @@ function mustHaveToken(
   reject('unauthenticated', 'The request needs a token');
 }
 
+/** A host that is part of an address, with or without a port. */
+const HOST = /^[^/?#\s@]+$/;
+
 /** Says where decisions are made, if that is an https address. */
 function answerConfiguration({ authzen }: AuthzenParts, request: ApiRequest): void {
   const { socket, headers } = request.incoming;
   const isTls = (socket as Partial<TLSSocket>).encrypted === true;
-  const own = isTls && headers.host !== undefined ? `https://${headers.host}` : undefined;
+  const { host = '' } = headers;
+  const own = isTls && HOST.test(host) ? `https://${host}` : undefined;
   const base = authzen.url ?? own;
   if (base === undefined)
     reject('not_found', 'Decisions have no https address here', {

@@ -78,7 +78,7 @@ export const OWN_TYPES: readonly string[] = ['token', 'token_secret', 'jwt', 'id
 
 function checkSubjectTypes(failure: string, types: SubjectTypes): void {
   for (const [name, { AuthMethod, Namespace, From }] of Object.entries(types)) {
-    const pointer = `/SubjectTypes/${name}`;
+    const pointer = `/SubjectTypes/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
     const fail = (why: string, more = ''): never =>
       reject('invalid', `${failure}: SubjectTypes: ${JSON.stringify(name.slice(0, 64))} ${why}`, {
         pointer: pointer + more,

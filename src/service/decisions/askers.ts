@@ -5,8 +5,7 @@ import type { Steps } from '../../acl/steps.js';
 import type { Named } from '../../acl/types.js';
 import { isAllowed } from './evaluate.js';
 import type { RuleNames } from './prefixes.js';
-import { questionOf } from './questions.js';
-import type { Entity } from './requests.js';
+import { type Entity, questionOf } from './questions.js';
 import type { Holder } from './subjects.js';
 
 /** What a subject may ask about, once it is resolved. */

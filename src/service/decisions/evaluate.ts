@@ -10,10 +10,11 @@ import type { ReadContext, ReadOptions, ReadOutcome, StateRead } from '../common
 import type { ExplainParts } from '../explain/subject.js';
 import { ownerOf, type WorkOwner } from '../reads/long-work.js';
 import { type Claim, claimOf, type Proof, type Proofs } from './proofs.js';
-import { questionOf } from './questions.js';
-import type { Batch, Entity, Evaluation, Item, Semantics } from './requests.js';
-import type { Sentences } from './sentences.js';
+import { type Entity, questionOf } from './questions.js';
+import type { Batch, Evaluation, Item, Semantics } from './requests.js';
+import { type Sentences, userSentence } from './sentences.js';
 import {
+  deniedText,
   type Holder,
   type NoHolder,
   type Resolved,
@@ -61,6 +62,13 @@ export type Code =
   | 'forbidden'
   | 'invalid';
 
+/** Why a question is denied, and where that may be read if no token was found. */
+interface Because {
+  readonly code: Code;
+  readonly reason: string;
+  readonly home?: string;
+}
+
 /** A decision as it is answered. */
 export interface Decided {
   readonly decision: boolean;
@@ -85,8 +93,6 @@ const ITEMS_PER_TURN = 64;
 const TURN_MS = 5;
 /** Times that a method may change while its JWTs are verified. */
 const ROUNDS_MAX = 3;
-/** Characters of an id that the sentence for users shows. */
-const ID_SHOWN = 128;
 
 /** Decides one question. The value is the decision as answered. Throws ApiError. */
 export async function evaluate(
@@ -205,8 +211,8 @@ function answer(
   for (const subject of subjects) {
     try {
       const claim = claimOf(context.view, subject, request.ns);
-      const proof = proofs.get(subject);
-      if (claim !== undefined && !isProven(context, claim, proof)) needed.push([subject, claim]);
+      const proof = claim && provenOf(context, claim, proofs.get(subject));
+      if (claim !== undefined && proof === undefined) needed.push([subject, claim]);
       const found = finder.resolve(subject, proof ?? NOT_PROVEN);
       if (found !== undefined) outcomes.set(subject, found);
     } catch (error) {
@@ -222,13 +228,17 @@ function answer(
   return { value: undefined, index, keys: [], ...(pending !== undefined && { pending }) };
 }
 
-/** Whether a claim was proven by its method as it is now. */
-function isProven({ view }: ReadContext, { method }: Claim, proof: Proof | undefined): boolean {
-  if (proof === undefined) return false;
-  return stored<AuthMethod>(view, keys.method(method.ns, method.name))?.ModifyIndex === proof.index;
+/** Returns a proof of a claim if its method is now as it was then. */
+function provenOf(
+  { view }: ReadContext,
+  { method }: Claim,
+  proof: Proof | undefined,
+): Proof | undefined {
+  const index = stored<AuthMethod>(view, keys.method(method.ns, method.name))?.ModifyIndex;
+  return proof?.index === index ? proof : undefined;
 }
 
-/** Stands for what is proven before the next look. */
+/** Stands for what is proven before the next look, or never if the method always changes. */
 const NOT_PROVEN: Proof = {
   method: { ns: '', name: '' },
   index: undefined,
@@ -257,7 +267,7 @@ class Deciding {
     try {
       const found = this.#outcomes.get(item.subject)!;
       if ('code' in found && found.code === 'forbidden')
-        return this.#wrong(at, 'forbidden', 403, `Permission denied: ${found.reason}`);
+        return this.#wrong(at, 'forbidden', 403, deniedText(found));
       return this.decided(item, at);
     } catch (error) {
       if (!(error instanceof ApiError) || error.refusal.code !== 'invalid') throw error;
@@ -266,8 +276,12 @@ class Deciding {
   }
 
   #wrong(at: number, code: 'invalid' | 'forbidden', status: number, message: string): Decided {
-    const context = { id: String(at), code, index: this.#index, error: { status, message } };
-    return { decision: false, context };
+    const error = { status, message };
+    const reason_admin = { en: message };
+    return {
+      decision: false,
+      context: { id: String(at), code, reason_admin, index: this.#index, error },
+    };
   }
 
   /** Decides a question, at once if nothing has to be explained. Throws ApiError 400 and 403. */
@@ -275,8 +289,7 @@ class Deciding {
     const found = this.#outcomes.get(evaluation.subject)!;
     if ('code' in found) {
       if (found.code === 'invalid') return reject('invalid', found.reason);
-      if (found.code === 'forbidden')
-        return reject('permission_denied', `Permission denied: ${found.reason}`);
+      if (found.code === 'forbidden') return reject('permission_denied', deniedText(found));
       return this.#no(evaluation, at, found);
     }
     const { holders, truncated } = found;
@@ -340,14 +353,14 @@ class Deciding {
   #no(
     { subject, action, resource }: Evaluation,
     at: number,
-    { code, reason }: { readonly code: Code; readonly reason: string },
+    { code, reason, home = this.#request.ns }: Because,
     found?: Resolved,
     { asked, layer = {} }: { readonly asked?: Asked; readonly layer?: object } = {},
   ): Decided {
     const noted = this.#request.note({
       holder: found?.holders[0],
       asked,
-      home: found?.home ?? this.#request.ns,
+      home: found?.home ?? home,
       subjectType: subject.type,
       message: reason,
     });
@@ -377,10 +390,4 @@ export function isAllowed(holder: Holder, asked: Asked, { properties }: Entity):
   const isOwn = properties['namespace'] === undefined;
   const namespace = isOwn ? holder.namespace : asked.namespace;
   return holder.authorizer.allowed(resource, access, segment, namespace);
-}
-
-/** Says to a user what they may not do. It names no rule, policy or role. */
-function userSentence(action: string, { type, id }: Entity): string {
-  const what = id.length > ID_SHOWN ? `${id.slice(0, ID_SHOWN)}…` : id;
-  return `You may not ${[action, type, what].filter((word) => word !== '').join(' ')}.`;
 }

@@ -1,6 +1,7 @@
 /** Pages of what a search finds (decisions.md 4.4). */
 import { hash } from 'node:crypto';
 import { reject } from '../../base/errors.js';
+import { compareCodePoints } from '../../base/text.js';
 import type { Search } from './requests.js';
 
 /** A result with what it is sorted by. */
@@ -31,13 +32,14 @@ export function pageOf(
 ): Page {
   const of = requestOf(search);
   const after = search.token === '' ? undefined : placeIn(search.token, of, nowMs);
-  const rest = after === undefined ? found : found.filter(({ key }) => inBytes(key, after) > 0);
+  const rest =
+    after === undefined ? found : found.filter(({ key }) => compareCodePoints(key, after) > 0);
   const shown = rest.slice(0, search.limit);
   const last = shown.at(-1);
   const hasMore = last !== undefined && shown.length < rest.length;
   return {
     page: {
-      next_token: hasMore ? tokenOf(last.key, of, nowMs + TOKEN_MS) : '',
+      next_token: hasMore ? tokenOf(last.key, nowMs + TOKEN_MS, of) : '',
       count: shown.length,
       ...(!isTruncated && { total: found.length }),
     },
@@ -45,22 +47,16 @@ export function pageOf(
   };
 }
 
-/** Compares two texts by the bytes of their UTF-8. */
-export const inBytes = (a: string, b: string): number =>
-  a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b));
-
 /** Returns a hash of what is searched. It reveals no credential. */
-const requestOf = ({ subject, action, resource }: Search): string =>
-  hash('sha256', JSON.stringify([subject, action, resource]));
+const requestOf = ({ subject, action, resource, ns }: Search): string =>
+  hash('sha256', JSON.stringify([subject, action, resource, ns]));
 
-const checkOf = (place: string, until: number, request: string): string =>
-  hash('sha256', JSON.stringify([place, until, request])).slice(0, CHECK_DIGITS);
+function tokenOf(place: string, untilMs: number, request: string): string {
+  const check = hash('sha256', JSON.stringify([place, untilMs, request])).slice(0, CHECK_DIGITS);
+  return Buffer.from(JSON.stringify([place, untilMs, check])).toString('base64url');
+}
 
-const tokenOf = (place: string, until: number | string, untilMs: number): string =>
-  Buffer.from(JSON.stringify([place, untilMs, checkOf(place, untilMs, String(until))])).toString(
-    'base64url',
-  );
-
+/** Returns the place that a token of the request holds. Throws ApiError 400. */
 function placeIn(token: string, request: string, nowMs: number): string {
   const wrong = (): never => reject('invalid', 'page.token does not belong to this request');
   let parsed: unknown;
@@ -69,9 +65,7 @@ function placeIn(token: string, request: string, nowMs: number): string {
   } catch {
     return wrong();
   }
-  if (!Array.isArray(parsed)) return wrong();
-  const [place, untilMs, check] = parsed as unknown[];
+  const [place, untilMs] = Array.isArray(parsed) ? (parsed as unknown[]) : [];
   if (typeof place !== 'string' || typeof untilMs !== 'number') return wrong();
-  const isOwn = check === checkOf(place, untilMs, request) && untilMs > nowMs;
-  return isOwn ? place : wrong();
+  return untilMs > nowMs && token === tokenOf(place, untilMs, request) ? place : wrong();
 }

@@ -1,6 +1,6 @@
 /** What rules say of names that no rule has: by the prefixes of the rules (decisions.md 4.2). */
-import type { Steps } from '../../acl/steps.js';
-import { inBytes } from './pages.js';
+import { type Steps, sorted } from '../../acl/steps.js';
+import { compareCodePoints } from '../../base/text.js';
 
 /** Names of rules: of single objects, and of all whose names begin so. */
 export interface RuleNames {
@@ -61,7 +61,8 @@ export class Prefixes {
 
   /** Returns those that decide otherwise than the longest shorter one among them. */
   *shown(): Steps<readonly ShownPrefix[]> {
-    const all = [...this.#decided.keys()].sort((a, b) => a.length - b.length || inBytes(a, b));
+    const shortest = (a: string, b: string) => a.length - b.length || compareCodePoints(a, b);
+    const all = yield* sorted([...this.#decided.keys()], shortest);
     const kept = new Map<string, boolean>();
     for (const prefix of all) {
       const allow = this.#decided.get(prefix)!;

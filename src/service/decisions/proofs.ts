@@ -14,8 +14,7 @@ import { OWN_TYPES } from '../acl/acl-configuration.js';
 import { WeightedCache } from '../common/weighted-cache.js';
 import type { LoginParts } from '../login/login.js';
 import type { LoginReason, Verdict } from '../login/types.js';
-import { namespaceIn } from './questions.js';
-import type { Entity } from './requests.js';
+import { type Entity, namespaceIn } from './questions.js';
 
 /** An auth method by its place. */
 interface MethodPlace {

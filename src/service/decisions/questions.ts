@@ -5,7 +5,13 @@ import { isNamespaceName } from '../../acl/names.js';
 import type { Asked } from '../../acl/reasons.js';
 import { type Access, NAMED, type Resource, SCALARS } from '../../acl/types.js';
 import { reject } from '../../base/errors.js';
-import type { Entity } from './requests.js';
+
+/** A subject or a resource. */
+export interface Entity {
+  readonly type: string;
+  readonly id: string;
+  readonly properties: Readonly<Record<string, unknown>>;
+}
 
 /** Resource types of this server, with the actions that each has. All others are applications'. */
 const KNOWN = new Map<string, readonly string[]>(

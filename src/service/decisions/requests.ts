@@ -2,17 +2,11 @@
  * Requests of the Authorization API 1.0 (AuthZEN), as decisions.md 1.2 has them: members that are
  * not known are ignored, those that are must have the right type.
  */
-import { reject } from '../../base/errors.js';
+import { ApiError, reject } from '../../base/errors.js';
 import { isObject } from '../../languages/fields.js';
+import { type Entity, namespaceIn, resourceType } from './questions.js';
 
-type Json = Readonly<Record<string, unknown>>;
-
-/** A subject or a resource. */
-export interface Entity {
-  readonly type: string;
-  readonly id: string;
-  readonly properties: Json;
-}
+type Json = Entity['properties'];
 
 /** One question of a request. */
 export interface Evaluation {
@@ -41,6 +35,8 @@ export interface Search {
   /** Empty where actions are searched. */
   readonly action: string;
   readonly resource: Entity;
+  /** The namespace of the request. */
+  readonly ns: string;
   readonly limit: number;
   /** Empty: the first page. */
   readonly token: string;
@@ -54,19 +50,17 @@ const NAME_MAX = 128;
 const ID_MAX = 2_048;
 /** Characters of a JWT, as logins take them. */
 const JWT_MAX = 32_768;
-/** Characters of properties and of a context as JSON. */
+/** Bytes of properties and of a context as JSON. */
 const PROPERTIES_MAX = 16 * 1024;
 /** Results of a page: as many as lists have. */
 const LIMIT_MAX = 1_000;
 const LIMIT_DEFAULT = 100;
 
 /** Reads one question. Throws ApiError 400. */
-export const evaluationOf = (body: Json): Evaluation => reading(() => read(body, {}));
+export const evaluationOf = (body: Json): Evaluation => read(body, {});
 
 /** Reads a batch; a single question if it has no items. Throws ApiError 400. */
-export const batchOf = (body: Json): Batch | Evaluation => reading(() => readBatch(body));
-
-function readBatch(body: Json): Batch | Evaluation {
+export function batchOf(body: Json): Batch | Evaluation {
   const { evaluations, options } = body;
   const semantics = semanticsOf(options);
   checkSize(body['context'], 'context');
@@ -83,19 +77,16 @@ function readBatch(body: Json): Batch | Evaluation {
   return { items, semantics };
 }
 
-/** Reads a search. `missing`: what it asks for, and so need not have. Throws ApiError 400. */
-export const searchOf = (body: Json, missing: Searched): Search =>
-  reading(() => readSearch(body, missing));
-
 /** What a search looks for. */
 export type Searched = 'subject' | 'resource' | 'action';
 
-function readSearch(body: Json, missing: Searched): Search {
+/** Reads a search. `missing`: what it asks for, which is ignored. Throws ApiError 400. */
+export function searchOf(body: Json, missing: Searched, ns: string): Search {
   const subject = entityOf(body['subject'], 'subject', missing !== 'subject');
-  const resource = entityOf(body['resource'], 'resource', missing !== 'resource');
+  const resource = resourceOf(body['resource'], missing !== 'resource');
   const action = missing === 'action' ? '' : actionOf(body['action']);
   checkSize(body['context'], 'context');
-  return { subject, action, resource, ...pageOf(body['page']) };
+  return { subject, action, resource, ns, ...pageOf(body['page']) };
 }
 
 function pageOf(page: unknown): Pick<Search, 'limit' | 'token'> {
@@ -129,22 +120,30 @@ function read(own: Json, defaults: Json, shared: Shared = new Map()): Evaluation
   };
   member('context', (context) => checkSize(context, 'context'));
   return {
-    subject: member('subject', (subject) => entityOf(subject, 'subject')),
+    subject: member('subject', (subject) => entityOf(subject, 'subject', true)),
     action: member('action', actionOf),
-    resource: member('resource', (resource) => entityOf(resource, 'resource')),
+    resource: member('resource', resourceOf),
   };
 }
 
 /** The properties of who has none. */
 const NONE: Json = {};
 
-function entityOf(entity: unknown, name: 'subject' | 'resource', needsId = true): Entity {
-  const { type, id = needsId ? undefined : '', properties = NONE } = objectOf(entity, name);
+function entityOf(entity: unknown, name: 'subject' | 'resource', hasId: boolean): Entity {
+  const { type, id, properties = NONE } = objectOf(entity, name);
   const typeText = textOf(type, `${name}.type`, NAME_MAX, 1);
-  const idText = textOf(id, `${name}.id`, typeText === 'jwt' ? JWT_MAX : ID_MAX);
+  const isJwt = name === 'subject' && typeText === 'jwt';
+  const idText = hasId ? textOf(id, `${name}.id`, isJwt ? JWT_MAX : ID_MAX) : '';
   if (!isObject(properties)) return invalid(`${name}.properties is not an object`);
   if (properties !== NONE) checkSize(properties, `${name}.properties`);
   return { type: typeText, id: idText, properties };
+}
+
+function resourceOf(value: unknown, hasId = true): Entity {
+  const resource = entityOf(value, 'resource', hasId);
+  resourceType(resource.type);
+  namespaceIn(resource.properties, 'resource');
+  return resource;
 }
 
 function actionOf(action: unknown): string {
@@ -168,33 +167,18 @@ function textOf(value: unknown, name: string, most: number, least = 0): string {
 function checkSize(value: unknown, name: string): void {
   if (value === undefined) return;
   if (!isObject(value)) invalid(`${name} is not an object`);
-  if (JSON.stringify(value).length > PROPERTIES_MAX)
-    invalid(`${name} is longer than ${PROPERTIES_MAX} characters of JSON`);
+  if (Buffer.byteLength(JSON.stringify(value)) > PROPERTIES_MAX)
+    invalid(`${name} has more than ${PROPERTIES_MAX} bytes of JSON`);
 }
-
-class Invalid extends Error {}
 
 /** Runs what reads an item. Its problem is one of the item alone. */
 function attempt(readItem: () => Evaluation): Item {
   try {
     return readItem();
   } catch (error) {
-    if (error instanceof Invalid) return { problem: error.message };
-    throw error;
+    if (!(error instanceof ApiError)) throw error;
+    return { problem: error.refusal.message };
   }
 }
 
-/** Throws the problem of a request. */
-function invalid(message: string): never {
-  throw new Invalid(message);
-}
-
-/** Reads a request. Its problem becomes an ApiError 400. */
-function reading<T>(readRequest: () => T): T {
-  try {
-    return readRequest();
-  } catch (error) {
-    if (error instanceof Invalid) return reject('invalid', error.message);
-    throw error;
-  }
-}
+const invalid = (message: string): never => reject('invalid', message);

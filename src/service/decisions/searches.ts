@@ -1,8 +1,9 @@
 /** Searches for subjects, resources and actions (decisions.md 4). */
 import { escaped, unescaped } from '../../acl/application.js';
-import type { Steps } from '../../acl/steps.js';
+import { type Steps, sorted } from '../../acl/steps.js';
 import type { Named } from '../../acl/types.js';
 import { reject } from '../../base/errors.js';
+import { compareCodePoints } from '../../base/text.js';
 import { keysBelow, lastPart, stored } from '../../state/lists.js';
 import { subjectTypes } from '../../state/login-limits.js';
 import type { Role } from '../../state/roles.js';
@@ -16,10 +17,11 @@ import { ownerOf } from '../reads/long-work.js';
 import { Authorizers, authorizerFor, rightsIdOf } from '../rights/authorizers.js';
 import { type Asker, distinct, mayDo, NOBODY, namesOf } from './askers.js';
 import { type EvaluateParts, type EvaluateRequest, resolved } from './evaluate.js';
-import { type Found, inBytes, type Page, pageOf } from './pages.js';
+import { type Found, type Page, pageOf } from './pages.js';
 import { Prefixes, type RuleNames } from './prefixes.js';
 import { questionOf, resourceType } from './questions.js';
 import type { Search } from './requests.js';
+import { deniedText } from './subjects.js';
 
 /** What a search answers. */
 export type Searched = Page & {
@@ -59,7 +61,7 @@ export async function searchSubjects(
   try {
     const work = (): Steps<Searched> => {
       pinned = service.pin();
-      return new SubjectSearch(parts, pinned, search, value.of).run(value.shown);
+      return new SubjectSearch(parts, pinned, search, value).run();
     };
     const found = await parts.longWork.run(ownerOf(service, caller), 'explain', work);
     return { ...outcome, value: found };
@@ -88,6 +90,8 @@ class SubjectSearch {
   readonly #view: View;
   readonly #search: Search;
   readonly #sought: Sought;
+  /** The namespaces that the caller may read. */
+  readonly #shown: ReadonlySet<string>;
   readonly #nowMs: number;
   readonly #authorizers: Authorizers;
   /** Whether tokens of one kind are allowed: equal grants are decided once. */
@@ -104,26 +108,25 @@ class SubjectSearch {
     }: EvaluateParts & { readonly defaultPolicy: 'deny' | 'allow' },
     view: View,
     search: Search,
-    of: Sought,
+    { of, shown }: { readonly of: Sought; readonly shown: readonly string[] },
   ) {
     this.#view = view;
     this.#search = search;
     this.#sought = of;
+    this.#shown = new Set(shown);
     this.#nowMs = nowMs();
     const options = { view, datacenter, defaultPolicy, nowMs, rightsBytes: RIGHTS_BYTES };
     this.#authorizers = new Authorizers(options);
   }
 
-  *run(namespaces: readonly string[]): Steps<Searched> {
+  *run(): Steps<Searched> {
     let isTruncated = false;
-    for (const ns of namespaces) {
+    for (const ns of this.#shown) {
       isTruncated = this.#sought.is === 'role' ? yield* this.#roles(ns) : yield* this.#tokens(ns);
       if (isTruncated) break;
     }
-    const found = [...this.#found]
-      .map(([key, result]): Found => ({ key, result }))
-      .sort((a, b) => inBytes(a.key, b.key));
-    yield;
+    const all = [...this.#found].map(([key, result]): Found => ({ key, result }));
+    const found = yield* sorted(all, (a, b) => compareCodePoints(a.key, b.key));
     const page = pageOf(found, this.#search, { nowMs: this.#nowMs, isTruncated });
     return isTruncated ? { ...page, context: { truncated: true } } : page;
   }
@@ -162,6 +165,8 @@ class SubjectSearch {
     const identity = identityOf(this.#view, token);
     if (identity === undefined || identity.Subject === '') return undefined;
     const { AuthMethod, Namespace, Subject } = identity;
+    // A decision about it would be refused.
+    if (!this.#shown.has(Namespace)) return undefined;
     const { method } = this.#sought;
     if (method === undefined)
       return { id: `${AuthMethod}/${Subject}`, properties: { namespace: Namespace } };
@@ -231,8 +236,13 @@ function* resourceSteps(
   };
   if (isOwn && of.isScalar) return page(may('') ? [''] : [], { complete: true });
   if (isOwn && of.resource === 'namespace') {
-    const all = [...keysBelow(view, 'namespace')].map(lastPart);
-    return page(all.filter(may).sort(inBytes), { complete: true });
+    const names: string[] = [];
+    for (const key of keysBelow(view, 'namespace')) {
+      const name = lastPart(key);
+      if (may(name)) names.push(name);
+      yield;
+    }
+    return page(names.sort(), { complete: true });
   }
   const base = isOwn ? '' : `${escaped(of.application)}/${escaped(action)}/`;
   const kind = (isOwn ? of.resource : 'key') as Named | 'intention';
@@ -241,19 +251,19 @@ function* resourceSteps(
   const prefixes = yield* Prefixes.of(named, may);
   const results: string[] = [];
   const denied: string[] = [];
-  for (const id of [...named.exact].sort(inBytes)) {
+  for (const id of yield* sorted([...named.exact], compareCodePoints)) {
     if (may(id)) results.push(id);
     else if (prefixes.isAllowed(id)) denied.push(id);
     yield;
   }
   const shown = yield* prefixes.shown();
-  const isCut = [results, denied, shown].some((list) => list.length > FOUND_MAX);
+  const isCut = asker.truncated || [results, denied, shown].some((list) => list.length > FOUND_MAX);
   const context = {
     prefixes: shown.slice(0, FOUND_MAX),
     denied: denied.slice(0, FOUND_MAX),
-    complete: !shown.some(({ allow }) => allow),
+    complete: !isCut && !shown.some(({ allow }) => allow),
   };
-  return page(results.slice(0, FOUND_MAX), context, asker.truncated || isCut);
+  return page(results.slice(0, FOUND_MAX), context, isCut);
 }
 
 /** Finds what a subject may do to a resource. Throws ApiError. */
@@ -304,11 +314,11 @@ function* actionSteps(
   const shown = yield* prefixes.shown();
   const denied = [...exact].filter((name) => !allowed.has(name) && prefixes.isAllowed(name));
   return {
-    ...page([...allowed].sort(inBytes).map((name) => ({ key: name, result: { name } }))),
+    ...page([...allowed].sort(compareCodePoints).map((name) => ({ key: name, result: { name } }))),
     context: {
       any_action: shown.some((one) => one.prefix === '' && one.allow),
       action_prefixes: shown.filter((one) => one.prefix !== ''),
-      ...(isAnyId && { denied: denied.sort(inBytes).slice(0, FOUND_MAX) }),
+      ...(isAnyId && { denied: denied.sort(compareCodePoints).slice(0, FOUND_MAX) }),
     },
   };
 }
@@ -346,7 +356,7 @@ async function about(
   const found = outcome.value.get(search.subject)!;
   if ('code' in found && found.code === 'invalid') return reject('invalid', found.reason);
   if ('code' in found && found.code === 'forbidden')
-    return reject('permission_denied', `Permission denied: ${found.reason}`);
+    return reject('permission_denied', deniedText(found));
   const asker = 'code' in found ? NOBODY : { ...found, holders: distinct(found.holders) };
   const owner = ownerOf(parts.service, request.caller);
   const work = steps(asker, parts.service.view);

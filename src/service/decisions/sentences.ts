@@ -1,13 +1,15 @@
-/** Why an access is denied or allowed, in the sentence of explanations. */
+/** Why an access is denied or allowed, in the sentence of explanations, and for users. */
 
 import { rightsBehind } from '../../acl/authorizer.js';
 import type { Explainer } from '../../acl/explain.js';
 import { sentenceOf } from '../../acl/explain-text.js';
 import type { Asked } from '../../acl/reasons.js';
+import { ApiError } from '../../base/errors.js';
 import { WeightedCache } from '../common/weighted-cache.js';
 import { type ExplainParts, subjectOf } from '../explain/subject.js';
 import type { WorkOwner } from '../reads/long-work.js';
 import { rightsIdOf, type SharedRights } from '../rights/authorizers.js';
+import type { Entity } from './questions.js';
 import type { About, Holder } from './subjects.js';
 
 interface Known {
@@ -17,6 +19,8 @@ interface Known {
 
 /** Bytes of rights whose texts are kept for sentences: those of a few large tokens. */
 const KEPT_BYTES = 8 * 2 ** 20;
+/** Characters of an id that the sentence for users shows. */
+const ID_SHOWN = 128;
 
 /** Makes sentences. Those about equal rights share what they are made from. */
 export class Sentences {
@@ -29,11 +33,11 @@ export class Sentences {
 
   /**
    * Returns the sentence of a decision. It says where the rule stands, unless the rights have
-   * changed since the decision.
+   * changed since the decision, or too much else is to be explained.
    */
   async of(holder: Holder, asked: Asked, owner: WorkOwner): Promise<string> {
     const about = holder.about();
-    const explainer = about && (await this.#explainer(holder, about, owner));
+    const explainer = about && (await this.#explainer(holder, about, owner)?.catch(ifBusy));
     if (explainer !== undefined) return explainer.sentence(asked);
     const { authorizer } = holder;
     const { resource, access, segment, namespace } = asked;
@@ -80,4 +84,15 @@ export class Sentences {
     const subject = await longWork.runSoon(owner, 'explain', steps);
     return authorizers.rightsOf(token) === shared ? subject?.explainer : undefined;
   }
+}
+
+/** Says to a user what they may not do. It names no rule, policy or role. */
+export function userSentence(action: string, { type, id }: Entity): string {
+  const what = id.length > ID_SHOWN ? `${[...id].slice(0, ID_SHOWN).join('')}…` : id;
+  return `You may not ${[action, type, what].filter((word) => word !== '').join(' ')}.`;
+}
+
+/** A decision does not wait for a place for its sentence. */
+function ifBusy(error: unknown): undefined {
+  if (!(error instanceof ApiError) || error.refusal.code !== 'too_many') throw error;
 }

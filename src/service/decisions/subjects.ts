@@ -26,8 +26,7 @@ import type { LoginParts } from '../login/login.js';
 import { type Authorizers, authorizerFor, type SharedRights } from '../rights/authorizers.js';
 import { type Collected, stepOf } from '../rights/origins.js';
 import type { Proof } from './proofs.js';
-import { namespaceIn } from './questions.js';
-import type { Entity } from './requests.js';
+import { type Entity, namespaceIn } from './questions.js';
 
 export interface SubjectParts extends Pick<LoginParts, 'methodTypes' | 'datacenter' | 'nowMs'> {
   readonly authorizers: Pick<
@@ -55,11 +54,16 @@ export interface About {
 }
 
 /** Why nobody decides. */
-export type NoHolder =
-  | { readonly code: 'unknown_subject'; readonly reason: string }
-  | { readonly code: 'refused' | 'blocked'; readonly reason: string }
-  /** The caller may not ask about the subject, whether it exists or not. */
-  | { readonly code: 'forbidden'; readonly reason: string };
+export interface NoHolder {
+  /** `forbidden`: the caller may not ask about the subject, whether it exists or not. */
+  readonly code: 'unknown_subject' | 'refused' | 'blocked' | 'forbidden';
+  readonly reason: string;
+  /** The namespace of the subject; absent: that of the request. */
+  readonly home?: string;
+}
+
+/** The message of a refusal to speak about a subject. */
+export const deniedText = ({ reason }: NoHolder): string => `Permission denied: ${reason}`;
 
 /** Whom a subject means. */
 export interface Resolved {
@@ -76,7 +80,11 @@ const HOLDERS_MAX = 1_000;
 /** Tokens of one identity that are looked at, because that takes one turn of the event loop. */
 const LOOKED_MAX = 2_000;
 
-const unknown = (reason: string): NoHolder => ({ code: 'unknown_subject', reason });
+const unknown = (reason: string, home?: string): NoHolder => ({
+  code: 'unknown_subject',
+  reason,
+  ...(home !== undefined && { home }),
+});
 const NO_TOKEN = unknown('there is no such token');
 const NOT_ASKED: NoHolder = {
   code: 'forbidden',
@@ -104,7 +112,7 @@ export class Subjects {
    * Returns whom a subject means; undefined while `pending` is set. `proof`: what a JWT or the
    * properties of the subject prove. Throws ApiError 400.
    */
-  resolve(subject: Entity, proof: Proof | undefined): Resolved | NoHolder | undefined {
+  resolve(subject: Entity, proof: Proof): Resolved | NoHolder | undefined {
     const { type, id } = subject;
     switch (type) {
       case 'token':
@@ -114,13 +122,12 @@ export class Subjects {
       case 'role':
         return this.#role(subject);
       case 'identity': {
-        const at = id.indexOf('/');
-        if (at < 0) return unknown('the id of an identity is <auth method>/<subject>');
+        const [name = ''] = id.split('/', 1);
         const ns = this.#namespaceOf(subject);
-        return this.#identity({ ns, name: id.slice(0, at) }, id.slice(at + 1));
+        return this.#identity({ ns, name }, id.slice(name.length + 1));
       }
       case 'jwt':
-        return this.#proven(proof!);
+        return this.#proven(proof);
       default:
         return this.#mapped(subject, proof);
     }
@@ -178,7 +185,7 @@ export class Subjects {
     if (!this.#mayRead(ns)) return NOT_ASKED;
     const ID = this.#view.get(keys.roleName(ns, subject.id));
     const role = ID === undefined ? undefined : stored<Role>(this.#view, keys.role(ns, ID));
-    if (role === undefined) return unknown('there is no such role');
+    if (role === undefined) return unknown('there is no such role', ns);
     const token = draftToken(ns, { Roles: [{ ID: role.ID }] });
     return this.#held([{ token, first: DRAFT }], ns);
   }
@@ -189,6 +196,8 @@ export class Subjects {
   ): Resolved | NoHolder | undefined {
     if (!this.#mayRead(method.ns)) return NOT_ASKED;
     const { nowMs } = this.#parts;
+    // Tokens of logins that named nobody are of no identity.
+    if (subject === '') return unknown('the id names no subject', method.ns);
     const who = subjectOf(subject);
     const view = this.#view;
     const found: Token[] = [];
@@ -200,7 +209,7 @@ export class Subjects {
       const token = stored<Token>(view, keys.token(ns, accessor))!;
       if (isAlive(view, token, nowMs())) found.push(token);
     }
-    if (found.length === 0) return unknown('the identity has no token');
+    if (found.length === 0) return unknown('the identity has no token', method.ns);
     const newest = found.sort((a, b) => (a.CreateTime < b.CreateTime ? 1 : -1));
     const asked = newest.slice(0, HOLDERS_MAX);
     const isCut = looked > LOOKED_MAX || newest.length > asked.length;
@@ -212,7 +221,7 @@ export class Subjects {
   }
 
   /** Returns whom a type means that the ACL configuration has. */
-  #mapped(subject: Entity, proof: Proof | undefined): Resolved | NoHolder | undefined {
+  #mapped(subject: Entity, proof: Proof): Resolved | NoHolder | undefined {
     const types = subjectTypes(this.#view);
     const mapped = Object.hasOwn(types, subject.type) ? types[subject.type] : undefined;
     if (mapped === undefined) {
@@ -222,7 +231,9 @@ export class Subjects {
     const { AuthMethod: name, Namespace: ns, From } = mapped;
     if (From === 'tokens') return this.#identity({ ns, name }, subject.id);
     if (!this.#mayRead(ns)) return NOT_ASKED;
-    return proof === undefined ? unknown('its auth method does not exist') : this.#proven(proof);
+    if (this.#view.get(keys.method(ns, name)) === undefined)
+      return unknown('its auth method does not exist', ns);
+    return this.#proven(proof);
   }
 
   /** Returns the token that a login would make. */
@@ -230,6 +241,7 @@ export class Subjects {
     const refused = (code: string): NoHolder => ({
       code: code === 'blocked' ? 'blocked' : 'refused',
       reason: `the login is refused${this.#mayRead(place.ns) ? `: ${code}` : ''}`,
+      home: place.ns,
     });
     const method = stored<AuthMethod>(this.#view, keys.method(place.ns, place.name));
     if (method === undefined) return refused('unknown_method');

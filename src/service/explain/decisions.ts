@@ -181,7 +181,7 @@ export class Decisions {
       atMs,
       type: 'evaluation',
       refused: { method, path: copyOf(path.slice(0, PATH_MAX)), remoteAddress, traceId },
-      accessor: holder?.accessor ?? null,
+      accessor: holder?.accessor ?? '',
       identity: holder?.about()?.identity,
       home,
       namespace: asked?.namespace ?? home,

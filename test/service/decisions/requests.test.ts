@@ -44,7 +44,7 @@ describe('requests of the Authorization API', () => {
       [{ ...ONE, resource: { type: 'a'.repeat(129), id: '' } }, 'resource.type has 129 characters'],
       [{ ...ONE, resource: { type: 'a', id: 'x'.repeat(2049) } }, 'resource.id has 2049'],
       [{ ...ONE, context: [] }, 'context is not an object'],
-      [{ ...ONE, context: { a: 'x'.repeat(17_000) } }, 'context is longer than'],
+      [{ ...ONE, context: { a: 'x'.repeat(17_000) } }, 'context has more than 16384 bytes'],
       [{ ...ONE, subject: { ...ONE.subject, properties: 1 } }, 'subject.properties is not'],
       [{ ...ONE, resource: { type: 'app:', id: '' } }, 'resource.type names no type'],
       [

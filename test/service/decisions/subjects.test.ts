@@ -185,7 +185,7 @@ describe('subjects of decisions', () => {
     expect(await member(['clerks'])).to.equal('true allowed');
     expect(await member(['x'])).to.equal('false refused');
     expect(await member(['clerks'], gateway)).to.equal('status 403');
-    expect(await asked(['lost', 'x'], {}, admin)).to.equal('false refused');
+    expect(await asked(['lost', 'x'], {}, admin)).to.equal('false unknown_subject');
     for (const [types, why] of [
       [{ token: user }, 'is a type of the server itself'],
       [{ 'a b': user }, 'is not 1 to 64'],
