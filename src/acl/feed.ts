@@ -2,7 +2,7 @@
  * The rights of a token as data, from which other programs decide as enforcement does
  * (docs/rights.md). Made from the compiled rights that enforcement decides by.
  */
-import { compareCodePoints } from '../base/text.js';
+import { compareCodePoints, isText } from '../base/text.js';
 import { CLUSTER_WIDE, type Rights } from './layer.js';
 import { namedRule, type Where } from './reasons.js';
 import { grantsAccess, type RuleSet } from './rule-set.js';
@@ -87,8 +87,6 @@ export function* writeLayers({ layers }: Rights, write: Write, from?: From): Ste
 
 type PlacedSet = readonly [place: Place, rules: RuleSet];
 
-/** Whether a name is Unicode text. Another one equals no name of a request. */
-const isText = (name: string): boolean => !/\p{Surrogate}/u.test(name);
 const hasPair = (name: string): boolean => /[\ud800-\udbff]/.test(name);
 
 const decides = ([{ name }, { management, scalars, named }]: PlacedSet): boolean =>

@@ -10,5 +10,8 @@ export function compareCodePoints(a: string, b: string): number {
   return (a.codePointAt(at) ?? -1) - (b.codePointAt(at) ?? -1);
 }
 
+/** Whether a text is Unicode: one with half a surrogate pair equals no name of a request. */
+export const isText = (text: string): boolean => !/\p{Surrogate}/u.test(text);
+
 /** Returns a number of a date or a time with two digits. */
 export const two = (value: number): string => String(value).padStart(2, '0');

@@ -59,10 +59,22 @@ export function send(req: IncomingMessage, res: ServerResponse, response: Prepar
   // Node does not change the list, but its types do not say so
   res.writeHead(status, headers as string[]);
   if ((closes || !res.shouldKeepAlive) && hasUnread(req)) {
-    res.flushHeaders();
-    res.write(body);
+    if (length === 0) res.flushHeaders();
+    else res.write(afterHead(res, body));
     wholeSent(req).then(() => res.end());
-  } else res.end(body);
+  } else res.end(afterHead(res, body));
+}
+
+const NOT_ASCII = /[^\x20-\x7e]/;
+
+/**
+ * Returns a body to write after a head. Node encodes a head together with a text that follows, and
+ * so changes bytes of an X-Request-ID that is sent back.
+ */
+function afterHead(res: ServerResponse, body: string | Uint8Array): string | Uint8Array {
+  const id = res.req.headers['x-request-id'];
+  const isPlain = id === undefined || !NOT_ASCII.test(String(id));
+  return isPlain || typeof body !== 'string' ? body : Buffer.from(body);
 }
 
 const hasUnread = ({ complete, headers }: IncomingMessage): boolean =>
@@ -99,7 +111,7 @@ export function sendUnread(
   if (!headers.includes('Connection')) headers.push('Connection', 'close');
   headers.push('Content-Length', String(Buffer.byteLength(body)));
   res.writeHead(status, headers);
-  res.write(body);
+  res.write(afterHead(res, body));
   if (lingerMs === 0) res.end();
   else setTimeout(() => res.end(), lingerMs);
 }

@@ -3,6 +3,7 @@ import { rightsBehind } from '../../acl/authorizer.js';
 import { CLUSTER_WIDE, type Rights } from '../../acl/layer.js';
 import type { Steps } from '../../acl/steps.js';
 import type { Named } from '../../acl/types.js';
+import { isText } from '../../base/text.js';
 import { isAllowed } from './evaluate.js';
 import type { RuleNames } from './prefixes.js';
 import { type Entity, questionOf } from './questions.js';
@@ -61,7 +62,7 @@ export function* namesOf(
           [named?.prefix, prefix],
         ] as const) {
           for (const name of from?.keys() ?? []) {
-            if (name.startsWith(base)) to.add(name.slice(base.length));
+            if (name.startsWith(base) && isText(name)) to.add(name.slice(base.length));
             yield;
           }
         }

@@ -1,5 +1,7 @@
 /** A node that decides for other programs, and requests to it. */
+import type { HttpOptions } from '../../../src/http/options.js';
 import { authzenRoutes } from '../../../src/http/routes/authzen.js';
+import type { AclParts } from '../../../src/http/routes/common.js';
 import { aclConfigurationRoutes } from '../../../src/http/routes/operator.js';
 import type { Command } from '../../../src/state/types.js';
 import { type Answer, send } from '../../support/client.js';
@@ -31,12 +33,18 @@ export class Decider {
     this.client = client;
   }
 
-  static async open(anonymousCallers = false): Promise<Decider> {
-    const solo = new Solo();
+  static async open({
+    solo = new Solo(),
+    http = {},
+    ...given
+  }: Partial<AclParts> & {
+    readonly solo?: Solo;
+    readonly http?: Partial<HttpOptions>;
+  } = {}): Promise<Decider> {
     solo.must({ type: 'system.level', v: 1, level: 3 } as Command);
-    const parts = { ...partsOf(solo), authzen: { anonymousCallers } };
+    const parts = { ...partsOf(solo), ...given };
     const routes = [...authzenRoutes(parts), ...aclConfigurationRoutes(solo.service)];
-    return new Decider(await SoloClient.open(routes, solo));
+    return new Decider(await SoloClient.open(routes, solo, http));
   }
 
   close(): Promise<void> {
@@ -47,7 +55,8 @@ export class Decider {
   async ask(path: string, body: Body, { token, headers = {} }: Sent = {}): Promise<Reply> {
     const reply = await send(this.client.url, `POST /access/v1/${path}`, {
       token: token ?? this.client.token,
-      body: typeof body === 'string' ? body : JSON.stringify(body),
+      // Node would send a head before a text in the encoding of the text.
+      body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
       headers: { 'content-type': 'application/json', ...headers },
     });
     const isJson = String(reply.headers['content-type']).includes('json');

@@ -107,7 +107,7 @@ describe('requests of the Authorization API', () => {
     });
     for (const { status, headers } of [none, other])
       expect([status, headers['www-authenticate']]).to.deep.equal([401, 'Bearer realm="conclave"']);
-    const open = await Decider.open(true);
+    const open = await Decider.open({ authzen: { anonymousCallers: true } });
     const { SecretID: id } = await open.token('service "web" { policy = "read" }');
     const ask = (type: string) =>
       open.ask('evaluation', { ...ONE, subject: { type, id } }, { token: '' });
