@@ -44,7 +44,7 @@ export class Decider {
     solo.must({ type: 'system.level', v: 1, level: 3 } as Command);
     const parts = { ...partsOf(solo), ...given };
     const routes = [...authzenRoutes(parts), ...aclConfigurationRoutes(solo.service)];
-    return new Decider(await SoloClient.open(routes, solo, http));
+    return new Decider(await SoloClient.open(routes, solo, http, given));
   }
 
   close(): Promise<void> {
