@@ -1,33 +1,21 @@
 /** Use cases that decide for other programs (decisions.md 1): evaluations and batches of them. */
 import type { Asked } from '../../acl/reasons.js';
 import { ApiError, reject } from '../../base/errors.js';
-import { keys } from '../../state/keys.js';
-import { stored } from '../../state/lists.js';
-import type { AuthMethod } from '../../state/methods.js';
 import { nextTurn } from '../common/event-loop.js';
-import { stateIndex } from '../common/reading.js';
-import type { ReadContext, ReadOptions, ReadOutcome, StateRead } from '../common/types.js';
+import type { ReadOutcome } from '../common/types.js';
 import type { ExplainParts } from '../explain/subject.js';
 import { ownerOf, type WorkOwner } from '../reads/long-work.js';
-import { type Claim, claimOf, type Proof, type Proofs } from './proofs.js';
 import { type Entity, questionOf } from './questions.js';
 import type { Batch, Evaluation, Item, Semantics } from './requests.js';
+import { type Outcomes, type ResolveParts, type ResolveRequest, resolved } from './resolving.js';
 import { type Sentences, userSentence } from './sentences.js';
-import {
-  deniedText,
-  type Holder,
-  type NoHolder,
-  type Resolved,
-  type SubjectParts,
-  Subjects,
-} from './subjects.js';
+import { deniedText, type Holder, type Resolved } from './subjects.js';
 
 /** What decisions are made with. */
-export interface EvaluateParts extends SubjectParts, ExplainParts {
-  readonly authorizers: ExplainParts['authorizers'] & SubjectParts['authorizers'];
-  readonly proofs: Proofs;
+export interface EvaluateParts extends ResolveParts, ExplainParts {
+  readonly authorizers: ExplainParts['authorizers'] & ResolveParts['authorizers'];
   readonly sentences: Sentences;
-  /** Called with the accessor of a token that a decision is about. */
+  /** Called with the accessor of a token that decisions are about. */
   readonly onUse: (accessor: string) => void;
 }
 
@@ -42,11 +30,9 @@ export interface NotedEvaluation {
 }
 
 /** Who asks for decisions, and how. */
-export interface EvaluateRequest extends StateRead {
+export interface EvaluateRequest extends ResolveRequest {
   /** Whether allowed accesses are explained too. */
   readonly allReasons: boolean;
-  /** Called before a JWT of a method is verified. Throws ApiError `too_many`. */
-  readonly admit: (method: string) => void;
   /** Remembers a denial. Returns its id; undefined if there are too many. */
   readonly note: (noted: NotedEvaluation) => string | undefined;
 }
@@ -85,14 +71,10 @@ export interface Decided {
   };
 }
 
-/** Different JWTs of one request: each may take a verification. */
-const JWTS_MAX = 16;
 /** Items that are decided in one turn of the event loop. */
 const ITEMS_PER_TURN = 64;
-/** Milliseconds of one turn in which subjects are resolved. */
+/** Milliseconds of such a turn: an identity may have many tokens. */
 const TURN_MS = 5;
-/** Times that a method may change while its JWTs are verified. */
-const ROUNDS_MAX = 3;
 
 /** Decides one question. The value is the decision as answered. Throws ApiError. */
 export async function evaluate(
@@ -115,8 +97,12 @@ export async function evaluateAll(
   const { value: outcomes, ...meta } = await resolved(parts, request, subjects);
   const deciding = new Deciding(parts, request, outcomes, meta.index);
   const value: Decided[] = [];
+  let untilMs = performance.now() + TURN_MS;
   for (let at = 0; at < items.length; at++) {
-    if (at > 0 && at % ITEMS_PER_TURN === 0) await nextTurn();
+    if (at > 0 && (at % ITEMS_PER_TURN === 0 || performance.now() > untilMs)) {
+      await nextTurn();
+      untilMs = performance.now() + TURN_MS;
+    }
     const made = deciding.item(items[at]!, at);
     // waiting for what is there costs more than the decision
     const decided = made instanceof Promise ? await made : made;
@@ -130,120 +116,6 @@ const ends = (semantics: Semantics, decision: boolean): boolean =>
   semantics === 'deny_on_first_deny'
     ? !decision
     : semantics === 'permit_on_first_permit' && decision;
-
-/** What a subject resolves to: holders, or why there are none; or why it is not valid. */
-type Outcome = Resolved | NoHolder | { readonly code: 'invalid'; readonly reason: string };
-
-/** What the subjects of a request resolve to. */
-export type Outcomes = ReadonlyMap<Entity, Outcome>;
-
-/** Resolves the subjects of a request in one state, after what they claim is proven. */
-export async function resolved(
-  parts: EvaluateParts,
-  request: EvaluateRequest,
-  sent: readonly Entity[],
-): Promise<ReadOutcome<Outcomes>> {
-  const same = distinct(sent);
-  const subjects = [...same.keys()];
-  const jwts = subjects.filter(({ type }) => type === 'jwt');
-  if (jwts.length > JWTS_MAX)
-    reject('invalid', `a request has ${jwts.length} JWTs, at most ${JWTS_MAX} are accepted`);
-  const proofs = new Map<Entity, Proof>();
-  let { options } = request;
-  for (let round = 0; ; round++) {
-    const needed: [subject: Entity, claim: Claim][] = [];
-    const outcomes = new Map<Entity, Outcome>();
-    const outcome = await parts.service.read(request.caller, options, (context) =>
-      answer(parts, request, context, { subjects, proofs, needed, outcomes }),
-    );
-    if (needed.length === 0 || round === ROUNDS_MAX) {
-      for (const [subject, others] of same)
-        for (const other of others) outcomes.set(other, outcomes.get(subject)!);
-      return { ...outcome, value: outcomes };
-    }
-    for (const [subject, claim] of needed)
-      proofs.set(subject, await parts.proofs.prove(parts.service.view, claim, request.admit));
-    // The barrier was before: the present state is new enough.
-    options = stale(options);
-  }
-}
-
-/** Returns each different subject, with the others that are equal to it. */
-function distinct(sent: readonly Entity[]): ReadonlyMap<Entity, Entity[]> {
-  const all = new Map<Entity, Entity[]>();
-  const byText = new Map<string, Entity>();
-  let last: Entity | undefined;
-  for (const subject of sent) {
-    // Items mostly share the subject of their batch.
-    if (subject === last || all.has(subject)) continue;
-    last = subject;
-    const text = sent.length === 1 ? '' : JSON.stringify(subject);
-    const first = byText.get(text);
-    if (first !== undefined) all.get(first)!.push(subject);
-    else {
-      byText.set(text, subject);
-      all.set(subject, []);
-    }
-  }
-  return all;
-}
-
-const stale = (options: ReadOptions): ReadOptions => ({ ...options, mode: 'stale' });
-
-interface Resolving {
-  readonly subjects: readonly Entity[];
-  readonly proofs: ReadonlyMap<Entity, Proof>;
-  /** What is still to be proven. */
-  readonly needed: [subject: Entity, claim: Claim][];
-  readonly outcomes: Map<Entity, Outcome>;
-}
-
-function answer(
-  parts: EvaluateParts,
-  request: EvaluateRequest,
-  context: ReadContext,
-  { subjects, proofs, needed, outcomes }: Resolving,
-) {
-  const finder = new Subjects(parts, context, request);
-  const untilMs = performance.now() + TURN_MS;
-  needed.length = 0;
-  outcomes.clear();
-  for (const subject of subjects) {
-    try {
-      const claim = claimOf(context.view, subject, request.ns);
-      const proof = claim && provenOf(context, claim, proofs.get(subject));
-      if (claim !== undefined && proof === undefined) needed.push([subject, claim]);
-      const found = finder.resolve(subject, proof ?? NOT_PROVEN);
-      if (found !== undefined) outcomes.set(subject, found);
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.refusal.code !== 'invalid') throw error;
-      outcomes.set(subject, { code: 'invalid', reason: error.refusal.message });
-    }
-    // Rights that are compiled now are found at once when this is called again.
-    if (performance.now() > untilMs) finder.pending ??= nextTurn();
-    if (finder.pending !== undefined) break;
-  }
-  const index = stateIndex(context.view);
-  const { pending } = finder;
-  return { value: undefined, index, keys: [], ...(pending !== undefined && { pending }) };
-}
-
-/** Returns a proof of a claim if its method is now as it was then. */
-function provenOf(
-  { view }: ReadContext,
-  { method }: Claim,
-  proof: Proof | undefined,
-): Proof | undefined {
-  const index = stored<AuthMethod>(view, keys.method(method.ns, method.name))?.ModifyIndex;
-  return proof?.index === index ? proof : undefined;
-}
-
-/** Stands for what is proven before the next look, or never if the method always changes. */
-const NOT_PROVEN: Proof = {
-  method: { ns: '', name: '' },
-  index: undefined,
-  outcome: { ok: false, code: 'unreachable' },
-};
 
 /** Decides the questions of one request by what their subjects resolve to. */
 class Deciding {
@@ -259,6 +131,9 @@ class Deciding {
     this.#outcomes = outcomes;
     this.#index = index;
     this.#owner = ownerOf(parts.service, request.caller);
+    for (const found of outcomes.values())
+      if ('holders' in found)
+        for (const { accessor } of found.holders) if (accessor !== '') parts.onUse(accessor);
   }
 
   /** Decides an item of a batch. What is wrong with it is its own answer. */
@@ -296,7 +171,6 @@ class Deciding {
     const { action, resource } = evaluation;
     const newest = holders[0]!;
     const asked = questionOf(resource, action, newest.namespace);
-    for (const { accessor } of holders) if (accessor !== '') this.#parts.onUse(accessor);
     if (asked === undefined) {
       const reason = `the resource type "${resource.type}" does not have this action`;
       return this.#no(evaluation, at, { code: 'unknown_action', reason }, found);

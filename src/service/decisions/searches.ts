@@ -16,11 +16,12 @@ import { draftToken } from '../explain/questions.js';
 import { ownerOf } from '../reads/long-work.js';
 import { Authorizers, authorizerFor, rightsIdOf } from '../rights/authorizers.js';
 import { type Asker, distinct, mayDo, NOBODY, namesOf } from './askers.js';
-import { type EvaluateParts, type EvaluateRequest, resolved } from './evaluate.js';
+import type { EvaluateParts, EvaluateRequest } from './evaluate.js';
 import { type Found, type Page, pageOf } from './pages.js';
 import { Prefixes, type RuleNames } from './prefixes.js';
 import { questionOf, resourceType } from './questions.js';
 import type { Search } from './requests.js';
+import { resolved } from './resolving.js';
 import { deniedText } from './subjects.js';
 
 /** What a search answers. */

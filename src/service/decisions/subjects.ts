@@ -1,5 +1,6 @@
 /** Whose rights decide an evaluation (decisions.md 2): the tokens behind a subject. */
 import { isUuid } from '../../acl/names.js';
+import type { Steps } from '../../acl/steps.js';
 import type { Authorizer } from '../../acl/types.js';
 import type { Identity } from '../../state/author.js';
 import { keys } from '../../state/keys.js';
@@ -77,8 +78,10 @@ export interface Resolved {
 
 /** Tokens of one identity that are asked. */
 const HOLDERS_MAX = 1_000;
-/** Tokens of one identity that are looked at, because that takes one turn of the event loop. */
-const LOOKED_MAX = 2_000;
+/** Tokens of one identity that are looked at, to find the newest: a tenth of a second. */
+const LOOKED_MAX = 10_000;
+/** Tokens that are looked at between two steps. */
+const TOKENS_PER_STEP = 16;
 
 const unknown = (reason: string, home?: string): NoHolder => ({
   code: 'unknown_subject',
@@ -86,10 +89,15 @@ const unknown = (reason: string, home?: string): NoHolder => ({
   ...(home !== undefined && { home }),
 });
 const NO_TOKEN = unknown('there is no such token');
+const NO_METHOD = 'its auth method does not exist';
 const NOT_ASKED: NoHolder = {
   code: 'forbidden',
   reason: 'the token of the request lacks acl:read there',
 };
+
+/** What a subject means, or what must be waited for before it is asked again. */
+type Found = Resolved | NoHolder | Promise<void>;
+type Finding = Steps<Found>;
 
 /** Finds whom a subject means, in one state and for one caller. */
 export class Subjects {
@@ -98,8 +106,6 @@ export class Subjects {
   readonly #caller: Caller;
   /** The namespace of the request. */
   readonly #ns: string;
-  /** Resolves once rights are compiled that were not; then all is asked again. */
-  pending: Promise<void> | undefined;
 
   constructor(parts: SubjectParts, context: ReadContext, { caller, ns }: SubjectRequest) {
     this.#parts = parts;
@@ -109,10 +115,11 @@ export class Subjects {
   }
 
   /**
-   * Returns whom a subject means; undefined while `pending` is set. `proof`: what a JWT or the
-   * properties of the subject prove. Throws ApiError 400.
+   * Returns whom a subject means, or what must be waited for before it is asked again: rights that
+   * are compiled. `proof`: what a JWT or the properties of the subject prove. The state must not
+   * change between two steps. Throws ApiError 400.
    */
-  resolve(subject: Entity, proof: Proof): Resolved | NoHolder | undefined {
+  *resolve(subject: Entity, proof: Proof): Finding {
     const { type, id } = subject;
     switch (type) {
       case 'token':
@@ -124,12 +131,12 @@ export class Subjects {
       case 'identity': {
         const [name = ''] = id.split('/', 1);
         const ns = this.#namespaceOf(subject);
-        return this.#identity({ ns, name }, id.slice(name.length + 1));
+        return yield* this.#identity({ ns, name }, id.slice(name.length + 1));
       }
       case 'jwt':
         return this.#proven(proof);
       default:
-        return this.#mapped(subject, proof);
+        return yield* this.#mapped(subject, proof);
     }
   }
 
@@ -145,7 +152,7 @@ export class Subjects {
     return this.#context.authorizer.allowed('acl', 'read', undefined, ns);
   }
 
-  #token(subject: Entity): Resolved | NoHolder | undefined {
+  #token(subject: Entity): Found {
     const { tokenKey } = this.#caller;
     if (subject.id === 'self' && tokenKey !== null) return this.#ofSecret(tokenKey);
     const own = ownToken(this.#view, this.#caller);
@@ -159,7 +166,7 @@ export class Subjects {
   }
 
   /** Returns the token of a secret. The cache of rights has nearly all that are in use. */
-  #ofSecret(secretKey: string): Resolved | NoHolder | undefined {
+  #ofSecret(secretKey: string): Found {
     const { authorizers } = this.#parts;
     const authorizer = authorizers.cached(secretKey);
     const namespace = authorizer && authorizers.namespaceOf(secretKey);
@@ -174,32 +181,31 @@ export class Subjects {
     return { holders, home: namespace, truncated: false };
   }
 
-  #ofToken(token: Token | undefined): Resolved | NoHolder | undefined {
+  #ofToken(token: Token | undefined): Found {
     const { nowMs } = this.#parts;
     if (token === undefined || !isAlive(this.#view, token, nowMs())) return NO_TOKEN;
-    return this.#held([{ token, first: stepOf(token) }], token.Namespace);
+    return this.#heldBy({ token, first: stepOf(token) }, token.Namespace);
   }
 
-  #role(subject: Entity): Resolved | NoHolder | undefined {
+  #role(subject: Entity): Found {
     const ns = this.#namespaceOf(subject);
     if (!this.#mayRead(ns)) return NOT_ASKED;
     const ID = this.#view.get(keys.roleName(ns, subject.id));
     const role = ID === undefined ? undefined : stored<Role>(this.#view, keys.role(ns, ID));
     if (role === undefined) return unknown('there is no such role', ns);
     const token = draftToken(ns, { Roles: [{ ID: role.ID }] });
-    return this.#held([{ token, first: DRAFT }], ns);
+    return this.#heldBy({ token, first: DRAFT }, ns);
   }
 
-  #identity(
-    method: { readonly ns: string; readonly name: string },
-    subject: string,
-  ): Resolved | NoHolder | undefined {
+  *#identity(method: { readonly ns: string; readonly name: string }, subject: string): Finding {
     if (!this.#mayRead(method.ns)) return NOT_ASKED;
     const { nowMs } = this.#parts;
+    const view = this.#view;
+    if (view.get(keys.method(method.ns, method.name)) === undefined)
+      return unknown(NO_METHOD, method.ns);
     // Tokens of logins that named nobody are of no identity.
     if (subject === '') return unknown('the id names no subject', method.ns);
     const who = subjectOf(subject);
-    const view = this.#view;
     const found: Token[] = [];
     let looked = 0;
     for (const key of keysBelow(view, 'subject', method.ns, method.name.toLowerCase(), who)) {
@@ -208,20 +214,24 @@ export class Subjects {
       const [ns, accessor] = key.split('\u0000').slice(-2) as [string, string];
       const token = stored<Token>(view, keys.token(ns, accessor))!;
       if (isAlive(view, token, nowMs())) found.push(token);
+      if (looked % TOKENS_PER_STEP === 0) yield;
     }
     if (found.length === 0) return unknown('the identity has no token', method.ns);
     const newest = found.sort((a, b) => (a.CreateTime < b.CreateTime ? 1 : -1));
-    const asked = newest.slice(0, HOLDERS_MAX);
-    const isCut = looked > LOOKED_MAX || newest.length > asked.length;
-    return this.#held(
-      asked.map((token) => ({ token, first: stepOf(token) })),
-      method.ns,
-      isCut,
-    );
+    const holders: Holder[] = [];
+    let pending: Promise<void> | undefined;
+    for (const [at, token] of newest.slice(0, HOLDERS_MAX).entries()) {
+      const holder = this.#holder({ token, first: stepOf(token) });
+      if (holder instanceof Promise) pending ??= holder;
+      else holders.push(holder);
+      if (at % TOKENS_PER_STEP === 0) yield;
+    }
+    const truncated = looked > LOOKED_MAX || newest.length > HOLDERS_MAX;
+    return pending ?? { holders, home: method.ns, truncated };
   }
 
   /** Returns whom a type means that the ACL configuration has. */
-  #mapped(subject: Entity, proof: Proof): Resolved | NoHolder | undefined {
+  *#mapped(subject: Entity, proof: Proof): Finding {
     const types = subjectTypes(this.#view);
     const mapped = Object.hasOwn(types, subject.type) ? types[subject.type] : undefined;
     if (mapped === undefined) {
@@ -229,15 +239,14 @@ export class Subjects {
       return unknown(`the types of subjects are ${known}`);
     }
     const { AuthMethod: name, Namespace: ns, From } = mapped;
-    if (From === 'tokens') return this.#identity({ ns, name }, subject.id);
+    if (From === 'tokens') return yield* this.#identity({ ns, name }, subject.id);
     if (!this.#mayRead(ns)) return NOT_ASKED;
-    if (this.#view.get(keys.method(ns, name)) === undefined)
-      return unknown('its auth method does not exist', ns);
+    if (this.#view.get(keys.method(ns, name)) === undefined) return unknown(NO_METHOD, ns);
     return this.#proven(proof);
   }
 
   /** Returns the token that a login would make. */
-  #proven({ method: place, outcome }: Proof): Resolved | NoHolder | undefined {
+  #proven({ method: place, outcome }: Proof): Found {
     const refused = (code: string): NoHolder => ({
       code: code === 'blocked' ? 'blocked' : 'refused',
       reason: `the login is refused${this.#mayRead(place.ns) ? `: ${code}` : ''}`,
@@ -257,38 +266,32 @@ export class Subjects {
     const ids = (links: readonly { readonly ID?: string }[]) =>
       links.map(({ ID = '' }) => ({ ID }));
     const token = draftToken(ns, { Policies: ids(Policies), Roles: ids(Roles), ...grants });
-    const found = this.#held([{ token, first: DRAFT }], method.Namespace);
-    if (found === undefined || 'code' in found) return found;
     const { Name: AuthMethod, Namespace } = method;
-    const Subject = who;
-    const named = ({ about, ...one }: Holder): Holder => ({
-      ...one,
-      about: () => ({ ...about()!, identity: { AuthMethod, Namespace, Subject } }),
-    });
-    return { ...found, holders: found.holders.map(named) };
+    const named = { AuthMethod, Namespace, Subject: who };
+    return this.#heldBy({ token, first: DRAFT }, Namespace, named);
   }
 
-  #held(all: readonly Collected[], home: string, truncated = false): Resolved | undefined {
-    const holders: Holder[] = [];
-    for (const collected of all) {
-      const { token } = collected;
-      const shared = this.#parts.authorizers.rightsOf(token);
-      if (shared instanceof Promise) this.pending ??= shared;
-      else
-        holders.push({
-          accessor: token.AccessorID,
-          namespace: token.Namespace,
-          authorizer: authorizerFor(token, shared.rights),
-          about: () => this.#about(collected),
-        });
-    }
-    return this.pending === undefined ? { holders, home, truncated } : undefined;
+  #heldBy(collected: Collected, home: string, identity?: Identity): Found {
+    const holder = this.#holder(collected, identity);
+    return holder instanceof Promise ? holder : { holders: [holder], home, truncated: false };
   }
 
-  #about(collected: Collected): About {
+  /** Returns a token as one that decides, or what must be waited for. */
+  #holder(collected: Collected, identity?: Identity): Holder | Promise<void> {
     const { token } = collected;
     const shared = this.#parts.authorizers.rightsOf(token);
-    return { token, shared, identity: identityOf(this.#view, token), collected };
+    if (shared instanceof Promise) return shared;
+    return {
+      accessor: token.AccessorID,
+      namespace: token.Namespace,
+      authorizer: authorizerFor(token, shared.rights),
+      about: () => this.#about(collected, identity),
+    };
+  }
+
+  #about(collected: Collected, identity = identityOf(this.#view, collected.token)): About {
+    const { token } = collected;
+    return { token, shared: this.#parts.authorizers.rightsOf(token), identity, collected };
   }
 }
 
