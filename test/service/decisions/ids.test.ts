@@ -45,11 +45,21 @@ describe('denials of decisions', () => {
     const { Message } = decision;
     expect(Message).to.match(/^key:read on "orders\/approve\/17" is denied by key "orders/);
     expect(decision).to.deep.include({
-      ...{ ID: id, Type: 'evaluation', Method: 'POST', Path: '/access/v1/evaluation' },
-      ...{ AccessorID: clerk.AccessorID, Identity: null, Namespace: 'default' },
-      ...{ Resource: 'key', Access: 'read', Segment: 'orders/approve/17' },
-      ...{ SubjectType: 'token_secret', RequestID: 'r-1', Changed: false, Login: null },
-      ...{ TraceID: '0af7651916cd43dd8448eb211c80319c' },
+      ID: id,
+      Type: 'evaluation',
+      Method: 'POST',
+      Path: '/access/v1/evaluation',
+      AccessorID: clerk.AccessorID,
+      Identity: null,
+      Namespace: 'default',
+      Resource: 'key',
+      Access: 'read',
+      Segment: 'orders/approve/17',
+      SubjectType: 'token_secret',
+      RequestID: 'r-1',
+      Changed: false,
+      Login: null,
+      TraceID: '0af7651916cd43dd8448eb211c80319c',
       Then: { Reason: 'rule', Level: 'deny', Rule: RULE },
     });
     expect(decision).not.to.have.any.keys('CallerID', 'Home');
@@ -58,9 +68,7 @@ describe('denials of decisions', () => {
     const Rules = 'key "orders/approve/17" { policy = "read" }';
     await decider.client.must(`PUT /acl/policy/${policy.ID}`, { Name: policy.Name, Rules });
     const later = await remembered(id);
-    expect([later.Now.Allow, later.Changed, later.Then]).to.deep.equal([
-      ...[true, true, decision.Then],
-    ]);
+    expect([later.Now.Allow, later.Changed, later.Then]).to.deep.equal([true, true, decision.Then]);
     await decider.client.must(`DELETE /acl/token/${clerk.AccessorID}`);
     expect(await remembered(id)).to.include({ Now: null, Changed: true });
   });
@@ -77,18 +85,20 @@ describe('denials of decisions', () => {
     const subject = question('jwt', jwt, { properties: { auth_method: 'm' } });
     const ofJwt = await remembered(await denied(subject));
     expect(ofJwt).to.deep.include({
-      ...{
-        AccessorID: '',
-        Now: null,
-        Changed: false,
-        SubjectType: 'jwt',
-        Segment: RULE.slice(5, -1),
-      },
+      AccessorID: '',
+      Now: null,
+      Changed: false,
+      SubjectType: 'jwt',
+      Segment: RULE.slice(5, -1),
       Identity: { AuthMethod: 'm', Namespace: 'default', Subject: 'ann' },
     });
     const refused = question('jwt', `${jwt}x`, { properties: { auth_method: 'm' } });
     expect(await remembered(await denied(refused))).to.deep.include({
-      ...{ AccessorID: '', Identity: null, Resource: null, Segment: null, Then: null },
+      AccessorID: '',
+      Identity: null,
+      Resource: null,
+      Segment: null,
+      Then: null,
       Message: 'the login is refused',
     });
     const admin = decider.client.token;

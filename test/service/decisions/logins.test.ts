@@ -55,7 +55,10 @@ describe('logins that decisions ask about', () => {
   const must = (call: string, body?: object, token?: string) =>
     decider.client.must(call, body, token);
   const method = (Name: string, more: object = {}) => ({
-    ...{ Name, Type: 'jwt', MaxTokenTTL: '1h', ...more },
+    Name,
+    Type: 'jwt',
+    MaxTokenTTL: '1h',
+    ...more,
     Config: { JWTValidationPubKeys: [key.pem], ListClaimMappings: { groups: 'groups' } },
   });
   const rule = (AuthMethod: string) => {
@@ -167,7 +170,8 @@ describe('logins that decisions ask about', () => {
     await login('ann', 'staff', 'team');
     const ask = (namespace: string) => asked(['identity', 'staff/ann'], { namespace });
     expect([await ask('team'), await ask('default')]).to.deep.equal([
-      ...['true allowed', 'false unknown_subject'],
+      'true allowed',
+      'false unknown_subject',
     ]);
   });
 
@@ -182,7 +186,8 @@ describe('logins that decisions ask about', () => {
     };
     expect(await ask()).to.deep.equal([false, undefined]);
     await must(`PUT /acl/role/${(await must(role)).ID}`, {
-      ...{ Name: 'clerk', Policies: [{ Name: 'shop' }] },
+      Name: 'clerk',
+      Policies: [{ Name: 'shop' }],
     });
     for (let count = 0; count < 999; count++) {
       solo.nowMs += 1;
@@ -203,8 +208,16 @@ describe('logins that decisions ask about', () => {
     const ask = (id: string) => asked(['identity', id]);
     expect(await ask('staff/a/b')).to.equal('true allowed');
     for (const id of [
-      ...['staff', 'staff/', '/ann', '', 'staff/an', 'staff/Ann', 'staff/ann\u0000default'],
-      ...['staff\u0000ann/default', `staff/a/b\u0000default\u0000${AccessorID}`, ' staff/ann'],
+      'staff',
+      'staff/',
+      '/ann',
+      '',
+      'staff/an',
+      'staff/Ann',
+      'staff/ann\u0000default',
+      'staff\u0000ann/default',
+      `staff/a/b\u0000default\u0000${AccessorID}`,
+      ' staff/ann',
     ])
       expect(await ask(id), JSON.stringify(id)).to.equal('false unknown_subject');
   });
