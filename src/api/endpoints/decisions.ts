@@ -11,7 +11,8 @@ const object = (properties: Record<string, JsonSchema>, ...required: string[]): 
 });
 
 const entity = object({ type: text, id: text, properties: free }, 'type', 'id');
-const sought = object({ type: text, id: text, properties: free }, 'type');
+/** What is searched: its id is ignored. */
+const sought = object({ type: text, properties: free }, 'type');
 const action = object({ name: text, properties: free }, 'name');
 const members = { subject: entity, action, resource: entity, context: free };
 const page = object({ limit: { type: 'integer', minimum: 0, maximum: 1000 }, token: text });

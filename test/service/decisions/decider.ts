@@ -4,27 +4,10 @@ import { authzenRoutes } from '../../../src/http/routes/authzen.js';
 import type { AclParts } from '../../../src/http/routes/common.js';
 import { aclConfigurationRoutes } from '../../../src/http/routes/operator.js';
 import type { Command } from '../../../src/state/types.js';
-import { type Answer, send } from '../../support/client.js';
+import { authzen, type Body, type Reply, type Sent } from '../../support/authzen.js';
 import { SoloClient } from '../client.js';
 import { partsOf } from '../serve.js';
 import { Solo } from '../solo.js';
-
-/** An answer of the Authorization API. */
-export interface Reply {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly text: string;
-  readonly body: Answer['body'];
-}
-
-/** How a request is sent. */
-export interface Sent {
-  readonly token?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** A request body: an object, or its exact text. */
-type Body = object | string;
 
 export class Decider {
   readonly client: SoloClient;
@@ -51,16 +34,10 @@ export class Decider {
     return this.client.close();
   }
 
-  /** Sends a request below /access/v1. */
-  async ask(path: string, body: Body, { token, headers = {} }: Sent = {}): Promise<Reply> {
-    const reply = await send(this.client.url, `POST /access/v1/${path}`, {
-      token: token ?? this.client.token,
-      // Node would send a head before a text in the encoding of the text.
-      body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
-      headers: { 'content-type': 'application/json', ...headers },
-    });
-    const isJson = String(reply.headers['content-type']).includes('json');
-    return { ...reply, body: isJson ? JSON.parse(reply.text) : undefined };
+  /** Sends a request below /access/v1, with the token that manages all unless it has another. */
+  ask(path: string, body: Body, sent: Sent = {}): Promise<Reply> {
+    const { url, token } = this.client;
+    return authzen(url, path, body, { token, ...sent });
   }
 
   /** The answer to one question. */

@@ -3,8 +3,9 @@ import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { LIMITS } from '../../http/harness.js';
 import { signer } from '../../login/signers.js';
+import type { Reply } from '../../support/authzen.js';
 import { send } from '../../support/client.js';
-import { Decider, type Reply } from './decider.js';
+import { Decider } from './decider.js';
 
 const ONE = {
   subject: { type: 'token', id: 'self' },

@@ -1,7 +1,8 @@
 /** What is remembered of denials, and who may read it. */
 import { expect } from 'chai';
 import { signer } from '../../login/signers.js';
-import { Decider, type Reply } from './decider.js';
+import type { Reply } from '../../support/authzen.js';
+import { Decider } from './decider.js';
 
 const RULES =
   'key_prefix "orders/" { policy = "read" }\nkey "orders/approve/17" { policy = "deny" }';

@@ -7,9 +7,10 @@ import { Sentences } from '../../../src/service/decisions/sentences.js';
 import { LongWork } from '../../../src/service/reads/long-work.js';
 import { secretKeyOf } from '../../../src/state/tokens.js';
 import { ALL_QUESTIONS } from '../../acl/random-grants.js';
+import type { Reply } from '../../support/authzen.js';
 import { aState, built, SECRETS } from '../random-rights.js';
 import type { Solo } from '../solo.js';
-import { Decider, type Reply } from './decider.js';
+import { Decider } from './decider.js';
 
 type State = Parameters<typeof built>[0];
 

@@ -2,8 +2,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { signer } from '../../login/signers.js';
+import type { Reply } from '../../support/authzen.js';
 import { aState, built, SECRETS } from '../random-rights.js';
-import { Decider, type Reply } from './decider.js';
+import { Decider } from './decider.js';
 
 interface Entity {
   readonly type: string;

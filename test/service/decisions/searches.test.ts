@@ -1,7 +1,8 @@
 /** Searches for subjects, resources and actions, and their pages. */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { Decider, type Reply } from './decider.js';
+import type { Reply } from '../../support/authzen.js';
+import { Decider } from './decider.js';
 
 interface Found {
   readonly id: string;
