@@ -1,6 +1,6 @@
 /** A cluster of processes whose users log in at an OpenID provider. */
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readdirSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
@@ -8,7 +8,8 @@ import type { ClusterPlan } from '../../src/dev/local.js';
 import { type Answer, Client } from '../support/client.js';
 import { CLIENT_SECRET } from '../support/oidc-provider.js';
 import { RealCluster } from '../support/real-cluster.js';
-import { bytesOf, until } from './operator.js';
+import { until } from './operator.js';
+import { foundIn } from './planted.js';
 
 /** Where the provider sends browsers, and where nothing listens. */
 export const CALLBACK = 'http://127.0.0.1:9/oidc/callback';
@@ -225,24 +226,6 @@ export class OidcCluster {
 
   /** The files of this cluster in which one of the texts occurs, and the text. */
   found(texts: Iterable<string>, isWanted = (_path: string): boolean => true): string[] {
-    const { dir } = this.cluster;
-    const files = readdirSync(dir, { recursive: true, encoding: 'utf8' })
-      .map((name) => join(dir, name))
-      .filter((path) => isWanted(path));
-    const all = [...texts].flatMap(piecesOf);
-    expect(all).to.not.deep.equal([]);
-    return files.flatMap((path) => {
-      const bytes = bytesOf(path);
-      return all.filter((text) => bytes.includes(text)).map((text) => `${path}: ${text}`);
-    });
+    return foundIn(this.cluster.dir, texts, isWanted);
   }
-}
-
-const PIECE = 24;
-
-/** LevelDB may cut a text where a part of it was written before. */
-function piecesOf(text: string): string[] {
-  if (text.length <= 2 * PIECE) return [text];
-  const middle = Math.floor(text.length / 2);
-  return [text.slice(0, PIECE), text.slice(middle, middle + PIECE), text.slice(-PIECE)];
 }
