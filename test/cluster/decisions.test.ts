@@ -1,4 +1,4 @@
-/** Decisions for other programs on three nodes: by the newest rights, and never a permit by fault. */
+/** Decisions for other programs on three nodes: by the newest rights, no permit by fault. */
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { Agent } from 'node:http';
