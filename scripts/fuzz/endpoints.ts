@@ -25,7 +25,8 @@ export const endpointsOf = (routes: readonly Route[]): readonly Fuzzed[] =>
       const known = ENDPOINTS.find((one) => one.method === method && one.path === path);
       const takesBody = method !== 'GET' && method !== 'DELETE';
       const bodies = known?.bodies ?? (takesBody ? ANY_BODIES : []);
-      return { method, route: route.path, path, bodies };
+      const { headers = {} } = known ?? {};
+      return { method, route: route.path, path, bodies, headers };
     }),
   );
 

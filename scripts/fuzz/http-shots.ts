@@ -146,7 +146,7 @@ export class HttpShots {
     let target = random.chance(0.5) ? hostile.target : meant;
     if (random.chance(0.3))
       target += `${target.includes('?') ? '&' : '?'}${random.pick(EXTRA_QUERY)}`;
-    const headers = random.chance(0.4) ? hostile.headers : {};
+    const headers = random.chance(0.4) ? hostile.headers : (endpoint.headers ?? {});
     let body = this.#plan.bodyFor(endpoint, random);
     if (body === undefined && endpoint.bodies.length > 0 && random.chance(0.35))
       body = Buffer.from(JSON.stringify(random.pick(endpoint.bodies)));

@@ -36,6 +36,16 @@ export class Issuer {
     return { AuthMethod, BearerToken, Meta: { from: 'fuzz' } };
   }
 
+  /** The body of a decision about who could log in. */
+  decision(random: Random): unknown {
+    const properties = { auth_method: random.chance(0.9) ? 'fuzz-jwt' : 'm' };
+    return {
+      subject: { type: 'jwt', id: this.#token(random), properties },
+      action: { name: random.pick(['read', 'approve']) },
+      resource: { type: random.pick(['service', 'orders']), id: 'svc-n1' },
+    };
+  }
+
   #token(random: Random): unknown {
     const now = Math.floor(Date.now() / 1000);
     const good = {

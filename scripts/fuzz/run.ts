@@ -167,6 +167,8 @@ class Run {
     const label = labelOf(endpoint);
     if (label === 'POST /v1/acl/login' && random.chance(0.7))
       return Buffer.from(JSON.stringify(this.#issuer.login(random)));
+    if (label === 'POST /access/v1/evaluation' && random.chance(0.4))
+      return Buffer.from(JSON.stringify(this.#issuer.decision(random)));
     return label === 'PUT /v1/snapshot' ? this.#anArchive(random) : undefined;
   }
 

@@ -72,6 +72,8 @@ const NEW_PATHS = new RegExp(
     ].join('|')}))`,
 );
 
+const STANDARD_PATHS = /^\/(access\/v1\/|\.well-known\/authzen)/;
+
 /** What no response may be, and what a refusal must contain. */
 export function judge(
   { method, target, headers: sent }: Hostile,
@@ -91,7 +93,9 @@ export function judge(
   const type = headers['content-type'];
   // An error found before the path was known is plain text even there.
   const isNew = NEW_PATHS.test(target) && type !== TEXT;
-  if (!/json/.test(sent['accept'] ?? '') && !isNew) {
+  // The Authorization API answers problem details only if these are named.
+  const named = STANDARD_PATHS.test(target) ? /problem\+json/ : /json/;
+  if (!named.test(sent['accept'] ?? '') && !isNew) {
     expect(type).to.equal(TEXT);
     if (method !== 'HEAD') expect(text, 'an error is one line').to.match(ONE_LINE);
     return;

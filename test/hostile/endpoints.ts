@@ -6,6 +6,8 @@ export interface Endpoint {
   /** `*` stands for a value that a test may choose. */
   readonly path: string;
   readonly bodies: readonly unknown[];
+  /** Headers without which every request is refused. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 const UUID = '0f0f0f0f-1111-4222-8333-444444444444';
@@ -238,14 +240,57 @@ const writes: readonly [Endpoint['method'], string, readonly unknown[]][] = [
   ['PUT', 'snapshot', [{}]],
 ];
 
+const question = {
+  subject: { type: 'token', id: 'self' },
+  action: { name: 'approve', properties: { a: 1 } },
+  resource: { type: 'orders', id: '17', properties: { namespace: 'default' } },
+  context: { time: 'now' },
+};
+const subjects = [
+  { type: 'token_secret', id: '0f0f0f0f-1111-4222-8333-555555555555' },
+  { type: 'jwt', id: 'a.b.c', properties: { auth_method: 'm', namespace: 'default' } },
+  { type: 'identity', id: 'm/web' },
+  { type: 'role', id: 'r' },
+  { type: 'user', id: 'ann', properties: { groups: ['g'] } },
+];
+const evaluations = [
+  question,
+  ...subjects.map((subject) => ({ ...question, subject })),
+  { ...question, resource: { type: 'app:service', id: 'a/b' } },
+  { ...question, action: { name: 'write-prefix' }, resource: { type: 'key', id: 'a' } },
+];
+const page = { limit: 2, token: '', properties: {} };
+/** Those of the Authorization API, which ignores what it does not know. */
+const access: readonly (readonly [path: string, bodies: readonly unknown[]])[] = [
+  ['evaluation', evaluations],
+  [
+    'evaluations',
+    [
+      { evaluations, options: { evaluations_semantic: 'deny_on_first_deny' } },
+      { ...question, evaluations: [{}, { action: { name: 'ship' } }, { subject: subjects[1] }] },
+    ],
+  ],
+  ...['subject', 'resource', 'action'].map((what) => {
+    const asked = [question, { ...question, subject: { type: 'role', id: 'r' } }];
+    return [`search/${what}`, asked.map((one) => ({ ...one, page }))] as const;
+  }),
+];
+
 export const ENDPOINTS: readonly Endpoint[] = [
   ...reads.map((path) => ({ method: 'GET' as const, path: `/v1/${path}`, bodies: [] })),
   ...deletes.map((path) => ({ method: 'DELETE' as const, path: `/v1/${path}`, bodies: [] })),
   ...writes.map(([method, path, bodies]) => ({ method, path: `/v1/${path}`, bodies })),
+  { method: 'GET', path: '/.well-known/authzen-configuration', bodies: [] },
+  ...access.map(([path, bodies]) => ({
+    method: 'POST' as const,
+    path: `/access/v1/${path}`,
+    bodies,
+    headers: { 'content-type': 'application/json' },
+  })),
 ];
 /** Endpoints that read a JSON body, and refuse one that is wrong: validation judges it. */
 export const WRITES: readonly Endpoint[] = ENDPOINTS.filter(
-  ({ path, bodies }) => bodies.length > 0 && !/snapshot|logout|clone|validate/.test(path),
+  ({ path, bodies }) => bodies.length > 0 && !/access|snapshot|logout|clone|validate/.test(path),
 );
 /** An object to create for each path that patches one. */
 export const PATCHED: readonly (readonly [path: string, body: unknown])[] = [

@@ -248,8 +248,9 @@ export const hostileTo = (endpoint: Endpoint): fc.Arbitrary<Hostile> =>
       const path = endpoint.path.replaceAll('*', () => segments[at++] as string);
       const held = pairs.some(([key]) => key === 'index');
       // A blocking query is limited in time, so that a run is too.
-      const all = held ? [...pairs.filter(([key]) => key !== 'wait'), ['wait', '5ms']] : pairs;
-      const tail = all.map(([key, of]) => `${key}=${of}`).join('&');
+      const sent = held ? [...pairs.filter(([key]) => key !== 'wait'), ['wait', '5ms']] : pairs;
+      const tail = sent.map(([key, of]) => `${key}=${of}`).join('&');
       const target = tail === '' ? path : `${path}?${tail}`;
-      return { method: endpoint.method, target: target.slice(0, 8000), headers, body };
+      const all = { ...endpoint.headers, ...headers };
+      return { method: endpoint.method, target: target.slice(0, 8000), headers: all, body };
     });

@@ -37,8 +37,21 @@ const SECRETS: Readonly<Record<string, string>> = {
 
 const RULES = `# ${ACCOUNT}\nkey "${SECRET_ID}" { policy = "read" }`;
 const LOGIN = { AuthMethod: 'jwt', BearerToken: BEARER };
-/** Requests that explain, with secrets in tokens and rules. */
+/** A question of the Authorization API about who holds a credential. */
+const about = (type: string, id: string) => ({
+  subject: { type, id, properties: { auth_method: 'jwt' } },
+  action: { name: 'read' },
+  resource: { type: 'orders', id: '1' },
+});
+const credentials = [about('token_secret', SECRET_ID), about('jwt', BEARER)];
+/** Requests that explain and decide, with secrets in tokens and rules. */
 const EXPLAINED: readonly [string, string, Record<string, unknown>][] = [
+  ...['evaluation', 'evaluations', 'search/resource', 'search/action'].flatMap((path) =>
+    credentials.map((body): [string, string, Record<string, unknown>] => {
+      return ['POST', `/access/v1/${path}`, body];
+    }),
+  ),
+  ['POST', '/access/v1/evaluations', { evaluations: credentials }],
   ['POST', '/v1/acl/login/explain', LOGIN],
   ['POST', '/v1/acl/login/explain', { ...LOGIN, AuthMethod: 'k8s' }],
   [
@@ -71,7 +84,9 @@ describe('secrets', function () {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  async function say(method: string, target: string, body?: unknown, headers = {}): Promise<Reply> {
+  async function say(method: string, target: string, body?: unknown, more = {}): Promise<Reply> {
+    const isStandard = target.startsWith('/access/');
+    const headers = { ...(isStandard && { 'content-type': 'application/json' }), ...more };
     const reply =
       typeof body === 'string'
         ? await client.send({ method, target, headers, body: Buffer.from(body) })
