@@ -8,8 +8,8 @@ const faults: readonly Mutation[] = [
   one(
     'an item that cannot be decided and is permitted',
     EVALUATE,
-    'return { decision: false, context };',
-    'return { decision: true, context };',
+    'return {\n            decision: false,\n            context: { id: String(at), code, reason_admin',
+    'return {\n            decision: true,\n            context: { id: String(at), code, reason_admin',
   ),
   one(
     'a token that may not be asked about and is said not to exist',
@@ -32,8 +32,8 @@ const faults: readonly Mutation[] = [
   one(
     'a page of another request',
     'service/decisions/pages.js',
-    'check === checkOf(place, untilMs, request) &&',
-    '',
+    'untilMs > nowMs && token === tokenOf(place, untilMs, request)',
+    'untilMs > nowMs',
   ),
   one(
     'a JWT that is verified once for ever',
