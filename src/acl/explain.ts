@@ -258,8 +258,19 @@ const danglingLink = (path: Source['Path']): ShownCandidate => ({
 });
 
 const RESOURCE_ORDER: readonly string[] = [
-  ...['acl', 'keyring', 'operator', 'mesh', 'peering', 'agent', 'event', 'key'],
-  ...['node', 'query', 'service', 'session', 'namespace'],
+  'acl',
+  'keyring',
+  'operator',
+  'mesh',
+  'peering',
+  'agent',
+  'event',
+  'key',
+  'node',
+  'query',
+  'service',
+  'session',
+  'namespace',
 ];
 const MATCH_ORDER = ['scalar', 'exact', 'prefix'];
 

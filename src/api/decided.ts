@@ -27,7 +27,7 @@ export const reasonOf = ({ context }: Decided): string | undefined =>
  * The properties of the resource in a search for actions on any id. The context of the answer then
  * has the actions in `denied` that are allowed on none, although others of their prefix are.
  */
-export const ANY_ID = { any_id: true };
+const ANY_ID = { any_id: true };
 
 /** A page of what a search finds (decisions.md 4). */
 export interface Found<R> {
@@ -67,7 +67,7 @@ export interface Line {
  * Returns what was found about the ids of an action, the widest first. Resources without ids have
  * no prefixes either.
  */
-export const linesOf = (
+const linesOf = (
   action: string,
   { results, context }: Found<{ readonly id: string }>,
 ): readonly Line[] => [
@@ -84,7 +84,7 @@ export const linesOf = (
 ];
 
 /** Returns what was found about the actions that have no ids of their own, the widest first. */
-export const otherActions = ({ context }: Found<unknown>): readonly Line[] => {
+const otherActions = ({ context }: Found<unknown>): readonly Line[] => {
   const any = context?.any_action === true ? [{ prefix: '', allow: true }] : [];
   const prefixes = [...any, ...(context?.action_prefixes ?? [])];
   return [
@@ -92,6 +92,36 @@ export const otherActions = ({ context }: Found<unknown>): readonly Line[] => {
     ...(context?.denied ?? []).map((action) => ({ allow: false, action, id: '*' })),
   ];
 };
+
+/** Searches for actions or resources. Returns what is on all pages that it reads. */
+export type SearchRights = <R>(what: 'action' | 'resource', body: object) => Promise<Found<R>>;
+
+/** What a subject may do to resources of a type. */
+export interface RightsFound {
+  readonly actions: Found<{ readonly name: string }>;
+  readonly ids: readonly {
+    readonly action: string;
+    readonly found: Found<{ readonly id: string }>;
+  }[];
+  readonly lines: readonly Line[];
+}
+
+/** Finds what a subject may do to resources of a type, by one search after the other. */
+export async function findRights(
+  search: SearchRights,
+  subject: Subject,
+  resource: { readonly type: string; readonly properties: object },
+): Promise<RightsFound> {
+  const any = { ...resource, id: '', properties: { ...resource.properties, ...ANY_ID } };
+  const actions = await search<{ readonly name: string }>('action', { subject, resource: any });
+  const ids: { action: string; found: Found<{ readonly id: string }> }[] = [];
+  for (const { name: action } of actions.results) {
+    const asked = { subject, action: { name: action }, resource };
+    ids.push({ action, found: await search<{ readonly id: string }>('resource', asked) });
+  }
+  const lines = ids.flatMap(({ action, found }) => linesOf(nameText(action), found));
+  return { actions, ids, lines: [...otherActions(actions), ...lines] };
+}
 
 /** Returns the question about rights that decides about an action (decisions.md 3). */
 export function questionAbout(type: string, action: string, id?: string) {

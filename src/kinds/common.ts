@@ -204,8 +204,15 @@ export function* healthCheckProblems(
 }
 
 const HTTP_METHODS = [
-  ...['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-  ...['CONNECT', 'OPTIONS', 'TRACE'],
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'CONNECT',
+  'OPTIONS',
+  'TRACE',
 ];
 const upper = (value: string): string => value.toUpperCase();
 /** An HTTP method, stored in upper case. */

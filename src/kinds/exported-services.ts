@@ -72,14 +72,20 @@ function* serviceProblems(
     yield problem(
       `${at} Namespace ${JSON.stringify(named)} cannot be used: an entry exports services of its ` +
         `own namespace, here ${JSON.stringify(namespace)}; "ns" chooses another`,
-      ...['Services', i, 'Namespace'],
+      'Services',
+      i,
+      'Namespace',
     );
   }
   for (const [j, { SamenessGroup }] of consumers.entries()) {
     if (SamenessGroup === undefined) continue;
     yield problem(
       `${at}.Consumers[${j}]: sameness-groups are an enterprise-only feature, this server does not have them`,
-      ...['Services', i, 'Consumers', j, 'SamenessGroup'],
+      'Services',
+      i,
+      'Consumers',
+      j,
+      'SamenessGroup',
     );
   }
   if (service.Name === '') {

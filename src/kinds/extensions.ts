@@ -15,8 +15,12 @@ import type { Path } from './common.js';
 import { type Problem, problem } from './problems.js';
 
 const EXTENSIONS = [
-  ...['builtin/lua', 'builtin/aws/lambda', 'builtin/property-override'],
-  ...['builtin/wasm', 'builtin/ext-authz', 'builtin/otel-access-logging'],
+  'builtin/lua',
+  'builtin/aws/lambda',
+  'builtin/property-override',
+  'builtin/wasm',
+  'builtin/ext-authz',
+  'builtin/otel-access-logging',
 ] as const;
 
 const CONSTRAINT = '\\s*(?:=|!=|>|<|>=|<=|~>)?\\s*v?\\d+(?:\\.\\d+)*(?:[-+~][0-9A-Za-z.+~-]*)?\\s*';

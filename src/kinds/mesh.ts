@@ -135,6 +135,9 @@ function* actionProblems(
   if (action === '' || known.includes(action)) return;
   yield problem(
     `error in HTTP incoming request normalization configuration: no matching ${field} value found for ${action}, please specify one of [${known.join(', ')}]`,
-    ...['HTTP', 'Incoming', 'RequestNormalization', field],
+    'HTTP',
+    'Incoming',
+    'RequestNormalization',
+    field,
   );
 }

@@ -283,7 +283,9 @@ function* parentProblems(parents: readonly Parent[]): Iterable<Problem> {
     if (one.Kind !== 'api-gateway') {
       yield problem(
         `unsupported parent kind: ${JSON.stringify(one.Kind)}, must be 'api-gateway'`,
-        ...['Parents', i, 'Kind'],
+        'Parents',
+        i,
+        'Kind',
       );
     }
     const key = JSON.stringify([one.Name, one.SectionName]);

@@ -1,14 +1,11 @@
 /** What a node decides for other programs: how often, how, and how long it takes. */
 import { OWN_TYPES } from '../service/acl/acl-configuration.js';
+import { JWT_CHECKS, type JwtCheck } from '../service/decisions/proofs.js';
 import { byLabel, counter, type Family, type Sample } from './families.js';
 import { Histogram } from './histogram.js';
 
 /** Seconds: from a decision by known rights to one that waits for an issuer. */
 const BOUNDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5];
-
-/** What becomes of a JWT. */
-const CHECKS = ['known', 'valid', 'refused'] as const;
-type JwtCheck = (typeof CHECKS)[number];
 
 /** A decision as it is counted. */
 interface Counted {
@@ -21,7 +18,7 @@ interface Counted {
 export class DecisionCounts {
   readonly #counts = new Map<string, { readonly labels: Sample['labels']; value: number }>();
   readonly #seconds = new Histogram(BOUNDS);
-  readonly #checks = new Map(CHECKS.map((result) => [result, 0]));
+  readonly #checks = new Map(JWT_CHECKS.map((result) => [result, 0]));
 
   count({ decision, code, subjectType }: Counted, times: number): void {
     // The words of applications are any number.

@@ -80,7 +80,6 @@ function aclParts(config: Config, parts: RouteSources): AclParts {
   const { node, service, authorizers, decisions, events, usage } = parts;
   const { log, refusals, drift, counts } = parts;
   const methodTypes = authMethodTypes(loginOptions(config.login, config.limits.issuerRequests));
-  const onCheck = (result: 'known' | 'valid' | 'refused'): void => counts.checked(result);
   const longWork = new LongWork();
   const { defaultPolicy } = config.acl;
   return {
@@ -93,7 +92,11 @@ function aclParts(config: Config, parts: RouteSources): AclParts {
     longWork,
     authzen: config.authzen,
     counts,
-    proofs: new Proofs({ methodTypes, nowMs: Date.now, onCheck }),
+    proofs: new Proofs({
+      methodTypes,
+      nowMs: Date.now,
+      onCheck: (result) => counts.checked(result),
+    }),
     sentences: new Sentences({ authorizers, defaultPolicy, longWork }),
     onUse: usage.note,
     datacenter: config.datacenter,

@@ -75,7 +75,10 @@ export function decodeMessage(items: readonly unknown[]): PackedMessage {
 /** The content of an entry that holds a configuration. */
 export const packConfiguration = (configuration: Configuration): unknown[] =>
   configuration.members.map(({ id, name, address, voter, publicKey }) => [
-    ...[id, name, address, voter],
+    id,
+    name,
+    address,
+    voter,
     ...(publicKey === undefined ? [] : [publicKey]),
   ]);
 

@@ -8,8 +8,8 @@ const faults: readonly Mutation[] = [
   one(
     'an item that cannot be decided and is permitted',
     EVALUATE,
-    'return {\n            decision: false,\n            context: { id: String(at), code, reason_admin',
-    'return {\n            decision: true,\n            context: { id: String(at), code, reason_admin',
+    'decision: false,\n            context: { id: String(at), code, reason_admin',
+    'decision: true,\n            context: { id: String(at), code, reason_admin',
   ),
   one(
     'a token that may not be asked about and is said not to exist',

@@ -62,8 +62,13 @@ function errorOf({ code, at, say }: RulesFault, places: ReturnType<typeof places
 
 /** Resources that no endpoint of this server asks for, with what is asked for instead. */
 const UNUSED: ReadonlySet<Scalar | Named> = new Set([
-  ...(['agent', 'event', 'key', 'query', 'session'] as const),
-  ...(['keyring', 'peering'] as const),
+  'agent',
+  'event',
+  'key',
+  'query',
+  'session',
+  'keyring',
+  'peering',
 ]);
 /** What write on operator and keyring reaches. */
 const REACH: Readonly<Partial<Record<Scalar, string>>> = {

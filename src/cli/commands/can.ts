@@ -1,13 +1,10 @@
 /** `acl can`: whether somebody may do something, as applications ask it (AuthZEN). */
 import type { Command } from 'commander';
 import {
-  ANY_ID,
   type Decided,
   type Found,
+  findRights,
   type Line,
-  linesOf,
-  nameText,
-  otherActions,
   reasonOf,
   type Subject,
 } from '../../api/decided.js';
@@ -88,7 +85,7 @@ async function answer(
   const asked = {
     subject: await subjectOf(call),
     action: { name: action },
-    resource: resourceOf(options, { type, id }),
+    resource: { id, ...resourceOf(options, type) },
   };
   const decided = await ask<Decided>(call, '/access/v1/evaluation', asked);
   if (typeof decided.decision !== 'boolean')
@@ -105,10 +102,10 @@ function sentenceOf(decided: Decided): string {
   return reason === undefined ? 'no' : `no - ${reason}`;
 }
 
-const resourceOf = ({ n: namespace }: CanOptions, resource: object, more: object = {}): object => {
-  const properties = { ...more, ...(namespace !== undefined && { namespace }) };
-  return { ...resource, properties };
-};
+const resourceOf = ({ n: namespace }: CanOptions, type: string) => ({
+  type,
+  properties: namespace === undefined ? {} : { namespace },
+});
 
 const LINE_COLUMNS: readonly Column<Line>[] = [
   {
@@ -123,28 +120,22 @@ const LINE_COLUMNS: readonly Column<Line>[] = [
 /** Shows what the subject may do to resources of a type, as far as rules name it. */
 async function showAll(call: Call<CanOptions>, type: string): Promise<void> {
   const { options, print } = call;
+  const search = <R>(what: string, asked: object): Promise<Found<R>> =>
+    readPages(call, `/access/v1/search/${what}`, asked);
   const subject = await subjectOf(call);
-  const search = <R>(path: string, asked: object): Promise<Found<R>> =>
-    readPages(call, `/access/v1/search/${path}`, { subject, ...asked });
-  const any = resourceOf(options, { type, id: '' }, ANY_ID);
-  const actions = await search<{ readonly name: string }>('action', { resource: any });
-  const found: [name: string, ids: Found<{ readonly id: string }>][] = [];
-  for (const { name } of actions.results) {
-    const resource = resourceOf(options, { type });
-    found.push([name, await search('resource', { action: { name }, resource })]);
-  }
+  const { actions, ids, lines } = await findRights(search, subject, resourceOf(options, type));
   if (print.format !== 'table') {
-    const Actions = found.map(([action, { results, context }]) => ({ action, results, context }));
+    const Actions = ids.map(({ action, found: { results, context } }) => ({
+      action,
+      results,
+      context,
+    }));
     return print.value({ type, actions: Actions, context: actions.context });
   }
-  const all = [actions, ...found.map(([, ids]) => ids)];
-  const lines = [
-    ...otherActions(actions),
-    ...found.flatMap(([name, ids]) => linesOf(nameText(name), ids)),
-  ];
   if (lines.length === 0) print.note('no rule allows anything');
   else print.table(LINE_COLUMNS, lines);
-  if (all.some(({ context }) => context?.truncated)) print.note('some rights are not shown');
+  if ([actions, ...ids.map(({ found }) => found)].some(({ context }) => context?.truncated))
+    print.note('some rights are not shown');
 }
 
 /** Reads all pages of a search. */

@@ -123,12 +123,27 @@ export class Buckets {
 
 /** The limits above which requests and connections are refused with 429. */
 const LIMITS = [
-  ...['held', 'heldPerClient', 'heldPerToken', 'heldAnonymous', 'streamsPerToken'],
-  ...['eventStreams', 'eventStreamsPerClient', 'eventStreamsPerToken', 'eventStreamsAnonymous'],
-  ...['requestsPerAddress', 'requestsPerToken', 'writesPerAddress', 'writesPerToken'],
-  ...['loginsPerAddress', 'loginsPerMethod', 'loginsPerIdentity', 'refusalsPerAddress'],
-  ...['jwtChecksPerAddress', 'jwtChecksPerMethod'],
-  ...['connections', 'connectionsPerAddress'],
+  'held',
+  'heldPerClient',
+  'heldPerToken',
+  'heldAnonymous',
+  'streamsPerToken',
+  'eventStreams',
+  'eventStreamsPerClient',
+  'eventStreamsPerToken',
+  'eventStreamsAnonymous',
+  'requestsPerAddress',
+  'requestsPerToken',
+  'writesPerAddress',
+  'writesPerToken',
+  'loginsPerAddress',
+  'loginsPerMethod',
+  'loginsPerIdentity',
+  'refusalsPerAddress',
+  'jwtChecksPerAddress',
+  'jwtChecksPerMethod',
+  'connections',
+  'connectionsPerAddress',
 ];
 
 /**

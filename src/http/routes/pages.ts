@@ -10,7 +10,14 @@ const LIMIT_MAX = 1000;
 
 /** What tells a list from others, beside its path. */
 const NARROWING = [
-  ...['ns', 'filter', 'search', 'policy', 'role', 'servicename', 'authmethod', 'authmethod-ns'],
+  'ns',
+  'filter',
+  'search',
+  'policy',
+  'role',
+  'servicename',
+  'authmethod',
+  'authmethod-ns',
 ] as const;
 
 /** Returns which page of a list is asked for; undefined for the whole list. Throws 400. */

@@ -24,9 +24,12 @@ const CONTENT_SECURITY_POLICY = [
   ...['form-action', 'base-uri', 'frame-ancestors'].map((name) => `${name} 'none'`),
 ].join('; ');
 const SECURITY = [
-  ...['Content-Security-Policy', CONTENT_SECURITY_POLICY],
-  ...['Referrer-Policy', 'no-referrer'],
-  ...['Cross-Origin-Opener-Policy', 'same-origin'],
+  'Content-Security-Policy',
+  CONTENT_SECURITY_POLICY,
+  'Referrer-Policy',
+  'no-referrer',
+  'Cross-Origin-Opener-Policy',
+  'same-origin',
 ];
 /** The name of an asset holds a hash of its content. */
 const FOREVER = ['Cache-Control', 'public, max-age=31536000, immutable'];

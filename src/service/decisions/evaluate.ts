@@ -1,7 +1,7 @@
 /** Use cases that decide for other programs (decisions.md 1): evaluations and batches of them. */
 import type { Asked } from '../../acl/reasons.js';
 import { ApiError, reject } from '../../base/errors.js';
-import { nextTurn } from '../common/event-loop.js';
+import { Slice } from '../common/event-loop.js';
 import type { ReadOutcome } from '../common/types.js';
 import type { ExplainParts } from '../explain/subject.js';
 import { ownerOf, type WorkOwner } from '../reads/long-work.js';
@@ -71,11 +71,6 @@ export interface Decided {
   };
 }
 
-/** Items that are decided in one turn of the event loop. */
-const ITEMS_PER_TURN = 64;
-/** Milliseconds of such a turn: an identity may have many tokens. */
-const TURN_MS = 5;
-
 /** Decides one question. The value is the decision as answered. Throws ApiError. */
 export async function evaluate(
   parts: EvaluateParts,
@@ -97,12 +92,9 @@ export async function evaluateAll(
   const { value: outcomes, ...meta } = await resolved(parts, request, subjects);
   const deciding = new Deciding(parts, request, outcomes, meta.index);
   const value: Decided[] = [];
-  let untilMs = performance.now() + TURN_MS;
+  const slice = new Slice();
   for (let at = 0; at < items.length; at++) {
-    if (at > 0 && (at % ITEMS_PER_TURN === 0 || performance.now() > untilMs)) {
-      await nextTurn();
-      untilMs = performance.now() + TURN_MS;
-    }
+    if (slice.isOver) await slice.renew();
     const made = deciding.item(items[at]!, at);
     // waiting for what is there costs more than the decision
     const decided = made instanceof Promise ? await made : made;

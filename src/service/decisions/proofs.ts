@@ -48,9 +48,13 @@ const KNOWN_MAX = 10_000;
 /** Milliseconds for which what an issuer says is remembered, at most. */
 const KNOWN_MS = 60_000;
 
+/** What becomes of a JWT: its answer is remembered, or the method accepts or refuses it. */
+export const JWT_CHECKS = ['known', 'valid', 'refused'] as const;
+export type JwtCheck = (typeof JWT_CHECKS)[number];
+
 export interface ProofParts extends Pick<LoginParts, 'methodTypes' | 'nowMs'> {
   /** Called with what becomes of each JWT. */
-  readonly onCheck: (result: 'known' | 'valid' | 'refused') => void;
+  readonly onCheck: (result: JwtCheck) => void;
 }
 
 /** Verifies JWTs, and remembers those that are valid. */

@@ -4,7 +4,7 @@ import { ApiError, reject } from '../../base/errors.js';
 import { keys } from '../../state/keys.js';
 import { stored } from '../../state/lists.js';
 import type { AuthMethod } from '../../state/methods.js';
-import { nextTurn } from '../common/event-loop.js';
+import { nextTurn, Slice } from '../common/event-loop.js';
 import { stateIndex } from '../common/reading.js';
 import type { ReadContext, ReadOutcome, Service, StateRead } from '../common/types.js';
 import { type Claim, claimOf, type Proof, type Proofs } from './proofs.js';
@@ -33,9 +33,7 @@ export type Outcomes = ReadonlyMap<Entity, Outcome>;
 const JWTS_MAX = 16;
 /** Times that a method may change while its JWTs are verified. */
 const ROUNDS_MAX = 3;
-/** Milliseconds of one turn of the event loop in which subjects are resolved. */
-const TURN_MS = 5;
-/** Times that the state may change meanwhile. Then all are resolved in one turn. */
+/** Times that the state may change between slices. Then all are resolved in one turn. */
 const STATES_MAX = 5;
 
 /** Resolves the subjects of a request. Throws ApiError. */
@@ -131,14 +129,13 @@ class Resolving {
 
   /** Returns what must be waited for before it goes on; undefined once all are resolved. */
   #resolve(context: ReadContext): Promise<void> | undefined {
-    const untilMs =
-      this.#states > STATES_MAX ? Number.POSITIVE_INFINITY : performance.now() + TURN_MS;
+    const slice = this.#states > STATES_MAX ? undefined : new Slice();
     for (const subject of this.#subjects) {
       if (this.outcomes.has(subject)) continue;
       this.#steps ??= this.#stepsOf(context, subject);
       let step = this.#steps.next();
       while (!step.done) {
-        if (performance.now() > untilMs) return nextTurn();
+        if (slice?.isOver) return nextTurn();
         step = this.#steps.next();
       }
       this.#steps = undefined;

@@ -1,5 +1,4 @@
 /** The use case that shows all rights of a token as one merged table. */
-/** The use case that shows all rights of a token as one merged table. */
 import { ANONYMOUS_ACCESSOR } from '../../acl/builtin.js';
 import type { Steps } from '../../acl/steps.js';
 import type { ReadOptions, ReadOutcome } from '../common/types.js';

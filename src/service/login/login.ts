@@ -1,5 +1,4 @@
 /** Use cases of login and logout. Only the log says why a login was refused. */
-
 import { randomUUID } from 'node:crypto';
 import type { LoginBody } from '../../api/endpoints/tokens.js';
 import { ApiError, type Refusal, refusal, reject } from '../../base/errors.js';

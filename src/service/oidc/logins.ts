@@ -163,18 +163,15 @@ export async function renewLogin(
   const granted = await grantedBy(parts, opened, refuse, 'renewal', () =>
     provider.refresh(renewal.refresh),
   );
-  return finish(
-    ...([parts, request, opened, provider] as const),
-    // A provider that sends no new refresh token goes on with the present one.
-    { ...granted, refreshToken: granted.refreshToken ?? renewal.refresh },
-    {
-      once,
-      usedFault: RENEWAL_USED,
-      meta: renewal.meta,
-      expected: { nonce: renewal.nonce, sub: renewal.sub },
-      replaces: { tokenKey: tokenKey!, subject: renewal.subject },
-    },
-  );
+  // A provider that sends no new refresh token goes on with the present one.
+  const kept = { ...granted, refreshToken: granted.refreshToken ?? renewal.refresh };
+  return finish(parts, request, opened, provider, kept, {
+    once,
+    usedFault: RENEWAL_USED,
+    meta: renewal.meta,
+    expected: { nonce: renewal.nonce, sub: renewal.sub },
+    replaces: { tokenKey: tokenKey!, subject: renewal.subject },
+  });
 }
 
 const STATE_USED: LoginFault = {

@@ -30,10 +30,10 @@ export interface Ask {
 
 /** Returns why a node cannot use the endpoints of a discovery document; undefined if it can. */
 export function endpointProblem(document: Document, issuer: URL): string | undefined {
-  for (const name of ['authorization_endpoint', 'token_endpoint', 'jwks_uri']) {
+  for (const name of NEEDED) {
     if (document[name] === undefined) return `the discovery document has no ${name}`;
   }
-  for (const name of ENDPOINTS) {
+  for (const name of [...NEEDED, 'userinfo_endpoint', 'end_session_endpoint']) {
     if (document[name] === undefined) continue;
     const url = httpUrl(String(document[name]));
     if (url === undefined) return `the ${name} of the discovery document is not a URL`;
@@ -42,10 +42,7 @@ export function endpointProblem(document: Document, issuer: URL): string | undef
   return undefined;
 }
 
-const ENDPOINTS = [
-  ...['authorization_endpoint', 'token_endpoint', 'jwks_uri'],
-  ...['userinfo_endpoint', 'end_session_endpoint'],
-];
+const NEEDED = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'];
 const isLoopback = ({ hostname }: URL): boolean =>
   /^(127(\.\d+){3}|\[::1\]|(.+\.)?localhost)$/.test(hostname);
 
@@ -95,7 +92,12 @@ export class Provider {
       oauth.expectNoState,
     );
     const response = await oauth.authorizationCodeGrantRequest(
-      ...[this.#server, this.#client, this.#authentication, parameters, redirectUri, verifier],
+      this.#server,
+      this.#client,
+      this.#authentication,
+      parameters,
+      redirectUri,
+      verifier,
       this.#options,
     );
     return granted(response, this.#tokenHost);
@@ -104,7 +106,10 @@ export class Provider {
   /** Exchanges a refresh token. Rejects with GrantFault if the provider refuses it. */
   async refresh(token: string): Promise<Granted> {
     const response = await oauth.refreshTokenGrantRequest(
-      ...[this.#server, this.#client, this.#authentication, token],
+      this.#server,
+      this.#client,
+      this.#authentication,
+      token,
       this.#options,
     );
     return granted(response, this.#tokenHost);

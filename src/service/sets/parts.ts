@@ -34,10 +34,21 @@ type Part = readonly ItemChange[];
 
 /** The order of kinds in which entries that are connected can be created one after the other. */
 const KIND_ORDER: readonly Kind[] = [
-  ...(['proxy-defaults', 'mesh', 'jwt-provider', 'inline-certificate'] as const),
-  ...(['file-system-certificate', 'service-defaults', 'service-resolver'] as const),
-  ...(['service-splitter', 'service-router', 'ingress-gateway', 'terminating-gateway'] as const),
-  ...(['api-gateway', 'http-route', 'tcp-route', 'exported-services'] as const),
+  'proxy-defaults',
+  'mesh',
+  'jwt-provider',
+  'inline-certificate',
+  'file-system-certificate',
+  'service-defaults',
+  'service-resolver',
+  'service-splitter',
+  'service-router',
+  'ingress-gateway',
+  'terminating-gateway',
+  'api-gateway',
+  'http-route',
+  'tcp-route',
+  'exported-services',
   'service-intentions',
 ];
 
@@ -165,7 +176,10 @@ function handedOn(changes: Part): ItemChange[][] {
 
 /** Kinds whose entries are about the service that they are named after. */
 const OF_SERVICE: ReadonlySet<string> = new Set([
-  ...['service-defaults', 'service-resolver', 'service-splitter', 'service-router'],
+  'service-defaults',
+  'service-resolver',
+  'service-splitter',
+  'service-router',
   'service-intentions',
 ]);
 

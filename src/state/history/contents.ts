@@ -52,8 +52,15 @@ export function hiddenText({ type, id }: Place, text: string): string {
 }
 
 const ENDED = [
-  ...(['Policies', 'Roles', 'ServiceIdentities', 'NodeIdentities', 'TemplatedPolicies'] as const),
-  ...(['AuthMethod', 'AuthMethodNamespace', 'ExpirationTime', 'CreateIndex'] as const),
+  'Policies',
+  'Roles',
+  'ServiceIdentities',
+  'NodeIdentities',
+  'TemplatedPolicies',
+  'AuthMethod',
+  'AuthMethodNamespace',
+  'ExpirationTime',
+  'CreateIndex',
 ] as const;
 /** What the line of the end of a login's token keeps of it. */
 export type Ended = { readonly [K in (typeof ENDED)[number]]?: Token[K] } & {

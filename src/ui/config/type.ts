@@ -10,8 +10,14 @@ import { TEXT } from '../texts.js';
 
 /** Members that the form shows by themselves, or that only answers have. */
 const APART = new Set([
-  ...['Kind', 'Name', 'Namespace', 'Partition', 'Hash', 'Status'],
-  ...['CreateIndex', 'ModifyIndex'],
+  'Kind',
+  'Name',
+  'Namespace',
+  'Partition',
+  'Hash',
+  'Status',
+  'CreateIndex',
+  'ModifyIndex',
 ]);
 
 const entry: Field = {

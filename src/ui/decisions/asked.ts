@@ -1,12 +1,9 @@
 /** Questions for decisions: what is sent, what is shown of it, and what answers it. */
 import {
-  ANY_ID,
   type Decided,
   type Found,
+  findRights,
   type Line,
-  linesOf,
-  nameText,
-  otherActions,
   questionAbout,
   type Subject,
 } from '../../api/decided.js';
@@ -42,16 +39,15 @@ function subjectOf({ subjectType, subjectId, method }: Typed, id = subjectId.tri
   return { type, id, ...(type === 'jwt' && { properties: { auth_method: method.trim() } }) };
 }
 
-function resourceOf({ namespace: ns, resourceType }: Typed, id?: string, more: object = {}) {
-  const properties = { ...more, ...(ns.trim() !== '' && { namespace: ns.trim() }) };
-  const named = { type: resourceType.trim(), ...(id !== undefined && { id }) };
-  return { ...named, ...(Object.keys(properties).length > 0 && { properties }) };
+function resourceOf({ namespace: ns, resourceType, resourceId }: Typed) {
+  const properties = ns.trim() === '' ? {} : { properties: { namespace: ns.trim() } };
+  return { type: resourceType.trim(), id: resourceId, ...properties };
 }
 
 const bodyOf = (typed: Typed, subject = subjectOf(typed)) => ({
   subject,
   action: { name: typed.action.trim() },
-  resource: resourceOf(typed, typed.resourceId),
+  resource: resourceOf(typed),
 });
 
 /** Asks for the decision. Throws `Problem`. */
@@ -167,16 +163,7 @@ const mapped = (type: string): readonly string[] =>
 
 /** Finds what a subject may do to resources of the type. Throws `Problem`. */
 export async function findWhat(typed: Typed): Promise<Listed<Line>> {
-  const subject = subjectOf(typed);
-  const any = { subject, resource: resourceOf(typed, '', ANY_ID) };
-  const actions = await search<{ readonly name: string }>('action', any);
-  const found: Found<{ readonly id: string }>[] = [];
-  const rows = [...otherActions(actions)];
-  for (const { name } of actions.results) {
-    const body = { subject, action: { name }, resource: resourceOf(typed) };
-    const ids = await search<{ readonly id: string }>('resource', body);
-    found.push(ids);
-    rows.push(...linesOf(nameText(name), ids));
-  }
-  return { rows, isCut: [actions, ...found].some(isCut) };
+  const { type, properties } = { properties: {}, ...resourceOf(typed) };
+  const { actions, ids, lines } = await findRights(search, subjectOf(typed), { type, properties });
+  return { rows: lines, isCut: [actions, ...ids.map(({ found }) => found)].some(isCut) };
 }

@@ -22,7 +22,12 @@ export const keyOf = (group: Group): string => {
   const { AuthMethod, Namespace, Policies, Roles } = group;
   const { ServiceIdentities, NodeIdentities, TemplatedPolicies } = group;
   return JSON.stringify([
-    ...[AuthMethod, Namespace, Policies, Roles],
-    ...[ServiceIdentities, NodeIdentities, TemplatedPolicies],
+    AuthMethod,
+    Namespace,
+    Policies,
+    Roles,
+    ServiceIdentities,
+    NodeIdentities,
+    TemplatedPolicies,
   ]);
 };

@@ -7,8 +7,19 @@ import { TEXT } from '../texts.js';
 /** What there are rules about, and what they grant. */
 const OFFERS: Partial<Record<keyof Question, readonly string[]>> = {
   Resource: [
-    ...['acl', 'agent', 'event', 'intention', 'key', 'keyring', 'mesh', 'node', 'operator'],
-    ...['peering', 'query', 'service', 'session'],
+    'acl',
+    'agent',
+    'event',
+    'intention',
+    'key',
+    'keyring',
+    'mesh',
+    'node',
+    'operator',
+    'peering',
+    'query',
+    'service',
+    'session',
   ],
   Access: ['read', 'write', 'list'],
 };

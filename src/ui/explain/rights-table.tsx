@@ -14,8 +14,12 @@ export function RightsTable({ rights }: { rights: readonly Right[] }) {
       {rights.map((right) => (
         <tr
           key={[
-            ...[right.Layer, right.Namespace.Match, right.Namespace.Name],
-            ...[right.Resource, right.Match, right.Name],
+            right.Layer,
+            right.Namespace.Match,
+            right.Namespace.Name,
+            right.Resource,
+            right.Match,
+            right.Name,
           ].join(' ')}
         >
           <td>{right.Resource}</td>

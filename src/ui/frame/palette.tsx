@@ -35,7 +35,12 @@ interface Target {
 }
 
 const TYPES: readonly ObjectType[] = [
-  ...[policyType, roleType, tokenType, methodType, ruleType, namespaceType],
+  policyType,
+  roleType,
+  tokenType,
+  methodType,
+  ruleType,
+  namespaceType,
   configType(undefined),
 ];
 

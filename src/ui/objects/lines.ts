@@ -18,7 +18,12 @@ export interface Item {
 
 /** The templates that every server has. */
 export const TEMPLATES = [
-  ...['service', 'node', 'dns', 'api-gateway', 'nomad-server', 'nomad-client'],
+  'service',
+  'node',
+  'dns',
+  'api-gateway',
+  'nomad-server',
+  'nomad-client',
   'workload-identity',
 ].map((name) => `builtin/${name}`);
 

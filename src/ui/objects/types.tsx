@@ -27,7 +27,12 @@ interface Given
 
 /** Members of every type that a form never shows: only the server sets them. */
 const SET_BY_SERVER = new Set([
-  ...['ID', 'AccessorID', 'SecretID', 'Namespace', 'CreateIndex', 'ModifyIndex'],
+  'ID',
+  'AccessorID',
+  'SecretID',
+  'Namespace',
+  'CreateIndex',
+  'ModifyIndex',
 ]);
 
 function objectType(name: ObjectName, given: Given): ObjectType {
@@ -134,7 +139,12 @@ export const tokenType = objectType('token', {
     if (token.CreateIndex === token.ModifyIndex) noteSecret(token);
   },
   columns: [
-    ...['Description', 'AccessorID', 'Policies', 'Roles', 'AuthMethod', 'CreateTime'],
+    'Description',
+    'AccessorID',
+    'Policies',
+    'Roles',
+    'AuthMethod',
+    'CreateTime',
     'ExpirationTime',
   ],
   facetOf: { member: 'AuthMethod', label: TEXT.field.method, list: OBJECTS.method.listPath },
@@ -144,8 +154,14 @@ export const tokenType = objectType('token', {
     { title: TEXT.list.expiring, filter: 'ExpirationTime != ""', sort: 'expires' },
   ],
   first: [
-    ...['Description', 'Policies', 'Roles', 'ServiceIdentities', 'NodeIdentities'],
-    ...['TemplatedPolicies', 'ExpirationTTL', 'Local'],
+    'Description',
+    'Policies',
+    'Roles',
+    'ServiceIdentities',
+    'NodeIdentities',
+    'TemplatedPolicies',
+    'ExpirationTTL',
+    'Local',
   ],
   hidden: ['AuthMethod'],
   more: {
