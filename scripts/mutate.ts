@@ -1,11 +1,19 @@
 /**
  * Proves that faults are detected: `npm run mutate -- [part of a name]`. It puts each deliberate
  * fault of `test/simulation/mutations.ts` into a copy of the build, and runs worlds until one
- * fails, or the suites that hold it. Exits with 1 if nothing fails, or if the text to change is not
- * in the build.
+ * fails, or the suites that hold it. Exits with 1 if nothing fails, if the suites fail without the
+ * fault too, or if the text to change is not in the build.
  */
 import { spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -23,6 +31,8 @@ const WORLDS = [
   'cluster/checker',
 ];
 const SUITES = ['src', 'scripts', 'test', 'cluster'];
+/** What a copy has of its own. All else of the project is the same: suites read some of it. */
+const OWN = ['dist', '.git'];
 const SEEDS_MAX = 1500;
 const AT_ONCE = 2;
 
@@ -41,13 +51,13 @@ interface Ended {
 }
 
 /** Returns a copy of the build with the fault. Throws unless the text occurs exactly once. */
-function mutant(mutation: Mutation): string {
+function mutant(mutation: Pick<Mutation, 'name' | 'suites' | 'changes'>): string {
   const folder = mkdtempSync(join(tmpdir(), 'conclave-mutant-'));
   try {
     for (const part of mutation.suites === undefined ? WORLDS : SUITES)
       cpSync(join(build, part), join(folder, 'dist', part), { recursive: true });
-    symlinkSync(join(process.cwd(), 'node_modules'), join(folder, 'node_modules'));
-    writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+    for (const name of readdirSync('.'))
+      if (!OWN.includes(name)) symlinkSync(join(process.cwd(), name), join(folder, name));
     for (const { file, find, replace } of mutation.changes) {
       const path = join(folder, 'dist/src', file);
       const source = readFileSync(path, 'utf8');
@@ -105,8 +115,21 @@ async function hunt(
   return caught.invariant === 'checker' ? { invariant: caught.invariant } : caught;
 }
 
+/** The suites that were run without a fault, with whether they pass. */
+const sound = new Map<string, Promise<boolean>>();
+
+/** Whether suites pass in a copy without a fault: if they do not, they prove nothing. */
+async function passes(suites: string): Promise<boolean> {
+  const folder = mutant({ name: 'no fault', suites, changes: [] });
+  const { code } = await run(folder, ['dist/scripts/test.js', '--jobs', '1', suites]);
+  rmSync(folder, { recursive: true, force: true });
+  return code === 0;
+}
+
 /** Runs the suites that hold the fault: one of their tests must fail, and not all. */
 async function examine(folder: string, suites: string): Promise<Caught | undefined> {
+  if (!sound.has(suites)) sound.set(suites, passes(suites));
+  if (!(await sound.get(suites))) return { invariant: `${suites} fails without the fault` };
   const { code, lines } = await run(folder, ['dist/scripts/test.js', '--jobs', '1', suites]);
   if (code === 0) return undefined;
   const failed = lines.find((line) => /^ +1\) /.test(line))?.trim() ?? 'nothing is run';
