@@ -63,7 +63,7 @@ if (!isInstalled) {
 const files = [
   'tsconfig.json',
   'scripts/setup.mjs',
-  ...['src', 'test', 'cluster', 'scripts'].flatMap(sources),
+  ...['src', 'clients/typescript/src', 'test', 'cluster', 'scripts'].flatMap(sources),
 ];
 const state = hash(
   files

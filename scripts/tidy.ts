@@ -16,6 +16,9 @@ import { unwrapped } from './tidy/wrap.js';
 
 const RATCHET = 'scripts/tidy.json';
 
+/** The entry points of the library of clients. */
+const LIBRARY = ['rights'].map((name) => `clients/typescript/src/${name}.ts`);
+
 /**
  * Returns the files that are run directly: the program, its build, the scripts of package.json, the
  * suites.
@@ -32,6 +35,7 @@ function entriesOf(paths: readonly string[]): string[] {
   const programs = ['src/program/main.ts', 'src/ui/main.ts'];
   return [
     ...programs,
+    ...LIBRARY,
     ...builders,
     ...started,
     ...paths.filter((path) => path.endsWith('.test.ts')),

@@ -98,7 +98,7 @@ function isNamesake({ path, file }: Source, { name }: Exported): boolean {
 
 /** Returns the exports of the product that lack a doc comment. */
 export function undocumented(source: Source): Finding[] {
-  if (!source.path.startsWith('src/')) return [];
+  if (!/^(?:src|clients)\//.test(source.path)) return [];
   return exportsOf(source)
     .filter(({ node }) => node.jsDoc === undefined)
     .filter((one) => !speaksForItself(one) && !isNamesake(source, one))

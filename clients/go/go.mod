@@ -1,0 +1,3 @@
+module conclave.example/clients/go
+
+go 1.22
