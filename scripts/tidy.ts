@@ -17,7 +17,7 @@ import { unwrapped } from './tidy/wrap.js';
 const RATCHET = 'scripts/tidy.json';
 
 /** The entry points of the library of clients. */
-const LIBRARY = ['rights'].map((name) => `clients/typescript/src/${name}.ts`);
+const LIBRARY = ['cache', 'rights'].map((name) => `clients/typescript/src/${name}.ts`);
 
 /**
  * Returns the files that are run directly: the program, its build, the scripts of package.json, the

@@ -1,0 +1,123 @@
+/** The addresses of nodes, when they are asked again, and how they refuse. */
+
+/** How nodes are reached. */
+export interface Connection {
+  /** Base URLs of nodes, such as `https://node1:8500`. They are asked in a random order. */
+  readonly addresses: readonly string[];
+  /** The SecretID of the token. Without it and `tokenProvider`, requests are anonymous. */
+  readonly token?: string;
+  /** Returns the SecretID of a live token. */
+  readonly tokenProvider?: () => string | Promise<string>;
+  /** More options for `fetch`; in Node for instance `dispatcher`, an agent of undici with a CA. */
+  readonly tlsOptions?: object;
+  /** In place of the global `fetch`. */
+  readonly fetch?: typeof fetch;
+}
+
+/** Time, as the tests replace it. */
+export interface Clock {
+  /** Milliseconds that never go back. */
+  now(): number;
+  /** Calls a function later. Returns what prevents it. */
+  after(ms: number, call: () => void): () => void;
+}
+
+/** The clock of the process. */
+export const CLOCK: Clock = {
+  now: () => performance.now(),
+  after: (ms, call) => {
+    // A timer takes 31 bits.
+    const timer = setTimeout(call, Math.min(ms, 2 ** 31 - 1));
+    return () => clearTimeout(timer);
+  },
+};
+
+const DELAY_MS = 100;
+const DELAY_MAX_MS = 5_000;
+
+/** Takes turns among nodes. */
+export class Nodes {
+  readonly #addresses: readonly string[];
+  #at = 0;
+  #failures = 0;
+
+  constructor(addresses: readonly string[]) {
+    if (addresses.length === 0) throw new TypeError('addresses are missing');
+    this.#addresses = addresses
+      .map((address) => {
+        const { protocol, username, href } = new URL(address);
+        if (!/^https?:$/.test(protocol) || username !== '')
+          throw new TypeError('an address is a URL of http or https without a user');
+        return { order: Math.random(), url: href.replace(/\/$/, '') };
+      })
+      .sort((a, b) => a.order - b.order)
+      .map(({ url }) => url);
+  }
+
+  get address(): string {
+    return this.#addresses[this.#at]!;
+  }
+  succeeded(): void {
+    this.#failures = 0;
+  }
+  /** Turns to the next node. Returns the milliseconds until it is to be asked. */
+  failed(retryAfter?: string | null): number {
+    this.#at = (this.#at + 1) % this.#addresses.length;
+    this.#failures += 1;
+    const jitter = 1 + Math.random() / 2;
+    const seconds = Number.parseInt(retryAfter ?? '', 10);
+    if (seconds >= 0) return seconds * 1000 * jitter;
+    if (this.#failures === 1) return 0;
+    return Math.min(DELAY_MAX_MS, DELAY_MS * 2 ** (this.#failures - 2)) * jitter;
+  }
+}
+
+/** Why a node refused a request: a problem document (RFC 9457), or what is known without one. */
+export class ConclaveError extends Error {
+  readonly status: number;
+  /** What programs branch on, such as `not_found`; `unreachable` if no node answered. */
+  readonly code: string;
+  /** The members of the problem document. */
+  readonly problem: Readonly<Record<string, unknown>>;
+
+  constructor(status: number, code: string, detail: string, problem = {}) {
+    super(detail);
+    this.name = 'ConclaveError';
+    this.status = status;
+    this.code = code;
+    this.problem = problem;
+  }
+
+  /** Reads what an answer refuses with. */
+  static async of(response: Response): Promise<ConclaveError> {
+    const { status } = response;
+    const text = await response.text();
+    let problem: Record<string, unknown> = {};
+    try {
+      problem = JSON.parse(text) ?? {};
+    } catch {
+      // a sentence, or what a proxy says
+    }
+    const { code, detail = text.trim() || `status ${status}` } = problem;
+    const isUnknown = text.startsWith('ACL not found');
+    const known = /^\w{1,40}$/.test(String(code)) ? String(code) : '';
+    return new ConclaveError(status, isUnknown ? 'acl_not_found' : known, String(detail), problem);
+  }
+
+  /** A request that no answer came to. Only the code of the failure is told. */
+  static unreachable(address: string, failure: unknown): ConclaveError {
+    const { cause, name } = Object(failure) as { cause?: { code?: unknown }; name?: unknown };
+    const why = cause?.code ?? name ?? 'failed';
+    const detail = `${new URL(address).host} did not answer (${why})`;
+    return new ConclaveError(0, 'unreachable', detail, { failure: why });
+  }
+}
+
+/** The headers of a request with a token. Errors are asked for as problem documents. */
+export function headersFor(
+  secret: string,
+  more?: Record<string, string> | '',
+): Record<string, string> {
+  const headers = { Accept: 'application/json, application/problem+json', ...more };
+  return secret === '' ? headers : { ...headers, Authorization: `Bearer ${secret}` };
+}
