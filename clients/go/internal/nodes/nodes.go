@@ -1,0 +1,151 @@
+// Package nodes has the addresses of nodes, when they are asked again, and how they refuse.
+package nodes
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Nodes takes turns among nodes. It is for one goroutine.
+type Nodes struct {
+	addresses []string
+	at        int
+	failures  int
+}
+
+// New returns nodes in a random order.
+func New(addresses []string) (*Nodes, error) {
+	if len(addresses) == 0 {
+		return nil, errors.New("addresses are missing")
+	}
+	made := &Nodes{}
+	for _, at := range rand.Perm(len(addresses)) {
+		address, err := url.Parse(addresses[at])
+		if err != nil || address.Host == "" || address.User != nil ||
+			(address.Scheme != "http" && address.Scheme != "https") {
+			return nil, errors.New("an address is a URL of http or https without a user")
+		}
+		made.addresses = append(made.addresses, strings.TrimRight(addresses[at], "/"))
+	}
+	return made, nil
+}
+
+// Address returns the node to ask.
+func (n *Nodes) Address() string { return n.addresses[n.at] }
+
+// Succeeded ends the delays.
+func (n *Nodes) Succeeded() { n.failures = 0 }
+
+const delay, delayMax = 100 * time.Millisecond, 5 * time.Second
+
+// Failed turns to the next node, and returns when that is to be asked. The header Retry-After of an
+// answer may be empty.
+func (n *Nodes) Failed(retryAfter string) time.Duration {
+	n.at = (n.at + 1) % len(n.addresses)
+	n.failures++
+	jitter := 1 + rand.Float64()/2
+	if seconds, err := strconv.ParseUint(retryAfter, 10, 31); err == nil {
+		return time.Duration(float64(seconds) * jitter * float64(time.Second))
+	}
+	if n.failures == 1 {
+		return 0
+	}
+	doubled := delay << min(n.failures-2, 10)
+	return time.Duration(float64(min(doubled, delayMax)) * jitter)
+}
+
+// Error says why a node refused a request: a problem document (RFC 9457), or what is known without
+// one.
+type Error struct {
+	// Status is the HTTP status, 0 if no node answered.
+	Status int
+	// Code is what programs branch on, such as "not_found"; "unreachable" if no node answered.
+	Code string
+	// Detail is a sentence.
+	Detail string
+	// Problem has the members of the problem document.
+	Problem map[string]any
+	// Cause is why no node answered.
+	Cause error
+}
+
+func (e *Error) Error() string { return e.Detail }
+
+// Unwrap returns why no node answered.
+func (e *Error) Unwrap() error { return e.Cause }
+
+const errorBytes = 1 << 20
+
+var code = regexp.MustCompile(`^\w{1,40}$`)
+
+// ErrorOf reads what an answer refuses with.
+func ErrorOf(answer *http.Response) *Error {
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, errorBytes))
+	made := &Error{Status: answer.StatusCode, Detail: strings.TrimSpace(string(text))}
+	if json.Unmarshal(text, &made.Problem) == nil && made.Problem != nil {
+		if value, _ := made.Problem["code"].(string); code.MatchString(value) {
+			made.Code = value
+		}
+		if value, isText := made.Problem["detail"].(string); isText {
+			made.Detail = value
+		}
+	} else if strings.HasPrefix(made.Detail, "ACL not found") {
+		made.Code = "acl_not_found"
+	}
+	if made.Detail == "" {
+		made.Detail = fmt.Sprintf("status %d", answer.StatusCode)
+	}
+	return made
+}
+
+// Unreachable is a request that no answer came to.
+func Unreachable(address string, err error) *Error {
+	var of *url.Error
+	if errors.As(err, &of) {
+		err = of.Err
+	}
+	why := err.Error()
+	if errors.Is(err, context.DeadlineExceeded) {
+		why = "timeout"
+	}
+	detail := fmt.Sprintf("%s did not answer (%s)", Host(address), why)
+	return &Error{Code: "unreachable", Detail: detail, Cause: err}
+}
+
+// Host returns the host and port of an address.
+func Host(address string) string {
+	_, host, _ := strings.Cut(address, "://")
+	return host
+}
+
+// Headers are those of a request with a token. Errors are asked for as problem documents.
+func Headers(secret string) http.Header {
+	headers := http.Header{"Accept": {"application/json, application/problem+json"}}
+	if secret != "" {
+		headers.Set("Authorization", "Bearer "+secret)
+	}
+	return headers
+}
+
+// idleConnections of one node: those of all that share a transport.
+const idleConnections = 1_000
+
+// NewHTTPClient returns a client for nodes. It follows no redirects.
+func NewHTTPClient(config *tls.Config) *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig = config
+	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 0, idleConnections
+	refuse := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &http.Client{Transport: transport, CheckRedirect: refuse}
+}
