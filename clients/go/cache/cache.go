@@ -365,10 +365,12 @@ func (c *Cache) settle() {
 	}
 }
 
-func (c *Cache) tell(event Event) {
+func (c *Cache) failed(sentence string) {
 	c.mu.Lock()
 	defer c.unlock()
-	c.events = append(c.events, event)
+	if c.known.Load().end != Closed {
+		c.events = append(c.events, Event{Kind: ErrorEvent, Message: sentence})
+	}
 }
 
 // unlock tells the events outside mu, in their order: a listener may use the cache.

@@ -103,7 +103,7 @@ func (f *follower) step(ctx context.Context) (time.Duration, bool) {
 func (f *follower) failed(sentence, retryAfter string) (time.Duration, bool) {
 	f.cache.counts.failures.Add(1)
 	f.holds = false
-	f.cache.tell(Event{Kind: ErrorEvent, Message: sentence})
+	f.cache.failed(sentence)
 	return f.nodes.Failed(retryAfter), true
 }
 
@@ -115,7 +115,7 @@ func (f *follower) hasToken(ctx context.Context) bool {
 	}
 	secret, err := provider(ctx)
 	if err != nil {
-		f.cache.tell(Event{Kind: ErrorEvent, Message: "the provider of the token failed"})
+		f.cache.failed("the provider of the token failed")
 	} else if !f.hasSecret || secret != f.secret {
 		f.forget(secret, true)
 	}

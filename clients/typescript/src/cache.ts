@@ -139,7 +139,7 @@ export class RightsCache {
       {
         onAnswer: (answer) => this.#accept(answer),
         onEnd: (why) => this.#ended(why),
-        onError: (sentence) => this.#tell('error', sentence),
+        onError: (sentence) => this.#end !== 'closed' && this.#tell('error', sentence),
       },
     );
   }

@@ -1,7 +1,14 @@
 /**
  * Follows the feed of rights of one token: one held query at a time, to one node after another.
  */
-import { type Clock, ConclaveError, type Connection, headersFor, Nodes } from './nodes.js';
+import {
+  type Clock,
+  ConclaveError,
+  type Connection,
+  headersFor,
+  inRandomOrder,
+  Nodes,
+} from './nodes.js';
 
 const PATH = '/v1/acl/token/self/rights';
 /** The hold is this part of the time in which a feed is fresh, so that two fit into it. */
@@ -75,7 +82,7 @@ export class FeedReader {
     this.#options = options;
     this.#listener = listener;
     this.#holdMs = options.freshForMs * HOLD_PART;
-    this.nodes = new Nodes(options.addresses);
+    this.nodes = new Nodes(inRandomOrder(options.addresses));
     if (options.tokenProvider === undefined) this.secret = options.token ?? '';
     void this.#follow();
   }

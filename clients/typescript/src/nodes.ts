@@ -35,25 +35,34 @@ export const CLOCK: Clock = {
 const DELAY_MS = 100;
 const DELAY_MAX_MS = 5_000;
 
-/** Takes turns among nodes. */
+/** Returns base URLs without their last slash, in a random order. Throws if there are none. */
+export function inRandomOrder(addresses: readonly string[]): readonly string[] {
+  if (addresses.length === 0) throw new TypeError('addresses are missing');
+  return addresses
+    .map((address) => {
+      const { protocol, username, href } = new URL(address);
+      if (!/^https?:$/.test(protocol) || username !== '')
+        throw new TypeError('an address is a URL of http or https without a user');
+      return { order: Math.random(), url: href.replace(/\/$/, '') };
+    })
+    .sort((a, b) => a.order - b.order)
+    .map(({ url }) => url);
+}
+
+/** Takes turns among nodes, for one request after the other. */
 export class Nodes {
   readonly #addresses: readonly string[];
-  #at = 0;
+  #at: number;
   #failures = 0;
 
-  constructor(addresses: readonly string[]) {
-    if (addresses.length === 0) throw new TypeError('addresses are missing');
-    this.#addresses = addresses
-      .map((address) => {
-        const { protocol, username, href } = new URL(address);
-        if (!/^https?:$/.test(protocol) || username !== '')
-          throw new TypeError('an address is a URL of http or https without a user');
-        return { order: Math.random(), url: href.replace(/\/$/, '') };
-      })
-      .sort((a, b) => a.order - b.order)
-      .map(({ url }) => url);
+  constructor(addresses: readonly string[], at = 0) {
+    this.#addresses = addresses;
+    this.#at = at;
   }
 
+  get at(): number {
+    return this.#at;
+  }
   get address(): string {
     return this.#addresses[this.#at]!;
   }
@@ -100,7 +109,7 @@ export class ConclaveError extends Error {
     }
     const { code, detail = text.trim() || `status ${status}` } = problem;
     const isUnknown = text.startsWith('ACL not found');
-    const known = /^\w{1,40}$/.test(String(code)) ? String(code) : '';
+    const known = typeof code === 'string' && /^\w{1,40}$/.test(code) ? code : '';
     return new ConclaveError(status, isUnknown ? 'acl_not_found' : known, String(detail), problem);
   }
 

@@ -41,6 +41,12 @@ func New(addresses []string) (*Nodes, error) {
 	return made, nil
 }
 
+// From returns the same nodes for requests of their own, from one of them on.
+func (n *Nodes) From(at int) *Nodes { return &Nodes{addresses: n.addresses, at: at} }
+
+// At returns the place of the node to ask.
+func (n *Nodes) At() int { return n.at }
+
 // Address returns the node to ask.
 func (n *Nodes) Address() string { return n.addresses[n.at] }
 

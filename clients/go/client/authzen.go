@@ -1,0 +1,104 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// AuthZEN asks any server of the Authorization API 1.0 for decisions. None of its errors is a
+// permit.
+type AuthZEN struct {
+	client    *Client
+	endpoints map[string]string
+}
+
+// NewAuthZEN uses the paths of the specification below the addresses.
+func NewAuthZEN(options Options) (*AuthZEN, error) {
+	client, err := New(options)
+	return &AuthZEN{client, map[string]string{
+		"access_evaluation_endpoint":  "/access/v1/evaluation",
+		"access_evaluations_endpoint": "/access/v1/evaluations",
+		"search_subject_endpoint":     "/access/v1/search/subject",
+		"search_resource_endpoint":    "/access/v1/search/resource",
+		"search_action_endpoint":      "/access/v1/search/action",
+	}}, err
+}
+
+// DiscoverAuthZEN uses the endpoints that the server at the only address names in its
+// configuration.
+func DiscoverAuthZEN(ctx context.Context, options Options) (*AuthZEN, error) {
+	stranger := options
+	stranger.Token, stranger.TokenProvider, stranger.Header = "", nil, nil
+	client, err := New(stranger)
+	if err != nil {
+		return nil, err
+	}
+	server, err := url.Parse(options.Addresses[0])
+	if err != nil {
+		return nil, err
+	}
+	place := fmt.Sprintf("%s://%s/.well-known/authzen-configuration%s",
+		server.Scheme, server.Host, strings.TrimRight(server.EscapedPath(), "/"))
+	configuration, _, err := call[map[string]any](ctx, client, operation{"GET", place, "", nil}, nil)
+	if err != nil {
+		return nil, err
+	}
+	// The configuration of another server must not get the token.
+	if configuration["policy_decision_point"] != options.Addresses[0] {
+		return nil, fmt.Errorf("the configuration at %s is of another server", place)
+	}
+	made, err := NewAuthZEN(options)
+	if err == nil {
+		for name := range made.endpoints {
+			made.endpoints[name], _ = configuration[name].(string)
+		}
+	}
+	return made, err
+}
+
+// Evaluate decides one question.
+func (a *AuthZEN) Evaluate(ctx context.Context, body EvaluateBody) (EvaluateResult, error) {
+	return ask[EvaluateResult](ctx, a, "access_evaluation_endpoint", body)
+}
+
+// Evaluations decides many questions.
+func (a *AuthZEN) Evaluations(ctx context.Context, body EvaluateAllBody) ([]EvaluateResult, error) {
+	type answers struct {
+		Evaluations []EvaluateResult `json:"evaluations"`
+		EvaluateResult
+	}
+	made, err := ask[answers](ctx, a, "access_evaluations_endpoint", body)
+	if err == nil && made.Evaluations == nil {
+		return []EvaluateResult{made.EvaluateResult}, nil
+	}
+	return made.Evaluations, err
+}
+
+// SearchSubjects finds who may do something.
+func (a *AuthZEN) SearchSubjects(ctx context.Context, body SearchSubjectsBody) (SearchResult, error) {
+	return ask[SearchResult](ctx, a, "search_subject_endpoint", body)
+}
+
+// SearchResources finds what a subject may do something to.
+func (a *AuthZEN) SearchResources(ctx context.Context, body SearchResourcesBody) (
+	SearchResult, error,
+) {
+	return ask[SearchResult](ctx, a, "search_resource_endpoint", body)
+}
+
+// SearchActions finds what a subject may do to a resource.
+func (a *AuthZEN) SearchActions(ctx context.Context, body SearchActionsBody) (SearchResult, error) {
+	return ask[SearchResult](ctx, a, "search_action_endpoint", body)
+}
+
+func ask[T any](ctx context.Context, a *AuthZEN, name string, body any) (T, error) {
+	if a.endpoints[name] == "" {
+		var none T
+		return none, fmt.Errorf("the server has no %s", name)
+	}
+	asked := operation{"POST", a.endpoints[name], "application/json", body}
+	made, _, err := call[T](ctx, a.client, asked, nil)
+	return made, err
+}

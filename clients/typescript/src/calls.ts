@@ -1,0 +1,182 @@
+/** Calls a Conclave server: any of its nodes, again where that is safe. */
+import {
+  CLOCK,
+  type Clock,
+  ConclaveError,
+  type Connection,
+  headersFor,
+  inRandomOrder,
+  Nodes,
+} from './nodes.js';
+
+/** How a server is called. */
+export interface ClientOptions extends Connection {
+  /** How long a call takes at most, its repetitions and `wait` apart. Default 30,000 ms. */
+  readonly timeoutMs?: number;
+  /** For tests. */
+  readonly clock?: Clock;
+}
+
+/** What one call does differently. */
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+  readonly timeoutMs?: number;
+  /** More headers, such as `If-Match`. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What a call brings. */
+export interface Answer<T> {
+  readonly body: T;
+  /** The index of the answer, for the next blocking query. */
+  readonly index: number | undefined;
+  readonly headers: Headers;
+}
+
+/** An operation, as the functions of operations name it. */
+interface Asked {
+  readonly method: string;
+  /** Below the address of a node, with names of parameters in braces; or a whole URL. */
+  readonly path: string;
+  readonly type?: string;
+  readonly answer?: 'text' | 'stream';
+}
+
+/** What the functions of operations call. */
+export interface Caller {
+  call<T>(asked: Asked, given: object, options?: CallOptions): Promise<Answer<T>>;
+}
+
+const TIMEOUT_MS = 30_000;
+const JSON_TYPE = 'application/json';
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000 };
+/** A node that answers so has done nothing: it has no leader, does not serve, or asks to wait. */
+const isRetried = ({ status }: ConclaveError): boolean => status === 429 || status === 503;
+
+/** A server, and the token to call it with. */
+export class Conclave implements Caller {
+  readonly #options: ClientOptions;
+  readonly #addresses: readonly string[];
+  readonly #clock: Clock;
+  #at = 0;
+  #secret: string | undefined;
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+    this.#addresses = inRandomOrder(options.addresses);
+    this.#clock = options.clock ?? CLOCK;
+    if (options.tokenProvider === undefined) this.#secret = options.token ?? '';
+  }
+
+  /** Calls an operation. Throws ConclaveError. */
+  async call<T>(asked: Asked, given: object, options: CallOptions = {}): Promise<Answer<T>> {
+    const { body, ...parameters } = given as { readonly body?: unknown };
+    const path = filled(asked.path, parameters);
+    const { timeoutMs = this.#options.timeoutMs ?? TIMEOUT_MS, signal } = options;
+    const deadline = this.#clock.now() + timeoutMs + waitMs(given);
+    const nodes = new Nodes(this.#addresses, this.#at);
+    let renewed = false;
+    for (;;) {
+      const url = path.startsWith('/') ? nodes.address + path : path;
+      const leftMs = Math.max(0, deadline - this.#clock.now());
+      const outcome = await this.#attempt<T>(asked, url, body, { ...options, timeoutMs: leftMs });
+      this.#at = nodes.at;
+      if (!(outcome instanceof Refused)) return outcome;
+      const { error, retryAfter } = outcome;
+      const isEnded = error.status === 401 || error.code === 'acl_not_found';
+      if (isEnded && this.#options.tokenProvider !== undefined && !renewed) {
+        renewed = true;
+        this.#secret = undefined;
+        continue;
+      }
+      const delayMs = nodes.failed(retryAfter);
+      const isOver = this.#clock.now() + delayMs >= deadline || signal?.aborted;
+      if (isOver || !(isRetried(error) || outcome.isSafe)) throw error;
+      if (delayMs > 0) await new Promise<void>((done) => this.#clock.after(delayMs, done));
+    }
+  }
+
+  async #attempt<T>(
+    asked: Asked,
+    url: string,
+    body: unknown,
+    { timeoutMs = 0, signal, headers }: CallOptions,
+  ): Promise<Answer<T> | Refused> {
+    const { method, type = JSON_TYPE, answer } = asked;
+    const { tlsOptions, tokenProvider, fetch = globalThis.fetch } = this.#options;
+    this.#secret ??= (await tokenProvider?.()) ?? '';
+    const aborter = new AbortController();
+    const abort = (): void => aborter.abort(signal?.reason);
+    const cancel = this.#clock.after(timeoutMs, abort);
+    signal?.addEventListener('abort', abort);
+    const isJson = /json$/.test(type);
+    try {
+      signal?.throwIfAborted();
+      const response = await fetch(url, {
+        ...tlsOptions,
+        method,
+        headers: headersFor(this.#secret, {
+          ...headers,
+          ...(body !== undefined && { 'Content-Type': type }),
+        }),
+        redirect: 'error',
+        signal: aborter.signal,
+        ...(body !== undefined && { body: isJson ? JSON.stringify(body) : (body as string) }),
+        ...(!isJson && { duplex: 'half' }),
+      });
+      if (!response.ok)
+        return new Refused(await ConclaveError.of(response), response.headers.get('retry-after'));
+      const index = Number(response.headers.get('x-consul-index') ?? Number.NaN);
+      return {
+        body: (answer === 'stream' ? response.body : await response[answer ?? 'json']()) as T,
+        index: Number.isNaN(index) ? undefined : index,
+        headers: response.headers,
+      };
+    } catch (failure) {
+      const error = ConclaveError.unreachable(url, failure);
+      // A write that was sent may still happen.
+      const isSafe = method === 'GET' || error.problem['failure'] === 'ECONNREFUSED';
+      const { status, message } = error;
+      return new Refused(isSafe ? error : new ConclaveError(status, 'outcome_unknown', message));
+    } finally {
+      cancel();
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+}
+
+/** An attempt that brought no answer. */
+class Refused {
+  readonly error: ConclaveError;
+  readonly retryAfter: string | null;
+
+  constructor(error: ConclaveError, retryAfter: string | null = null) {
+    this.error = error;
+    this.retryAfter = retryAfter;
+  }
+  /** Whether no node answered, and nothing can have happened. */
+  get isSafe(): boolean {
+    return this.error.code === 'unreachable';
+  }
+}
+
+/** Puts parameters into a path, and the others behind it. */
+function filled(path: string, parameters: object): string {
+  const query = new URLSearchParams();
+  let made = path;
+  for (const [name, value] of Object.entries(parameters)) {
+    const place = `{${name}}`;
+    const text = String(value);
+    if (!made.includes(place)) {
+      if (value !== undefined && value !== false) query.set(name, text);
+    } else if (/^\.{0,2}$/.test(text)) throw new TypeError(`${name} must not be "${text}"`);
+    else made = made.replace(place, () => encodeURIComponent(text));
+  }
+  return query.size === 0 ? made : `${made}?${query}`;
+}
+
+/** The milliseconds for which a blocking query waits. */
+function waitMs({ wait }: { readonly wait?: unknown }): number {
+  const [, number, unit] = /^(\d+)(ms|s|m)$/.exec(String(wait)) ?? [];
+  return Number(number ?? 0) * (UNIT_MS[unit ?? ''] ?? 0);
+}
