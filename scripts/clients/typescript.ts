@@ -33,11 +33,15 @@ function typeText(type: Type, isBody = false): string {
     case 'map':
       return `Readonly<Record<string, ${typeText(type.of, isBody)}>>`;
     case 'union':
-      return type.of.map((one) => typeText(one, isBody)).join(' | ');
+      return unionText(type.of.map((one) => typeText(one, isBody)));
     case 'struct':
       return isBody && !type.name.endsWith('Body') ? `Sent<${type.name}>` : type.name;
   }
 }
+
+/** Whatever else it may be, `unknown` is all that is known. */
+const unionText = (texts: readonly string[]): string =>
+  texts.includes('unknown') ? 'unknown' : [...new Set(texts)].join(' | ');
 
 const said = (says: string, indent = ''): string => (says ? `${indent}/** ${says} */\n` : '');
 const key = (name: string): string => (/^\w+$/.test(name) ? name : `'${name}'`);
@@ -66,6 +70,10 @@ const ANSWERS: Readonly<Record<string, string>> = {
   stream: ", answer: 'stream'",
 };
 
+/** Reads may be stale or not, and so have parameters of their own. */
+const isRead = ({ name, base = '' }: Query): boolean =>
+  [name, base].some((one) => /^(?:Read|Blocking)Query$/.test(one));
+
 function operationText({ name, says, method, path, parameters, query, body, answer }: Operation) {
   const own = parameters.map((one) => `${key(one.name)}: string`);
   if (body !== undefined) own.push(`body: ${typeText(body.type, true)}`);
@@ -74,7 +82,8 @@ function operationText({ name, says, method, path, parameters, query, body, answ
   const isPlain = body === undefined || body.contentType === 'application/json';
   const contentType = isPlain ? '' : `, type: '${body.contentType}'`;
   const kind = ANSWERS[answer.kind] ?? '';
-  const asked = `{ method: '${method}', path: '${path}'${contentType}${kind} }`;
+  const read = method !== 'GET' && isRead(query) ? ', isRead: true' : '';
+  const asked = `{ method: '${method}', path: '${path}'${contentType}${kind}${read} }`;
   const of = typeText(answer);
   const takes = `(to: Caller, given: ${given}${absent}, options?: CallOptions)`;
   const head = `${said(says)}export const ${name} = ${takes}: Promise<Answer<${of}>> =>`;

@@ -7,6 +7,7 @@ import {
   Conclave,
   ConclaveError,
   createPolicy,
+  explainAuthorization,
   listTokens,
   readConfigEntry,
   readLeader,
@@ -25,10 +26,10 @@ const refusalOf = (call: Promise<unknown>): Promise<ConclaveError> =>
   );
 
 describe('the generated files of the libraries', () => {
-  it('are those that npm run clients writes', () => {
-    for (const [path, text] of Object.entries(generated()))
-      expect(readFileSync(path, 'utf8') === text, `${path}: run npm run clients`).to.equal(true);
-  });
+  for (const [path, text] of Object.entries(generated()))
+    it(`${path} is what npm run clients writes`, () => {
+      expect(readFileSync(path, 'utf8') === text).to.equal(true);
+    });
 });
 
 describe('conclave-client', () => {
@@ -130,6 +131,10 @@ describe('conclave-client', () => {
     await (await server.next()).cut();
     await (await server.next()).with(200, []);
     expect((await read).body).to.deep.equal([]);
+    const explained = explainAuthorization(open(two), { body: {} });
+    await (await server.next()).cut();
+    await (await server.next()).with(200, { Results: [] });
+    await explained;
     const write = createPolicy(open(two), { body: { Name: 'p' } });
     await (await server.next()).cut('ECONNREFUSED');
     await (await server.next()).with(200, { ID: 'i' });
@@ -173,13 +178,26 @@ describe('conclave-client', () => {
     expect((await refused).code).to.equal('acl_not_found');
   });
 
-  it('ends with its signal', async () => {
-    const aborter = new AbortController();
-    const refused = refusalOf(listTokens(open(two), {}, { signal: aborter.signal }));
+  it('ends with its signal, while a node is asked and between', async () => {
+    const aborters = [new AbortController(), new AbortController()] as const;
+    const call = ({ signal }: AbortController) => refusalOf(listTokens(open(two), {}, { signal }));
+    const refused = call(aborters[0]);
     const ask = await server.next();
-    aborter.abort();
+    aborters[0].abort();
     await refused;
     expect([ask.isAborted(), server.unread]).to.deep.equal([true, 0]);
+    const waits = call(aborters[1]);
+    await (await server.next()).refuse(429, 'too_many', { 'retry-after': '5' });
+    aborters[1].abort();
+    await waits;
+    expect([server.unread, server.clock.timers]).to.deep.equal([0, 0]);
+  });
+
+  it('sends a stream once', async () => {
+    const refused = refusalOf(restoreSnapshot(open(two), { body: new Blob(['x']).stream() }));
+    await (await server.next()).refuse(503, 'no_leader');
+    expect((await refused).code).to.equal('no_leader');
+    expect(server.unread).to.equal(0);
   });
 });
 

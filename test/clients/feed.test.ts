@@ -183,6 +183,15 @@ describe('conclave-client/cache: the feed', () => {
     cache.close();
   });
 
+  it('asks nothing once it is closed, whatever the provider brings then', async () => {
+    let bring: (secret: string) => void = () => {};
+    const tokenProvider = () => new Promise<string>((resolve) => (bring = resolve));
+    server.open({ tokenProvider }).close();
+    bring('s1');
+    await server.clock.move(60_000);
+    expect(server.asked).to.have.length(0);
+  });
+
   it('tells no secret when a provider fails, and asks it again', async () => {
     const tokenProvider = async () => {
       if (server.clock.now() < 1_000_050) throw new Error('s1 is no use');

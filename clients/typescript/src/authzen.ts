@@ -1,5 +1,5 @@
 /** Asks any server of the Authorization API 1.0 (AuthZEN) for decisions. */
-import { type ClientOptions, Conclave } from './calls.js';
+import { type CallOptions, type ClientOptions, Conclave } from './calls.js';
 import { ConclaveError } from './nodes.js';
 import type {
   EvaluateAllBody,
@@ -53,36 +53,40 @@ export class AuthZen {
   }
 
   /** Decides one question. */
-  async evaluate(body: EvaluateBody): Promise<EvaluateResult> {
-    const answer = await this.#ask<EvaluateResult>('access_evaluation_endpoint', body);
+  async evaluate(body: EvaluateBody, options?: CallOptions): Promise<EvaluateResult> {
+    const answer = await this.#ask<EvaluateResult>('access_evaluation_endpoint', body, options);
     return decided(answer);
   }
 
   /** Decides many questions. */
-  async evaluations(body: EvaluateAllBody): Promise<readonly EvaluateResult[]> {
-    const answer = await this.#ask<Evaluations>('access_evaluations_endpoint', body);
+  async evaluations(
+    body: EvaluateAllBody,
+    options?: CallOptions,
+  ): Promise<readonly EvaluateResult[]> {
+    const answer = await this.#ask<Evaluations>('access_evaluations_endpoint', body, options);
     return (answer.evaluations ?? [answer]).map(decided);
   }
 
   /** Finds who may do something. */
-  searchSubjects(body: SearchSubjectsBody): Promise<SearchResult> {
-    return this.#ask('search_subject_endpoint', body);
+  searchSubjects(body: SearchSubjectsBody, options?: CallOptions): Promise<SearchResult> {
+    return this.#ask('search_subject_endpoint', body, options);
   }
 
   /** Finds what a subject may do something to. */
-  searchResources(body: SearchResourcesBody): Promise<SearchResult> {
-    return this.#ask('search_resource_endpoint', body);
+  searchResources(body: SearchResourcesBody, options?: CallOptions): Promise<SearchResult> {
+    return this.#ask('search_resource_endpoint', body, options);
   }
 
   /** Finds what a subject may do to a resource. */
-  searchActions(body: SearchActionsBody): Promise<SearchResult> {
-    return this.#ask('search_action_endpoint', body);
+  searchActions(body: SearchActionsBody, options?: CallOptions): Promise<SearchResult> {
+    return this.#ask('search_action_endpoint', body, options);
   }
 
-  async #ask<T>(name: keyof Endpoints, body: object): Promise<T> {
+  async #ask<T>(name: keyof Endpoints, body: object, options?: CallOptions): Promise<T> {
     const path = this.#endpoints[name];
     if (path === undefined) throw new ConclaveError(0, 'not_found', `the server has no ${name}`);
-    return (await this.#server.call<T>({ method: 'POST', path }, { body })).body;
+    const asked = { method: 'POST', path, isRead: true };
+    return (await this.#server.call<T>(asked, { body }, options)).body;
   }
 }
 

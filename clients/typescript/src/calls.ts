@@ -40,6 +40,8 @@ interface Asked {
   readonly path: string;
   readonly type?: string;
   readonly answer?: 'text' | 'stream';
+  /** Whether nothing is changed, although the method is not GET. */
+  readonly isRead?: boolean;
 }
 
 /** What the functions of operations call. */
@@ -50,8 +52,12 @@ export interface Caller {
 const TIMEOUT_MS = 30_000;
 const JSON_TYPE = 'application/json';
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000 };
-/** A node that answers so has done nothing: it has no leader, does not serve, or asks to wait. */
-const isRetried = ({ status }: ConclaveError): boolean => status === 429 || status === 503;
+/**
+ * Whether nothing has been done: no node was reached, or it has no leader, does not serve, or asks
+ * to wait.
+ */
+const isRetried = ({ status, code }: ConclaveError): boolean =>
+  status === 429 || status === 503 || code === 'unreachable';
 
 /** A server, and the token to call it with. */
 export class Conclave implements Caller {
@@ -75,25 +81,40 @@ export class Conclave implements Caller {
     const { timeoutMs = this.#options.timeoutMs ?? TIMEOUT_MS, signal } = options;
     const deadline = this.#clock.now() + timeoutMs + waitMs(given);
     const nodes = new Nodes(this.#addresses, this.#at);
-    let renewed = false;
-    for (;;) {
+    for (let hasRenewed = false; ; ) {
       const url = path.startsWith('/') ? nodes.address + path : path;
       const leftMs = Math.max(0, deadline - this.#clock.now());
       const outcome = await this.#attempt<T>(asked, url, body, { ...options, timeoutMs: leftMs });
       this.#at = nodes.at;
       if (!(outcome instanceof Refused)) return outcome;
-      const { error, retryAfter } = outcome;
+      const { error, secret, retryAfter } = outcome;
       const isEnded = error.status === 401 || error.code === 'acl_not_found';
-      if (isEnded && this.#options.tokenProvider !== undefined && !renewed) {
-        renewed = true;
-        this.#secret = undefined;
+      if (isEnded && this.#options.tokenProvider !== undefined && !hasRenewed) {
+        hasRenewed = true;
+        // Another call may have asked the provider meanwhile.
+        if (this.#secret === secret) this.#secret = undefined;
         continue;
       }
       const delayMs = nodes.failed(retryAfter);
-      const isOver = this.#clock.now() + delayMs >= deadline || signal?.aborted;
-      if (isOver || !(isRetried(error) || outcome.isSafe)) throw error;
-      if (delayMs > 0) await new Promise<void>((done) => this.#clock.after(delayMs, done));
+      const isOver = signal?.aborted || this.#clock.now() + delayMs >= deadline;
+      // A stream cannot be sent twice.
+      if (isOver || !isRetried(error) || body instanceof ReadableStream) throw error;
+      if (delayMs > 0) await this.#wait(delayMs, signal);
     }
+  }
+
+  /** Waits, until the signal ends the call at most. */
+  async #wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
+    const over = new AbortController();
+    await new Promise<void>((done) => {
+      const cancel = this.#clock.after(ms, done);
+      const end = (): void => {
+        cancel();
+        done();
+      };
+      signal?.addEventListener('abort', end, { signal: over.signal });
+    });
+    over.abort();
   }
 
   async #attempt<T>(
@@ -102,9 +123,10 @@ export class Conclave implements Caller {
     body: unknown,
     { timeoutMs = 0, signal, headers }: CallOptions,
   ): Promise<Answer<T> | Refused> {
-    const { method, type = JSON_TYPE, answer } = asked;
+    const { method, type = JSON_TYPE, answer, isRead = method === 'GET' } = asked;
     const { tlsOptions, tokenProvider, fetch = globalThis.fetch } = this.#options;
-    this.#secret ??= (await tokenProvider?.()) ?? '';
+    const secret = this.#secret ?? (await tokenProvider?.()) ?? '';
+    this.#secret = secret;
     const aborter = new AbortController();
     const abort = (): void => aborter.abort(signal?.reason);
     const cancel = this.#clock.after(timeoutMs, abort);
@@ -115,7 +137,7 @@ export class Conclave implements Caller {
       const response = await fetch(url, {
         ...tlsOptions,
         method,
-        headers: headersFor(this.#secret, {
+        headers: headersFor(secret, {
           ...headers,
           ...(body !== undefined && { 'Content-Type': type }),
         }),
@@ -124,8 +146,10 @@ export class Conclave implements Caller {
         ...(body !== undefined && { body: isJson ? JSON.stringify(body) : (body as string) }),
         ...(!isJson && { duplex: 'half' }),
       });
-      if (!response.ok)
-        return new Refused(await ConclaveError.of(response), response.headers.get('retry-after'));
+      if (!response.ok) {
+        const error = await ConclaveError.of(response);
+        return new Refused(error, secret, response.headers.get('retry-after'));
+      }
       const index = Number(response.headers.get('x-consul-index') ?? Number.NaN);
       return {
         body: (answer === 'stream' ? response.body : await response[answer ?? 'json']()) as T,
@@ -135,9 +159,12 @@ export class Conclave implements Caller {
     } catch (failure) {
       const error = ConclaveError.unreachable(url, failure);
       // A write that was sent may still happen.
-      const isSafe = method === 'GET' || error.problem['failure'] === 'ECONNREFUSED';
+      const isUnknown = !isRead && error.problem['failure'] !== 'ECONNREFUSED';
       const { status, message } = error;
-      return new Refused(isSafe ? error : new ConclaveError(status, 'outcome_unknown', message));
+      return new Refused(
+        isUnknown ? new ConclaveError(status, 'outcome_unknown', message) : error,
+        secret,
+      );
     } finally {
       cancel();
       signal?.removeEventListener('abort', abort);
@@ -148,15 +175,13 @@ export class Conclave implements Caller {
 /** An attempt that brought no answer. */
 class Refused {
   readonly error: ConclaveError;
+  readonly secret: string;
   readonly retryAfter: string | null;
 
-  constructor(error: ConclaveError, retryAfter: string | null = null) {
+  constructor(error: ConclaveError, secret: string, retryAfter: string | null = null) {
     this.error = error;
+    this.secret = secret;
     this.retryAfter = retryAfter;
-  }
-  /** Whether no node answered, and nothing can have happened. */
-  get isSafe(): boolean {
-    return this.error.code === 'unreachable';
   }
 }
 

@@ -111,7 +111,9 @@ export class FeedReader {
 
   /** Asks once. Returns the milliseconds until the next query, or undefined if there is none. */
   async #step(): Promise<number | undefined> {
-    if (!(await this.#hasToken())) return this.nodes.failed();
+    const hasToken = await this.#hasToken();
+    if (this.#isClosed) return undefined;
+    if (!hasToken) return this.nodes.failed();
     const { address } = this.nodes;
     const isConsistent = this.#options.consistent || this.#doubts;
     const sentAt = this.#options.clock.now();

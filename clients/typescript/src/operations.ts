@@ -54,7 +54,7 @@ export interface ApiGateway {
   /** The status that the server reports for the entry. */
   readonly Status?: ApiGatewayStatus;
   /** TLS settings of the gateway, a feature of later releases that is not supported. */
-  readonly TLS?: unknown | readonly unknown[] | Readonly<Record<string, unknown | readonly unknown[]>> | unknown;
+  readonly TLS?: unknown;
   /** The admin partition. Only default is supported, and naming it has no effect. */
   readonly Partition?: unknown;
 }
@@ -1042,9 +1042,9 @@ export interface HttpRouteRuleFilters {
   /** The JSON Web Token that a request must carry. */
   readonly JWT: ApiGatewayListenerOverrideJWT | null;
   /** External processing, a feature of later releases that is not supported. */
-  readonly ExtProc?: unknown | readonly unknown[] | Readonly<Record<string, unknown | readonly unknown[]>> | unknown;
+  readonly ExtProc?: unknown;
   /** External authorization, a feature of later releases that is not supported. */
-  readonly ExtAuthz?: unknown | readonly unknown[] | Readonly<Record<string, unknown | readonly unknown[]>> | unknown;
+  readonly ExtAuthz?: unknown;
   /** The admin partition. Only default is supported, and naming it has no effect. */
   readonly Partition?: unknown;
 }
@@ -3465,7 +3465,6 @@ export interface SearchSubjectsPageBody {
 
 export interface SearchSubjectsSubjectBody {
   readonly type: string;
-  readonly id?: string;
   readonly properties?: Readonly<Record<string, unknown>>;
 }
 
@@ -4506,6 +4505,24 @@ export interface EvaluateAllQuery extends ReadQuery {
 }
 
 /** Parameters of a query. */
+export interface SearchSubjectsQuery extends ReadQuery {
+  /** all: allowed accesses are explained too. */
+  readonly reasons?: string;
+}
+
+/** Parameters of a query. */
+export interface SearchResourcesQuery extends ReadQuery {
+  /** all: allowed accesses are explained too. */
+  readonly reasons?: string;
+}
+
+/** Parameters of a query. */
+export interface SearchActionsQuery extends ReadQuery {
+  /** all: allowed accesses are explained too. */
+  readonly reasons?: string;
+}
+
+/** Parameters of a query. */
 export interface ReadOwnFeedQuery extends BlockingQuery {
   /** Whether each rule says where it comes from. */
   readonly sources?: string;
@@ -4755,7 +4772,7 @@ export const readReferences = (to: Caller, given: { type: string; id: string } &
 
 /** Judges one config entry, or up to 1,000 together, without writing them. */
 export const validateConfigEntries = (to: Caller, given: { body: ValidateConfigEntriesBody } & ReadQuery, options?: CallOptions): Promise<Answer<ValidateConfigEntriesResult>> =>
-  to.call<ValidateConfigEntriesResult>({ method: 'POST', path: '/v1/config/validate' }, given, options);
+  to.call<ValidateConfigEntriesResult>({ method: 'POST', path: '/v1/config/validate', isRead: true }, given, options);
 
 /** Exports objects as a set that can be planned and applied. */
 export const exportObjects = (to: Caller, given: ExportObjectsQuery = {}, options?: CallOptions): Promise<Answer<ExportObjectsResult>> =>
@@ -4763,11 +4780,11 @@ export const exportObjects = (to: Caller, given: ExportObjectsQuery = {}, option
 
 /** Lints rules, or a stored policy. */
 export const lintPolicy = (to: Caller, given: { body: LintPolicyBody } & ReadQuery, options?: CallOptions): Promise<Answer<LintPolicyResult>> =>
-  to.call<LintPolicyResult>({ method: 'POST', path: '/v1/acl/policy/lint' }, given, options);
+  to.call<LintPolicyResult>({ method: 'POST', path: '/v1/acl/policy/lint', isRead: true }, given, options);
 
 /** Lints a new or stored binding rule. */
 export const lintBindingRule = (to: Caller, given: { body: LintBindingRuleBody } & ReadQuery, options?: CallOptions): Promise<Answer<LintPolicyResult>> =>
-  to.call<LintPolicyResult>({ method: 'POST', path: '/v1/acl/binding-rule/lint' }, given, options);
+  to.call<LintPolicyResult>({ method: 'POST', path: '/v1/acl/binding-rule/lint', isRead: true }, given, options);
 
 /** Lints everything that is stored, and the relationships between objects. */
 export const lintCluster = (to: Caller, given: LintClusterQuery = {}, options?: CallOptions): Promise<Answer<LintClusterResult>> =>
@@ -4787,11 +4804,11 @@ export const readDecision = (to: Caller, given: { id: string } & ReadQuery, opti
 
 /** Explains what a token, or a draft of one, may do. */
 export const explainAuthorization = (to: Caller, given: { body: ExplainAuthorizationBody } & ExplainAuthorizationQuery, options?: CallOptions): Promise<Answer<ExplainAuthorizationResult>> =>
-  to.call<ExplainAuthorizationResult>({ method: 'POST', path: '/v1/acl/authorize/explain' }, given, options);
+  to.call<ExplainAuthorizationResult>({ method: 'POST', path: '/v1/acl/authorize/explain', isRead: true }, given, options);
 
 /** Finds the tokens that are allowed a given access. */
 export const findWhoCan = (to: Caller, given: { body: FindWhoCanBody } & FindWhoCanQuery, options?: CallOptions): Promise<Answer<FindWhoCanResult>> =>
-  to.call<FindWhoCanResult>({ method: 'POST', path: '/v1/acl/who-can' }, given, options);
+  to.call<FindWhoCanResult>({ method: 'POST', path: '/v1/acl/who-can', isRead: true }, given, options);
 
 /** Says where decisions are made. */
 export const authzenConfiguration = (to: Caller, given: CommonQuery = {}, options?: CallOptions): Promise<Answer<AuthzenConfigurationResult>> =>
@@ -4799,23 +4816,23 @@ export const authzenConfiguration = (to: Caller, given: CommonQuery = {}, option
 
 /** Decides whether a subject may do something. */
 export const evaluate = (to: Caller, given: { body: EvaluateBody } & EvaluateQuery, options?: CallOptions): Promise<Answer<EvaluateResult>> =>
-  to.call<EvaluateResult>({ method: 'POST', path: '/access/v1/evaluation' }, given, options);
+  to.call<EvaluateResult>({ method: 'POST', path: '/access/v1/evaluation', isRead: true }, given, options);
 
 /** Decides up to 256 questions on one state. */
 export const evaluateAll = (to: Caller, given: { body: EvaluateAllBody } & EvaluateAllQuery, options?: CallOptions): Promise<Answer<EvaluateAllResult1 | EvaluateResult>> =>
-  to.call<EvaluateAllResult1 | EvaluateResult>({ method: 'POST', path: '/access/v1/evaluations' }, given, options);
+  to.call<EvaluateAllResult1 | EvaluateResult>({ method: 'POST', path: '/access/v1/evaluations', isRead: true }, given, options);
 
 /** Finds who may do something. */
-export const searchSubjects = (to: Caller, given: { body: SearchSubjectsBody } & ReadQuery, options?: CallOptions): Promise<Answer<SearchResult>> =>
-  to.call<SearchResult>({ method: 'POST', path: '/access/v1/search/subject' }, given, options);
+export const searchSubjects = (to: Caller, given: { body: SearchSubjectsBody } & SearchSubjectsQuery, options?: CallOptions): Promise<Answer<SearchResult>> =>
+  to.call<SearchResult>({ method: 'POST', path: '/access/v1/search/subject', isRead: true }, given, options);
 
 /** Finds what a subject may do something to, as far as rules name it. */
-export const searchResources = (to: Caller, given: { body: SearchResourcesBody } & ReadQuery, options?: CallOptions): Promise<Answer<SearchResult>> =>
-  to.call<SearchResult>({ method: 'POST', path: '/access/v1/search/resource' }, given, options);
+export const searchResources = (to: Caller, given: { body: SearchResourcesBody } & SearchResourcesQuery, options?: CallOptions): Promise<Answer<SearchResult>> =>
+  to.call<SearchResult>({ method: 'POST', path: '/access/v1/search/resource', isRead: true }, given, options);
 
 /** Finds what a subject may do to a resource. */
-export const searchActions = (to: Caller, given: { body: SearchActionsBody } & ReadQuery, options?: CallOptions): Promise<Answer<SearchResult>> =>
-  to.call<SearchResult>({ method: 'POST', path: '/access/v1/search/action' }, given, options);
+export const searchActions = (to: Caller, given: { body: SearchActionsBody } & SearchActionsQuery, options?: CallOptions): Promise<Answer<SearchResult>> =>
+  to.call<SearchResult>({ method: 'POST', path: '/access/v1/search/action', isRead: true }, given, options);
 
 /** Reads all that decides for the token of the request, as data. */
 export const readOwnFeed = (to: Caller, given: ReadOwnFeedQuery = {}, options?: CallOptions): Promise<Answer<ReadOwnFeedResult>> =>
@@ -4827,11 +4844,11 @@ export const readFeed = (to: Caller, given: { accessor: string } & ReadFeedQuery
 
 /** Explains the outcome of a login. Nothing is written. */
 export const explainLogin = (to: Caller, given: { body: ExplainLoginBody } & ReadQuery, options?: CallOptions): Promise<Answer<ExplainLoginResult>> =>
-  to.call<ExplainLoginResult>({ method: 'POST', path: '/v1/acl/login/explain' }, given, options);
+  to.call<ExplainLoginResult>({ method: 'POST', path: '/v1/acl/login/explain', isRead: true }, given, options);
 
 /** Checks what the token of the request may do. */
 export const authorize = (to: Caller, given: { body: readonly AuthorizeBody[] } & ReadQuery, options?: CallOptions): Promise<Answer<readonly AuthorizeResult[]>> =>
-  to.call<readonly AuthorizeResult[]>({ method: 'POST', path: '/v1/internal/acl/authorize' }, given, options);
+  to.call<readonly AuthorizeResult[]>({ method: 'POST', path: '/v1/internal/acl/authorize', isRead: true }, given, options);
 
 /** Creates the first management token, once. */
 export const bootstrap = (to: Caller, given: { body: BootstrapBody } & CommonQuery, options?: CallOptions): Promise<Answer<BootstrapToken>> =>
@@ -4863,7 +4880,7 @@ export const readTemplatedPolicy = (to: Caller, given: { name: string } & ReadQu
 
 /** Fills in a template and returns the resulting policy. */
 export const previewTemplatedPolicy = (to: Caller, given: { name: string; body: LintBindingRuleBindVarsBody } & ReadQuery, options?: CallOptions): Promise<Answer<PreviewTemplatedPolicyResult>> =>
-  to.call<PreviewTemplatedPolicyResult>({ method: 'POST', path: '/v1/acl/templated-policy/preview/{name}' }, given, options);
+  to.call<PreviewTemplatedPolicyResult>({ method: 'POST', path: '/v1/acl/templated-policy/preview/{name}', isRead: true }, given, options);
 
 /** Ends all tokens of an identity, and may refuse its logins. Only shows what would end unless DryRun is false. */
 export const revokeIdentity = (to: Caller, given: { body: RevokeIdentityBody } & CommonQuery, options?: CallOptions): Promise<Answer<RevokeIdentityResult>> =>
@@ -4879,7 +4896,7 @@ export const liftIdentityBlock = (to: Caller, given: { id: string } & CommonQuer
 
 /** Returns the address at which a user logs in. Nothing is written. */
 export const oidcAuthUrl = (to: Caller, given: { body: OidcAuthUrlBody } & ReadQuery, options?: CallOptions): Promise<Answer<OidcAuthUrlResult>> =>
-  to.call<OidcAuthUrlResult>({ method: 'POST', path: '/v1/acl/oidc/auth-url' }, given, options);
+  to.call<OidcAuthUrlResult>({ method: 'POST', path: '/v1/acl/oidc/auth-url', isRead: true }, given, options);
 
 /** Completes a login, which creates a token. */
 export const oidcCallback = (to: Caller, given: { body: OidcCallbackBody } & CommonQuery, options?: CallOptions): Promise<Answer<OidcToken>> =>
@@ -4915,7 +4932,7 @@ export const cleanUpTokens = (to: Caller, given: { body: CleanUpTokensBody } & C
 
 /** Compares a set with the state. Nothing is written. */
 export const planSet = (to: Caller, given: { body: PlanSetBody } & ReadQuery, options?: CallOptions): Promise<Answer<PlanSetResult>> =>
-  to.call<PlanSetResult>({ method: 'POST', path: '/v1/plan' }, given, options);
+  to.call<PlanSetResult>({ method: 'POST', path: '/v1/plan', isRead: true }, given, options);
 
 /** Applies a set as one entry: all of its changes, or none. */
 export const applySet = (to: Caller, given: { body: PlanSetBody } & CommonQuery, options?: CallOptions): Promise<Answer<ApplySetResult>> =>
