@@ -17,7 +17,7 @@ const HISTORY = /^(?:CHANGELOG\.md|docs\/runs\/)/;
 
 /** Returns the paths of all documents. */
 export function documentPaths(): string[] {
-  return ['.', 'docs', 'cluster']
+  return ['.', 'docs', 'cluster', 'clients']
     .flatMap((folder) => globSync(folder, '.md', { recursive: folder !== '.' }))
     .map((path) => relative('.', path).split(sep).join('/'));
 }

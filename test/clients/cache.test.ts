@@ -27,6 +27,21 @@ describe('conclave-client/cache', () => {
     cache.close();
   });
 
+  it('waits for the first answer no longer than it is told to', async () => {
+    const cache = server.open();
+    const [ask, isReady] = [await server.next(), cache.ready(500)];
+    await server.clock.move(500);
+    await isReady;
+    expect(cache.explain('key', 'read', 'k').reason).to.equal('not_ready');
+    const later = cache.ready(500);
+    await ask.feed(10, ['k']);
+    await later;
+    expect(cache.can('key', 'read', 'k')).to.equal(true);
+    cache.close();
+    await server.clock.move(0);
+    expect(server.clock.timers).to.equal(0);
+  });
+
   it('is fresh for freshFor and stale until maxStale from when the query was SENT', async () => {
     const { cache, held } = await server.ready(['k'], { freshFor: 10_000, maxStale: 60_000 });
     await server.clock.move(4_000);

@@ -27,7 +27,7 @@ interface Manifest {
 }
 
 /** The parts of a checkout that a build or a package needs. */
-const SOURCES = ['src', 'test', 'cluster', 'scripts', 'docs'];
+const SOURCES = ['src', 'clients', 'test', 'cluster', 'scripts', 'docs'];
 /** Files that starting a cluster from `cluster/deploy` creates there. */
 const SECRETS = ['.env', 'shared.key', 'management.token'];
 /** What a package does without. */

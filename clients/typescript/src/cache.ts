@@ -121,7 +121,7 @@ export class RightsCache {
   #end: End | 'closed' | undefined;
   #told: State = 'cut_off';
   #isReady = false;
-  #waiting: (() => void)[] = [];
+  readonly #waiting = new Set<() => void>();
   #cancel: () => void = () => {};
 
   constructor(options: RightsOptions) {
@@ -182,9 +182,18 @@ export class RightsCache {
     return this.#cached?.rights;
   }
 
-  /** Waits for the first answer, which may be that the token has ended. */
-  async ready(): Promise<void> {
-    if (!this.#isReady) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  /** Waits for the first answer, which may be that the token has ended, or so long at most. */
+  async ready(withinMs?: number): Promise<void> {
+    if (this.#isReady) return;
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        cancel?.();
+        this.#waiting.delete(done);
+        resolve();
+      };
+      const cancel = withinMs === undefined ? undefined : this.#clock.after(withinMs, done);
+      this.#waiting.add(done);
+    });
   }
 
   /** Calls a listener with events. Returns what ends that. */
@@ -242,7 +251,7 @@ export class RightsCache {
   #settle(): void {
     this.#cancel();
     this.#isReady ||= this.#cached !== undefined || this.#end !== undefined;
-    if (this.#isReady) for (const resolve of this.#waiting.splice(0)) resolve();
+    if (this.#isReady) for (const done of this.#waiting) done();
     const state = this.state();
     if (state !== this.#told) {
       this.#told = state;
