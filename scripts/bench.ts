@@ -16,6 +16,7 @@ import { measureFailover, measureRolling, measureTransfers } from './bench/failo
 import { measureGrowth } from './bench/growth.js';
 import { measureGuard } from './bench/guard.js';
 import { measureHistory } from './bench/history.js';
+import { measureLocalDecisions } from './bench/local-decisions.js';
 import { measureLoginFlood } from './bench/login-flood.js';
 import { measureLists, measurePages } from './bench/pages.js';
 import { measureRates } from './bench/rates.js';
@@ -79,7 +80,10 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   guard: () => measureGuard({ keep: options.keep === true }),
   rates: () => measureRates(seconds),
   tokens: () => measureTokens({ roles: number('roles'), tokens: number('tokens'), seconds }),
-  decisions: () => measureDecisions(seconds),
+  decisions: async () => {
+    await measureLocalDecisions();
+    await measureDecisions(seconds);
+  },
   logins: () => measureLogins({ rules: number('rules'), seconds }),
   entries: () => measureEntries({ entries: number('entries'), seconds }),
   watch: () => measureWatchers(numbers('watchers')),

@@ -1,6 +1,7 @@
 /** Decisions for other programs on one node, beside batch authorization and a read. */
 import type { Ask } from './line.js';
 import { load } from './load.js';
+import { applicationRules } from './local-decisions.js';
 import { LOAD_COLUMNS, loadRow, title } from './report.js';
 import { putEntry, withCluster } from './setting.js';
 
@@ -8,14 +9,6 @@ const RULES = 100;
 const CONNECTIONS = 64;
 /** Questions of a batch: as many as batch authorization takes. */
 const BATCH = 64;
-
-/** An application's rules: half name an order, half a range of them. */
-const rules = (count: number): string =>
-  Array.from({ length: count }, (_, n) =>
-    n % 2 === 0
-      ? `key "orders/approve/${n}" { policy = "read" }`
-      : `key_prefix "orders/approve/r${n}-" { policy = "read" }`,
-  ).join('\n');
 
 const post = (path: string, token: string, body: unknown): Ask => ({
   method: 'POST',
@@ -31,7 +24,7 @@ export function measureDecisions(seconds: number): Promise<void> {
     title(`Decisions on one node, a policy of ${RULES} rules, ${CONNECTIONS} connections`, [
       ...LOAD_COLUMNS,
     ]);
-    await setting.put('/v1/acl/policy', { Name: 'shop', Rules: rules(RULES) });
+    await setting.put('/v1/acl/policy', { Name: 'shop', Rules: applicationRules(RULES) });
     await setting.ask(putEntry('entry', 0));
     const made = await setting.put('/v1/acl/token', { Policies: [{ Name: 'shop' }] });
     const { SecretID: secret } = JSON.parse(made.body.toString()) as { SecretID: string };

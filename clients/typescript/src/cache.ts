@@ -62,10 +62,11 @@ const ASK_TIMEOUT_MS = 5_000;
 
 type Remembered = Map<unknown, Map<unknown, Map<unknown, Map<unknown, Decision>>>>;
 
-function within<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+/** Returns the map at a key, a new one at first. */
+function within<K, V extends Map<unknown, unknown>>(map: Map<K, V>, key: K): V {
   let value = map.get(key);
   if (value === undefined) {
-    value = make();
+    value = new Map() as V;
     map.set(key, value);
   }
   return value;
@@ -83,16 +84,12 @@ class Remembering {
   }
 
   decide(type: string, action: string, id: string, namespace?: string): Decision {
-    const found = this.#recent.get(type)?.get(action)?.get(namespace)?.get(id);
+    const answers = within(within(within(this.#recent, type), action), namespace);
+    const found = answers.get(id);
     if (found !== undefined) return found;
     const before = this.#before.get(type)?.get(action)?.get(namespace)?.get(id);
     const decision = before ?? this.rights.decide(type, action, id, namespace);
-    const byAction = within(this.#recent, type, () => new Map());
-    within(
-      within(byAction, action, () => new Map()),
-      namespace,
-      () => new Map(),
-    ).set(id, decision);
+    answers.set(id, decision);
     this.#count += 1;
     if (this.#count === REMEMBERED) {
       this.#before = this.#recent;

@@ -82,6 +82,7 @@ export class Rights {
   readonly #anyByDefault: boolean = false;
   readonly #layers: readonly Layer[] = [];
   readonly #origins: readonly (readonly Step[])[] = [];
+  #last = { type: '', action: '', prefix: '//' };
 
   /** Compiles a feed, parsed from JSON. */
   constructor(feed: unknown) {
@@ -137,9 +138,8 @@ export class Rights {
     const isApplication = type.startsWith('app:');
     const resource = isApplication ? undefined : this.#resources.get(type);
     if (resource === undefined) {
-      const own = isApplication ? type.slice(4) : type;
-      const key = `${escaped(own)}/${escaped(action)}/${id}`;
       const by = this.#application!;
+      const key = this.#prefixOf(isApplication ? type.slice(4) : type, action) + id;
       return this.#decide(by.resource, by.action, key, namespace);
     }
     if (!resource.actions.has(action)) return DENY;
@@ -152,6 +152,15 @@ export class Rights {
     const otherwise = this.#decide(resource.otherwise, action, '', 'default');
     if (otherwise.allow) return otherwise;
     return resource.any.has(action) ? this.#anyIn(id) : DENY;
+  }
+
+  /** What keys about an application's action begin with. The last one is kept: many follow. */
+  #prefixOf(type: string, action: string): string {
+    const last = this.#last;
+    if (last.type === type && last.action === action) return last.prefix;
+    const prefix = `${escaped(type)}/${escaped(action)}/`;
+    this.#last = { type, action, prefix };
+    return prefix;
   }
 
   #inLayer(
