@@ -117,13 +117,21 @@ describe('conclave-client', () => {
     expect(asked).to.be.within(5, 6);
   });
 
-  it('gives a silent node up when the time is over, wait apart', async () => {
-    const refused = refusalOf(readPolicy(open(), { id: 'p', index: '7', wait: '5m' }));
+  it('gives a silent node up when the time is over, wait apart; then asks another', async () => {
+    const to = open(two);
+    const refused = refusalOf(readPolicy(to, { id: 'p', index: '7', wait: '5m' }));
     const ask = await server.next();
     await server.clock.move(329_999);
     expect(ask.isAborted()).to.equal(false);
     await server.clock.move(1);
     expect((await refused).code).to.equal('unreachable');
+    for (const _ of ['next', 'and the one after that']) {
+      const call = readPolicy(to, { id: 'p' });
+      const other = await server.next();
+      expect(other.url.host).to.not.equal(ask.url.host);
+      await other.refuse(404, 'not_found');
+      await refusalOf(call);
+    }
   });
 
   it('repeats reads that were cut off; writes only if no node was reached', async () => {
@@ -137,6 +145,8 @@ describe('conclave-client', () => {
     await explained;
     const write = createPolicy(open(two), { body: { Name: 'p' } });
     await (await server.next()).cut('ECONNREFUSED');
+    await (await server.next()).cut('ENOTFOUND');
+    await server.clock.move(150);
     await (await server.next()).with(200, { ID: 'i' });
     await write;
     const unknown = refusalOf(createPolicy(open(two), { body: { Name: 'p' } }));

@@ -50,6 +50,8 @@ export interface Caller {
 }
 
 const TIMEOUT_MS = 30_000;
+/** How Node says that there was no connection, on which something could have been sent. */
+const NOT_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'];
 const JSON_TYPE = 'application/json';
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000 };
 /**
@@ -85,7 +87,6 @@ export class Conclave implements Caller {
       const url = path.startsWith('/') ? nodes.address + path : path;
       const leftMs = Math.max(0, deadline - this.#clock.now());
       const outcome = await this.#attempt<T>(asked, url, body, { ...options, timeoutMs: leftMs });
-      this.#at = nodes.at;
       if (!(outcome instanceof Refused)) return outcome;
       const { error, secret, retryAfter } = outcome;
       const isEnded = error.status === 401 || error.code === 'acl_not_found';
@@ -96,6 +97,7 @@ export class Conclave implements Caller {
         continue;
       }
       const delayMs = nodes.failed(retryAfter);
+      if (isRetried(error) || error.status === 0) this.#at = nodes.at;
       const isOver = signal?.aborted || this.#clock.now() + delayMs >= deadline;
       // A stream cannot be sent twice.
       if (isOver || !isRetried(error) || body instanceof ReadableStream) throw error;
@@ -159,7 +161,7 @@ export class Conclave implements Caller {
     } catch (failure) {
       const error = ConclaveError.unreachable(url, failure);
       // A write that was sent may still happen.
-      const isUnknown = !isRead && error.problem['failure'] !== 'ECONNREFUSED';
+      const isUnknown = !isRead && !NOT_SENT.includes(String(error.problem['failure']));
       const { status, message } = error;
       return new Refused(
         isUnknown ? new ConclaveError(status, 'outcome_unknown', message) : error,
