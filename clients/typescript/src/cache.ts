@@ -1,6 +1,6 @@
 /** Decides in this process by rights that follow the server. The README has what it promises. */
 import { type Answer, type End, FeedReader } from './feed.js';
-import { CLOCK, type Clock, type Connection, headersFor } from './nodes.js';
+import { CLOCK, type Clock, type Connection, requestOf } from './nodes.js';
 import { type Decision, Rights, type Source } from './rights.js';
 
 export type { Connection } from './nodes.js';
@@ -277,22 +277,21 @@ export class RightsCache {
 
   /** Asks nodes for a decision. Throws if none decides. */
   async #ask(type: string, action: string, id: string, namespace?: string): Promise<boolean> {
-    const { fetch = globalThis.fetch, tlsOptions } = this.#connection;
+    const { fetch = globalThis.fetch } = this.#connection;
     const { nodes, secret = '' } = this.#feed;
     const aborter = new AbortController();
     const cancel = this.#clock.after(ASK_TIMEOUT_MS, () => aborter.abort());
     try {
       const response = await fetch(`${nodes.address}/access/v1/evaluation`, {
-        ...tlsOptions,
+        ...requestOf(this.#connection, secret, aborter.signal, {
+          'Content-Type': 'application/json',
+        }),
         method: 'POST',
-        headers: headersFor(secret, { 'Content-Type': 'application/json' }),
         body: JSON.stringify({
           subject: { type: 'token', id: 'self' },
           action: { name: action },
           resource: { type, id, ...(namespace !== undefined && { properties: { namespace } }) },
         }),
-        redirect: 'error',
-        signal: aborter.signal,
       });
       const answer: unknown = await response.json();
       return response.status === 200 && Object(answer).decision === true;

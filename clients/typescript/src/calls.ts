@@ -4,9 +4,9 @@ import {
   type Clock,
   ConclaveError,
   type Connection,
-  headersFor,
   inRandomOrder,
   Nodes,
+  requestOf,
 } from './nodes.js';
 
 /** How a server is called. */
@@ -126,7 +126,7 @@ export class Conclave implements Caller {
     { timeoutMs = 0, signal, headers }: CallOptions,
   ): Promise<Answer<T> | Refused> {
     const { method, type = JSON_TYPE, answer, isRead = method === 'GET' } = asked;
-    const { tlsOptions, tokenProvider, fetch = globalThis.fetch } = this.#options;
+    const { tokenProvider, fetch = globalThis.fetch } = this.#options;
     const secret = this.#secret ?? (await tokenProvider?.()) ?? '';
     this.#secret = secret;
     const aborter = new AbortController();
@@ -137,14 +137,11 @@ export class Conclave implements Caller {
     try {
       signal?.throwIfAborted();
       const response = await fetch(url, {
-        ...tlsOptions,
-        method,
-        headers: headersFor(secret, {
+        ...requestOf(this.#options, secret, aborter.signal, {
           ...headers,
           ...(body !== undefined && { 'Content-Type': type }),
         }),
-        redirect: 'error',
-        signal: aborter.signal,
+        method,
         ...(body !== undefined && { body: isJson ? JSON.stringify(body) : (body as string) }),
         ...(!isJson && { duplex: 'half' }),
       });

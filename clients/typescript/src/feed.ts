@@ -5,9 +5,9 @@ import {
   type Clock,
   ConclaveError,
   type Connection,
-  headersFor,
   inRandomOrder,
   Nodes,
+  requestOf,
 } from './nodes.js';
 
 const PATH = '/v1/acl/token/self/rights';
@@ -164,7 +164,7 @@ export class FeedReader {
     isConsistent: boolean,
     use: (response: Response) => Promise<T>,
   ): Promise<T> {
-    const { sources, clock, tlsOptions, fetch = globalThis.fetch } = this.#options;
+    const { sources, clock, fetch = globalThis.fetch } = this.#options;
     const query = new URLSearchParams();
     if (sources) query.set('sources', 'true');
     if (isConsistent) query.set('consistent', 'true');
@@ -179,13 +179,9 @@ export class FeedReader {
     this.#interrupt = () => aborter.abort();
     const cancel = clock.after(timeoutMs, this.#interrupt);
     try {
-      const response = await fetch(`${address}${PATH}?${query}`, {
-        ...tlsOptions,
-        headers: headersFor(this.secret!, this.#etag && { 'If-None-Match': this.#etag }),
-        redirect: 'error',
-        signal: aborter.signal,
-      });
-      return await use(response);
+      const headers = this.#etag && { 'If-None-Match': this.#etag };
+      const request = requestOf(this.#options, this.secret!, aborter.signal, headers);
+      return await use(await fetch(`${address}${PATH}?${query}`, request));
     } finally {
       cancel();
     }

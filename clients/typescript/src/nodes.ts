@@ -122,11 +122,25 @@ export class ConclaveError extends Error {
   }
 }
 
-/** The headers of a request with a token. Errors are asked for as problem documents. */
-export function headersFor(
+/** For browsers. */
+const ALONE = { cache: 'no-store', credentials: 'omit' } as const;
+
+/**
+ * What all requests have: the token, and neither cookies nor the cache of a browser. Errors are
+ * asked for as problem documents.
+ */
+export function requestOf(
+  { tlsOptions }: Connection,
   secret: string,
-  more?: Record<string, string> | '',
-): Record<string, string> {
+  signal: AbortSignal,
+  more?: Readonly<Record<string, string>> | '',
+): RequestInit {
   const headers = { Accept: 'application/json, application/problem+json', ...more };
-  return secret === '' ? headers : { ...headers, Authorization: `Bearer ${secret}` };
+  return {
+    ...tlsOptions,
+    headers: secret === '' ? headers : { ...headers, Authorization: `Bearer ${secret}` },
+    signal,
+    redirect: 'error',
+    ...ALONE,
+  };
 }
