@@ -126,11 +126,11 @@ describe('conclave-client', () => {
     await server.clock.move(1);
     expect((await refused).code).to.equal('unreachable');
     for (const _ of ['next', 'and the one after that']) {
-      const call = readPolicy(to, { id: 'p' });
+      const answer = refusalOf(readPolicy(to, { id: 'p' }));
       const other = await server.next();
       expect(other.url.host).to.not.equal(ask.url.host);
       await other.refuse(404, 'not_found');
-      await refusalOf(call);
+      expect((await answer).code).to.equal('not_found');
     }
   });
 
