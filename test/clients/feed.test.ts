@@ -192,6 +192,22 @@ describe('conclave-client/cache: the feed', () => {
     expect(server.asked).to.have.length(0);
   });
 
+  it('follows the feed while the provider of the next token stays silent', async () => {
+    let asked = 0;
+    const tokenProvider = () => (asked++ === 0 ? 's1' : new Promise<string>(() => {}));
+    const cache = server.open({ tokenProvider });
+    await (await server.next()).feed(10, ['k'], 60_000);
+    for (let leftMs = 60_000; leftMs > 4_000; leftMs -= 4_000) {
+      const held = await server.next();
+      expect([held.secret, cache.state()]).to.deep.equal(['s1', 'fresh']);
+      await server.clock.move(4_000);
+      await held.unchanged(10, leftMs - 4_000);
+    }
+    // The last answer counts from when it was asked for.
+    expect([asked, cache.state()]).to.deep.equal([2, 'ended']);
+    cache.close();
+  });
+
   it('tells no secret when a provider fails, and asks it again', async () => {
     const tokenProvider = async () => {
       if (server.clock.now() < 1_000_050) throw new Error('s1 is no use');

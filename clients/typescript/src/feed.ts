@@ -75,6 +75,9 @@ export class FeedReader {
   #doubts = false;
   /** When the provider is asked for the next token. */
   #renewAt = Number.POSITIVE_INFINITY;
+  #asking: Promise<void> | undefined;
+  /** The token that the provider has named, for the next query. */
+  #provided: string | undefined;
   #isClosed = false;
   #interrupt: () => void = () => {};
 
@@ -137,18 +140,27 @@ export class FeedReader {
     return this.nodes.failed(retryAfter);
   }
 
-  /** Asks the provider for a token where one is needed. Returns whether there is one. */
+  /** Asks the provider for a token where one is needed. Waits for it if there is none meanwhile. */
   async #hasToken(): Promise<boolean> {
     const { tokenProvider, clock } = this.#options;
-    if (tokenProvider === undefined) return true;
-    if (this.secret !== undefined && clock.now() < this.#renewAt) return true;
+    const isDue = this.secret === undefined || clock.now() >= this.#renewAt;
+    if (tokenProvider !== undefined && isDue) {
+      this.#asking ??= this.#ask(tokenProvider);
+      if (this.secret === undefined) await this.#asking;
+    }
+    const secret = this.#provided ?? this.secret;
+    this.#provided = undefined;
+    if (secret !== this.secret) this.#forget(secret);
+    return secret !== undefined;
+  }
+
+  async #ask(provider: NonNullable<Connection['tokenProvider']>): Promise<void> {
     try {
-      const secret = await tokenProvider();
-      if (secret !== this.secret) this.#forget(secret);
+      this.#provided = await provider();
     } catch {
       this.#listener.onError('the provider of the token failed');
     }
-    return this.secret !== undefined;
+    this.#asking = undefined;
   }
 
   #forget(secret: string | undefined): void {
