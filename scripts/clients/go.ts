@@ -49,13 +49,20 @@ function said(text: string, indent = ''): string {
 }
 
 /** A pointer where the zero value is not the same as an absent one. */
-function memberType({ type, default: byDefault }: Member): string {
-  const text = typeText(type);
-  return type.kind === 'struct' || byDefault !== undefined ? `*${text}` : text;
+function memberType({ type, default: byDefault, isRequired }: Member, isBody: boolean): string {
+  const isNumber = type.kind === 'integer' || type.kind === 'number';
+  const isPointer = isBody
+    ? !isRequired && (type.kind === 'struct' || isNumber || byDefault !== undefined)
+    : type.kind === 'struct' || byDefault !== undefined;
+  return `${isPointer ? '*' : ''}${typeText(type)}`;
 }
 
 /** The fields of a struct. Those below each other without a comment are aligned, as by gofmt. */
-function fields(members: readonly Member[], tagOf: (member: Member) => string): string {
+function fields(
+  members: readonly Member[],
+  tagOf: (member: Member) => string,
+  isBody = false,
+): string {
   let text = '';
   let run: (readonly [name: string, type: string, tag: string])[] = [];
   const flush = (): void => {
@@ -69,29 +76,36 @@ function fields(members: readonly Member[], tagOf: (member: Member) => string): 
   for (const member of members) {
     if (member.says !== '') flush();
     text += said(member.says, '\t');
-    run.push([fieldName(member.name), memberType(member), tagOf(member)]);
+    run.push([fieldName(member.name), memberType(member, isBody), tagOf(member)]);
   }
   flush();
   return text;
 }
 
-const fieldName = (name: string): string => pascal(name).replace(/^Id$/, 'ID');
-/** The same struct is sent and received: what is absent is not sent. */
-const jsonTag = ({ name }: Member): string => `json:"${name},omitempty"`;
+const fieldName = (name: string): string => pascal(name).replace(/Id$/, 'ID');
+const jsonTag = (name: string, isSent: boolean): string =>
+  `json:"${name}${isSent ? '' : ',omitempty'}"`;
 
 function namedText({ name, says, members, type }: Named): string {
   const doc = said(`${name}: ${says || 'see the API.'}`);
   if (members === undefined) return `${doc}type ${name} = ${typeText(type!)}\n`;
-  return `${doc}type ${name} struct {\n${fields(members, jsonTag)}}\n`;
+  // Other structs are both sent and received, and what is zero is not sent.
+  const isBody = name.endsWith('Body');
+  const tagOf = (one: Member): string => jsonTag(one.name, isBody && one.isRequired);
+  return `${doc}type ${name} struct {\n${fields(members, tagOf, isBody)}}\n`;
 }
 
 const variable = (name: string): string =>
   name.replace(/^[A-Z]+/, (start) => start.toLowerCase()).replace(/^type$/, 'of');
 
-function operationText({ name, says, method, path, parameters, query, body, answer }: Operation) {
+function operationText(operation: Operation, unions: ReadonlySet<string>): string {
+  const { name, says, method, path, parameters, query, body, answer } = operation;
   const own = parameters.map((one) => `${variable(one.name)} string`);
-  const isStream = body?.type.kind === 'stream';
-  if (body !== undefined) own.push(`body ${isStream ? 'io.Reader' : typeText(body.type)}`);
+  if (body !== undefined) {
+    const text = typeText(body.type);
+    // What is one of several structs is sent as it is, and received as a text to read.
+    own.push(`body ${body.type.kind === 'stream' ? 'io.Reader' : unions.has(text) ? 'any' : text}`);
+  }
   const given = ['ctx context.Context', ...own, `query *${query.name}`].join(', ');
   const of = typeText(answer);
   const filled = parameters.map((one) => `"${one.name}", ${variable(one.name)}`).join(', ');
@@ -116,7 +130,8 @@ export function goTexts({ version, named, queries, operations }: Model): Record<
   };
   const types = [...named.map(namedText), ...queries.map(queryText)].join('\n');
   const constant = `// Version is that of the server.\nconst Version = "${version}"\n`;
-  const methods = operations.map(operationText).join('\n');
+  const unions = new Set(named.filter((one) => one.type?.kind === 'union').map((one) => one.name));
+  const methods = operations.map((one) => operationText(one, unions)).join('\n');
   return {
     'types.go': `${head(['encoding/json'])}\n${types}`,
     'operations.go': `${head(['context', 'encoding/json', 'io'])}\n${constant}\n${methods}`,

@@ -1,6 +1,6 @@
+//go:debug asynctimerchan=0
 //go:build go1.25
 
-//go:debug asynctimerchan=0
 package cache_test
 
 import (

@@ -196,7 +196,7 @@ func (f *follower) refused(address string, answer *http.Response) (time.Duration
 	if status != 401 && !isTooLarge && problem.Code != "acl_not_found" {
 		retryAfter := ""
 		if status == 429 || status == 503 {
-			retryAfter = answer.Header.Get("Retry-After")
+			retryAfter = problem.RetryAfter
 		}
 		sentence := fmt.Sprintf("%s answered %d %s", nodes.Host(address), status, problem.Code)
 		return f.failed(sentence, retryAfter)

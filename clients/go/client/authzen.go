@@ -58,22 +58,56 @@ func DiscoverAuthZEN(ctx context.Context, options Options) (*AuthZEN, error) {
 	return made, err
 }
 
+// Decision is the answer to a question. What the context has is the server's own.
+type Decision struct {
+	Decision bool
+	Context  map[string]any
+}
+
+// decided is a Decision, and tells whether there is one.
+type decided struct {
+	Decision *bool          `json:"decision"`
+	Context  map[string]any `json:"context"`
+}
+
+func decisions(answers ...decided) ([]Decision, error) {
+	made := []Decision{}
+	for _, one := range answers {
+		if one.Decision == nil {
+			return nil, &Error{Status: 200, Code: "invalid", Detail: "the answer has no decision"}
+		}
+		made = append(made, Decision{*one.Decision, one.Context})
+	}
+	return made, nil
+}
+
 // Evaluate decides one question.
-func (a *AuthZEN) Evaluate(ctx context.Context, body EvaluateBody) (EvaluateResult, error) {
-	return ask[EvaluateResult](ctx, a, "access_evaluation_endpoint", body)
+func (a *AuthZEN) Evaluate(ctx context.Context, body EvaluateBody) (Decision, error) {
+	answer, err := ask[decided](ctx, a, "access_evaluation_endpoint", body)
+	if err != nil {
+		return Decision{}, err
+	}
+	made, err := decisions(answer)
+	if err != nil {
+		return Decision{}, err
+	}
+	return made[0], nil
 }
 
 // Evaluations decides many questions.
-func (a *AuthZEN) Evaluations(ctx context.Context, body EvaluateAllBody) ([]EvaluateResult, error) {
+func (a *AuthZEN) Evaluations(ctx context.Context, body EvaluateAllBody) ([]Decision, error) {
 	type answers struct {
-		Evaluations []EvaluateResult `json:"evaluations"`
-		EvaluateResult
+		Evaluations []decided `json:"evaluations"`
+		decided
 	}
-	made, err := ask[answers](ctx, a, "access_evaluations_endpoint", body)
-	if err == nil && made.Evaluations == nil {
-		return []EvaluateResult{made.EvaluateResult}, nil
+	answer, err := ask[answers](ctx, a, "access_evaluations_endpoint", body)
+	if err != nil {
+		return nil, err
 	}
-	return made.Evaluations, err
+	if answer.Evaluations == nil {
+		return decisions(answer.decided)
+	}
+	return decisions(answer.Evaluations...)
 }
 
 // SearchSubjects finds who may do something.

@@ -8,13 +8,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"reflect"
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"conclave.example/clients/go/internal/nodes"
@@ -29,9 +30,11 @@ type Options struct {
 	Addresses []string
 	// Token is the SecretID. Without it and TokenProvider, requests are anonymous.
 	Token string
-	// TokenProvider returns the SecretID of a live token.
+	// TokenProvider returns the SecretID of a live token. It is asked at the first call, and again
+	// when a token has ended; several goroutines may ask at once.
 	TokenProvider func(context.Context) (string, error)
-	TLS           *tls.Config
+	// TLS has the authorities and the client certificate, if the system's are not meant.
+	TLS *tls.Config
 	// HTTPClient is used in place of one that is made from TLS.
 	HTTPClient *http.Client
 	// Timeout is how long a call takes at most, its repetitions and Wait apart. Default 30 s.
@@ -74,6 +77,19 @@ func New(options Options) (*Client, error) {
 	return c, nil
 }
 
+// headerKey is the key of the headers of a context.
+type headerKey struct{}
+
+// WithHeader returns a context whose calls have one header more, such as If-Match.
+func WithHeader(ctx context.Context, name, value string) context.Context {
+	header, _ := ctx.Value(headerKey{}).(http.Header)
+	if header = header.Clone(); header == nil {
+		header = http.Header{}
+	}
+	header.Set(name, value)
+	return context.WithValue(ctx, headerKey{}, header)
+}
+
 // operation is what a method of the client asks for. Its path is below the address of a node, or a
 // whole URL.
 type operation struct {
@@ -84,11 +100,14 @@ type operation struct {
 func call[T any](ctx context.Context, c *Client, asked operation, query any) (T, Meta, error) {
 	var made T
 	answer, meta, err := c.send(ctx, asked, query, false)
-	if err == nil {
-		defer answer.Close()
-		err = json.NewDecoder(answer).Decode(&made)
+	if err != nil {
+		return made, meta, err
 	}
-	return made, meta, err
+	if err := json.NewDecoder(answer).Decode(&made); err != nil {
+		refused := &Error{Status: 200, Code: "invalid", Detail: "the answer cannot be read", Cause: err}
+		return made, meta, refused
+	}
+	return made, meta, nil
 }
 
 func callText(ctx context.Context, c *Client, asked operation, query any) (string, Meta, error) {
@@ -96,7 +115,6 @@ func callText(ctx context.Context, c *Client, asked operation, query any) (strin
 	if err != nil {
 		return "", meta, err
 	}
-	defer answer.Close()
 	text, err := io.ReadAll(answer)
 	return string(text), meta, err
 }
@@ -107,8 +125,8 @@ func callStream(ctx context.Context, c *Client, asked operation, query any) (
 	return c.send(ctx, asked, query, true)
 }
 
-// send repeats a request until a node takes it or the time is over. The caller closes the body,
-// which a stream may read for longer.
+// send repeats a request until a node takes it or the time is over. The caller closes a stream,
+// which may be read for longer; other bodies have been read already.
 func (c *Client) send(ctx context.Context, asked operation, query any, isStream bool) (
 	io.ReadCloser, Meta, error,
 ) {
@@ -126,6 +144,10 @@ func (c *Client) send(ctx context.Context, asked operation, query any, isStream 
 	deadline := time.Now().Add(c.options.Timeout + wait)
 	order := c.nodes.From(int(c.at.Load()))
 	for renewed := false; ; {
+		secret, err := c.token(ctx)
+		if err != nil {
+			return nil, Meta{}, err
+		}
 		url := target
 		if strings.HasPrefix(target, "/") {
 			url = order.Address() + target
@@ -133,25 +155,33 @@ func (c *Client) send(ctx context.Context, asked operation, query any, isStream 
 		if !isOnce {
 			stream = bytes.NewReader(body)
 		}
-		answer, retryAfter, refused := c.attempt(ctx, asked, url, stream, deadline, isStream)
-		c.at.Store(int64(order.At()))
-		var known *Error
-		switch {
-		case refused == nil:
+		request, err := http.NewRequest(asked.method, url, stream)
+		if err != nil {
+			return nil, Meta{}, err
+		}
+		c.addHeaders(ctx, request, *secret, asked.contentType)
+		answer, refused := c.attempt(ctx, request, deadline, isStream)
+		if refused == nil {
 			index, _ := strconv.ParseUint(answer.Header.Get("X-Consul-Index"), 10, 64)
 			return answer.Body, Meta{index, answer.Header}, nil
-		case !errors.As(refused, &known) || isOnce:
-			return nil, Meta{}, refused
-		case (known.Status == 401 || known.Code == "acl_not_found") && !renewed &&
-			c.options.TokenProvider != nil:
-			renewed = true
-			c.secret.Store(nil)
-			continue
+		}
+		isEnded := refused.Status == 401 || refused.Code == "acl_not_found"
+		if isEnded && c.options.TokenProvider != nil {
+			c.secret.CompareAndSwap(secret, nil)
+			if !renewed && !isOnce {
+				renewed = true
+				continue
+			}
 		}
 		// A node that answers so has done nothing: it has no leader, does not serve, or asks to wait.
-		isRetried := known.Status == 429 || known.Status == 503 || known.Code == "unreachable"
-		delay := order.Failed(retryAfter)
-		if !isRetried || time.Now().Add(delay).After(deadline) {
+		isUnable := refused.Status == 429 || refused.Status == 503
+		if !isUnable && refused.Status != 0 {
+			return nil, Meta{}, refused
+		}
+		delay := order.Failed(refused.RetryAfter)
+		c.at.Store(int64(order.At()))
+		isOver := isOnce || ctx.Err() != nil || time.Until(deadline) <= delay
+		if isOver || refused.Code == outcomeUnknown {
 			return nil, Meta{}, refused
 		}
 		select {
@@ -162,54 +192,75 @@ func (c *Client) send(ctx context.Context, asked operation, query any, isStream 
 	}
 }
 
-func (c *Client) attempt(
-	ctx context.Context, asked operation, url string, body io.Reader, deadline time.Time, isStream bool,
-) (*http.Response, string, error) {
-	secret := c.secret.Load()
-	if secret == nil {
-		made, err := c.options.TokenProvider(ctx)
-		if err != nil {
-			return nil, "", err
-		}
-		secret = &made
-		c.secret.Store(secret)
+// token returns the secret to send. It asks the provider if none is known.
+func (c *Client) token(ctx context.Context) (*string, error) {
+	if secret := c.secret.Load(); secret != nil {
+		return secret, nil
 	}
-	limited, cancel := context.WithCancel(ctx)
-	timer := time.AfterFunc(time.Until(deadline), cancel)
-	request, err := http.NewRequestWithContext(limited, asked.method, url, body)
-	if err != nil {
-		cancel()
-		return nil, "", err
+	made, err := c.options.TokenProvider(ctx)
+	if err == nil {
+		c.secret.Store(&made)
 	}
-	request.Header = nodes.Headers(*secret)
-	if asked.contentType != "" {
-		request.Header.Set("Content-Type", asked.contentType)
-	}
-	for name, values := range c.options.Header {
-		request.Header[name] = values
-	}
-	answer, err := c.options.HTTPClient.Do(request)
-	if err != nil {
-		cancel()
-		refused := nodes.Unreachable(url, err)
-		// A write that was sent may still happen.
-		if asked.method != http.MethodGet && !errors.Is(err, syscall.ECONNREFUSED) {
-			refused.Code = "outcome_unknown"
-		}
-		return nil, "", refused
-	}
-	if isStream {
-		timer.Stop()
-	}
-	answer.Body = &closing{answer.Body, func() { timer.Stop(); cancel() }}
-	if answer.StatusCode >= 300 {
-		defer answer.Body.Close()
-		return nil, answer.Header.Get("Retry-After"), nodes.ErrorOf(answer)
-	}
-	return answer, "", nil
+	return &made, err
 }
 
-// closing ends what limits the time of an answer with its body.
+func (c *Client) addHeaders(
+	ctx context.Context, request *http.Request, secret, contentType string,
+) {
+	request.Header = nodes.Headers(secret)
+	if contentType != "" {
+		request.Header.Set("Content-Type", contentType)
+	}
+	own, _ := ctx.Value(headerKey{}).(http.Header)
+	for _, header := range []http.Header{c.options.Header, own} {
+		maps.Copy(request.Header, header)
+	}
+}
+
+// outcomeUnknown is the code of a write that was sent, and may happen or not.
+const outcomeUnknown = "outcome_unknown"
+
+func (c *Client) attempt(
+	ctx context.Context, request *http.Request, deadline time.Time, isStream bool,
+) (*http.Response, *Error) {
+	limited, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(time.Until(deadline), func() { cancel(context.DeadlineExceeded) })
+	end := func() { timer.Stop(); cancel(nil) }
+	answer, err := c.options.HTTPClient.Do(request.WithContext(limited))
+	if err == nil && answer.StatusCode >= 300 {
+		defer end()
+		defer answer.Body.Close()
+		return nil, nodes.ErrorOf(answer)
+	}
+	if err == nil && isStream {
+		timer.Stop()
+		answer.Body = &closing{answer.Body, end}
+		return answer, nil
+	}
+	defer end()
+	if err == nil {
+		var text []byte
+		text, err = io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if err == nil {
+			answer.Body = io.NopCloser(bytes.NewReader(text))
+			return answer, nil
+		}
+	}
+	if cause := context.Cause(limited); cause != nil {
+		err = cause
+	}
+	refused := nodes.Unreachable(request.URL.String(), err)
+	// A write that was sent may still happen.
+	var of *net.OpError
+	isUnsent := errors.As(err, &of) && of.Op == "dial"
+	if request.Method != http.MethodGet && !isUnsent {
+		refused.Code = outcomeUnknown
+	}
+	return nil, refused
+}
+
+// closing ends what a stream has begun, with its body.
 type closing struct {
 	io.ReadCloser
 	end func()

@@ -12,7 +12,7 @@ import (
 const Version = "0.4.0"
 
 // WriteConfigEntry creates or replaces a config entry.
-func (c *Client) WriteConfigEntry(ctx context.Context, body ConfigEntry, query *WriteConfigEntryQuery) (bool, Meta, error) {
+func (c *Client) WriteConfigEntry(ctx context.Context, body any, query *WriteConfigEntryQuery) (bool, Meta, error) {
 	return call[bool](ctx, c, operation{"PUT", fill("/v1/config"), "application/json", body}, query)
 }
 
@@ -114,17 +114,17 @@ func (c *Client) EvaluateAll(ctx context.Context, body EvaluateAllBody, query *E
 }
 
 // SearchSubjects finds who may do something.
-func (c *Client) SearchSubjects(ctx context.Context, body SearchSubjectsBody, query *ReadQuery) (SearchResult, Meta, error) {
+func (c *Client) SearchSubjects(ctx context.Context, body SearchSubjectsBody, query *SearchSubjectsQuery) (SearchResult, Meta, error) {
 	return call[SearchResult](ctx, c, operation{"POST", fill("/access/v1/search/subject"), "application/json", body}, query)
 }
 
 // SearchResources finds what a subject may do something to, as far as rules name it.
-func (c *Client) SearchResources(ctx context.Context, body SearchResourcesBody, query *ReadQuery) (SearchResult, Meta, error) {
+func (c *Client) SearchResources(ctx context.Context, body SearchResourcesBody, query *SearchResourcesQuery) (SearchResult, Meta, error) {
 	return call[SearchResult](ctx, c, operation{"POST", fill("/access/v1/search/resource"), "application/json", body}, query)
 }
 
 // SearchActions finds what a subject may do to a resource.
-func (c *Client) SearchActions(ctx context.Context, body SearchActionsBody, query *ReadQuery) (SearchResult, Meta, error) {
+func (c *Client) SearchActions(ctx context.Context, body SearchActionsBody, query *SearchActionsQuery) (SearchResult, Meta, error) {
 	return call[SearchResult](ctx, c, operation{"POST", fill("/access/v1/search/action"), "application/json", body}, query)
 }
 

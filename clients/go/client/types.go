@@ -304,9 +304,9 @@ type AutopilotConfigurationBody struct {
 	// How long a healthy server may go without contact with the leader.
 	LastContactThreshold any `json:"LastContactThreshold,omitempty"`
 	// How many log entries a healthy server may be behind.
-	MaxTrailingLogs int64 `json:"MaxTrailingLogs,omitempty"`
+	MaxTrailingLogs *int64 `json:"MaxTrailingLogs,omitempty"`
 	// How many voters must remain when a dead server is removed.
-	MinQuorum int64 `json:"MinQuorum,omitempty"`
+	MinQuorum *int64 `json:"MinQuorum,omitempty"`
 	// How long a new server must be healthy before it may vote.
 	ServerStabilizationTime any `json:"ServerStabilizationTime,omitempty"`
 	// A setting of another edition. It is stored but has no effect.
@@ -475,9 +475,9 @@ type CleanUpTokensBody struct {
 	// Only tokens of this namespace; * for all.
 	Namespace string `json:"Namespace,omitempty"`
 	// Deletes all but so many of the newest tokens of an identity.
-	KeepPerIdentity int64 `json:"KeepPerIdentity,omitempty"`
+	KeepPerIdentity *int64 `json:"KeepPerIdentity,omitempty"`
 	// How many tokens to delete, 1,000 at most.
-	Limit int64 `json:"Limit,omitempty"`
+	Limit *int64 `json:"Limit,omitempty"`
 	// Why.
 	Reason string `json:"Reason,omitempty"`
 	// The admin partition. Only default is supported, and naming it has no effect.
@@ -531,7 +531,7 @@ type CreateJoinTokenResult struct {
 
 // EvaluateActionBody: see the API.
 type EvaluateActionBody struct {
-	Name       string         `json:"name,omitempty"`
+	Name       string         `json:"name"`
 	Properties map[string]any `json:"properties,omitempty"`
 }
 
@@ -557,10 +557,10 @@ type EvaluateAllResult1 struct {
 
 // EvaluateBody: see the API.
 type EvaluateBody struct {
-	Subject  *EvaluateSubjectBody `json:"subject,omitempty"`
-	Action   *EvaluateActionBody  `json:"action,omitempty"`
-	Resource *EvaluateSubjectBody `json:"resource,omitempty"`
-	Context  map[string]any       `json:"context,omitempty"`
+	Subject  EvaluateSubjectBody `json:"subject"`
+	Action   EvaluateActionBody  `json:"action"`
+	Resource EvaluateSubjectBody `json:"resource"`
+	Context  map[string]any      `json:"context,omitempty"`
 }
 
 // EvaluateContext: see the API.
@@ -569,7 +569,7 @@ type EvaluateContext struct {
 	Code        string                      `json:"code,omitempty"`
 	ReasonAdmin *EvaluateContextReasonAdmin `json:"reason_admin,omitempty"`
 	ReasonUser  *EvaluateContextReasonAdmin `json:"reason_user,omitempty"`
-	DecisionId  string                      `json:"decision_id,omitempty"`
+	DecisionID  string                      `json:"decision_id,omitempty"`
 	Index       int64                       `json:"index,omitempty"`
 	Layer       string                      `json:"layer,omitempty"`
 	Truncated   bool                        `json:"truncated,omitempty"`
@@ -595,8 +595,8 @@ type EvaluateResult struct {
 
 // EvaluateSubjectBody: see the API.
 type EvaluateSubjectBody struct {
-	Type       string         `json:"type,omitempty"`
-	ID         string         `json:"id,omitempty"`
+	Type       string         `json:"type"`
+	ID         string         `json:"id"`
 	Properties map[string]any `json:"properties,omitempty"`
 }
 
@@ -1609,9 +1609,9 @@ type LintBindingRuleBody struct {
 	// The namespace of the rule.
 	Namespace string `json:"Namespace,omitempty"`
 	// The index at which the object was created.
-	CreateIndex int64 `json:"CreateIndex,omitempty"`
+	CreateIndex *int64 `json:"CreateIndex,omitempty"`
 	// The index at which the object was last changed.
-	ModifyIndex int64 `json:"ModifyIndex,omitempty"`
+	ModifyIndex *int64 `json:"ModifyIndex,omitempty"`
 	// The admin partition. Only default is supported, and naming it has no effect.
 	Partition any `json:"Partition,omitempty"`
 }
@@ -2129,11 +2129,11 @@ type PlanSetBody struct {
 	// The digest of a plan. Anything else is refused.
 	Digest string `json:"Digest,omitempty"`
 	// Ignored. Exports have it.
-	Index int64 `json:"Index,omitempty"`
+	Index *int64 `json:"Index,omitempty"`
 	// Ignored. Exports have it.
 	At map[string]any `json:"At,omitempty"`
 	// Ignored. Exports have it.
-	Secrets int64 `json:"Secrets,omitempty"`
+	Secrets *int64 `json:"Secrets,omitempty"`
 	// The admin partition. Only default is supported, and naming it has no effect.
 	Partition any `json:"Partition,omitempty"`
 }
@@ -3580,8 +3580,8 @@ type RotateOidcKeyResult struct {
 
 // SearchActionsBody: see the API.
 type SearchActionsBody struct {
-	Subject  *EvaluateSubjectBody    `json:"subject,omitempty"`
-	Resource *EvaluateSubjectBody    `json:"resource,omitempty"`
+	Subject  EvaluateSubjectBody     `json:"subject"`
+	Resource EvaluateSubjectBody     `json:"resource"`
 	Context  map[string]any          `json:"context,omitempty"`
 	Page     *SearchSubjectsPageBody `json:"page,omitempty"`
 }
@@ -3595,11 +3595,11 @@ type SearchPage struct {
 
 // SearchResourcesBody: see the API.
 type SearchResourcesBody struct {
-	Subject  *EvaluateSubjectBody       `json:"subject,omitempty"`
-	Action   *EvaluateActionBody        `json:"action,omitempty"`
-	Resource *SearchSubjectsSubjectBody `json:"resource,omitempty"`
-	Context  map[string]any             `json:"context,omitempty"`
-	Page     *SearchSubjectsPageBody    `json:"page,omitempty"`
+	Subject  EvaluateSubjectBody       `json:"subject"`
+	Action   EvaluateActionBody        `json:"action"`
+	Resource SearchSubjectsSubjectBody `json:"resource"`
+	Context  map[string]any            `json:"context,omitempty"`
+	Page     *SearchSubjectsPageBody   `json:"page,omitempty"`
 }
 
 // SearchResult: see the API.
@@ -3611,23 +3611,22 @@ type SearchResult struct {
 
 // SearchSubjectsBody: see the API.
 type SearchSubjectsBody struct {
-	Subject  *SearchSubjectsSubjectBody `json:"subject,omitempty"`
-	Action   *EvaluateActionBody        `json:"action,omitempty"`
-	Resource *EvaluateSubjectBody       `json:"resource,omitempty"`
-	Context  map[string]any             `json:"context,omitempty"`
-	Page     *SearchSubjectsPageBody    `json:"page,omitempty"`
+	Subject  SearchSubjectsSubjectBody `json:"subject"`
+	Action   EvaluateActionBody        `json:"action"`
+	Resource EvaluateSubjectBody       `json:"resource"`
+	Context  map[string]any            `json:"context,omitempty"`
+	Page     *SearchSubjectsPageBody   `json:"page,omitempty"`
 }
 
 // SearchSubjectsPageBody: see the API.
 type SearchSubjectsPageBody struct {
-	Limit int64  `json:"limit,omitempty"`
+	Limit *int64 `json:"limit,omitempty"`
 	Token string `json:"token,omitempty"`
 }
 
 // SearchSubjectsSubjectBody: see the API.
 type SearchSubjectsSubjectBody struct {
-	Type       string         `json:"type,omitempty"`
-	ID         string         `json:"id,omitempty"`
+	Type       string         `json:"type"`
 	Properties map[string]any `json:"properties,omitempty"`
 }
 
@@ -4468,7 +4467,7 @@ type TransferLeadershipResult struct {
 // UndoBody: see the API.
 type UndoBody struct {
 	// The index of the entry to take back.
-	Index int64 `json:"Index,omitempty"`
+	Index *int64 `json:"Index,omitempty"`
 	// Why.
 	Reason string `json:"Reason,omitempty"`
 	// Whether to plan only.
@@ -4706,6 +4705,27 @@ type EvaluateQuery struct {
 
 // EvaluateAllQuery has parameters of a query.
 type EvaluateAllQuery struct {
+	ReadQuery
+	// all: allowed accesses are explained too.
+	Reasons string `query:"reasons"`
+}
+
+// SearchSubjectsQuery has parameters of a query.
+type SearchSubjectsQuery struct {
+	ReadQuery
+	// all: allowed accesses are explained too.
+	Reasons string `query:"reasons"`
+}
+
+// SearchResourcesQuery has parameters of a query.
+type SearchResourcesQuery struct {
+	ReadQuery
+	// all: allowed accesses are explained too.
+	Reasons string `query:"reasons"`
+}
+
+// SearchActionsQuery has parameters of a query.
+type SearchActionsQuery struct {
 	ReadQuery
 	// all: allowed accesses are explained too.
 	Reasons string `query:"reasons"`

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -82,6 +83,8 @@ type Error struct {
 	Detail string
 	// Problem has the members of the problem document.
 	Problem map[string]any
+	// RetryAfter is the header of this name.
+	RetryAfter string
 	// Cause is why no node answered.
 	Cause error
 }
@@ -98,7 +101,10 @@ var code = regexp.MustCompile(`^\w{1,40}$`)
 // ErrorOf reads what an answer refuses with.
 func ErrorOf(answer *http.Response) *Error {
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, errorBytes))
-	made := &Error{Status: answer.StatusCode, Detail: strings.TrimSpace(string(text))}
+	made := &Error{
+		Status: answer.StatusCode, Detail: strings.TrimSpace(string(text)),
+		RetryAfter: answer.Header.Get("Retry-After"),
+	}
 	if json.Unmarshal(text, &made.Problem) == nil && made.Problem != nil {
 		if value, _ := made.Problem["code"].(string); code.MatchString(value) {
 			made.Code = value
@@ -115,7 +121,7 @@ func ErrorOf(answer *http.Response) *Error {
 	return made
 }
 
-// Unreachable is a request that no answer came to.
+// Unreachable is a request to a URL that no answer came to.
 func Unreachable(address string, err error) *Error {
 	var of *url.Error
 	if errors.As(err, &of) {
@@ -129,9 +135,10 @@ func Unreachable(address string, err error) *Error {
 	return &Error{Code: "unreachable", Detail: detail, Cause: err}
 }
 
-// Host returns the host and port of an address.
+// Host returns the host and port of a URL.
 func Host(address string) string {
-	_, host, _ := strings.Cut(address, "://")
+	_, rest, _ := strings.Cut(address, "://")
+	host, _, _ := strings.Cut(rest, "/")
 	return host
 }
 
@@ -147,11 +154,17 @@ func Headers(secret string) http.Header {
 // idleConnections of one node: those of all that share a transport.
 const idleConnections = 1_000
 
+// connectTimeout is how long a node may take until a request can be sent.
+const connectTimeout = 5 * time.Second
+
 // NewHTTPClient returns a client for nodes. It follows no redirects.
 func NewHTTPClient(config *tls.Config) *http.Client {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.TLSClientConfig = config
-	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 0, idleConnections
+	transport := &http.Transport{
+		Proxy:           http.ProxyFromEnvironment,
+		DialContext:     (&net.Dialer{Timeout: connectTimeout}).DialContext,
+		TLSClientConfig: config, TLSHandshakeTimeout: connectTimeout, ForceAttemptHTTP2: true,
+		MaxIdleConnsPerHost: idleConnections, IdleConnTimeout: time.Minute,
+	}
 	refuse := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &http.Client{Transport: transport, CheckRedirect: refuse}
 }
