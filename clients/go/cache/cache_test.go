@@ -275,6 +275,29 @@ func TestRefusesOptionsThatMakeNoSense(t *testing.T) {
 	}
 }
 
+func TestPoolFindsACacheWithoutAllocating(t *testing.T) {
+	s := &server{t: t, asks: make(chan ask, 100)}
+	pool, err := cache.OpenPool(cache.PoolOptions{Options: s.options()})
+	expect(t, "error", err, nil)
+	defer pool.Close()
+	first, _ := pool.For("a")
+	s.next()
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			for i := range 1_000 {
+				if found, _ := pool.For("a"); found != first {
+					panic("another cache")
+				}
+				_, _ = pool.For(fmt.Sprint(i % 8))
+			}
+		})
+	}
+	wait.Wait()
+	expect(t, "size", pool.Len(), 9)
+	expect(t, "allocations", testing.AllocsPerRun(1_000, func() { _, _ = pool.For("a") }), 0.0)
+}
+
 func TestPoolKeepsWhatIsUsed(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
 		pool, err := cache.OpenPool(cache.PoolOptions{Options: s.options(), MaxTokens: 2})
@@ -288,6 +311,7 @@ func TestPoolKeepsWhatIsUsed(t *testing.T) {
 			return made
 		}
 		a, b := open("a"), open("b")
+		time.Sleep(1)
 		expect(t, "the same", open("a"), a)
 		open("c")
 		synctest.Wait()
@@ -306,6 +330,10 @@ func TestPoolKeepsWhatIsUsed(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		expect(t, "idle", pool.Len(), 0)
+		a = open("a")
 		pool.Close()
+		expectReason(t, a, false, cache.Closed, cache.HasEnded)
+		_, err = pool.For("a")
+		expect(t, "closed", err.Error(), "the pool is closed")
 	})
 }

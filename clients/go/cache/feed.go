@@ -113,7 +113,10 @@ func (f *follower) hasToken(ctx context.Context) bool {
 	if provider == nil || (f.hasSecret && f.cache.now() < f.renewAt) {
 		return true
 	}
-	secret, err := provider(ctx)
+	// What decides meanwhile must not wait for long.
+	limited, cancel := context.WithTimeout(ctx, max(answerMin, f.hold))
+	defer cancel()
+	secret, err := provider(limited)
 	if err != nil {
 		f.cache.failed("the provider of the token failed")
 	} else if !f.hasSecret || secret != f.secret {

@@ -1,9 +1,9 @@
 package cache
 
 import (
-	"container/list"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,19 +16,22 @@ type PoolOptions struct {
 	Idle time.Duration
 }
 
-// Pool has caches of many tokens, as a gateway needs them. They share connections.
+// Pool has caches of many tokens, as a gateway needs them. They share connections. It is safe for
+// any number of goroutines, and finds a cache without a lock.
 type Pool struct {
 	options  PoolOptions
-	mu       sync.Mutex
-	bySecret map[string]*list.Element
-	byUse    list.List // of *pooled, the least recently used first
+	started  time.Time
+	bySecret sync.Map // of *pooled
+
+	mu       sync.Mutex // guards what follows, and changes of bySecret
+	size     int
 	timer    *time.Timer
+	isClosed bool
 }
 
 type pooled struct {
 	cache  *Cache
-	secret string
-	usedAt time.Time
+	usedAt atomic.Int64
 }
 
 // OpenPool makes a pool. Tokens that are not used for the longest time go first.
@@ -45,77 +48,116 @@ func OpenPool(options PoolOptions) (*Pool, error) {
 	if err := options.complete(); err != nil {
 		return nil, err
 	}
-	return &Pool{options: options, bySecret: map[string]*list.Element{}}, nil
+	return &Pool{options: options, started: time.Now()}, nil
 }
 
 // For returns the cache of a token, which may not be ready yet. Ask for it at each request: a cache
-// that is not asked for is closed.
+// that is not asked for is closed. The only error is that of a pool that is closed.
 func (p *Pool) For(secret string) (*Cache, error) {
+	if found := p.find(secret); found != nil {
+		return found, nil
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	at := p.bySecret[secret]
-	// A token that has ended may be made again: it is asked about again, but not at each request.
-	if at != nil && at.Value.(*pooled).cache.endedFor() > p.options.FreshFor {
-		p.drop(at)
-		at = nil
+	if found := p.find(secret); found != nil {
+		return found, nil
 	}
-	if at == nil {
-		options := p.options.Options
-		options.Token, options.TokenProvider = secret, nil
-		cache, err := Open(options)
-		if err != nil {
-			return nil, err
-		}
-		at = p.byUse.PushBack(&pooled{cache: cache, secret: secret})
-		p.bySecret[secret] = at
+	if p.isClosed {
+		return nil, errors.New("the pool is closed")
 	}
-	used := at.Value.(*pooled)
-	used.usedAt = time.Now()
-	p.byUse.MoveToBack(at)
-	if p.byUse.Len() > p.options.MaxTokens {
-		p.drop(p.byUse.Front())
+	p.drop(secret)
+	options := p.options.Options
+	options.Token, options.TokenProvider = secret, nil
+	cache, err := Open(options)
+	if err != nil {
+		return nil, err
 	}
+	if p.size == p.options.MaxTokens {
+		oldest, _ := p.oldest()
+		p.drop(oldest)
+	}
+	made := &pooled{cache: cache}
+	made.usedAt.Store(int64(time.Since(p.started)))
+	p.bySecret.Store(secret, made)
+	p.size++
 	if p.timer == nil {
 		p.timer = time.AfterFunc(p.options.Idle, p.dropIdle)
 	}
-	return used.cache, nil
+	return cache, nil
+}
+
+// find returns the cache that there is, and notes its use. A token that has ended may be made again:
+// it is asked about again, but not at each request.
+func (p *Pool) find(secret string) *Cache {
+	at, _ := p.bySecret.Load(secret)
+	found, isThere := at.(*pooled)
+	if !isThere || found.cache.endedFor() > p.options.FreshFor {
+		return nil
+	}
+	found.usedAt.Store(int64(time.Since(p.started)))
+	return found.cache
 }
 
 // Len returns the number of tokens.
 func (p *Pool) Len() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.byUse.Len()
+	return p.size
 }
 
 // Close closes all caches.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for p.byUse.Len() > 0 {
-		p.drop(p.byUse.Front())
-	}
+	p.isClosed = true
+	p.bySecret.Range(func(secret, _ any) bool {
+		p.drop(secret)
+		return true
+	})
 	if p.timer != nil {
 		p.timer.Stop()
-		p.timer = nil
 	}
 }
 
-func (p *Pool) drop(at *list.Element) {
-	used := p.byUse.Remove(at).(*pooled)
-	delete(p.bySecret, used.secret)
-	used.cache.Close()
+// oldest returns the token that was not used for the longest time, and when it was. Looking through
+// all is cheap beside the connection that a new token needs.
+func (p *Pool) oldest() (oldest any, usedAt time.Duration) {
+	usedAt = never
+	p.bySecret.Range(func(secret, at any) bool {
+		if used := time.Duration(at.(*pooled).usedAt.Load()); used < usedAt {
+			oldest, usedAt = secret, used
+		}
+		return true
+	})
+	return oldest, usedAt
 }
 
+func (p *Pool) drop(secret any) {
+	if at, isThere := p.bySecret.LoadAndDelete(secret); isThere {
+		p.size--
+		at.(*pooled).cache.Close()
+	}
+}
+
+// dropIdle closes what is idle, and comes back when the next may be.
 func (p *Pool) dropIdle() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.timer = nil
-	for at := p.byUse.Front(); at != nil; at = p.byUse.Front() {
-		if left := p.options.Idle - time.Since(at.Value.(*pooled).usedAt); left > 0 {
-			p.timer = time.AfterFunc(left, p.dropIdle)
-			return
+	if p.isClosed {
+		return
+	}
+	now := time.Since(p.started)
+	p.bySecret.Range(func(secret, at any) bool {
+		if now-time.Duration(at.(*pooled).usedAt.Load()) >= p.options.Idle {
+			p.drop(secret)
 		}
-		p.drop(at)
+		return true
+	})
+	if p.timer = nil; p.size > 0 {
+		_, usedAt := p.oldest()
+		p.timer = time.AfterFunc(max(idleTurn, usedAt+p.options.Idle-now), p.dropIdle)
 	}
 }
+
+// idleTurn is the least time between two looks at all tokens.
+const idleTurn = time.Second

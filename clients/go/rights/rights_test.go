@@ -160,22 +160,3 @@ func TestDecidesWithoutAllocating(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkDecide(b *testing.B) {
-	for _, n := range []int{10, 1000, 10000} {
-		made := big(b, n)
-		for _, q := range [][3]string{
-			{"key", "read", "orders/approve/some-long-name-7"},
-			{"key", "read", "orders/ship/12-and-more-than-the-thirty-two-bytes-of-small-texts"},
-			{"key", "read", "orders/ship/12-some-thing-else"},
-			{"orders", "approve", "some-long-name-7"},
-		} {
-			b.Run(fmt.Sprintf("%d/%s/%s", n, q[0], q[2]), func(b *testing.B) {
-				b.ReportAllocs()
-				for i := 0; i < b.N; i++ {
-					made.Can(q[0], q[1], q[2], "default")
-				}
-			})
-		}
-	}
-}
