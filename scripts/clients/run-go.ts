@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 export const GO_MODULE = 'clients/go';
 
 /** The environment of the tools: the module requires no other, and nothing is downloaded. */
-export const GO_ENV: NodeJS.ProcessEnv = {
+const GO_ENV: NodeJS.ProcessEnv = {
   ...process.env,
   GOPROXY: 'off',
   GOFLAGS: '-mod=mod',

@@ -1,5 +1,7 @@
 /** The Go libraries, tested by a Go where there is one. */
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { GO_MODULE, goVersion, runGo } from '../../scripts/clients/run-go.js';
 import { RealCluster } from '../support/real-cluster.js';
@@ -47,6 +49,34 @@ describe('the Go libraries', function () {
       cluster = await RealCluster.open(1);
     });
     after(() => cluster.close());
+
+    it('are used as the README says', async () => {
+      const { urls } = cluster;
+      const [, program] = /```go\n([\s\S]+?)```/.exec(
+        readFileSync(`${GO_MODULE}/README.md`, 'utf8'),
+      )!;
+      const Rules = 'key_prefix "orders/approve/" { policy = "read" }';
+      const policy = await cluster.must('PUT /acl/policy', { Name: 'approvers', Rules });
+      const Policies = [{ ID: policy.ID }];
+      const made = await cluster.must('PUT /acl/token', { Description: 'of a shop', Policies });
+      const dir = mkdtempSync(join(tmpdir(), 'conclave-go-'));
+      writeFileSync(join(dir, 'main.go'), program!.replace('http://127.0.0.1:8500', urls[0]!));
+      // The program is in a folder of the module, but not on the disk.
+      const Replace = { [resolve(GO_MODULE, 'examples/readme/main.go')]: join(dir, 'main.go') };
+      writeFileSync(join(dir, 'overlay.json'), JSON.stringify({ Replace }));
+      const run = [
+        'go',
+        'run',
+        '-overlay',
+        join(dir, 'overlay.json'),
+        './examples/readme',
+      ] as const;
+      expect(passes(run, { TOKEN: made.SecretID })).to.equal(
+        'approve order 17: true\nbecause: allowed fresh\nrule: read orders/approve/ 1\n' +
+          'token: of a shop\n',
+      );
+      rmSync(dir, { recursive: true });
+    });
 
     it('call it, and follow the rights of a token', () => {
       const { urls, token } = cluster;
