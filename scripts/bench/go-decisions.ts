@@ -8,7 +8,7 @@ const WHAT: Readonly<Record<string, string>> = {
   cache: 'package `cache`, a question asked before',
 };
 
-/** Measures decisions one by one, what reading the clock takes included. */
+/** Measures decisions one by one. */
 export function measureGoDecisions(): void {
   const version = goVersion();
   if (version === undefined) {
@@ -18,7 +18,7 @@ export function measureGoDecisions(): void {
   const bench = ['-run', '-', '-bench', 'Decisions', '-benchtime', '1x', './cache'];
   const { stdout, stderr, status } = runGo(['go', 'test', ...bench]);
   if (status !== 0) throw new Error(`go test: ${stdout}${stderr}`);
-  title(`Decisions in the process, ${version}`, [
+  title(`Decisions in the process, ${version}, reading the clock included`, [
     'what',
     'rules',
     'p50 ns',

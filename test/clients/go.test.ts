@@ -34,10 +34,12 @@ describe('the Go libraries', function () {
     passes(['go', 'build', './...'], { CGO_ENABLED: '0' });
     expect(passes(['go', 'list', '-m', 'all']).split('\n')).to.have.length(2);
   });
+  // Races are looked for where there is a compiler of C.
+  const race = runGo(['go', 'env', 'CGO_ENABLED']).stdout.trim() === '1' ? ['-race'] : [];
   for (const args of [
     ['vet', './...'],
     ['vet', '-tags', 'node', './...'],
-    ['test', './...'],
+    ['test', ...race, './...'],
   ])
     it(`pass go ${args.join(' ')}`, () => {
       passes(['go', ...args]);

@@ -4,8 +4,11 @@ package client_test
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"os"
+	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -62,6 +65,30 @@ func TestNodeIsCalled(t *testing.T) {
 	expect(t, "refused", []any{refused.Status, refused.Code != ""}, []any{400, true})
 	_, _, err = node(t, "d0a3c6f0-0000-4000-8000-000000000000").ReadOwnToken(t.Context(), nil)
 	expect(t, "unknown token", refusedBy(t, err).Code, "acl_not_found")
+}
+
+// Whatever a node answers fits into the types that were generated.
+func TestNodeIsReadWithoutParameters(t *testing.T) {
+	withRules(t, "read", `operator = "read"`)
+	c := reflect.ValueOf(root(t))
+	isRead := regexp.MustCompile("^(List|Read|Lint|Export)")
+	read := 0
+	for i := range c.NumMethod() {
+		name, method := c.Type().Method(i).Name, c.Method(i)
+		if kind := method.Type(); !isRead.MatchString(name) || kind.NumIn() != 2 {
+			continue
+		}
+		answers := method.Call([]reflect.Value{
+			reflect.ValueOf(t.Context()), reflect.Zero(method.Type().In(1)),
+		})
+		read++
+		err, _ := answers[2].Interface().(error)
+		// Some of what there could be is not there: the node is none of those that have it.
+		if err != nil && refusedBy(t, err).Status < 400 {
+			t.Errorf("%s: %v: %v", name, err, errors.Unwrap(err))
+		}
+	}
+	expect(t, "enough is read", read > 30, true)
 }
 
 func TestNodeDecides(t *testing.T) {
