@@ -26,7 +26,9 @@ func expect(t *testing.T, what string, got, want any) {
 }
 
 // expectReason checks a decision on key k.
-func expectReason(t *testing.T, c *cache.Cache, allow bool, reason rights.Reason, state cache.State) {
+func expectReason(
+	t *testing.T, c *cache.Cache, allow bool, reason rights.Reason, state cache.State,
+) {
 	t.Helper()
 	got := c.Explain("key", "read", "k")
 	if got.Allow != allow || got.Reason != reason || got.State != state {

@@ -119,7 +119,8 @@ func (a ask) feedFor(index int, keys []string, expiresInMs int) {
 	if expiresInMs > 0 {
 		body["ExpiresInMs"] = expiresInMs
 	}
-	a.with(200, heads("X-Consul-Index", index, "ETag", fmt.Sprintf("%q", strings.Join(keys, ","))), body)
+	etag := fmt.Sprintf("%q", strings.Join(keys, ","))
+	a.with(200, heads("X-Consul-Index", index, "ETag", etag), body)
 }
 
 func (a ask) unchanged(index int) { a.with(304, heads("X-Consul-Index", index), nil) }

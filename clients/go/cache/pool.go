@@ -86,8 +86,8 @@ func (p *Pool) For(secret string) (*Cache, error) {
 	return cache, nil
 }
 
-// find returns the cache that there is, and notes its use. A token that has ended may be made again:
-// it is asked about again, but not at each request.
+// find returns the cache that there is, and notes its use. A token that has ended may be made
+// again: it is asked about again, but not at each request.
 func (p *Pool) find(secret string) *Cache {
 	at, _ := p.bySecret.Load(secret)
 	found, isThere := at.(*pooled)

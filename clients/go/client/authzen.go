@@ -111,7 +111,9 @@ func (a *AuthZEN) Evaluations(ctx context.Context, body EvaluateAllBody) ([]Deci
 }
 
 // SearchSubjects finds who may do something.
-func (a *AuthZEN) SearchSubjects(ctx context.Context, body SearchSubjectsBody) (SearchResult, error) {
+func (a *AuthZEN) SearchSubjects(ctx context.Context, body SearchSubjectsBody) (
+	SearchResult, error,
+) {
 	return ask[SearchResult](ctx, a, "search_subject_endpoint", body)
 }
 

@@ -34,11 +34,15 @@ type sent struct {
 	at   time.Time
 }
 
-func (s sent) secret() string { return strings.TrimPrefix(s.Header.Get("Authorization"), "Bearer ") }
+func (s sent) secret() string {
+	return strings.TrimPrefix(s.Header.Get("Authorization"), "Bearer ")
+}
+
+type answerer func(*http.Request) (*http.Response, error)
 
 // server answers each request with the next of its answers, and the last of them again.
 type server struct {
-	answers []func(*http.Request) (*http.Response, error)
+	answers []answerer
 	sent    []sent
 }
 
@@ -54,7 +58,7 @@ func (s *server) RoundTrip(request *http.Request) (*http.Response, error) {
 
 type object = map[string]any
 
-func answer(status int, body any, headers ...string) func(*http.Request) (*http.Response, error) {
+func answer(status int, body any, headers ...string) answerer {
 	text, isText := body.(string)
 	if !isText {
 		encoded, _ := json.Marshal(body)
@@ -70,11 +74,11 @@ func answer(status int, body any, headers ...string) func(*http.Request) (*http.
 	}
 }
 
-func failure(err error) func(*http.Request) (*http.Response, error) {
+func failure(err error) answerer {
 	return func(*http.Request) (*http.Response, error) { return nil, err }
 }
 
-func refusal(status int, code string, headers ...string) func(*http.Request) (*http.Response, error) {
+func refusal(status int, code string, headers ...string) answerer {
 	return answer(status, object{"status": status, "code": code, "detail": "it says why"}, headers...)
 }
 
@@ -87,7 +91,7 @@ func silence(request *http.Request) (*http.Response, error) {
 var unreached = failure(&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED})
 
 // open returns a client of two nodes that give the answers.
-func open(answers ...func(*http.Request) (*http.Response, error)) (*server, client.Options) {
+func open(answers ...answerer) (*server, client.Options) {
 	s := &server{answers: answers}
 	return s, client.Options{
 		Addresses: []string{"http://one:8500/", "http://two:8500"}, Token: "secret",
@@ -170,6 +174,11 @@ func TestReadsTextsAndStreams(t *testing.T) {
 		_, _, err = made(t, options).RestoreSnapshot(t.Context(), strings.NewReader("archive"), nil)
 		expect(t, "a stream is sent once", []any{refusedBy(t, err).Code, len(s.sent)},
 			[]any{"no_leader", 1})
+		s, options = open(refusal(401, "unauthenticated"))
+		options.TokenProvider = func(context.Context) (string, error) { return "s1", nil }
+		_, _, err = made(t, options).RestoreSnapshot(t.Context(), strings.NewReader("archive"), nil)
+		expect(t, "a stream is sent once", []any{refusedBy(t, err).Status, len(s.sent)},
+			[]any{401, 1})
 	})
 }
 

@@ -92,7 +92,8 @@ func TestNodeIsReadWithoutParameters(t *testing.T) {
 }
 
 func TestNodeDecides(t *testing.T) {
-	_, token := withRules(t, "decisions", `acl = "read"  key_prefix "orders/read/" { policy = "read" }`)
+	const rules = `acl = "read"  key_prefix "orders/read/" { policy = "read" }`
+	_, token := withRules(t, "decisions", rules)
 	pdp, err := client.NewAuthZEN(client.Options{
 		Addresses: strings.Split(os.Getenv("NODE_URL"), ","), Token: token.SecretID,
 	})

@@ -211,7 +211,8 @@ func (r *Rights) decide(of *resource, action string, id []byte, place string) De
 		place = of.place
 	}
 	for i := range r.layers {
-		if made := r.layers[i].decide(of, action, id, r.layers[i].first([]byte(place))); made.Reason != "" {
+		layer := &r.layers[i]
+		if made := layer.decide(of, action, id, layer.first([]byte(place))); made.Reason != "" {
 			return made
 		}
 	}

@@ -119,7 +119,8 @@ func TestNamesTheRuleAndItsSource(t *testing.T) {
 		keys(table{"deny": []any{name}}, table{"read": []any{"orders/"}}),
 		table{"Origins": []any{chain}}))
 	got := made.Decide("orders", "approve", "17", "default")
-	if got.Allow || got.Rule == nil || got.Rule.Name != "orders/approve/17" || got.Rule.Level != "deny" {
+	rule := got.Rule
+	if got.Allow || rule == nil || rule.Name != "orders/approve/17" || rule.Level != "deny" {
 		t.Fatalf("got %+v", got)
 	}
 	want := []rights.Source{{Chain: []rights.Step{{"policy", "p", "shop"}}, Line: 4}}
