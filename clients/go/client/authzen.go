@@ -135,6 +135,6 @@ func ask[T any](ctx context.Context, a *AuthZEN, name string, body any) (T, erro
 		return none, fmt.Errorf("the server has no %s", name)
 	}
 	asked := operation{"POST", a.endpoints[name], "application/json", body}
-	made, _, err := call[T](ctx, a.client, asked, nil)
+	made, _, err := call[T](ctx, a.client, asked, (*ReadQuery)(nil))
 	return made, err
 }

@@ -97,6 +97,9 @@ type operation struct {
 	body                      any
 }
 
+// isRead marks the parameters of operations that change nothing, whatever their method is.
+func (*ReadQuery) isRead() {}
+
 func call[T any](ctx context.Context, c *Client, asked operation, query any) (T, Meta, error) {
 	var made T
 	answer, meta, err := c.send(ctx, asked, query, false)
@@ -141,6 +144,8 @@ func (c *Client) send(ctx context.Context, asked operation, query any, isStream 
 			return nil, Meta{}, err
 		}
 	}
+	_, isRead := query.(interface{ isRead() })
+	isRead = isRead || asked.method == http.MethodGet
 	deadline := time.Now().Add(c.options.Timeout + wait)
 	order := c.nodes.From(int(c.at.Load()))
 	for renewed := false; ; {
@@ -181,7 +186,13 @@ func (c *Client) send(ctx context.Context, asked operation, query any, isStream 
 		delay := order.Failed(refused.RetryAfter)
 		c.at.Store(int64(order.At()))
 		isOver := isOnce || ctx.Err() != nil || time.Until(deadline) <= delay
-		if isOver || refused.Code == outcomeUnknown {
+		// A write that was sent may still happen.
+		var of *net.OpError
+		isUnsent := errors.As(refused, &of) && of.Op == "dial"
+		if refused.Status == 0 && !isRead && !isUnsent {
+			refused.Code, isOver = "outcome_unknown", true
+		}
+		if isOver {
 			return nil, Meta{}, refused
 		}
 		select {
@@ -217,9 +228,6 @@ func (c *Client) addHeaders(
 	}
 }
 
-// outcomeUnknown is the code of a write that was sent, and may happen or not.
-const outcomeUnknown = "outcome_unknown"
-
 func (c *Client) attempt(
 	ctx context.Context, request *http.Request, deadline time.Time, isStream bool,
 ) (*http.Response, *Error) {
@@ -250,14 +258,7 @@ func (c *Client) attempt(
 	if cause := context.Cause(limited); cause != nil {
 		err = cause
 	}
-	refused := nodes.Unreachable(request.URL.String(), err)
-	// A write that was sent may still happen.
-	var of *net.OpError
-	isUnsent := errors.As(err, &of) && of.Op == "dial"
-	if request.Method != http.MethodGet && !isUnsent {
-		refused.Code = outcomeUnknown
-	}
-	return nil, refused
+	return nil, nodes.Unreachable(request.URL.String(), err)
 }
 
 // closing ends what a stream has begun, with its body.

@@ -252,6 +252,10 @@ func TestRepeatsReadsThatWereCutOff(t *testing.T) {
 	expect(t, "host alone", refusedBy(t, err).Detail,
 		s.sent[4].URL.Host+" did not answer (connection reset by peer)")
 	expect(t, "requests", len(s.sent), 5)
+	// This changes nothing, and is sent again.
+	s, options = open(failure(syscall.ECONNRESET), answer(200, object{}))
+	_, _, err = made(t, options).LintPolicy(t.Context(), client.LintPolicyBody{}, nil)
+	expect(t, "lint", []any{err, len(s.sent)}, []any{nil, 2})
 }
 
 func TestReturnsProblems(t *testing.T) {
