@@ -178,21 +178,13 @@ func (c *Client) send(ctx context.Context, asked operation, query any, isStream 
 				continue
 			}
 		}
-		// A node that answers so has done nothing: it has no leader, does not serve, or asks to wait.
-		isUnable := refused.Status == 429 || refused.Status == 503
-		if !isUnable && refused.Status != 0 {
+		isRepeated := mayRepeat(refused, isRead)
+		if refused.Status != 0 && !isRepeated {
 			return nil, Meta{}, refused
 		}
 		delay := order.Failed(refused.RetryAfter)
 		c.at.Store(int64(order.At()))
-		isOver := isOnce || ctx.Err() != nil || time.Until(deadline) <= delay
-		// A write that was sent may still happen.
-		var of *net.OpError
-		isUnsent := errors.As(refused, &of) && of.Op == "dial"
-		if refused.Status == 0 && !isRead && !isUnsent {
-			refused.Code, isOver = "outcome_unknown", true
-		}
-		if isOver {
+		if !isRepeated || isOnce || ctx.Err() != nil || time.Until(deadline) <= delay {
 			return nil, Meta{}, refused
 		}
 		select {
@@ -201,6 +193,21 @@ func (c *Client) send(ctx context.Context, asked operation, query any, isStream 
 		case <-time.After(delay):
 		}
 	}
+}
+
+// mayRepeat reports whether nothing can have been done, and gives its code to what may have been.
+func mayRepeat(refused *Error, isRead bool) bool {
+	if refused.Status != 0 {
+		// The node has no leader, does not serve, or asks to wait.
+		return refused.Status == 429 || refused.Status == 503
+	}
+	var of *net.OpError
+	isUnsent := errors.As(refused, &of) && of.Op == "dial"
+	if isRead || isUnsent {
+		return true
+	}
+	refused.Code = "outcome_unknown"
+	return false
 }
 
 // token returns the secret to send. It asks the provider if none is known.
