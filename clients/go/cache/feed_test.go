@@ -111,8 +111,9 @@ func TestAsksTheProviderAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
 		secrets := []string{"", "s1", "s2", "s3"}
 		c := s.open(func(o *cache.Options) {
-			o.TokenProvider = func(context.Context) (string, error) {
+			o.TokenProvider = func(ctx context.Context) (string, error) {
 				if secrets = secrets[min(1, len(secrets)-1):]; secrets[0] == "s2" {
+					<-ctx.Done()
 					return "", errors.New("s2 is no use")
 				}
 				return secrets[0], nil
@@ -129,7 +130,7 @@ func TestAsksTheProviderAgain(t *testing.T) {
 			time.Sleep(4 * time.Second)
 			held.unchanged(10)
 		}
-		// The provider failed once, and named the next token then; the old feed decides meanwhile.
+		// The provider was silent, and then named the next token; the old feed decides meanwhile.
 		expect(t, "old feed", c.Can("key", "read", "k"), true)
 		s.next().unchanged(10)
 		next := s.next()
