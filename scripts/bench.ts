@@ -13,7 +13,6 @@ import { measureDisk } from './bench/disk.js';
 import { measureEntries } from './bench/entries.js';
 import { measureEtcd } from './bench/etcd.js';
 import { measureFailover, measureRolling, measureTransfers } from './bench/failover.js';
-import { measureGoDecisions } from './bench/go-decisions.js';
 import { measureGrowth } from './bench/growth.js';
 import { measureGuard } from './bench/guard.js';
 import { measureHistory } from './bench/history.js';
@@ -83,7 +82,6 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   tokens: () => measureTokens({ roles: number('roles'), tokens: number('tokens'), seconds }),
   decisions: async () => {
     await measureLocalDecisions();
-    measureGoDecisions();
     await measureDecisions(seconds);
   },
   logins: () => measureLogins({ rules: number('rules'), seconds }),

@@ -1,4 +1,5 @@
 /** Decisions for other programs on one node, beside batch authorization and a read. */
+import { measureGoDecisions } from './go-decisions.js';
 import type { Ask } from './line.js';
 import { load } from './load.js';
 import { applicationRules } from './local-decisions.js';
@@ -35,6 +36,7 @@ export function measureDecisions(seconds: number): Promise<void> {
       );
     for (const { ask } of asks) await run(ask);
     for (const { what, ask } of asks) loadRow(what, await run(ask));
+    measureGoDecisions();
   });
 }
 
