@@ -24,13 +24,14 @@ const build = join(dirname(fileURLToPath(import.meta.url)), '..');
 /** What worlds need of the build, and what suites need. */
 const WORLDS = [
   'src',
+  'clients',
   'scripts',
   'test/raft',
   'test/simulation',
   'test/support',
   'cluster/checker',
 ];
-const SUITES = ['src', 'scripts', 'test', 'cluster'];
+const SUITES = ['src', 'clients', 'scripts', 'test', 'cluster'];
 /** What a copy has of its own. All else of the project is the same: suites read some of it. */
 const OWN = ['dist', '.git'];
 const SEEDS_MAX = 1500;

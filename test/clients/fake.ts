@@ -18,6 +18,9 @@ class FakeClock implements Clock {
     this.#timers.add(timer);
     return () => this.#timers.delete(timer);
   }
+  random(): number {
+    return Math.random();
+  }
   get timers(): number {
     return this.#timers.size;
   }

@@ -115,8 +115,24 @@ export class SimCluster {
     const up = () => this.up();
     const hasRights =
       !legacy && (options.rights ?? new Random(options.seed * 1000 + RIGHTS_STREAM).chance(0.3));
-    const product = { scheduler, random, releases, legacy, hasRights, up, trace };
+    const servers = () => this.servers;
+    const violated = (violation: unknown) => this.#violate(violation);
+    const product = {
+      scheduler,
+      random,
+      releases,
+      legacy,
+      hasRights,
+      servers,
+      up,
+      violated,
+      trace,
+    };
     if (hasProduct) this.product = new ProductClients(product);
+  }
+
+  #violate(violation: unknown): void {
+    this.violation ??= violation;
   }
 
   #createNetwork({ seed, plain, network: kind }: ClusterOptions): SimNetwork {
@@ -170,9 +186,7 @@ export class SimCluster {
       },
       joinAddresses: () => this.servers.map(({ machine }) => addressOf(machine)),
       random: this.random.fork(),
-      violated: (violation: unknown) => {
-        this.violation ??= violation;
-      },
+      violated: (violation: unknown) => this.#violate(violation),
       trace: this.trace,
       decided:
         this.#trace &&

@@ -1,5 +1,4 @@
 /** One process of a server: the real core, replica and state machine on simulated ports. */
-
 import { refusal } from '../../src/base/errors.js';
 import { peerRecords, wireHandlers } from '../../src/node/wire-handlers.js';
 import { ticksOfSilence } from '../../src/raft/options.js';
@@ -227,6 +226,11 @@ export class Life {
     this.loop.kill();
   }
 
+  /** Answers queries of rights, where the servers know the product's commands. */
+  get feed() {
+    return this.#queries!.feed;
+  }
+
   /** Tells the readers that a register has changed here. */
   changed(key: string): void {
     this.#readers.changed(key);
@@ -340,8 +344,6 @@ export class Life {
     trace(`${host.id} commits ${commit}, log ends at ${last.index} in term ${last.term}`);
   }
 
-  // --- what is seen of it ---
-
   /** Whether its state is wrong: the right one may have become known only later. */
   get isWrong(): boolean {
     const { host } = this.#parts;
@@ -371,8 +373,6 @@ export class Life {
   read(key: string): { value: string | null; index: number } {
     return this.#machine.read(key);
   }
-
-  // --- what clients and operators ask ---
 
   write(command: Command, timeoutMs: number, done: Done, tokenKey: string | null = null): void {
     this.loop.deliver(() => {

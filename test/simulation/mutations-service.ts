@@ -18,6 +18,25 @@ const rights: readonly Mutation[] = [
     'for (const tokenKey of this.#dependants.of(key))',
     'for (const tokenKey of [])',
   ),
+  one(
+    'one cached token of a hundred that outlives its change',
+    AUTHORIZERS,
+    'for (const tokenKey of this.#dependants.of(key))',
+    'for (const tokenKey of this.#dependants.of(key)) ' +
+      'if ((globalThis.forgotten = (globalThis.forgotten ?? 0) + 1) % 100)',
+  ),
+  one(
+    'a cache that counts from the answer, not from the question',
+    '../clients/typescript/src/feed.js',
+    'this.#listener.onAnswer({ sentAt, index,',
+    'this.#listener.onAnswer({ sentAt: clock.now(), index,',
+  ),
+  one(
+    'a cache that stays fresh for too long',
+    '../clients/typescript/src/cache.js',
+    'this.#options = { freshFor,',
+    'this.#options = { freshFor: 3 * freshFor,',
+  ),
   one('cached tokens that outlive a restore', AUTHORIZERS, 'this.#cached.clear();', ''),
   one('cached rights that outlive a restore', AUTHORIZERS, 'this.#shared.clear();', ''),
   {

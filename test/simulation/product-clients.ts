@@ -4,6 +4,7 @@ import type { Index } from '../../src/raft/types.js';
 import { hasAuthors } from '../../src/state/levels.js';
 import type { Command } from '../../src/state/types.js';
 import { cascade, randomCommand, restoreCommands } from '../support/random-commands.js';
+import { CachedRights } from './cached-rights.js';
 import { ChangeClient, type Told } from './changes.js';
 import { JudgedWrites } from './judged-writes.js';
 import { registerKey } from './machine.js';
@@ -27,14 +28,18 @@ export interface ProductClientsParts {
   readonly legacy: boolean;
   /** Whether most commands give tokens rights and take them. */
   readonly hasRights: boolean;
+  readonly servers: () => readonly SimServer[];
   /** Servers that are up. */
   readonly up: () => readonly SimServer[];
+  readonly violated: (violation: unknown) => void;
   readonly trace: (text: string) => void;
 }
 
 export class ProductClients {
   readonly #parts: ProductClientsParts;
   readonly #changes: ChangeClient | undefined;
+  /** In worlds with commands about rights. */
+  readonly #cached: CachedRights | undefined;
   /** By which state the writes of worlds with rights are judged. */
   readonly judged = new JudgedWrites();
   #isOperated = false;
@@ -44,6 +49,7 @@ export class ProductClients {
     this.#parts = parts;
     const { hasLevels, random } = parts.releases;
     if (hasLevels) this.#changes = new ChangeClient({ ...parts, random });
+    if (parts.hasRights) this.#cached = new CachedRights({ ...parts, random: parts.random.fork() });
   }
 
   get hasRights(): boolean {
@@ -64,6 +70,7 @@ export class ProductClients {
   start(n = 1): void {
     this.#isOperated = true;
     this.#changes?.start();
+    this.#cached?.start();
     this.#next(n);
   }
 
@@ -71,6 +78,7 @@ export class ProductClients {
   stop(): void {
     this.#isOperated = false;
     this.#changes?.stop();
+    this.#cached?.stop();
   }
 
   #next(n: number): void {
@@ -131,6 +139,7 @@ export class ProductClients {
       if (!('result' in outcome && outcome.result.ok)) return;
       if (tokenKey !== undefined) this.judged.tookEffect(tokenKey);
       this.#acknowledged = Math.max(this.#acknowledged, outcome.result.index);
+      this.#cached?.acknowledged(this.#acknowledged);
       this.#proposeAll(server, rest);
     };
     server.write(next(), 3_000, done, tokenKey);

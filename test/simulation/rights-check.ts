@@ -5,6 +5,7 @@
 import type { Access, Authorizer } from '../../src/acl/types.js';
 import { Authorizers, type AuthorizersOptions } from '../../src/service/rights/authorizers.js';
 import type { Machine } from '../../src/state/machine.js';
+import type { View } from '../../src/state/types.js';
 import { StorageError } from '../../src/storage/errors.js';
 import { Violation } from './invariants.js';
 import { SERVICES } from './product-commands.js';
@@ -42,13 +43,18 @@ export class RightsCheck {
 
   /** Throws a violation unless an authorizer decides as the state does. */
   judge(tokenKey: string | null, authorizer: Authorizer | undefined): void {
-    const decided = decisionsOf(authorizer);
-    const stored = decisionsOf(new Authorizers(this.#options).of(tokenKey));
+    const decided = wordsOf(authorizer);
+    const stored = this.storedOf(tokenKey);
     if (decided !== stored)
       throw new Violation(
         'rights are those of the state',
         `${this.#id}: a token may ${decided || 'nothing'}, by the state ${stored || 'nothing'}`,
       );
+  }
+
+  /** Returns in words what a token may do by the state alone. */
+  storedOf(tokenKey: string | null): string {
+    return wordsOf(new Authorizers(this.#options).of(tokenKey));
   }
 
   /** Returns the key of the next token; null, for the anonymous one, after the last. */
@@ -63,12 +69,24 @@ export class RightsCheck {
 }
 
 /** Returns in words what a token may do; `unknown` for one that does not live. */
-function decisionsOf(authorizer: Authorizer | undefined): string {
-  if (authorizer === undefined) return 'unknown';
-  return ACCESSES.flatMap((access) => [
-    ...(authorizer.allowed('acl', access) ? [`acl:${access}`] : []),
-    ...SERVICES.filter((name) => authorizer.allowed('service', access, name)).map(
+const wordsOf = (authorizer: Authorizer | undefined): string =>
+  authorizer === undefined
+    ? 'unknown'
+    : decisionsOf((...question) => authorizer.allowed(...question));
+
+/** Returns in words what is allowed. */
+export const decisionsOf = (
+  isAllowed: (resource: 'acl' | 'service', access: Access, name?: string) => boolean,
+): string =>
+  ACCESSES.flatMap((access) => [
+    ...(isAllowed('acl', access) ? [`acl:${access}`] : []),
+    ...SERVICES.filter((name) => isAllowed('service', access, name)).map(
       (name) => `service:${access} ${name}`,
     ),
   ]).join(', ');
+
+/** Returns the key of some token of a state; undefined if it has none. `chance`: from 0 to 1. */
+export function tokenKeyIn(view: View, chance: number): string | undefined {
+  const all = [...view.keys(SECRETS)];
+  return all[Math.floor(chance * all.length)]?.slice(SECRETS.length);
 }

@@ -1,5 +1,4 @@
 /** One server over all its lives, and what faults, clients and operators do to it. */
-
 import { silenceMsOf } from '../../src/raft/options.js';
 import type { Configuration, NodeId } from '../../src/raft/types.js';
 import type { RpcRequest, RpcResponse } from '../../src/replica/rpc-codec.js';
@@ -166,8 +165,6 @@ export class SimServer implements Victim, Server {
     return this.#host.disk;
   }
 
-  // --- what faults do ---
-
   get up(): boolean {
     return this.#life !== undefined;
   }
@@ -329,7 +326,6 @@ export class SimServer implements Victim, Server {
     const { stateLost, goesWrong, told } = this.#host;
     return this.#disk.stateDamaged || stateLost || goesWrong || this.isWrong || told;
   }
-  /** See Host. */
   get isSuspect(): boolean {
     return this.#host.isSuspect;
   }
@@ -386,6 +382,10 @@ export class SimServer implements Victim, Server {
   }
   write(...write: Parameters<Life['write']>): void {
     this.#life?.write(...write);
+  }
+  /** See Life; only while it is up. */
+  get feed() {
+    return this.#life!.feed;
   }
   barrier(
     mode: 'default' | 'consistent',

@@ -16,6 +16,7 @@ import type { SimLoop } from './loop.js';
 import type { RightsParts } from './parts.js';
 import { SERVICES } from './product-commands.js';
 import { RightsCheck } from './rights-check.js';
+import { RightsQueries } from './rights-queries.js';
 import type { Storage } from './storage.js';
 
 export interface ServiceReaderParts {
@@ -58,6 +59,8 @@ export class ServiceReaders {
   readonly #parts: ServiceReaderParts;
   readonly #authorizers: Authorizers;
   readonly #rights: RightsCheck;
+  /** Answers queries of the feed of rights. */
+  readonly feed: RightsQueries;
   readonly #readers: readonly Reader[];
   #stopped = false;
 
@@ -74,6 +77,13 @@ export class ServiceReaders {
     };
     this.#authorizers = new Authorizers(options);
     this.#rights = new RightsCheck(parts.id, machine, options);
+    this.feed = new RightsQueries({
+      loop,
+      check: this.#rights,
+      violated: parts.violated,
+      service: this.#serviceOf({ stage: 'asks' }, this.#rights.cached),
+      trusted: (mode) => (this.#isExcused(mode) ? undefined : machine.appliedIndex()),
+    });
     machine.onChanged((keys) => this.#authorizers.changed(keys));
     machine.onReset(() => {
       this.#authorizers.reset();
@@ -156,8 +166,8 @@ export class ServiceReaders {
    * Reads by one token after the other. From the acknowledgement of a change on, the rights that it
    * took or gave are what counts.
    */
-  async #readByTokens({ acknowledged, leaseInDoubt }: RightsParts): Promise<void> {
-    const { id, loop, machine, everWrong } = this.#parts;
+  async #readByTokens({ acknowledged }: RightsParts): Promise<void> {
+    const { id, loop, machine } = this.#parts;
     const check = this.#rights;
     const service = this.#serviceOf({ stage: 'asks' }, check.cached);
     for (let n = 0; !this.#stopped && loop.alive; n++) {
@@ -168,8 +178,7 @@ export class ServiceReaders {
       try {
         await service.read({ tokenKey }, options, ({ authorizer }) => {
           check.judge(tokenKey, authorizer);
-          const isExcused = everWrong() || (mode === 'default' && leaseInDoubt());
-          if (machine.appliedIndex() < atLeast && !isExcused)
+          if (machine.appliedIndex() < atLeast && !this.#isExcused(mode))
             throw new Violation(
               'rights that were taken are not heeded',
               `${id}: a ${mode} read by rights of ${machine.appliedIndex()}, after ${atLeast}`,
@@ -183,6 +192,12 @@ export class ServiceReaders {
         await this.#pause(AGAIN_MS);
       }
     }
+  }
+
+  /** Whether a read may be of a state that is wrong, or too old without a fault of the server. */
+  #isExcused(mode: ReadOptions['mode']): boolean {
+    const { everWrong, rights } = this.#parts;
+    return everWrong() || (mode === 'default' && rights?.leaseInDoubt() === true);
   }
 
   #pause(ms: number): Promise<void> {

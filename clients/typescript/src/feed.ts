@@ -85,7 +85,8 @@ export class FeedReader {
     this.#options = options;
     this.#listener = listener;
     this.#holdMs = options.freshForMs * HOLD_PART;
-    this.nodes = new Nodes(inRandomOrder(options.addresses));
+    const random = (): number => options.clock.random();
+    this.nodes = new Nodes(inRandomOrder(options.addresses, random), 0, random);
     if (options.tokenProvider === undefined) this.secret = options.token ?? '';
     void this.#follow();
   }

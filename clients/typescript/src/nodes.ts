@@ -20,6 +20,8 @@ export interface Clock {
   now(): number;
   /** Calls a function later. Returns what prevents it. */
   after(ms: number, call: () => void): () => void;
+  /** A number from 0 to 1. */
+  random(): number;
 }
 
 /** The clock of the process. */
@@ -30,20 +32,24 @@ export const CLOCK: Clock = {
     const timer = setTimeout(call, Math.min(ms, 2 ** 31 - 1));
     return () => clearTimeout(timer);
   },
+  random: Math.random,
 };
 
 const DELAY_MS = 100;
 const DELAY_MAX_MS = 5_000;
 
 /** Returns base URLs without their last slash, in a random order. Throws if there are none. */
-export function inRandomOrder(addresses: readonly string[]): readonly string[] {
+export function inRandomOrder(
+  addresses: readonly string[],
+  random = Math.random,
+): readonly string[] {
   if (addresses.length === 0) throw new TypeError('addresses are missing');
   return addresses
     .map((address) => {
       const { protocol, username, href } = new URL(address);
       if (!/^https?:$/.test(protocol) || username !== '')
         throw new TypeError('an address is a URL of http or https without a user');
-      return { order: Math.random(), url: href.replace(/\/$/, '') };
+      return { order: random(), url: href.replace(/\/$/, '') };
     })
     .sort((a, b) => a.order - b.order)
     .map(({ url }) => url);
@@ -53,11 +59,13 @@ export function inRandomOrder(addresses: readonly string[]): readonly string[] {
 export class Nodes {
   readonly #addresses: readonly string[];
   #at: number;
+  readonly #random: () => number;
   #failures = 0;
 
-  constructor(addresses: readonly string[], at = 0) {
+  constructor(addresses: readonly string[], at = 0, random = Math.random) {
     this.#addresses = addresses;
     this.#at = at;
+    this.#random = random;
   }
 
   get at(): number {
@@ -73,7 +81,7 @@ export class Nodes {
   failed(retryAfter?: string | null): number {
     this.#at = (this.#at + 1) % this.#addresses.length;
     this.#failures += 1;
-    const jitter = 1 + Math.random() / 2;
+    const jitter = 1 + this.#random() / 2;
     const seconds = Number.parseInt(retryAfter ?? '', 10);
     if (seconds >= 0) return seconds * 1000 * jitter;
     if (this.#failures === 1) return 0;

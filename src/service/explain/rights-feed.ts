@@ -5,7 +5,7 @@ import { ANONYMOUS_ACCESSOR } from '../../acl/builtin.js';
 import { decidingText, FEED_VERSION, type From, writeLayers } from '../../acl/feed.js';
 import type { Rights } from '../../acl/layer.js';
 import { Statements } from '../../acl/origins.js';
-import type { Steps } from '../../acl/steps.js';
+import { atOnce, type Steps } from '../../acl/steps.js';
 import { reject } from '../../base/errors.js';
 import { escapeHtml } from '../../languages/json.js';
 import { expiryOf } from '../../state/tokens.js';
@@ -21,6 +21,8 @@ import { again, type ExplainParts, identityIn, type Whose } from './subject.js';
 /** What feeds are made from, and their largest size. */
 export interface FeedParts extends ExplainParts {
   readonly rightsFeedBytes: number;
+  /** Makes a feed without sources in one turn of the event loop, however long. Default: false. */
+  readonly inOneTurn?: boolean;
 }
 
 /** A feed as one reader gets it. */
@@ -91,9 +93,13 @@ export class RightsFeed {
   #plainOf({ rights }: FoundRights): Promise<Layers> {
     let made = this.#plain.get(rights);
     if (made === undefined) {
-      const steps = plainLayers(rights.rights, this.#parts.rightsFeedBytes);
-      const first = inThisTurn(steps, 'explain');
-      made = first.done ? Promise.resolve(first.value) : inSlices(steps, 'explain');
+      const { rightsFeedBytes, inOneTurn } = this.#parts;
+      const steps = plainLayers(rights.rights, rightsFeedBytes);
+      if (inOneTurn === true) made = Promise.resolve(atOnce(steps));
+      else {
+        const first = inThisTurn(steps, 'explain');
+        made = first.done ? Promise.resolve(first.value) : inSlices(steps, 'explain');
+      }
       this.#plain.set(rights, made);
       made.catch(() => this.#plain.delete(rights));
     }
