@@ -48,6 +48,7 @@ export function markdownOf(facts: RunFacts, report: ChaosReport): string {
     `| operations | ${operations}: ${writes}; ${reads}; ${counts.tokens} tokens with a TTL |`,
     `| changes | ${changesText(report)} |`,
     `| rights | ${rightsText(report)} |`,
+    `| cached rights | ${cachesText(report)} |`,
     `| snapshots | ${archives.saved} saved, ${archives.restored} restored (${attempts}) |`,
     `| longest time without an acknowledged write | ${seconds(report.longestGapMs)} |`,
     `| every node ready after the last fault | ${seconds(report.recoveryMs)} |`,
@@ -76,6 +77,14 @@ function changesText({ changes, counts }: ChaosReport): string {
     `${counts.conditionsMet} writes on a condition that held, ` +
     `${counts.conditionsFailed} on one that did not`;
   return `${sets}; ${changes.undone} entries undone; ${conditions}`;
+}
+
+function cachesText({ rights: { caches } }: ChaosReport): string {
+  if (caches === undefined) return 'none';
+  const { allowed, worstMs } = caches;
+  const counts = Object.entries(allowed).map(([library, count]) => `${count} of ${library}`);
+  const last = `${worstMs} ms until the last fresh one heeded that they were taken`;
+  return `${counts.join(' and ')} had them; ${last}`;
 }
 
 function rightsText({ rights }: ChaosReport): string {

@@ -2,11 +2,13 @@
  * Clients whose rights are taken away while they use them. Once a deletion of a token, a revocation
  * of its identity, or a change of what its rights rest on is acknowledged, no default or consistent
  * read, write or decision by it may succeed on any node; once rights are acknowledged, none may be
- * refused. A restore may bring either back, so what overlaps one is not judged.
+ * refused. The same holds for caches of rights after their bound. A restore may bring either back,
+ * so what overlaps one is not judged.
  */
 import { generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../checker/random.js';
+import type { CacheCounts, Caches } from './caches.js';
 import { Connection, type NoAnswer, type Result } from './client.js';
 
 const ANSWER_MS = 8_000;
@@ -27,6 +29,8 @@ export interface RightsCounts {
   refused: number;
   /** Uses that were not judged, because a restore overlapped them. */
   notJudged: number;
+  /** What caches did. */
+  readonly caches?: CacheCounts | undefined;
 }
 
 /** A token that has its rights by a role and its policy, all of its own. */
@@ -42,7 +46,7 @@ interface Grant {
 
 /** How rights are taken: the count of it, and the request. */
 type Way = readonly [
-  counted: keyof RightsCounts,
+  counted: Exclude<keyof RightsCounts, 'caches'>,
   request: (grant: Grant) => readonly [method: string, path: string, body?: object],
 ];
 
@@ -129,36 +133,44 @@ const USES: Readonly<Record<string, Use>> = {
 
 /** See the head of this file. */
 export class RightsWorkload {
-  readonly counts: RightsCounts = {
-    used: 0,
-    tokensDeleted: 0,
-    policiesChanged: 0,
-    rolesChanged: 0,
-    linksRemoved: 0,
-    identitiesRevoked: 0,
-    refused: 0,
-    notJudged: 0,
-  };
+  readonly counts: RightsCounts;
   readonly anomalies: string[] = [];
   readonly #urls: readonly string[];
   readonly #token: string;
   readonly #random: Random;
   readonly #restoredSince: (sinceMs: number) => boolean;
+  readonly #caches: Caches | undefined;
   #made = 0;
   #stopped = false;
   #running: Promise<void>[] = [];
 
-  /** `restoredSince` tells whether a restore ran at some time since then. */
+  /**
+   * `restoredSince` tells whether a restore ran at some time since then. `caches` follow what
+   * tokens may do; without them nobody does.
+   */
   constructor(
     urls: readonly string[],
     token: string,
     random: Random,
     restoredSince: (sinceMs: number) => boolean,
+    caches?: Caches,
   ) {
     this.#urls = urls;
     this.#token = token;
     this.#random = random;
     this.#restoredSince = restoredSince;
+    this.#caches = caches;
+    this.counts = {
+      used: 0,
+      tokensDeleted: 0,
+      policiesChanged: 0,
+      rolesChanged: 0,
+      linksRemoved: 0,
+      identitiesRevoked: 0,
+      refused: 0,
+      notJudged: 0,
+      caches: caches?.counts,
+    };
   }
 
   /** Starts clients. */
@@ -170,6 +182,7 @@ export class RightsWorkload {
   async stop(): Promise<void> {
     this.#stopped = true;
     await Promise.all(this.#running);
+    this.#caches?.close();
   }
 
   async #client(pauseMs: number): Promise<void> {
@@ -190,6 +203,7 @@ export class RightsWorkload {
     const users = this.#urls.map((url) => new Connection(url, grant.secret, ANSWER_MS));
     // Every node has looked the rights up before they are taken.
     await this.#use(users, grant, beganMs, true);
+    const cached = await this.#caches?.follow(grant);
     const [counted, requestOf] = grant.isOfLogin ? REVOKE : random.pick(WAYS);
     const [method, path, body] = requestOf(grant);
     const takenMs = performance.now();
@@ -197,11 +211,16 @@ export class RightsWorkload {
     const { outcome } = await random.pick(connections).change(method, path, text);
     if (outcome === 'ok') {
       this.counts[counted]++;
+      const wrong = cached?.judge(performance.now());
       for (let round = 0; round < ROUNDS && !this.#stopped; round++) {
         await this.#use(users, grant, takenMs, false, counted);
         await sleep(random.next() * pauseMs);
       }
+      const sentences = (await wrong) ?? [];
+      if (this.#restoredSince(takenMs)) this.counts.notJudged += sentences.length;
+      else this.anomalies.push(...sentences);
     }
+    cached?.close();
     for (const user of users) user.close();
     await this.#remove(random.pick(connections), grant);
   }

@@ -6,6 +6,7 @@ import type { Operation, Sweep } from '../checker/history.js';
 import { checkHistory, type Verdict } from '../checker/linearizability.js';
 import { Random } from '../checker/random.js';
 import { ArchiveClient, type ArchiveCounts } from './archives.js';
+import { Caches } from './caches.js';
 import { type ChangeCounts, ChangeWorkload } from './changes.js';
 import { type Fault, faultsOf } from './faults.js';
 import { type KillFigures, killLeaders } from './kills.js';
@@ -95,9 +96,9 @@ async function runFaults(
   const changes = new ChangeWorkload(urls, token, random.fork());
   const members = new Members(cluster, random.fork());
   const archives = new ArchiveClient(cluster.urls, cluster.token, random.fork(), note);
-  const rights = new RightsWorkload(urls, token, random.fork(), (sinceMs) =>
-    archives.restoredSince(sinceMs),
-  );
+  const caches = new Caches(urls, options.dir);
+  const restoredSince = (ms: number): boolean => archives.restoredSince(ms);
+  const rights = new RightsWorkload(urls, token, random.fork(), restoredSince, caches);
   const nemesis = new Nemesis(
     { ...testbed, nodes: cluster.nodes, members, random: random.fork(), note },
     faults,
