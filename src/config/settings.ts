@@ -67,6 +67,15 @@ const LIST = [
     why: 'accept ?token=; off by default, because URLs end up in logs',
   },
   {
+    key: 'http.fieldNames',
+    ...TEXT,
+    default: 'exact',
+    choices: ['exact', 'anyCase'],
+    why:
+      'how names of fields in bodies match; anyCase takes them in any letter case, for clients ' +
+      'that write them so (docs/api.md#clients), and refuses two spellings of one field',
+  },
+  {
     key: 'http.allowedHosts',
     type: 'list',
     why:

@@ -50,6 +50,9 @@ export interface UiOptions {
   readonly idleMs: number;
 }
 
+/** How names of fields match: as they are documented, or in any letter case. */
+export type FieldNames = 'exact' | 'anyCase';
+
 export interface HttpOptions {
   readonly service: Service;
   readonly routes: readonly Route[];
@@ -59,6 +62,8 @@ export interface HttpOptions {
   readonly headerPrefix: string;
   /** Accepts the token as `?token=`, which ends up in logs. */
   readonly tokenInQuery: boolean;
+  /** Whether names of fields in another letter case are taken. */
+  readonly fieldNames: FieldNames;
   /** Hosts this server answers to: undefined stands for those of loopback, `*` for any. */
   readonly allowedHosts?: readonly string[] | undefined;
   readonly responseHeaders: Readonly<Record<string, string>>;

@@ -1,7 +1,16 @@
 /** The kinds: decodes, normalises and checks the entries that clients send. */
 import { type Refusal, refusal } from '../base/errors.js';
 import { hasControls } from '../base/printable.js';
-import { isObject, jsonKind } from '../languages/fields.js';
+import {
+  anyObject,
+  type Description,
+  drop,
+  type Fields,
+  isObject,
+  jsonKind,
+  type Type,
+} from '../languages/fields.js';
+import { CASE_HINT } from '../languages/respell.js';
 import { nearestOf } from '../languages/suggest.js';
 import { ENTRY_NAME_MAX, isLonger } from './common.js';
 import type { EntryContext } from './definition.js';
@@ -25,6 +34,34 @@ const ELSEWHERE: readonly string[] = ['control-plane-request-limit', 'sameness-g
 const DECODING = 'Request decoding failed: ';
 /** Members of answers that a body may contain. They have no effect. */
 const RESPONSE_ONLY = ['CreateIndex', 'ModifyIndex', 'Hash'];
+
+/** A body with an entry. Which members it may have follows from the kind that it names. */
+export const ENTRY_BODY: Type<Readonly<Record<string, unknown>>> = {
+  ...anyObject,
+  description: { is: 'free', shapeOf: shapeOfEntry },
+};
+
+const ANSWERED: Fields = Object.fromEntries(
+  [...RESPONSE_ONLY, 'Namespace'].map((name) => [name, drop('Of an answer.', anyObject)]),
+);
+
+function shapeOfEntry(body: Readonly<Record<string, unknown>>): Description | undefined {
+  const key = keyOfKind(body);
+  const kind = key === undefined ? undefined : body[key];
+  if (typeof kind !== 'string' || !isKind(kind)) return undefined;
+  const { fields } = definitionOf(kind).type;
+  let shape = SHAPES.get(fields);
+  if (shape === undefined) {
+    shape = { is: 'object', fields: { ...ANSWERED, ...fields }, nullable: false };
+    SHAPES.set(fields, shape);
+  }
+  return shape;
+}
+const SHAPES = new WeakMap<Fields, Description>();
+
+/** Returns the key of the kind, in any letter case. */
+const keyOfKind = (body: object): string | undefined =>
+  Object.keys(body).find((key) => key.toLowerCase() === 'kind');
 
 /** Maximum number of problems that are found in one entry, where all of them are asked for. */
 const PROBLEMS_MAX = 100;
@@ -131,7 +168,8 @@ function kindOf(body: unknown): Kind | Refusal {
   const fields = isObject(body) ? body : {};
   const key = ['Kind', 'kind'].find((name) => Object.hasOwn(fields, name));
   if (key === undefined) {
-    return decoding('Payload does not contain a kind/Kind key at the top level');
+    const what = decoding('Payload does not contain a kind/Kind key at the top level');
+    return keyOfKind(fields) === undefined ? what : { ...what, hint: CASE_HINT };
   }
   const kind = fields[key];
   if (typeof kind !== 'string') {

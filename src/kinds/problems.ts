@@ -7,6 +7,7 @@ import {
   type PathPart,
   type Report as TypeReport,
 } from '../languages/fields.js';
+import { CASE_HINT } from '../languages/respell.js';
 import { nearestOf } from '../languages/suggest.js';
 import { EXPECTED, kindInWords } from '../languages/words.js';
 
@@ -232,7 +233,9 @@ function unknownKey(
   let why = '';
   if (twin !== undefined) why = `: the field is already given as "${twin}"`;
   else if (edition !== undefined) why = edition;
-  const near = why === '' ? spellings.get(nearestOf(key, [...spellings.keys()]) ?? '') : undefined;
-  const hint = near === undefined ? undefined : `did you mean "${near}"?`;
+  const spelled = why === '' ? (nearestOf(key, [...spellings.keys()]) ?? '') : '';
+  const near = spellings.get(spelled);
+  const more = spelled.toLowerCase() === key.toLowerCase() ? ` ${CASE_HINT}` : '';
+  const hint = near === undefined ? undefined : `did you mean "${near}"?${more}`;
   report.add(`invalid config key ${JSON.stringify(report.place)}${why}`, hint);
 }

@@ -80,6 +80,11 @@ export type Description =
       readonly is: 'free';
       /** Members whose texts have a maximum number of characters, which the kind checks. */
       readonly lengths?: Readonly<Record<string, number>>;
+      /** Of what its members are, if that follows from it, or from the object that holds it. */
+      readonly shapeOf?: (
+        value: Readonly<Record<string, unknown>>,
+        holder: Readonly<Record<string, unknown>>,
+      ) => Description | undefined;
     }
   | {
       readonly is: 'duration';
@@ -96,7 +101,7 @@ export type Description =
     }
   | { readonly is: 'list'; readonly of: Type<unknown>; readonly limits?: ListLimits }
   | { readonly is: 'map'; readonly of: Type<unknown>; readonly limits?: MapLimits }
-  | { readonly is: 'links'; readonly to: string }
+  | { readonly is: 'links'; readonly to: string; readonly of?: Type<unknown> }
   | { readonly is: 'foreign'; readonly sentence: string };
 
 /**

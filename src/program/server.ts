@@ -293,6 +293,7 @@ function frontEnd(
     defaultPolicy: acl.defaultPolicy,
     headerPrefix: http.headerPrefix,
     tokenInQuery: http.tokenInQuery,
+    fieldNames: http.fieldNames,
     allowedHosts: http.allowedHosts ?? (isLoopback(http.host) ? undefined : ['*']),
     responseHeaders: http.responseHeaders,
     blockedPaths: http.blockedPaths,

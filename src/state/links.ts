@@ -31,15 +31,14 @@ export interface LinkFact {
 /** The table of a link's target. */
 export type LinkTarget = 'policy' | 'role';
 
-const sentLinks = items(
-  bodyOf({
-    ID: given('The ID of the object.', text()),
-    Name: given('The name of the object. Not needed in a link with an ID.', text()),
-  }),
-);
+const sentLink = bodyOf({
+  ID: given('The ID of the object.', text()),
+  Name: given('The name of the object. Not needed in a link with an ID.', text()),
+});
+const sentLinks = items(sentLink);
 /** Returns the type of a list of links, sent by ID or by name and stored by ID. */
 export const links = (to: LinkTarget): Type<readonly Link[], readonly LinkInput[]> => ({
-  description: { is: 'links', to },
+  description: { is: 'links', to, of: sentLink },
   zero: () => [],
   isEmpty: (value) => value.length === 0,
   decode: sentLinks.decode,

@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import { ApiError } from '../../src/base/errors.js';
 import { unpacking } from '../../src/http/limits/held.js';
 import type { ApiRequest } from '../../src/http/routes/types.js';
+import { anyObject } from '../../src/languages/fields.js';
 import type { Ask } from '../support/client.js';
 import { type Front, fakeService, LIMITS, startFront } from './harness.js';
 
@@ -34,7 +35,7 @@ describe('http: a body that is cut off', () => {
 
   it('is refused if the client leaves while it is read', async () => {
     const { client, request } = await half();
-    const read = refusal(request.body('Thing decoding failed'));
+    const read = refusal(request.body('Thing decoding failed', anyObject));
     setImmediate(() => client.destroy());
     expect(await read)
       .to.be.instanceOf(ApiError)
@@ -47,7 +48,7 @@ describe('http: a body that is cut off', () => {
     const closed = new Promise((resolve) => request.incoming.once('close', resolve));
     client.destroy();
     await closed;
-    const error = await refusal(request.body('Thing decoding failed'));
+    const error = await refusal(request.body('Thing decoding failed', anyObject));
     expect(error)
       .to.be.instanceOf(ApiError)
       .with.property('message')
@@ -61,7 +62,7 @@ describe('http: a body with Content-Encoding', () => {
   let front: Front;
   before(async () => {
     const PUT = async (request: ApiRequest) =>
-      request.answerValue(await request.body('Thing decoding failed'));
+      request.answerValue(await request.body('Thing decoding failed', anyObject));
     const service = fakeService({ namespaceOf: () => 'default' });
     const limits = { ...LIMITS, bodyBytes: 100_000, anonymousBodyBytes: 50_000 };
     front = await startFront([{ path: '/v1/thing', PUT }], { service, limits });

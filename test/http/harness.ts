@@ -81,6 +81,7 @@ export async function startFront(
     defaultPolicy: 'deny',
     headerPrefix: 'X-Service',
     tokenInQuery: false,
+    fieldNames: 'exact',
     allowedHosts: ['*'],
     responseHeaders: {},
     blockedPaths: [],

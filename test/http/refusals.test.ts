@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { reject } from '../../src/base/errors.js';
 import type { Route } from '../../src/http/routes/types.js';
+import { anyObject } from '../../src/languages/fields.js';
 import { type Front, fakeService, LIMITS, startFront } from './harness.js';
 
 describe('http: refusals beyond limits.refusalsPerAddress', () => {
@@ -16,7 +17,10 @@ describe('http: refusals beyond limits.refusalsPerAddress', () => {
     { path: '/v1/open', GET: (r) => r.answerText('') },
     { path: '/v1/missing', GET: () => reject('not_found', 'no such thing') },
     { path: '/v1/shut', GET: refused, PUT: refused },
-    { path: '/v1/wrong', POST: (r) => r.body('Body decoding failed').then(() => undefined) },
+    {
+      path: '/v1/wrong',
+      POST: (r) => r.body('Body decoding failed', anyObject).then(() => undefined),
+    },
   ];
   const BODY = Buffer.alloc(32 * 1024 * 1024);
   /** Longer than any test: a delayed refusal does not arrive within it. */

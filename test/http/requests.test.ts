@@ -5,6 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { reject } from '../../src/base/errors.js';
 import type { ApiRequest, Route } from '../../src/http/routes/types.js';
+import { anyObject } from '../../src/languages/fields.js';
 import type { ReadOptions } from '../../src/service/common/types.js';
 import { type Front, fakeService, startFront } from './harness.js';
 
@@ -13,8 +14,8 @@ const OUTCOME = { index: 7, knownLeader: true, lastContactMs: 3.4, filtered: fal
 describe('http: a request', () => {
   let front: Front;
   let seen: { options?: ReadOptions; request?: ApiRequest } = {};
-  const echo = async (request: ApiRequest): Promise<void> =>
-    request.answerValue(await request.body('Thing decoding failed'));
+  const bodyOf = (r: ApiRequest) => r.body('Thing decoding failed', anyObject);
+  const echo = async (r: ApiRequest): Promise<void> => r.answerValue(await bodyOf(r));
   const routes: Route[] = [
     {
       path: '/v1/thing',
@@ -51,8 +52,7 @@ describe('http: a request', () => {
     { path: '/v1/ns', GET: (request) => request.answerValue(request.namespace()) },
     {
       path: '/v1/ns-of-body',
-      PUT: async (request) =>
-        request.answerValue(request.namespace((await request.body('Failed'))['Namespace'])),
+      PUT: async (r) => r.answerValue(r.namespace((await bodyOf(r))['Namespace'])),
     },
     { path: '/v1/ns-list', GET: (request) => request.answerValue(request.namespaceOrAll()) },
     { path: '/v1/whoami', GET: (request) => request.answerValue(request.caller) },

@@ -67,6 +67,7 @@ export async function serve(
     defaultPolicy: 'deny',
     headerPrefix: 'X-Service',
     tokenInQuery: true,
+    fieldNames: 'exact',
     allowedHosts: ['*'],
     responseHeaders: {},
     blockedPaths: [],

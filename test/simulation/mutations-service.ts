@@ -1,5 +1,5 @@
 /** Deliberate faults of commands and blocking queries of the product, for `mutations.ts`. */
-import { type Mutation, one } from './mutation.js';
+import { type Mutation, one, unit } from './mutation.js';
 
 const withProduct = (mutation: Mutation): Mutation => ({ ...mutation, product: true });
 
@@ -102,7 +102,37 @@ const commands: readonly Mutation[] = [
   ),
 ];
 
+const RESPELL = 'languages/respell.js';
+const names: readonly Mutation[] = [
+  one(
+    'two spellings of one field, of which the last counts',
+    RESPELL,
+    'if (before !== undefined)\n            how.twice(path, before, key);',
+    '',
+  ),
+  one(
+    'a key of a map that is taken for the name of a field',
+    RESPELL,
+    '.map(([key, value]) => [key, inner(value, type, key)])',
+    '.map(([key, value]) => [key.toLowerCase(), inner(value, type, key)])',
+  ),
+  one(
+    'names in another letter case that are taken although names are exact',
+    'http/request/request.js',
+    "if (this.front.options.fieldNames === 'exact')",
+    'if (false)',
+  ),
+  one(
+    'names in a list that are not brought to those of its items',
+    RESPELL,
+    'return item === undefined ? input :',
+    'return true ? input :',
+  ),
+].map((fault) => unit(fault, 'service/field-names'));
+
 export const serviceMutations: readonly Mutation[] = [
-  ...commands,
-  ...rights.map((mutation): Mutation => ({ ...mutation, rights: true })),
-].map(withProduct);
+  ...[...commands, ...rights.map((mutation): Mutation => ({ ...mutation, rights: true }))].map(
+    withProduct,
+  ),
+  ...names,
+];

@@ -1,5 +1,6 @@
 /** Sets: objects that are planned and applied together. */
 import type { Explanation } from '../../acl/explain.js';
+import { ENTRY_BODY } from '../../kinds/index.js';
 import {
   anyObject,
   bodyOf,
@@ -14,6 +15,8 @@ import {
   text,
   whole64,
 } from '../../languages/fields.js';
+import { OBJECTS } from '../../state/objects.js';
+import { tableOfType } from '../../state/refs.js';
 import { draftFields, QUESTION_FIELDS } from './explain.js';
 import { LINTED } from './lint.js';
 import { ok, read, tagged, write } from './operation.js';
@@ -33,6 +36,19 @@ const typeField = given(
   text(),
 );
 const namespaceField = given('The namespace. Defaults to that of the request.', text());
+/** An object of a set. Which members it may have follows from the type beside it. */
+const objectOfType: typeof anyObject = {
+  ...anyObject,
+  description: {
+    is: 'free',
+    shapeOf(_, { Type }) {
+      const table = typeof Type === 'string' ? tableOfType(Type) : undefined;
+      if (table === undefined) return undefined;
+      if (table === 'config') return ENTRY_BODY.description;
+      return { is: 'object', fields: OBJECTS[table].fields, nullable: false };
+    },
+  },
+};
 const handleField = given('A name for a binding rule, which is kept beside it.', text());
 
 const subjectFields = {
@@ -59,7 +75,7 @@ export const SET = bodyOf({
         Type: typeField,
         Namespace: namespaceField,
         Handle: handleField,
-        Object: given('The object, as in the body of a PUT.', anyObject),
+        Object: given('The object, as in the body of a PUT.', objectOfType),
       }),
       DECODED_MAX,
     ),

@@ -1,14 +1,23 @@
 /** One request of the API: its token, parameters and body, and one answer. */
 import type { Context } from 'koa';
 import { refuse, reject, UNKNOWN_TOKEN } from '../../base/errors.js';
+import type { Type } from '../../languages/fields.js';
 import { SET_VALUES_MAX } from '../../languages/json.js';
 import { CallEnd } from '../../service/common/call-end.js';
+import { decodeBody, respelledBody } from '../../service/common/decode.js';
 import type { Caller, Match, Notes, ReadOptions } from '../../service/common/types.js';
 import type { Front } from '../front.js';
 import { clientOf } from '../listener/addresses.js';
 import { Responder } from '../response/responder.js';
 import { isGone, onceGone } from '../response/send.js';
-import type { ApiRequest, JsonObject, Method, Target } from '../routes/types.js';
+import type {
+  ApiRequest,
+  BodyOptions,
+  BodyType,
+  JsonObject,
+  Method,
+  Target,
+} from '../routes/types.js';
 import { mustBeObject, parseJson } from './body.js';
 import {
   checkCacheControl,
@@ -222,24 +231,28 @@ export class HttpRequest extends Responder implements ApiRequest {
     return coding === undefined && Number(length) <= TINY_BODY_BYTES;
   }
 
-  async body(failure: string): Promise<JsonObject> {
-    return mustBeObject(await this.bodyValue(failure), failure);
+  async body(failure: string, type: BodyType): Promise<JsonObject> {
+    return mustBeObject(await this.bodyValue(failure, type), failure);
+  }
+
+  async decoded<S>(failure: string, type: Type<unknown, S>, options?: BodyOptions): Promise<S> {
+    const value = await this.bodyValue(failure, type, options);
+    return decodeBody(failure, mustBeObject(value, failure), type);
   }
 
   async bodyValue(
     failure: string,
-    {
-      optional = false,
-      small = false,
-      large = false,
-    }: { optional?: boolean; small?: boolean; large?: boolean } = {},
+    type: BodyType,
+    { optional = false, small = false, large = false }: BodyOptions = {},
   ): Promise<unknown> {
     const isSmall = small || !(await this.#isKnown());
     const { readBody, readLargeBody, readSmallBody } = this.front;
     const readWhole = large ? readLargeBody : readBody;
     const text = await (isSmall ? readSmallBody : readWhole)(this.#context, failure);
     if (optional && text.trim() === '') return null;
-    return parseJson(text, failure, large ? SET_VALUES_MAX : undefined);
+    const value = parseJson(text, failure, large ? SET_VALUES_MAX : undefined);
+    if (this.front.options.fieldNames === 'exact') return value;
+    return respelledBody(failure, value, type, true);
   }
 
   /** Whether the request carries a token; throws 403 for one that does not exist. */

@@ -15,7 +15,7 @@ import {
 } from '../../service/acl/templated-policies.js';
 import { readOwnToken, refuseOwnToken } from '../../service/acl/token-reads.js';
 import { cloneToken, TOKEN_BODY } from '../../service/acl/tokens.js';
-import { decodeBody, decodeValue } from '../../service/common/decode.js';
+import { decodeValue } from '../../service/common/decode.js';
 import { filterOf } from '../../service/common/filters.js';
 import type { Service } from '../../service/common/types.js';
 import { maySomewhere, type Write } from '../../service/common/writing.js';
@@ -116,7 +116,7 @@ function writesOf<B>(service: Service, useCases: ObjectUseCases<B>, help: IdHelp
   const writeFor = (request: ApiRequest, body?: B): Write => writeIn(isNamespaced, request, body);
   const put = async (request: ApiRequest, id: string | undefined): Promise<void> => {
     await admit(request, failure, useCases.admit(request, id));
-    const body = decodeBody(failure, await request.body(failure), useCases.body);
+    const body = await request.decoded(failure, useCases.body);
     const write = writeFor(request, body);
     await answer(request, write, id, (noted) => useCases.write(noted, id, body));
   };
@@ -138,7 +138,7 @@ function writesOf<B>(service: Service, useCases: ObjectUseCases<B>, help: IdHelp
     mustBePatch(request);
     const id = mustHave(request, param, idLabel);
     await admit(request, failure, useCases.admit(request, id));
-    const sent = await request.body(failure);
+    const sent = await request.body(failure, useCases.body);
     const work = (write: Write) => patchObject(service, useCases, write, { id, sent, failure });
     await answer(request, writeFor(request, sent as B), id, work, true);
   };
@@ -185,7 +185,7 @@ export function tokenRoutes(parts: AclParts): readonly DeclaredRoute[] {
       PUT: async (request) => {
         const accessor = mustHave(request, 'accessor', 'token AccessorID');
         await admit(request, TOKEN_FAILURE, maySomewhere(service, request, 'acl', 'write'));
-        const body = decodeBody(TOKEN_FAILURE, await request.body(TOKEN_FAILURE), TOKEN_BODY);
+        const body = await request.decoded(TOKEN_FAILURE, TOKEN_BODY);
         const write = writeOf(request, body.Namespace);
         request.answerJson(await cloneToken(service, write, accessor, body, nowMs()));
       },
@@ -195,8 +195,8 @@ export function tokenRoutes(parts: AclParts): readonly DeclaredRoute[] {
 
 async function putBootstrap(parts: AclParts, request: ApiRequest): Promise<void> {
   mustKnowSecret(parts, request);
-  const sent = await request.bodyValue(BOOTSTRAP_FAILURE, { optional: true, small: true });
-  const body = decodeBody(BOOTSTRAP_FAILURE, sent, BOOTSTRAP);
+  const how = { optional: true, small: true };
+  const body = await request.decoded(BOOTSTRAP_FAILURE, BOOTSTRAP, how);
   const { service, nowMs, bootstrapReset: reset } = parts;
   request.answerJson(await bootstrap(service, request, body, { nowMs: nowMs(), reset }));
 }
@@ -239,7 +239,7 @@ function templateRoutes({ service }: AclParts): readonly DeclaredRoute[] {
       POST: async (request) => {
         const name = mustHave(request, 'name', WHAT);
         await mustPreview(service, writeOf(request), name);
-        const body = (await request.bodyValue(FAILURE)) ?? {};
+        const body = (await request.bodyValue(FAILURE, PREVIEW_VARIABLES)) ?? {};
         const variables = decodeValue(FAILURE, body, PREVIEW_VARIABLES);
         request.answerValue(previewTemplate(name, variables));
       },

@@ -1,6 +1,7 @@
 /** Routes of decisions for other programs: the Authorization API 1.0 (AuthZEN), decisions.md 1. */
 import type { TLSSocket } from 'node:tls';
 import { ApiError, reject } from '../../base/errors.js';
+import { anyObject } from '../../languages/fields.js';
 import type { ReadOutcome } from '../../service/common/types.js';
 import {
   type Decided,
@@ -123,7 +124,7 @@ async function answerAsked(
   if (reasons !== undefined && reasons !== 'all')
     reject('invalid', 'the query parameter "reasons" can only be "all"');
   try {
-    await answer(parts, request, await request.body(FAILURE));
+    await answer(parts, request, await request.body(FAILURE, anyObject));
   } catch (error) {
     if (!(error instanceof ApiError) || error.refusal.code !== 'acl_not_found') throw error;
     reject('unauthenticated', 'The token of the request is not known, or has ended');

@@ -2,7 +2,7 @@
 import { reject } from '../../base/errors.js';
 import { exportObjects, kindsIn, tablesIn } from '../../service/change/export.js';
 import { readRefs } from '../../service/change/refs.js';
-import { validateEntries } from '../../service/config/validate.js';
+import { ENTRIES_BODY, validateEntries } from '../../service/config/validate.js';
 import { type AclParts, escaped, mustHave } from './common.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
@@ -14,7 +14,7 @@ export const changeRoutes = (parts: AclParts): readonly DeclaredRoute[] => [
     isNew: true,
     adds: true,
     POST: async (request) => {
-      const body = await request.bodyValue('Request decoding failed');
+      const body = await request.bodyValue('Request decoding failed', ENTRIES_BODY);
       request.answerRead(await validateEntries(parts, readOf(request), body));
     },
   },

@@ -1,6 +1,7 @@
 /** What routes share: parameters, lists, hints about one object, and the order of a write. */
 import { isUuid } from '../../acl/names.js';
 import { ApiError, reject } from '../../base/errors.js';
+import { anyObject } from '../../languages/fields.js';
 import { escapeHtml } from '../../languages/json.js';
 import type { BootstrapReset } from '../../service/acl/bootstrap.js';
 import type { LintMode, ObjectUseCases } from '../../service/acl/objects.js';
@@ -31,7 +32,7 @@ import type { SetParts } from '../../service/sets/judge.js';
 import type { UsageParts } from '../../service/usage/usage.js';
 import type { AuthzenParts } from './authzen.js';
 import { nextOf, pageOf } from './pages.js';
-import type { ApiRequest } from './types.js';
+import type { ApiRequest, BodyType } from './types.js';
 
 export interface AclParts
   extends LoginParts,
@@ -194,14 +195,14 @@ export async function admit(
   request: ApiRequest,
   failure: string,
   permission: Promise<unknown>,
-  mustMay: (body: unknown) => Promise<void> = async () => {},
+  body?: { readonly type: BodyType; readonly mustMay: (body: unknown) => Promise<void> },
 ): Promise<void> {
   try {
     await permission;
   } catch (error) {
     if (request.hasTinyBody) {
-      const body = await request.bodyValue(failure, { small: true });
-      await mustMay(body).catch(rethrowDenial);
+      const sent = await request.bodyValue(failure, body?.type ?? anyObject, { small: true });
+      await body?.mustMay(sent).catch(rethrowDenial);
     }
     throw error;
   }

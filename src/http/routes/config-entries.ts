@@ -1,5 +1,7 @@
 /** Routes of config entries, and of the discovery chains that they make. */
 import { reject } from '../../base/errors.js';
+import { definitionOf } from '../../kinds/definitions.js';
+import { ENTRY_BODY } from '../../kinds/index.js';
 import type { EntryId } from '../../kinds/types.js';
 import type { ReadContext, Service } from '../../service/common/types.js';
 import {
@@ -56,10 +58,11 @@ export function configRoutes({
       ifMatch: true,
       ifNoneMatch: true,
       PUT: async (request) => {
-        await admit(request, FAILURE, mayApplySomething(service, request), async (body) => {
-          await mustApply(service, writeOf(request), body);
+        await admit(request, FAILURE, mayApplySomething(service, request), {
+          type: ENTRY_BODY,
+          mustMay: (body) => mustApply(service, writeOf(request), body),
         });
-        const body = await request.bodyValue(FAILURE);
+        const body = await request.bodyValue(FAILURE, ENTRY_BODY);
         const write = writeOf(request);
         const answer = await applyConfig(service, write, body);
         if (write.match === undefined) request.answerJson(answer);
@@ -106,7 +109,8 @@ const entryRoute = (
     const write = writeOf(request);
     const { kind, name } = id;
     await admit(request, FAILURE, mustChange(service, write, { operation: 'apply', kind, name }));
-    const text = await patchConfig(service, write, id, await request.body(FAILURE));
+    const sent = await request.body(FAILURE, definitionOf(kind).type);
+    const text = await patchConfig(service, write, id, sent);
     request.answerWritten(text, { etag: etagOf(text) });
   },
 });

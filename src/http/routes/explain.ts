@@ -6,7 +6,7 @@ import { LOGIN_EXPLAIN } from '../../api/endpoints/login-explain.js';
 import { AUTHORIZE } from '../../api/endpoints/tokens.js';
 import { ApiError, reject } from '../../base/errors.js';
 import type { Type } from '../../languages/fields.js';
-import { decodeBody, decodeValue } from '../../service/common/decode.js';
+import { decodeValue } from '../../service/common/decode.js';
 import type { ReadOutcome, Service, StateRead } from '../../service/common/types.js';
 import { maySomewhere } from '../../service/common/writing.js';
 import { findDecision, NO_DECISION, readDecision } from '../../service/explain/decision-reads.js';
@@ -114,7 +114,7 @@ async function answerDecision(parts: AclParts, request: ApiRequest): Promise<voi
 }
 
 async function answerQuestions(parts: AclParts, request: ApiRequest): Promise<void> {
-  const body = decodeBody(FAILURE, await request.body(FAILURE), EXPLAIN);
+  const body = await request.decoded(FAILURE, EXPLAIN);
   const { caller } = request;
   const ns = request.namespace(body.Namespace);
   const asked = { caller, ns, options: request.readOptions(false) };
@@ -124,7 +124,7 @@ async function answerQuestions(parts: AclParts, request: ApiRequest): Promise<vo
 
 async function answerWhoCan(parts: AclParts, request: ApiRequest): Promise<void> {
   const { caller, incoming } = request;
-  const body = decodeBody(FAILURE, await request.body(FAILURE), WHO_CAN);
+  const body = await request.decoded(FAILURE, WHO_CAN);
   const options = request.readOptions(false);
   const isGone = (): boolean => incoming.socket.destroyed;
   const asked = { caller, ns: request.namespace(), options, isGone };
@@ -133,7 +133,7 @@ async function answerWhoCan(parts: AclParts, request: ApiRequest): Promise<void>
 }
 
 async function answerLogin(parts: AclParts, request: ApiRequest): Promise<void> {
-  const body = decodeBody(FAILURE, await request.body(FAILURE), LOGIN_EXPLAIN);
+  const body = await request.decoded(FAILURE, LOGIN_EXPLAIN);
   const { caller } = request;
   const ns = request.namespace(body.Namespace);
   const asked = { caller, ns, options: request.readOptions(false) };
@@ -155,7 +155,7 @@ export function lintRoutes(parts: AclParts): readonly DeclaredRoute[] {
     adds: true,
     POST: async (request) => {
       await admit(request, FAILURE, maySomewhere(service, request, 'acl', 'read'));
-      const body = decodeBody(FAILURE, await request.body(FAILURE), type);
+      const body = await request.decoded(FAILURE, type);
       const options = request.readOptions(false);
       const ns = request.namespace(body.Namespace);
       const outcome = await lint({ caller: request.caller, ns, options }, body);
@@ -203,7 +203,7 @@ export function authorizeRoutes(service: Service): readonly DeclaredRoute[] {
       path: '/v1/internal/acl/authorize',
       counts: 'read',
       POST: async (request) => {
-        const sent = (await request.bodyValue(FAILURE, { small: true })) ?? [];
+        const sent = (await request.bodyValue(FAILURE, AUTHORIZE, { small: true })) ?? [];
         if (!Array.isArray(sent)) reject('invalid', `${FAILURE}: expected a list of questions`);
         const questions = arePlain(sent) ? sent : decodeValue(FAILURE, sent, AUTHORIZE);
         const ns = request.namespace();

@@ -2,8 +2,8 @@
 import { UNDO } from '../../api/endpoints/history.js';
 import { reject } from '../../base/errors.js';
 import { mustBeType } from '../../service/change/found.js';
-import { decodeBody } from '../../service/common/decode.js';
 import {
+  BOUNDS_BODY,
   decodeBounds,
   mayConfigureHistory,
   readBounds,
@@ -59,7 +59,7 @@ export const historyRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
       path: '/v1/undo',
       isNew: true,
       POST: async (request) => {
-        const body = decodeBody(UNDO_FAILURE, await request.body(UNDO_FAILURE), UNDO);
+        const body = await request.decoded(UNDO_FAILURE, UNDO);
         const { caller, timeoutMs, reason, notes } = request;
         request.answerJson(await undoEntry(parts, { caller, timeoutMs, reason, notes }, body));
       },
@@ -76,7 +76,7 @@ export const historyRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
       PUT: async (request) => {
         await admit(request, FAILURE, mayConfigureHistory(service, request));
         const ifMatch = ifMatchOf(request.incoming);
-        const bounds = decodeBounds(FAILURE, await request.body(FAILURE));
+        const bounds = decodeBounds(FAILURE, await request.body(FAILURE, BOUNDS_BODY));
         const text = await writeBounds(service, request, bounds, ifMatch);
         request.answerJson(text, 200, { ETag: etagOf(text) });
       },

@@ -1,7 +1,6 @@
 /** Routes of the identities of auth methods: revoke, list blocks, lift a block. */
 import { REVOKE } from '../../api/endpoints/identities.js';
 import { reject } from '../../base/errors.js';
-import { decodeBody } from '../../service/common/decode.js';
 import { maySomewhere } from '../../service/common/writing.js';
 import { listBlocks, revokeIdentities, unblock } from '../../service/login/identities.js';
 import { type AclParts, admit, mustHave } from './common.js';
@@ -18,7 +17,7 @@ export const identityRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
       isNew: true,
       POST: async (request) => {
         await admit(request, FAILURE, maySomewhere(service, request, 'acl', 'read'));
-        const body = decodeBody(FAILURE, await request.body(FAILURE), REVOKE);
+        const body = await request.decoded(FAILURE, REVOKE);
         const { AuthMethod: name = '' } = body;
         if (name === '') reject('invalid', 'AuthMethod is required', { pointer: '/AuthMethod' });
         const place = { ns: request.namespace(body.Namespace), name };

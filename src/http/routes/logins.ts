@@ -15,6 +15,7 @@ import {
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
 const FAILURE = 'Failed to decode request body';
+const SMALL = { small: true };
 
 /** The routes of logins and logouts. */
 export const loginRoutes = (parts: LoginParts): readonly DeclaredRoute[] => [
@@ -28,7 +29,7 @@ function bearerRoutes(parts: LoginParts): readonly DeclaredRoute[] {
       path: '/v1/acl/login',
       counts: 'login',
       POST: async (request) => {
-        const sent = await request.bodyValue(FAILURE, { small: true });
+        const sent = await request.bodyValue(FAILURE, LOGIN, SMALL);
         if (sent === null) reject('invalid', 'Invalid Login request: Missing auth parameters');
         const body = decodeBody(FAILURE, sent, LOGIN);
         request.answerJson(await login(parts, loginRequest(request, body), body));
@@ -49,7 +50,7 @@ function oidcRoutes(parts: LoginParts): readonly DeclaredRoute[] {
       isNew: true,
       isSecret: true,
       POST: async (request) => {
-        const body = decodeBody(FAILURE, await smallBody(request), AUTH_URL);
+        const body = await request.decoded(FAILURE, AUTH_URL, SMALL);
         const AuthURL = await authUrl(parts, loginRequest(request, body), body);
         request.answerValue({ AuthURL });
       },
@@ -60,7 +61,7 @@ function oidcRoutes(parts: LoginParts): readonly DeclaredRoute[] {
       isNew: true,
       isSecret: true,
       POST: async (request) => {
-        const body = decodeBody(FAILURE, await smallBody(request), CALLBACK);
+        const body = await request.decoded(FAILURE, CALLBACK, SMALL);
         request.answerJson(await completeLogin(parts, loginRequest(request, body), body));
       },
     },
@@ -70,7 +71,7 @@ function oidcRoutes(parts: LoginParts): readonly DeclaredRoute[] {
       isNew: true,
       isSecret: true,
       POST: async (request) => {
-        const body = decodeBody(FAILURE, await smallBody(request), RENEW);
+        const body = await request.decoded(FAILURE, RENEW, SMALL);
         const { tokenKey } = request.caller;
         request.answerJson(await renewLogin(parts, loginRequest(request, body), tokenKey, body));
       },
@@ -98,9 +99,6 @@ function oidcRoutes(parts: LoginParts): readonly DeclaredRoute[] {
     },
   ];
 }
-
-const smallBody = (request: ApiRequest): Promise<unknown> =>
-  request.bodyValue(FAILURE, { small: true });
 
 /** What a login needs of its request. */
 function loginRequest(

@@ -3,6 +3,7 @@ import { AUTOPILOT_CONFIGURATION } from '../../api/endpoints/operator.js';
 import { reject } from '../../base/errors.js';
 import { parseDuration } from '../../languages/duration.js';
 import {
+  CONFIGURATION_BODY,
   decodeConfiguration,
   mayConfigure,
   readConfiguration,
@@ -25,7 +26,6 @@ import {
   removePeer,
   transferLeadership,
 } from '../../service/cluster/operator.js';
-import { decodeBody } from '../../service/common/decode.js';
 import type { Service } from '../../service/common/types.js';
 import { parseIndex } from '../request/parameters.js';
 import { ifMatchOf } from '../request/preconditions.js';
@@ -174,11 +174,7 @@ const autopilotRoutes = (parts: ClusterParts): readonly DeclaredRoute[] => [
       const { service } = parts;
       const cas = casOf(request);
       await admit(request, AUTOPILOT_FAILURE, mustWriteAutopilot(service, request));
-      const sent = decodeBody(
-        AUTOPILOT_FAILURE,
-        await request.body(AUTOPILOT_FAILURE),
-        AUTOPILOT_CONFIGURATION,
-      );
+      const sent = await request.decoded(AUTOPILOT_FAILURE, AUTOPILOT_CONFIGURATION);
       const condition = { cas, saysVersion: asksForProblem(request.incoming) };
       request.answerJson(await writeAutopilot(service, request, sent, condition));
     },
@@ -221,7 +217,10 @@ export function aclConfigurationRoutes(service: Service): readonly DeclaredRoute
   const write = async (request: ApiRequest): Promise<void> => {
     await admit(request, ACL_FAILURE, mayConfigure(service, request));
     const ifMatch = ifMatchOf(request.incoming);
-    const configuration = decodeConfiguration(ACL_FAILURE, await request.body(ACL_FAILURE));
+    const configuration = decodeConfiguration(
+      ACL_FAILURE,
+      await request.body(ACL_FAILURE, CONFIGURATION_BODY),
+    );
     const text = await writeConfiguration(service, request, configuration, ifMatch);
     request.answerJson(text, 200, { ETag: etagOf(text) });
   };

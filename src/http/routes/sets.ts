@@ -1,10 +1,8 @@
 /** Routes of sets. */
 import { SET, type SetBody } from '../../api/endpoints/sets.js';
-import { decodeBody } from '../../service/common/decode.js';
 import { reasoned } from '../../service/common/writing.js';
 import { applySet } from '../../service/sets/apply.js';
 import { readPlan } from '../../service/sets/plan.js';
-import { mustBeObject } from '../request/body.js';
 import type { AclParts } from './common.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
@@ -39,7 +37,5 @@ export const setRoutes = (parts: AclParts): readonly DeclaredRoute[] => [
   },
 ];
 
-async function setOf(request: ApiRequest): Promise<SetBody> {
-  const value = await request.bodyValue(FAILURE, { large: true });
-  return decodeBody(FAILURE, mustBeObject(value, FAILURE), SET);
-}
+const setOf = (request: ApiRequest): Promise<SetBody> =>
+  request.decoded(FAILURE, SET, { large: true });

@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Document } from '../../api/documents.js';
 import type { MethodsByPath } from '../../api/endpoints/endpoints.js';
 import type { Method } from '../../api/endpoints/operation.js';
+import type { Type } from '../../languages/fields.js';
 import type {
   Caller,
   Match,
@@ -103,6 +104,19 @@ export interface Tagged {
   readonly bytes: () => Uint8Array;
 }
 
+/** How a body is read. */
+export interface BodyOptions {
+  /** Whether an empty one counts as null. */
+  readonly optional?: boolean;
+  /** Whether the limit of callers without a token applies. */
+  readonly small?: boolean;
+  /** Whether the limit of sets applies. */
+  readonly large?: boolean;
+}
+
+/** The type of a body, from which the names of its fields follow. */
+export type BodyType = Type<unknown, unknown>;
+
 /** One request: its parameters, checked, and one answer. */
 export interface ApiRequest {
   readonly method: Method;
@@ -146,19 +160,18 @@ export interface ApiRequest {
   /** Whether the whole body is so small that it costs less than the rest of the request. */
   readonly hasTinyBody: boolean;
   /**
-   * Returns the body as a JSON object. Throws 400 `<failure>: …` (`failure` like `Role decoding
-   * failed`) with line, column and what was expected, or 413.
+   * Returns the body as a JSON object, not decoded, but with the names of fields that `type` has.
+   * Throws 400 `<failure>: …` (`failure` like `Role decoding failed`) with line, column and what
+   * was expected, or 413.
    */
-  body(failure: string): Promise<JsonObject>;
+  body(failure: string, type: BodyType): Promise<JsonObject>;
+  /** Returns the body decoded. Throws as `body`, and 400 for what the type refuses. */
+  decoded<S>(failure: string, type: Type<unknown, S>, options?: BodyOptions): Promise<S>;
   /**
-   * Returns the body as any JSON value; null if it is empty and `optional` is set. `small` applies
-   * the limit of callers without a token, `large` that of sets. Without `small`, throws 403 for a
-   * token that does not exist, before the body is read.
+   * The same as `body` for any JSON value. Without `small`, throws 403 for a token that does not
+   * exist, before the body is read.
    */
-  bodyValue(
-    failure: string,
-    options?: { optional?: boolean; small?: boolean; large?: boolean },
-  ): Promise<unknown>;
+  bodyValue(failure: string, type: BodyType, options?: BodyOptions): Promise<unknown>;
   /** Notes who owns what the request writes, for a header of its answer; empty for nobody. */
   noteOwner(owner: string): void;
 

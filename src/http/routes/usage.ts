@@ -1,6 +1,5 @@
 /** Routes of the use of tokens: of one, of all, and the clean-up. */
 import { CLEAN_UP } from '../../api/endpoints/usage.js';
-import { decodeBody } from '../../service/common/decode.js';
 import { maySomewhere } from '../../service/common/writing.js';
 import { cleanUp, listUsage, readUsage } from '../../service/usage/usage.js';
 import { type AclParts, admit, mustHave } from './common.js';
@@ -47,7 +46,7 @@ export const usageRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
       isNew: true,
       POST: async (request) => {
         await admit(request, FAILURE, maySomewhere(service, request, 'acl', 'read'));
-        const body = decodeBody(FAILURE, await request.body(FAILURE), CLEAN_UP);
+        const body = await request.decoded(FAILURE, CLEAN_UP);
         const ns = body.Namespace === '*' ? '*' : request.namespace(body.Namespace);
         const { caller, timeoutMs, reason, notes } = request;
         const requester = { caller, timeoutMs, reason, notes };

@@ -24,7 +24,8 @@ import { DEFAULT_NAMESPACE } from '../../state/object.js';
 import { decodeBody } from '../common/decode.js';
 import type { ReadUseCase, Requester, Service } from '../common/types.js';
 
-const BODY = bodyOf(configurationFields);
+/** The body of a configuration. */
+export const CONFIGURATION_BODY = bodyOf(configurationFields);
 
 /** Shortest and longest life, in nanoseconds, the same as of MaxTokenTTL. */
 const TTL_MIN = 60e9;
@@ -37,7 +38,7 @@ export const mayConfigure = (service: Service, requester: Requester): Promise<Au
 
 /** Decodes a configuration. Absent members take their defaults. Throws ApiError `invalid`. */
 export function decodeConfiguration(failure: string, body: unknown): AclConfiguration {
-  const sent = decodeBody(failure, body, BODY);
+  const sent = decodeBody(failure, body, CONFIGURATION_BODY);
   const { LoginTokenTTL = 0, LoginTokenTTLMax = 0, TokensPerIdentity = 0 } = sent;
   const fail = (field: keyof AclConfiguration, why: string): never =>
     reject('invalid', `${failure}: ${field} ${why}`, { pointer: `/${field}` });

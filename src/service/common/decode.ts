@@ -4,6 +4,7 @@
  */
 import { reject } from '../../base/errors.js';
 import type { Fault, Members, PathPart, Report, Type } from '../../languages/fields.js';
+import { CASE_HINT, respelled } from '../../languages/respell.js';
 import { didYouMean } from '../../languages/suggest.js';
 import { EXPECTED, kindInWords } from '../../languages/words.js';
 
@@ -17,6 +18,25 @@ export const decodeBody = <S>(failure: string, body: unknown, type: Type<unknown
 /** Decodes a value. Throws ApiError `invalid`. */
 export const decodeValue = <S>(failure: string, value: unknown, type: Type<unknown, S>): S =>
   type.decode(value, new BodyReport(failure));
+
+/**
+ * Returns a body with the names of its declaration, in any letter case if that is wanted. Throws
+ * ApiError `invalid` for a member in two spellings.
+ */
+export const respelledBody = (
+  failure: string,
+  body: unknown,
+  { description }: Type<unknown, unknown>,
+  anyCase: boolean,
+): unknown =>
+  respelled(body, description, {
+    anyCase,
+    twice(path, ...names) {
+      const report = new BodyReport(failure, path);
+      const [one, other] = names.map((name) => JSON.stringify(cut(name)));
+      return report.add(`the fields ${one} and ${other} are two spellings of one field`);
+    },
+  });
 
 /** Drops the partition that a body names. The only one is `default`, which has no effect. */
 function withoutPartition(body: unknown, failure: string): unknown {
@@ -37,10 +57,11 @@ const cut = (name: string): string =>
 /** Throws ApiError at the first problem. Places are JSON pointers (RFC 6901). */
 class BodyReport implements Report {
   readonly #failure: string;
-  readonly #path: PathPart[] = [];
+  readonly #path: PathPart[];
 
-  constructor(failure: string) {
+  constructor(failure: string, path: readonly PathPart[] = []) {
     this.#failure = failure;
+    this.#path = [...path];
   }
 
   get depth(): number {
@@ -94,9 +115,10 @@ class BodyReport implements Report {
     const parent = pointer.slice(0, pointer.lastIndexOf('/'));
     const where = parent === '' ? '' : ` at ${parent}`;
     const what = `json: unknown field ${JSON.stringify(cut(name))}${where}${hint}`;
+    const fields = `known fields here: ${known.join(', ')}`;
     return reject('invalid', `${this.#failure}: ${what}`, {
       pointer,
-      hint: `known fields here: ${known.join(', ')}`,
+      hint: sameLetters === undefined ? fields : `${CASE_HINT}; ${fields}`,
     });
   }
 }

@@ -2,9 +2,9 @@
 import { reject } from '../../base/errors.js';
 import { definitionOf } from '../../kinds/definitions.js';
 import type { EntryId } from '../../kinds/types.js';
-import { type Description, isObject } from '../../languages/fields.js';
 import { keys } from '../../state/keys.js';
 import type { Body } from '../../state/put-form.js';
+import { respelledBody } from '../common/decode.js';
 import { patch } from '../common/patch.js';
 import type { Service } from '../common/types.js';
 import { applyConfig, type ConfigWrite, homeOf, mustChange } from './config-entries.js';
@@ -23,7 +23,8 @@ export async function patchConfig(
     write,
     { table: 'config', key, noun: 'config entry', label: kind, id: name },
     {
-      patch: spelledOut(definitionOf(kind).type.description, sent) as Body,
+      // merged by the own names of members
+      patch: respelledBody('Request decoding failed', sent, definitionOf(kind).type, false) as Body,
       put(conditional, body) {
         mustBeEntry({ kind, name }, body);
         return applyConfig(service, conditional, body);
@@ -39,19 +40,4 @@ function mustBeEntry({ kind, name }: EntryId, { Kind = kind, Name = name }: Body
   if (isSame) return;
   const pointer = Kind === kind ? '/Name' : '/Kind';
   reject('invalid', 'Config entry Kind and Name in URL and payload do not match', { pointer });
-}
-
-/** Returns a patch with the own names of members in place of their second spellings. */
-function spelledOut(of: Description, value: unknown): unknown {
-  if (!isObject(value) || (of.is !== 'object' && of.is !== 'map')) return value;
-  const members = Object.entries(value).map(([name, inner]): [string, unknown] => {
-    if (of.is === 'map') return [name, spelledOut(of.of.description, inner)];
-    const own = Object.entries(of.fields).find(
-      ([known, { spellings = [known.toLowerCase()] }]) =>
-        known === name || (spellings.includes(name) && !Object.hasOwn(value, known)),
-    );
-    if (own === undefined) return [name, inner];
-    return [own[0], spelledOut(own[1].type.description, inner)];
-  });
-  return Object.fromEntries(members);
 }

@@ -8,10 +8,10 @@ import type { EntryProblem, EntryResult, Validation } from '../../api/endpoints/
 import { type Refusal, reject } from '../../base/errors.js';
 import type { Change } from '../../kinds/conflicts.js';
 import { isKind } from '../../kinds/definitions.js';
-import { decodeInSteps } from '../../kinds/index.js';
+import { decodeInSteps, ENTRY_BODY } from '../../kinds/index.js';
 import type { Problem } from '../../kinds/problems.js';
 import type { ConfigEntry } from '../../kinds/types.js';
-import { isObject } from '../../languages/fields.js';
+import { anyObject, bodyOf, given, isObject, items, type Type } from '../../languages/fields.js';
 import { cut } from '../../languages/shown-values.js';
 import { timeOf } from '../../languages/times.js';
 import { type ConfigSet, refusalsOfStaged, stageEntry } from '../../state/config.js';
@@ -32,6 +32,19 @@ const ENTRIES_MAX = 1_000;
 const PROBLEMS_MAX = 100;
 
 const FAILURE = 'Request decoding failed';
+
+/** A body to judge: an entry, or several as Entries. */
+export const ENTRIES_BODY: Type<Readonly<Record<string, unknown>>> = {
+  ...anyObject,
+  description: {
+    is: 'free',
+    shapeOf: (body) =>
+      Object.keys(body).some((key) => key.toLowerCase() === 'entries')
+        ? ENTRIES
+        : ENTRY_BODY.description,
+  },
+};
+const ENTRIES = bodyOf({ Entries: given('The entries.', items(ENTRY_BODY)) }).description;
 
 /** Judges the entries of a body (parsed JSON). Throws ApiError 400 if it holds none. */
 export async function validateEntries(

@@ -18,7 +18,8 @@ import {
 import { decodeBody } from '../common/decode.js';
 import type { ReadUseCase, Requester, Service } from '../common/types.js';
 
-const BODY = bodyOf(historyFields);
+/** The body of a configuration. */
+export const BOUNDS_BODY = bodyOf(historyFields);
 const HOUR_NS = 3600e9;
 /** Most of MaxAge: ten years. */
 const AGE_MAX = 87_600 * HOUR_NS;
@@ -29,7 +30,7 @@ export const mayConfigureHistory = (service: Service, requester: Requester): Pro
 
 /** Decodes a configuration. Absent members take their defaults. Throws ApiError `invalid`. */
 export function decodeBounds(failure: string, body: unknown): HistoryBounds {
-  const { MaxAge: age, ...sent } = decodeBody(failure, body, BODY);
+  const { MaxAge: age, ...sent } = decodeBody(failure, body, BOUNDS_BODY);
   const fail = (field: keyof HistoryBounds, why: string): never =>
     reject('invalid', `${failure}: ${field} ${why}`, { pointer: `/${field}` });
   const { VersionsPerObject = HISTORY_DEFAULTS.VersionsPerObject } = sent;
