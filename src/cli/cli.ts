@@ -26,8 +26,8 @@ export interface Call<O> {
   readonly io: Io;
   /** How long a command may wait and repeat, in milliseconds. */
   readonly timeoutMs: number;
-  /** Makes the program end with exit code 1 although the command did its work. */
-  fails(): void;
+  /** Makes the program end with an exit code, 1 by default, although the command did its work. */
+  fails(exit?: number): void;
 }
 
 /** The work of a command. */
@@ -97,8 +97,8 @@ export class Cli {
     const format = formatOf(options.output ?? output);
     const colour = mayColour(io, options);
     const print = new Printer(io, { format, colour, quiet: options.quiet === true });
-    const fails = (): void => {
-      this.exit = EXIT.failed;
+    const fails = (exit: number = EXIT.failed): void => {
+      this.exit = exit;
     };
     return { options, surroundings, api, print, io, timeoutMs, fails };
   }

@@ -102,6 +102,7 @@ apply -f - --yes < payments.yaml
 apply -f all/ --in-parts --dry-run
 export --owner gitops/payments > payments.yaml
 export --namespace "*" --folder policies
+export --consul consul-folder --with-secrets
 export --at 2026-11-03T14:05:00Z --types policy,role
 history policy ops
 history config/service-defaults/web --show 118

@@ -6,12 +6,14 @@ import type { Command } from 'commander';
 import type { Call, Cli } from '../cli.js';
 import type { Answer } from '../client/http.js';
 import { asOf, momentText } from '../client/moment.js';
+import { safe } from '../files/consul-folder.js';
 import { documentOf, filesIn } from '../files/documents.js';
 import { type Exported, type Item, refOfItem } from '../files/sets.js';
-import { CliError } from '../print/error.js';
+import { CliError, misused } from '../print/error.js';
 import { counted } from '../print/text.js';
+import { type ConsulOptions, exportToConsul } from './export-consul.js';
 
-interface ExportOptions {
+interface ExportOptions extends ConsulOptions {
   readonly types?: string;
   readonly kind?: string;
   readonly owner?: string;
@@ -33,17 +35,31 @@ export function addExport(program: Command, cli: Cli): void {
     .option('--at <index|time>', 'what was stored at an index or a time')
     .option('--partial', 'with --at: leave out what is not known any more')
     .option('--folder <folder>', 'write a file for each object, as YAML, or as JSON with -o json')
+    .option('--consul <folder>', 'write a new folder that the command line of Consul loads')
+    .option('--with-secrets', 'with --consul: tokens and secrets too')
+    .option('--namespaces <list>', 'with --consul: all (default), none but default, or names')
     .addHelpText(
       'after',
       '\nTokens are not in it, and secrets are hidden: applying it keeps those that are stored.' +
         '\nUse --namespace "*" for all namespaces. In a folder, a file that already says the same' +
-        '\nstays as it is, with its comments.',
+        '\nstays as it is, with its comments.' +
+        '\n--consul exits with 4 if something is not loaded, which NOT-LOADED.md lists.',
     )
     .action(cli.action<ExportOptions>(exportSet));
 }
 
+const NOT_TO_CONSUL = ['types', 'kind', 'owner', 'ids', 'at', 'partial', 'folder'] as const;
+
 async function exportSet(call: Call<ExportOptions>): Promise<void> {
   const { api, options, print } = call;
+  if (options.consul !== undefined) {
+    const { consul, withSecrets, namespaces, ...others } = options;
+    const other = NOT_TO_CONSUL.find((name) => others[name] !== undefined);
+    if (other !== undefined) misused(`--consul cannot be used with --${other}`);
+    return exportToConsul(call);
+  }
+  if (options.withSecrets || options.namespaces !== undefined)
+    misused('--with-secrets and --namespaces need --consul');
   const { at, folder, ids, kind, owner, partial, types } = options;
   const query = {
     kind,
@@ -80,13 +96,6 @@ async function yamlOf(value: unknown): Promise<string> {
   const { stringify } = await import('yaml');
   return stringify(value, { lineWidth: 0 });
 }
-
-/** Returns a part of a path that no system takes for something else. */
-const safe = (part: string): string =>
-  encodeURIComponent(part).replace(
-    /^\.|[*'()!~]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
 
 /** Returns the path of the file of an object: `config/default/service-defaults/web.yaml`. */
 export function pathOfItem(item: Item, ending: string, namespace?: string): string {

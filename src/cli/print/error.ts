@@ -3,7 +3,14 @@ import type { ErrorCode } from '../../base/errors.js';
 import { lines } from './text.js';
 
 /** Exit codes of all commands of the client. */
-export const EXIT = { done: 0, failed: 1, misused: 2, changes: 3, interrupted: 130 } as const;
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  misused: 2,
+  changes: 3,
+  incomplete: 4,
+  interrupted: 130,
+} as const;
 
 /** A code of the server's list, or one of the client's own. */
 export type CliErrorCode = ErrorCode | 'unreachable' | 'no_endpoint' | 'interrupted' | 'misused';
