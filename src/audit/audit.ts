@@ -294,7 +294,7 @@ const mayShowSecrets = ({ isSecret, path }: Route): boolean =>
 const isNever = ({ counts, path }: Route): boolean => counts === 'probe' || path === NEVER;
 
 /** Commands whose rights the gate alone checks whole. */
-const OTHERWISE = new Set(['set.apply', 'undo', 'namespace.set']);
+const OTHERWISE = new Set(['set.apply', 'undo', 'namespace.set', 'tokens.import']);
 
 /** What is noted of a request while it runs. */
 class RequestNotes implements Notes {

@@ -56,6 +56,7 @@ export const COMMAND_LEVELS: Readonly<Record<string, number>> = {
   'method.set/identityClaim': 3,
   'method.set/oidcKey': 3,
   'oidc.rotate': 3,
+  'owner.release': 3,
   'restore.add/bytes': 3,
   'restore.commit/records': 3,
   undo: 3,
@@ -63,6 +64,7 @@ export const COMMAND_LEVELS: Readonly<Record<string, number>> = {
   'token.gc': 3,
   'token.login/once': 3,
   'token.login/replaces': 3,
+  'tokens.import': 3,
 };
 
 /** What a release supports. Tests replace it. */

@@ -7,9 +7,11 @@ import { type ListedObject, NAMESPACED } from './namespaced.js';
 import { namespaceCommands, namespaces } from './namespaces.js';
 import type { Commands, ObjectTable } from './object.js';
 import { oidcCommands } from './oidc.js';
+import { ownerCommands } from './owner-release.js';
 import { forgetRequests } from './request-forget.js';
 import { bootstrap, initSystem, setFact } from './system.js';
 import { gcCommands } from './token-gc.js';
+import { importCommands } from './token-import.js';
 import type { Handlers } from './types.js';
 
 export const OBJECTS: Readonly<Record<ObjectTable, ListedObject>> = {
@@ -39,6 +41,8 @@ export const ACL_COMMANDS: Commands = Object.assign(
     ...identityCommands,
     ...gcCommands,
     ...oidcCommands,
+    ...importCommands,
+    ...ownerCommands,
   } satisfies Commands,
   ...Object.values(OBJECTS).map(({ commands }) => commands),
 );

@@ -72,7 +72,7 @@ export function placeOf(command: Command): ObjectPlace | undefined {
   const [table, act] = type.split('.') as [Table | 'owner', string];
   switch (table) {
     case 'owner':
-      return command as OwnerSet;
+      return act === 'set' ? (command as OwnerSet) : undefined;
     case 'config': {
       const { kind, name } = command as ConfigSet;
       return { table, ns, id: `${kind}/${name.toLowerCase()}` };

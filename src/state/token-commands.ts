@@ -1,23 +1,21 @@
 /** The commands on tokens. Ids, secrets and times are their members. */
 import { ANONYMOUS_ACCESSOR } from '../acl/builtin.js';
-import { tokenHash } from '../acl/hash.js';
 import { type Refusal, refusal } from '../base/errors.js';
 import { keys } from './keys.js';
 import { keysBelow, namespaceProblem, refused, stored } from './lists.js';
-import { type Commands, putObject } from './object.js';
+import type { Commands } from './object.js';
 import { ACL_WRITE } from './object-commands.js';
 import {
   allLinks,
   build,
-  contentOf,
   existing,
   idProblem,
-  lastingOf,
   type NewToken,
+  replaceContent,
   type TokenInput,
 } from './token-content.js';
 import { loginCommands } from './token-login.js';
-import { addToken, isAlive, removeToken, secretKeyOf, type Token, tokens } from './tokens.js';
+import { addToken, isAlive, removeToken, secretKeyOf, type Token } from './tokens.js';
 import type { Command, Handler } from './types.js';
 
 /** Creates a token. */
@@ -81,7 +79,7 @@ const createToken: Handler<TokenCreate> = (context, command) => {
 
 /** Replaces a token's content. Answers it without the names of its links. */
 const updateToken: Handler<TokenUpdate> = (context, command) => {
-  const { draft, index } = context;
+  const { draft } = context;
   const { ns, accessor, token, nowMs } = command;
   const before = stored<Token>(draft, keys.token(ns, accessor));
   if (before === undefined || !isAlive(draft, before, nowMs)) {
@@ -91,19 +89,7 @@ const updateToken: Handler<TokenUpdate> = (context, command) => {
   if (problem !== undefined) return refused(problem);
   const links = allLinks(draft, ns, token);
   if ('problem' in links) return refused(links.problem);
-  const content = contentOf({ ...token, ...links });
-  const after: Token = {
-    AccessorID: before.AccessorID,
-    SecretID: before.SecretID,
-    ...content,
-    ...lastingOf(before),
-    CreateTime: before.CreateTime,
-    Hash: tokenHash(content),
-    CreateIndex: before.CreateIndex,
-    ModifyIndex: index,
-    Namespace: ns,
-  };
-  return { ok: true, value: putObject(context, tokens, after, before) };
+  return { ok: true, value: replaceContent(context, before, { ...token, ...links }) };
 };
 
 /** Copies a token under new ids. Answers the copy. */

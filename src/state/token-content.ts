@@ -5,7 +5,8 @@ import type { Grants } from './grants.js';
 import { keys } from './keys.js';
 import { type Link, type LinkInput, type LinkTarget, resolveLinks } from './links.js';
 import type { AuthMethod } from './methods.js';
-import { addToken, secretKeyOf, type Token, tokenByAccessor } from './tokens.js';
+import { putObject } from './object.js';
+import { addToken, secretKeyOf, type Token, tokenByAccessor, tokens } from './tokens.js';
 import type { ApplyContext, Command, View } from './types.js';
 
 /** The content of a token as a client writes it, normalised. */
@@ -25,7 +26,10 @@ export interface NewToken extends Command {
 }
 
 /** Returns why the ids of a new token cannot be used: no two accessors or secrets may be equal. */
-export function idProblem(view: View, { accessor, secret }: NewToken): Refusal | undefined {
+export function idProblem(
+  view: View,
+  { accessor, secret }: Pick<NewToken, 'accessor' | 'secret'>,
+): Refusal | undefined {
   const taken = (id: string): boolean =>
     tokenByAccessor(view, id.toLowerCase()) !== undefined ||
     view.get(keys.tokenSecret(secretKeyOf(id))) !== undefined;
@@ -76,8 +80,8 @@ export function existing(
 /** What a token is built from. */
 export type Content = Grants &
   Pick<Token, 'Description' | 'Local'> & {
-    readonly Policies: readonly Link[];
-    readonly Roles: readonly Link[];
+    readonly Policies?: readonly Link[];
+    readonly Roles?: readonly Link[];
   };
 
 /** Returns the members that a token's hash covers, in answer order, without empty lists. */
@@ -96,7 +100,7 @@ export function contentOf(content: Content) {
 }
 
 /** Returns the members that no update changes, in answer order. */
-export const lastingOf = ({ AuthMethod, AuthMethodNamespace, ExpirationTime }: Partial<Token>) => ({
+const lastingOf = ({ AuthMethod, AuthMethodNamespace, ExpirationTime }: Partial<Token>) => ({
   ...(AuthMethod === undefined ? {} : { AuthMethod }),
   ...(AuthMethodNamespace === undefined ? {} : { AuthMethodNamespace }),
   ...(ExpirationTime === undefined ? {} : { ExpirationTime }),
@@ -125,6 +129,23 @@ export function build(
     ModifyIndex: index,
     Namespace: ns,
   };
+}
+
+/** Replaces the content of a token. Returns it as JSON text. */
+export function replaceContent(context: ApplyContext, before: Token, input: Content): string {
+  const content = contentOf(input);
+  const after: Token = {
+    AccessorID: before.AccessorID,
+    SecretID: before.SecretID,
+    ...content,
+    ...lastingOf(before),
+    CreateTime: before.CreateTime,
+    Hash: tokenHash(content),
+    CreateIndex: before.CreateIndex,
+    ModifyIndex: context.index,
+    Namespace: before.Namespace,
+  };
+  return putObject(context, tokens, after, before);
 }
 
 /** Stores a token that the cluster creates itself, linked to policies of its namespace. */

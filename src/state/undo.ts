@@ -80,7 +80,7 @@ export function undoPlan(
     const what = logins.length > 0 ? 'changed only tokens of logins' : 'is of the server itself';
     return no(refusal('conflict', `Entry ${undone} cannot be undone: it ${what}`));
   }
-  const ended = logins.find(({ operation }) => operation !== 'create');
+  const ended = logins.find(({ more }) => more !== undefined);
   if (ended !== undefined) return no(tokenIsGone(ended.id));
   if (lines.length > SET_CHANGES_MAX)
     return no(refusal('too_large', `Entry ${undone} changed more than ${SET_CHANGES_MAX} objects`));
@@ -113,8 +113,8 @@ function undoneBy(view: View, line: Line, caller: string): Undone | UndoConflict
   const { type, ns, id, name, index, was } = line;
   const present = view.get(objectKeyOf(place));
   const ref = refOf(type as ObjectType, ns, type === 'token' || type === 'config' ? id : name);
-  if (type === 'token' && present === undefined && line.operation !== 'create')
-    return tokenIsGone(id);
+  const wasThere = line.content !== undefined || was === NOT_KEPT;
+  if (type === 'token' && present === undefined && wasThere) return tokenIsGone(id);
   const newest = newestVersion(view, place, present);
   if (newest === undefined || was === NOT_KEPT) return notKept(index);
   const target = line.content;

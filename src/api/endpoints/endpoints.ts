@@ -9,6 +9,7 @@ import { DECISION_OPERATIONS } from './decisions.js';
 import { EXPLAIN_OPERATIONS } from './explain.js';
 import { HISTORY_OPERATIONS } from './history.js';
 import { IDENTITY_OPERATIONS } from './identities.js';
+import { IMPORT_OPERATIONS } from './imports.js';
 import { LINT_OPERATIONS } from './lint.js';
 import { LOGIN_EXPLAIN_OPERATIONS } from './login-explain.js';
 import { type ObjectKeys, objectOperations } from './objects.js';
@@ -32,6 +33,7 @@ const DECLARED = {
   ...IDENTITY_OPERATIONS,
   ...OIDC_OPERATIONS,
   ...USAGE_OPERATIONS,
+  ...IMPORT_OPERATIONS,
   ...SET_OPERATIONS,
   ...OPERATOR_OPERATIONS,
   ...HISTORY_OPERATIONS,

@@ -84,6 +84,7 @@ export const QUERY = {
     says: 'Words that each item of the list must contain, in any letter case.',
     schema: text,
   },
+  source: { says: 'Where tokens were imported from, such as dc1.', schema: text },
   types: { says: 'The types of objects, separated by commas.', schema: text },
   'unused-for': { says: 'Only tokens that were not used for so long, such as 720h.', schema: text },
   topics: {

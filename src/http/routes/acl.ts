@@ -34,6 +34,7 @@ import {
 } from './common.js';
 import { explainRoutes, lintRoutes } from './explain.js';
 import { identityRoutes } from './identities.js';
+import { importRoutes } from './imports.js';
 import { loginRoutes } from './logins.js';
 import { setRoutes } from './sets.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
@@ -46,6 +47,7 @@ export const aclRoutes = (parts: AclParts): readonly DeclaredRoute[] => [
   ...tokenRoutes(parts),
   ...identityRoutes(parts),
   ...usageRoutes(parts),
+  ...importRoutes(parts),
   ...setRoutes(parts),
   ...allUseCases(parts).flatMap((useCases) => objectRoutes(parts.service, useCases)),
   ...templateRoutes(parts),

@@ -1,0 +1,149 @@
+/** Tokens that come from elsewhere with their secrets, and the owners of objects. */
+import {
+  bodyOf,
+  boolean,
+  given,
+  items,
+  keep,
+  type Normal,
+  omit,
+  type Sent,
+  text,
+  utcTime,
+  whole64,
+} from '../../languages/fields.js';
+import { IMPORTED_MAX } from '../../state/token-import.js';
+import { tokens } from '../../state/tokens.js';
+import { ok, read, tagged, write } from './operation.js';
+import { INDEX, oneOf, rows, shape } from './shapes.js';
+
+/** More are decoded, so that the refusal can say how many there are. */
+const DECODED_MAX = 2 * IMPORTED_MAX;
+
+const { Description, Policies, Roles, Local, AuthMethod, ExpirationTime, Namespace } =
+  tokens.fields;
+const { ServiceIdentities, NodeIdentities, TemplatedPolicies } = tokens.fields;
+
+const IMPORTED = bodyOf({
+  AccessorID: given('The public ID of the token, a UUID.', text()),
+  SecretID: given('Its secret: up to 256 printable characters without spaces.', text()),
+  Description,
+  Policies,
+  Roles,
+  ServiceIdentities,
+  NodeIdentities,
+  TemplatedPolicies,
+  Local,
+  Namespace,
+  AuthMethod,
+  AuthMethodNamespace: given('The namespace of that auth method.', text()),
+  Identity: given(
+    'Who is behind the token, if a login created it.',
+    bodyOf({ Subject: given('Whom the auth method knows.', text()) }),
+  ),
+  ExpirationTime,
+  CreateTime: given('When the token was created. Defaults to now.', utcTime),
+});
+/** A token of an import as it is sent. */
+export type SentToken = Sent<(typeof IMPORTED)['fields']>;
+
+/** The body of an import. */
+export const IMPORT = bodyOf({
+  Source: given('Where the tokens come from, such as dc1. Their owner is migrate/dc1.', text()),
+  DryRun: given('Whether only to judge the import. Nothing is written.', boolean),
+  TakeOver: given('Whether tokens that are not of this source may be taken.', boolean),
+  Reason: given('Why, for the history.', text()),
+  Tokens: given('The tokens. At most 500 with those of Delete.', items(IMPORTED, DECODED_MAX)),
+  Delete: given('AccessorIDs of tokens of this source that end.', items(text(), DECODED_MAX)),
+});
+/** The decoded body of an import. */
+export type ImportBody = Sent<(typeof IMPORT)['fields']>;
+
+const accessor = keep('The AccessorID of the token.', text());
+const IMPORT_ANSWER = shape({
+  Index: keep(
+    'The index of the entry, or of the state of a dry run. 0 if there was nothing to do.',
+    whole64,
+  ),
+  Created: keep('How many tokens were created.', whole64),
+  Updated: keep('How many were changed.', whole64),
+  Deleted: keep('How many were deleted.', whole64),
+  Unchanged: keep('How many were as they should be.', whole64),
+  Skipped: keep(
+    'Tokens that were left out.',
+    rows({ AccessorID: accessor, Why: keep('Why.', oneOf('expired')) }),
+  ),
+  Warnings: keep(
+    'Tokens with something to know.',
+    rows({ AccessorID: accessor, Code: keep('What it is.', oneOf('weak_secret')) }),
+  ),
+});
+/** `POST /v1/acl/tokens/import`. */
+export type Imported = Normal<typeof IMPORT_ANSWER>;
+
+const IMPORTS = shape({
+  Index: INDEX,
+  Tokens: keep(
+    'The tokens of the source, by AccessorID.',
+    rows({
+      AccessorID: accessor,
+      Namespace: keep('The namespace of the token.', text()),
+      Hash: keep('A hash of the content.', text()),
+      ExpirationTime: omit('When the token expires.', utcTime),
+    }),
+  ),
+});
+/** `GET /v1/acl/tokens/import`. */
+export type Imports = Normal<typeof IMPORTS>;
+
+/** The body of a release. */
+export const RELEASE = bodyOf({
+  Owner: given('The owner whose name is taken from all its objects.', text()),
+  Reason: given('Why, for the history.', text()),
+});
+/** The decoded body of a release. */
+export type ReleaseBody = Sent<(typeof RELEASE)['fields']>;
+
+const RELEASED = shape({
+  Released: keep('How many objects and tokens had this owner.', whole64),
+  Index: keep('The index of the last entry. 0 if there was nothing to do.', whole64),
+});
+/** `POST /v1/owners/release`. */
+export type Released = Normal<typeof RELEASED>;
+
+const OWNERS = rows({
+  Owner: keep('The owner.', text()),
+  Objects: keep('How many objects and tokens it has that the caller may read.', whole64),
+});
+/** `GET /v1/owners`. */
+export type Owners = Normal<typeof OWNERS>;
+
+/** The operations of imports and of owners. */
+export const IMPORT_OPERATIONS = tagged('acl', {
+  'POST /v1/acl/tokens/import': write('importTokens', {
+    says: 'Creates, changes and deletes tokens of a source with their IDs, secrets and times.',
+    body: { members: IMPORT.fields },
+    answers: ok('What was done. No secret is in it.', IMPORT_ANSWER),
+    refuses: [409, 413],
+    rights: ['operator:write', 'acl:write in the namespace of each token'],
+  }),
+  'GET /v1/acl/tokens/import': read('listImportedTokens', {
+    says: 'Lists the tokens that were imported from a source, without their secrets.',
+    query: ['source'],
+    answers: ok('The tokens.', IMPORTS),
+    rights: ['acl:read'],
+  }),
+  'GET /v1/owners': read('listOwners', {
+    says: 'Lists the owners of objects.',
+    tag: 'sets',
+    answers: ok('The owners by name.', OWNERS),
+    rights: ['acl:read'],
+  }),
+  'POST /v1/owners/release': write('releaseOwner', {
+    says: 'Takes the name of an owner from all its objects, and changes nothing else.',
+    tag: 'sets',
+    body: { members: RELEASE.fields },
+    answers: ok('How many there were.', RELEASED),
+    rights: ['operator:write', 'acl:write'],
+  }),
+});

@@ -1,0 +1,58 @@
+/** Routes of tokens that come from elsewhere, and of the owners of objects. */
+import { IMPORT, RELEASE } from '../../api/endpoints/imports.js';
+import { importTokens, listImported, mayImport } from '../../service/acl/token-import.js';
+import { listOwners, mayRelease, releaseOwner } from '../../service/change/owners.js';
+import { decodeBody } from '../../service/common/decode.js';
+import { reasoned } from '../../service/common/writing.js';
+import { type AclParts, admit, escaped } from './common.js';
+import type { ApiRequest, DeclaredRoute } from './types.js';
+
+const IMPORT_FAILURE = 'Import decoding failed';
+const RELEASE_FAILURE = 'Release decoding failed';
+
+/** The routes of imports and owners. */
+export const importRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
+  const { service } = parts;
+  return [
+    {
+      path: '/v1/acl/tokens/import',
+      isNew: true,
+      GET: async (request) => {
+        const asked = { caller: request.caller, options: request.readOptions(false) };
+        await listImported(parts, asked, request.query('source'), (pieces, outcome) =>
+          request.answerStream(escaped(pieces), { outcome }),
+        );
+      },
+      POST: async (request) => {
+        await admit(request, IMPORT_FAILURE, mayImport(service, request));
+        const body = decodeBody(IMPORT_FAILURE, await request.body(IMPORT_FAILURE), IMPORT);
+        const namespaceOf = (sent?: string): string => request.namespace(sent);
+        request.answerValue(await importTokens(parts, requesterOf(request), body, namespaceOf));
+      },
+    },
+    {
+      path: '/v1/owners',
+      isNew: true,
+      GET: async (request) => {
+        const { caller } = request;
+        const options = request.readOptions(false);
+        const outcome = await listOwners(parts, { caller, options, ns: request.namespace() });
+        request.answerJson(outcome.value);
+      },
+    },
+    {
+      path: '/v1/owners/release',
+      isNew: true,
+      POST: async (request) => {
+        await admit(request, RELEASE_FAILURE, mayRelease(service, request));
+        const body = decodeBody(RELEASE_FAILURE, await request.body(RELEASE_FAILURE), RELEASE);
+        const requester = reasoned(requesterOf(request), body.Reason);
+        request.answerValue(await releaseOwner(parts, requester, body.Owner ?? ''));
+      },
+    },
+  ];
+};
+
+const requesterOf = ({ caller, timeoutMs, reason, notes }: ApiRequest) => ({
+  ...{ caller, timeoutMs, reason, notes },
+});
