@@ -63,12 +63,14 @@ const ONE_LINE = /^[^\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]+\n$/;
 const NEW_PATHS = new RegExp(
   `^/v1/(operator/(level|(acl|history)/configuration|raft/join)|discovery-chain/|` +
     'openapi\\.json|schema/|agent/history|refs/|export|config/validate|plan|apply|history|undo|' +
+    'owners|' +
     `acl/(${[
       '((policy|binding-rule)/)?lint',
       '\\w+/explain',
       'who-can',
       'decision/',
       'token/[^/]*/(effective|rights)',
+      'tokens/import',
     ].join('|')}))`,
 );
 

@@ -113,6 +113,8 @@ const reads = [
     'config/service-defaults/*',
     'config/*/*',
     'discovery-chain/*',
+    'acl/tokens/import',
+    'owners',
     'export',
     'refs/policy/*',
     'refs/config/service-defaults/*',
@@ -198,6 +200,31 @@ const sets = [
   { Delete: [{ Type: 'namespace', Name: 'x' }] },
   { Assert: [{ Subject: { Anonymous: true }, Resource: 'acl', Access: 'read', Expect: 'deny' }] },
 ];
+const imports = [
+  {
+    Source: 'dc1',
+    DryRun: false,
+    TakeOver: true,
+    Reason: 'why',
+    Tokens: [
+      {
+        AccessorID: UUID,
+        SecretID: '0f0f0f0f-1111-4222-8333-666666666666',
+        Description: 'd',
+        Policies: [{ Name: 'p' }],
+        ...grants,
+        Local: false,
+        Namespace: 'default',
+        AuthMethod: 'm',
+        AuthMethodNamespace: 'default',
+        Identity: { Subject: 'web' },
+        ExpirationTime: '2130-01-01T00:00:00Z',
+        CreateTime: '2020-01-01T00:00:00Z',
+      },
+    ],
+    Delete: ['8a2d0000-1111-4222-8333-000000000001'],
+  },
+];
 const writes: readonly [Endpoint['method'], string, readonly unknown[]][] = [
   ['PUT', 'acl/policy', [policy]],
   ['PUT', 'acl/policy/*', [policy]],
@@ -220,6 +247,8 @@ const writes: readonly [Endpoint['method'], string, readonly unknown[]][] = [
   ['POST', 'acl/login/explain', loginExplanations],
   ['POST', 'acl/who-can', questions],
   ['POST', 'internal/acl/authorize', [[{ Resource: 'key', Access: 'read', Segment: 'a' }]]],
+  ['POST', 'acl/tokens/import', imports],
+  ['POST', 'owners/release', [{ Owner: 'migrate/dc1', Reason: 'why' }]],
   ['POST', 'plan', sets],
   ['POST', 'apply', sets],
   ['PUT', 'namespace', [namespace]],

@@ -310,7 +310,8 @@ describe('the import of tokens', function () {
     ]);
     const reader = await client.secretWith('acl = "read"');
     expect(await client.must('GET /owners', undefined, reader)).to.deep.include({
-      ...{ Owner: 'migrate/dc1', Objects: 3 },
+      Owner: 'migrate/dc1',
+      Objects: 3,
     });
     const release = { Owner: 'migrate/dc1' };
     expect((await client.ask('POST /owners/release', release, reader)).status).to.equal(403);
@@ -321,7 +322,8 @@ describe('the import of tokens', function () {
     expect((await client.must('GET /owners')).length).to.equal(1);
     expect((await client.must('GET /acl/tokens/import?source=dc1')).Tokens).to.deep.equal([]);
     expect(await client.must('POST /owners/release', release)).to.deep.equal({
-      ...{ Released: 0, Index: 0 },
+      Released: 0,
+      Index: 0,
     });
   });
 });

@@ -4,6 +4,7 @@ import { changeMutations } from './mutations-changes.js';
 import { decisionMutations } from './mutations-decisions.js';
 import { feedMutations } from './mutations-feed.js';
 import { identityMutations } from './mutations-identities.js';
+import { importMutations } from './mutations-imports.js';
 import { nodeMutations } from './mutations-node.js';
 import { raftMutations } from './mutations-raft.js';
 import { serviceMutations } from './mutations-service.js';
@@ -20,4 +21,5 @@ export const mutations: readonly Mutation[] = [
   ...decisionMutations,
   ...identityMutations,
   ...feedMutations,
+  ...importMutations,
 ];

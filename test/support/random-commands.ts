@@ -10,6 +10,7 @@ import { isDelete, keyAt, placeOf, type SetApply, type SetChange } from '../../s
 import { secretKeyOf } from '../../src/state/tokens.js';
 import type { Command, StateRecord, View } from '../../src/state/types.js';
 import { entryCommand } from './random-entries.js';
+import { importOf, releaseOf } from './random-imports.js';
 
 /** What a command is drawn from. */
 export interface Draw {
@@ -23,7 +24,6 @@ export interface Draw {
 }
 
 type Makers = Readonly<Record<string, (draw: Draw) => object>>;
-
 const AT = '2030-01-01T00:00:00Z';
 const HOUR_MS = 3_600_000;
 const BUILT_IN = '00000000-0000-0000-0000-000000000001';
@@ -165,6 +165,8 @@ const tokens: Makers = {
   'oidc.rotate': (draw) => ({ key: `key ${draw.n}` }),
   'token.logout': (draw) => ({ secretKey: secretKeyOf(secretOf(draw)) }),
   'token.reap': (draw) => ({ nowMs: nowOf(draw), max: 1 + draw.random.int(3) }),
+  'tokens.import': (draw) => importOf(draw, () => ({ ...newToken(draw), token: tokenOf(draw) })),
+  'owner.release': releaseOf,
 };
 
 /** Subjects as `authored` of simulation/product-commands.ts has them. */

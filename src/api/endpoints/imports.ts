@@ -101,8 +101,6 @@ export const RELEASE = bodyOf({
   Owner: given('The owner whose name is taken from all its objects.', text()),
   Reason: given('Why, for the history.', text()),
 });
-/** The decoded body of a release. */
-export type ReleaseBody = Sent<(typeof RELEASE)['fields']>;
 
 const RELEASED = shape({
   Released: keep('How many objects and tokens had this owner.', whole64),

@@ -1,6 +1,7 @@
 /** Routes of tokens that come from elsewhere, and of the owners of objects. */
 import { IMPORT, RELEASE } from '../../api/endpoints/imports.js';
-import { importTokens, listImported, mayImport } from '../../service/acl/token-import.js';
+import { listImported } from '../../service/acl/imported-tokens.js';
+import { importTokens, mayImport } from '../../service/acl/token-import.js';
 import { listOwners, mayRelease, releaseOwner } from '../../service/change/owners.js';
 import { decodeBody } from '../../service/common/decode.js';
 import { reasoned } from '../../service/common/writing.js';
@@ -54,5 +55,8 @@ export const importRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
 };
 
 const requesterOf = ({ caller, timeoutMs, reason, notes }: ApiRequest) => ({
-  ...{ caller, timeoutMs, reason, notes },
+  caller,
+  timeoutMs,
+  reason,
+  notes,
 });

@@ -1,14 +1,11 @@
 /** Use cases of tokens that come from elsewhere with their secrets (moving-in.md 1.1). */
 import { ANONYMOUS_SECRET, isReservedId } from '../../acl/builtin.js';
 import { isUuid } from '../../acl/names.js';
-import type { Steps } from '../../acl/steps.js';
-import type { ImportBody, Imported, Imports, SentToken } from '../../api/endpoints/imports.js';
+import type { ImportBody, Imported, SentToken } from '../../api/endpoints/imports.js';
 import { ApiError, type Refusal, refusal, refuse, refuseIf, reject } from '../../base/errors.js';
-import { compare } from '../../base/text.js';
 import { timeOf } from '../../languages/times.js';
 import { Overlay } from '../../state/draft.js';
 import { keys } from '../../state/keys.js';
-import { keysBelow, lastPart, stored } from '../../state/lists.js';
 import { HIDDEN } from '../../state/put-form.js';
 import { refOf, TYPES } from '../../state/refs.js';
 import {
@@ -17,18 +14,14 @@ import {
   type ImportedToken,
   importDenial,
   importSteps,
-  ownerOfSource,
   type TokensImport,
 } from '../../state/token-import.js';
-import type { Token } from '../../state/tokens.js';
-import type { PinnedView, View } from '../../state/types.js';
+import type { View } from '../../state/types.js';
 import { inSlices } from '../common/event-loop.js';
-import { mustRead, readState, stateIndex } from '../common/reading.js';
-import type { Caller, QueryMeta, ReadOptions, Requester, Service } from '../common/types.js';
+import { stateIndex } from '../common/reading.js';
+import type { Caller, Requester, Service } from '../common/types.js';
 import { reasoned } from '../common/writing.js';
 import { subjectOf } from '../login/claims.js';
-import type { Rendered } from '../reads/list-plan.js';
-import { listPieces } from '../reads/list-rendering.js';
 import { type LongWork, ownerOf } from '../reads/long-work.js';
 import { normaliseGrants } from '../rights/grants.js';
 import { mustFitBudget } from '../rights/policy-budget.js';
@@ -337,63 +330,9 @@ function secretProblem(secret: string): Refusal | undefined {
   return invalid('SecretID is a word with a meaning of its own', '/SecretID');
 }
 
-function sourceOf(source: string): string {
+/** Returns the name of a source. Throws ApiError 400. */
+export function sourceOf(source: string): string {
   if (SOURCE.test(source)) return source;
   const why = 'Source must be 1 to 120 letters, digits and the characters . _ / -';
   return reject('invalid', why, { pointer: '/Source' });
-}
-
-/** Lists the tokens of a source. `answer` gets the JSON text in pieces. Throws ApiError. */
-export async function listImported(
-  { service, longWork }: Pick<ImportParts, 'service' | 'longWork'>,
-  { caller, options }: { readonly caller: Caller; readonly options: ReadOptions },
-  source: string | undefined,
-  answer: (pieces: AsyncIterable<string>, meta: QueryMeta) => Promise<void>,
-): Promise<void> {
-  const owner = ownerOfSource(sourceOf(source ?? ''));
-  const outcome = await readState(service, { caller, options }, ({ authorizer }) => {
-    mustRead(authorizer, 'default');
-    return authorizer;
-  });
-  const mayRead = (ns: string): boolean => outcome.value.allowed('acl', 'read', undefined, ns);
-  const view = service.pin();
-  try {
-    const all = await longWork.runSoon(ownerOf(service, caller), 'list', ownedTokens(view, owner));
-    const shown = all.filter((key) => mayRead(key.split('\u0000')[1]!));
-    const rendered: Rendered = { candidates: shown, render: shownToken };
-    const filtered = shown.length < all.length;
-    await answer(piecesOf(view, rendered), { ...outcome, filtered });
-  } finally {
-    view.close();
-  }
-}
-
-/** Returns the keys of the tokens of an owner, by accessor. */
-function* ownedTokens(view: View, owner: string): Steps<readonly string[]> {
-  const mark = `"Owner":${JSON.stringify(owner)}`;
-  const found: string[] = [];
-  for (const key of keysBelow(view, 'owner', TYPES.token)) {
-    yield;
-    if (view.get(key)?.includes(mark) !== true) continue;
-    const [, , ns = '', accessor = ''] = key.split('\u0000');
-    if (!isReservedId(accessor)) found.push(keys.token(ns, accessor));
-  }
-  return found.sort((a, b) => compare(lastPart(a), lastPart(b)));
-}
-
-function shownToken(view: View, key: string): string | undefined {
-  const token = stored<Token>(view, key);
-  if (token === undefined) return undefined;
-  const { AccessorID, Namespace, Hash, ExpirationTime } = token;
-  const shown: Imports['Tokens'][number] = {
-    ...{ AccessorID, Namespace, Hash },
-    ...(ExpirationTime !== undefined && { ExpirationTime }),
-  };
-  return JSON.stringify(shown);
-}
-
-async function* piecesOf(view: PinnedView, rendered: Rendered): AsyncIterable<string> {
-  yield `{"Index":${stateIndex(view)},"Tokens":`;
-  yield* listPieces(view, rendered);
-  yield '}\n';
 }
