@@ -251,6 +251,26 @@ func (c *Client) CleanUpTokens(ctx context.Context, body CleanUpTokensBody, quer
 	return call[CleanUpTokensResult](ctx, c, operation{"POST", fill("/v1/acl/tokens/gc"), "application/json", body}, query)
 }
 
+// ImportTokens creates, changes and deletes tokens of a source with their IDs, secrets and times.
+func (c *Client) ImportTokens(ctx context.Context, body ImportTokensBody, query *CommonQuery) (ImportTokensResult, Meta, error) {
+	return call[ImportTokensResult](ctx, c, operation{"POST", fill("/v1/acl/tokens/import"), "application/json", body}, query)
+}
+
+// ListImportedTokens lists the tokens that were imported from a source, without their secrets.
+func (c *Client) ListImportedTokens(ctx context.Context, query *ListImportedTokensQuery) (ListImportedTokensResult, Meta, error) {
+	return call[ListImportedTokensResult](ctx, c, operation{"GET", fill("/v1/acl/tokens/import"), "", nil}, query)
+}
+
+// ListOwners lists the owners of objects.
+func (c *Client) ListOwners(ctx context.Context, query *ReadQuery) ([]ListOwnersResult, Meta, error) {
+	return call[[]ListOwnersResult](ctx, c, operation{"GET", fill("/v1/owners"), "", nil}, query)
+}
+
+// ReleaseOwner takes the name of an owner from all its objects, and changes nothing else.
+func (c *Client) ReleaseOwner(ctx context.Context, body ReleaseOwnerBody, query *CommonQuery) (ReleaseOwnerResult, Meta, error) {
+	return call[ReleaseOwnerResult](ctx, c, operation{"POST", fill("/v1/owners/release"), "application/json", body}, query)
+}
+
 // PlanSet compares a set with the state. Nothing is written.
 func (c *Client) PlanSet(ctx context.Context, body PlanSetBody, query *ReadQuery) (PlanSetResult, Meta, error) {
 	return call[PlanSetResult](ctx, c, operation{"POST", fill("/v1/plan"), "application/json", body}, query)

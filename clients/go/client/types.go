@@ -1214,6 +1214,98 @@ type HttpRouteRuleService struct {
 	Partition any `json:"Partition,omitempty"`
 }
 
+// ImportTokensBody: see the API.
+type ImportTokensBody struct {
+	// Where the tokens come from, such as dc1. Their owner is migrate/dc1.
+	Source string `json:"Source,omitempty"`
+	// Whether only to judge the import. Nothing is written.
+	DryRun bool `json:"DryRun,omitempty"`
+	// Whether tokens that are not of this source may be taken.
+	TakeOver bool `json:"TakeOver,omitempty"`
+	// Why, for the history.
+	Reason string `json:"Reason,omitempty"`
+	// The tokens. At most 500 with those of Delete.
+	Tokens []ImportTokensTokenBody `json:"Tokens,omitempty"`
+	// AccessorIDs of tokens of this source that end.
+	Delete []string `json:"Delete,omitempty"`
+	// The admin partition. Only default is supported, and naming it has no effect.
+	Partition any `json:"Partition,omitempty"`
+}
+
+// ImportTokensResult: see the API.
+type ImportTokensResult struct {
+	// The index of the entry, or of the state of a dry run. 0 if there was nothing to do.
+	Index int64 `json:"Index,omitempty"`
+	// How many tokens were created.
+	Created int64 `json:"Created,omitempty"`
+	// How many were changed.
+	Updated int64 `json:"Updated,omitempty"`
+	// How many were deleted.
+	Deleted int64 `json:"Deleted,omitempty"`
+	// How many were as they should be.
+	Unchanged int64 `json:"Unchanged,omitempty"`
+	// Tokens that were left out.
+	Skipped []ImportTokensSkipped `json:"Skipped,omitempty"`
+	// Tokens with something to know.
+	Warnings []ImportTokensWarning `json:"Warnings,omitempty"`
+}
+
+// ImportTokensSkipped: see the API.
+type ImportTokensSkipped struct {
+	// The AccessorID of the token.
+	AccessorID string `json:"AccessorID,omitempty"`
+	// Why.
+	Why string `json:"Why,omitempty"`
+}
+
+// ImportTokensTokenBody: see the API.
+type ImportTokensTokenBody struct {
+	// The public ID of the token, a UUID.
+	AccessorID string `json:"AccessorID,omitempty"`
+	// Its secret: up to 256 printable characters without spaces.
+	SecretID string `json:"SecretID,omitempty"`
+	// A human-readable description of the token.
+	Description string `json:"Description,omitempty"`
+	// The policies of the token.
+	Policies []ExplainAuthorizationDraftPolicyBody `json:"Policies,omitempty"`
+	// The roles of the token.
+	Roles []ExplainAuthorizationDraftPolicyBody `json:"Roles,omitempty"`
+	// Identities that grant the rights of a service, by its name.
+	ServiceIdentities []ExplainAuthorizationDraftServiceIdentityBody `json:"ServiceIdentities,omitempty"`
+	// Identities that grant the rights of a node, by its name.
+	NodeIdentities []ExplainAuthorizationDraftNodeIdentityBody `json:"NodeIdentities,omitempty"`
+	// Built-in templates with their variables.
+	TemplatedPolicies []ExplainAuthorizationDraftTemplatedPolicyBody `json:"TemplatedPolicies,omitempty"`
+	// Whether the token belongs to one datacenter. This has no other effect.
+	Local bool `json:"Local,omitempty"`
+	// The namespace of the token.
+	Namespace string `json:"Namespace,omitempty"`
+	// The name of the auth method whose login created the token, in its original spelling.
+	AuthMethod string `json:"AuthMethod,omitempty"`
+	// The namespace of that auth method.
+	AuthMethodNamespace string `json:"AuthMethodNamespace,omitempty"`
+	// Who is behind the token, if a login created it.
+	Identity *ImportTokensTokenIdentityBody `json:"Identity,omitempty"`
+	// When the token expires. It cannot be changed later.
+	ExpirationTime string `json:"ExpirationTime,omitempty"`
+	// When the token was created. Defaults to now.
+	CreateTime string `json:"CreateTime,omitempty"`
+}
+
+// ImportTokensTokenIdentityBody: Who is behind the token, if a login created it.
+type ImportTokensTokenIdentityBody struct {
+	// Whom the auth method knows.
+	Subject string `json:"Subject,omitempty"`
+}
+
+// ImportTokensWarning: see the API.
+type ImportTokensWarning struct {
+	// The AccessorID of the token.
+	AccessorID string `json:"AccessorID,omitempty"`
+	// What it is.
+	Code string `json:"Code,omitempty"`
+}
+
 // IngressGateway: Services that can be reached from outside the mesh.
 type IngressGateway struct {
 	// The kind of the entry.
@@ -1718,6 +1810,26 @@ type ListIdentityBlocksResult struct {
 	ModifyIndex int64 `json:"ModifyIndex,omitempty"`
 }
 
+// ListImportedTokensResult: see the API.
+type ListImportedTokensResult struct {
+	// The index of the state that was read.
+	Index int64 `json:"Index,omitempty"`
+	// The tokens of the source, by AccessorID.
+	Tokens []ListImportedTokensToken `json:"Tokens,omitempty"`
+}
+
+// ListImportedTokensToken: see the API.
+type ListImportedTokensToken struct {
+	// The AccessorID of the token.
+	AccessorID string `json:"AccessorID,omitempty"`
+	// The namespace of the token.
+	Namespace string `json:"Namespace,omitempty"`
+	// A hash of the content.
+	Hash string `json:"Hash,omitempty"`
+	// When the token expires.
+	ExpirationTime string `json:"ExpirationTime,omitempty"`
+}
+
 // ListJoiningServersResult: see the API.
 type ListJoiningServersResult struct {
 	// The ID of the server.
@@ -1742,6 +1854,14 @@ type ListOidcAuthMethodsResult struct {
 	Kind string `json:"Kind,omitempty"`
 	// Its namespace.
 	Namespace string `json:"Namespace,omitempty"`
+}
+
+// ListOwnersResult: see the API.
+type ListOwnersResult struct {
+	// The owner.
+	Owner string `json:"Owner,omitempty"`
+	// How many objects and tokens it has that the caller may read.
+	Objects int64 `json:"Objects,omitempty"`
 }
 
 // ListTemplatedPoliciesResult: see the API.
@@ -3466,6 +3586,24 @@ type ReadVersionResult struct {
 	FIPS string `json:"FIPS,omitempty"`
 }
 
+// ReleaseOwnerBody: see the API.
+type ReleaseOwnerBody struct {
+	// The owner whose name is taken from all its objects.
+	Owner string `json:"Owner,omitempty"`
+	// Why, for the history.
+	Reason string `json:"Reason,omitempty"`
+	// The admin partition. Only default is supported, and naming it has no effect.
+	Partition any `json:"Partition,omitempty"`
+}
+
+// ReleaseOwnerResult: see the API.
+type ReleaseOwnerResult struct {
+	// How many objects and tokens had this owner.
+	Released int64 `json:"Released,omitempty"`
+	// The index of the last entry. 0 if there was nothing to do.
+	Index int64 `json:"Index,omitempty"`
+}
+
 // RevokeIdentityBody: see the API.
 type RevokeIdentityBody struct {
 	// The auth method that knows the identity.
@@ -4761,6 +4899,13 @@ type ListTokenUsageQuery struct {
 	Authmethod string `query:"authmethod"`
 	// The maximum number of items, from 1 to 1000.
 	Limit string `query:"limit"`
+}
+
+// ListImportedTokensQuery has parameters of a query.
+type ListImportedTokensQuery struct {
+	ReadQuery
+	// Where tokens were imported from, such as dc1.
+	Source string `query:"source"`
 }
 
 // ReadAuditTailQuery has parameters of a query.

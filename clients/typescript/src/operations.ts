@@ -1158,6 +1158,93 @@ export interface HttpRouteRuleService {
   readonly Partition?: unknown;
 }
 
+export interface ImportTokensBody {
+  /** Where the tokens come from, such as dc1. Their owner is migrate/dc1. */
+  readonly Source?: string | null;
+  /** Whether only to judge the import. Nothing is written. */
+  readonly DryRun?: boolean | null;
+  /** Whether tokens that are not of this source may be taken. */
+  readonly TakeOver?: boolean | null;
+  /** Why, for the history. */
+  readonly Reason?: string | null;
+  /** The tokens. At most 500 with those of Delete. */
+  readonly Tokens?: readonly ImportTokensTokenBody[] | null;
+  /** AccessorIDs of tokens of this source that end. */
+  readonly Delete?: readonly string[] | null;
+  /** The admin partition. Only default is supported, and naming it has no effect. */
+  readonly Partition?: unknown;
+}
+
+export interface ImportTokensResult {
+  /** The index of the entry, or of the state of a dry run. 0 if there was nothing to do. */
+  readonly Index: number;
+  /** How many tokens were created. */
+  readonly Created: number;
+  /** How many were changed. */
+  readonly Updated: number;
+  /** How many were deleted. */
+  readonly Deleted: number;
+  /** How many were as they should be. */
+  readonly Unchanged: number;
+  /** Tokens that were left out. */
+  readonly Skipped: readonly ImportTokensSkipped[];
+  /** Tokens with something to know. */
+  readonly Warnings: readonly ImportTokensWarning[];
+}
+
+export interface ImportTokensSkipped {
+  /** The AccessorID of the token. */
+  readonly AccessorID: string;
+  /** Why. */
+  readonly Why: string;
+}
+
+export interface ImportTokensTokenBody {
+  /** The public ID of the token, a UUID. */
+  readonly AccessorID?: string | null;
+  /** Its secret: up to 256 printable characters without spaces. */
+  readonly SecretID?: string | null;
+  /** A human-readable description of the token. */
+  readonly Description?: string | null;
+  /** The policies of the token. */
+  readonly Policies?: readonly ExplainAuthorizationDraftPolicyBody[] | null;
+  /** The roles of the token. */
+  readonly Roles?: readonly ExplainAuthorizationDraftPolicyBody[] | null;
+  /** Identities that grant the rights of a service, by its name. */
+  readonly ServiceIdentities?: readonly ExplainAuthorizationDraftServiceIdentityBody[] | null;
+  /** Identities that grant the rights of a node, by its name. */
+  readonly NodeIdentities?: readonly ExplainAuthorizationDraftNodeIdentityBody[] | null;
+  /** Built-in templates with their variables. */
+  readonly TemplatedPolicies?: readonly ExplainAuthorizationDraftTemplatedPolicyBody[] | null;
+  /** Whether the token belongs to one datacenter. This has no other effect. */
+  readonly Local?: boolean | null;
+  /** The namespace of the token. */
+  readonly Namespace?: string | null;
+  /** The name of the auth method whose login created the token, in its original spelling. */
+  readonly AuthMethod?: string | null;
+  /** The namespace of that auth method. */
+  readonly AuthMethodNamespace?: string | null;
+  /** Who is behind the token, if a login created it. */
+  readonly Identity?: ImportTokensTokenIdentityBody | null;
+  /** When the token expires. It cannot be changed later. */
+  readonly ExpirationTime?: string | null;
+  /** When the token was created. Defaults to now. */
+  readonly CreateTime?: string | null;
+}
+
+/** Who is behind the token, if a login created it. */
+export interface ImportTokensTokenIdentityBody {
+  /** Whom the auth method knows. */
+  readonly Subject?: string | null;
+}
+
+export interface ImportTokensWarning {
+  /** The AccessorID of the token. */
+  readonly AccessorID: string;
+  /** What it is. */
+  readonly Code: string;
+}
+
 /** Services that can be reached from outside the mesh. */
 export interface IngressGateway {
   /** The kind of the entry. */
@@ -1647,6 +1734,24 @@ export interface ListIdentityBlocksResult {
   readonly ModifyIndex: number;
 }
 
+export interface ListImportedTokensResult {
+  /** The index of the state that was read. */
+  readonly Index: number;
+  /** The tokens of the source, by AccessorID. */
+  readonly Tokens: readonly ListImportedTokensToken[];
+}
+
+export interface ListImportedTokensToken {
+  /** The AccessorID of the token. */
+  readonly AccessorID: string;
+  /** The namespace of the token. */
+  readonly Namespace: string;
+  /** A hash of the content. */
+  readonly Hash: string;
+  /** When the token expires. */
+  readonly ExpirationTime?: string;
+}
+
 export interface ListJoiningServersResult {
   /** The ID of the server. */
   readonly ID: string;
@@ -1669,6 +1774,13 @@ export interface ListOidcAuthMethodsResult {
   readonly Kind: string;
   /** Its namespace. */
   readonly Namespace: string;
+}
+
+export interface ListOwnersResult {
+  /** The owner. */
+  readonly Owner: string;
+  /** How many objects and tokens it has that the caller may read. */
+  readonly Objects: number;
 }
 
 export interface ListTemplatedPoliciesResult {
@@ -3315,6 +3427,22 @@ export interface ReadVersionResult {
   readonly FIPS: string;
 }
 
+export interface ReleaseOwnerBody {
+  /** The owner whose name is taken from all its objects. */
+  readonly Owner?: string | null;
+  /** Why, for the history. */
+  readonly Reason?: string | null;
+  /** The admin partition. Only default is supported, and naming it has no effect. */
+  readonly Partition?: unknown;
+}
+
+export interface ReleaseOwnerResult {
+  /** How many objects and tokens had this owner. */
+  readonly Released: number;
+  /** The index of the last entry. 0 if there was nothing to do. */
+  readonly Index: number;
+}
+
 export interface RevokeIdentityBody {
   /** The auth method that knows the identity. */
   readonly AuthMethod?: string | null;
@@ -4551,6 +4679,12 @@ export interface ListTokenUsageQuery extends ReadQuery {
 }
 
 /** Parameters of a query. */
+export interface ListImportedTokensQuery extends ReadQuery {
+  /** Where tokens were imported from, such as dc1. */
+  readonly source?: string;
+}
+
+/** Parameters of a query. */
 export interface ReadAuditTailQuery extends ReadQuery {
   /** The maximum number of items, from 1 to 1000. */
   readonly limit?: string;
@@ -4929,6 +5063,22 @@ export const listTokenUsage = (to: Caller, given: ListTokenUsageQuery = {}, opti
 /** Deletes tokens that are not used. Only shows them unless DryRun is false. */
 export const cleanUpTokens = (to: Caller, given: { body: CleanUpTokensBody } & CommonQuery, options?: CallOptions): Promise<Answer<CleanUpTokensResult>> =>
   to.call<CleanUpTokensResult>({ method: 'POST', path: '/v1/acl/tokens/gc' }, given, options);
+
+/** Creates, changes and deletes tokens of a source with their IDs, secrets and times. */
+export const importTokens = (to: Caller, given: { body: ImportTokensBody } & CommonQuery, options?: CallOptions): Promise<Answer<ImportTokensResult>> =>
+  to.call<ImportTokensResult>({ method: 'POST', path: '/v1/acl/tokens/import' }, given, options);
+
+/** Lists the tokens that were imported from a source, without their secrets. */
+export const listImportedTokens = (to: Caller, given: ListImportedTokensQuery = {}, options?: CallOptions): Promise<Answer<ListImportedTokensResult>> =>
+  to.call<ListImportedTokensResult>({ method: 'GET', path: '/v1/acl/tokens/import' }, given, options);
+
+/** Lists the owners of objects. */
+export const listOwners = (to: Caller, given: ReadQuery = {}, options?: CallOptions): Promise<Answer<readonly ListOwnersResult[]>> =>
+  to.call<readonly ListOwnersResult[]>({ method: 'GET', path: '/v1/owners' }, given, options);
+
+/** Takes the name of an owner from all its objects, and changes nothing else. */
+export const releaseOwner = (to: Caller, given: { body: ReleaseOwnerBody } & CommonQuery, options?: CallOptions): Promise<Answer<ReleaseOwnerResult>> =>
+  to.call<ReleaseOwnerResult>({ method: 'POST', path: '/v1/owners/release' }, given, options);
 
 /** Compares a set with the state. Nothing is written. */
 export const planSet = (to: Caller, given: { body: PlanSetBody } & ReadQuery, options?: CallOptions): Promise<Answer<PlanSetResult>> =>

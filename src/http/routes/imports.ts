@@ -3,7 +3,6 @@ import { IMPORT, RELEASE } from '../../api/endpoints/imports.js';
 import { listImported } from '../../service/acl/imported-tokens.js';
 import { importTokens, mayImport } from '../../service/acl/token-import.js';
 import { listOwners, mayRelease, releaseOwner } from '../../service/change/owners.js';
-import { decodeBody } from '../../service/common/decode.js';
 import { reasoned } from '../../service/common/writing.js';
 import { type AclParts, admit, escaped } from './common.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
@@ -26,7 +25,7 @@ export const importRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
       },
       POST: async (request) => {
         await admit(request, IMPORT_FAILURE, mayImport(service, request));
-        const body = decodeBody(IMPORT_FAILURE, await request.body(IMPORT_FAILURE), IMPORT);
+        const body = await request.decoded(IMPORT_FAILURE, IMPORT);
         const namespaceOf = (sent?: string): string => request.namespace(sent);
         request.answerValue(await importTokens(parts, requesterOf(request), body, namespaceOf));
       },
@@ -46,7 +45,7 @@ export const importRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
       isNew: true,
       POST: async (request) => {
         await admit(request, RELEASE_FAILURE, mayRelease(service, request));
-        const body = decodeBody(RELEASE_FAILURE, await request.body(RELEASE_FAILURE), RELEASE);
+        const body = await request.decoded(RELEASE_FAILURE, RELEASE);
         const requester = reasoned(requesterOf(request), body.Reason);
         request.answerValue(await releaseOwner(parts, requester, body.Owner ?? ''));
       },
