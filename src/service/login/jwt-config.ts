@@ -1,5 +1,4 @@
 /** The Config of auth methods of type jwt. */
-
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import {
   ALGORITHMS,
@@ -10,6 +9,7 @@ import {
   ONE_SOURCE,
 } from '../../api/auth-methods.js';
 import type { Rule } from '../../languages/fields.js';
+import { WeightedCache } from '../common/weighted-cache.js';
 import { type ClaimMappings, claimKeyProblem } from './claims.js';
 import { ConfigFault, ConfigReader, checkCertificate } from './config-reader.js';
 import { httpUrl } from './exchange.js';
@@ -135,7 +135,19 @@ function readCa(
   return pem;
 }
 
+/** Keys that are remembered, some 1 kB each: to parse one takes longer than a decision. */
+const REMEMBERED_MAX = 1_000;
+const remembered = new WeightedCache<KeyObject>(REMEMBERED_MAX);
+
 function readKey(pem: string, i: number): KeyObject {
+  const known = remembered.get(pem);
+  if (known !== undefined) return known;
+  const found = parsedKey(pem, i);
+  remembered.set(pem, found, 1);
+  return found;
+}
+
+function parsedKey(pem: string, i: number): KeyObject {
   const key = `JWTValidationPubKeys/${i}`;
   const fail = (why: string): never => {
     throw new ConfigFault(`error parsing public key JWTValidationPubKeys[${i}]: ${why}`, key);
