@@ -10,7 +10,7 @@ const RIGHTS_MAX = 12 * 2 ** 10;
 const ENTRIES = ['client', 'cache', 'rights'];
 /** What TypeScript is told of a browser and of a worker. Neither knows Node. */
 const PLACES = ['DOM', 'WebWorker'];
-const IMPORT = /(?:from|import)\s*\(?\s*'([^']+)'/g;
+const IMPORT = /(?<![\w/])(?:from|import)\s*\(?\s*'([^']+)'/g;
 
 /** A program of a user, with types as strict as can be. */
 const USER = `
