@@ -1,96 +1,30 @@
 /** `http.fieldNames`: names of fields in any letter case, for clients that write them so. */
 import { expect } from 'chai';
-import { authorizeRoutes } from '../../src/http/routes/explain.js';
 import { CASE_HINT } from '../../src/languages/respell.js';
-import { ENDPOINTS } from '../hostile/endpoints.js';
-import { type Reply, send } from '../support/client.js';
-import { SoloClient } from './client.js';
-import { Solo } from './solo.js';
-
-/** Members whose own names are the user's, or that take any letter case in every mode. */
-const DATA = /^(?:Meta|Config|Claims|Expected|Set|Add|SubjectTypes|Arguments|Failover|Subsets)$/;
-
-/** Spells the names of fields otherwise; the keys of maps stay. */
-function spelled(value: unknown, change: (name: string) => string): unknown {
-  if (Array.isArray(value)) return value.map((one) => spelled(one, change));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, one]) => [
-      change(name),
-      DATA.test(name) ? one : spelled(one, change),
-    ]),
-  );
-}
-
-const upper = (text: string): string => text.toUpperCase();
-const lower = (text: string): string => text.toLowerCase();
-/** An answer without what chance made of it, such as the order of groups. */
-const scrubbed = ({ status, text }: Reply): string =>
-  `${status} ${text
-    .replace(CHANCE, '*')
-    .split(/[,{}[\]]/)
-    .sort()
-    .join()}`;
-const CHANCE = /[0-9a-f]{8}-[0-9a-f-]{27}|"(?:CreateTime|ExpirationTime|Hash|Digest)":"[^"]*"/gi;
+import type { SoloClient } from './client.js';
+import { askSpelled, openWith } from './spelled-client.js';
 
 describe('Names of fields in another letter case', function () {
   this.timeout(60_000);
-  const open = (fieldNames: 'exact' | 'anyCase') => {
-    const solo = new Solo();
-    return SoloClient.open(authorizeRoutes(solo.service), solo, { fieldNames });
-  };
-  // the OpenAPI document knows no other spellings, so these requests are not checked against it
-  const ask = (to: SoloClient, call: string, body: unknown, headers = {}): Promise<Reply> =>
-    send(to.url, call.replace(' /', ' /v1/'), {
-      token: to.token,
-      headers,
-      body: typeof body === 'string' ? body : JSON.stringify(body),
-    });
   const written = async (call: string, body: unknown) => {
-    const { status, text } = await ask(client, call, body);
+    const { status, text } = await askSpelled(client, call, body);
     expect(status, text).to.equal(200);
     return JSON.parse(text);
   };
   let client: SoloClient;
   beforeEach(async () => {
-    client = await open('anyCase');
+    client = await openWith('anyCase');
   });
   afterEach(() => client.close());
 
   const refusedFor = async (call: string, body: unknown, status = 400): Promise<string> => {
-    const answer = await ask(client, call, body);
+    const answer = await askSpelled(client, call, body);
     expect(answer.status, answer.text).to.equal(status);
     return answer.text.replaceAll('\\"', '"');
   };
 
-  for (const [title, change] of [
-    ['capitals', upper],
-    ['small letters', lower],
-  ] as const) {
-    it(`are taken by every endpoint: ${title}`, async () => {
-      const exact = await open('exact');
-      let count = 0;
-      for (const { method, path, bodies, headers = {} } of ENDPOINTS) {
-        if (!path.startsWith('/v1/acl/') && !/^\/v1\/(?:config|namespace|plan|apply)/.test(path))
-          continue;
-        const call = `${method} ${path.slice(3).replaceAll('*', 'p')}`;
-        for (const body of bodies) {
-          // two spellings of one field are refused here alone
-          if (JSON.stringify(body).includes('"kind":')) continue;
-          const wanted = await ask(exact, call, body, headers);
-          const got = await ask(client, call, spelled(body, change), headers);
-          const shown = `${call} ${JSON.stringify(body)}`;
-          expect(scrubbed(got), shown).to.equal(scrubbed(wanted));
-          count += 1;
-        }
-      }
-      expect(count).to.be.greaterThan(100);
-      await exact.close();
-    });
-  }
-
   it('are refused by default, and the hint names the setting', async () => {
-    const exact = await open('exact');
+    const exact = await openWith('exact');
     const asked = [
       ['PUT /acl/policy', { name: 'ops' }, 'unknown field "name"; did you mean "Name"?'],
       ['PUT /config', { Kind: 'service-defaults', Name: 'a', PROTOCOL: 'tcp' }, '"PROTOCOL"'],
@@ -98,11 +32,11 @@ describe('Names of fields in another letter case', function () {
       ['PUT /config', { KIND: 'service-defaults', Name: 'a' }, 'does not contain a kind/Kind key'],
     ] as const;
     for (const [call, body, message] of asked) {
-      const { status, text } = await ask(exact, call, body);
+      const { status, text } = await askSpelled(exact, call, body);
       expect(status).to.equal(400);
       expect(text).to.contain(message).and.contain(CASE_HINT);
     }
-    const { text } = await ask(exact, 'PUT /acl/policy', { Nmae: 'ops' });
+    const { text } = await askSpelled(exact, 'PUT /acl/policy', { Nmae: 'ops' });
     expect(text).to.contain('did you mean "Name"?').and.not.contain('fieldNames');
     await exact.close();
   });
