@@ -1,4 +1,4 @@
-/** Nodes with either `http.fieldNames`, and requests that the OpenAPI document does not describe. */
+/** Nodes with either `http.fieldNames`, and requests in spellings that OpenAPI does not have. */
 import type { FieldNames } from '../../src/http/options.js';
 import { authorizeRoutes } from '../../src/http/routes/explain.js';
 import { type Reply, send } from '../support/client.js';
