@@ -8,7 +8,7 @@ import { cpus, loadavg } from 'node:os';
 import { Command } from 'commander';
 import { measureAttack } from './bench/attack.js';
 import { measureCompare } from './bench/compare.js';
-import { measureDecisions } from './bench/decisions.js';
+import { measureDecisions, type Programs } from './bench/decisions.js';
 import { measureDisk } from './bench/disk.js';
 import { measureEntries } from './bench/entries.js';
 import { measureEtcd } from './bench/etcd.js';
@@ -16,6 +16,7 @@ import { measureFailover, measureRolling, measureTransfers } from './bench/failo
 import { measureGrowth } from './bench/growth.js';
 import { measureGuard } from './bench/guard.js';
 import { measureHistory } from './bench/history.js';
+import { measureGoDecisions } from './bench/go-decisions.js';
 import { measureLocalDecisions } from './bench/local-decisions.js';
 import { measureLoginFlood } from './bench/login-flood.js';
 import { measureLists, measurePages } from './bench/pages.js';
@@ -24,6 +25,7 @@ import { measureReaders } from './bench/readers.js';
 import { measureRejoin } from './bench/rejoin.js';
 import { measureRestart } from './bench/restart.js';
 import { measureRestore } from './bench/restore.js';
+import { measureRevocations } from './bench/revocations.js';
 import { measureSizing } from './bench/sizing.js';
 import { measureSnapshot } from './bench/snapshot.js';
 import { measureTails } from './bench/tails.js';
@@ -45,6 +47,10 @@ const program = new Command('bench')
   .option('--roles <number>', 'roles of part tokens', '10000')
   .option('--tokens <number>', 'tokens of parts tokens, lists', '50000')
   .option('--rules <number>', 'binding rules of part logins', '1000')
+  .option('--consul <program>', 'part decisions: Consul, to be measured too')
+  .option('--opa <program>', 'part decisions: OPA, to be measured too')
+  .option('--openfga <program>', 'part decisions: OpenFGA, to be measured too')
+  .option('--caches <numbers>', 'caches of part decisions', '1000')
   .option('--watchers <numbers>', 'watchers of part watch', '1000,10000')
   .option(
     '--repeat <number>',
@@ -82,7 +88,10 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   tokens: () => measureTokens({ roles: number('roles'), tokens: number('tokens'), seconds }),
   decisions: async () => {
     await measureLocalDecisions();
-    await measureDecisions(seconds);
+    measureGoDecisions();
+    const programs = options as Programs;
+    await measureDecisions(seconds, programs);
+    await measureRevocations(numbers('caches'), programs);
   },
   logins: () => measureLogins({ rules: number('rules'), seconds }),
   entries: () => measureEntries({ entries: number('entries'), seconds }),

@@ -1,76 +1,137 @@
-/** Decisions for other programs on one node, beside batch authorization and a read. */
-import { measureGoDecisions } from './go-decisions.js';
-import type { Ask } from './line.js';
-import { load } from './load.js';
-import { applicationRules } from './local-decisions.js';
-import { LOAD_COLUMNS, loadRow, title } from './report.js';
-import { putEntry, withCluster } from './setting.js';
+/**
+ * Decisions for other programs: a node beside Consul, OPA and OpenFGA, with the same rights and
+ * questions. Decisions in the process of the caller are measured elsewhere.
+ */
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { SignJWT } from 'jose';
+import {
+  BATCH,
+  conclave,
+  type Decider,
+  IDS,
+  type Issuer,
+  idOf,
+  ROLES,
+  RULES,
+  range,
+  TOKENS,
+} from './deciders.js';
+import { PEERS, withPeer } from './decision-peers.js';
+import { type Ask, askOnce, Line } from './line.js';
+import { load, spreadOf } from './load.js';
+import { figure, LOAD_COLUMNS, loadRow, row, title } from './report.js';
+import { cpuPerOp, putEntry, withCluster } from './setting.js';
 
-const RULES = 100;
 const CONNECTIONS = 64;
-/** Questions of a batch: as many as batch authorization takes. */
-const BATCH = 64;
+/** More JWTs than a server remembers, so that none is known when its turn comes again. */
+const JWTS = 20_000;
+/** Tokens that are asked about for the first time, one request each. */
+const FIRST = 2_000;
+const TEAM = 'shop';
+/** Limits on JWTs are about strangers; here one client sends them all. */
+const SETTINGS = { limits: { jwtChecksPerAddress: 0, jwtChecksPerMethod: 0 } };
 
-const post = (path: string, token: string, body: unknown): Ask => ({
-  method: 'POST',
-  path,
-  token,
-  body: JSON.stringify(body),
-});
+/** Programs of others by {@link PEERS}; those that are absent are not measured. */
+export type Programs = Partial<Record<keyof typeof PEERS, string>>;
 
-/** Measures how many questions a node decides. */
-export function measureDecisions(seconds: number): Promise<void> {
-  return withCluster(1, async (setting) => {
-    const { targets } = setting;
-    title(`Decisions on one node, a policy of ${RULES} rules, ${CONNECTIONS} connections`, [
-      ...LOAD_COLUMNS,
-    ]);
-    await setting.put('/v1/acl/policy', { Name: 'shop', Rules: applicationRules(RULES) });
-    await setting.ask(putEntry('entry', 0));
-    const made = await setting.put('/v1/acl/token', { Policies: [{ Name: 'shop' }] });
-    const { SecretID: secret } = JSON.parse(made.body.toString()) as { SecretID: string };
-    const asks = asksOf(secret);
-    const run = (asked: Ask) =>
-      setting.cpuPerOp(() =>
-        load({ targets, connections: CONNECTIONS, seconds, next: () => asked }),
-      );
-    for (const { ask } of asks) await run(ask);
-    for (const { what, ask } of asks) loadRow(what, await run(ask));
-    measureGoDecisions();
-  });
-}
-
-function asksOf(secret: string): readonly { readonly what: string; readonly ask: Ask }[] {
-  const subject = { type: 'token', id: 'self' };
-  const action = { name: 'approve' };
-  const question = (n: number) => ({ resource: { type: 'orders', id: String(2 * (n % 50)) } });
-  const one = { subject, action, ...question(7) };
-  const batch = {
-    subject,
-    action,
-    evaluations: Array.from({ length: BATCH }, (_, n) => question(n)),
+/** Measures how many questions servers decide, one after the other. */
+export async function measureDecisions(seconds: number, programs: Programs): Promise<void> {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const key = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+  const issuer: Issuer = { key, team: TEAM };
+  const jwts = await Promise.all(range(JWTS, (n) => jwtOf(privateKey, n)));
+  title(
+    `Decisions of one server, ${RULES} prefix rules of the token, ${figure(TOKENS)} tokens, ` +
+      `${figure(ROLES)} roles, ${CONNECTIONS} connections`,
+    LOAD_COLUMNS,
+  );
+  const memory: string[][] = [];
+  const measured = async (decider: Decider) => {
+    memory.push(await filled(decider));
+    await rates(decider, jwts, seconds);
   };
-  const asked = (n: number) => ({
-    Resource: 'key',
-    Access: 'read',
-    Segment: `orders/approve/${2 * (n % 50)}`,
-  });
-  const authorize = '/v1/internal/acl/authorize';
-  const many = Array.from({ length: BATCH }, (_, n) => asked(n));
-  return [
-    {
-      what: 'read of one entry',
-      ask: { method: 'GET', path: '/v1/config/service-defaults/entry' },
+  await withCluster(
+    1,
+    async (setting) => {
+      await setting.ask(putEntry('entry', 0));
+      const { targets } = setting;
+      const next = (): Ask => ({ method: 'GET', path: '/v1/config/service-defaults/entry' });
+      const plan = { targets, connections: CONNECTIONS, seconds, next };
+      await measured(conclave(setting, issuer));
+      loadRow('Conclave: read of one entry', await cpuPerOp(setting, () => load(plan)));
     },
-    { what: 'authorize, one question', ask: post(authorize, secret, [asked(7)]) },
-    { what: `authorize, ${BATCH} questions`, ask: post(authorize, secret, many) },
-    { what: 'evaluation, default', ask: post('/access/v1/evaluation', secret, one) },
-    { what: 'evaluation, stale', ask: post('/access/v1/evaluation?stale', secret, one) },
-    { what: 'evaluation, consistent', ask: post('/access/v1/evaluation?consistent', secret, one) },
-    {
-      what: 'evaluation, denied',
-      ask: post('/access/v1/evaluation', secret, { ...one, resource: { type: 'orders', id: '1' } }),
-    },
-    { what: `evaluations, ${BATCH} questions`, ask: post('/access/v1/evaluations', secret, batch) },
-  ];
+    { settings: SETTINGS },
+  );
+  for (const name of Object.keys(PEERS) as (keyof typeof PEERS)[]) {
+    const program = programs[name];
+    if (program === undefined) row([`${name}: not measured`]);
+    else await withPeer(PEERS[name], program, issuer, measured);
+  }
+  title('Memory, and the first decision about a token, one connection', [
+    ...['server', 'MB before the rights', 'MB with them', 'p50 ms of the first', 'p99 ms'],
+  ]);
+  for (const cells of memory) row(cells);
 }
+
+/** Gives a server the rights; returns a row about memory and first decisions. */
+async function filled(decider: Decider): Promise<string[]> {
+  const before = await decider.residentMb();
+  await decider.fill();
+  const after = await decider.residentMb();
+  const [mode] = decider.modes;
+  const line = new Line(decider.target);
+  const times: number[] = [];
+  for (let token = TOKENS - FIRST; token < TOKENS; token += 1) {
+    const ask = decider.ask(mode!, token, [idOf(token, 0)]);
+    const begin = performance.now();
+    const { status } = await line.ask(ask);
+    times.push(performance.now() - begin);
+    if (status !== 200) throw new Error(`${decider.name}: ${status}`);
+  }
+  line.close();
+  const { p50Ms, p99Ms } = spreadOf(times);
+  return [decider.name, ...[before, after, p50Ms, p99Ms].map(figure)];
+}
+
+async function rates(decider: Decider, jwts: readonly string[], seconds: number): Promise<void> {
+  const { name, target, askJwt } = decider;
+  const measure = async (what: string, asks: readonly Ask[]) => {
+    const next = (connection: number, n: number) =>
+      asks[(n * CONNECTIONS + connection) % asks.length]!;
+    const plan = { targets: [target], connections: CONNECTIONS, seconds, next };
+    loadRow(`${name}: ${what}`, await cpuPerOp(decider, () => load(plan)));
+  };
+  const ids = range(IDS, (n) => idOf(0, n));
+  const batches = ids.map((_, n) => range(BATCH, (at) => idOf(0, n + at)));
+  for (const mode of decider.modes) {
+    const ones = ids.map((id) => decider.ask(mode, 0, [id]));
+    const many = batches.map((batch) => decider.ask(mode, 0, batch));
+    await check(decider, ones[0]!, 1);
+    await check(decider, many[0]!, BATCH);
+    await check(decider, decider.ask(mode, 0, [idOf(1, 0)]), 0);
+    await measure(`one question, ${mode}`, ones);
+    await measure(`${BATCH} questions, ${mode}`, many);
+  }
+  if (askJwt === undefined) return row([`${name}: takes no JWT`]);
+  const asks = jwts.map((jwt, n) => askJwt(jwt, ids[n % IDS]!));
+  await check(decider, asks[0]!, 1);
+  await measure('JWT, known', asks.slice(0, CONNECTIONS));
+  await measure('JWT, not known', asks);
+}
+
+/** Throws unless the answer allows so many questions. */
+async function check({ name, target }: Decider, ask: Ask, allowed: number): Promise<void> {
+  const { body } = await askOnce(target, ask);
+  // between chunks stand their lengths
+  const text = body.toString().replaceAll(/\r\n[0-9a-f]+\r\n/g, '');
+  const found = text.match(/\btrue\b/g)?.length ?? 0;
+  if (found !== allowed) throw new Error(`${name} allows ${found} of ${allowed}: ${text}`);
+}
+
+const jwtOf = (key: KeyObject, n: number): Promise<string> =>
+  new SignJWT({ team: TEAM })
+    .setProtectedHeader({ alg: 'ES256' })
+    .setSubject(`user-${n}`)
+    .setIssuedAt()
+    .setExpirationTime('1h')
+    .sign(key);

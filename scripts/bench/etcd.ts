@@ -3,9 +3,7 @@
  * as Debian's package `etcd-server`), in bursts in turn. The members of both talk in the same mode:
  * plain, or with TLS. Clients use etcd's JSON gateway, as they use our API, over plain HTTP.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,14 +21,13 @@ import {
 } from './bursts.js';
 import { Line, type Target } from './line.js';
 import { fill } from './load.js';
+import { cpuSecondsOf, end } from './processes.js';
 import { figure, row, title } from './report.js';
 import { putEntry, type Setting, withCluster } from './setting.js';
 
 const NODES = 3;
 const POLL_MS = 50;
 const READY_MS = 20_000;
-/** Clock ticks of Linux in a second, in which /proc counts CPU time. */
-const TICKS_PER_SECOND = 100;
 const WARM_UP_SECONDS = 2;
 
 /** How members of a cluster talk to each other. */
@@ -189,22 +186,4 @@ async function statusOf(target: Target): Promise<Status> {
   const ask = { method: 'POST', path: '/v3/maintenance/status', body: '{}' } as const;
   const { body } = await line.ask(ask).finally(() => line.close());
   return JSON.parse(body.toString()) as Status;
-}
-
-/** Seconds of CPU time that processes have used. */
-function cpuSecondsOf(processes: readonly ChildProcess[]): number {
-  const ticks = processes.map(({ pid }) => {
-    // the name of the program, which may hold blanks, ends with the last parenthesis
-    const [, fields] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(/\) (?!.*\) )/s);
-    const [user, system] = fields!.split(' ').slice(11, 13).map(Number);
-    return user! + system!;
-  });
-  return ticks.reduce((sum, each) => sum + each, 0) / TICKS_PER_SECOND;
-}
-
-async function end(process: ChildProcess): Promise<void> {
-  if (process.exitCode !== null || process.signalCode !== null) return;
-  const exit = once(process, 'exit');
-  process.kill();
-  await exit;
 }

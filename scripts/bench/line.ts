@@ -24,6 +24,8 @@ export interface Reply {
 export interface Target {
   readonly url: string;
   readonly token: string;
+  /** The header of the token, where it is another one. */
+  readonly tokenHeader?: string;
   /** The address of this machine to connect from. */
   readonly localAddress?: string;
 }
@@ -59,7 +61,8 @@ export class Line {
 
   /** One request at a time. Rejects if the connection breaks; the next call makes a new one. */
   ask({ method, path, body = '', token = this.#target.token }: Ask): Promise<Reply> {
-    const head = `${method} ${path} HTTP/1.1\r\nHost: ${this.#host}\r\nX-Service-Token: ${token}\r\n`;
+    const { tokenHeader = 'X-Service-Token' } = this.#target;
+    const head = `${method} ${path} HTTP/1.1\r\nHost: ${this.#host}\r\n${tokenHeader}: ${token}\r\n`;
     const type = method === 'POST' ? 'Content-Type: application/json\r\n' : '';
     const size = method === 'GET' ? '' : `${type}Content-Length: ${Buffer.byteLength(body)}\r\n`;
     return new Promise((done, fail) => {
@@ -133,4 +136,12 @@ export class Line {
     const tail = Buffer.concat(this.#chunks.slice(-3)).subarray(-END_OF_PIECES.length);
     return tail.toString('latin1') === END_OF_PIECES;
   }
+}
+
+/** One request on a connection of its own; throws unless the response has status 200. */
+export async function askOnce(target: Target, ask: Ask): Promise<Reply> {
+  const line = new Line(target);
+  const reply = await line.ask(ask).finally(() => line.close());
+  if (reply.status !== 200) throw new Error(`${ask.path}: ${reply.status} ${reply.body}`);
+  return reply;
 }

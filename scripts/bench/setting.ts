@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { startCluster } from '../../cluster/local.js';
 import type { ClusterPlan, LocalCluster, LocalNode } from '../../src/dev/local.js';
-import { type Ask, Line, type Reply, type Target } from './line.js';
+import { type Ask, askOnce, type Reply, type Target } from './line.js';
 import { type LoopReading, loopReading } from './loop-delay.js';
 
 export class Setting {
@@ -19,11 +19,8 @@ export class Setting {
   }
 
   /** One request; throws unless the response has status 200. */
-  async ask(ask: Ask, node = 0): Promise<Reply> {
-    const line = new Line(this.targets[node]!);
-    const reply = await line.ask(ask).finally(() => line.close());
-    if (reply.status !== 200) throw new Error(`${ask.path}: ${reply.status} ${reply.body}`);
-    return reply;
+  ask(ask: Ask, node = 0): Promise<Reply> {
+    return askOnce(this.targets[node]!, ask);
   }
 
   put(path: string, body: unknown): Promise<Reply> {
@@ -79,14 +76,22 @@ export class Setting {
   }
 
   /** Microseconds of CPU time of all nodes for each of the operations that `run` counts. */
-  async cpuPerOp<T extends { readonly answered: number }>(
+  cpuPerOp<T extends { readonly answered: number }>(
     run: () => Promise<T>,
   ): Promise<T & { readonly cpuUs: number }> {
-    const before = await this.cpuSeconds();
-    const result = await run();
-    const used = (await this.cpuSeconds()) - before;
-    return { ...result, cpuUs: (used * 1e6) / result.answered };
+    return cpuPerOp(this, run);
   }
+}
+
+/** Microseconds of CPU time of all servers for each of the operations that `run` counts. */
+export async function cpuPerOp<T extends { readonly answered: number }>(
+  servers: { readonly cpuSeconds: () => Promise<number> },
+  run: () => Promise<T>,
+): Promise<T & { readonly cpuUs: number }> {
+  const before = await servers.cpuSeconds();
+  const result = await run();
+  const used = (await servers.cpuSeconds()) - before;
+  return { ...result, cpuUs: (used * 1e6) / result.answered };
 }
 
 /** Runs `measure` on a new cluster of `count` nodes; stops and removes it in any case. */

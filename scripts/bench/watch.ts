@@ -1,6 +1,6 @@
 /** How long a write takes to reach all blocking queries. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Ask, Line, type Reply, type Target } from './line.js';
+import { type Ask, askOnce, Line, type Target } from './line.js';
 import { spreadOf } from './load.js';
 import { figure, row, title } from './report.js';
 import { putEntry, type Setting, withCluster } from './setting.js';
@@ -8,14 +8,17 @@ import { putEntry, type Setting, withCluster } from './setting.js';
 /** Connections from one address to one port: Linux has some 28,000 ports for them. */
 const PER_ADDRESS = 20_000;
 
-export interface WakePlan {
+interface HeldParts {
   readonly target: Target;
-  readonly watchers: number;
-  readonly name: string;
   /** Returns how many blocking queries the target holds. */
   readonly held: () => Promise<number>;
   /** Called when all are held, before the write. */
   readonly onHeld?: () => Promise<void>;
+}
+
+export interface WakePlan extends HeldParts {
+  readonly watchers: number;
+  readonly name: string;
 }
 
 /**
@@ -23,33 +26,37 @@ export interface WakePlan {
  * returns when they were answered, in milliseconds since the write was sent.
  */
 export async function wake(plan: WakePlan): Promise<{ halfMs: number; allMs: number }> {
-  const { target, watchers, name } = plan;
+  const { watchers, name } = plan;
   const path = `/v1/config/service-defaults/${name}`;
-  const writer = new Line(target);
-  const ask = async (request: Ask): Promise<Reply> => {
-    const reply = await writer.ask(request);
-    if (reply.status !== 200) throw new Error(`${request.path}: ${reply.status} ${reply.body}`);
-    return reply;
-  };
-  await ask(putEntry(name, `before ${watchers}`));
-  const { index } = await ask({ method: 'GET', path });
-  const lines = Array.from({ length: watchers }, (_, n) => {
-    const at = Math.floor(n / PER_ADDRESS);
-    return new Line(at === 0 ? target : { ...target, localAddress: `127.0.0.${1 + at}` });
-  });
+  await askOnce(plan.target, putEntry(name, `before ${watchers}`));
+  const { index } = await askOnce(plan.target, { method: 'GET', path });
+  const query = { method: 'GET', path: `${path}?index=${index}&wait=120s` } as const;
+  const queries = Array.from({ length: watchers }, () => query);
+  return wakeAll({ ...plan, queries, write: putEntry(name, `after ${watchers}`) });
+}
+
+/** The same for any blocking queries, each on its own connection, that one write answers. */
+export async function wakeAll(
+  plan: HeldParts & { readonly queries: readonly Ask[]; readonly write: Ask },
+): Promise<{ halfMs: number; allMs: number }> {
+  const { target, queries } = plan;
+  const lines: Line[] = [];
   const times: number[] = [];
   let sent = 0;
   let early = 0;
-  const waits = lines.map(async (line) => {
-    const reply = await line.ask({ method: 'GET', path: `${path}?index=${index}&wait=120s` });
+  const waits = queries.map(async (query, n) => {
+    const at = Math.floor(n / PER_ADDRESS);
+    const line = new Line(at === 0 ? target : { ...target, localAddress: `127.0.0.${1 + at}` });
+    lines.push(line);
+    const reply = await line.ask(query);
     if (sent === 0 || reply.status !== 200) early += 1;
     times.push(performance.now() - sent);
   });
-  while ((await plan.held()) < watchers && early === 0) await sleep(50);
+  while ((await plan.held()) < queries.length && early === 0) await sleep(50);
   await plan.onHeld?.();
   sent = performance.now();
-  await Promise.all([ask(putEntry(name, `after ${watchers}`)), ...waits]);
-  for (const line of [...lines, writer]) line.close();
+  await Promise.all([askOnce(target, plan.write), ...waits]);
+  for (const line of lines) line.close();
   if (early > 0) throw new Error(`${early} watchers were answered before the write`);
   const { p50Ms, maxMs } = spreadOf(times);
   return { halfMs: p50Ms, allMs: maxMs };

@@ -1,0 +1,280 @@
+/** Consul, OPA and OpenFGA as servers of decisions. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePorts, HOST } from '../../src/dev/ports.js';
+import {
+  BATCH,
+  type Decider,
+  FILLING,
+  fillAcl,
+  IDS,
+  type Issuer,
+  idOf,
+  type Peer,
+  POLICIES,
+  post,
+  prefixOf,
+  ROLES,
+  RULES,
+  range,
+  secretOf,
+  TOKENS,
+} from './deciders.js';
+import { askOnce } from './line.js';
+import { fill } from './load.js';
+import { cpuSecondsOf, end, outputOf, residentMbOf, startProgram } from './processes.js';
+
+/** Tuples that OpenFGA takes in one write. */
+const TUPLES_MAX = 100;
+
+const consul: Peer = {
+  async start(program, { dir, ports: [http, server, lan, wan], url }) {
+    const token = secretOf(TOKENS);
+    const target = { url, token, tokenHeader: 'X-Consul-Token' };
+    const config = {
+      server: true,
+      bootstrap_expect: 1,
+      data_dir: dir,
+      bind_addr: HOST,
+      log_level: 'ERROR',
+      performance: { raft_multiplier: 1 },
+      limits: { http_max_conns_per_client: 1000 },
+      ports: { http, server, serf_lan: lan, serf_wan: wan, dns: -1, grpc: -1, grpc_tls: -1 },
+      acl: { enabled: true, default_policy: 'deny', tokens: { initial_management: token } },
+      disable_update_check: true,
+    };
+    const file = join(dir, 'consul.json');
+    await writeFile(file, JSON.stringify(config));
+    const child = await startProgram(program, ['agent', `-config-file=${file}`], async () =>
+      Boolean(await askOnce(target, { method: 'GET', path: '/v1/acl/token/self' })),
+    );
+    const [version] = outputOf(program, ['version']).split('\n', 1);
+    return {
+      child,
+      name: `${version}, one server, raft_multiplier 1, internal/acl/authorize`,
+      target,
+      // the endpoint asks for stale answers by itself
+      modes: ['stale'],
+      fill: () => fillAcl(target),
+      ask: (_mode, of, ids) =>
+        post(
+          '/v1/internal/acl/authorize',
+          ids.map((id) => ({ Resource: 'key', Access: 'read', Segment: `orders/approve/${id}` })),
+          secretOf(of),
+        ),
+    };
+  },
+};
+
+/**
+ * Of the rules that begin a name the longest decides, as it does here. Prefixes are the keys of an
+ * object, which OPA's guide to performance advises; searching all rules took longer.
+ */
+const REGO = `package shop
+roles(asker) := data.tokens[asker.token]
+roles(asker) := data.teams[claims.team] if {
+  [true, _, claims] := io.jwt.decode_verify(asker.jwt, {"cert": data.key, "alg": "ES256"})
+}
+allows(found, name) if {
+  some role in found
+  some policy in data.roles[role]
+  rules := data.policies[policy]
+  longest := max([n | some n in numbers.range(1, count(name)); rules[substring(name, 0, n)]])
+  rules[substring(name, 0, longest)] == "read"
+}
+default allow := false
+allow if allows(roles(input), input.name)
+batch := [answer | found := roles(input); some name in input.names; answer := answers(found, name)]
+answers(found, name) := true if allows(found, name)
+else := false
+`;
+
+/** The rights as documents, for {@link REGO}. */
+const documents = ({ key, team }: Issuer) => ({
+  key,
+  teams: { [team]: ['role-0'] },
+  tokens: Object.fromEntries(range(TOKENS, (n) => [`token-${n}`, [`role-${n % ROLES}`]])),
+  roles: Object.fromEntries(range(ROLES, (n) => [`role-${n}`, [`policy-${n % POLICIES}`]])),
+  policies: Object.fromEntries(
+    range(POLICIES, (n) => [
+      `policy-${n}`,
+      Object.fromEntries(range(RULES, (r) => [`orders/approve/${prefixOf(n, r)}`, 'read'])),
+    ]),
+  ),
+});
+
+const opa: Peer = {
+  async start(program, { dir, ports: [port], url, issuer }) {
+    const policy = join(dir, 'shop.rego');
+    await writeFile(policy, REGO);
+    // its cache of verified JWTs holds 10 by default
+    const cache = { named: { io_jwt: { max_num_entries: '10000' } } };
+    const config = join(dir, 'opa.json');
+    await writeFile(
+      config,
+      JSON.stringify({ caching: { inter_query_builtin_value_cache: cache } }),
+    );
+    const target = { url, token: '' };
+    const child = await startProgram(
+      program,
+      [
+        ...['run', '--server', `--addr=${HOST}:${port}`, '--log-level=error'],
+        ...['--disable-telemetry', '--optimize-store-for-read-speed', '--skip-known-schema-check'],
+        ...[`--config-file=${config}`, policy],
+      ],
+      async () => Boolean(await askOnce(target, { method: 'GET', path: '/health' })),
+    );
+    const version = /Version: (\S+)/.exec(outputOf(program, ['version']))?.[1];
+    const nameOf = (id: string) => `orders/approve/${id}`;
+    return {
+      child,
+      name: `OPA ${version}, --optimize-store-for-read-speed`,
+      target,
+      modes: ['in memory'],
+      async fill() {
+        for (const [name, value] of Object.entries(documents(issuer))) {
+          const { status } = await fetch(`${url}/v1/data/${name}`, {
+            method: 'PUT',
+            body: JSON.stringify(value),
+          });
+          if (status !== 204) throw new Error(`OPA answers ${status} to data/${name}`);
+        }
+      },
+      ask: (_mode, token, ids) =>
+        ids.length > 1
+          ? post('/v1/data/shop/batch', {
+              input: { token: `token-${token}`, names: ids.map(nameOf) },
+            })
+          : post('/v1/data/shop/allow', {
+              input: { token: `token-${token}`, name: nameOf(ids[0]!) },
+            }),
+      askJwt: (jwt, id) => post('/v1/data/shop/allow', { input: { jwt, name: nameOf(id) } }),
+    };
+  },
+};
+
+/** Prefixes are objects that orders belong to: it has no rules by name. */
+const MODEL = {
+  schema_version: '1.1',
+  type_definitions: [
+    { type: 'token' },
+    related('role', 'holder', { type: 'token' }),
+    related('policy', 'reader', { type: 'role', relation: 'holder' }),
+    related('range', 'approver', { type: 'policy', relation: 'reader' }),
+    {
+      type: 'order',
+      relations: {
+        range: { this: {} },
+        approve: {
+          tupleToUserset: {
+            tupleset: { relation: 'range' },
+            computedUserset: { relation: 'approver' },
+          },
+        },
+      },
+      metadata: { relations: { range: { directly_related_user_types: [{ type: 'range' }] } } },
+    },
+  ],
+};
+
+function related(type: string, relation: string, by: object): object {
+  const relations = { [relation]: { directly_related_user_types: [by] } };
+  return { type, relations: { [relation]: { this: {} } }, metadata: { relations } };
+}
+
+/** The rights as tuples; of the orders those that will be asked for. */
+function tuples(): { readonly user: string; readonly relation: string; readonly object: string }[] {
+  const tuple = (user: string, relation: string, object: string) => ({ user, relation, object });
+  return [
+    ...range(TOKENS, (n) => tuple(`token:${n}`, 'holder', `role:${n % ROLES}`)),
+    ...range(ROLES, (n) => tuple(`role:${n}#holder`, 'reader', `policy:${n % POLICIES}`)),
+    ...range(POLICIES * RULES, (n) => {
+      const policy = Math.floor(n / RULES);
+      return tuple(`policy:${policy}#reader`, 'approver', `range:${prefixOf(policy, n % RULES)}`);
+    }),
+    ...range(IDS, (n) => tuple(`range:${prefixOf(0, n % RULES)}`, 'range', `order:${idOf(0, n)}`)),
+    ...range(POLICIES - 1, (n) =>
+      tuple(`range:${prefixOf(n + 1, 0)}`, 'range', `order:${idOf(n + 1, 0)}`),
+    ),
+  ];
+}
+
+const openfga: Peer = {
+  async start(program, { dir, ports: [http, grpc], url }) {
+    const target = { url, token: '' };
+    // the engine "memory" searches all tuples for each question
+    const database = ['--datastore-engine=sqlite', `--datastore-uri=file:${join(dir, 'fga.db')}`];
+    outputOf(program, ['migrate', ...database]);
+    const child = await startProgram(
+      program,
+      [
+        ...['run', ...database, `--http-addr=${HOST}:${http}`],
+        ...[`--grpc-addr=${HOST}:${grpc}`, '--playground-enabled=false', '--log-level=error'],
+        ...['--check-query-cache-enabled', '--check-iterator-cache-enabled'],
+        ...[`--max-checks-per-batch-check=${BATCH}`, '--metrics-enabled=false'],
+      ],
+      async () => Boolean(await askOnce(target, { method: 'GET', path: '/healthz' })),
+    );
+    const made = async (path: string, body: object) => {
+      const reply = await fetch(`${url}${path}`, { method: 'POST', body: JSON.stringify(body) });
+      return (await reply.json()) as Record<string, string>;
+    };
+    const { id: store } = await made('/stores', { name: 'shop' });
+    const path = `/stores/${store}`;
+    const { authorization_model_id } = await made(`${path}/authorization-models`, MODEL);
+    const version = /v\d+\.\d+\.\d+/.exec(outputOf(program, ['version']))?.[0];
+    return {
+      child,
+      name: `OpenFGA ${version}, SQLite, caches of checks on`,
+      target,
+      modes: ['MINIMIZE_LATENCY', 'HIGHER_CONSISTENCY'],
+      async fill() {
+        const all = tuples();
+        await fill([target], FILLING, Math.ceil(all.length / TUPLES_MAX), (n) => {
+          const tuple_keys = all.slice(n * TUPLES_MAX, (n + 1) * TUPLES_MAX);
+          return post(`${path}/write`, { writes: { tuple_keys }, authorization_model_id });
+        });
+      },
+      ask(consistency, token, ids) {
+        const checks = ids.map((id, n) => ({
+          tuple_key: { user: `token:${token}`, relation: 'approve', object: `order:${id}` },
+          correlation_id: String(n),
+        }));
+        const common = { authorization_model_id, consistency };
+        return ids.length > 1
+          ? post(`${path}/batch-check`, { checks, ...common })
+          : post(`${path}/check`, { tuple_key: checks[0]!.tuple_key, ...common });
+      },
+    };
+  },
+};
+
+/** The programs that can be measured, by the option that names them. */
+export const PEERS = { consul, opa, openfga } as const;
+
+/** Runs `measure` with a program of others, and ends it in any case. */
+export async function withPeer(
+  peer: Peer,
+  program: string,
+  issuer: Issuer,
+  measure: (decider: Decider) => Promise<void>,
+): Promise<void> {
+  const dir = await mkdtemp(join(tmpdir(), 'conclave-decider-'));
+  try {
+    const ports = await freePorts(4);
+    const url = `http://${HOST}:${ports[0]}`;
+    const { child, ...started } = await peer.start(program, { dir, ports, url, issuer });
+    try {
+      await measure({
+        ...started,
+        cpuSeconds: async () => cpuSecondsOf([child]),
+        residentMb: async () => residentMbOf(child),
+      });
+    } finally {
+      await end(child);
+    }
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
