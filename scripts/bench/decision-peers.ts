@@ -67,49 +67,45 @@ const consul: Peer = {
   },
 };
 
-/**
- * Of the rules that begin a name the longest decides, as it does here. Prefixes are the keys of an
- * object, which OPA's guide to performance advises; searching all rules took longer.
- */
+/** Who has which policies, as documents. */
 const REGO = `package shop
-roles(asker) := data.tokens[asker.token]
-roles(asker) := data.teams[claims.team] if {
-  [true, _, claims] := io.jwt.decode_verify(asker.jwt, {"cert": data.key, "alg": "ES256"})
-}
-allows(found, name) if {
-  some role in found
-  some policy in data.roles[role]
-  rules := data.policies[policy]
-  longest := max([n | some n in numbers.range(1, count(name)); rules[substring(name, 0, n)]])
-  rules[substring(name, 0, longest)] == "read"
+roles := data.tokens[input.token]
+roles := data.teams[claims.team] if {
+  [valid, _, claims] := io.jwt.decode_verify(input.jwt, {"cert": data.key, "alg": "ES256"})
+  valid
 }
 default allow := false
-allow if allows(roles(input), input.name)
-batch := [answer | found := roles(input); some name in input.names; answer := answers(found, name)]
-answers(found, name) := true if allows(found, name)
-else := false
+allow if {
+  some role in roles
+  some policy in data.roles[role]
+  policy in granting
+}
+batch := [answer | some name in input.names; answer := allow with input.name as name]
 `;
 
-/** The rights as documents, for {@link REGO}. */
+/**
+ * The rules as rules of its own, which it finds by an index: a third of the time of the same rules
+ * as documents.
+ */
+const regoRules = (): string =>
+  range(
+    POLICIES * RULES,
+    (n) =>
+      `granting contains "policy-${n % POLICIES}" if ` +
+      `startswith(input.name, "orders/approve/${prefixOf(n % POLICIES, Math.floor(n / POLICIES))}")`,
+  ).join('\n');
+
 const documents = ({ key, team }: Issuer) => ({
   key,
   teams: { [team]: ['role-0'] },
   tokens: Object.fromEntries(range(TOKENS, (n) => [`token-${n}`, [`role-${n % ROLES}`]])),
   roles: Object.fromEntries(range(ROLES, (n) => [`role-${n}`, [`policy-${n % POLICIES}`]])),
-  policies: Object.fromEntries(
-    range(POLICIES, (n) => [
-      `policy-${n}`,
-      Object.fromEntries(range(RULES, (r) => [`orders/approve/${prefixOf(n, r)}`, 'read'])),
-    ]),
-  ),
 });
 
 const opa: Peer = {
   async start(program, { dir, ports: [port], url, issuer }) {
-    const policy = join(dir, 'shop.rego');
-    await writeFile(policy, REGO);
     // its cache of verified JWTs holds 10 by default
-    const cache = { named: { io_jwt: { max_num_entries: '10000' } } };
+    const cache = { named: { io_jwt: { max_num_entries: 10_000 } } };
     const config = join(dir, 'opa.json');
     await writeFile(
       config,
@@ -120,8 +116,7 @@ const opa: Peer = {
       program,
       [
         ...['run', '--server', `--addr=${HOST}:${port}`, '--log-level=error'],
-        ...['--disable-telemetry', '--optimize-store-for-read-speed', '--skip-known-schema-check'],
-        ...[`--config-file=${config}`, policy],
+        ...['--skip-version-check', '--optimize-store-for-read-speed', `--config-file=${config}`],
       ],
       async () => Boolean(await askOnce(target, { method: 'GET', path: '/health' })),
     );
@@ -133,13 +128,13 @@ const opa: Peer = {
       target,
       modes: ['in memory'],
       async fill() {
-        for (const [name, value] of Object.entries(documents(issuer))) {
-          const { status } = await fetch(`${url}/v1/data/${name}`, {
-            method: 'PUT',
-            body: JSON.stringify(value),
-          });
-          if (status !== 204) throw new Error(`OPA answers ${status} to data/${name}`);
-        }
+        const put = async (path: string, body: string) => {
+          const { ok, status } = await fetch(`${url}/v1/${path}`, { method: 'PUT', body });
+          if (!ok) throw new Error(`OPA answers ${status} to ${path}`);
+        };
+        await put('policies/shop', `${REGO}${regoRules()}`);
+        for (const [name, value] of Object.entries(documents(issuer)))
+          await put(`data/${name}`, JSON.stringify(value));
       },
       ask: (_mode, token, ids) =>
         ids.length > 1

@@ -9,13 +9,13 @@ const TICKS_PER_SECOND = 100;
 const POLL_MS = 50;
 const READY_MS = 60_000;
 
-/** Starts a program, and waits until `isReady` says so or stops throwing. Its output is ignored. */
+/** Starts a program, and waits until `isReady` says so or stops throwing. */
 export async function startProgram(
   program: string,
   args: readonly string[],
   isReady: () => Promise<boolean>,
 ): Promise<ChildProcess> {
-  const child = spawn(program, args, { stdio: 'ignore' });
+  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] });
   try {
     await until(`${program} is ready`, async () => {
       if (child.exitCode !== null) throw new Error(`${program} exited with ${child.exitCode}`);

@@ -113,7 +113,7 @@ async function polledBundles(opa: string): Promise<void> {
           opa,
           [
             ...['run', '--server', `--addr=${HOST}:${port}`, '--log-level=error'],
-            ...['--disable-telemetry', `--config-file=${config}`],
+            ...['--skip-version-check', `--config-file=${config}`],
           ],
           answers(port, 'true'),
         ),
