@@ -27,6 +27,8 @@ export interface Decider {
   residentMb(): Promise<number>;
   /** A request with all questions about one token. */
   ask(mode: string, token: number, ids: readonly string[]): Ask;
+  /** A request that takes a token's rights; undefined if measured elsewhere. */
+  readonly revoke?: (token: number) => Ask;
   /** A request about whoever the JWT names; undefined if it takes none. */
   readonly askJwt?: (jwt: string, id: string) => Ask;
 }
@@ -55,6 +57,7 @@ export const post = (path: string, body: unknown, token?: string): Ask => ({
   body: JSON.stringify(body),
   ...(token !== undefined && { token }),
 });
+const accessorOf = (token: number): string => secretOf(token).replaceAll('a', 'b');
 const put = (path: string, body: unknown): Ask => ({
   method: 'PUT',
   path,
@@ -78,9 +81,19 @@ export async function fillAcl(target: Target): Promise<void> {
     }),
   );
   await fill(targets, FILLING, TOKENS, (token) =>
-    put('/v1/acl/token', { SecretID: secretOf(token), Roles: [{ Name: `role-${token % ROLES}` }] }),
+    put('/v1/acl/token', {
+      AccessorID: accessorOf(token),
+      SecretID: secretOf(token),
+      Roles: [{ Name: `role-${token % ROLES}` }],
+    }),
   );
 }
+
+/** Deletes a token. */
+export const revokeAcl = (token: number): Ask => ({
+  method: 'DELETE',
+  path: `/v1/acl/token/${accessorOf(token)}`,
+});
 
 /** A node of this build. */
 export function conclave(setting: Setting, issuer: Issuer): Decider {
@@ -114,6 +127,7 @@ export function conclave(setting: Setting, issuer: Issuer): Decider {
           : { resource: resource(ids[0]!) };
       return post(path, { subject, action, ...asked }, secretOf(token));
     },
+    revoke: revokeAcl,
     askJwt: (id, order) =>
       post('/access/v1/evaluation', {
         subject: { type: 'jwt', id, properties: { auth_method: 'jwt' } },

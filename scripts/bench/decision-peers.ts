@@ -18,6 +18,7 @@ import {
   ROLES,
   RULES,
   range,
+  revokeAcl,
   secretOf,
   TOKENS,
 } from './deciders.js';
@@ -57,6 +58,7 @@ const consul: Peer = {
       // the endpoint asks for stale answers by itself
       modes: ['stale'],
       fill: () => fillAcl(target),
+      revoke: revokeAcl,
       ask: (_mode, of, ids) =>
         post(
           '/v1/internal/acl/authorize',
@@ -178,11 +180,13 @@ function related(type: string, relation: string, by: object): object {
   return { type, relations: { [relation]: { this: {} } }, metadata: { relations } };
 }
 
+const tuple = (user: string, relation: string, object: string) => ({ user, relation, object });
+const holder = (token: number) => tuple(`token:${token}`, 'holder', `role:${token % ROLES}`);
+
 /** The rights as tuples; of the orders those that will be asked for. */
-function tuples(): { readonly user: string; readonly relation: string; readonly object: string }[] {
-  const tuple = (user: string, relation: string, object: string) => ({ user, relation, object });
+function tuples(): ReturnType<typeof tuple>[] {
   return [
-    ...range(TOKENS, (n) => tuple(`token:${n}`, 'holder', `role:${n % ROLES}`)),
+    ...range(TOKENS, holder),
     ...range(ROLES, (n) => tuple(`role:${n}#holder`, 'reader', `policy:${n % POLICIES}`)),
     ...range(POLICIES * RULES, (n) => {
       const policy = Math.floor(n / RULES);
@@ -218,7 +222,7 @@ const openfga: Peer = {
     const { id: store } = await made('/stores', { name: 'shop' });
     const path = `/stores/${store}`;
     const { authorization_model_id } = await made(`${path}/authorization-models`, MODEL);
-    const version = /v\d+\.\d+\.\d+/.exec(outputOf(program, ['version']))?.[0];
+    const version = /version `(\S+)`/.exec(outputOf(program, ['version']))?.[1];
     return {
       child,
       name: `OpenFGA ${version}, SQLite, caches of checks on`,
@@ -231,6 +235,11 @@ const openfga: Peer = {
           return post(`${path}/write`, { writes: { tuple_keys }, authorization_model_id });
         });
       },
+      revoke: (token) =>
+        post(`${path}/write`, {
+          deletes: { tuple_keys: [holder(token)] },
+          authorization_model_id,
+        }),
       ask(consistency, token, ids) {
         const checks = ids.map((id, n) => ({
           tuple_key: { user: `token:${token}`, relation: 'approve', object: `order:${id}` },

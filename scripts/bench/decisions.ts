@@ -19,6 +19,7 @@ import {
 import { PEERS, withPeer } from './decision-peers.js';
 import { type Ask, askOnce, Line } from './line.js';
 import { load, spreadOf } from './load.js';
+import { until } from './processes.js';
 import { figure, LOAD_COLUMNS, loadRow, row, title } from './report.js';
 import { cpuPerOp, putEntry, withCluster } from './setting.js';
 
@@ -47,8 +48,9 @@ export async function measureDecisions(seconds: number, programs: Programs): Pro
   );
   const memory: string[][] = [];
   const measured = async (decider: Decider) => {
-    memory.push(await filled(decider));
+    const cells = await filled(decider);
     await rates(decider, jwts, seconds);
+    memory.push([...cells, await revoked(decider)]);
   };
   await withCluster(
     1,
@@ -67,30 +69,34 @@ export async function measureDecisions(seconds: number, programs: Programs): Pro
     if (program === undefined) row([`${name}: not measured`]);
     else await withPeer(PEERS[name], program, issuer, measured);
   }
-  title('Memory, and the first decision about a token, one connection', [
-    ...['server', 'MB before the rights', 'MB with them', 'p50 ms of the first', 'p99 ms'],
+  title('Memory, the first decision about a token, and until it is denied', [
+    ...['server', 'MB before the rights', 'MB with them', 'first decision, p50 ms', 'p99 ms'],
+    ...['CPU µs', 'denied after its revocation, ms'],
   ]);
   for (const cells of memory) row(cells);
 }
 
 /** Gives a server the rights; returns a row about memory and first decisions. */
 async function filled(decider: Decider): Promise<string[]> {
+  const { name, target, modes } = decider;
   const before = await decider.residentMb();
   await decider.fill();
   const after = await decider.residentMb();
-  const [mode] = decider.modes;
-  const line = new Line(decider.target);
+  const line = new Line(target);
   const times: number[] = [];
-  for (let token = TOKENS - FIRST; token < TOKENS; token += 1) {
-    const ask = decider.ask(mode!, token, [idOf(token, 0)]);
-    const begin = performance.now();
-    const { status } = await line.ask(ask);
-    times.push(performance.now() - begin);
-    if (status !== 200) throw new Error(`${decider.name}: ${status}`);
-  }
+  const { cpuUs } = await cpuPerOp(decider, async () => {
+    for (let token = TOKENS - FIRST; token < TOKENS; token += 1) {
+      const ask = decider.ask(modes[0]!, token, [idOf(token, 0)]);
+      const begin = performance.now();
+      const { status } = await line.ask(ask);
+      times.push(performance.now() - begin);
+      if (status !== 200) throw new Error(`${name}: ${status}`);
+    }
+    return { answered: FIRST };
+  });
   line.close();
   const { p50Ms, p99Ms } = spreadOf(times);
-  return [decider.name, ...[before, after, p50Ms, p99Ms].map(figure)];
+  return [name, ...[before, after, p50Ms, p99Ms, cpuUs].map(figure)];
 }
 
 async function rates(decider: Decider, jwts: readonly string[], seconds: number): Promise<void> {
@@ -117,6 +123,19 @@ async function rates(decider: Decider, jwts: readonly string[], seconds: number)
   await check(decider, asks[0]!, 1);
   await measure('JWT, known', asks.slice(0, CONNECTIONS));
   await measure('JWT, not known', asks);
+}
+
+/** Returns how long a token is still allowed after its revocation is acknowledged. */
+async function revoked({ modes, target, ask, revoke }: Decider): Promise<string> {
+  if (revoke === undefined) return 'see below';
+  const question = ask(modes[0]!, 0, [idOf(0, 0)]);
+  await askOnce(target, question);
+  await askOnce(target, revoke(0));
+  const begin = performance.now();
+  const line = new Line(target);
+  await until('it is denied', async () => !/\btrue\b/.test(`${(await line.ask(question)).body}`));
+  line.close();
+  return figure(performance.now() - begin);
 }
 
 /** Throws unless the answer allows so many questions. */

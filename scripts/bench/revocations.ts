@@ -142,6 +142,6 @@ async function bundleOf(opa: string, dir: string, allow: boolean): Promise<Buffe
   await mkdir(source);
   await writeFile(join(source, 'shop.rego'), `package shop\nallow := ${allow}\n`);
   const file = `${source}.tar.gz`;
-  outputOf(opa, ['build', `--bundle=${source}`, `--output=${file}`]);
+  outputOf(opa, ['build', '--bundle', source, `--output=${file}`]);
   return readFile(file);
 }
