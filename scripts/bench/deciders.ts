@@ -19,6 +19,8 @@ export const FILLING = 16;
 /** A server of decisions. */
 export interface Decider {
   readonly name: string;
+  /** The version, and the settings by which it differs from its defaults. */
+  readonly version: string;
   readonly target: Target;
   /** The kinds of answers that it has, by how old they may be. */
   readonly modes: readonly string[];
@@ -104,6 +106,7 @@ export function conclave(setting: Setting, issuer: Issuer): Decider {
   const subject = { type: 'token', id: 'self' };
   return {
     name: 'Conclave',
+    version: 'this build',
     target,
     modes: ['stale', 'default', 'consistent'],
     async fill() {

@@ -50,10 +50,11 @@ const consul: Peer = {
     const child = await startProgram(program, ['agent', `-config-file=${file}`], async () =>
       Boolean(await askOnce(target, { method: 'GET', path: '/v1/acl/token/self' })),
     );
-    const [version] = outputOf(program, ['version']).split('\n', 1);
+    const version = /Consul v(\S+)/.exec(outputOf(program, ['version']))?.[1];
     return {
       child,
-      name: `${version}, one server, raft_multiplier 1, internal/acl/authorize`,
+      name: 'Consul',
+      version: `${version}, one server, raft_multiplier 1`,
       target,
       // the endpoint asks for stale answers by itself
       modes: ['stale'],
@@ -90,12 +91,10 @@ batch := [answer | some name in input.names; answer := allow with input.name as 
  * as documents.
  */
 const regoRules = (): string =>
-  range(
-    POLICIES * RULES,
-    (n) =>
-      `granting contains "policy-${n % POLICIES}" if ` +
-      `startswith(input.name, "orders/approve/${prefixOf(n % POLICIES, Math.floor(n / POLICIES))}")`,
-  ).join('\n');
+  range(POLICIES * RULES, (n) => {
+    const name = `orders/approve/${prefixOf(n % POLICIES, Math.floor(n / POLICIES))}`;
+    return `granting contains "policy-${n % POLICIES}" if startswith(input.name, "${name}")`;
+  }).join('\n');
 
 const documents = ({ key, team }: Issuer) => ({
   key,
@@ -126,7 +125,8 @@ const opa: Peer = {
     const nameOf = (id: string) => `orders/approve/${id}`;
     return {
       child,
-      name: `OPA ${version}, --optimize-store-for-read-speed`,
+      name: 'OPA',
+      version: `${version}, --optimize-store-for-read-speed`,
       target,
       modes: ['in memory'],
       async fill() {
@@ -225,7 +225,8 @@ const openfga: Peer = {
     const version = /version `(\S+)`/.exec(outputOf(program, ['version']))?.[1];
     return {
       child,
-      name: `OpenFGA ${version}, SQLite, caches of checks on`,
+      name: 'OpenFGA',
+      version: `${version}, SQLite, caches of checks on`,
       target,
       modes: ['MINIMIZE_LATENCY', 'HIGHER_CONSISTENCY'],
       async fill() {

@@ -78,7 +78,7 @@ export async function measureDecisions(seconds: number, programs: Programs): Pro
 
 /** Gives a server the rights; returns a row about memory and first decisions. */
 async function filled(decider: Decider): Promise<string[]> {
-  const { name, target, modes } = decider;
+  const { name, version, target, modes } = decider;
   const before = await decider.residentMb();
   await decider.fill();
   const after = await decider.residentMb();
@@ -96,7 +96,7 @@ async function filled(decider: Decider): Promise<string[]> {
   });
   line.close();
   const { p50Ms, p99Ms } = spreadOf(times);
-  return [name, ...[before, after, p50Ms, p99Ms, cpuUs].map(figure)];
+  return [`${name}, ${version}`, ...[before, after, p50Ms, p99Ms, cpuUs].map(figure)];
 }
 
 async function rates(decider: Decider, jwts: readonly string[], seconds: number): Promise<void> {
