@@ -15,7 +15,7 @@ const ROUNDS = 9;
 const PARTS = [0.5, 0.99, 0.999];
 
 /** An application's rules from a number on: half name an order, half a range of them. */
-export const applicationRules = (count: number, from = 0): string =>
+const applicationRules = (count: number, from = 0): string =>
   Array.from({ length: count }, (_, n) => from + n)
     .map((n) =>
       n % 2 === 0
