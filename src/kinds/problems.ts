@@ -235,7 +235,8 @@ function unknownKey(
   else if (edition !== undefined) why = edition;
   const spelled = why === '' ? (nearestOf(key, [...spellings.keys()]) ?? '') : '';
   const near = spellings.get(spelled);
-  const more = spelled.toLowerCase() === key.toLowerCase() ? ` ${CASE_HINT}` : '';
-  const hint = near === undefined ? undefined : `did you mean "${near}"?${more}`;
-  report.add(`invalid config key ${JSON.stringify(report.place)}${why}`, hint);
+  const hint = near === undefined ? undefined : `did you mean "${near}"?`;
+  const isCase = hint !== undefined && spelled.toLowerCase() === key.toLowerCase();
+  const words = isCase ? [hint, CASE_HINT].join(' ') : hint;
+  report.add(`invalid config key ${JSON.stringify(report.place)}${why}`, words);
 }

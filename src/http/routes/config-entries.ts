@@ -60,7 +60,7 @@ export function configRoutes({
       PUT: async (request) => {
         await admit(request, FAILURE, mayApplySomething(service, request), {
           type: ENTRY_BODY,
-          mustMay: (body) => mustApply(service, writeOf(request), body),
+          mustMay: async (body) => mustApply(service, writeOf(request), body),
         });
         const body = await request.bodyValue(FAILURE, ENTRY_BODY);
         const write = writeOf(request);
