@@ -16,10 +16,11 @@ const RANK: Record<string, number> = {
   replica: 4,
   storage: 4,
   transport: 4,
+  migrate: 5,
   node: 5,
   service: 6,
+  cli: 6,
   http: 7,
-  cli: 5,
   audit: 8,
   metrics: 8,
   config: 9,
@@ -44,7 +45,9 @@ const FORBIDDEN: [from: string, to: string, why: string][] = [
  * What the client may import besides itself: it knows the server by its API and by the schemas that
  * the build writes about it, but judges the rules in files by the server's own lint.
  */
-const CLIENT_SEES = ['base', 'languages', 'acl', 'api'];
+const CLIENT_SEES = ['base', 'languages', 'acl', 'api', 'migrate'];
+/** What a migration may import: it judges objects as a write does, but knows no state. */
+const MIGRATE_SEES = ['base', 'languages', 'acl', 'kinds', 'api'];
 /** What Node has and a browser has not. The types of the API bring those of Node to the pages. */
 const OF_NODE = /\b(?:process|Buffer|setImmediate|require|__dirname|global)\b/;
 /** Who may import the client: what names its commands and variables, and draws its tables. */
@@ -124,6 +127,8 @@ export function importProblems(path: string, text: string): string[] {
       found.push(`${at}: ${layer} may not import ${other} (imports go one way)`);
     if (layer === 'ui' && other !== 'api' && !target.endsWith('/languages/suggest.js'))
       found.push(`${at}: ui may not import ${other}: it knows the server by its API alone`);
+    if (layer === 'migrate' && !MIGRATE_SEES.includes(other))
+      found.push(`${at}: migrate may not import ${other}: it belongs to the client`);
     if (layer === 'cli' && !CLIENT_SEES.includes(other))
       found.push(`${at}: cli may not import ${other}: it knows the server by its API alone`);
     if (other === 'cli' && !SEES_CLIENT.includes(layer))

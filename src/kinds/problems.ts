@@ -19,6 +19,8 @@ export interface Problem {
   /** What was expected, and what was found instead, for a value of the wrong type or size. */
   readonly expected?: string;
   readonly got?: string;
+  /** The member is none of the kind, or is given twice. */
+  readonly isUnknown?: true;
 }
 
 /** Yielded between problems before work that may take milliseconds, so that others can run. */
@@ -238,5 +240,6 @@ function unknownKey(
   const hint = near === undefined ? undefined : `did you mean "${near}"?`;
   const isCase = hint !== undefined && spelled.toLowerCase() === key.toLowerCase();
   const words = isCase ? [hint, CASE_HINT].join(' ') : hint;
-  report.add(`invalid config key ${JSON.stringify(report.place)}${why}`, words);
+  const message = `invalid config key ${JSON.stringify(report.place)}${why}`;
+  report.add(message, words, { isUnknown: true });
 }

@@ -107,7 +107,7 @@ export function placesIn(text: string): (offset: number) => { line: number; colu
  * of "\xc3\xa9" form one "é". Bytes that are not valid UTF-8 become lone surrogates. No name in a
  * request contains one, so such a text equals no name.
  */
-function joinEscaped(parts: readonly (string | number)[]): string {
+export function joinEscaped(parts: readonly (string | number)[]): string {
   let text = '';
   let bytes: number[] = [];
   for (const part of parts) {

@@ -5,6 +5,7 @@ import { decisionMutations } from './mutations-decisions.js';
 import { feedMutations } from './mutations-feed.js';
 import { identityMutations } from './mutations-identities.js';
 import { importMutations } from './mutations-imports.js';
+import { migrateMutations } from './mutations-migrate.js';
 import { nodeMutations } from './mutations-node.js';
 import { raftMutations } from './mutations-raft.js';
 import { serviceMutations } from './mutations-service.js';
@@ -22,4 +23,5 @@ export const mutations: readonly Mutation[] = [
   ...identityMutations,
   ...feedMutations,
   ...importMutations,
+  ...migrateMutations,
 ];

@@ -1,16 +1,10 @@
 /** Maps the claims of a JWT to what selectors and bind names refer to. */
 import { hash } from 'node:crypto';
-import type { Identity, IdentityShape } from '../../acl/binding.js';
+import type { Identity } from '../../acl/binding.js';
+import type { ClaimMappings } from '../../acl/shapes.js';
 import { isObject } from '../../languages/fields.js';
 import { isSubject } from '../../state/stamp.js';
 
-/** The mappings of a Config, from a claim or a JSON pointer to one (RFC 6901) to a name. */
-export interface ClaimMappings {
-  /** Names in `value`. */
-  readonly values: ReadonlyMap<string, string>;
-  /** Names in `list`. */
-  readonly lists: ReadonlyMap<string, string>;
-}
 /** The claims of a JWT: the members of its payload. */
 export type Claims = Readonly<Record<string, unknown>>;
 /** An identity, or the reason why the claims cannot be mapped. */
@@ -25,26 +19,6 @@ export function claimKeyProblem(key: string): string | undefined {
     return `${JSON.stringify(key)} is not a JSON pointer: "~" is written "~0"`;
   }
   return undefined;
-}
-
-const TEXT = { kind: 'string' } as const;
-/** One object for all methods, so that equal selectors are compiled once. */
-const SELECTABLE: IdentityShape['selectable'] = {
-  kind: 'struct',
-  fields: {
-    value: { kind: 'map', key: 'string', of: TEXT },
-    list: { kind: 'map', key: 'string', of: { kind: 'list', of: TEXT } },
-  },
-};
-
-/** Returns what selectors and bind names may refer to with these mappings. */
-export function shapeOfMappings({ values, lists }: ClaimMappings): IdentityShape {
-  const value = [...values.values()];
-  return {
-    selectable: SELECTABLE,
-    mapped: { value, list: [...lists.values()] },
-    variables: value.map((name) => `value.${name}`),
-  };
 }
 
 /** Maps claims. Fails for a claim that cannot be converted to a string or a list of strings. */

@@ -1,5 +1,6 @@
 /** The Config of auth methods of type jwt. */
 import { createPublicKey, type KeyObject } from 'node:crypto';
+import type { ClaimMappings } from '../../acl/shapes.js';
 import {
   ALGORITHMS,
   JWKS_OF_CA,
@@ -10,7 +11,7 @@ import {
 } from '../../api/auth-methods.js';
 import type { Rule } from '../../languages/fields.js';
 import { WeightedCache } from '../common/weighted-cache.js';
-import { type ClaimMappings, claimKeyProblem } from './claims.js';
+import { claimKeyProblem } from './claims.js';
 import { ConfigFault, ConfigReader, checkCertificate } from './config-reader.js';
 import { httpUrl } from './exchange.js';
 

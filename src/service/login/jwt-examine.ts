@@ -1,5 +1,6 @@
 /** What the checks of a JWT find, for explanations. */
-import { type ClaimMappings, type Claims, hasClaim } from './claims.js';
+import type { ClaimMappings } from '../../acl/shapes.js';
+import { type Claims, hasClaim } from './claims.js';
 import { type ClaimFault, type JudgedClaims, judgeClaims } from './jwt-claims.js';
 import type { JwtConfig } from './jwt-config.js';
 import { CHECKS, type Check, type CheckName, type Examined, type LoginFault } from './types.js';

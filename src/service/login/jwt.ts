@@ -5,11 +5,12 @@
 import * as errors from 'jose/errors';
 import { compactVerify } from 'jose/jws/compact/verify';
 import type { IdentityShape } from '../../acl/binding.js';
+import { shapeOfMappings } from '../../acl/shapes.js';
 import type { Refusal } from '../../base/errors.js';
 import { isObject } from '../../languages/fields.js';
 import { parseStrictJson } from '../../languages/json.js';
 import type { MethodType } from '../../state/methods.js';
-import { type Claims, shapeOfMappings, withClaim } from './claims.js';
+import { type Claims, withClaim } from './claims.js';
 import { ConfigFault, refusing } from './config-reader.js';
 import { FetchFault } from './exchange.js';
 import { checksOf, judgeClaims } from './jwt-claims.js';

@@ -6,6 +6,7 @@
 import { decodeProtectedHeader } from 'jose/decode/protected_header';
 import { decodeJwt } from 'jose/jwt/decode';
 import type { IdentityShape } from '../../acl/binding.js';
+import { KUBERNETES_SHAPE } from '../../acl/shapes.js';
 import { KUBERNETES_CONFIG } from '../../api/auth-methods.js';
 import type { Refusal } from '../../base/errors.js';
 import { isObject } from '../../languages/fields.js';
@@ -38,17 +39,6 @@ type At = Parameters<AuthMethodType['validate']>[2];
 
 /** An annotation of a service account that overrides its name. */
 const NAME_ANNOTATION = 'consul.hashicorp.com/service-name';
-const TEXT = { kind: 'string' } as const;
-const SHAPE: IdentityShape = {
-  selectable: {
-    kind: 'struct',
-    fields: {
-      serviceaccount: { kind: 'struct', fields: { namespace: TEXT, name: TEXT, uid: TEXT } },
-    },
-  },
-  mapped: {},
-  variables: ['serviceaccount.namespace', 'serviceaccount.name', 'serviceaccount.uid'],
-};
 
 /** The auth method type `kubernetes`. */
 export class KubernetesMethod implements AuthMethodType {
@@ -73,7 +63,7 @@ export class KubernetesMethod implements AuthMethodType {
   }
 
   shapeOf(): IdentityShape {
-    return SHAPE;
+    return KUBERNETES_SHAPE;
   }
 
   vouched(_config: unknown, id: string): Json | undefined {

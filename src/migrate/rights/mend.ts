@@ -1,0 +1,80 @@
+/** Texts that this server reads more strictly than the source, mended (moving-in.md 4.2). */
+import { parseRules } from '../../acl/rules.js';
+import { type NamedRule, type Rules, SCALARS } from '../../acl/types.js';
+import { sourceOf } from '../../languages/policy-rules.js';
+import { mergeWritten, readRules } from './rules.js';
+import type { Reader } from './types.js';
+
+/** A text that grants here what the source's reading of the original grants. */
+export interface Mended {
+  readonly text: string;
+}
+
+/**
+ * Returns the mended text of a policy in a namespace. Undefined if this server reads the original
+ * as the source does, and if no mended text can be proved to grant the same.
+ */
+export function mend(
+  text: string,
+  reader: Reader = 'community',
+  namespace = 'default',
+): Mended | undefined {
+  const reading = readRules(text, reader);
+  if (!reading.ok || says(text, reading.rules, namespace)) return undefined;
+  const source = sourceOf(text);
+  const mended = [withoutIdle(source, reading.idle), writtenAnew(reading.rules)].find((one) =>
+    says(one, reading.rules, namespace),
+  );
+  return mended === undefined ? undefined : { text: mended };
+}
+
+/**
+ * Whether this server takes a text and reads exactly these rules in it. Rules that grant the same
+ * by themselves are not enough: they may merge otherwise with those of other policies.
+ */
+function says(text: string, rules: Rules, namespace: string): boolean {
+  const outcome = parseRules(text, namespace);
+  return outcome.ok && writtenAnew(mergeWritten([outcome.rules])) === writtenAnew(rules);
+}
+
+/** Makes comments of the items of a text that have no effect. */
+function withoutIdle(source: string, idle: readonly (readonly [number, number])[]): string {
+  let text = '';
+  let at = 0;
+  for (const [from, to] of [...idle].sort(([a], [b]) => a - b)) {
+    if (from < at) continue;
+    const comma = /^\s*,/.exec(source.slice(to))?.[0].length ?? 0;
+    const rest = /^[ \t]*\n/.test(source.slice(to + comma)) ? '' : '\n';
+    text += source.slice(at, from);
+    text += source.slice(from, to).replace(/^/gm, '# was: ') + rest;
+    at = to + comma;
+  }
+  return text + source.slice(at);
+}
+
+/** Writes rules, sorted, one a block. */
+function writtenAnew(rules: Rules): string {
+  const scalars = SCALARS.flatMap((resource) => {
+    const level = rules.scalars[resource];
+    return level === undefined ? [] : [`${resource} = "${level}"\n`];
+  });
+  const named = rules.named.map(blockText).sort();
+  const namespaces = rules.namespaces.map(({ name, prefix, level, rules: inner }) => {
+    const own = level === undefined ? '' : `policy = "${level}"\n`;
+    const body = `${own}${writtenAnew(inner)}`.replace(/^(?=.)/gm, '  ');
+    return `namespace${prefix ? '_prefix' : ''} ${quoted(name)} {\n${body}}\n`;
+  });
+  return [...scalars, ...named, ...namespaces.sort()].join('');
+}
+
+function blockText({ resource, prefix, name, level, intentions }: NamedRule): string {
+  const more = intentions === undefined ? '' : `  intentions = "${intentions}"\n`;
+  const head = `${resource}${prefix ? '_prefix' : ''} ${quoted(name)}`;
+  return `${head} {\n  policy = "${level}"\n${more}}\n`;
+}
+
+/** Quotes a name. Lone surrogates stand for bytes that are no Unicode text. */
+const quoted = (name: string): string =>
+  JSON.stringify(name)
+    .replaceAll('${', '\\x24{')
+    .replace(/\\ud[c-f]([0-9a-f]{2})/g, '\\x$1');
