@@ -118,6 +118,18 @@ describe('the conversion of ACL objects', () => {
     expect(written(unmended, 'policy')).to.deep.equal([]);
   });
 
+  it('leaves out rules without a fault that grant more here, unless they are mended', () => {
+    const state = stateOf({ Policies: [policy()] });
+    const mendRules = () => ({ text: '# was: acl = "read"' });
+    const [Original, Mended] = ['acl = "read"', '# was: acl = "read"'];
+    const message = 'this server reads more in the rules';
+    const one = { Ref: 'policy/default/ops', Code: 'rules', Message: message, Pointer: '/Rules' };
+    const unmended = converted(state, { mendRules });
+    expect(found(unmended)).to.deep.equal([{ ...one, Original, Mended, LeftOut: true }]);
+    const mended = converted(state, { mendRules, mend: true });
+    expect(written(mended, 'policy')[0]!['Rules']).to.equal(Mended);
+  });
+
   it('rules: leaves out a binding rule whose selector is refused', () => {
     const Selector = 'value.department == "it"';
     const result = converted(stateOf({ AuthMethods: [jwt()], BindingRules: [rule({ Selector })] }));

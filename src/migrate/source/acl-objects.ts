@@ -45,26 +45,32 @@ export function policyOf(conversion: Conversion, one: Shown): SetItem | undefine
 /** Returns the rules to write: the source's, or mended; undefined if the policy is left out. */
 function rulesOf(conversion: Conversion, ref: string, one: Shown): string | undefined {
   const rules = textOf(one, 'Rules');
-  const { source, faults } = readRules(rules, textOf(one, 'Namespace'));
-  const [first] = faults;
-  if (first === undefined) return rules;
+  const ns = textOf(one, 'Namespace');
+  const outcome = readRules(rules, ns);
   const { mend, mendRules } = conversion.options;
-  const mended = mendRules?.(rules, textOf(one, 'Namespace'))?.text;
+  const mended = mendRules?.(rules, ns)?.text;
+  if (outcome.faults.length === 0 && mended === undefined) return rules;
   const isMended = mend && mended !== undefined;
-  const { line: Line, column: Column } = placesIn(source)(first.at);
-  const message = first.lead + first.say(`${Line}:${Column}`);
-  const more = faults.length > 1 ? `, and ${faults.length - 1} more` : '';
+  const { message, ...at } = firstFault(outcome);
   const place = {
     Pointer: '/Rules',
-    Line,
-    Column,
+    ...at,
     Original: rules,
     ...(mended !== undefined && { Mended: mended }),
   };
-  if (!isMended) return conversion.leaveOut(ref, 'rules', message + more, place);
+  if (!isMended) return conversion.leaveOut(ref, 'rules', message, place);
   const words = { Lost: 'nothing: what is taken out granted nothing', Do: 'nothing: it is mended' };
-  conversion.note(ref, 'rules', message + more, { ...place, ...words });
+  conversion.note(ref, 'rules', message, { ...place, ...words });
   return mended;
+}
+
+/** Returns what is wrong with rules, and where. Rules without a fault grant more here. */
+function firstFault({ source, faults }: ReturnType<typeof readRules>) {
+  const [first] = faults;
+  if (first === undefined) return { message: 'this server reads more in the rules' };
+  const { line: Line, column: Column } = placesIn(source)(first.at);
+  const more = faults.length > 1 ? `, and ${faults.length - 1} more` : '';
+  return { Line, Column, message: first.lead + first.say(`${Line}:${Column}`) + more };
 }
 
 /** Converts a role; undefined if it is not written. */
