@@ -13,6 +13,7 @@ import { addHistory } from './commands/history.js';
 import { addIdentity } from './commands/identity.js';
 import { addLint } from './commands/lint.js';
 import { addBootstrap, addLogin } from './commands/login.js';
+import { addMigrate } from './commands/migrate.js';
 import { addNodeCommands } from './commands/node-commands.js';
 import { addOperations } from './commands/operations.js';
 import { addOperator } from './commands/operator.js';
@@ -70,6 +71,7 @@ export function programOf(cli: Cli): Command {
   program.commandsGroup('Operations:');
   addOperations(program, cli);
   addOperator(program, cli);
+  addMigrate(program, cli);
   program.commandsGroup('Your environment:');
   addLogin(program, cli);
   addProfile(program, cli);

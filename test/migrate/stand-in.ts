@@ -80,9 +80,9 @@ export class StandIn {
     this.faults = faults;
   }
 
-  static async start(recorded: Recorded, faults: Faults = {}): Promise<StandIn> {
+  static async start(recorded: Recorded, faults: Faults = {}, port = 0): Promise<StandIn> {
     const standIn = new StandIn(recorded, faults);
-    standIn.#server.listen(0, '127.0.0.1');
+    standIn.#server.listen(port, '127.0.0.1');
     await once(standIn.#server, 'listening');
     return standIn;
   }

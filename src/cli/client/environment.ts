@@ -150,15 +150,21 @@ export function readToken(source: TokenSource, env: Env): string | undefined {
   return token === '' ? undefined : token;
 }
 
-/** Returns the URLs of a list of addresses: `host:port`, `:port` or a URL, separated by commas. */
-export function addressesOf(text: string, { isSecure }: { isSecure: boolean }): readonly URL[] {
+/**
+ * Returns the URLs of a list of addresses: `host:port`, `:port` or a URL, separated by commas.
+ * `option` is the one that has the list.
+ */
+export function addressesOf(
+  text: string,
+  { isSecure = false, option = '--http-addr' }: { isSecure?: boolean; option?: string },
+): readonly URL[] {
   const parts = text.split(',').map((part) => part.trim());
-  const urls = parts.filter((part) => part !== '').map((part) => urlOf(part, isSecure));
-  return urls.length > 0 ? urls : misused('--http-addr contains no address');
+  const urls = parts.filter((part) => part !== '').map((part) => urlOf(part, isSecure, option));
+  return urls.length > 0 ? urls : misused(`${option} contains no address`);
 }
 
-function urlOf(part: string, isSecure: boolean): URL {
-  const what = `--http-addr: "${part}" is not an address`;
+function urlOf(part: string, isSecure: boolean, option: string): URL {
+  const what = `${option}: "${part}" is not an address`;
   const expected = 'expected host:port, http://host:port or https://host:port';
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(part)?.[1]?.toLowerCase();
   if (scheme !== undefined && scheme !== 'http' && scheme !== 'https') misused(what, expected);
@@ -167,7 +173,7 @@ function urlOf(part: string, isSecure: boolean): URL {
   if (!URL.canParse(full)) misused(what, expected);
   const url = new URL(full);
   if (url.username !== '' || url.password !== '')
-    misused('--http-addr: an address must not contain a password', 'use a token');
+    misused(`${option}: an address must not contain a password`, 'use a token');
   if (scheme === undefined && !/:\d+$/.test(part)) url.port = PORT_DEFAULT;
   return url;
 }

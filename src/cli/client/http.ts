@@ -42,6 +42,8 @@ export interface Ask {
   readonly mayBeMissing?: boolean;
   /** Whether the namespace and the kind of read stay out: it is about a node or its cluster. */
   readonly isPlain?: boolean;
+  /** Whether an answer counts whatever its status: the caller judges it. */
+  readonly takesAny?: boolean;
   /** Whether it is sent only once, although there may be a leader later. */
   readonly isOnce?: boolean;
   /** Sends this token in place of the usual one. */
@@ -152,7 +154,8 @@ export class Api {
       const message = await this.#sendAnywhere(sent, isRead);
       const { statusCode = 0 } = message;
       const isMissing = statusCode === 404 && Number(message.headers['x-consul-index'] ?? 0) > 0;
-      if (isSuccess(statusCode) || (ask.mayBeMissing === true && isMissing)) return message;
+      const isTaken = ask.takesAny === true || (ask.mayBeMissing === true && isMissing);
+      if (isSuccess(statusCode) || isTaken) return message;
       const answer = await this.#answerOf(message, isRead);
       const failure = errorOf({ ...request, headers }, answer);
       if (failure.details.code === 'acl_not_found') {

@@ -115,6 +115,8 @@ rollback --owner gitops/payments --to 2026-11-03T14:05:00Z
 snapshot save backup.snap
 snapshot save backup.snap --stale --http-addr n1:8500
 snapshot restore backup.snap
+migrate --from https://consul.example:8501 --dry-run --report report.json
+migrate --from https://consul.example:8501 --with-secrets --watch
 leave --http-addr n4:8500
 join-token --ttl 1h > n4.token
 operator raft list-peers

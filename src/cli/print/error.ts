@@ -8,7 +8,10 @@ export const EXIT = {
   failed: 1,
   misused: 2,
   changes: 3,
+  /** Something was left out, because it has no counterpart. */
   incomplete: 4,
+  /** Of a migration: rights differ. */
+  differs: 5,
   interrupted: 130,
 } as const;
 

@@ -37,6 +37,8 @@ export function reportText(report: Report): string {
   lines.push(...findings.flatMap(findingLines));
   const hidden = report.Findings.length - findings.length;
   if (hidden > 0) lines.push(`and ${hidden} more`);
+  for (const { Ref, Code, Message } of report.Problems ?? [])
+    lines.push(`PROBLEM   ${printable(Ref)}  ${Code}  ${printable(Message)}`);
   if (report.Rights !== undefined) lines.push(...rightsLines(report.Rights));
   return `${lines.join('\n')}\n`;
 }

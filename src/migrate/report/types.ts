@@ -53,6 +53,14 @@ export interface TypeCounts {
   readonly LeftOut: number;
 }
 
+/** Why something is not written that could be: the target has another thing in its place. */
+export interface Problem {
+  readonly Ref: string;
+  /** `conflict`, `owned`, `unowned`, `secret_differs`, or `changed`: here, since the last run. */
+  readonly Code: string;
+  readonly Message: string;
+}
+
 /** Everything that a migration says in the end. */
 export interface Report {
   readonly Version: 1;
@@ -73,6 +81,8 @@ export interface Report {
   readonly DryRun: boolean;
   readonly Types: Readonly<Record<string, TypeCounts>>;
   readonly Findings: readonly Finding[];
+  /** Absent: there are none. */
+  readonly Problems?: readonly Problem[];
   readonly Rights?: Rights & {
     /** What was asked of the servers themselves (moving-in.md 5.3). */
     readonly Asked?: { readonly Tokens: number; readonly Questions: number };

@@ -41,10 +41,10 @@ export interface Variant {
 
 type Kind = 'policy' | 'role';
 /** The name of an object in reports. */
-export const refOf = (kind: Kind, ns: string, name: string): string => `${kind}/${ns}/${name}`;
+const refOf = (kind: Kind, ns: string, name: string): string => `${kind}/${ns}/${name}`;
 
 /** The namespace of an object; community editions show none. */
-export const namespaceOf = ({ Namespace }: { readonly Namespace?: string }): string =>
+const namespaceOf = ({ Namespace }: { readonly Namespace?: string }): string =>
   Namespace === undefined || Namespace === '' ? DEFAULT : Namespace;
 
 /** One side of a comparison. Texts are parsed once. */

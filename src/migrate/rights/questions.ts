@@ -180,6 +180,7 @@ function differingNames(
 
 /** Characters that names have, and then any. `*` is left out: it has a meaning for intentions. */
 const USUAL = 'abcdefghijklmnopqrstuvwxyz0123456789';
+/** The first of the characters that are tried after those. */
 const UNUSUAL_FROM = 0xa1;
 
 /** Returns a character that is none of the given ones. */

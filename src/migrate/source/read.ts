@@ -35,6 +35,7 @@ export async function readSource(
   await reading.partitions(findings);
   await reading.round();
   for (let again = 0; await reading.round(); again += 1) {
+    if (options.mayMove === true) break;
     if (again === AGAIN_MAX)
       throw new SourceError('the source changes faster than it can be read: use --watch');
   }

@@ -56,6 +56,8 @@ export interface ReadOptions {
   readonly kinds?: readonly string[];
   /** Whether the local tokens of a secondary datacenter are asked for. */
   readonly fromSecondary?: boolean;
+  /** Whether a source that still moves is taken as it was read: the next reading goes on. */
+  readonly mayMove?: boolean;
   /** An earlier reading: what has the same ModifyIndex is not read again. */
   readonly before?: SourceState;
 }

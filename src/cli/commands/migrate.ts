@@ -1,0 +1,149 @@
+/** `migrate`: moves policies, roles, tokens, logins and config entries from Consul to here. */
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Released } from '../../api/endpoints/imports.js';
+import { parseDuration } from '../../languages/duration.js';
+import { reportJson, reportText } from '../../migrate/report/report.js';
+import type { Report } from '../../migrate/report/types.js';
+import { SourceError } from '../../migrate/source/types.js';
+import { type Call, type Cli, sure, whole } from '../cli.js';
+import { writePrivate } from '../files/files.js';
+import { Follower } from '../migrate/follow.js';
+import { Migration, type Round, stopping } from '../migrate/migration.js';
+import { type MigrateOptions, planOf } from '../migrate/options.js';
+import { Progress } from '../migrate/progress.js';
+import { sourceApi, Way } from '../migrate/source-way.js';
+import { CliError, interruption } from '../print/error.js';
+import { counted } from '../print/text.js';
+
+/** Adds `migrate`. */
+export function addMigrate(program: Command, cli: Cli): void {
+  program
+    .command('migrate')
+    .description('move ACLs and config entries from Consul, or another cluster, to this one')
+    .requiredOption('--from <list>', 'address of the source; several, separated by commas')
+    .option('--from-token-file <file>', 'file with its token (default: MIGRATE_FROM_TOKEN)')
+    .option('--from-ca-file <file>', 'CA certificate to verify the source with')
+    .option('--from-client-cert <file>', 'client certificate for the source')
+    .option('--from-client-key <file>', 'private key of that certificate')
+    .option('--from-tls-server-name <name>', 'name to expect in the certificate of the source')
+    .option('--from-secondary', 'the source is a secondary datacenter: move its local tokens')
+    .option('--dry-run', 'write nothing, and report what would be written')
+    .option('--with-secrets', 'move tokens too, with their SecretIDs')
+    .option('--new-secrets <file>', 'give tokens whose SecretID is not shown a new one, kept here')
+    .option('--login-tokens <yes|no>', 'whether tokens of logins are moved too', 'yes')
+    .option('--namespaces <list>', 'all, none, or names, separated by commas', 'all')
+    .option('--only <types>', 'policy,role,token,auth-method,binding-rule,namespace,config')
+    .option('--kinds <kinds>', 'only config entries of these kinds')
+    .option('--mend', 'write texts that this server refuses so that they grant the same')
+    .option('--force', 'take objects of others, and overwrite what was changed here')
+    .option(
+      '--ask <all|none|count>',
+      'how many tokens of equal grants to ask both servers with',
+      '1',
+    )
+    .option('--accept <codes>', 'differences that count as equal: rights_add_up,anonymous_operator')
+    .option('--watch', 'go on until interrupted: write what changes at the source')
+    .option('--poll <duration>', 'with --watch: how often lists are read', durationMs, 5000)
+    .option('--metrics-file <file>', 'with --watch: write metrics for a node exporter')
+    .option('--finish', 'write once more, compare everything, and give up ownership')
+    .option('--rate <count>', 'requests a second to the source, at most', whole, 100)
+    .option('--report <file>', 'write the report as JSON')
+    .option('--yes', 'write without asking; needed without a terminal')
+    .action(cli.action<MigrateOptions>((call) => migrate(call, cli)));
+}
+
+const durationMs = (text: string): number => {
+  const parsed = parseDuration(text);
+  if (!parsed.ok) throw new InvalidArgumentError(parsed.message);
+  if (parsed.nanoseconds < 1e8) throw new InvalidArgumentError('expected at least 100ms');
+  return parsed.nanoseconds / 1e6;
+};
+
+async function migrate(call: Call<MigrateOptions>, cli: Cli): Promise<void> {
+  const plan = planOf(call);
+  const api = sourceApi(call);
+  const [source, target] = [new Way(api, 'source'), new Way(call.api, 'target')];
+  const progress = new Progress(call.io.err, call.options.quiet === true);
+  const migration = new Migration({ call, plan, source, target, progress });
+  try {
+    await migration.meet();
+    const { exit, round } = await once(call, migration);
+    cli.exit = exit;
+    if (call.options.watch === true)
+      cli.exit = await new Follower({ call, migration, source, first: round, exit }).run();
+  } catch (error) {
+    if (call.io.signal.aborted) throw interruption();
+    if (error instanceof SourceError) throw new CliError(error.message, { hint: error.hint });
+    throw error;
+  } finally {
+    progress.end();
+    await api.close();
+  }
+}
+
+/** One run. */
+async function once(
+  call: Call<MigrateOptions>,
+  migration: Migration,
+): Promise<{ readonly exit: number; readonly round: Round }> {
+  const { options, print } = call;
+  const round = await migration.round();
+  if (round.tokens?.areSecretsCompared === false) print.note('secrets were not compared');
+  const refused = stopping(round);
+  const isWriting = options.dryRun !== true && refused.length === 0;
+  const isAsked = isWriting && options.yes !== true && !round.isIdle;
+  if (!isWriting || isAsked) {
+    const rights = await migration.rights(round, false);
+    const report = migration.report(round, rights, 0);
+    await tell(call, report, isAsked);
+    if (refused.length > 0)
+      throw new CliError(
+        `refused: ${counted(refused.length, 'object')} cannot be written, so nothing is`,
+        { hint: 'the lines that begin with PROBLEM say why; --force takes what others own here' },
+      );
+    if (!isWriting) return { exit: report.Exit, round };
+  }
+  if (isAsked) await sure(call, `write ${wordsOf(round)}?`);
+  const written = await migration.write(round);
+  const rights = await migration.rights(round, true);
+  const report = migration.report(round, rights, written.index);
+  await tell(call, report);
+  if (written.entries === 0) print.note('nothing to write');
+  else print.note(`${counted(written.changed, 'change')} written, index ${written.index}`);
+  if (options.finish === true) await finish(call, migration, report);
+  return { exit: report.Exit, round };
+}
+
+/** Gives up ownership, if rights are equal. */
+async function finish(
+  { api, print }: Call<MigrateOptions>,
+  { owner }: Migration,
+  { Rights, Source, Target }: Report,
+): Promise<void> {
+  if (Rights?.Equal === false) return print.note('rights differ: ownership is not released');
+  const asked = { body: { Owner: owner }, isPlain: true };
+  const { Index } = (await api.ask('POST', '/v1/owners/release', asked)).json<Released>();
+  const at = Object.entries(Source.Indexes).map(([list, index]) => `${list} ${index}`);
+  const last = Math.max(Index, Target.Index);
+  print.note(`switched: 0 differences at source indexes ${at.join(', ')}, index ${last}`);
+}
+
+/** Returns what a round writes, in words. */
+function wordsOf({ objects, tokens }: Round): string {
+  const changed = objects.changes.filter(({ Action }) => Action !== 'unchanged').length;
+  const lists = [tokens?.created, tokens?.updated, tokens?.deleted];
+  const moved = lists.reduce((sum, list) => sum + (list?.length ?? 0), 0);
+  return `${counted(changed, 'object')} and ${counted(moved, 'token')}`;
+}
+
+/** Prints a report, and writes it to the file of the user. `isQuestion`: one is asked after it. */
+async function tell(
+  { io, options, print }: Call<MigrateOptions>,
+  report: Report,
+  isQuestion = false,
+): Promise<void> {
+  if (options.report !== undefined && !isQuestion)
+    await writePrivate(options.report, reportJson(report));
+  const sink = isQuestion ? io.err : io.out;
+  sink.write(print.isForPrograms && !isQuestion ? reportJson(report) : reportText(report));
+}

@@ -1,0 +1,194 @@
+/** `migrate --watch`: writes what changes at the source, until interrupted (moving-in.md 6). */
+import { setMaxListeners } from 'node:events';
+import { rename, writeFile } from 'node:fs/promises';
+import { SourceError } from '../../migrate/source/types.js';
+import type { Call } from '../cli.js';
+import { WAIT } from '../client/watch.js';
+import { CliError, EXIT } from '../print/error.js';
+import { counted } from '../print/text.js';
+import type { Migration, Round, Written } from './migration.js';
+import type { MigrateOptions } from './options.js';
+import type { Way } from './source-way.js';
+
+/** How often nothing but the lag is said, in milliseconds. */
+const MINUTE_MS = 60_000;
+/** The pause after a failure. */
+const LOST_MS = 1000;
+/** An answer that comes sooner was not held. */
+const HELD_MS = 500;
+/** Lists that are held at once: more are polled. */
+const HELD_MAX = 128;
+
+/** What follows a source. */
+export interface FollowParts {
+  readonly call: Call<MigrateOptions>;
+  readonly migration: Migration;
+  readonly source: Way;
+  /** The round that was written before. */
+  readonly first: Round;
+  /** The exit code of it. */
+  readonly exit: number;
+}
+
+/** Follows a source until the user interrupts it. */
+export class Follower {
+  readonly #parts: FollowParts;
+  #round: Round;
+  /** The lists that are listened to. */
+  readonly #heard = new Set<string>();
+  readonly #conflicts = new Set<string>();
+  /** When the first change was heard that is not written yet; undefined: there is none. */
+  #sinceMs: number | undefined;
+  #wake = (): void => {};
+  #changes = 0;
+  #index = 0;
+  #saidMs = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: FollowParts) {
+    this.#parts = parts;
+    this.#round = parts.first;
+    for (const { Ref } of parts.first.problems) this.#conflicts.add(Ref);
+  }
+
+  /** Returns the exit code. */
+  async run(): Promise<number> {
+    const { call, exit } = this.#parts;
+    const { signal } = call.io;
+    call.io.endWithReader();
+    // Each held query listens to it.
+    setMaxListeners(0, signal);
+    if (call.print.isForPrograms) call.print.startSeries();
+    signal.addEventListener('abort', () => this.#wake());
+    this.#listen();
+    while (!signal.aborted) {
+      if (await this.#isWoken()) await this.#follow();
+      else if (!signal.aborted) await this.#say({ changed: 0, index: 0, entries: 0 }, 0);
+    }
+    if (exit === EXIT.differs) return exit;
+    if (this.#conflicts.size > 0) return EXIT.incomplete;
+    return this.#sinceMs === undefined ? exit : EXIT.changes;
+  }
+
+  /** Waits for a change, a minute at most. Returns whether there is one. */
+  async #isWoken(): Promise<boolean> {
+    if (this.#sinceMs !== undefined) return true;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, MINUTE_MS);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#wake = () => {};
+    return this.#sinceMs !== undefined;
+  }
+
+  async #follow(): Promise<void> {
+    const { migration } = this.#parts;
+    const sinceMs = this.#sinceMs ?? performance.now();
+    this.#sinceMs = undefined;
+    try {
+      const round = await migration.round(this.#round.state);
+      this.#tellConflicts(round);
+      const written = round.isIdle ? undefined : await migration.write(round);
+      this.#round = round;
+      this.#listen();
+      if (written !== undefined) await this.#say(written, performance.now() - sinceMs);
+    } catch (error) {
+      this.#sinceMs ??= sinceMs;
+      await this.#failed(error);
+    }
+  }
+
+  /** Listens to the lists of the source that it did not know before. */
+  #listen(): void {
+    const { Indexes } = this.#round.state.info;
+    for (const [key, index] of Object.entries(Indexes)) {
+      if (index === 0 || this.#heard.has(key)) continue;
+      this.#heard.add(key);
+      void this.#hear(key, index, this.#heard.size > HELD_MAX);
+    }
+  }
+
+  /** Notes each change of a list, by held queries, or by polling where the source holds none. */
+  async #hear(key: string, known: number, isPolled: boolean): Promise<void> {
+    const { call, migration, source } = this.#parts;
+    const { signal } = call.io;
+    const { pathname, searchParams } = new URL(`http://source/v1/${key}`);
+    let index = known;
+    let quick = isPolled ? 2 : 0;
+    while (!signal.aborted) {
+      const askedMs = performance.now();
+      const held = quick < 2 ? { index: String(index), wait: WAIT } : {};
+      try {
+        if (quick >= 2) await migration.clock.sleep(call.options.poll);
+        const query = { ...Object.fromEntries(searchParams), ...held };
+        const answer = await source.get(pathname, query);
+        const now = Number(answer.header('x-consul-index') ?? 0);
+        if (answer.status !== 200) await migration.clock.sleep(LOST_MS);
+        else if (now !== index) {
+          index = now;
+          this.#sinceMs ??= performance.now();
+          this.#wake();
+        } else if (quick < 2 && performance.now() - askedMs < HELD_MS) quick += 1;
+      } catch (error) {
+        await this.#failed(error);
+      }
+    }
+  }
+
+  /** Says why something fails, once a minute, and waits. Throws what is no failure of a server. */
+  async #failed(error: unknown): Promise<void> {
+    const { call, migration } = this.#parts;
+    if (call.io.signal.aborted) return;
+    if (!(error instanceof SourceError || error instanceof CliError)) throw error;
+    if (performance.now() - this.#saidMs > MINUTE_MS) {
+      this.#saidMs = performance.now();
+      call.print.note(`${error.message}: trying again`);
+    }
+    await migration.clock.sleep(LOST_MS).catch(() => {});
+  }
+
+  #tellConflicts({ problems }: Round): void {
+    const { print } = this.#parts.call;
+    for (const { Ref, Code, Message } of problems) {
+      if (this.#conflicts.has(Ref)) continue;
+      this.#conflicts.add(Ref);
+      print.note(`conflict: ${Ref} is not followed any more: ${Code}: ${Message}`);
+    }
+  }
+
+  async #say({ changed, index, entries }: Written, behindMs: number): Promise<void> {
+    const { call } = this.#parts;
+    const { print, options } = call;
+    this.#changes += changed;
+    this.#index = Math.max(this.#index, index);
+    const seconds = (behindMs / 1000).toFixed(1).replace(/\.0$/, '');
+    if (print.isForPrograms)
+      await print.value({
+        Time: new Date().toISOString(),
+        SourceIndexes: this.#round.state.info.Indexes,
+        Index: this.#index,
+        Changed: changed,
+        Conflicts: [...this.#conflicts],
+        BehindMs: Math.round(behindMs),
+      });
+    else if (entries === 0) print.say(`behind ${seconds} s`);
+    else print.say(`${counted(changed, 'change')} at index ${index}, behind ${seconds} s`);
+    if (options.metricsFile !== undefined) await this.#measure(options.metricsFile, behindMs);
+  }
+
+  /** Writes the metrics whole, so that nobody reads half of them. */
+  async #measure(file: string, behindMs: number): Promise<void> {
+    const metrics = {
+      conclave_migrate_behind_seconds: behindMs / 1000,
+      conclave_migrate_changes_total: this.#changes,
+      conclave_migrate_conflicts: this.#conflicts.size,
+      conclave_migrate_index: this.#index,
+      conclave_migrate_time_seconds: Date.now() / 1000,
+    };
+    const lines = Object.entries(metrics).map(([name, value]) => `${name} ${value}\n`);
+    await writeFile(`${file}.part`, lines.join(''));
+    await rename(`${file}.part`, file);
+  }
+}

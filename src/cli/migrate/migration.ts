@@ -1,0 +1,383 @@
+/** One migration: rounds of reading, planning and writing, and what is said of them. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { ANONYMOUS_ACCESSOR } from '../../acl/builtin.js';
+import type { Level } from '../../api/endpoints/operator.js';
+import type { Finding, Problem, Report, TypeCounts } from '../../migrate/report/types.js';
+import { compareRights } from '../../migrate/rights/compare.js';
+import { mend } from '../../migrate/rights/mend.js';
+import { isHidden } from '../../migrate/source/conversion.js';
+import { convert } from '../../migrate/source/convert.js';
+import { readSource } from '../../migrate/source/read.js';
+import {
+  type Converted,
+  OBJECT_TYPES,
+  type Refused,
+  type Shown,
+  type SourceClock,
+  SourceError,
+  type SourceState,
+} from '../../migrate/source/types.js';
+import type { Call } from '../cli.js';
+import { refOfItem } from '../files/sets.js';
+import { CliError, EXIT, interruption } from '../print/error.js';
+import { NewSecrets } from './new-secrets.js';
+import {
+  applyObjects,
+  changedHere,
+  goneObjects,
+  type Marks,
+  type PlannedObjects,
+  planObjects,
+} from './objects.js';
+import type { MigrateOptions, Plan } from './options.js';
+import type { Progress } from './progress.js';
+import { LiveQuestions, overlaid, type RightsFound, readerOf, rightsState } from './rights.js';
+import type { Way } from './source-way.js';
+import { batchesOf, deletionsOf, importBatch, type PlannedTokens, planTokens } from './tokens.js';
+
+/** The level that has sets and imports. */
+const LEVEL = 3;
+/** Requests a second to the target, which only this command asks so. */
+const TARGET_RATE = 5000;
+/** Rounds in which the target refuses more of what it is given. */
+const REFUSALS_MAX = 20;
+/** Problems that a run does not stop at: what others have changed stays as it is. */
+const SKIPPED: ReadonlySet<string> = new Set(['changed']);
+
+/** What a round has read and planned. */
+export interface Round {
+  readonly state: SourceState;
+  readonly converted: Converted;
+  readonly objects: PlannedObjects;
+  /** Absent without `--with-secrets`. */
+  readonly tokens: PlannedTokens | undefined;
+  readonly problems: readonly Problem[];
+  /** Whether there is something to write. */
+  readonly isIdle: boolean;
+}
+
+/** What was written. */
+export interface Written {
+  changed: number;
+  index: number;
+  entries: number;
+}
+
+export interface MigrationParts {
+  readonly call: Call<MigrateOptions>;
+  readonly plan: Plan;
+  readonly source: Way;
+  readonly target: Way;
+  readonly progress: Progress;
+}
+
+export class Migration {
+  readonly #parts: MigrationParts;
+  readonly #clock: SourceClock;
+  readonly #made: NewSecrets | undefined;
+  #level = 0;
+  #self: { readonly Datacenter: string } | undefined;
+  #defaultPolicy = '';
+  #marks: Marks | undefined;
+
+  constructor(parts: MigrationParts) {
+    this.#parts = parts;
+    const { options, io } = parts.call;
+    const { newSecrets } = options;
+    this.#made = newSecrets === undefined ? undefined : new NewSecrets(newSecrets);
+    this.#clock = {
+      nowMs: () => performance.now(),
+      sleep: async (ms) => {
+        try {
+          await pause(ms, undefined, { signal: io.signal });
+        } catch {
+          throw interruption();
+        }
+      },
+    };
+  }
+
+  get clock(): SourceClock {
+    return this.#clock;
+  }
+
+  get owner(): string {
+    return this.#marks?.owner ?? '';
+  }
+
+  /** Looks at the target: its level and its datacenter. Throws CliError. */
+  async meet(): Promise<void> {
+    const { api, options } = this.#parts.call;
+    const plain = { isPlain: true };
+    this.#level = (await api.get('/v1/operator/level', plain)).json<Level>().Level;
+    const self = (await api.get('/v1/agent/self', plain)).json<{
+      Config: { Datacenter: string };
+    }>();
+    this.#self = self.Config;
+    const query = { expanded: '' };
+    const anonymous = await api.get(`/v1/acl/token/${ANONYMOUS_ACCESSOR}`, { query, ...plain });
+    this.#defaultPolicy = anonymous.json<{ AgentACLDefaultPolicy: string }>().AgentACLDefaultPolicy;
+    if (this.#level < LEVEL && options.dryRun !== true) {
+      const why = `This needs level ${LEVEL}, the cluster is at level ${this.#level}`;
+      throw new CliError(why, { hint: 'conclave status tells which member keeps it from rising' });
+    }
+  }
+
+  /**
+   * Reads the source and plans what to write. `before`: the reading of the round before; what
+   * others have here is then left as it is. Throws SourceError and CliError.
+   */
+  async round(before?: SourceState): Promise<Round> {
+    const { call, plan, source, progress } = this.#parts;
+    progress.begin('reading the source', () => `${source.asked} requests`);
+    const state = await readSource(source, {
+      ...plan.read,
+      clock: this.#clock,
+      ...(before !== undefined && { before }),
+    });
+    const marks = this.#marksOf(state);
+    progress.begin('planning');
+    const allNamespaces = plan.read.namespaces === 'all';
+    const gone = await goneObjects(call, marks, state, allNamespaces);
+    const refused: Refused[] = [];
+    let skipped: readonly Problem[] = [];
+    for (let tries = 0; ; tries += 1) {
+      const converted = this.#converted(state, { refused });
+      const isSkipped = new Set(skipped.map(({ Ref }) => Ref.toLowerCase()));
+      const items = converted.parts
+        .flatMap((part) => part.items)
+        .filter((item) => !isSkipped.has(refOfItem(item).toLowerCase()));
+      const doomed = gone.filter((one) => !isSkipped.has(refOfItem(one).toLowerCase()));
+      const objects = await planObjects(call, marks, items, doomed);
+      const known = new Set(refused.map(({ Ref }) => Ref));
+      const fresh = objects.refused.filter(({ Ref }) => !known.has(Ref));
+      refused.push(...fresh);
+      if (fresh.length > 0 && tries < REFUSALS_MAX) continue;
+      const taken = before === undefined ? [] : objects.problems;
+      const changed = [...taken, ...(await changedHere(call, marks, objects.changes))];
+      if (changed.length > 0) {
+        skipped = [...skipped, ...changed];
+        continue;
+      }
+      const isWanted = call.options.withSecrets === true && this.#isWanted('token');
+      const tokens = isWanted ? await planTokens(call, marks, state, converted.tokens) : undefined;
+      const stuck = objects.refused.map(({ Ref, Message }) => ({
+        Ref,
+        Code: 'invalid',
+        Message,
+      }));
+      const problems = [...skipped, ...objects.problems, ...stuck, ...(tokens?.problems ?? [])];
+      return { state, converted, objects, tokens, problems, isIdle: isIdle(objects, tokens) };
+    }
+  }
+
+  #isWanted = (type: (typeof OBJECT_TYPES)[number]): boolean =>
+    this.#parts.plan.read.only?.includes(type) ?? true;
+
+  #marksOf({ info }: SourceState): Marks {
+    const { options } = this.#parts.call;
+    const own = this.#self?.Datacenter ?? '';
+    const { Datacenter = own } = info;
+    if (Datacenter !== own) {
+      const what = `the source is datacenter "${Datacenter}", this cluster is "${own}"`;
+      throw new SourceError(
+        `${what}: identities and policies limited to "${Datacenter}" would grant nothing`,
+      );
+    }
+    const owner = `migrate/${Datacenter}`;
+    const reason = options.reason === undefined ? owner : `${owner}: ${options.reason}`;
+    this.#marks ??= { owner, reason, force: options.force === true };
+    return this.#marks;
+  }
+
+  #converted(
+    state: SourceState,
+    { refused, withSecrets }: { refused: readonly Refused[]; withSecrets?: boolean },
+  ): Converted {
+    const { call, plan } = this.#parts;
+    const { options } = call;
+    const reader = readerOf(state);
+    const made = this.#made;
+    return convert(state, {
+      now: new Date(),
+      withSecrets: withSecrets ?? options.withSecrets === true,
+      loginTokens: plan.loginTokens,
+      mend: options.mend === true,
+      mendRules: (rules, namespace) => mend(rules, reader, namespace),
+      oidc: this.#level >= LEVEL,
+      refused,
+      ...(made !== undefined && { newSecret: (accessor) => made.of(accessor) }),
+      // Without secrets nothing is written, and what tokens would be is compared.
+      ...(withSecrets === true && { newSecret: (accessor) => accessor }),
+    });
+  }
+
+  /** Writes what a round has planned: what takes rights first, then what gives them. */
+  async write({ objects, tokens }: Round): Promise<Written> {
+    const { call, progress } = this.#parts;
+    const marks = this.#marks!;
+    const deletions = deletionsOf(tokens?.deleted ?? []);
+    const narrowed = batchesOf(tokens?.narrowed ?? []);
+    const made = batchesOf([...(tokens?.created ?? []), ...(tokens?.updated ?? [])]);
+    const isChange = objects.changes.filter(({ Action }) => Action !== 'unchanged').length;
+    const parts = Math.ceil(isChange / 500);
+    const written: Written = { changed: 0, index: 0, entries: 0 };
+    const total = deletions.length + narrowed.length + parts + made.length;
+    const done = (changed: number, index: number): void => {
+      written.changed += changed;
+      written.index = Math.max(written.index, index);
+      written.entries += 1;
+    };
+    progress.begin('writing', () => `${written.entries} of ${total} entries`, {
+      share: () => written.entries / total,
+    });
+    const send = async (body: Parameters<typeof importBatch>[2]): Promise<void> => {
+      const answer = await importBatch(call, marks, body);
+      if (answer.Index > 0) done(answer.Created + answer.Updated + answer.Deleted, answer.Index);
+    };
+    this.#made?.keep();
+    for (const Delete of deletions) await send({ Delete });
+    for (const Tokens of narrowed) await send({ Tokens });
+    if (isChange > 0)
+      await applyObjects(call, objects.sets, ({ Changes, Index }) => done(Changes.length, Index));
+    for (const Tokens of made) await send({ Tokens });
+    progress.end();
+    return written;
+  }
+
+  /** Compares the rights of both sides, and asks both. `isWritten`: they should be equal. */
+  async rights(round: Round, isWritten: boolean): Promise<RightsFound | undefined> {
+    const { call, plan, source, target, progress } = this.#parts;
+    if (!this.#isWanted('token') || !this.#isWanted('policy') || !this.#isWanted('role'))
+      return undefined;
+    progress.begin('comparing rights');
+    const here = await readSource(target, {
+      clock: this.#clock,
+      rate: TARGET_RATE,
+      namespaces: 'all',
+      only: ['policy', 'role', 'namespace', 'token'],
+    });
+    const { state, converted } = round;
+    const hasTokens = isWritten && call.options.withSecrets === true;
+    const refused = converted.findings.flatMap(({ Ref, Message, LeftOut }) =>
+      LeftOut ? [{ Ref, Message }] : [],
+    );
+    const { tokens, findings } = this.#converted(state, { refused, withSecrets: true });
+    const parts = isWritten ? [] : converted.parts;
+    const there = overlaid(here, { parts, tokens: hasTokens ? [] : tokens });
+    const fallback = here.info.DefaultPolicy ?? 'deny';
+    const isMeant = ({ ExpirationTime, AuthMethod }: Shown): boolean =>
+      isAhead(ExpirationTime) && (plan.loginTokens || !AuthMethod);
+    const living = { ...state, tokens: state.tokens.filter(isMeant) };
+    const states = [rightsState(living, fallback), rightsState(there, fallback)] as const;
+    const leftOut = new Set(findings.flatMap(({ LeftOut, Ref }) => (LeftOut ? [Ref] : [])));
+    const found = compareRights(...states, { leftOut, accept: plan.accept });
+    const secrets = new Map(
+      state.tokens.flatMap(({ AccessorID, SecretID }): [string, string][] =>
+        isHidden(SecretID) ? [] : [[String(AccessorID), String(SecretID)]],
+      ),
+    );
+    const live = new LiveQuestions(source, target, secrets);
+    progress.begin('asking both servers', () => `${live.questions} questions`);
+    const present = new Set(here.tokens.map(({ AccessorID }) => AccessorID));
+    const isHere = (accessor: string): boolean => isWritten && present.has(accessor);
+    const Differences = [...found.Differences];
+    for await (const one of live.ask(states, plan.asked, found, isHere)) Differences.push(one);
+    progress.end();
+    if (live.note !== undefined) call.print.note(live.note);
+    const Asked = { Tokens: live.tokens, Questions: live.questions };
+    const isSame = Differences.length === found.Differences.length;
+    return {
+      ...found,
+      Differences,
+      Equal: found.Equal && isSame,
+      ...(plan.asked > 0 && { Asked }),
+    };
+  }
+
+  /** Returns what is said of a round. */
+  report(round: Round, rights: RightsFound | undefined, index: number): Report {
+    const { call } = this.#parts;
+    const { state, converted, problems } = round;
+    const { Version, Datacenter, DefaultPolicy, Indexes } = state.info;
+    const isDry = call.options.dryRun === true;
+    const report: Report = {
+      Version: 1,
+      Time: new Date().toISOString(),
+      Source: {
+        Address: call.options.from,
+        ...(Version !== undefined && { Version }),
+        ...(Datacenter !== undefined && { Datacenter }),
+        ...(DefaultPolicy !== undefined && { DefaultPolicy }),
+        Indexes,
+      },
+      Target: {
+        Datacenter: this.#self?.Datacenter ?? '',
+        DefaultPolicy: this.#defaultPolicy,
+        Index: Math.max(index, round.objects.index),
+        Level: this.#level,
+      },
+      DryRun: isDry,
+      Types: countsOf(round),
+      Findings: converted.findings,
+      ...(problems.length > 0 && { Problems: problems }),
+      ...(rights !== undefined && { Rights: rights }),
+      Exit: EXIT.done,
+    };
+    return { ...report, Exit: exitOf(report, isDry && !round.isIdle) };
+  }
+}
+
+/** Whether a token with this end has rights yet. */
+const isAhead = (end: unknown): boolean => typeof end !== 'string' || Date.parse(end) > Date.now();
+
+const isIdle = ({ changes }: PlannedObjects, tokens: PlannedTokens | undefined): boolean =>
+  changes.every(({ Action }) => Action === 'unchanged') &&
+  [tokens?.created, tokens?.updated, tokens?.deleted].every((list = []) => list.length === 0);
+
+/** Whether a finding costs something that the source has. */
+const isLoss = ({ Code, LeftOut, Lost, Mended }: Finding): boolean =>
+  LeftOut || (Code === 'not_readable' ? true : !Lost.startsWith('nothing') && Mended === undefined);
+
+/** Problems at which a run stops before it writes. */
+export const stopping = ({ problems }: Round): readonly Problem[] =>
+  problems.filter(({ Code }) => !SKIPPED.has(Code));
+
+function exitOf({ Findings, Problems = [], Rights }: Report, isPending: boolean): number {
+  if (Problems.some(({ Code }) => !SKIPPED.has(Code))) return EXIT.failed;
+  if (Rights?.Equal === false) return EXIT.differs;
+  if (Findings.some(isLoss) || Problems.length > 0) return EXIT.incomplete;
+  return isPending ? EXIT.changes : EXIT.done;
+}
+
+function countsOf({ state, converted, objects, tokens }: Round): Record<string, TypeCounts> {
+  const sources = {
+    policy: state.policies,
+    role: state.roles,
+    namespace: state.namespaces,
+    'auth-method': state.authMethods,
+    'binding-rule': state.bindingRules,
+    token: state.tokens,
+    config: state.entries,
+  };
+  return Object.fromEntries(
+    OBJECT_TYPES.map((type) => {
+      const of = (action: string): number =>
+        objects.changes.filter((one) => one.Type === type && one.Action === action).length;
+      const own = type === 'token' ? tokens : undefined;
+      const counts: TypeCounts = {
+        Source: sources[type].length,
+        Same: of('unchanged') + (own?.same ?? 0),
+        Create: of('create') + (own?.created.length ?? 0),
+        Update: of('update') + (own?.updated.length ?? 0),
+        Delete: of('delete') + (own?.deleted.length ?? 0),
+        LeftOut: new Set(
+          converted.findings.flatMap(({ LeftOut, Ref }) =>
+            LeftOut && Ref.startsWith(`${type}/`) ? [Ref] : [],
+          ),
+        ).size,
+      };
+      return [type, counts];
+    }),
+  );
+}

@@ -1,0 +1,221 @@
+/**
+ * The objects of a migration: what a plan makes of them, and their application in parts. They are a
+ * set of the owner `migrate/<datacenter>`. What it no longer holds is deleted by name and not by
+ * Prune, so that what the source did not show, or what is left out, stays.
+ */
+import { ANONYMOUS_ACCESSOR } from '../../acl/builtin.js';
+import type { Problem } from '../../migrate/report/types.js';
+import { refOf } from '../../migrate/source/conversion.js';
+import type { ObjectType, Refused, Shown, SourceState } from '../../migrate/source/types.js';
+import type { Call } from '../cli.js';
+import { type Applied, planOf, sent } from '../commands/apply-set.js';
+import { chunksOf, partSets } from '../commands/in-parts.js';
+import {
+  type Doomed,
+  type Exported,
+  type Item,
+  keyOf,
+  type ReadSet,
+  refOfItem,
+} from '../files/sets.js';
+import type { PlannedChange } from '../print/plan-view.js';
+
+/** What migrations know of their writes. */
+export interface Marks {
+  readonly owner: string;
+  /** Begins the reason of each write, by which a later run knows it from those of others. */
+  readonly reason: string;
+  /** Whether objects of others are taken, and changes of others overwritten. */
+  readonly force: boolean;
+}
+
+/** What a plan makes of objects. */
+export interface PlannedObjects {
+  readonly sets: readonly ReadSet[];
+  /** The index of the state in which they were planned. */
+  readonly index: number;
+  readonly changes: readonly PlannedChange[];
+  /** What a write refuses: the conversion leaves it out. */
+  readonly refused: readonly Refused[];
+  /** What the target has in its place, or has changed. */
+  readonly problems: readonly Problem[];
+}
+
+/** Plans objects. With several chunks, what an earlier one makes is not missed by a later one. */
+export async function planObjects(
+  call: Call<object>,
+  marks: Marks,
+  objects: readonly Item[],
+  doomed: readonly Doomed[],
+): Promise<PlannedObjects> {
+  const { owner: Owner, reason: Reason, force } = marks;
+  const body = { Owner, Reason, ...(force && { TakeOver: true }), Assert: [] };
+  const set = { body: { ...body, Objects: objects, Delete: doomed }, placeOf: () => undefined };
+  const sets = chunksOf(set);
+  const changes: PlannedChange[] = [];
+  const refused: Refused[] = [];
+  const problems: Problem[] = [];
+  let index = 0;
+  for (const [at, chunk] of sets.entries()) {
+    const plan = await planOf(call, chunk);
+    index = plan.Index;
+    for (const { Ref, Code, Message, Pointer } of plan.Problems) {
+      if (at > 0 && Code === 'unknown_reference') continue;
+      const isTaken = Code === 'owned' || (Code === 'conflict' && Pointer.endsWith('/ID'));
+      if (isTaken) problems.push({ Ref, Code, Message });
+      else refused.push({ Ref, Message, Pointer: Pointer.replace(/^\/Objects\/\d+\/Object/, '') });
+    }
+    for (const change of plan.Changes) {
+      changes.push(change);
+      problems.push(...takenBy(change, force));
+    }
+  }
+  return { sets, index, changes, refused, problems };
+}
+
+/** Returns why an object of another one cannot be taken, of what only a migration minds. */
+function takenBy(change: PlannedChange, force: boolean): Problem[] {
+  const { Action, Diff = [], Owner, Ref, Warnings = [] } = change;
+  if (Warnings.some(({ Code }) => Code === 'other_id')) {
+    const Message = 'an object of this name is here with another ID';
+    return [{ Ref, Code: 'conflict', Message }];
+  }
+  const isOther = Action === 'update' && Owner === '' && Diff.length > 0;
+  if (!isOther || force || isUntouched(change)) return [];
+  const Message = 'an object of this name is here with other content';
+  return [{ Ref, Code: 'unowned', Message }];
+}
+
+/** Whether an object that each cluster has is as it was made: only its description is lost. */
+const isUntouched = ({ Diff = [], Ref }: PlannedChange): boolean =>
+  [`token/${ANONYMOUS_ACCESSOR}`, 'namespace/default'].includes(Ref) &&
+  Diff.every(({ Type, Path }) => Type === 'Added' || Path === '/Description');
+
+/** Returns the changes that would undo what others did to objects of the migration. */
+export async function changedHere(
+  { api }: Call<object>,
+  { owner, reason, force }: Marks,
+  changes: readonly PlannedChange[],
+): Promise<readonly Problem[]> {
+  const found: Problem[] = [];
+  if (force) return found;
+  for (const { Action, Diff = [], ID, Name, Owner, Ref, Type } of changes) {
+    const isOurs = Owner === owner && (Action === 'delete' || Diff.length > 0);
+    if (!isOurs || !['update', 'delete'].includes(Action)) continue;
+    const who = await changedBy(api, `${Type}/${Ref.startsWith('token/') ? Name : (ID ?? Name)}`, {
+      ns: Ref.split('/')[1],
+      reason,
+    });
+    if (who !== undefined)
+      found.push({ Ref, Code: 'changed', Message: `it was changed here by ${who}: see --force` });
+  }
+  return found;
+}
+
+/** Returns who changed an object last; undefined if that was a migration, or is not known. */
+export async function changedBy(
+  api: Call<object>['api'],
+  path: string,
+  { ns, reason }: { readonly ns?: string | undefined; readonly reason: string },
+): Promise<string | undefined> {
+  const query = { limit: '1', ...(ns !== undefined && { ns }) };
+  const place = path.split('/').map(encodeURIComponent).join('/');
+  const more = { query, isRead: true, isPlain: true, takesAny: true };
+  const answer = await api.ask('GET', `/v1/history/${place}`, more);
+  if (answer.status !== 200) return undefined;
+  const [newest] = answer.json<{ Versions?: readonly Version[] }>().Versions ?? [];
+  const { Author, Operation, Reason = '' } = newest ?? {};
+  if (Operation === undefined || Operation === 'unknown' || Reason.startsWith(reason))
+    return undefined;
+  return Author === null || Author === undefined
+    ? 'somebody'
+    : Author.Description || Author.AccessorID;
+}
+
+interface Version {
+  readonly Operation: string;
+  readonly Reason?: string;
+  readonly Author?: { readonly AccessorID: string; readonly Description: string } | null;
+}
+
+const LISTS: Readonly<Record<ObjectType, string>> = {
+  policy: 'acl/policies',
+  role: 'acl/roles',
+  namespace: 'namespaces',
+  'auth-method': 'acl/auth-methods',
+  'binding-rule': 'acl/binding-rules',
+  token: 'acl/tokens',
+  config: 'config',
+};
+
+/** Whether the source showed a whole list, so that what is not in it does not exist. */
+export function wasRead(
+  { info, findings }: SourceState,
+  type: ObjectType,
+  { ns = 'default', kind = '' }: { readonly ns?: string | undefined; readonly kind?: string },
+): boolean {
+  const path = type === 'config' ? `config/${kind}` : LISTS[type];
+  const key = ns === 'default' || type === 'namespace' ? path : `${path}?ns=${ns}`;
+  const isCut = findings.some(({ Ref, Code }) => Ref === key && Code === 'not_readable');
+  return (info.Indexes[key] ?? 0) > 0 && !isCut;
+}
+
+/** Returns what the owner has and the source no longer, of what was read whole. */
+export async function goneObjects(
+  { api }: Call<object>,
+  { owner }: Marks,
+  source: SourceState,
+  allNamespaces: boolean,
+): Promise<readonly Doomed[]> {
+  const query = { owner, ns: '*', ids: 'true' };
+  const answer = await api.get('/v1/export', { query, isCurrent: true, isPlain: true });
+  const lists: readonly (readonly [ObjectType, readonly Shown[]])[] = [
+    ['policy', source.policies],
+    ['role', source.roles],
+    ['namespace', source.namespaces],
+    ['auth-method', source.authMethods],
+    ['binding-rule', source.bindingRules],
+    ['config', source.entries],
+  ];
+  const there = new Set(
+    lists.flatMap(([type, list]) =>
+      list.flatMap((one) => [
+        keyOf(refOf(type, one)),
+        ...('ID' in one ? [`${type} ${String(one['ID']).toLowerCase()}`] : []),
+      ]),
+    ),
+  );
+  return answer.json<Exported>().Objects.flatMap((item): Doomed[] => {
+    const type = item.Type as ObjectType;
+    const { Kind: kind = '', ID } = item.Object as { Kind?: string; ID?: string };
+    const isScope = type === 'namespace' ? allNamespaces : true;
+    if (!isScope || !wasRead(source, type, { ns: item.Namespace, kind })) return [];
+    if (there.has(`${type} ${ID}`) || there.has(keyOf(refOfItem(item)))) return [];
+    const { Namespace, Object: object } = item;
+    const name = String(object['Name'] ?? '');
+    const own =
+      type === 'binding-rule'
+        ? { ID: ID! }
+        : { Name: type === 'config' ? `${kind}/${name === '' ? kind : name}` : name };
+    return [{ Type: type, ...(Namespace !== undefined && { Namespace }), ...own }];
+  });
+}
+
+/** Applies a planned set in as many entries as it needs. Calls `onPart` after each. */
+export async function applyObjects(
+  call: Call<object>,
+  sets: readonly ReadSet[],
+  onPart: (applied: Applied) => void,
+): Promise<void> {
+  for (const set of sets) {
+    // An earlier chunk has made what this one names.
+    const plan = await planOf(call, set);
+    if (plan.Changes.every(({ Action }) => Action === 'unchanged')) continue;
+    const whole = { ...set, body: { ...set.body, Digest: plan.Digest } };
+    const parts = plan.Parts.length < 2 ? [whole] : partSets(set, plan);
+    for (const { body } of parts) {
+      const applied = (await sent(call, '/v1/apply', body)).json<Applied>();
+      onPart(applied);
+    }
+  }
+}

@@ -1,0 +1,191 @@
+/** Compares rights at both sides: by reading rules, and by asking the servers (moving-in.md 5). */
+import type { Report } from '../../migrate/report/types.js';
+import { grantClasses } from '../../migrate/rights/compare.js';
+import type {
+  Reader,
+  RightsDifference,
+  RightsState,
+  TokenShown,
+} from '../../migrate/rights/types.js';
+import type { Converted, SetItem, Shown, SourceState } from '../../migrate/source/types.js';
+import type { Decision, Way } from './source-way.js';
+
+/** What a report says of rights. */
+export type RightsFound = NonNullable<Report['Rights']>;
+
+/** Questions of one request, and of one token. */
+const QUESTIONS_MAX = 64;
+const QUESTIONS_OF_TOKEN = 5000;
+
+/** Returns what decides rights at a server. `fallback`: the default policy if it does not tell. */
+export function rightsState(state: SourceState, fallback: 'allow' | 'deny'): RightsState {
+  const { info, namespaces, policies, roles, tokens } = state;
+  // The lists were read from an API that shows these members.
+  return {
+    reader: readerOf(state),
+    defaultPolicy: info.DefaultPolicy ?? fallback,
+    datacenter: info.Datacenter ?? '',
+    ...({ namespaces, policies, roles } as unknown as Pick<
+      RightsState,
+      'namespaces' | 'policies' | 'roles'
+    >),
+    tokens: tokens.filter(({ AccessorID }) => Boolean(AccessorID)) as unknown as TokenShown[],
+  };
+}
+
+/** Returns whose reading of rules a server has. */
+export function readerOf({ info }: Pick<SourceState, 'info'>): Reader {
+  if (info.isOurs) return 'ours';
+  return info.hasNamespaces ? 'enterprise' : 'community';
+}
+
+/** Returns the target as it will be: with objects and tokens in the place of its own. */
+export function overlaid(
+  target: SourceState,
+  { parts, tokens }: Pick<Converted, 'parts' | 'tokens'>,
+): SourceState {
+  const items = parts.flatMap((part) => part.items);
+  const of = (type: SetItem['Type']): Shown[] =>
+    items
+      .filter(({ Type }) => Type === type)
+      .map(({ Namespace, Object: object }) => ({ Namespace, ...object }));
+  const over = (here: readonly Shown[], there: readonly Shown[], id: string): Shown[] => {
+    const replaced = new Set(there.map((one) => one[id]));
+    return [...here.filter((one) => !replaced.has(one[id])), ...there];
+  };
+  return {
+    ...target,
+    policies: over(target.policies, of('policy'), 'ID'),
+    roles: over(target.roles, of('role'), 'ID'),
+    namespaces: over(target.namespaces, of('namespace'), 'Name'),
+    tokens: over(over(target.tokens, of('token'), 'AccessorID'), tokens, 'AccessorID'),
+  };
+}
+
+/** Asks both servers the questions of some tokens of each grant class (moving-in.md 5.3). */
+export class LiveQuestions {
+  questions = 0;
+  /** Why nothing is asked, if that is so. */
+  note: string | undefined;
+  readonly #asked = new Set<string>();
+  readonly #source: Way;
+  readonly #target: Way;
+  readonly #secrets: ReadonlyMap<string, string>;
+
+  /** `secrets`: those of the source, by accessor. */
+  constructor(source: Way, target: Way, secrets: ReadonlyMap<string, string>) {
+    this.#source = source;
+    this.#target = target;
+    this.#secrets = secrets;
+  }
+
+  /** How many tokens were asked. */
+  get tokens(): number {
+    return this.#asked.size;
+  }
+
+  /**
+   * Asks `count` tokens of each class. `isHere`: whether the target has the token. Yields what
+   * differs from the reading, and what the comparison does not know.
+   */
+  async *ask(
+    states: readonly [source: RightsState, target: RightsState],
+    count: number,
+    found: RightsFound,
+    isHere: (accessor: string) => boolean,
+  ): AsyncIterable<RightsDifference> {
+    const known = new Set(found.Differences.map(questionKey));
+    for (const one of count === 0 ? [] : grantClasses(...states)) {
+      const some = one.accessors.filter((accessor) => this.#secrets.has(accessor)).slice(0, count);
+      for (const accessor of some) {
+        let left = QUESTIONS_OF_TOKEN;
+        for (const batch of batches(one.questions(), QUESTIONS_MAX)) {
+          const asked = batch.slice(0, left);
+          left -= asked.length;
+          if (asked.length === 0) break;
+          const answers = await this.#answers(accessor, asked, isHere(accessor));
+          if (answers === 'silent') return;
+          if (answers === 'gone') break;
+          this.#asked.add(accessor);
+          this.questions += asked.length;
+          for (const [at, question] of asked.entries()) {
+            const expected = one.expected(question);
+            const [there, here] = [answers[0]![at], answers[1]?.[at]];
+            const Code = there !== expected ? 'reading' : 'unexplained';
+            const isKnown = Code === 'unexplained' && known.has(questionKey(shown(question)));
+            if (isKnown || (there === expected && (here ?? there) === there)) continue;
+            yield {
+              ...shown(question),
+              Code,
+              Tokens: 1,
+              Sample: [accessor],
+              Source: {
+                Allow: there === true,
+                Rule: 'the source decides otherwise than its rules read',
+              },
+              Target: { Allow: here ?? expected },
+            };
+          }
+        }
+      }
+    }
+  }
+
+  /** Returns the answers of both; of the source alone where the target has no such token. */
+  async #answers(
+    accessor: string,
+    asked: readonly Question[],
+    isHere: boolean,
+  ): Promise<readonly (readonly boolean[])[] | 'gone' | 'silent'> {
+    const secret = this.#secrets.get(accessor)!;
+    const ns = asked[0]!.namespace;
+    const body = asked.map(
+      ({ resource, access, segment }): Decision => ({
+        Resource: resource,
+        Access: access,
+        ...(segment !== '' && { Segment: segment }),
+      }),
+    );
+    const there = await this.#source.decide(secret, ns, body);
+    if (there === 'silent')
+      this.note = 'the source does not answer questions of tokens: nothing was asked live';
+    if (typeof there === 'string') return there;
+    const here = isHere ? await this.#target.decide(secret, ns, body) : 'gone';
+    return typeof here === 'string' ? [there] : [there, here];
+  }
+}
+
+interface Question {
+  readonly resource: string;
+  readonly access: string;
+  readonly segment: string;
+  readonly namespace: string;
+}
+
+const shown = ({ resource, access, segment, namespace }: Question) => ({
+  Resource: resource,
+  Access: access,
+  Segment: segment,
+  Namespace: namespace,
+});
+
+const questionKey = ({
+  Resource,
+  Access,
+  Segment,
+  Namespace,
+}: Pick<RightsDifference, 'Resource' | 'Access' | 'Segment' | 'Namespace'>): string =>
+  JSON.stringify([Resource, Access, Segment, Namespace]);
+
+/** Yields questions in lists, each about one namespace. */
+function* batches<T extends Question>(questions: Iterable<T>, max: number): Iterable<T[]> {
+  let batch: T[] = [];
+  for (const one of questions) {
+    if (batch.length === max || (batch[0] ?? one).namespace !== one.namespace) {
+      yield batch;
+      batch = [];
+    }
+    batch.push(one);
+  }
+  if (batch.length > 0) yield batch;
+}

@@ -1,0 +1,215 @@
+/** The tokens of a migration: compared with those of the target, and imported. */
+import type { Imported, Imports } from '../../api/endpoints/imports.js';
+import type { Problem } from '../../migrate/report/types.js';
+import type { Shown, SourceState, TokenImport } from '../../migrate/source/types.js';
+import type { Call } from '../cli.js';
+import { CliError } from '../print/error.js';
+import { changedBy, type Marks, wasRead } from './objects.js';
+
+/** Tokens of one import. */
+const IMPORTED_MAX = 500;
+/** Bytes of one import: half of the default of `limits.bodyBytes`. */
+const IMPORT_BYTES = 512 * 1024;
+
+/** What becomes of tokens. */
+export interface PlannedTokens {
+  readonly same: number;
+  readonly created: readonly TokenImport[];
+  readonly updated: readonly TokenImport[];
+  /** Tokens that lose something, with what they keep of what they have here. */
+  readonly narrowed: readonly TokenImport[];
+  readonly deleted: readonly string[];
+  readonly problems: readonly Problem[];
+  /** Whether the target has compared the secrets. */
+  readonly areSecretsCompared: boolean;
+}
+
+/** The members of a token that an import replaces. */
+const LISTS = [
+  'Policies',
+  'Roles',
+  'ServiceIdentities',
+  'NodeIdentities',
+  'TemplatedPolicies',
+] as const;
+
+/** Compares tokens with those of the target. */
+export async function planTokens(
+  call: Call<object>,
+  marks: Marks,
+  source: SourceState,
+  imports: readonly TokenImport[],
+): Promise<PlannedTokens> {
+  const { api } = call;
+  const here = await tokensHere(call);
+  const query = { source: marks.owner.replace('migrate/', '') };
+  const plain = { query, isCurrent: true, isPlain: true };
+  const own = (await api.get('/v1/acl/tokens/import', plain)).json<Imports>().Tokens;
+  const isOwn = new Set(own.map(({ AccessorID }) => AccessorID));
+  const probe = await probed(call, marks, imports, here);
+  const bad = new Set(probe.problems.map(({ Ref }) => Ref));
+  const created: TokenImport[] = [];
+  const updated: TokenImport[] = [];
+  const narrowed: TokenImport[] = [];
+  const problems = [...probe.problems];
+  let same = 0;
+  for (const token of imports) {
+    const { AccessorID } = token;
+    const ref = `token/${AccessorID}`;
+    const before = here.get(AccessorID);
+    if (bad.has(ref)) continue;
+    if (before === undefined) {
+      created.push(token);
+      continue;
+    }
+    const isEqual = contentOf(token, before) === contentOf(before, before);
+    if (isEqual && isOwn.has(AccessorID)) {
+      same += 1;
+      continue;
+    }
+    const place = { ns: token.Namespace, reason: marks.reason };
+    const who =
+      isEqual || marks.force ? undefined : await changedBy(api, `token/${AccessorID}`, place);
+    if (who !== undefined && isOwn.has(AccessorID)) {
+      const Message = `it was changed here by ${who}: see --force`;
+      problems.push({ Ref: ref, Code: 'changed', Message });
+      continue;
+    }
+    updated.push(token);
+    const kept = keptOf(token, before);
+    if (kept !== undefined) narrowed.push(kept);
+  }
+  const there = new Set(source.tokens.map((one) => String(one['AccessorID']).toLowerCase()));
+  const deleted = own
+    .filter(({ AccessorID, Namespace }) => {
+      const isGone = !there.has(AccessorID) && wasRead(source, 'token', { ns: Namespace });
+      return isGone;
+    })
+    .map(({ AccessorID }) => AccessorID);
+  const { areSecretsCompared } = probe;
+  return { same, created, updated, narrowed, deleted, problems, areSecretsCompared };
+}
+
+async function tokensHere({ api }: Call<object>): Promise<ReadonlyMap<string, Shown>> {
+  const query = { ns: '*' };
+  const answer = await api.get('/v1/acl/tokens', { query, isCurrent: true, isPlain: true });
+  return new Map(answer.json<Shown[]>().map((one) => [String(one['AccessorID']), one]));
+}
+
+const listIn = (one: Shown, member: string): readonly Shown[] => {
+  const value = one[member];
+  return Array.isArray(value) ? (value as Shown[]) : [];
+};
+
+/** Returns an item of a token's list as text. Links have an ID, or a name that `here` knows. */
+function itemText(member: string, item: Shown, here: Shown): string {
+  if (member === 'Policies' || member === 'Roles') {
+    const { ID, Name } = item as { readonly ID?: string; readonly Name?: string };
+    const known = listIn(here, member).find((one) => one['Name'] === Name);
+    return String(ID ?? known?.['ID'] ?? `name ${Name}`).toLowerCase();
+  }
+  const { TemplateID: _id, Datacenters, ...rest } = item;
+  const datacenters = Array.isArray(Datacenters) ? [...(Datacenters as string[])].sort() : [];
+  const entries = Object.entries({ ...rest, datacenters }).filter(([, value]) => value !== null);
+  return JSON.stringify(entries.sort(([a], [b]) => (a < b ? -1 : 1))).toLowerCase();
+}
+
+const textsOf = (one: Shown, member: string, here: Shown): readonly string[] => [
+  ...new Set(listIn(one, member).map((item) => itemText(member, item, here))),
+];
+
+/** Returns what an import replaces of a token, as text. */
+const contentOf = (one: Shown, here: Shown): string =>
+  JSON.stringify([
+    one['Description'] ?? '',
+    ...LISTS.map((member) => [...textsOf(one, member, here)].sort()),
+  ]);
+
+/** Returns a token with what it has and keeps; undefined if it loses nothing. */
+function keptOf(token: TokenImport, before: Shown): TokenImport | undefined {
+  let loses = false;
+  const kept = LISTS.map((member): [string, readonly Shown[]] => {
+    const wanted = textsOf(token, member, before);
+    const has = listIn(before, member);
+    const stays = has.filter((item) => wanted.includes(itemText(member, item, before)));
+    loses ||= stays.length < has.length;
+    return [member, stays];
+  });
+  return loses ? { ...token, ...Object.fromEntries(kept) } : undefined;
+}
+
+/**
+ * Asks the target whether it would take IDs and secrets. Links and methods are left out, because
+ * the objects that they name may not be there yet.
+ */
+async function probed(
+  call: Call<object>,
+  marks: Marks,
+  imports: readonly TokenImport[],
+  here: ReadonlyMap<string, Shown>,
+): Promise<Pick<PlannedTokens, 'problems' | 'areSecretsCompared'>> {
+  const problems: Problem[] = [];
+  const asked = imports.map((token): TokenImport => {
+    const { AccessorID, SecretID, ExpirationTime } = token;
+    const before = here.get(AccessorID);
+    const ends = ExpirationTime === undefined ? {} : { ExpirationTime };
+    if (before === undefined) return { AccessorID, SecretID, ...ends, Namespace: 'default' };
+    const { Namespace, AuthMethod, AuthMethodNamespace, Local } = token;
+    const login = AuthMethod === undefined ? {} : { AuthMethod, AuthMethodNamespace };
+    return { AccessorID, SecretID, Namespace, Local, ...login, ...ends };
+  });
+  for (const Tokens of batchesOf(asked)) {
+    try {
+      await importBatch(call, marks, { Tokens, DryRun: true });
+    } catch (error) {
+      if (!(error instanceof CliError)) throw error;
+      const { code, problem = {} } = error.details;
+      if (code === 'permission_denied') return { problems, areSecretsCompared: false };
+      const found = (problem as { Problems?: readonly Problem[] }).Problems;
+      if (found === undefined) throw error;
+      problems.push(...found.map(({ Ref, Code, Message }) => ({ Ref, Code, Message })));
+    }
+  }
+  return { problems, areSecretsCompared: true };
+}
+
+/** Returns tokens in lists of which one import takes each. */
+export function batchesOf(tokens: readonly TokenImport[]): TokenImport[][] {
+  const batches: TokenImport[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const token of tokens) {
+    const size = Buffer.byteLength(JSON.stringify(token)) + 1;
+    if (bytes + size > IMPORT_BYTES || batches.at(-1)!.length >= IMPORTED_MAX) {
+      batches.push([]);
+      bytes = 0;
+    }
+    batches.at(-1)!.push(token);
+    bytes += size;
+  }
+  return batches;
+}
+
+/** Sends one import. */
+export async function importBatch(
+  { api }: Call<object>,
+  { owner, reason: Reason, force }: Marks,
+  body: { readonly Tokens?: readonly TokenImport[]; readonly Delete?: readonly string[] } & {
+    readonly DryRun?: boolean;
+  },
+): Promise<Imported> {
+  const Source = owner.replace('migrate/', '');
+  const all = { Source, Reason, ...(force && { TakeOver: true }), ...body };
+  const isRead = body.DryRun === true;
+  const answer = await api.ask('POST', '/v1/acl/tokens/import', {
+    body: all,
+    isRead,
+    isPlain: true,
+  });
+  return answer.json<Imported>();
+}
+
+/** Returns accessors in lists of which one import takes each. */
+export const deletionsOf = (accessors: readonly string[]): string[][] =>
+  Array.from({ length: Math.ceil(accessors.length / IMPORTED_MAX) }, (_, at) =>
+    accessors.slice(at * IMPORTED_MAX, (at + 1) * IMPORTED_MAX),
+  );
