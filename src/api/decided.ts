@@ -112,8 +112,11 @@ export async function findRights(
   subject: Subject,
   resource: { readonly type: string; readonly properties: object },
 ): Promise<RightsFound> {
-  const any = { ...resource, id: '', properties: { ...resource.properties, ...ANY_ID } };
-  const actions = await search<{ readonly name: string }>('action', { subject, resource: any });
+  const anyId = { ...resource, id: '', properties: { ...resource.properties, ...ANY_ID } };
+  const actions = await search<{ readonly name: string }>('action', {
+    subject,
+    resource: anyId,
+  });
   const ids: { action: string; found: Found<{ readonly id: string }> }[] = [];
   for (const { name: action } of actions.results) {
     const asked = { subject, action: { name: action }, resource };

@@ -127,6 +127,19 @@ describe('audit: what a node records', () => {
     expect([object.before, object.after]).to.deep.equal([record.index - 1, record.index]);
   });
 
+  it('says which tokens an import made, and none of their secrets', async () => {
+    const AccessorID = '8a2d0000-1111-4222-8333-000000000001';
+    const SecretID = '5ec7e701-1111-4222-8333-000000000001';
+    const Tokens = [{ AccessorID, SecretID, Description: 'moved' }];
+    await node.must('POST /acl/tokens/import', { Source: 'dc1', Tokens });
+    const record = last();
+    expect(record.objects[0]!.name).to.equal('moved');
+    expect(JSON.stringify(record.granted_by)).to.include('"operator:write"');
+    await settled();
+    for (const name of ['writes.json', 'late.json', 'all.json'])
+      expect(readFileSync(file(name), 'utf8')).to.not.include(SecretID);
+  });
+
   it('says what an undo and a revocation changed, too', async () => {
     await node.must('PUT /acl/policy', { Name: 'undone' });
     const { index: made } = last();

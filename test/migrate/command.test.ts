@@ -32,18 +32,32 @@ describe('conclave migrate', function () {
     )!;
 
   it('shows what it would do, and writes nothing', async () => {
-    const index = await moving.index();
+    const index = moving.index;
     const file = join(moving.user.home, 'report.json');
     const { code, out, err } = await moving.migrate(`--dry-run ${ALL} --report ${file}`);
     expect([code, err]).to.deep.equal([5, '']);
     expect(out)
       .to.match(/^policy +13 +0 +11 +0 +0 +0$/m)
       .and.match(/^token +15 +0 +12 +1 +0 +2$/m);
-    expect(await moving.index()).to.equal(index);
+    expect(moving.index).to.equal(index);
     expect(statSync(file).mode & 0o777).to.equal(0o600);
     const written = readFileSync(file, 'utf8');
     for (const secret of secrets()) expect(out + written).to.not.include(secret);
-    expect((JSON.parse(written) as Report).Exit).to.equal(5);
+    const { Exit, Writers } = JSON.parse(written) as Report;
+    expect(Exit).to.equal(5);
+    const manager = Writers?.find(({ Description }) => Description.startsWith('Bootstrap'));
+    const all = ['acl:write', 'operator:write', 'mesh:write', 'service:write'];
+    expect(manager?.Rights).to.deep.equal(all);
+    expect(out).to.match(/^WRITES .*"Bootstrap Token \(Global Management\)" {2}acl:write, /m);
+  });
+
+  it('needs to read alone for a dry run, and says what was not compared', async () => {
+    const Policies = [{ Name: 'builtin/global-read-only' }];
+    const { SecretID } = await moving.cluster.must('PUT /acl/token', { Policies });
+    const env = { CONCLAVE_HTTP_TOKEN: SecretID };
+    const { code, err } = await moving.migrate(`--dry-run ${ALL}`, { env });
+    expect([code, err]).to.deep.equal([5, 'conclave: secrets were not compared\n']);
+    expect((await moving.migrate(`--yes ${ALL}`, { env })).code).to.equal(1);
   });
 
   it('writes everything with its IDs and secrets, and nothing when it runs again', async () => {
@@ -55,10 +69,10 @@ describe('conclave migrate', function () {
     expect(Date.parse(own.CreateTime)).to.equal(Date.parse(String(CreateTime)));
     for (const { ID, Name } of moving.source.recorded.Roles)
       expect(await moving.cluster.must(`GET /acl/role/${ID}`)).to.include({ ID, Name });
-    const index = await moving.index();
+    const index = moving.index;
     const again = await moving.migrate(`--yes ${ALL}`);
     expect(again.err).to.equal('conclave: nothing to write\n');
-    expect(await moving.index()).to.equal(index);
+    expect(moving.index).to.equal(index);
     const { Types, Rights } = await report(`--dry-run ${ALL}`);
     expect(Types['token']).to.include({ Create: 0, Update: 0, Delete: 0, Same: 13 });
     expect(Rights?.Differences.every(({ Code }) => Code === 'left_out')).to.equal(true);
@@ -89,18 +103,45 @@ describe('conclave migrate', function () {
     expect((await moving.cluster.ask(`GET /acl/token/${AccessorID}`)).status).to.equal(403);
   });
 
+  it('deletes nothing of a list that the source does not show whole', async () => {
+    await moving.migrate(`--yes ${ALL}`);
+    const { recorded } = moving.source;
+    const [role] = recorded.Roles.splice(0, 1);
+    const [token] = recorded.Tokens.splice(recorded.Tokens.indexOf(moved()), 1);
+    await moving.replace({ filtered: ['acl/roles', 'acl/tokens'] });
+    const { Types } = await report(`--yes ${ALL}`);
+    for (const type of ['role', 'token']) expect(Types[type]).to.include({ Delete: 0 });
+    expect(await moving.cluster.must(`GET /acl/role/${role!['ID']}`)).to.include({
+      ID: role!['ID'],
+    });
+    expect((await report(`--yes ${ALL} --only policy`)).Types['role']).to.include({ Delete: 0 });
+    await moving.replace({});
+    const whole = await report(`--yes ${ALL}`);
+    for (const type of ['role', 'token']) expect(whole.Types[type]).to.include({ Delete: 1 });
+    const gone = await moving.cluster.ask(`GET /acl/token/${token!['AccessorID']}`);
+    expect(gone.status).to.equal(403);
+  });
+
+  it('ends with 130 where it is interrupted, and goes on the next time', async () => {
+    const stop = new AbortController();
+    const onErr = (): void => stop.abort();
+    const ran = await moving.migrate(`--yes ${ALL}`, { columns: 80, signal: stop.signal, onErr });
+    expect(ran.code).to.equal(130);
+    expect((await moving.migrate(`--yes ${ALL}`)).code).to.equal(5);
+  });
+
   it('refuses to take what others have made, unless it is forced or equal', async () => {
     const [first] = moving.source.recorded.Roles;
     const { AccessorID, SecretID } = moved();
     await moving.cluster.must('PUT /acl/token', { AccessorID, SecretID, Description: 'own' });
     const own = { ...first, Policies: [], Description: 'own' };
     await moving.cluster.must('POST /apply', { Objects: [{ Type: 'role', Object: own }] });
-    const index = await moving.index();
+    const index = moving.index;
     const { code, out } = await moving.migrate(`--yes ${ALL}`);
     expect(code).to.equal(1);
     expect(out).to.include(`PROBLEM   role/default/${first!['Name']}  unowned`);
     expect(out).to.include(`PROBLEM   token/${AccessorID}  owned`);
-    expect(await moving.index()).to.equal(index);
+    expect(moving.index).to.equal(index);
     expect((await moving.migrate(`--yes --force ${ALL}`)).code).to.equal(5);
     const role = await moving.cluster.must(`GET /acl/role/${first!['ID']}`);
     expect(role.Description).to.equal(first!['Description']);
@@ -150,14 +191,14 @@ describe('conclave migrate', function () {
     const [AccessorID, secret] = line.split(',');
     const own = await moving.cluster.must('GET /acl/token/self', undefined, secret);
     expect(own.AccessorID).to.equal(AccessorID);
-    const index = await moving.index();
+    const index = moving.index;
     await moving.migrate(`--yes ${ALL} --new-secrets ${file}`);
-    expect(await moving.index()).to.equal(index);
+    expect(moving.index).to.equal(index);
   });
 
   it('goes on after a cut at any request, to either side', async () => {
     for (let requests = 0; ; requests += 1) {
-      const way = await cutAfter(moving.cluster.urls[0]!, requests);
+      const way = await cutAfter(moving.cluster.url, requests);
       const { code, err } = await moving.migrate(`--yes ${ALL}`, {}, way.url);
       way.close().closeAllConnections();
       if (code === 5) break;
@@ -173,14 +214,14 @@ describe('conclave migrate', function () {
   });
 
   it('asks before it writes, and takes no for an answer', async () => {
-    const index = await moving.index();
+    const index = moving.index;
     const no = await moving.migrate(ALL, { answers: ['n'] });
     expect(no.code).to.equal(1);
     expect(no.err).to.include('write 38 objects and 12 tokens? [y/N]');
-    expect(await moving.index()).to.equal(index);
+    expect(moving.index).to.equal(index);
     expect((await moving.migrate(ALL)).code).to.equal(2);
     expect((await moving.migrate(ALL, { answers: ['y'] })).code).to.equal(5);
-    expect(await moving.index()).to.be.greaterThan(index);
+    expect(moving.index).to.be.greaterThan(index);
   });
 
   it('gives up ownership at the end, if rights are equal', async () => {

@@ -2,6 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { Random } from '../../cluster/checker/random.js';
+import type { Report } from '../../src/migrate/report/types.js';
 import type { Ran } from '../cli/harness.js';
 import { until } from '../cluster/operator.js';
 import { Moving } from './running.js';
@@ -85,14 +87,13 @@ describe('conclave migrate --watch', function () {
       token['Policies'] = [];
       Object.assign(policy, { Rules: 'operator = "write"', ModifyIndex: index });
     });
-    const { SecretID } = token as { SecretID: string };
-    const asked = [{ Resource: 'operator', Access: 'write' }];
-    for (let isThere = false; !isThere; ) {
-      const [answer] = await moving.cluster.must('POST /internal/acl/authorize', asked, SecretID);
-      expect(answer.Allow).to.equal(false);
-      const { Rules } = await moving.cluster.must(`GET /acl/policy/${policy['ID']}`);
-      isThere = Rules === policy['Rules'];
-    }
+    const after = await until(
+      () => moving.cluster.must(`GET /acl/policy/${policy['ID']}`),
+      ({ Rules }) => Rules === policy['Rules'],
+    );
+    const narrowed = await moving.cluster.must(`GET /acl/token/${token['AccessorID']}`);
+    expect(narrowed).to.not.have.property('Policies');
+    expect(narrowed.ModifyIndex).to.be.lessThan(after.ModifyIndex);
     await stopped();
   });
 
@@ -106,6 +107,87 @@ describe('conclave migrate --watch', function () {
     await hears(`conflict: role/default/${first['Name']} is not followed any more`);
     expect((await role(first['ID'])).body.Description).to.equal('mine');
     await stopped();
+  });
+
+  it('ends with the state of the source, whatever is written there meanwhile', async () => {
+    const random = new Random(7);
+    const { recorded } = moving.source;
+    const ofAws = recorded.Tokens.findIndex(({ AuthMethod }) => AuthMethod === 'aws');
+    recorded.Tokens.splice(ofAws, 1);
+    await start();
+    const own = { Namespace: 'default' };
+    const id = (kind: number, n: number): string => `${kind}a2d0000-1111-4222-8333-00000000000${n}`;
+    const put = (list: Json[], key: string, one: Json): void => {
+      const at = list.findIndex((each) => each[key] === one[key]);
+      const before = at < 0 ? {} : list[at];
+      list.splice(at < 0 ? list.length : at, at < 0 ? 0 : 1, { ...before, ...one });
+    };
+    const drop = (list: Json[], key: string, value: string): void => {
+      const at = list.findIndex((each) => each[key] === value);
+      if (at >= 0) list.splice(at, 1);
+    };
+    for (let step = 0; step < 60; step += 1) {
+      const n = random.int(6);
+      const linked = random.int(6);
+      moving.source.change(({ Policies, Roles, Tokens }, ModifyIndex) => {
+        const level = random.pick(['read', 'write']);
+        const Rules = `key_prefix "${random.int(3)}" { policy = "${level}" }`;
+        const isThere = Policies.some(({ ID }) => ID === id(1, linked));
+        const links = isThere ? [{ ID: id(1, linked), Name: `p${linked}` }] : [];
+        const named = { ...own, ModifyIndex, Description: '' };
+        const acts = [
+          () => put(Policies, 'ID', { ...named, ID: id(1, n), Name: `p${n}`, Rules }),
+          () => put(Roles, 'ID', { ...named, ID: id(2, n), Name: `r${n}`, Policies: links }),
+          () =>
+            put(Tokens, 'AccessorID', {
+              ...named,
+              AccessorID: id(3, n),
+              SecretID: id(4, n),
+              Policies: links,
+              Local: false,
+              CreateTime: '2026-01-01T00:00:00Z',
+            }),
+          () => drop(Tokens, 'AccessorID', id(3, n)),
+          () => drop(Roles, 'ID', id(2, n)),
+          () => {
+            drop(Policies, 'ID', id(1, n));
+            for (const holder of [...Roles, ...Tokens])
+              if (Array.isArray(holder['Policies']))
+                holder['Policies'] = holder['Policies'].filter(({ ID }: Json) => ID !== id(1, n));
+          },
+        ];
+        random.pick(acts)();
+      });
+      if (random.chance(0.2)) await moving.cluster.must('GET /acl/roles');
+    }
+    const idle = async (): Promise<boolean> => {
+      const args = '--dry-run --with-secrets --mend --ask none -o json';
+      const { Types } = JSON.parse((await moving.migrate(args)).out) as Report;
+      return Object.values(Types).every((of) => of.Create + of.Update + of.Delete === 0);
+    };
+    await until(idle, (isIdle) => isIdle);
+    expect(await stopped()).to.equal(4);
+  });
+
+  it('tells what it does in lines for programs', async () => {
+    stop = new AbortController();
+    said = '';
+    const onOut = (text: string): void => {
+      said += text;
+    };
+    watching = moving.migrate(`${WATCH} -o json`, { signal: stop.signal, onOut });
+    await hears('"Exit"');
+    moving.source.change(({ Roles }, index) => {
+      Object.assign(Roles[0]!, { Description: 'changed', ModifyIndex: index });
+    });
+    await hears('BehindMs');
+    await stopped();
+    const [report, line] = said.split('\n').map((text) => JSON.parse(text || 'null'));
+    expect(report.Version).to.equal(1);
+    expect(line).to.include({ Changed: 1 });
+    expect(line).to.have.keys(
+      ...['Time', 'SourceIndexes', 'Index', 'Changed', 'Conflicts', 'BehindMs'],
+    );
   });
 
   it('goes on after the source was away', async () => {

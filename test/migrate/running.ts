@@ -1,29 +1,47 @@
-/** Runs `conclave migrate` from a server that plays a source to a cluster of one node. */
+/** Runs `conclave migrate` from a server that plays a source to a node in this process. */
 import { once } from 'node:events';
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { documentRoutes } from '../../src/http/routes/documents.js';
+import { authorizeRoutes } from '../../src/http/routes/explain.js';
+import { historyRoutes } from '../../src/http/routes/history.js';
+import type { Route } from '../../src/http/routes/types.js';
+import type { Command } from '../../src/state/types.js';
 import { type Given, type Ran, User } from '../cli/harness.js';
-import { until } from '../cluster/operator.js';
-import { RealCluster } from '../support/real-cluster.js';
+import { SoloClient } from '../service/client.js';
+import { partsOf } from '../service/serve.js';
+import { Solo } from '../service/solo.js';
 import { type Faults, type Recorded, recordedSource, StandIn } from './stand-in.js';
 
-/** A source, a cluster, and a user between them. */
+/** What a node in this process does not say of itself. */
+const SELF: readonly Route[] = [
+  {
+    path: '/v1/operator/level',
+    GET: (request) => request.answerValue({ Level: 3, Supported: 3, Members: [], Waiting: [] }),
+  },
+  {
+    path: '/v1/agent/self',
+    GET: (request) => request.answerValue({ Config: { Datacenter: 'dc1' } }),
+  },
+];
+
+/** A source, a node, and a user between them. */
 export class Moving {
-  readonly cluster: RealCluster;
+  readonly cluster: SoloClient;
   readonly user = new User();
   source: StandIn;
 
-  constructor(cluster: RealCluster, source: StandIn) {
+  constructor(cluster: SoloClient, source: StandIn) {
     this.cluster = cluster;
     this.source = source;
   }
 
   static async start(recorded: Recorded = recordedSource('community')): Promise<Moving> {
-    const cluster = await RealCluster.open(1);
-    await until(
-      () => cluster.must('GET /operator/level'),
-      ({ Level }) => Level >= 3,
-    );
+    const solo = new Solo();
+    solo.must({ type: 'system.level', v: 1, level: 3 } as Command);
+    const asked = authorizeRoutes(solo.service);
+    const more = [...historyRoutes(partsOf(solo)), ...documentRoutes, ...asked, ...SELF];
+    const cluster = await SoloClient.open(more, solo);
     return new Moving(cluster, await StandIn.start(recorded));
   }
 
@@ -34,22 +52,22 @@ export class Moving {
   }
 
   /** Runs the command. `to`: where the target is, if not at its own address. */
-  migrate(args: string, given: Given = {}, to = this.cluster.urls[0]!): Promise<Ran> {
+  migrate(args: string, given: Given = {}, to = this.cluster.url): Promise<Ran> {
     const words = args.split(' ').filter((word) => word !== '');
     return this.user.run(['migrate', '--from', this.source.url, ...words], {
       ...given,
       env: {
         CONCLAVE_HTTP_ADDR: to,
-        CONCLAVE_HTTP_TOKEN: this.cluster.token!,
+        CONCLAVE_HTTP_TOKEN: this.cluster.token,
         MIGRATE_FROM_TOKEN: this.source.token,
         ...given.env,
       },
     });
   }
 
-  /** Returns the index of the cluster's state. */
-  async index(): Promise<number> {
-    return (await this.cluster.must('POST /plan', { Objects: [] })).Index;
+  /** The index of the node's state. */
+  get index(): number {
+    return this.cluster.solo.machine.appliedIndex();
   }
 
   async close(): Promise<void> {

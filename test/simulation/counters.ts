@@ -201,6 +201,18 @@ const history: readonly Counter[] = [
     'state/history/history.js',
     "this.#line('change', { ...about, operation: 'update', ...NO_VERSION });",
   ),
+  at(
+    'tokens imported',
+    'state/token-import.js',
+    "if (typeof found === 'string')",
+    'found === "Created"',
+  ),
+  at(
+    'imports refused',
+    'state/token-import.js',
+    'if (first !== undefined)\n        return refused(first);',
+    'first !== undefined',
+  ),
 ];
 
 /** See the head of this file. */

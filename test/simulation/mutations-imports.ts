@@ -58,4 +58,54 @@ const faults: readonly Mutation[] = [
   ),
 ];
 
-export const importMutations: readonly Mutation[] = faults.map((fault) => unit(fault, SUITES));
+const MOVING = 'cli/migrate/migration.js';
+const OBJECTS = 'cli/migrate/objects.js';
+
+/** Each with the suite that holds it. */
+const moving: readonly (readonly [fault: Mutation, suites: string])[] = [
+  [
+    one(
+      'a migration that gives rights before it takes them',
+      MOVING,
+      'for (const Tokens of narrowed)',
+      'for (const Tokens of [])',
+    ),
+    'migrate/follow',
+  ],
+  [
+    one(
+      'a migration that deletes what the source did not show',
+      OBJECTS,
+      '(info.Indexes[key] ?? 0) > 0 && !isCut',
+      '(info.Indexes[key] ?? 0) > 0',
+    ),
+    'migrate/command',
+  ],
+  [
+    one(
+      'a migration that overwrites what was changed here',
+      OBJECTS,
+      'if (force)\n        return found;',
+      'if (true)\n        return found;',
+    ),
+    'migrate/command',
+  ],
+  [
+    one('a migration that forgets the secrets that it has made', MOVING, 'this.#made?.keep();', ''),
+    'migrate/command',
+  ],
+  [
+    one(
+      'a migration that gives up ownership while rights differ',
+      'cli/commands/migrate.js',
+      'if (Rights?.Equal === false)',
+      'if (false)',
+    ),
+    'migrate/command',
+  ],
+];
+
+export const importMutations: readonly Mutation[] = [
+  ...faults.map((fault) => unit(fault, SUITES)),
+  ...moving.map(([fault, suites]) => unit(fault, suites)),
+];

@@ -20,10 +20,12 @@ const init = { type: 'system.init', v: 1, createTime: AT } as const;
 export function productCommand(
   random: Random,
   n: number,
-  isKnown = (type: string): boolean => type !== 'set.apply',
+  isKnown = (type: string): boolean => !['set.apply', 'tokens.import'].includes(type),
 ): Command {
   const makers = [init, entrySet, entrySet, entrySet, entryDelete, aclCommand];
-  const all = isKnown('set.apply') ? [...makers, setApply] : makers;
+  const newer = { 'set.apply': setApply, 'tokens.import': tokensImport };
+  const known = Object.entries(newer).flatMap(([type, make]) => (isKnown(type) ? [make] : []));
+  const all = [...makers, ...known];
   return random.pick(all.map(called))(random, n);
 }
 
@@ -136,6 +138,20 @@ export function setApply(random: Random, n: number): Command {
   // what exists already is not as it was compared: nothing of the set happens
   const kept = isTaken ? changes : changes.slice(0, 2);
   return { type: 'set.apply', v: 1, at: AT, datacenter: 'dc1', changes: kept } as Command;
+}
+
+/** An import of tokens of which some are there, with their secrets or others. */
+function tokensImport(random: Random, n: number): Command {
+  const tokens = [random.int(3), 3 + random.int(3)].map((at) => ({
+    ns: 'default',
+    accessor: id(9, at),
+    secret: random.chance(0.8) ? id(5, 900_000 + at) : id(5, n),
+    createTime: AT,
+    token: { Description: `token ${random.int(3)}`, Policies: [], Roles: [], Local: false },
+  }));
+  const deletes = random.chance(0.5) ? [{ ns: 'default', accessor: id(9, random.int(9)) }] : [];
+  const facts = { source: 'dc1', takeOver: false, nowMs: Date.parse(AT) };
+  return { type: 'tokens.import', v: 1, ...facts, tokens, deletes } as Command;
 }
 
 const roleOf = (Name: string, Policies: object) => ({ Name, Description: '', Policies });

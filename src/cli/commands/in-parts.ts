@@ -2,6 +2,7 @@
  * `apply --in-parts`: a set that one entry cannot take is applied in the parts of its plan, one
  * after the other; one that a plan cannot take, in chunks that are planned one after the other.
  */
+import { KIND_ORDER } from '../../api/kind-order.js';
 import type { Call } from '../cli.js';
 import {
   type Doomed,
@@ -29,26 +30,6 @@ import {
 const PLAN_BYTES = 8 * 1024 * 1024;
 /** The most bytes of objects in it: the rest is for assertions and settings. */
 const BYTES_MAX = PLAN_BYTES - 256 * 1024;
-
-/** The kinds of entries in the order in which they can be made. */
-const KIND_ORDER = [
-  'proxy-defaults',
-  'mesh',
-  'jwt-provider',
-  'inline-certificate',
-  'file-system-certificate',
-  'service-defaults',
-  'service-resolver',
-  'service-splitter',
-  'service-router',
-  'ingress-gateway',
-  'terminating-gateway',
-  'api-gateway',
-  'http-route',
-  'tcp-route',
-  'exported-services',
-  'service-intentions',
-];
 
 /** Which objects and deletes of a set are meant, by their places in it. */
 interface Picked {
@@ -137,7 +118,7 @@ function rankOf(item: Item | Doomed): number {
   const rank = { namespace: 2, 'auth-method': 5, 'binding-rule': 6, token: 7 }[Type];
   if (rank !== undefined) return rank;
   const [, , kind = ''] = refOfItem(item).split('/');
-  return 8 + (KIND_ORDER.indexOf(kind) + 1) / (KIND_ORDER.length + 1);
+  return 8 + ((KIND_ORDER as readonly string[]).indexOf(kind) + 1) / (KIND_ORDER.length + 1);
 }
 
 /** Returns sets of whole types, each of which a plan takes. Deletes come last, in reverse order. */

@@ -93,8 +93,8 @@ async function once(
   const isWriting = options.dryRun !== true && refused.length === 0;
   const isAsked = isWriting && options.yes !== true && !round.isIdle;
   if (!isWriting || isAsked) {
-    const rights = await migration.rights(round, false);
-    const report = migration.report(round, rights, 0);
+    const found = await migration.rights(round, false);
+    const report = migration.report(round, found, 0);
     await tell(call, report, isAsked);
     if (refused.length > 0)
       throw new CliError(
@@ -105,8 +105,8 @@ async function once(
   }
   if (isAsked) await sure(call, `write ${wordsOf(round)}?`);
   const written = await migration.write(round);
-  const rights = await migration.rights(round, true);
-  const report = migration.report(round, rights, written.index);
+  const found = await migration.rights(round, true);
+  const report = migration.report(round, found, written.index);
   await tell(call, report);
   if (written.entries === 0) print.note('nothing to write');
   else print.note(`${counted(written.changed, 'change')} written, index ${written.index}`);
@@ -144,6 +144,10 @@ async function tell(
 ): Promise<void> {
   if (options.report !== undefined && !isQuestion)
     await writePrivate(options.report, reportJson(report));
-  const sink = isQuestion ? io.err : io.out;
-  sink.write(print.isForPrograms && !isQuestion ? reportJson(report) : reportText(report));
+  if (isQuestion) io.err.write(reportText(report));
+  else if (print.format === 'table') io.out.write(reportText(report));
+  // What follows are lines.
+  else if (options.watch === true)
+    io.out.write(`${JSON.stringify(JSON.parse(reportJson(report)))}\n`);
+  else io.out.write(reportJson(report));
 }

@@ -1,4 +1,4 @@
-/** `migrate --watch`: writes what changes at the source, until interrupted (moving-in.md 6). */
+/** `migrate --watch`: writes what changes at the source until it is interrupted. */
 import { setMaxListeners } from 'node:events';
 import { rename, writeFile } from 'node:fs/promises';
 import { SourceError } from '../../migrate/source/types.js';
@@ -10,7 +10,7 @@ import type { Migration, Round, Written } from './migration.js';
 import type { MigrateOptions } from './options.js';
 import type { Way } from './source-way.js';
 
-/** How often nothing but the lag is said, in milliseconds. */
+/** The pause between two lines that say the same. */
 const MINUTE_MS = 60_000;
 /** The pause after a failure. */
 const LOST_MS = 1000;
@@ -66,7 +66,7 @@ export class Follower {
     }
     if (exit === EXIT.differs) return exit;
     if (this.#conflicts.size > 0) return EXIT.incomplete;
-    return this.#sinceMs === undefined ? exit : EXIT.changes;
+    return exit === EXIT.done && this.#sinceMs !== undefined ? EXIT.changes : exit;
   }
 
   /** Waits for a change, a minute at most. Returns whether there is one. */

@@ -20,6 +20,7 @@ import {
 import type { Call } from '../cli.js';
 import { refOfItem } from '../files/sets.js';
 import { CliError, EXIT, interruption } from '../print/error.js';
+import { counted } from '../print/text.js';
 import { NewSecrets } from './new-secrets.js';
 import {
   applyObjects,
@@ -31,7 +32,14 @@ import {
 } from './objects.js';
 import type { MigrateOptions, Plan } from './options.js';
 import type { Progress } from './progress.js';
-import { LiveQuestions, overlaid, type RightsFound, readerOf, rightsState } from './rights.js';
+import {
+  type FoundRights,
+  LiveQuestions,
+  overlaid,
+  readerOf,
+  rightsState,
+  writersIn,
+} from './rights.js';
 import type { Way } from './source-way.js';
 import { batchesOf, deletionsOf, importBatch, type PlannedTokens, planTokens } from './tokens.js';
 
@@ -236,17 +244,24 @@ export class Migration {
       if (answer.Index > 0) done(answer.Created + answer.Updated + answer.Deleted, answer.Index);
     };
     this.#made?.keep();
-    for (const Delete of deletions) await send({ Delete });
-    for (const Tokens of narrowed) await send({ Tokens });
-    if (isChange > 0)
-      await applyObjects(call, objects.sets, ({ Changes, Index }) => done(Changes.length, Index));
-    for (const Tokens of made) await send({ Tokens });
+    try {
+      for (const Delete of deletions) await send({ Delete });
+      for (const Tokens of narrowed) await send({ Tokens });
+      if (isChange > 0)
+        await applyObjects(call, objects, ({ Changes, Index }) => done(Changes.length, Index));
+      for (const Tokens of made) await send({ Tokens });
+    } catch (error) {
+      if (!(error instanceof CliError) || written.entries === 0) throw error;
+      const what = `${counted(written.entries, 'entry')} of ${total} are written`;
+      const hint = 'run the same command again to go on';
+      throw new CliError(`${error.message}; ${what}`, { ...error.details, hint });
+    }
     progress.end();
     return written;
   }
 
-  /** Compares the rights of both sides, and asks both. `isWritten`: they should be equal. */
-  async rights(round: Round, isWritten: boolean): Promise<RightsFound | undefined> {
+  /** Compares the rights at both sides, and asks both servers. `isWritten`: they may be equal. */
+  async rights(round: Round, isWritten: boolean): Promise<FoundRights | undefined> {
     const { call, plan, source, target, progress } = this.#parts;
     if (!this.#isWanted('token') || !this.#isWanted('policy') || !this.#isWanted('role'))
       return undefined;
@@ -286,17 +301,15 @@ export class Migration {
     progress.end();
     if (live.note !== undefined) call.print.note(live.note);
     const Asked = { Tokens: live.tokens, Questions: live.questions };
-    const isSame = Differences.length === found.Differences.length;
+    const Equal = found.Equal && Differences.length === found.Differences.length;
     return {
-      ...found,
-      Differences,
-      Equal: found.Equal && isSame,
-      ...(plan.asked > 0 && { Asked }),
+      rights: { ...found, Differences, Equal, ...(plan.asked > 0 && { Asked }) },
+      ...(call.options.dryRun === true && { writers: writersIn(states) }),
     };
   }
 
   /** Returns what is said of a round. */
-  report(round: Round, rights: RightsFound | undefined, index: number): Report {
+  report(round: Round, found: FoundRights | undefined, index: number): Report {
     const { call } = this.#parts;
     const { state, converted, problems } = round;
     const { Version, Datacenter, DefaultPolicy, Indexes } = state.info;
@@ -321,7 +334,8 @@ export class Migration {
       Types: countsOf(round),
       Findings: converted.findings,
       ...(problems.length > 0 && { Problems: problems }),
-      ...(rights !== undefined && { Rights: rights }),
+      ...(found?.writers !== undefined && { Writers: found.writers }),
+      ...(found !== undefined && { Rights: found.rights }),
       Exit: EXIT.done,
     };
     return { ...report, Exit: exitOf(report, isDry && !round.isIdle) };

@@ -18,7 +18,7 @@ import {
   type ReadSet,
   refOfItem,
 } from '../files/sets.js';
-import type { PlannedChange } from '../print/plan-view.js';
+import type { Plan, PlannedChange } from '../print/plan-view.js';
 
 /** What migrations know of their writes. */
 export interface Marks {
@@ -32,6 +32,8 @@ export interface Marks {
 /** What a plan makes of objects. */
 export interface PlannedObjects {
   readonly sets: readonly ReadSet[];
+  /** The plan of the first of them, which is applied as it was made. */
+  readonly first: Plan | undefined;
   /** The index of the state in which they were planned. */
   readonly index: number;
   readonly changes: readonly PlannedChange[];
@@ -55,9 +57,11 @@ export async function planObjects(
   const changes: PlannedChange[] = [];
   const refused: Refused[] = [];
   const problems: Problem[] = [];
+  let first: Plan | undefined;
   let index = 0;
   for (const [at, chunk] of sets.entries()) {
     const plan = await planOf(call, chunk);
+    first ??= plan;
     index = plan.Index;
     for (const { Ref, Code, Message, Pointer } of plan.Problems) {
       if (at > 0 && Code === 'unknown_reference') continue;
@@ -70,7 +74,7 @@ export async function planObjects(
       problems.push(...takenBy(change, force));
     }
   }
-  return { sets, index, changes, refused, problems };
+  return { sets, first, index, changes, refused, problems };
 }
 
 /** Returns why an object of another one cannot be taken, of what only a migration minds. */
@@ -204,12 +208,12 @@ export async function goneObjects(
 /** Applies a planned set in as many entries as it needs. Calls `onPart` after each. */
 export async function applyObjects(
   call: Call<object>,
-  sets: readonly ReadSet[],
+  { sets, first }: PlannedObjects,
   onPart: (applied: Applied) => void,
 ): Promise<void> {
-  for (const set of sets) {
+  for (const [at, set] of sets.entries()) {
     // An earlier chunk has made what this one names.
-    const plan = await planOf(call, set);
+    const plan = at === 0 ? first! : await planOf(call, set);
     if (plan.Changes.every(({ Action }) => Action === 'unchanged')) continue;
     const whole = { ...set, body: { ...set.body, Digest: plan.Digest } };
     const parts = plan.Parts.length < 2 ? [whole] : partSets(set, plan);

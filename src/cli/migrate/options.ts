@@ -47,8 +47,9 @@ export interface Plan {
 const ACCEPTABLE: readonly DifferenceCode[] = ['rights_add_up', 'anonymous_operator'];
 
 /** Checks the options that depend on each other or are lists. Throws CliError. */
-export function planOf({ options, io }: Call<MigrateOptions>): Plan {
+export function planOf({ options, io, print }: Call<MigrateOptions>): Plan {
   const { dryRun, watch, finish, withSecrets, newSecrets, yes, namespaces, ask } = options;
+  if (!['table', 'json'].includes(print.format)) misused('--output: this takes table or json');
   if (dryRun === true && (watch === true || finish === true))
     misused('--dry-run cannot be used with --watch or --finish');
   if (watch === true && finish === true) misused('--watch and --finish cannot be used together');

@@ -1,5 +1,5 @@
 /** Compares rights at both sides: by reading rules, and by asking the servers (moving-in.md 5). */
-import type { Report } from '../../migrate/report/types.js';
+import type { Report, Writer } from '../../migrate/report/types.js';
 import { grantClasses } from '../../migrate/rights/compare.js';
 import type {
   Reader,
@@ -13,8 +13,16 @@ import type { Decision, Way } from './source-way.js';
 /** What a report says of rights. */
 export type RightsFound = NonNullable<Report['Rights']>;
 
-/** Questions of one request, and of one token. */
+/** What a migration finds of rights. */
+export interface FoundRights {
+  readonly rights: RightsFound;
+  /** In a dry run. */
+  readonly writers?: readonly Writer[];
+}
+
+/** Questions of one request: what a server takes. */
 const QUESTIONS_MAX = 64;
+/** Questions of one token: more would ask for what is known. */
 const QUESTIONS_OF_TOKEN = 5000;
 
 /** Returns what decides rights at a server. `fallback`: the default policy if it does not tell. */
@@ -62,6 +70,34 @@ export function overlaid(
   };
 }
 
+/** Rights that change what is moved. A right on services counts if it is one on all of them. */
+const WRITES = [
+  ['acl', ''],
+  ['operator', ''],
+  ['mesh', ''],
+  ['service', '~every service'],
+] as const;
+
+/** Returns the tokens of the source that may write what is moved, in any namespace. */
+export function writersIn(states: readonly [source: RightsState, target: RightsState]): Writer[] {
+  const [source] = states;
+  const byAccessor = new Map(source.tokens.map((token) => [token.AccessorID, token]));
+  const namespaces = new Set(['default', ...source.namespaces.map(({ Name }) => Name)]);
+  return [...grantClasses(...states)].flatMap(({ accessors, expected }) => {
+    const Rights = WRITES.flatMap(([resource, segment]) => {
+      const may = [...namespaces].some((namespace) =>
+        expected({ resource, access: 'write', segment, namespace }),
+      );
+      return may ? [`${resource}:write`] : [];
+    });
+    if (Rights.length === 0) return [];
+    return accessors.map((AccessorID): Writer => {
+      const Description = byAccessor.get(AccessorID)?.Description ?? '';
+      return { AccessorID, Description, Rights };
+    });
+  });
+}
+
 /** Asks both servers the questions of some tokens of each grant class (moving-in.md 5.3). */
 export class LiveQuestions {
   questions = 0;
@@ -103,7 +139,11 @@ export class LiveQuestions {
           const asked = batch.slice(0, left);
           left -= asked.length;
           if (asked.length === 0) break;
-          const answers = await this.#answers(accessor, asked, isHere(accessor));
+          const [{ reader }] = states;
+          const answers = await this.#answers(accessor, asked, {
+            hasNamespaces: reader !== 'community',
+            isHere: isHere(accessor),
+          });
           if (answers === 'silent') return;
           if (answers === 'gone') break;
           this.#asked.add(accessor);
@@ -135,7 +175,7 @@ export class LiveQuestions {
   async #answers(
     accessor: string,
     asked: readonly Question[],
-    isHere: boolean,
+    { hasNamespaces, isHere }: { readonly hasNamespaces: boolean; readonly isHere: boolean },
   ): Promise<readonly (readonly boolean[])[] | 'gone' | 'silent'> {
     const secret = this.#secrets.get(accessor)!;
     const ns = asked[0]!.namespace;
@@ -146,7 +186,8 @@ export class LiveQuestions {
         ...(segment !== '' && { Segment: segment }),
       }),
     );
-    const there = await this.#source.decide(secret, ns, body);
+    // Without one, the namespace of the token would count.
+    const there = await this.#source.decide(secret, hasNamespaces ? ns : undefined, body);
     if (there === 'silent')
       this.note = 'the source does not answer questions of tokens: nothing was asked live';
     if (typeof there === 'string') return there;

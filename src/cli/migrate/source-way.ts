@@ -64,15 +64,15 @@ export class Way implements SourceConnection {
   }
 
   /**
-   * Asks whether a token may do things. Returns `gone` if the server does not know the token any
-   * more, and `silent` if it does not answer such questions.
+   * Asks whether a token may do things, in a namespace if there are any. Returns `gone` if the
+   * server does not know the token any more, and `silent` if it does not answer such questions.
    */
   async decide(
     token: string,
-    namespace: string,
+    ns: string | undefined,
     body: readonly Decision[],
   ): Promise<readonly boolean[] | 'gone' | 'silent'> {
-    const query = namespace === 'default' ? {} : { ns: namespace };
+    const query = ns === undefined ? {} : { ns };
     const path = '/v1/internal/acl/authorize';
     const answer = await this.#ask('POST', path, { query, body, token });
     if (answer.status === 404) return 'silent';

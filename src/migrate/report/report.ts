@@ -3,8 +3,9 @@ import { oneLine as printable } from '../../base/printable.js';
 import type { RightsDifference } from '../rights/types.js';
 import type { Finding, Report, TypeCounts } from './types.js';
 
-/** Findings and differences that a report holds. */
+/** Findings of a report: a program reads no more. */
 const FINDINGS_MAX = 100_000;
+/** Differences of a report: a program reads no more. */
 const DIFFERENCES_MAX = 10_000;
 
 /** Returns the report as JSON text. What is too much is left out and counted in `More`. */
@@ -39,6 +40,10 @@ export function reportText(report: Report): string {
   if (hidden > 0) lines.push(`and ${hidden} more`);
   for (const { Ref, Code, Message } of report.Problems ?? [])
     lines.push(`PROBLEM   ${printable(Ref)}  ${Code}  ${printable(Message)}`);
+  for (const { AccessorID, Description, Rights } of report.Writers ?? []) {
+    const who = `token/${AccessorID} ${JSON.stringify(Description)}`;
+    lines.push(`WRITES    ${printable(who)}  ${Rights.join(', ')}`);
+  }
   if (report.Rights !== undefined) lines.push(...rightsLines(report.Rights));
   return `${lines.join('\n')}\n`;
 }

@@ -61,6 +61,14 @@ export interface Problem {
   readonly Message: string;
 }
 
+/** A token of the source that may write what is moved: before the switch it must not. */
+export interface Writer {
+  readonly AccessorID: string;
+  readonly Description: string;
+  /** Such as `acl:write`; `service:write` on every service. */
+  readonly Rights: readonly string[];
+}
+
 /** Everything that a migration says in the end. */
 export interface Report {
   readonly Version: 1;
@@ -83,6 +91,8 @@ export interface Report {
   readonly Findings: readonly Finding[];
   /** Absent: there are none. */
   readonly Problems?: readonly Problem[];
+  /** Of a dry run that compares rights. */
+  readonly Writers?: readonly Writer[];
   readonly Rights?: Rights & {
     /** What was asked of the servers themselves (moving-in.md 5.3). */
     readonly Asked?: { readonly Tokens: number; readonly Questions: number };

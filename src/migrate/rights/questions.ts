@@ -178,9 +178,9 @@ function differingNames(
   return differing;
 }
 
-/** Characters that names have, and then any. `*` is left out: it has a meaning for intentions. */
+/** Characters that names have. `*` is left out: it has a meaning for intentions. */
 const USUAL = 'abcdefghijklmnopqrstuvwxyz0123456789';
-/** The first of the characters that are tried after those. */
+/** The first of the characters that are taken after these: few names have them. */
 const UNUSUAL_FROM = 0xa1;
 
 /** Returns a character that is none of the given ones. */

@@ -98,7 +98,7 @@ export function grantsOf(conversion: Conversion, ref: string, one: Shown): Shown
   const templates = listIn(one, 'TemplatedPolicies').map(({ TemplateID: _id, ...rest }) => rest);
   return {
     Policies: conversion.links(ref, one, 'Policies', 'policy'),
-    ...(roles.length > 0 && { Roles: roles }),
+    ...('Roles' in one && { Roles: roles }),
     ...(templates.length > 0 && { TemplatedPolicies: templates }),
   };
 }

@@ -67,8 +67,11 @@ export function tokenOf(
   const SecretID = secretOf(conversion, ref, one, accessor);
   if (SecretID === undefined) return undefined;
   const written = MEMBERS.flatMap((name) => (own[name] === undefined ? [] : [[name, own[name]]]));
+  const { Identity } = own as { readonly Identity?: { readonly Subject?: string } };
   return {
     ...Object.fromEntries(written),
+    // The method of it is the token's.
+    ...(Identity !== undefined && { Identity: { Subject: Identity.Subject } }),
     ...grantsOf(conversion, ref, one),
     AccessorID: accessor,
     SecretID,

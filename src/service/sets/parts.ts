@@ -4,8 +4,10 @@
  * rules between entries connect. The parts are then made in order, as apply will make them, so that
  * none of a valid plan is refused.
  */
+
 import type { Steps } from '../../acl/steps.js';
 import type { Authorizer } from '../../acl/types.js';
+import { KIND_ORDER } from '../../api/kind-order.js';
 import { refusal } from '../../base/errors.js';
 import { targetsOf } from '../../kinds/references.js';
 import { target } from '../../kinds/targets.js';
@@ -31,26 +33,6 @@ interface Parts {
 }
 
 type Part = readonly ItemChange[];
-
-/** The order of kinds in which entries that are connected can be created one after the other. */
-const KIND_ORDER: readonly Kind[] = [
-  'proxy-defaults',
-  'mesh',
-  'jwt-provider',
-  'inline-certificate',
-  'file-system-certificate',
-  'service-defaults',
-  'service-resolver',
-  'service-splitter',
-  'service-router',
-  'ingress-gateway',
-  'terminating-gateway',
-  'api-gateway',
-  'http-route',
-  'tcp-route',
-  'exported-services',
-  'service-intentions',
-];
 
 /** Bytes of a command beside its changes: its head, and some of what assertions rest on. */
 const HEAD_BYTES = 16 * 1024;

@@ -1,0 +1,79 @@
+/** `conclave migrate` between clusters of ours, whose answers are asked live too. */
+import { expect } from 'chai';
+import type { Report } from '../../src/migrate/report/types.js';
+import { signer } from '../login/signers.js';
+import { RealCluster } from '../support/real-cluster.js';
+import { Moving } from './running.js';
+import { recordedSource } from './stand-in.js';
+
+describe('conclave migrate between clusters of ours', function () {
+  this.timeout(120_000);
+  let moving: Moving;
+  let other: RealCluster;
+  beforeEach(async () => {
+    moving = await Moving.start({ ...recordedSource('community'), Tokens: [], Entries: [] });
+    other = await RealCluster.open(1);
+  });
+  afterEach(async () => {
+    await other.close();
+    await moving.close();
+  });
+
+  const migrate = async (args: string): Promise<Report> => {
+    const words = ['migrate', '--from', other.urls[0]!, '-o', 'json', ...args.split(' ')];
+    const env = {
+      CONCLAVE_HTTP_ADDR: moving.cluster.url,
+      CONCLAVE_HTTP_TOKEN: moving.cluster.token,
+      MIGRATE_FROM_TOKEN: other.token,
+    };
+    const { out, err } = await moving.user.run(words, { env });
+    expect(out, err).to.not.equal('');
+    return JSON.parse(out) as Report;
+  };
+
+  it('moves logins with who is behind them, and asks both sides the same questions', async () => {
+    const key = await signer('EdDSA');
+    await other.must('PUT /namespace', { Name: 'team' });
+    const Rules = 'key_prefix "a/" { policy = "write" } service "web" { policy = "read" }';
+    await other.must('PUT /acl/policy', { Name: 'p', Rules });
+    await other.must('PUT /acl/policy?ns=team', { Name: 'q', Rules });
+    await other.must('PUT /acl/token?ns=team', { Policies: [{ Name: 'q' }] });
+    const Config = { JWTValidationPubKeys: [key.pem] };
+    await other.must('PUT /acl/auth-method', { Name: 'jwt', Type: 'jwt', Config });
+    const rule = { AuthMethod: 'jwt', BindType: 'policy', BindName: 'p' };
+    await other.must('PUT /acl/binding-rule', rule);
+    const now = Math.floor(Date.now() / 1000);
+    const BearerToken = await key.sign({ iat: now - 10, exp: now + 600, sub: 'user-1' });
+    const login = await other.must('POST /acl/login', { AuthMethod: 'jwt', BearerToken }, '');
+    const { Rights, Problems, Findings } = await migrate('--yes --with-secrets --ask all');
+    expect(Problems).to.equal(undefined);
+    expect(Findings).to.deep.equal([]);
+    expect(Rights?.Differences).to.deep.equal([]);
+    expect(Rights?.Equal).to.equal(true);
+    expect(Rights?.Asked?.Tokens).to.equal(Rights?.Tokens);
+    expect(Rights?.Asked?.Questions).to.be.greaterThan(50);
+    const path = `GET /acl/token/${login.AccessorID}?expanded=true`;
+    const Subject = (await moving.cluster.must(path)).Identity.Subject;
+    expect(Subject).to.equal('user-1');
+    expect(await migrate('--dry-run --with-secrets --ask all')).to.include({ Exit: 0 });
+  });
+
+  it('finds a difference that is planted, by reading and by asking', async () => {
+    const write = { Name: 'p', Rules: 'key_prefix "a/" { policy = "write" }' };
+    await other.must('PUT /acl/policy', write);
+    const token = await other.must('PUT /acl/token', { Policies: [{ Name: 'p' }] });
+    expect((await migrate('--yes --with-secrets')).Exit).to.equal(0);
+    const policy = await moving.cluster.must('GET /acl/policy/name/p');
+    const Rules = 'key_prefix "a/" { policy = "read" }';
+    await moving.cluster.must(`PUT /acl/policy/${policy.ID}`, { ...policy, Rules });
+    const { Exit, Rights } = await migrate('--yes --with-secrets');
+    expect(Exit).to.equal(5);
+    const found = Rights?.Differences.find(({ Access }) => Access === 'write');
+    expect(found).to.deep.include({
+      Code: 'unexplained',
+      Sample: [token.AccessorID],
+      Resource: 'key',
+    });
+    expect(found?.Segment).to.match(/^a\/./);
+  });
+});
