@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { EventReader } from '../support/event-reader.js';
 import { RealCluster } from '../support/real-cluster.js';
+import { until } from './operator.js';
 
 describe('the event stream of a cluster', function () {
   this.timeout(60_000);
@@ -21,9 +22,13 @@ describe('the event stream of a cluster', function () {
   it('tells each node’s readers the same, each index once, in order', async () => {
     const token = { token: cluster.token };
     const query = '?topics=ACLPolicy';
-    const readers = await Promise.all(
-      cluster.urls.map((url) => EventReader.open(url, query, token)),
-    );
+    // A new cluster rises to the level of the history shortly after its first leader.
+    const opened = (url: string): Promise<EventReader> =>
+      until(
+        () => EventReader.open(url, query, token),
+        ({ status }) => status === 200,
+      );
+    const readers = await Promise.all(cluster.urls.map(opened));
     const written: number[] = [];
     const writer = async (n: number): Promise<void> => {
       for (let k = 0; k < 25; k++) written.push(await write(`all-${n}-${k}`));
