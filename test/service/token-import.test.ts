@@ -1,6 +1,7 @@
 /** Tokens that come from elsewhere with their secrets, and the owners of objects. */
 import { expect } from 'chai';
 import { historyRoutes } from '../../src/http/routes/history.js';
+import { timeOf } from '../../src/languages/times.js';
 import type { Command } from '../../src/state/types.js';
 import { type Signer, signer } from '../login/signers.js';
 import { SoloClient } from './client.js';
@@ -38,7 +39,7 @@ describe('the import of tokens', function () {
   });
   afterEach(() => client.close());
 
-  const time = (ms: number): string => new Date(solo.nowMs + ms).toISOString();
+  const time = (ms: number): string => timeOf(solo.nowMs + ms);
   const method = async (): Promise<void> => {
     const Config = { JWTValidationPubKeys: [key.pem] };
     await client.must('PUT /acl/auth-method', { Name: 'Jwt', Type: 'jwt', Config });
