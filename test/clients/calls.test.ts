@@ -188,6 +188,24 @@ describe('conclave-client', () => {
     expect((await refused).code).to.equal('acl_not_found');
   });
 
+  it('waits for a silent provider no longer than for a node', async () => {
+    const tokenProvider = () => new Promise<string>(() => {});
+    const late = refusalOf(listTokens(open({ tokenProvider, timeoutMs: 3_000 })));
+    await server.clock.move(3_000);
+    const { code, message } = await late;
+    expect([code, message]).to.deep.equal([
+      'unreachable',
+      'the token provider did not answer in time',
+    ]);
+    const aborter = new AbortController();
+    const ended = refusalOf(listTokens(open({ tokenProvider }), {}, { signal: aborter.signal }));
+    aborter.abort();
+    expect((await ended).code).to.equal('unreachable');
+    const before = refusalOf(listTokens(open({ tokenProvider }), {}, { signal: aborter.signal }));
+    expect((await before).code).to.equal('unreachable');
+    expect(server.unread).to.equal(0);
+  });
+
   it('ends with its signal, while a node is asked and between', async () => {
     const aborters = [new AbortController(), new AbortController()] as const;
     const call = ({ signal }: AbortController) => refusalOf(listTokens(open(two), {}, { signal }));

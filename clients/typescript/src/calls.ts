@@ -86,9 +86,12 @@ export class Conclave implements Caller {
     for (let hasRenewed = false; ; ) {
       const url = path.startsWith('/') ? nodes.address + path : path;
       const leftMs = Math.max(0, deadline - this.#clock.now());
-      const outcome = await this.#attempt<T>(asked, url, body, { ...options, timeoutMs: leftMs });
+      this.#secret ??= await this.#provided(leftMs, signal);
+      const secret = this.#secret;
+      const once = { ...options, timeoutMs: leftMs };
+      const outcome = await this.#attempt<T>(asked, url, body, secret, once);
       if (!(outcome instanceof Refused)) return outcome;
-      const { error, secret, retryAfter } = outcome;
+      const { error, retryAfter } = outcome;
       const isEnded = error.status === 401 || error.code === 'acl_not_found';
       if (isEnded && this.#options.tokenProvider !== undefined && !hasRenewed) {
         hasRenewed = true;
@@ -105,8 +108,24 @@ export class Conclave implements Caller {
     }
   }
 
+  /** Asks the provider for a token. Throws ConclaveError if it is silent until the call is over. */
+  async #provided(ms: number, signal: AbortSignal | undefined): Promise<string> {
+    const { tokenProvider = () => '' } = this.#options;
+    const answered = new AbortController();
+    const ends = AbortSignal.any([answered.signal, ...(signal ? [signal] : [])]);
+    const silence = this.#wait(ms, ends).then(() => undefined);
+    try {
+      const secret = await Promise.race([tokenProvider(), silence]);
+      if (secret !== undefined) return secret;
+      throw new ConclaveError(0, 'unreachable', 'the token provider did not answer in time');
+    } finally {
+      answered.abort();
+    }
+  }
+
   /** Waits, until the signal ends the call at most. */
   async #wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
+    if (signal?.aborted) return;
     const over = new AbortController();
     await new Promise<void>((done) => {
       const cancel = this.#clock.after(ms, done);
@@ -123,12 +142,11 @@ export class Conclave implements Caller {
     asked: Asked,
     url: string,
     body: unknown,
+    secret: string,
     { timeoutMs = 0, signal, headers }: CallOptions,
   ): Promise<Answer<T> | Refused> {
     const { method, type = JSON_TYPE, answer, isRead = method === 'GET' } = asked;
-    const { tokenProvider, fetch = globalThis.fetch } = this.#options;
-    const secret = this.#secret ?? (await tokenProvider?.()) ?? '';
-    this.#secret = secret;
+    const { fetch = globalThis.fetch } = this.#options;
     const aborter = new AbortController();
     const abort = (): void => aborter.abort(signal?.reason);
     const cancel = this.#clock.after(timeoutMs, abort);
@@ -147,7 +165,7 @@ export class Conclave implements Caller {
       });
       if (!response.ok) {
         const error = await ConclaveError.of(response);
-        return new Refused(error, secret, response.headers.get('retry-after'));
+        return new Refused(error, response.headers.get('retry-after'));
       }
       const index = Number(response.headers.get('x-consul-index') ?? Number.NaN);
       return {
@@ -160,10 +178,7 @@ export class Conclave implements Caller {
       // A write that was sent may still happen.
       const isUnknown = !isRead && !NOT_SENT.includes(String(error.problem['failure']));
       const { status, message } = error;
-      return new Refused(
-        isUnknown ? new ConclaveError(status, 'outcome_unknown', message) : error,
-        secret,
-      );
+      return new Refused(isUnknown ? new ConclaveError(status, 'outcome_unknown', message) : error);
     } finally {
       cancel();
       signal?.removeEventListener('abort', abort);
@@ -174,12 +189,10 @@ export class Conclave implements Caller {
 /** An attempt that brought no answer. */
 class Refused {
   readonly error: ConclaveError;
-  readonly secret: string;
   readonly retryAfter: string | null;
 
-  constructor(error: ConclaveError, secret: string, retryAfter: string | null = null) {
+  constructor(error: ConclaveError, retryAfter: string | null = null) {
     this.error = error;
-    this.secret = secret;
     this.retryAfter = retryAfter;
   }
 }
