@@ -35,6 +35,25 @@ describe('http: PATCH', () => {
     expect(Policies).to.deep.equal([{ ID: p.ID, Name: 'q' }]);
   });
 
+  it('keeps a link to a policy that is renamed between its reading and its writing', async () => {
+    const { solo } = client;
+    const p = await client.must('PUT /acl/policy', { Name: 'p' });
+    const role = await client.must('PUT /acl/role', { Name: 'r', Policies: [{ ID: p.ID }] });
+    const name = (id: string, Name: string, create: boolean) => {
+      const policy = { Name, Description: '', Rules: '' };
+      solo.must({ type: 'policy.set', v: 1, ns: 'default', id, create, policy } as never);
+    };
+    const { write } = solo.node;
+    solo.node.write = (request) => {
+      solo.node.write = write;
+      name(p.ID, 'q', false);
+      name('11111111-aaaa-4aaa-8aaa-000000000001', 'p', true);
+      return write(request);
+    };
+    const { Policies } = await client.must(`PATCH /acl/role/${role.ID}`, { Description: 'x' });
+    expect(Policies).to.deep.equal([{ ID: p.ID, Name: 'q' }]);
+  });
+
   it('changes every type of object', async () => {
     const policy = await client.must('PUT /acl/policy', { Name: 'p', Rules: 'acl = "read"' });
     const token = await client.must('PUT /acl/token', { Policies: [{ Name: 'p' }] });

@@ -1,5 +1,5 @@
 /** Deliberate faults of the wire and of the transfers over it, for `mutations.ts`. */
-import { type Change, type Mutation, one } from './mutation.js';
+import { type Change, type Mutation, one, unit } from './mutation.js';
 
 /** They show over sockets alone. */
 const overSockets = (mutation: Mutation): Mutation => ({ ...mutation, network: 'sockets' });
@@ -46,8 +46,8 @@ const connections: readonly Mutation[] = [
     'this.#settle(frame.id, frame.payload);',
     'this.#settle([...this.#pending.keys()][0], frame.payload);',
   ),
-  {
-    ...both(
+  unit(
+    both(
       'a connection made without a look at who is there',
       {
         file: 'transport/handshake.js',
@@ -61,8 +61,8 @@ const connections: readonly Mutation[] = [
         replace: 'undefined;',
       },
     ),
-    fault: 'wipe',
-  },
+    'transport/security',
+  ),
 ];
 
 const transfers: readonly Mutation[] = [
