@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { rightsBehind } from '../../src/acl/authorizer.js';
 import { Authorizers } from '../../src/service/rights/authorizers.js';
 import { keys } from '../../src/state/keys.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
@@ -120,6 +121,35 @@ describe('authorizers', () => {
     expect(solo.authorizers.stats.rights).to.equal(1);
   });
 
+  it('compile the same policies once, whichever roles and links lead to them', () => {
+    const solo = new Solo();
+    const other = POLICY.replace(/1$/, '2');
+    solo.must(policySet(other, 'q', 'service "db" { policy = "write" }'));
+    const [viaRole] = manyTokens(solo, 1) as [string];
+    const [direct, both, reversed] = SECRETS as [string, string, string];
+    solo.must(tokenCreate(direct, [{ ID: POLICY }]));
+    solo.must(tokenCreate(both, [{ ID: other }], [{ ID: ROLE }]));
+    solo.must(tokenCreate(reversed, [{ ID: POLICY }, { ID: other }]));
+    const of = (secret: string) => solo.authorizers.of(secretKeyOf(secret))!;
+    const rightsOf = (secret: string) => rightsBehind(of(secret));
+    expect(rightsOf(viaRole)).to.equal(rightsOf(direct));
+    expect(rightsOf(both)).to.equal(rightsOf(reversed));
+    expect(rightsOf(both)).to.not.equal(rightsOf(direct));
+    expect(solo.authorizers.stats.rights).to.equal(2);
+    // A change of the role leaves the token that links the policy itself as it was.
+    const kept = rightsOf(direct);
+    const role = { Name: 'r', Description: '', Policies: [{ ID: other }] };
+    solo.must({ type: 'role.set', v: 1, ns: 'default', id: ROLE, create: false, role } as Command);
+    expect(of(viaRole).allowed('service', 'write', 'web')).to.equal(false);
+    expect(of(viaRole).allowed('service', 'write', 'db')).to.equal(true);
+    expect(rightsOf(direct)).to.equal(kept);
+    // A change of a policy reaches all that lead to it.
+    solo.must({ ...policySet(POLICY, 'p', ''), create: false } as Command);
+    expect(of(direct).allowed('service', 'write', 'web')).to.equal(false);
+    expect(of(reversed).allowed('service', 'write', 'web')).to.equal(false);
+    expect(of(reversed).allowed('service', 'write', 'db')).to.equal(true);
+  });
+
   it('stop sharing rights when the links of their token change', () => {
     const solo = new Solo();
     const [first, second] = manyTokens(solo, 2) as [string, string];
@@ -216,6 +246,11 @@ describe('authorizers', () => {
       true,
       false,
     ]);
+    // The same defaults of another namespace hold there alone.
+    const [, , blue] = SECRETS as [string, string, string];
+    solo.must(namespaceSet('blue', [{ ID: id }]));
+    solo.must({ ...tokenCreate(blue), ns: 'blue' } as Command);
+    expect([may(blue, 'write', 'blue'), may(blue, 'write', 'red')]).to.deep.equal([true, false]);
     solo.must(namespaceSet('red'));
     expect(may(plain, 'write', 'red')).to.equal(false);
   });

@@ -8,9 +8,9 @@ const NODE_SERVICE = 'service/reads/node-service.js';
 const rights: readonly Mutation[] = [
   one(
     'cached rights that outlive a change of what a token links',
-    AUTHORIZERS,
-    'for (const id of this.#sharedDependants.of(key)) {',
-    'for (const id of []) {',
+    'service/rights/rights-cache.js',
+    'for (const id of this.#dependants.of(key))',
+    'for (const id of [])',
   ),
   one(
     'cached tokens that outlive their change',

@@ -8,7 +8,8 @@ import { ApiError } from '../../base/errors.js';
 import { WeightedCache } from '../common/weighted-cache.js';
 import { type ExplainParts, subjectOf } from '../explain/subject.js';
 import type { WorkOwner } from '../reads/long-work.js';
-import { rightsIdOf, type SharedRights } from '../rights/authorizers.js';
+import { rightsIdOf } from '../rights/authorizers.js';
+import type { SharedRights } from '../rights/rights-cache.js';
 import type { Entity } from './questions.js';
 import type { About, Holder } from './subjects.js';
 

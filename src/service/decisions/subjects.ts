@@ -24,8 +24,9 @@ import { ownToken } from '../explain/subject.js';
 import { subjectOf } from '../login/claims.js';
 import { judgeLogin } from '../login/judge.js';
 import type { LoginParts } from '../login/login.js';
-import { type Authorizers, authorizerFor, type SharedRights } from '../rights/authorizers.js';
+import { type Authorizers, authorizerFor } from '../rights/authorizers.js';
 import { type Collected, stepOf } from '../rights/origins.js';
+import type { SharedRights } from '../rights/rights-cache.js';
 import type { Proof } from './proofs.js';
 import { type Entity, namespaceIn } from './questions.js';
 

@@ -4,7 +4,7 @@ import { deletedIndex } from '../../state/lists.js';
 import { expiryOf, lifeKeys, type Token } from '../../state/tokens.js';
 import type { ReadUseCase } from '../common/types.js';
 import { WeightedCache } from '../common/weighted-cache.js';
-import type { SharedRights } from '../rights/authorizers.js';
+import type { SharedRights } from '../rights/rights-cache.js';
 import { type ExplainParts, findToken, type Whose } from './subject.js';
 
 /** A token, and the rights that enforcement decides its requests by. */

@@ -12,7 +12,6 @@ import { expiryOf } from '../../state/tokens.js';
 import { inSlices, inThisTurn } from '../common/event-loop.js';
 import type { ReadOptions, ReadOutcome } from '../common/types.js';
 import { ownerOf } from '../reads/long-work.js';
-import type { SharedRights } from '../rights/authorizers.js';
 import type { Collected } from '../rights/origins.js';
 import { type FoundRights, MadeFromRights, rightsFinder } from './found-rights.js';
 import { withoutSecrets } from './secrets.js';
@@ -48,7 +47,7 @@ const KEPT_BYTES = 16 * 2 ** 20;
 export class RightsFeed {
   readonly #parts: FeedParts;
   /** Without sources: as long as the compiled rights, whose size is about the same. */
-  readonly #plain = new WeakMap<SharedRights, Promise<Layers>>();
+  readonly #plain = new WeakMap<Rights, Promise<Layers>>();
   /** How rules decide on this node, for the anonymous token and for all others. */
   readonly #deciding = new Map<boolean, string>();
   readonly #sourced = new MadeFromRights<Layers | undefined>(
@@ -90,11 +89,11 @@ export class RightsFeed {
     return layers && this.#joined(found, layers);
   }
 
-  #plainOf({ rights }: FoundRights): Promise<Layers> {
+  #plainOf({ rights: { rights } }: FoundRights): Promise<Layers> {
     let made = this.#plain.get(rights);
     if (made === undefined) {
       const { rightsFeedBytes, inOneTurn } = this.#parts;
-      const steps = plainLayers(rights.rights, rightsFeedBytes);
+      const steps = plainLayers(rights, rightsFeedBytes);
       if (inOneTurn === true) made = Promise.resolve(atOnce(steps));
       else {
         const first = inThisTurn(steps, 'explain');

@@ -35,6 +35,7 @@ import {
   ParsedPolicies,
   stepOf,
 } from './origins.js';
+import { type ReadGrants, RightsCache, type SharedRights } from './rights-cache.js';
 
 /** The state that authorizers are resolved from, and the limits of their cache. */
 export interface AuthorizersOptions {
@@ -50,15 +51,6 @@ export interface AuthorizersOptions {
   readonly rightsBytes: number;
   /** Whether rights are compiled in one turn, however many: for simulated time. */
   readonly inOneTurn?: boolean;
-}
-
-/** Compiled rights, the state keys that they were read from, and the tokens that have them. */
-export interface SharedRights {
-  readonly rights: Rights;
-  readonly dependsOn: readonly string[];
-  /** The newest index of what they were read from. */
-  readonly index: number;
-  readonly tokens: Set<string>;
 }
 
 /** Reads of several turns. A change of what they have read makes them stale. */
@@ -81,8 +73,6 @@ interface CachedToken {
 
 /** Tokens in the cache by default. */
 const MAX = 20_000;
-/** Bytes for a watched state key. It covers the entry too, since each watches at least one key. */
-const KEY_BYTES = 400;
 /** The cache key of a caller without a token. It is not a hash, so it never equals a secret's. */
 const NO_TOKEN = 'none';
 /** The author of what is done before there is an anonymous token. */
@@ -94,9 +84,8 @@ export class Authorizers {
   readonly #options: AuthorizersOptions;
   readonly #cached: WeightedCache<CachedToken>;
   readonly #dependants = new Dependants();
-  /** Compiled rights by `rightsIdOf`, a digest of what they follow from. */
-  readonly #shared: WeightedCache<SharedRights>;
-  readonly #sharedDependants = new Dependants();
+  /** By `rightsIdOf`. */
+  readonly #shared: RightsCache;
   /** Rights that are being compiled, by their id. */
   readonly #compiling = new Map<string, Promise<void>>();
   readonly #readings = new Set<Reading>();
@@ -105,9 +94,12 @@ export class Authorizers {
   constructor(options: AuthorizersOptions) {
     this.#options = options;
     this.#cached = new WeightedCache(options.max ?? MAX, (key, token) => this.#unlink(key, token));
-    const half = options.rightsBytes / 2;
-    this.#shared = new WeightedCache(half, (id, shared) => this.#release(id, shared));
-    this.#policies = new ParsedPolicies(half);
+    const third = options.rightsBytes / 3;
+    this.#shared = new RightsCache(third, (tokens) => {
+      // none is decided by rights that have left the cache
+      for (const cacheKey of tokens) this.#forget(cacheKey);
+    });
+    this.#policies = new ParsedPolicies(third);
   }
 
   /** Returns what the token of a secret may do now, if that is in the cache. */
@@ -204,11 +196,7 @@ export class Authorizers {
   changed(changedKeys: readonly string[]): void {
     for (const key of changedKeys) {
       for (const reading of this.#readings) if (reading.keys.has(key)) reading.isStale = true;
-      for (const id of this.#sharedDependants.of(key)) {
-        const shared = this.#shared.get(id)!;
-        this.#shared.delete(id);
-        this.#release(id, shared);
-      }
+      this.#shared.changed(key);
       for (const tokenKey of this.#dependants.of(key)) this.#forget(tokenKey);
       if (key.startsWith('policy\u0000')) this.#policies.delete(key);
     }
@@ -219,7 +207,6 @@ export class Authorizers {
     this.#cached.clear();
     this.#dependants.clear();
     this.#shared.clear();
-    this.#sharedDependants.clear();
     this.#policies.clear();
     for (const reading of this.#readings) reading.isStale = true;
   }
@@ -286,20 +273,18 @@ export class Authorizers {
     const known = this.#shared.get(id);
     if (known !== undefined) return known;
     const fresh = yield* this.#settled((read) => this.#rightsFrom(token, read));
-    const other = this.#shared.get(id);
-    if (other !== undefined) return other;
-    const { rights, dependsOn } = fresh;
-    this.#sharedDependants.add(id, dependsOn);
-    this.#shared.set(id, fresh, rights.weight + dependsOn.length * KEY_BYTES);
-    return fresh;
+    return this.#shared.get(id) ?? this.#shared.set(id, fresh);
   }
 
-  *#rightsFrom(token: Token, read: Set<string>): Steps<SharedRights> {
+  *#rightsFrom(token: Token, read: Set<string>): Steps<ReadGrants> {
     const collected = { token, first: stepOf(token) };
     const { own, defaults, index } = yield* this.#collect(collected, read);
+    const grantsId = this.#shared.grantsIdOf(own, defaults);
     const { defaultPolicy } = this.#options;
-    const rights = yield* compileRights(own, { defaultPolicy, defaults });
-    return { rights, dependsOn: [...read], index, tokens: new Set() };
+    const rights =
+      this.#shared.compiledFrom(grantsId) ??
+      (yield* compileRights(own, { defaultPolicy, defaults }));
+    return { grantsId, rights, dependsOn: [...read], index };
   }
 
   *#originsOf<C extends Collected>(found: C | undefined, read: Set<string>) {
@@ -356,12 +341,6 @@ export class Authorizers {
   #unlink(cacheKey: string, { dependsOn, sharedId }: CachedToken): void {
     this.#dependants.remove(cacheKey, dependsOn);
     if (sharedId !== undefined) this.#shared.get(sharedId)?.tokens.delete(cacheKey);
-  }
-
-  /** Drops the tokens of rights that have left the cache, so that none is decided by them. */
-  #release(id: string, { dependsOn, tokens }: SharedRights): void {
-    this.#sharedDependants.remove(id, dependsOn);
-    for (const cacheKey of tokens) this.#forget(cacheKey);
   }
 }
 
