@@ -141,7 +141,11 @@ class CacheClient {
   decide(known: (ageMs: number) => Index): void {
     const cache = this.#cache;
     const state = cache.state();
-    const decisions = decisionsOf((type, access, name = '') => cache.can(type, access, name));
+    // the token may be of another namespace than the one that all are asked about
+    const where = { namespace: 'default' };
+    const decisions = decisionsOf((type, access, name = '') =>
+      cache.can(type, access, name, where),
+    );
     this.#noteAccepted();
     if (decisions === '' && (state === 'cut_off' || state === 'ended')) return;
     const told = this.#told;
