@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { policyHash } from '../../src/acl/hash.js';
 import { readSource } from '../../src/migrate/source/read.js';
 import type { SourceConnection, SourceError, SourceState } from '../../src/migrate/source/types.js';
 import { connectionTo, read, TestClock } from './reading.js';
@@ -120,6 +121,24 @@ describe('the reading of a source', () => {
     const after = await read(source!, { before });
     expect(after.policies).to.deep.equal(before.policies);
     expect(source!.requests.filter((path) => path.startsWith('acl/policy/'))).to.deep.equal([]);
+  });
+
+  it('reads no policy whose text is known by its Hash', async () => {
+    const recorded = recordedSource('community');
+    const policies = recorded.Policies.map((one) => ({ ...one, Hash: policyHash(one as never) }));
+    const [first, second] = recorded.Policies as { ID: string; Rules: string }[];
+    source = await StandIn.start({ ...recorded, Policies: policies }, {});
+    const texts = new Map([
+      [first!.ID, first!.Rules],
+      [second!.ID, `${second!.Rules} `],
+    ]);
+    const state = await read(source, { texts });
+    expect(state.policies.map(({ Rules }) => Rules)).to.deep.equal(
+      recorded.Policies.map(({ Rules }) => Rules),
+    );
+    const asked = source.requests.filter((path) => path.startsWith('acl/policy/'));
+    expect(asked).to.have.length(policies.length - 1);
+    expect(asked.some((path) => path.includes(first!.ID))).to.equal(false);
   });
 
   it('sends no more requests a second than it may', async () => {

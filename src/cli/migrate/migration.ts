@@ -29,6 +29,7 @@ import {
   type Marks,
   type PlannedObjects,
   planObjects,
+  policyTexts,
 } from './objects.js';
 import type { MigrateOptions, Plan } from './options.js';
 import type { Progress } from './progress.js';
@@ -141,7 +142,7 @@ export class Migration {
     const state = await readSource(source, {
       ...plan.read,
       clock: this.#clock,
-      ...(before !== undefined && { before }),
+      ...(before === undefined ? { texts: await policyTexts(call) } : { before }),
     });
     const marks = this.#marksOf(state);
     progress.begin('planning');

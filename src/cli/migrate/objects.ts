@@ -164,6 +164,16 @@ export function wasRead(
   return (info.Indexes[key] ?? 0) > 0 && !isCut;
 }
 
+/** Returns the texts of the target's policies by ID: a source need not show those that it has too. */
+export async function policyTexts({ api }: Call<object>): Promise<ReadonlyMap<string, string>> {
+  const query = { types: 'policy', ids: 'true', ns: '*' };
+  const more = { query, isRead: true, isPlain: true, takesAny: true };
+  const answer = await api.ask('GET', '/v1/export', more);
+  if (answer.status !== 200) return new Map();
+  const policies = answer.json<Exported>().Objects.map(({ Object: object }) => object);
+  return new Map(policies.map(({ ID, Rules }) => [String(ID), String(Rules ?? '')]));
+}
+
 /** Returns what the owner has and the source no longer, of what was read whole. */
 export async function goneObjects(
   { api }: Call<object>,

@@ -1,4 +1,5 @@
 /** Reads a source (moving-in.md 3): every list, and again what changed meanwhile. */
+import { policyHash } from '../../acl/hash.js';
 import { isClusterWide, isKind } from '../../kinds/definitions.js';
 import { KINDS } from '../../kinds/types.js';
 import { finding } from '../report/findings.js';
@@ -62,6 +63,15 @@ async function handlesOf(asking: Asking): Promise<ReadonlyMap<unknown, string>> 
   return new Map(
     Objects.flatMap(({ Handle, Object: { ID } }) => (Handle === undefined ? [] : [[ID, Handle]])),
   );
+}
+
+/** The members of a policy that a list shows. */
+interface Policy {
+  readonly ID: string;
+  readonly Name: string;
+  readonly Description: string;
+  readonly Datacenters: readonly string[] | null;
+  readonly Hash: string;
 }
 
 /** A list of the source. */
@@ -248,6 +258,8 @@ class Reading {
     if (path === undefined) return one;
     const known = this.#known.get(identityOf(list.type, one));
     if (known !== undefined && known['ModifyIndex'] === one['ModifyIndex']) return known;
+    const Rules = list.type === 'policy' ? this.#provenText(one) : undefined;
+    if (Rules !== undefined) return { ...one, Rules };
     const [plain = '', isExpanded] = path.split('?');
     const query = {
       consistent: '',
@@ -265,6 +277,14 @@ class Reading {
     const whole = { ...one, ...more };
     this.#remember(list.type, whole);
     return whole;
+  }
+
+  /** Returns the text of a policy, if it is known that its Hash is made of that. */
+  #provenText(listed: Shown): string | undefined {
+    const { ID, Name, Description, Datacenters = [], Hash } = listed as Partial<Policy>;
+    const Rules = this.#options.texts?.get(ID ?? '');
+    if (Rules === undefined || Name === undefined || Description === undefined) return undefined;
+    return policyHash({ Name, Description, Rules, Datacenters }) === Hash ? Rules : undefined;
   }
 
   #detailOf({ type }: List, one: Shown): string | undefined {

@@ -60,6 +60,8 @@ export interface ReadOptions {
   readonly mayMove?: boolean;
   /** An earlier reading: what has the same ModifyIndex is not read again. */
   readonly before?: SourceState;
+  /** Texts of policies by ID that may be those of the source. What its Hash proves is not read. */
+  readonly texts?: ReadonlyMap<string, string>;
 }
 
 /** The source about itself. What its token may not see is absent. */
