@@ -19,6 +19,7 @@ import { measureGuard } from './bench/guard.js';
 import { measureHistory } from './bench/history.js';
 import { measureLocalDecisions } from './bench/local-decisions.js';
 import { measureLoginFlood } from './bench/login-flood.js';
+import { measureMoving } from './bench/moving.js';
 import { measureLists, measurePages } from './bench/pages.js';
 import { measureRates } from './bench/rates.js';
 import { measureReaders } from './bench/readers.js';
@@ -39,7 +40,7 @@ const program = new Command('bench')
     'guard: the main rows as ratios to bare Node servers, compared with kept ones (the default); ' +
       'rates, tokens, decisions, logins, entries, watch, failover, transfer, rolling, ' +
       'restart, rejoin, snapshot, restore, disk, sizing, growth, tails, attack, readers, ' +
-      'login-flood, pages, lists, history; etcd: the same work on etcd; compare: see --other',
+      'login-flood, pages, lists, history, moving; etcd: the same work on etcd; compare: see --other',
   )
   .option('--keep', 'parts guard and growth: keep these results')
   .option('--seconds <number>', 'seconds for each row of load', '3')
@@ -47,9 +48,14 @@ const program = new Command('bench')
   .option('--roles <number>', 'roles of part tokens', '10000')
   .option('--tokens <number>', 'tokens of parts tokens, lists', '50000')
   .option('--rules <number>', 'binding rules of part logins', '1000')
-  .option('--consul <program>', 'part decisions: Consul, to be measured too')
+  .option('--consul <program>', 'parts decisions, moving: Consul, to be measured too')
   .option('--opa <program>', 'part decisions: OPA, to be measured too')
   .option('--openfga <program>', 'part decisions: OpenFGA, to be measured too')
+  .option(
+    '--moved <numbers>',
+    'policies, roles, tokens and config entries of part moving',
+    '2000,500,10000,5000',
+  )
   .option('--caches <numbers>', 'caches of part decisions', '1000')
   .option('--watchers <numbers>', 'watchers of part watch', '1000,10000')
   .option(
@@ -92,6 +98,10 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
     const programs = options as Programs;
     await measureDecisions(seconds, programs);
     await measureRevocations(numbers('caches'), programs);
+  },
+  moving: () => {
+    const [policies = 0, roles = 0, tokens = 0, entries = 0] = numbers('moved');
+    return measureMoving(options['consul'], { policies, roles, tokens, entries });
   },
   logins: () => measureLogins({ rules: number('rules'), seconds }),
   entries: () => measureEntries({ entries: number('entries'), seconds }),

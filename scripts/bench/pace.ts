@@ -1,45 +1,51 @@
-/** Writers at a steady rate, independent of the response times. */
+/** Requests at a steady rate, independent of the response times. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Ask } from './line.js';
 import { linesTo, spreadOf } from './load.js';
 import { figure } from './report.js';
 import { putEntry, type Setting } from './setting.js';
 
 /** Connections: enough that the offered rate does not depend on the latency. */
-const WRITERS = 64;
+const LINES = 64;
+
+const paced = (n: number): Ask => putEntry(`paced-${n % 1000}`, n);
 
 /**
- * Writes at fixed times; a write that starts late because others are slow is measured from the time
- * at which it was due.
+ * Asks at fixed times; writes unless told otherwise. A request that starts late because others are
+ * slow is measured from the time at which it was due.
  */
 export class Pace {
   errors = 0;
+  answered = 0;
   #times: number[] = [];
   #since = performance.now();
   #isOver = false;
   readonly #done: Promise<unknown>;
 
-  constructor(setting: Setting, nodes: readonly number[], rate: number) {
+  constructor(setting: Setting, nodes: readonly number[], rate: number, ask = paced) {
     const lines = linesTo(
       nodes.map((node) => setting.targets[node]!),
-      WRITERS,
+      LINES,
     );
     const begin = performance.now();
     let next = 0;
-    const write = async (line: (typeof lines)[number]): Promise<void> => {
+    const run = async (line: (typeof lines)[number]): Promise<void> => {
       while (!this.#isOver) {
         const number = next++;
         const due = begin + (number * 1000) / rate;
         if (due > performance.now()) await sleep(due - performance.now());
-        const status = await line.ask(putEntry(`paced-${number % 1000}`, number)).then(
+        const status = await line.ask(ask(number)).then(
           (reply) => reply.status,
           () => 0,
         );
-        if (status === 200) this.#times.push(performance.now() - due);
-        else this.errors += 1;
+        if (status === 200) {
+          this.answered += 1;
+          this.#times.push(performance.now() - due);
+        } else this.errors += 1;
       }
       line.close();
     };
-    this.#done = Promise.all(lines.map(write));
+    this.#done = Promise.all(lines.map(run));
   }
 
   /** The figures since the last call. */

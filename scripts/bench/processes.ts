@@ -1,7 +1,7 @@
 /** Programs of others that are measured beside a node, and what they use. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Clock ticks of Linux in a second, in which /proc counts CPU time. */
@@ -64,6 +64,14 @@ export function cpuSecondsOf(processes: readonly ChildProcess[]): number {
 export function residentMbOf({ pid }: ChildProcess): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+}
+
+/** The most resident megabytes of a process so far; undefined if it is gone. */
+export function peakMbOf({ pid }: ChildProcess): number | undefined {
+  const file = `/proc/${pid}/status`;
+  const status = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  const peak = /^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1];
+  return peak === undefined ? undefined : Number(peak) / 1024;
 }
 
 /** Ends a process, and waits until it is gone. */
