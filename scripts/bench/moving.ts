@@ -19,7 +19,7 @@ export interface Moved {
   readonly entries: number;
 }
 
-/** Reads and writes of the target a second: few enough that they wait for nobody but the command. */
+/** Reads and writes of the target a second: few enough to wait for the command alone. */
 const PACE = 200;
 /** Rules of a policy. */
 const RULES = 10;

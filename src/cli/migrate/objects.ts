@@ -164,7 +164,7 @@ export function wasRead(
   return (info.Indexes[key] ?? 0) > 0 && !isCut;
 }
 
-/** Returns the texts of the target's policies by ID: a source need not show those that it has too. */
+/** Returns the texts of the target's policies by ID: what the source has too is not read again. */
 export async function policyTexts({ api }: Call<object>): Promise<ReadonlyMap<string, string>> {
   const query = { types: 'policy', ids: 'true', ns: '*' };
   const more = { query, isRead: true, isPlain: true, takesAny: true };
