@@ -217,7 +217,7 @@ describe('conclave migrate', function () {
     const index = moving.index;
     const no = await moving.migrate(ALL, { answers: ['n'] });
     expect(no.code).to.equal(1);
-    expect(no.err).to.include('write 38 objects and 12 tokens? [y/N]');
+    expect(no.err).to.include('write 39 objects and 12 tokens? [y/N]');
     expect(moving.index).to.equal(index);
     expect((await moving.migrate(ALL)).code).to.equal(2);
     expect((await moving.migrate(ALL, { answers: ['y'] })).code).to.equal(5);

@@ -143,6 +143,19 @@ describe('the conversion of ACL objects', () => {
     });
   });
 
+  it('member: writes a method without the form of names of tokens', () => {
+    const usual = '${auth_method_type}-${auth_method_name}';
+    for (const [TokenNameFormat, codes] of [
+      [usual, []],
+      ['${value.sub}', ['member']],
+    ] as const) {
+      const result = converted(stateOf({ AuthMethods: [{ ...jwt(), TokenNameFormat }] }));
+      expect(written(result, 'auth-method')[0]).to.not.have.property('TokenNameFormat');
+      expect(result.findings.map(({ Code }) => Code)).to.deep.equal(codes);
+      expect(result.findings.every(({ LeftOut }) => !LeftOut)).to.equal(true);
+    }
+  });
+
   it('dangling: leaves out links that show no name', () => {
     const gone = { ID: ROLE.replace('b002', 'b00f'), Name: '' };
     const result = converted(stateOf({ Roles: [role({ Policies: [gone] })] }));

@@ -169,6 +169,42 @@ describe('conclave migrate --watch', function () {
     expect(await stopped()).to.equal(4);
   });
 
+  it('says once that another command moves from the same source', async () => {
+    await start();
+    const also = new AbortController();
+    let others = '';
+    const onErr = (text: string): void => {
+      others += text;
+    };
+    const second = moving.migrate(WATCH, { signal: also.signal, onErr });
+    await until(
+      async () => others,
+      (all) => all.includes('nothing to write'),
+    );
+    const [first] = moving.source.recorded.Roles as [Json];
+    const words = 'another command moves from this source too: it wrote role/';
+    let count = 0;
+    await until(
+      async () => {
+        count += 1;
+        const Description = `changed ${count}`;
+        moving.source.change((_, index) => {
+          Object.assign(first, { Description, ModifyIndex: index });
+        });
+        await until(
+          () => role(first['ID']),
+          ({ body }) => body.Description === Description,
+        );
+        return said.includes(words) || others.includes(words);
+      },
+      (isSaid) => isSaid,
+    );
+    also.abort();
+    await second;
+    expect((said + others).split(words).length).to.be.within(2, 3);
+    await stopped();
+  });
+
   it('tells what it does in lines for programs', async () => {
     stop = new AbortController();
     said = '';

@@ -46,8 +46,8 @@ describe('a converted source at a node', () => {
     const mendRules = (rules: string, ns: string) => mend(rules, 'community', ns);
     const { Problems, Summary } = await planned(state, { mend: true, mendRules });
     expect(Problems).to.deep.equal([]);
-    // Four policies are refused as they are.
-    expect(Summary).to.include({ Create: 37, Update: 1 });
+    // Four policies and a binding rule are refused as they are.
+    expect(Summary).to.include({ Create: 38, Update: 1 });
     const { findings } = converted(state, { mend: true, mendRules });
     const mended = findings.filter(({ Code, Pointer }) => Code === 'rules' && Pointer === '/Rules');
     expect(mended.map(({ Ref }) => Ref)).to.deep.equal([

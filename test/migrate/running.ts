@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { documentRoutes } from '../../src/http/routes/documents.js';
 import { authorizeRoutes } from '../../src/http/routes/explain.js';
 import { historyRoutes } from '../../src/http/routes/history.js';
+import { aclConfigurationRoutes } from '../../src/http/routes/operator.js';
 import type { Route } from '../../src/http/routes/types.js';
 import type { Command } from '../../src/state/types.js';
 import { type Given, type Ran, User } from '../cli/harness.js';
@@ -25,28 +26,45 @@ const SELF: readonly Route[] = [
   },
 ];
 
+/** What objects are moved from. */
+interface Source {
+  readonly url: string;
+  readonly token: string;
+  close(): unknown;
+}
+
 /** A source, a node, and a user between them. */
-export class Moving {
+export class Moving<S extends Source = StandIn> {
   readonly cluster: SoloClient;
   readonly user = new User();
-  source: StandIn;
+  source: S;
 
-  constructor(cluster: SoloClient, source: StandIn) {
+  constructor(cluster: SoloClient, source: S) {
     this.cluster = cluster;
     this.source = source;
   }
 
   static async start(recorded: Recorded = recordedSource('community')): Promise<Moving> {
+    return Moving.from(await StandIn.start(recorded));
+  }
+
+  static async from<S extends Source>(source: S): Promise<Moving<S>> {
     const solo = new Solo();
     solo.must({ type: 'system.level', v: 1, level: 3 } as Command);
     const asked = authorizeRoutes(solo.service);
-    const more = [...historyRoutes(partsOf(solo)), ...documentRoutes, ...asked, ...SELF];
+    const own = [...documentRoutes, ...aclConfigurationRoutes(solo.service)];
+    const more = [...historyRoutes(partsOf(solo)), ...own, ...asked, ...SELF];
     const cluster = await SoloClient.open(more, solo);
-    return new Moving(cluster, await StandIn.start(recorded));
+    return new Moving(cluster, source);
   }
 
   /** Replaces the source by one with faults, at a port. */
-  async replace(faults: Faults, recorded = this.source.recorded, port = 0): Promise<void> {
+  async replace(
+    this: Moving,
+    faults: Faults,
+    recorded = this.source.recorded,
+    port = 0,
+  ): Promise<void> {
     this.source.close();
     this.source = await StandIn.start(recorded, faults, port);
   }
@@ -71,7 +89,7 @@ export class Moving {
   }
 
   async close(): Promise<void> {
-    this.source.close();
+    await this.source.close();
     this.user.leave();
     await this.cluster.close();
   }

@@ -37,7 +37,7 @@ describe('the reading of a source', () => {
     await start();
     const { info } = await read(source!);
     expect(info).to.include({
-      Version: '1.21.4',
+      Version: '1.22.7',
       Datacenter: 'dc1',
       DefaultPolicy: 'deny',
       isOurs: false,

@@ -65,6 +65,16 @@ const SINGLE: Readonly<Record<string, readonly [(typeof LISTS)[keyof typeof LIST
   'acl/token': ['Tokens', 'AccessorID'],
 };
 
+/** What is said of an object that is not there, or of an unknown path. */
+function absence(path: string): [status: number, why: string] {
+  if (path.startsWith('acl/token/')) return [403, 'token does not exist: ACL not found'];
+  if (path.startsWith('acl/policy/'))
+    return [404, 'Requested policy does not exist: ACL not found'];
+  if (path.startsWith('config/'))
+    return [500, `invalid config entry kind: ${path.slice('config/'.length)}`];
+  return [404, 'Invalid URL path: not a recognized HTTP API endpoint\n'];
+}
+
 /** A source on loopback. */
 export class StandIn {
   readonly recorded: Recorded;
@@ -136,12 +146,18 @@ export class StandIn {
       this.#index += 1;
     }
     const isCut = faults.filtered?.includes(path) === true;
-    response.writeHead(body === undefined ? 404 : 200, {
-      'Content-Type': body === undefined ? 'text/plain; charset=utf-8' : 'application/json',
+    if (body === undefined) {
+      const [status, why] = absence(path);
+      response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8' });
+      response.end(why);
+      return;
+    }
+    response.writeHead(200, {
+      'Content-Type': 'application/json',
       'X-Consul-Index': String(this.#index),
       ...(isCut && { 'X-Consul-Results-Filtered-By-ACLs': 'true' }),
     });
-    response.end(body === undefined ? 'Invalid URL path' : JSON.stringify(body));
+    response.end(JSON.stringify(body));
   }
 
   #refusal(request: IncomingMessage, path: string): [number, string] | undefined {
@@ -190,6 +206,9 @@ export class StandIn {
     const list = LISTS[path as keyof typeof LISTS];
     if (list !== undefined) return inNs(recorded[list]).map((one) => this.#listed(list, one));
     const [, kind] = /^config\/([^/]+)$/.exec(path) ?? [];
+    // The community edition does not know this one.
+    const isUnknown = kind === 'control-plane-request-limit' && recorded.Namespaces === undefined;
+    if (isUnknown) return undefined;
     if (kind !== undefined) return inNs(recorded.Entries).filter(({ Kind }) => Kind === kind);
     const at = path.lastIndexOf('/');
     const [from, member] = SINGLE[path.slice(0, at)] ?? [];
@@ -203,7 +222,7 @@ export class StandIn {
   /** Lists leave out the longest members. */
   #listed(list: string, one: Json): Json {
     const { Rules: _rules, Config: _config, ...rest } = this.#shown(list, one);
-    return rest;
+    return list === 'Policies' ? { Datacenters: null, ...rest } : rest;
   }
 
   #shown = (list: string, one: Json): Json =>

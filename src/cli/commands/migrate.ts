@@ -8,8 +8,10 @@ import { SourceError } from '../../migrate/source/types.js';
 import { type Call, type Cli, sure, whole } from '../cli.js';
 import { writePrivate } from '../files/files.js';
 import { Follower } from '../migrate/follow.js';
-import { Migration, type Round, stopping } from '../migrate/migration.js';
+import { Migration, type Round } from '../migrate/migration.js';
+import { entriesOf } from '../migrate/of-ours.js';
 import { type MigrateOptions, planOf } from '../migrate/options.js';
+import { stopping } from '../migrate/outcome.js';
 import { Progress } from '../migrate/progress.js';
 import { sourceApi, Way } from '../migrate/source-way.js';
 import { CliError, interruption } from '../print/error.js';
@@ -129,8 +131,9 @@ async function finish(
 }
 
 /** Returns what a round writes, in words. */
-function wordsOf({ objects, tokens }: Round): string {
-  const changed = objects.changes.filter(({ Action }) => Action !== 'unchanged').length;
+function wordsOf({ objects, ours, tokens }: Round): string {
+  const planned = objects.changes.filter(({ Action }) => Action !== 'unchanged').length;
+  const changed = planned + entriesOf(ours);
   const lists = [tokens?.created, tokens?.updated, tokens?.deleted];
   const moved = lists.reduce((sum, list) => sum + (list?.length ?? 0), 0);
   return `${counted(changed, 'object')} and ${counted(moved, 'token')}`;

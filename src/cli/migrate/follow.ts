@@ -7,7 +7,9 @@ import { WAIT } from '../client/watch.js';
 import { CliError, EXIT } from '../print/error.js';
 import { counted } from '../print/text.js';
 import type { Migration, Round, Written } from './migration.js';
+import { HEARD_OF_OURS } from './of-ours.js';
 import type { MigrateOptions } from './options.js';
+import { Others } from './others.js';
 import type { Way } from './source-way.js';
 
 /** The pause between two lines that say the same. */
@@ -37,6 +39,8 @@ export class Follower {
   /** The lists that are listened to. */
   readonly #heard = new Set<string>();
   readonly #conflicts = new Set<string>();
+  readonly #others: Others;
+  #hasOthers = false;
   /** When the first change was heard that is not written yet; undefined: there is none. */
   #sinceMs: number | undefined;
   #wake = (): void => {};
@@ -46,6 +50,7 @@ export class Follower {
 
   constructor(parts: FollowParts) {
     this.#parts = parts;
+    this.#others = new Others(parts.call.api, parts.migration);
     this.#round = parts.first;
     for (const { Ref } of parts.first.problems) this.#conflicts.add(Ref);
   }
@@ -94,6 +99,7 @@ export class Follower {
       this.#round = round;
       this.#listen();
       if (written !== undefined) await this.#say(written, performance.now() - sinceMs);
+      await this.#tellOthers();
     } catch (error) {
       this.#sinceMs ??= sinceMs;
       await this.#failed(error);
@@ -102,7 +108,12 @@ export class Follower {
 
   /** Listens to the lists of the source that it did not know before. */
   #listen(): void {
-    const { Indexes } = this.#round.state.info;
+    const { Indexes, isOurs } = this.#round.state.info;
+    for (const [key, isPolled] of isOurs ? HEARD_OF_OURS : []) {
+      if (this.#heard.has(key)) continue;
+      this.#heard.add(key);
+      void this.#hear(key, 0, isPolled);
+    }
     for (const [key, index] of Object.entries(Indexes)) {
       if (index === 0 || this.#heard.has(key)) continue;
       this.#heard.add(key);
@@ -147,6 +158,16 @@ export class Follower {
       call.print.note(`${error.message}: trying again`);
     }
     await migration.clock.sleep(LOST_MS).catch(() => {});
+  }
+
+  /** Says once that another command writes for the same source, which is harmless. */
+  async #tellOthers(): Promise<void> {
+    if (this.#hasOthers) return;
+    const found = await this.#others.change();
+    if (found === undefined) return;
+    this.#hasOthers = true;
+    const what = `${found.Ref} at index ${found.Index}`;
+    this.#parts.call.print.note(`another command moves from this source too: it wrote ${what}`);
   }
 
   #tellConflicts({ problems }: Round): void {

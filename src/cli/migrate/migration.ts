@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ANONYMOUS_ACCESSOR } from '../../acl/builtin.js';
 import type { Level } from '../../api/endpoints/operator.js';
-import type { Finding, Problem, Report, TypeCounts } from '../../migrate/report/types.js';
+import type { Problem, Report } from '../../migrate/report/types.js';
 import { compareRights } from '../../migrate/rights/compare.js';
 import { mend } from '../../migrate/rights/mend.js';
 import { isHidden } from '../../migrate/source/conversion.js';
@@ -10,7 +10,7 @@ import { convert } from '../../migrate/source/convert.js';
 import { readSource } from '../../migrate/source/read.js';
 import {
   type Converted,
-  OBJECT_TYPES,
+  type ObjectType,
   type Refused,
   type Shown,
   type SourceClock,
@@ -31,7 +31,9 @@ import {
   planObjects,
   policyTexts,
 } from './objects.js';
+import { entriesOf, type PlannedOurs, planOurs, writeOurs } from './of-ours.js';
 import type { MigrateOptions, Plan } from './options.js';
+import { countsOf, exitOf } from './outcome.js';
 import type { Progress } from './progress.js';
 import {
   type FoundRights,
@@ -50,9 +52,6 @@ const LEVEL = 3;
 const TARGET_RATE = 5000;
 /** Rounds in which the target refuses more of what it is given. */
 const REFUSALS_MAX = 20;
-/** Problems that a run does not stop at: what others have changed stays as it is. */
-const SKIPPED: ReadonlySet<string> = new Set(['changed']);
-
 /** What a round has read and planned. */
 export interface Round {
   readonly state: SourceState;
@@ -60,6 +59,8 @@ export interface Round {
   readonly objects: PlannedObjects;
   /** Absent without `--with-secrets`. */
   readonly tokens: PlannedTokens | undefined;
+  /** Of a source of ours. */
+  readonly ours: PlannedOurs | undefined;
   readonly problems: readonly Problem[];
   /** Whether there is something to write. */
   readonly isIdle: boolean;
@@ -81,6 +82,8 @@ export interface MigrationParts {
 }
 
 export class Migration {
+  /** The indexes of the entries that it has written. */
+  readonly entries = new Set<number>();
   readonly #parts: MigrationParts;
   readonly #clock: SourceClock;
   readonly #made: NewSecrets | undefined;
@@ -176,11 +179,19 @@ export class Migration {
         Message,
       }));
       const problems = [...skipped, ...objects.problems, ...stuck, ...(tokens?.problems ?? [])];
-      return { state, converted, objects, tokens, problems, isIdle: isIdle(objects, tokens) };
+      const leftOut = new Set(
+        converted.findings.flatMap(({ LeftOut, Ref }) => (LeftOut ? [Ref] : [])),
+      );
+      const isWhole = state.info.isOurs && plan.read.only === undefined;
+      const ours = isWhole
+        ? await planOurs(call, source, marks, (ref) => leftOut.has(ref))
+        : undefined;
+      const round = { state, converted, objects, tokens, ours, problems };
+      return { ...round, isIdle: isIdle(round) };
     }
   }
 
-  #isWanted = (type: (typeof OBJECT_TYPES)[number]): boolean =>
+  #isWanted = (type: ObjectType): boolean =>
     this.#parts.plan.read.only?.includes(type) ?? true;
 
   #marksOf({ info }: SourceState): Marks {
@@ -222,7 +233,7 @@ export class Migration {
   }
 
   /** Writes what a round has planned: what takes rights first, then what gives them. */
-  async write({ objects, tokens }: Round): Promise<Written> {
+  async write({ objects, tokens, ours }: Round): Promise<Written> {
     const { call, progress } = this.#parts;
     const marks = this.#marks!;
     const deletions = deletionsOf(tokens?.deleted ?? []);
@@ -231,11 +242,12 @@ export class Migration {
     const isChange = objects.changes.filter(({ Action }) => Action !== 'unchanged').length;
     const parts = Math.ceil(isChange / 500);
     const written: Written = { changed: 0, index: 0, entries: 0 };
-    const total = deletions.length + narrowed.length + parts + made.length;
+    const total = deletions.length + narrowed.length + parts + made.length + entriesOf(ours);
     const done = (changed: number, index: number): void => {
       written.changed += changed;
       written.index = Math.max(written.index, index);
       written.entries += 1;
+      this.entries.add(index);
     };
     progress.begin('writing', () => `${written.entries} of ${total} entries`, {
       share: () => written.entries / total,
@@ -250,6 +262,7 @@ export class Migration {
       for (const Tokens of narrowed) await send({ Tokens });
       if (isChange > 0)
         await applyObjects(call, objects, ({ Changes, Index }) => done(Changes.length, Index));
+      if (ours !== undefined) await writeOurs(call, marks, ours, (index) => done(1, index));
       for (const Tokens of made) await send({ Tokens });
     } catch (error) {
       if (!(error instanceof CliError) || written.entries === 0) throw error;
@@ -346,53 +359,7 @@ export class Migration {
 /** Whether a token with this end has rights yet. */
 const isAhead = (end: unknown): boolean => typeof end !== 'string' || Date.parse(end) > Date.now();
 
-const isIdle = ({ changes }: PlannedObjects, tokens: PlannedTokens | undefined): boolean =>
-  changes.every(({ Action }) => Action === 'unchanged') &&
-  [tokens?.created, tokens?.updated, tokens?.deleted].every((list = []) => list.length === 0);
-
-/** Whether a finding costs something that the source has. */
-const isLoss = ({ Code, LeftOut, Lost, Mended }: Finding): boolean =>
-  LeftOut || (Code === 'not_readable' ? true : !Lost.startsWith('nothing') && Mended === undefined);
-
-/** Problems at which a run stops before it writes. */
-export const stopping = ({ problems }: Round): readonly Problem[] =>
-  problems.filter(({ Code }) => !SKIPPED.has(Code));
-
-function exitOf({ Findings, Problems = [], Rights }: Report, isPending: boolean): number {
-  if (Problems.some(({ Code }) => !SKIPPED.has(Code))) return EXIT.failed;
-  if (Rights?.Equal === false) return EXIT.differs;
-  if (Findings.some(isLoss) || Problems.length > 0) return EXIT.incomplete;
-  return isPending ? EXIT.changes : EXIT.done;
-}
-
-function countsOf({ state, converted, objects, tokens }: Round): Record<string, TypeCounts> {
-  const sources = {
-    policy: state.policies,
-    role: state.roles,
-    namespace: state.namespaces,
-    'auth-method': state.authMethods,
-    'binding-rule': state.bindingRules,
-    token: state.tokens,
-    config: state.entries,
-  };
-  return Object.fromEntries(
-    OBJECT_TYPES.map((type) => {
-      const of = (action: string): number =>
-        objects.changes.filter((one) => one.Type === type && one.Action === action).length;
-      const own = type === 'token' ? tokens : undefined;
-      const counts: TypeCounts = {
-        Source: sources[type].length,
-        Same: of('unchanged') + (own?.same ?? 0),
-        Create: of('create') + (own?.created.length ?? 0),
-        Update: of('update') + (own?.updated.length ?? 0),
-        Delete: of('delete') + (own?.deleted.length ?? 0),
-        LeftOut: new Set(
-          converted.findings.flatMap(({ LeftOut, Ref }) =>
-            LeftOut && Ref.startsWith(`${type}/`) ? [Ref] : [],
-          ),
-        ).size,
-      };
-      return [type, counts];
-    }),
-  );
-}
+const isIdle = ({ objects, tokens, ours }: Omit<Round, 'isIdle'>): boolean =>
+  objects.changes.every(({ Action }) => Action === 'unchanged') &&
+  [tokens?.created, tokens?.updated, tokens?.deleted].every((list = []) => list.length === 0) &&
+  entriesOf(ours) === 0;

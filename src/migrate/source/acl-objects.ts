@@ -17,6 +17,7 @@ import {
   refOf,
   textOf,
 } from './conversion.js';
+import { mendSelector } from './selectors.js';
 import type { SetItem, Shown } from './types.js';
 
 const itemOf = (Type: SetItem['Type'], one: Shown, object: Shown): SetItem => ({
@@ -164,8 +165,12 @@ const METHOD_MEMBERS = [
   'Config',
 ];
 
+/** How the source names the tokens of logins unless a method tells. Releases from 1.22.7 show it. */
+const TOKEN_NAMES = '${auth_method_type}-${auth_method_name}';
+
 /** Converts an auth method; undefined if it is not written. */
-export function methodOf(conversion: Conversion, one: Shown): SetItem | undefined {
+export function methodOf(conversion: Conversion, shown: Shown): SetItem | undefined {
+  const { TokenNameFormat = TOKEN_NAMES, ...one } = shown;
   const ref = refOf('auth-method', one);
   if (!conversion.stays(ref, one)) return undefined;
   const type = textOf(one, 'Type');
@@ -177,6 +182,11 @@ export function methodOf(conversion: Conversion, one: Shown): SetItem | undefine
   }
   const own = conversion.members(ref, one, METHOD_MEMBERS);
   const config = own && configOf(conversion, ref, type, own);
+  if (config !== undefined && TokenNameFormat !== TOKEN_NAMES) {
+    const message = 'tokens have no names here: it is written without TokenNameFormat';
+    const words = { Lost: 'the names of the tokens of logins', Do: 'read their descriptions' };
+    conversion.note(ref, 'member', message, { Pointer: '/TokenNameFormat', ...words });
+  }
   return config && itemOf('auth-method', one, { ...own, Config: config });
 }
 
@@ -237,19 +247,20 @@ export function bindingRuleOf(
   if (conversion.isLeftOut(methodRef))
     return conversion.leaveOut(ref, 'auth_method_type', `needs ${methodRef}`);
   const own = conversion.members(ref, one, RULE_MEMBERS);
-  if (own === undefined || !hasGoodBinding(conversion, ref, one)) return undefined;
-  const item = itemOf('binding-rule', one, own);
+  const mended = own && mendedBinding(conversion, ref, one);
+  if (mended === undefined) return undefined;
+  const item = itemOf('binding-rule', one, { ...own, ...mended });
   return typeof Handle === 'string' && Handle !== '' ? { ...item, Handle } : item;
 }
 
-/** Whether what a binding rule binds can be written. If not, it is left out. */
-function hasGoodBinding(conversion: Conversion, ref: string, one: Shown): boolean {
+/** Returns what a binding rule is written with otherwise; undefined if it is left out. */
+function mendedBinding(conversion: Conversion, ref: string, one: Shown): Shown | undefined {
   const method = conversion.source.authMethods.find(
     ({ Name, Namespace }) =>
       Namespace === one['Namespace'] &&
       String(Name).toLowerCase() === textOf(one, 'AuthMethod').toLowerCase(),
   );
-  if (method === undefined) return true;
+  if (method === undefined) return {};
   const vars = one['BindVars'];
   const rule = {
     Selector: textOf(one, 'Selector'),
@@ -257,16 +268,26 @@ function hasGoodBinding(conversion: Conversion, ref: string, one: Shown): boolea
     BindName: textOf(one, 'BindName'),
     ...(isObject(vars) && { BindVars: { name: textOf(vars, 'name') || textOf(vars, 'Name') } }),
   };
-  for (const fault of ruleFaults(rule, shapeOf(method), textOf(one, 'Namespace'))) {
+  const shape = shapeOf(method);
+  const mended = mendSelector(rule.Selector, shape);
+  const Mended = typeof mended === 'object' ? { Mended: mended.text } : {};
+  for (const fault of ruleFaults(rule, shape, textOf(one, 'Namespace'))) {
     const { field, lead, message, line: Line, column: Column } = fault;
-    const code = field === 'Selector' ? 'rules' : 'invalid';
     const place = { Pointer: `/${field}`, Line, Column };
-    const Original = field === 'Selector' ? { Original: rule.Selector } : {};
-    const words = { Lost: 'the binding rule', Do: 'correct it at the source' };
-    conversion.leaveOut(ref, code, lead + message, { ...place, ...Original, ...words });
-    return false;
+    if (field !== 'Selector') {
+      const words = { Lost: 'the binding rule', Do: 'correct it at the source' };
+      return conversion.leaveOut(ref, 'invalid', lead + message, { ...place, ...words });
+    }
+    const texts = { ...place, Original: rule.Selector, ...Mended };
+    if (typeof mended !== 'object' || !conversion.options.mend) {
+      const Lost = mended === 'never' ? 'nothing: it matches no login' : 'the binding rule';
+      const Do = 'correct it at the source';
+      return conversion.leaveOut(ref, 'rules', lead + message, { ...texts, Lost, Do });
+    }
+    const words = { Lost: 'nothing: it matches the same logins', Do: 'nothing: it is mended' };
+    conversion.note(ref, 'rules', lead + message, { ...texts, ...words });
   }
-  return true;
+  return typeof mended === 'object' ? { Selector: mended.text } : {};
 }
 
 /** Returns what the selectors of a method may be about. */

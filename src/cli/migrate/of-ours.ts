@@ -1,0 +1,119 @@
+/**
+ * What only a cluster of ours has beside its objects: the ACL configuration, and whose logins are
+ * refused (moving-in.md 9).
+ */
+import type { BlockRow, Revoked } from '../../api/endpoints/identities.js';
+import { jsonOf, refusedWith } from '../../migrate/source/asking.js';
+import type { Call } from '../cli.js';
+import type { Marks } from './objects.js';
+import type { Way } from './source-way.js';
+
+const CONFIGURATION = '/v1/operator/acl/configuration';
+const BLOCKS = '/v1/acl/identity-blocks';
+/** What is listened to, as a key of indexes, and whether it is polled because it holds no query. */
+export const HEARD_OF_OURS: readonly (readonly [key: string, isPolled: boolean])[] = [
+  ['acl/identity-blocks?ns=*', false],
+  ['operator/acl/configuration', true],
+];
+/** A block that ends sooner is not made: the target takes none. */
+const SHORTEST_MS = 60_000;
+/** The ends of equal blocks may differ so much: they are made with a duration. */
+const CLOSE_MS = 30_000;
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** What is to be written. */
+export interface PlannedOurs {
+  /** Absent: it is equal. */
+  readonly configuration?: { readonly body: Body; readonly index: string };
+  readonly made: readonly BlockRow[];
+  readonly lifted: readonly BlockRow[];
+  /** How many blocks the source has. */
+  readonly blocks: number;
+}
+
+/** How many entries are to be written. */
+export const entriesOf = (planned: PlannedOurs | undefined): number =>
+  planned === undefined
+    ? 0
+    : planned.made.length + planned.lifted.length + Number(planned.configuration !== undefined);
+
+/** Compares both sides. `isLeftOut`: whether an auth method is not moved. */
+export async function planOurs(
+  { api }: Call<object>,
+  source: Way,
+  { owner }: Marks,
+  isLeftOut: (ref: string) => boolean,
+): Promise<PlannedOurs> {
+  const plain = { isCurrent: true, isPlain: true };
+  const ns = { ns: '*' };
+  const there = (await shownBy<BlockRow[]>(source, BLOCKS, ns)).filter(
+    ({ AuthMethod, Namespace, Until }) =>
+      !isLeftOut(`auth-method/${Namespace}/${AuthMethod}`) &&
+      (Until === null || endOf(Until) > Date.now() + SHORTEST_MS),
+  );
+  const here = (await api.get(BLOCKS, { query: ns, ...plain })).json<BlockRow[]>();
+  const wanted = await shownBy<Body>(source, CONFIGURATION);
+  const held = (await api.get(CONFIGURATION, { isPlain: true })).json<Body>();
+  const isEqual = JSON.stringify(contentOf(wanted)) === JSON.stringify(contentOf(held));
+  const index = String(held['ModifyIndex'] ?? 0);
+  return {
+    ...(!isEqual && { configuration: { body: contentOf(wanted), index } }),
+    made: there.filter((one) => !here.some((other) => isSame(one, other))),
+    lifted: here.filter(
+      (one) => one.Reason.startsWith(owner) && !there.some((other) => isSame(one, other)),
+    ),
+    blocks: there.length,
+  };
+}
+
+/** Writes what is planned. What takes rights is first. Calls `onEntry` after each entry. */
+export async function writeOurs(
+  { api }: Call<object>,
+  { owner }: Marks,
+  { configuration, made, lifted }: PlannedOurs,
+  onEntry: (index: number) => void,
+): Promise<void> {
+  for (const { AuthMethod, Namespace, Subject, SubjectPrefix, Until, Reason } of made) {
+    const who = Subject === undefined ? { SubjectPrefix } : { Subject };
+    const leftMs = Until === null ? undefined : endOf(Until) - Date.now();
+    const BlockFor = leftMs === undefined ? 'forever' : `${Math.ceil(leftMs / 1000)}s`;
+    const words = { DryRun: false, BlockFor, Reason: `${owner}: ${Reason}` };
+    const body = { AuthMethod, Namespace, ...who, ...words };
+    const answer = await api.ask('POST', '/v1/acl/tokens/revoke', { body, isPlain: true });
+    onEntry(answer.json<Revoked>().Index);
+  }
+  for (const { ID, Namespace: ns } of lifted) {
+    await api.ask('DELETE', `/v1/acl/identity-block/${ID}`, { query: { ns }, isPlain: true });
+    onEntry(0);
+  }
+  if (configuration === undefined) return;
+  const { body, index } = configuration;
+  const headers = { 'If-Match': `"${index}"` };
+  await api.ask('PUT', CONFIGURATION, { headers, body, isPlain: true });
+  onEntry(0);
+}
+
+async function shownBy<T>(
+  source: Way,
+  path: string,
+  query: Readonly<Record<string, string>> = {},
+): Promise<T> {
+  const answer = await source.get(path, query);
+  const name = path.slice('/v1/'.length);
+  if (answer.status !== 200) throw refusedWith(name, answer);
+  return jsonOf<T>(name, answer);
+}
+
+const contentOf = ({ CreateIndex: _created, ModifyIndex: _modified, ...rest }: Body): Body => rest;
+
+const endOf = (time: string): number => Date.parse(time);
+
+/** Whether two blocks refuse the same logins until the same time. */
+function isSame(one: BlockRow, other: BlockRow): boolean {
+  const key = ({ AuthMethod, Namespace, Subject, SubjectPrefix }: BlockRow): string =>
+    JSON.stringify([AuthMethod.toLowerCase(), Namespace, Subject ?? null, SubjectPrefix ?? null]);
+  if (key(one) !== key(other)) return false;
+  if (one.Until === null || other.Until === null) return one.Until === other.Until;
+  return Math.abs(endOf(one.Until) - endOf(other.Until)) < CLOSE_MS;
+}
