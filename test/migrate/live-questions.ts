@@ -14,6 +14,8 @@ export interface Question {
 
 const SEGMENTS = ['', 'a', 'ab', 'abc', 'a/', 'a/b', 'a/bc', 'web', 'web-', 'web-1', 'db', 'node-1'];
 const ODD_SEGMENTS = ['ü', 'üü', '"', '\\', '<b>', '💥', 'a b', "it's", 'z', '*'];
+/** The names of services end with a number below it. */
+const POLICIES = 200;
 /** What one call takes. */
 const CALL_MAX = 64;
 
@@ -24,7 +26,9 @@ export function questionsAt(random: Random): Question[] {
   );
   const named = [...NAMED, 'intention'].flatMap((Resource) => {
     const accesses = Resource === 'key' ? ['read', 'list', 'write', 'write-prefix'] : ['read', 'write'];
-    const all = random.shuffle([...SEGMENTS, ...ODD_SEGMENTS]).slice(0, 8);
+    const isService = Resource === 'service' || Resource === 'intention';
+    const endings = isService ? SEGMENTS.map((one) => `${one}.${random.int(POLICIES)}`) : [];
+    const all = random.shuffle([...SEGMENTS, ...ODD_SEGMENTS, ...endings]).slice(0, 8);
     const segments = Resource === 'intention' ? all : all.filter((one) => one !== '*');
     return segments.flatMap((Segment) => accesses.map((Access) => ({ Resource, Access, Segment })));
   });

@@ -48,13 +48,17 @@ export class Moving<S extends Source = StandIn> {
     return Moving.from(await StandIn.start(recorded));
   }
 
-  static async from<S extends Source>(source: S): Promise<Moving<S>> {
-    const solo = new Solo();
+  static async from<S extends Source>(
+    source: S,
+    defaultPolicy: 'allow' | 'deny' = 'deny',
+  ): Promise<Moving<S>> {
+    const solo = new Solo(defaultPolicy);
     solo.must({ type: 'system.level', v: 1, level: 3 } as Command);
     const asked = authorizeRoutes(solo.service);
     const own = [...documentRoutes, ...aclConfigurationRoutes(solo.service)];
     const more = [...historyRoutes(partsOf(solo)), ...own, ...asked, ...SELF];
-    const cluster = await SoloClient.open(more, solo);
+    const policy = { defaultPolicy };
+    const cluster = await SoloClient.open(more, solo, policy, policy);
     return new Moving(cluster, source);
   }
 

@@ -5,6 +5,7 @@ import { Explainer, ruleText } from '../../acl/explain.js';
 import type { Rights as Compiled } from '../../acl/layer.js';
 import { type Asked, whyOf } from '../../acl/reasons.js';
 import { atOnce } from '../../acl/steps.js';
+import { isText } from '../../base/text.js';
 import { Side, type Variant } from './holders.js';
 import { type Questions, questionsAbout } from './questions.js';
 import type {
@@ -76,7 +77,9 @@ export function* grantClasses(source: RightsState, target: RightsState): Iterabl
       *questions() {
         for (const asked of questions.all()) {
           const isThere = asked.namespace === 'default' || existing.has(asked.namespace);
-          if (asked.resource !== 'namespace' && isThere) yield asked;
+          // A name that ends within a character cannot be sent.
+          const isAskable = asked.resource !== 'namespace' && isText(asked.segment);
+          if (isThere && isAskable) yield asked;
         }
       },
       expected,
