@@ -280,7 +280,9 @@ export class ConsulFolder {
     for (const item of items) {
       const { Namespace = ANY, Object: body } = item;
       const ref = refOfItem(item);
-      const text = json(body);
+      const { Name: _only, ...nameless } = body;
+      // The only entry of its kind has no name there.
+      const text = json(body['Kind'] === 'mesh' ? nameless : body);
       if (text.includes(`"${HIDDEN}"`)) {
         this.#leave(
           ref,

@@ -117,17 +117,19 @@ entries() {
   ns=$1
   shift
   while [ $# -gt 0 ]; do
-    count=$# failed=
+    count=$# failed= reasons=
     for file do
       if why=$(consul config write \${ns:+"-namespace=$ns"} "$file" 2>&1); then say "$file"
       else
         failed="$failed $file"
-        reason=$why
+        reasons="$reasons$file: $why
+"
       fi
     done
     set -- $failed
     if [ $# -eq "$count" ]; then
-      printf '%s\\n' "$reason" "none of these could be written: $*" >&2
+      printf '%s' "$reasons" >&2
+      say "none of these could be written: $*" >&2
       exit 1
     fi
   done
