@@ -12,7 +12,20 @@ export interface Question {
   readonly Segment: string;
 }
 
-const SEGMENTS = ['', 'a', 'ab', 'abc', 'a/', 'a/b', 'a/bc', 'web', 'web-', 'web-1', 'db', 'node-1'];
+const SEGMENTS = [
+  '',
+  'a',
+  'ab',
+  'abc',
+  'a/',
+  'a/b',
+  'a/bc',
+  'web',
+  'web-',
+  'web-1',
+  'db',
+  'node-1',
+];
 const ODD_SEGMENTS = ['ü', 'üü', '"', '\\', '<b>', '💥', 'a b', "it's", 'z', '*'];
 /** The names of services end with a number below it. */
 const POLICIES = 200;
@@ -25,7 +38,8 @@ export function questionsAt(random: Random): Question[] {
     ['read', 'write'].map((Access) => ({ Resource, Access, Segment: '' })),
   );
   const named = [...NAMED, 'intention'].flatMap((Resource) => {
-    const accesses = Resource === 'key' ? ['read', 'list', 'write', 'write-prefix'] : ['read', 'write'];
+    const accesses =
+      Resource === 'key' ? ['read', 'list', 'write', 'write-prefix'] : ['read', 'write'];
     const isService = Resource === 'service' || Resource === 'intention';
     const endings = isService ? SEGMENTS.map((one) => `${one}.${random.int(POLICIES)}`) : [];
     const all = random.shuffle([...SEGMENTS, ...ODD_SEGMENTS, ...endings]).slice(0, 8);

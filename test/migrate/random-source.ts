@@ -6,8 +6,29 @@ import type { RealSource } from './real-source.js';
 import type { Json } from './stand-in.js';
 
 /** Names of rules: short ones, so that rules meet, and odd ones. */
-const NAMES = ['', 'a', 'ab', 'a/b', 'web', 'web-', 'db', 'ü', '"', '\\', '<b>', '💥', 'a b', "it's"];
-const TEXTS = ['', 'plain', `it's "quoted" <b> $(x) \\`, 'zwei\nZeilen\tund 💥', '\u2028 & </script>'];
+const NAMES = [
+  '',
+  'a',
+  'ab',
+  'a/b',
+  'web',
+  'web-',
+  'db',
+  'ü',
+  '"',
+  '\\',
+  '<b>',
+  '💥',
+  'a b',
+  "it's",
+];
+const TEXTS = [
+  '',
+  'plain',
+  `it's "quoted" <b> $(x) \\`,
+  'zwei\nZeilen\tund 💥',
+  '\u2028 & </script>',
+];
 const TEMPLATES = [
   ['builtin/service', 'web'],
   ['builtin/node', 'node-1'],
@@ -131,7 +152,12 @@ export async function fillAtRandom(
   for (let n = 0; n < policies; n += 1) {
     const Datacenters = random.chance(0.1) ? { Datacenters: [random.pick(['dc1', 'dc2'])] } : {};
     const Name = `p-${n}`;
-    const body = { Name, Rules: rulesOf(random, `.${n}`), Description: random.pick(TEXTS), ...Datacenters };
+    const body = {
+      Name,
+      Rules: rulesOf(random, `.${n}`),
+      Description: random.pick(TEXTS),
+      ...Datacenters,
+    };
     if (await put('acl/policy', body)) made.policies.push(Name);
   }
   for (let n = 0; n < roles; n += 1) {

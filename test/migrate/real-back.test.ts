@@ -1,11 +1,12 @@
 /** The way back: what was moved here is loaded into a fresh Consul, and compared with it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { symlinkSync } from 'node:fs';
+import { readFileSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { Random } from '../../cluster/checker/random.js';
 import type { Report } from '../../src/migrate/report/types.js';
+import { signer } from '../login/signers.js';
 import { fillAtRandom } from './random-source.js';
 import { CONSUL, RealSource } from './real-source.js';
 import { Moving } from './running.js';
@@ -25,6 +26,21 @@ if (CONSUL !== undefined) {
       first = await RealSource.start(CONSUL!);
       moving = await Moving.from(first);
       await fillAtRandom(first, new Random(SEED), { policies: 40, roles: 20, tokens: 40 });
+      const key = await signer('ES256');
+      const Config = {
+        JWTValidationPubKeys: [key.pem],
+        JWTSupportedAlgs: ['ES256'],
+        ClaimMappings: { sub: 'name' },
+      };
+      await first.must('PUT /acl/auth-method', { Name: 'ci', Type: 'jwt', Config });
+      for (const Selector of ['', 'value.name == "a<b" and value.name != "c"'])
+        await first.must('PUT /acl/binding-rule', {
+          AuthMethod: 'ci',
+          BindType: 'service',
+          BindName: '${value.name}',
+          Selector,
+          Description: `it's "quoted" <b>`,
+        });
       // A program that is built from the archive of its module has a command line of a later release
       // than its server, which refuses what it writes of these.
       for (const { Name } of (await first.must('GET /config/api-gateway')) as { Name: string }[])
@@ -69,7 +85,24 @@ if (CONSUL !== undefined) {
       expect(again.code, again.text).to.equal(0);
       const ran = await moving.migrate('--dry-run --with-secrets --ask all -o json');
       const { Types, Rights, Problems = [] } = JSON.parse(ran.out) as Report;
-      console.log(JSON.stringify({ Types, Problems, Rights }, null, 1).slice(0,9000));
+      // The command line has no place for templated policies that hold in some datacenters alone.
+      const lost = readFileSync(join(folder, 'NOT-LOADED.md'), 'utf8');
+      const refs = [...new Set(lost.match(/^\| (?:role|token)\/[^ |]+/gm))];
+      const lostOf = (type: string): number =>
+        refs.filter((ref) => ref.startsWith(`| ${type}/`)).length;
+      for (const [type, { Create, Update, Delete }] of Object.entries(Types)) {
+        // The management token of a fresh source.
+        const made = type === 'token' ? 1 : 0;
+        expect([type, Create, Update, Delete]).to.deep.equal([type, made, lostOf(type), 0]);
+      }
+      expect(Problems.length).to.be.greaterThan(0);
+      for (const { Ref, Code, Message } of Problems)
+        expect([Code, Message], Ref).to.deep.equal([
+          'conflict',
+          'an object of this name is here with another ID',
+        ]);
+      expect(Rights?.Differences).to.deep.equal([]);
+      expect(Rights?.Equal).to.equal(true);
     });
   });
 }

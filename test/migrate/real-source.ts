@@ -105,8 +105,7 @@ export class RealSource {
         await put('acl/policy', without(one, OF_ANSWERS));
     for (const one of recorded.Roles)
       await put('acl/role', { ...without(one, OF_ANSWERS), ...linksOf(one, 'Policies') });
-    for (const one of recorded.AuthMethods)
-      await put('acl/auth-method', without(one, OF_ANSWERS));
+    for (const one of recorded.AuthMethods) await put('acl/auth-method', without(one, OF_ANSWERS));
     for (const one of recorded.BindingRules)
       await put('acl/binding-rule', without(one, OF_ANSWERS));
     for (const one of recorded.Tokens) {

@@ -33,6 +33,7 @@ import {
 } from './objects.js';
 import { entriesOf, type PlannedOurs, planOurs, writeOurs } from './of-ours.js';
 import type { MigrateOptions, Plan } from './options.js';
+import { type OtherIds, otherIds } from './other-ids.js';
 import { countsOf, exitOf } from './outcome.js';
 import type { Progress } from './progress.js';
 import {
@@ -55,6 +56,7 @@ const REFUSALS_MAX = 20;
 /** What a round has read and planned. */
 export interface Round {
   readonly state: SourceState;
+  readonly ids: OtherIds['ids'];
   readonly converted: Converted;
   readonly objects: PlannedObjects;
   /** Absent without `--with-secrets`. */
@@ -150,11 +152,13 @@ export class Migration {
     const marks = this.#marksOf(state);
     progress.begin('planning');
     const allNamespaces = plan.read.namespaces === 'all';
-    const gone = await goneObjects(call, marks, state, allNamespaces);
+    const others = await otherIds(call, state);
+    const { ids } = others;
+    const gone = await goneObjects(call, marks, state, { allNamespaces, ids });
     const refused: Refused[] = [];
     let skipped: readonly Problem[] = [];
     for (let tries = 0; ; tries += 1) {
-      const converted = this.#converted(state, { refused });
+      const converted = this.#converted(state, { refused, ids });
       const isSkipped = new Set(skipped.map(({ Ref }) => Ref.toLowerCase()));
       const items = converted.parts
         .flatMap((part) => part.items)
@@ -178,7 +182,13 @@ export class Migration {
         Code: 'invalid',
         Message,
       }));
-      const problems = [...skipped, ...objects.problems, ...stuck, ...(tokens?.problems ?? [])];
+      const problems = [
+        ...skipped,
+        ...others.problems,
+        ...objects.problems,
+        ...stuck,
+        ...(tokens?.problems ?? []),
+      ];
       const leftOut = new Set(
         converted.findings.flatMap(({ LeftOut, Ref }) => (LeftOut ? [Ref] : [])),
       );
@@ -186,13 +196,12 @@ export class Migration {
       const ours = isWhole
         ? await planOurs(call, source, marks, (ref) => leftOut.has(ref))
         : undefined;
-      const round = { state, converted, objects, tokens, ours, problems };
+      const round = { state, ids, converted, objects, tokens, ours, problems };
       return { ...round, isIdle: isIdle(round) };
     }
   }
 
-  #isWanted = (type: ObjectType): boolean =>
-    this.#parts.plan.read.only?.includes(type) ?? true;
+  #isWanted = (type: ObjectType): boolean => this.#parts.plan.read.only?.includes(type) ?? true;
 
   #marksOf({ info }: SourceState): Marks {
     const { options } = this.#parts.call;
@@ -212,7 +221,11 @@ export class Migration {
 
   #converted(
     state: SourceState,
-    { refused, withSecrets }: { refused: readonly Refused[]; withSecrets?: boolean },
+    {
+      refused,
+      ids,
+      withSecrets,
+    }: Pick<OtherIds, 'ids'> & { refused: readonly Refused[]; withSecrets?: boolean },
   ): Converted {
     const { call, plan } = this.#parts;
     const { options } = call;
@@ -226,6 +239,7 @@ export class Migration {
       mendRules: (rules, namespace) => mend(rules, reader, namespace),
       oidc: this.#level >= LEVEL,
       refused,
+      otherIds: ids,
       ...(made !== undefined && { newSecret: (accessor) => made.of(accessor) }),
       // Without secrets nothing is written, and what tokens would be is compared.
       ...(withSecrets === true && { newSecret: (accessor) => accessor }),
@@ -286,12 +300,12 @@ export class Migration {
       namespaces: 'all',
       only: ['policy', 'role', 'namespace', 'token'],
     });
-    const { state, converted } = round;
+    const { state, ids, converted } = round;
     const hasTokens = isWritten && call.options.withSecrets === true;
     const refused = converted.findings.flatMap(({ Ref, Message, LeftOut }) =>
       LeftOut ? [{ Ref, Message }] : [],
     );
-    const { tokens, findings } = this.#converted(state, { refused, withSecrets: true });
+    const { tokens, findings } = this.#converted(state, { refused, ids, withSecrets: true });
     const parts = isWritten ? [] : converted.parts;
     const there = overlaid(here, { parts, tokens: hasTokens ? [] : tokens });
     const fallback = here.info.DefaultPolicy ?? 'deny';

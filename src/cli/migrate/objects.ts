@@ -19,6 +19,7 @@ import {
   refOfItem,
 } from '../files/sets.js';
 import type { Plan, PlannedChange } from '../print/plan-view.js';
+import type { OtherIds } from './other-ids.js';
 
 /** What migrations know of their writes. */
 export interface Marks {
@@ -79,11 +80,7 @@ export async function planObjects(
 
 /** Returns why an object of another one cannot be taken, of what only a migration minds. */
 function takenBy(change: PlannedChange, force: boolean): Problem[] {
-  const { Action, Diff = [], Owner, Ref, Warnings = [] } = change;
-  if (Warnings.some(({ Code }) => Code === 'other_id')) {
-    const Message = 'an object of this name is here with another ID';
-    return [{ Ref, Code: 'conflict', Message }];
-  }
+  const { Action, Diff = [], Owner, Ref } = change;
   const isOther = Action === 'update' && Owner === '' && Diff.length > 0;
   if (!isOther || force || isUntouched(change)) return [];
   const Message = 'an object of this name is here with other content';
@@ -179,7 +176,7 @@ export async function goneObjects(
   { api }: Call<object>,
   { owner }: Marks,
   source: SourceState,
-  allNamespaces: boolean,
+  { allNamespaces, ids }: Pick<OtherIds, 'ids'> & { readonly allNamespaces: boolean },
 ): Promise<readonly Doomed[]> {
   const query = { owner, ns: '*', ids: 'true' };
   const answer = await api.get('/v1/export', { query, isCurrent: true, isPlain: true });
@@ -191,11 +188,12 @@ export async function goneObjects(
     ['binding-rule', source.bindingRules],
     ['config', source.entries],
   ];
+  const idHere = (id: string): string => ids.get(id) ?? id;
   const there = new Set(
     lists.flatMap(([type, list]) =>
       list.flatMap((one) => [
         keyOf(refOf(type, one)),
-        ...('ID' in one ? [`${type} ${String(one['ID']).toLowerCase()}`] : []),
+        ...('ID' in one ? [`${type} ${idHere(String(one['ID']).toLowerCase())}`] : []),
       ]),
     ),
   );

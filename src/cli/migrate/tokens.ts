@@ -38,32 +38,38 @@ export async function planTokens(
   call: Call<object>,
   marks: Marks,
   source: SourceState,
-  imports: readonly TokenImport[],
+  given: readonly TokenImport[],
 ): Promise<PlannedTokens> {
   const { api } = call;
   const here = await tokensHere(call);
+  const imports = given.map((token) => endingAsHere(token, here.get(token.AccessorID)));
   const query = { source: marks.owner.replace('migrate/', '') };
   const plain = { query, isCurrent: true, isPlain: true };
   const own = (await api.get('/v1/acl/tokens/import', plain)).json<Imports>().Tokens;
   const isOwn = new Set(own.map(({ AccessorID }) => AccessorID));
   const probe = await probed(call, marks, imports, here);
-  const bad = new Set(probe.problems.map(({ Ref }) => Ref));
+  const bad = new Map(probe.problems.map((one) => [one.Ref, one]));
   const created: TokenImport[] = [];
   const updated: TokenImport[] = [];
   const narrowed: TokenImport[] = [];
-  const problems = [...probe.problems];
+  const problems: Problem[] = [];
   let same = 0;
   for (const token of imports) {
     const { AccessorID } = token;
     const ref = `token/${AccessorID}`;
     const before = here.get(AccessorID);
-    if (bad.has(ref)) continue;
+    const isEqual = before !== undefined && contentOf(token, before) === contentOf(before, before);
+    const problem = bad.get(ref);
+    // A token of others with this secret and content is what is wanted.
+    if (problem !== undefined && !(isEqual && problem.Code === 'owned')) {
+      problems.push(problem);
+      continue;
+    }
     if (before === undefined) {
       created.push(token);
       continue;
     }
-    const isEqual = contentOf(token, before) === contentOf(before, before);
-    if (isEqual && isOwn.has(AccessorID)) {
+    if (isEqual && (isOwn.has(AccessorID) || problem !== undefined)) {
       same += 1;
       continue;
     }
@@ -88,6 +94,16 @@ export async function planTokens(
     .map(({ AccessorID }) => AccessorID);
   const { areSecretsCompared } = probe;
   return { same, created, updated, narrowed, deleted, problems, areSecretsCompared };
+}
+
+/** A source takes the time that is left, and so an end that is some seconds off. */
+const CLOSE_MS = 5000;
+
+/** Returns a token with the end that it has here, if that is the same but for those seconds. */
+function endingAsHere(token: TokenImport, here: Shown | undefined): TokenImport {
+  const { ExpirationTime } = here ?? {};
+  const offMs = Date.parse(String(token['ExpirationTime'])) - Date.parse(String(ExpirationTime));
+  return Math.abs(offMs) < CLOSE_MS ? { ...token, ExpirationTime } : token;
 }
 
 async function tokensHere({ api }: Call<object>): Promise<ReadonlyMap<string, Shown>> {

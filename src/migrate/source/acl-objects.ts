@@ -40,7 +40,7 @@ export function policyOf(conversion: Conversion, one: Shown): SetItem | undefine
   const rules = rulesOf(conversion, ref, one);
   if (rules === undefined) return undefined;
   conversion.otherDatacenters(ref, 'the policy', one['Datacenters'], '/Datacenters');
-  return itemOf('policy', one, { ...own, Rules: rules });
+  return itemOf('policy', one, { ...own, ID: conversion.idHere(id), Rules: rules });
 }
 
 /** Returns the rules to write: the source's, or mended; undefined if the policy is left out. */
@@ -80,7 +80,8 @@ export function roleOf(conversion: Conversion, one: Shown): SetItem | undefined 
   if (!conversion.stays(ref, one)) return undefined;
   const own = conversion.members(ref, one, ['ID', 'Name', 'Description', ...GRANTS]);
   if (own === undefined || !hasGoodGrants(conversion, ref, one)) return undefined;
-  return itemOf('role', one, { ...own, ...grantsOf(conversion, ref, one) });
+  const ID = conversion.idHere(textOf(one, 'ID'));
+  return itemOf('role', one, { ...own, ID, ...grantsOf(conversion, ref, one) });
 }
 
 /** The members of roles and tokens that grant something. */
@@ -249,7 +250,8 @@ export function bindingRuleOf(
   const own = conversion.members(ref, one, RULE_MEMBERS);
   const mended = own && mendedBinding(conversion, ref, one);
   if (mended === undefined) return undefined;
-  const item = itemOf('binding-rule', one, { ...own, ...mended });
+  const ID = conversion.idHere(textOf(one, 'ID'));
+  const item = itemOf('binding-rule', one, { ...own, ID, ...mended });
   return typeof Handle === 'string' && Handle !== '' ? { ...item, Handle } : item;
 }
 

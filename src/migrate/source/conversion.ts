@@ -154,18 +154,23 @@ export class Conversion {
       const isBuiltIn = type === 'policy' && isReservedId(id);
       if (name === '' || (target === undefined && !isBuiltIn)) {
         // A policy that is not shown may exist: then the target says that it does not.
-        if (name !== '') return [{ ID: id }];
+        if (name !== '') return [{ ID: this.idHere(id) }];
         this.note(ref, 'dangling', `links to a ${type} that is gone: ${id}`, { Pointer });
         return [];
       }
       if (name === MANAGEMENT_POLICY && textOf(home, 'Namespace') !== 'default')
         return [{ Name: name }];
-      if (target === undefined || !this.isLeftOut(target)) return [{ ID: id }];
+      if (target === undefined || !this.isLeftOut(target)) return [{ ID: this.idHere(id) }];
       const Lost = `the rights that ${target} gives`;
       const message = `needs ${target}, which is left out: it is written without this link`;
       this.note(ref, 'invalid', message, { Pointer, Lost, Do: `see ${target}` });
       return [];
     });
+  }
+
+  /** Returns the ID that an object of the source has at the target. */
+  idHere(id: string): string {
+    return this.options.otherIds?.get(id.toLowerCase()) ?? id;
   }
 
   /** Notes what is limited to other datacenters, and so grants nothing in this one. */

@@ -22,11 +22,7 @@ export function mendSelector(
 }
 
 /** Returns an expression as text, or its outcome if that is always the same. */
-function without(
-  expression: Expression,
-  selector: string,
-  shape: IdentityShape,
-): string | boolean {
+function without(expression: Expression, selector: string, shape: IdentityShape): string | boolean {
   if (expression.type === 'match') {
     if (unmapped(expression, shape) !== undefined) return ifMissing(expression);
     return selector.slice(expression.at, expression.end);

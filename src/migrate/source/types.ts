@@ -148,6 +148,8 @@ export interface ConvertOptions {
   readonly mendRules?: (rules: string, namespace: string) => Mended | undefined;
   /** Whether the target has auth methods of type oidc. */
   readonly oidc: boolean;
+  /** The IDs that objects of the source have at the target, where those differ. */
+  readonly otherIds?: ReadonlyMap<string, string>;
   /** What the target's plan refused. */
   readonly refused?: readonly Refused[];
 }
