@@ -154,6 +154,7 @@ export class Migration {
     const allNamespaces = plan.read.namespaces === 'all';
     const others = await otherIds(call, state);
     const { ids } = others;
+    const isOther = new Set(others.problems.map(({ Ref }) => Ref));
     const gone = await goneObjects(call, marks, state, { allNamespaces, ids });
     const refused: Refused[] = [];
     let skipped: readonly Problem[] = [];
@@ -185,7 +186,7 @@ export class Migration {
       const problems = [
         ...skipped,
         ...others.problems,
-        ...objects.problems,
+        ...objects.problems.filter(({ Ref }) => !isOther.has(Ref)),
         ...stuck,
         ...(tokens?.problems ?? []),
       ];

@@ -1,6 +1,6 @@
 /** Objects of the source that are here with another ID: by their name, or as an equal rule. */
 import type { Problem } from '../../migrate/report/types.js';
-import { refOf } from '../../migrate/source/conversion.js';
+import { MANAGEMENT_POLICY, refOf } from '../../migrate/source/conversion.js';
 import type { Shown, SourceState } from '../../migrate/source/types.js';
 import type { Call } from '../cli.js';
 
@@ -32,7 +32,7 @@ export async function otherIds({ api }: Call<object>, source: SourceState): Prom
     const free = new Map(
       here.flatMap((one) => (wanted.has(idOf(one)) ? [] : [[keyOf(one), idOf(one)] as const])),
     );
-    for (const one of there) {
+    for (const one of there.filter((each) => !isMadeHere(each))) {
       const other = free.get(keyOf(one));
       if (other === undefined || known.has(idOf(one))) continue;
       free.delete(keyOf(one));
@@ -44,6 +44,10 @@ export async function otherIds({ api }: Call<object>, source: SourceState): Prom
   }
   return { ids, problems };
 }
+
+/** Each namespace has its own of this policy. */
+const isMadeHere = ({ Name, Namespace }: Shown): boolean =>
+  Name === MANAGEMENT_POLICY && Namespace !== 'default';
 
 const idOf = (one: Shown): string => String(one['ID']).toLowerCase();
 

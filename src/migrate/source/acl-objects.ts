@@ -97,7 +97,10 @@ export const GRANTS = [
 export function grantsOf(conversion: Conversion, ref: string, one: Shown): Shown {
   const roles = conversion.links(ref, one, 'Roles', 'role');
   // The server knows the IDs of templates; those that a client sent to a source may differ.
-  const templates = listIn(one, 'TemplatedPolicies').map(({ TemplateID: _id, ...rest }) => rest);
+  const templates = listIn(one, 'TemplatedPolicies').map(
+    ({ TemplateID: _id, TemplateVariables, ...rest }) =>
+      isNothing(TemplateVariables) ? rest : { ...rest, TemplateVariables },
+  );
   return {
     Policies: conversion.links(ref, one, 'Policies', 'policy'),
     ...('Roles' in one && { Roles: roles }),
