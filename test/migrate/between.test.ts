@@ -76,4 +76,37 @@ describe('conclave migrate between clusters of ours', function () {
     });
     expect(found?.Segment).to.match(/^a\/./);
   });
+
+  it('moves the ACL configuration, and whose logins are refused', async () => {
+    const key = await signer('EdDSA');
+    const Config = { JWTValidationPubKeys: [key.pem], IdentityClaim: 'sub' };
+    await other.must('PUT /acl/auth-method', { Name: 'jwt', Type: 'jwt', Config });
+    const rule = { AuthMethod: 'jwt', BindType: 'service', BindName: 'web' };
+    await other.must('PUT /acl/binding-rule', rule);
+    const user = { AuthMethod: 'jwt', Namespace: 'default', From: 'tokens' };
+    const configuration = { LoginTokenTTL: '30m0s', SubjectTypes: { user } };
+    await other.must('PUT /operator/acl/configuration', configuration);
+    const block = { AuthMethod: 'jwt', DryRun: false };
+    const forever = { ...block, Subject: 'user-1', BlockFor: 'forever', Reason: 'INC-7' };
+    await other.must('POST /acl/tokens/revoke', forever);
+    await other.must('POST /acl/tokens/revoke', { ...block, SubjectPrefix: 'ci/', BlockFor: '2h' });
+    const { Types } = await migrate('--yes --with-secrets');
+    expect(Types['block']).to.include({ Source: 2, Create: 2 });
+    expect(Types['configuration']).to.include({ Source: 1, Update: 1 });
+    const held = await moving.cluster.must('GET /operator/acl/configuration');
+    expect(held).to.deep.include(configuration);
+    const blocks = async () => moving.cluster.must('GET /acl/identity-blocks?ns=*');
+    const [prefix, subject] = await blocks();
+    expect(subject).to.include({ Subject: 'user-1', Until: null, Reason: 'migrate/dc1: INC-7' });
+    expect(prefix.SubjectPrefix).to.equal('ci/');
+    expect(Date.parse(prefix.Until)).to.be.closeTo(Date.now() + 7_200_000, 60_000);
+    const { index } = moving;
+    expect((await migrate('--yes --with-secrets')).Exit).to.equal(0);
+    expect(moving.index).to.equal(index);
+    const [lifted] = await other.must('GET /acl/identity-blocks');
+    await other.must(`DELETE /acl/identity-block/${lifted.ID}`);
+    const { Types: after } = await migrate('--yes --with-secrets');
+    expect(after['block']).to.include({ Source: 1, Create: 0, Delete: 1 });
+    expect(await blocks()).to.have.length(1);
+  });
 });

@@ -60,8 +60,9 @@ export async function planTokens(
     const before = here.get(AccessorID);
     const isEqual = before !== undefined && contentOf(token, before) === contentOf(before, before);
     const problem = bad.get(ref);
-    // A token of others with this secret and content is what is wanted.
-    if (problem !== undefined && !(isEqual && problem.Code === 'owned')) {
+    // A token of others with this secret, content and end is what is wanted.
+    const isWanted = isEqual && before['ExpirationTime'] === token['ExpirationTime'];
+    if (problem !== undefined && !(isWanted && problem.Code === 'owned')) {
       problems.push(problem);
       continue;
     }
