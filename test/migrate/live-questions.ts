@@ -6,7 +6,7 @@ import type { RealSource } from './real-source.js';
 import type { Moving } from './running.js';
 
 /** A question to `POST /v1/internal/acl/authorize`. */
-export interface Question {
+interface Question {
   readonly Resource: string;
   readonly Access: string;
   readonly Segment: string;
@@ -33,7 +33,7 @@ const POLICIES = 200;
 const CALL_MAX = 64;
 
 /** Returns questions at random: all about resources without names, some about each other one. */
-export function questionsAt(random: Random): Question[] {
+function questionsAt(random: Random): Question[] {
   const scalars = SCALARS.flatMap((Resource) =>
     ['read', 'write'].map((Access) => ({ Resource, Access, Segment: '' })),
   );
@@ -50,7 +50,7 @@ export function questionsAt(random: Random): Question[] {
 }
 
 /** Returns the answers of a server to a token, in the order of the questions. */
-export async function answersOf(
+async function answersOf(
   url: string,
   token: string,
   questions: readonly Question[],
@@ -68,7 +68,7 @@ export async function answersOf(
 }
 
 /** A question that both sides answer differently. */
-export interface Differing extends Question {
+interface Differing extends Question {
   readonly AccessorID: string;
   readonly Allow: boolean;
 }

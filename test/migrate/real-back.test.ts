@@ -41,8 +41,8 @@ if (CONSUL !== undefined) {
           Selector,
           Description: `it's "quoted" <b>`,
         });
-      // A program that is built from the archive of its module has a command line of a later release
-      // than its server, which refuses what it writes of these.
+      // A program that is built from the archive of its module has a command line of a later
+      // release than its server, which refuses what it writes of these.
       for (const { Name } of (await first.must('GET /config/api-gateway')) as { Name: string }[])
         await first.must(`DELETE /config/api-gateway/${Name}`);
       await moving.migrate('--yes --with-secrets --mend --ask none');

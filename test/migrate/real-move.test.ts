@@ -40,7 +40,7 @@ if (CONSUL !== undefined) {
       });
       after(() => moving.close());
 
-      it('gives every token the rights that it has at the source, or says which differ', async () => {
+      it('gives tokens the rights that they have at the source, or says which differ', async () => {
         const { Rights, Problems, Types, Exit } = await migrate(`--yes --ask all ${ALL}`);
         expect(Problems).to.equal(undefined);
         expect([0, 4, 5]).to.include(Exit);

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePorts, HOST } from '../../src/dev/ports.js';
-import { send } from '../support/client.js';
+import { type Answer, send } from '../support/client.js';
 import type { Json, Recorded } from './stand-in.js';
 
 /** The program that CONSUL names; undefined if it names none. */
@@ -90,8 +90,7 @@ export class RealSource {
   }
 
   /** Returns the body of an answer to a call that must succeed. */
-  // biome-ignore lint/suspicious/noExplicitAny: each answer has a shape of its own
-  async must(call: string, body?: unknown, token = this.token): Promise<any> {
+  async must(call: string, body?: unknown, token = this.token): Promise<Answer['body']> {
     const { status, text } = await this.ask(call, body, token);
     if (status !== 200) throw new Error(`${call} ${JSON.stringify(body)}: ${status} ${text}`);
     return JSON.parse(text);

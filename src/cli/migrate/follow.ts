@@ -6,10 +6,11 @@ import type { Call } from '../cli.js';
 import { WAIT } from '../client/watch.js';
 import { CliError, EXIT } from '../print/error.js';
 import { counted } from '../print/text.js';
-import type { Migration, Round, Written } from './migration.js';
+import type { Migration, Written } from './migration.js';
 import { HEARD_OF_OURS } from './of-ours.js';
 import type { MigrateOptions } from './options.js';
 import { Others } from './others.js';
+import type { Round } from './round.js';
 import type { Way } from './source-way.js';
 
 /** The pause between two lines that say the same. */

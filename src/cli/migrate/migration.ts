@@ -27,11 +27,10 @@ import {
   changedHere,
   goneObjects,
   type Marks,
-  type PlannedObjects,
   planObjects,
   policyTexts,
 } from './objects.js';
-import { entriesOf, type PlannedOurs, planOurs, writeOurs } from './of-ours.js';
+import { entriesOf, planOurs, writeOurs } from './of-ours.js';
 import type { MigrateOptions, Plan } from './options.js';
 import { type OtherIds, otherIds } from './other-ids.js';
 import { countsOf, exitOf } from './outcome.js';
@@ -44,8 +43,9 @@ import {
   rightsState,
   writersIn,
 } from './rights.js';
+import { isIdle, type Round } from './round.js';
 import type { Way } from './source-way.js';
-import { batchesOf, deletionsOf, importBatch, type PlannedTokens, planTokens } from './tokens.js';
+import { batchesOf, deletionsOf, importBatch, planTokens } from './tokens.js';
 
 /** The level that has sets and imports. */
 const LEVEL = 3;
@@ -53,21 +53,6 @@ const LEVEL = 3;
 const TARGET_RATE = 5000;
 /** Rounds in which the target refuses more of what it is given. */
 const REFUSALS_MAX = 20;
-/** What a round has read and planned. */
-export interface Round {
-  readonly state: SourceState;
-  readonly ids: OtherIds['ids'];
-  readonly converted: Converted;
-  readonly objects: PlannedObjects;
-  /** Absent without `--with-secrets`. */
-  readonly tokens: PlannedTokens | undefined;
-  /** Of a source of ours. */
-  readonly ours: PlannedOurs | undefined;
-  readonly problems: readonly Problem[];
-  /** Whether there is something to write. */
-  readonly isIdle: boolean;
-}
-
 /** What was written. */
 export interface Written {
   changed: number;
@@ -373,8 +358,3 @@ export class Migration {
 
 /** Whether a token with this end has rights yet. */
 const isAhead = (end: unknown): boolean => typeof end !== 'string' || Date.parse(end) > Date.now();
-
-const isIdle = ({ objects, tokens, ours }: Omit<Round, 'isIdle'>): boolean =>
-  objects.changes.every(({ Action }) => Action === 'unchanged') &&
-  [tokens?.created, tokens?.updated, tokens?.deleted].every((list = []) => list.length === 0) &&
-  entriesOf(ours) === 0;

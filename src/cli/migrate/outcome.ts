@@ -2,8 +2,8 @@
 import type { Finding, Problem, Report, TypeCounts } from '../../migrate/report/types.js';
 import { OBJECT_TYPES } from '../../migrate/source/types.js';
 import { EXIT } from '../print/error.js';
-import type { Round } from './migration.js';
 import type { PlannedOurs } from './of-ours.js';
+import type { Round } from './round.js';
 
 /** Problems that a run does not stop at: what others have changed stays as it is. */
 const SKIPPED: ReadonlySet<string> = new Set(['changed']);

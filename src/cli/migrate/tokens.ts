@@ -86,15 +86,18 @@ export async function planTokens(
     const kept = keptOf(token, before);
     if (kept !== undefined) narrowed.push(kept);
   }
-  const there = new Set(source.tokens.map((one) => String(one['AccessorID']).toLowerCase()));
-  const deleted = own
-    .filter(({ AccessorID, Namespace }) => {
-      const isGone = !there.has(AccessorID) && wasRead(source, 'token', { ns: Namespace });
-      return isGone;
-    })
-    .map(({ AccessorID }) => AccessorID);
+  const deleted = goneTokens(source, own);
   const { areSecretsCompared } = probe;
   return { same, created, updated, narrowed, deleted, problems, areSecretsCompared };
+}
+
+/** Returns the tokens that the source has no longer, of what was read whole. */
+function goneTokens(source: SourceState, own: Imports['Tokens']): string[] {
+  const there = new Set(source.tokens.map((one) => String(one['AccessorID']).toLowerCase()));
+  return own.flatMap(({ AccessorID, Namespace }) => {
+    const isGone = !there.has(AccessorID) && wasRead(source, 'token', { ns: Namespace });
+    return isGone ? [AccessorID] : [];
+  });
 }
 
 /** A source takes the time that is left, and so an end that is some seconds off. */

@@ -169,7 +169,7 @@ const METHOD_MEMBERS = [
   'Config',
 ];
 
-/** How the source names the tokens of logins unless a method tells. Releases from 1.22.7 show it. */
+/** How tokens of logins are named unless a method tells. Releases from 1.22.7 on show it. */
 const TOKEN_NAMES = '${auth_method_type}-${auth_method_name}';
 
 /** Converts an auth method; undefined if it is not written. */
