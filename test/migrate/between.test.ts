@@ -1,6 +1,7 @@
 /** `conclave migrate` between clusters of ours, whose answers are asked live too. */
 import { expect } from 'chai';
 import type { Report } from '../../src/migrate/report/types.js';
+import { until } from '../cluster/operator.js';
 import { signer } from '../login/signers.js';
 import { RealCluster } from '../support/real-cluster.js';
 import { Moving } from './running.js';
@@ -19,14 +20,14 @@ describe('conclave migrate between clusters of ours', function () {
     await moving.close();
   });
 
+  const surroundings = (): Record<string, string> => ({
+    CONCLAVE_HTTP_ADDR: moving.cluster.url,
+    CONCLAVE_HTTP_TOKEN: moving.cluster.token,
+    MIGRATE_FROM_TOKEN: other.token,
+  });
   const migrate = async (args: string): Promise<Report> => {
     const words = ['migrate', '--from', other.urls[0]!, '-o', 'json', ...args.split(' ')];
-    const env = {
-      CONCLAVE_HTTP_ADDR: moving.cluster.url,
-      CONCLAVE_HTTP_TOKEN: moving.cluster.token,
-      MIGRATE_FROM_TOKEN: other.token,
-    };
-    const { out, err } = await moving.user.run(words, { env });
+    const { out, err } = await moving.user.run(words, { env: surroundings() });
     expect(out, err).to.not.equal('');
     return JSON.parse(out) as Report;
   };
@@ -108,5 +109,41 @@ describe('conclave migrate between clusters of ours', function () {
     const { Types: after } = await migrate('--yes --with-secrets');
     expect(after['block']).to.include({ Source: 1, Create: 0, Delete: 1 });
     expect(await blocks()).to.have.length(1);
+    expect((await migrate('--yes --namespaces none --only policy')).Types).to.not.have.key('block');
+  });
+
+  it('follows whose logins are refused', async () => {
+    const key = await signer('EdDSA');
+    const Config = { JWTValidationPubKeys: [key.pem], IdentityClaim: 'sub' };
+    await other.must('PUT /acl/auth-method', { Name: 'jwt', Type: 'jwt', Config });
+    const stop = new AbortController();
+    let said = '';
+    const given = {
+      env: surroundings(),
+      signal: stop.signal,
+      onErr: (text: string) => {
+        said += text;
+      },
+    };
+    const watch = ['--watch', '--yes', '--with-secrets', '--ask', 'none', '--poll', '200ms'];
+    const watching = moving.user.run(['migrate', '--from', other.urls[0]!, ...watch], given);
+    await until(
+      async () => said,
+      (all) => all.includes('written, index'),
+    );
+    const block = { AuthMethod: 'jwt', DryRun: false, Subject: 'user-1', BlockFor: 'forever' };
+    const { BlockID } = await other.must('POST /acl/tokens/revoke', block);
+    const blocks = () => moving.cluster.must('GET /acl/identity-blocks');
+    await until(blocks, ({ length }) => length === 1);
+    await other.must(`DELETE /acl/identity-block/${BlockID}`);
+    await until(blocks, ({ length }) => length === 0);
+    const configuration = { LoginTokenTTL: '45m0s' };
+    await other.must('PUT /operator/acl/configuration', configuration);
+    await until(
+      () => moving.cluster.must('GET /operator/acl/configuration'),
+      ({ LoginTokenTTL }) => LoginTokenTTL === '45m0s',
+    );
+    stop.abort();
+    expect((await watching).code).to.be.oneOf([0, 3]);
   });
 });

@@ -53,6 +53,16 @@ if (CONSUL === undefined) {
       expect(codes).to.include('auth_method_type auth-method/default/aws');
     });
 
+    it('hides secrets from those who may only read', async () => {
+      const Policies = [{ Name: 'builtin/global-read-only' }];
+      const { SecretID: token } = await source.must('PUT /acl/token', { Policies });
+      const shown = await read({ url: source.url, token });
+      expect(shown.findings).to.deep.equal([]);
+      const { tokens, findings } = converted(shown);
+      expect(tokens).to.deep.equal([]);
+      expect(findings.filter(({ Code }) => Code === 'no_secret').length).to.be.greaterThan(5);
+    });
+
     it('is found to decide otherwise than its rules read', async () => {
       const policy = async (name: string, level: string): Promise<Json> => {
         const Rules = `service "meeting" { policy = "${level}" }`;

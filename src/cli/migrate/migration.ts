@@ -175,13 +175,8 @@ export class Migration {
         ...stuck,
         ...(tokens?.problems ?? []),
       ];
-      const leftOut = new Set(
-        converted.findings.flatMap(({ LeftOut, Ref }) => (LeftOut ? [Ref] : [])),
-      );
       const isWhole = state.info.isOurs && plan.read.only === undefined;
-      const ours = isWhole
-        ? await planOurs(call, source, marks, (ref) => leftOut.has(ref))
-        : undefined;
+      const ours = isWhole ? await planOurs(call, source, marks, converted) : undefined;
       const round = { state, ids, converted, objects, tokens, ours, problems };
       return { ...round, isIdle: isIdle(round) };
     }

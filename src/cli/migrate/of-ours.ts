@@ -4,6 +4,7 @@
  */
 import type { BlockRow, Revoked } from '../../api/endpoints/identities.js';
 import { jsonOf, refusedWith } from '../../migrate/source/asking.js';
+import type { Converted, SetItem } from '../../migrate/source/types.js';
 import type { Call } from '../cli.js';
 import type { Marks } from './objects.js';
 import type { Way } from './source-way.js';
@@ -38,18 +39,19 @@ export const entriesOf = (planned: PlannedOurs | undefined): number =>
     ? 0
     : planned.made.length + planned.lifted.length + Number(planned.configuration !== undefined);
 
-/** Compares both sides. `isLeftOut`: whether an auth method is not moved. */
+/** Compares both sides. Blocks move with their auth method. */
 export async function planOurs(
   { api }: Call<object>,
   source: Way,
   { owner }: Marks,
-  isLeftOut: (ref: string) => boolean,
+  { parts }: Converted,
 ): Promise<PlannedOurs> {
   const plain = { isCurrent: true, isPlain: true };
   const ns = { ns: '*' };
+  const moved = new Set(parts.flatMap(({ items }) => items.map(methodOf)));
   const there = (await shownBy<BlockRow[]>(source, BLOCKS, ns)).filter(
-    ({ AuthMethod, Namespace, Until }) =>
-      !isLeftOut(`auth-method/${Namespace}/${AuthMethod}`) &&
+    ({ AuthMethod: Name, Namespace, Until }) =>
+      moved.has(methodOf({ Type: 'auth-method', Namespace, Object: { Name } })) &&
       (Until === null || endOf(Until) > Date.now() + SHORTEST_MS),
   );
   const here = (await api.get(BLOCKS, { query: ns, ...plain })).json<BlockRow[]>();
@@ -104,6 +106,9 @@ async function shownBy<T>(
   if (answer.status !== 200) throw refusedWith(name, answer);
   return jsonOf<T>(name, answer);
 }
+
+const methodOf = ({ Type, Namespace, Object: { Name } }: SetItem): string =>
+  JSON.stringify([Type, Namespace, String(Name).toLowerCase()]);
 
 const contentOf = ({ CreateIndex: _created, ModifyIndex: _modified, ...rest }: Body): Body => rest;
 
