@@ -37,6 +37,24 @@ describe('conclave migrate to where objects are', function () {
     expect((await moving.cluster.ask(`GET /acl/role/${role['ID']}`)).status).to.equal(404);
   });
 
+  it('keeps the ID of what is made anew at the source', async () => {
+    await report('--yes');
+    const [id, anew] = [
+      named(recorded.Policies, 'ops')['ID'],
+      '055665f0-fbb3-484e-8ef1-521254250000',
+    ];
+    const text = JSON.stringify(moving.source.recorded).replaceAll(String(id), anew);
+    await moving.replace({}, JSON.parse(text));
+    Object.assign(named(moving.source.recorded.Policies, 'ops'), { Rules: 'acl = "write"' });
+    const { Types, Problems, Rights } = await report('--yes');
+    expect(Problems).to.equal(undefined);
+    expect(Types['policy']).to.include({ Create: 0, Update: 1, Delete: 0 });
+    expect(Types['role']).to.include({ Create: 0, Update: 0, Delete: 0 });
+    const policy = await moving.cluster.must(`GET /acl/policy/${id}`);
+    expect(policy).to.include({ Name: 'ops', Rules: 'acl = "write"' });
+    expect(Rights?.Differences.every(({ Code }) => Code === 'left_out')).to.equal(true);
+  });
+
   it('takes an equal binding rule, whatever its ID is', async () => {
     moving.source.recorded.BindingRules.splice(0, 99, {
       ...named(recorded.BindingRules, 'operators'),

@@ -27,6 +27,7 @@ import {
   changedHere,
   goneObjects,
   type Marks,
+  ownedObjects,
   planObjects,
   policyTexts,
 } from './objects.js';
@@ -53,6 +54,7 @@ const LEVEL = 3;
 const TARGET_RATE = 5000;
 /** Rounds in which the target refuses more of what it is given. */
 const REFUSALS_MAX = 20;
+
 /** What was written. */
 export interface Written {
   changed: number;
@@ -137,10 +139,11 @@ export class Migration {
     const marks = this.#marksOf(state);
     progress.begin('planning');
     const allNamespaces = plan.read.namespaces === 'all';
-    const others = await otherIds(call, state);
+    const owned = await ownedObjects(call, marks);
+    const others = await otherIds(call, state, owned);
     const { ids } = others;
     const isOther = new Set(others.problems.map(({ Ref }) => Ref));
-    const gone = await goneObjects(call, marks, state, { allNamespaces, ids });
+    const gone = goneObjects(owned, state, { allNamespaces, ids });
     const refused: Refused[] = [];
     let skipped: readonly Problem[] = [];
     for (let tries = 0; ; tries += 1) {

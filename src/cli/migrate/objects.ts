@@ -171,15 +171,22 @@ export async function policyTexts({ api }: Call<object>): Promise<ReadonlyMap<st
   return new Map(policies.map(({ ID, Rules }) => [String(ID), String(Rules ?? '')]));
 }
 
-/** Returns what the owner has and the source no longer, of what was read whole. */
-export async function goneObjects(
+/** Returns what the owner has here. */
+export async function ownedObjects(
   { api }: Call<object>,
   { owner }: Marks,
-  source: SourceState,
-  { allNamespaces, ids }: Pick<OtherIds, 'ids'> & { readonly allNamespaces: boolean },
-): Promise<readonly Doomed[]> {
+): Promise<Exported['Objects']> {
   const query = { owner, ns: '*', ids: 'true' };
   const answer = await api.get('/v1/export', { query, isCurrent: true, isPlain: true });
+  return answer.json<Exported>().Objects;
+}
+
+/** Returns what the owner has and the source no longer, of what was read whole. */
+export function goneObjects(
+  owned: Exported['Objects'],
+  source: SourceState,
+  { allNamespaces, ids }: Pick<OtherIds, 'ids'> & { readonly allNamespaces: boolean },
+): readonly Doomed[] {
   const lists: readonly (readonly [ObjectType, readonly Shown[]])[] = [
     ['policy', source.policies],
     ['role', source.roles],
@@ -197,7 +204,7 @@ export async function goneObjects(
       ]),
     ),
   );
-  return answer.json<Exported>().Objects.flatMap((item): Doomed[] => {
+  return owned.flatMap((item): Doomed[] => {
     const type = item.Type as ObjectType;
     const { Kind: kind = '', ID } = item.Object as { Kind?: string; ID?: string };
     const isScope = type === 'namespace' ? allNamespaces : true;

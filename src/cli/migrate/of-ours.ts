@@ -49,7 +49,7 @@ export async function planOurs(
   const plain = { isCurrent: true, isPlain: true };
   const ns = { ns: '*' };
   const moved = new Set(parts.flatMap(({ items }) => items.map(methodOf)));
-  const there = (await shownBy<BlockRow[]>(source, BLOCKS, ns)).filter(
+  const there = ((await shownBy<BlockRow[]>(source, BLOCKS, ns)) ?? []).filter(
     ({ AuthMethod: Name, Namespace, Until }) =>
       moved.has(methodOf({ Type: 'auth-method', Namespace, Object: { Name } })) &&
       (Until === null || endOf(Until) > Date.now() + SHORTEST_MS),
@@ -57,10 +57,11 @@ export async function planOurs(
   const here = (await api.get(BLOCKS, { query: ns, ...plain })).json<BlockRow[]>();
   const wanted = await shownBy<Body>(source, CONFIGURATION);
   const held = (await api.get(CONFIGURATION, { isPlain: true })).json<Body>();
-  const isEqual = JSON.stringify(contentOf(wanted)) === JSON.stringify(contentOf(held));
+  const body = contentOf(wanted ?? held);
+  const isEqual = JSON.stringify(body) === JSON.stringify(contentOf(held));
   const index = String(held['ModifyIndex'] ?? 0);
   return {
-    ...(!isEqual && { configuration: { body: contentOf(wanted), index } }),
+    ...(!isEqual && { configuration: { body, index } }),
     made: there.filter((one) => !here.some((other) => isSame(one, other))),
     lifted: here.filter(
       (one) => one.Reason.startsWith(owner) && !there.some((other) => isSame(one, other)),
@@ -96,12 +97,14 @@ export async function writeOurs(
   onEntry(0);
 }
 
+/** Returns what a source shows; undefined if its release does not have it. */
 async function shownBy<T>(
   source: Way,
   path: string,
   query: Readonly<Record<string, string>> = {},
-): Promise<T> {
+): Promise<T | undefined> {
   const answer = await source.get(path, query);
+  if (answer.status === 404) return undefined;
   const name = path.slice('/v1/'.length);
   if (answer.status !== 200) throw refusedWith(name, answer);
   return jsonOf<T>(name, answer);

@@ -3,6 +3,7 @@ import type { Problem } from '../../migrate/report/types.js';
 import { MANAGEMENT_POLICY, refOf } from '../../migrate/source/conversion.js';
 import type { Shown, SourceState } from '../../migrate/source/types.js';
 import type { Call } from '../cli.js';
+import type { Exported } from '../files/sets.js';
 
 /** The IDs here by those of the source, and what is said of them. */
 export interface OtherIds {
@@ -11,10 +12,15 @@ export interface OtherIds {
 }
 
 /**
- * Looks for them. Of policies and roles each is a problem, because links are by ID: they are
- * compared by the ID here. Nothing links to a binding rule.
+ * Looks for them. They are compared by the ID here, and so are links to them. A policy or a role
+ * that is not `owned` is a problem. One that is was made anew at the source.
  */
-export async function otherIds({ api }: Call<object>, source: SourceState): Promise<OtherIds> {
+export async function otherIds(
+  { api }: Call<object>,
+  source: SourceState,
+  owned: Exported['Objects'],
+): Promise<OtherIds> {
+  const own = new Set(owned.map(({ Object: one }) => idOf(one)));
   const ids = new Map<string, string>();
   const problems: Problem[] = [];
   const lists = [
@@ -37,7 +43,7 @@ export async function otherIds({ api }: Call<object>, source: SourceState): Prom
       if (other === undefined || known.has(idOf(one))) continue;
       free.delete(keyOf(one));
       ids.set(idOf(one), other);
-      if (type === 'binding-rule') continue;
+      if (type === 'binding-rule' || own.has(other)) continue;
       const Message = 'an object of this name is here with another ID';
       problems.push({ Ref: refOf(type, one), Code: 'conflict', Message });
     }
