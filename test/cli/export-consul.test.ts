@@ -97,6 +97,7 @@ const WRITES: readonly [call: string, body: object][] = [
     'PUT /config',
     { Kind: 'service-splitter', Name: 'a/b', Splits: [{ Weight: 100, Service: 'web' }] },
   ],
+  ['PUT /config', { Kind: 'mesh', TransparentProxy: { MeshDestinationsOnly: true } }],
   ['PUT /config?ns=team', { Kind: 'service-defaults', Name: 'web', Protocol: 'tcp' }],
 ];
 

@@ -163,8 +163,11 @@ async function run(): Promise<unknown> {
       const body = JSON.parse(file()) as { Name: string };
       return ask('PUT', `namespace/${body.Name}`, '', body);
     }
-    case 'config write':
+    case 'config write': {
+      const { Kind, Name } = JSON.parse(file()) as Body;
+      if (Kind === 'mesh' && Name !== undefined) fail('invalid config key "Name"');
       return ask('PUT', 'config', ns, file());
+    }
     case 'acl policy create':
       return ask('PUT', 'acl/policy', ns, policy());
     case 'acl policy update':
