@@ -14,6 +14,7 @@ import { Shell } from './frame/shell.js';
 import { FeedPage } from './history/feed-page.js';
 import { VersionsPage } from './history/versions-page.js';
 import { IntentionsPage } from './intentions/page.js';
+import { MigrationPage } from './migration/page.js';
 import {
   besideEntry,
   besideMethod,
@@ -72,6 +73,7 @@ const PAGES: Readonly<Record<string, (at: Place) => ComponentChildren>> = {
     at.parts.length > 2 ? <VersionsPage at={at} key={at.visit} /> : <FeedPage at={at} />,
   intentions: (at) => <IntentionsPage at={at} key={namespaceOf(at)} />,
   'login-explain': (at) => <LoginExplainPage key={namespaceOf(at)} />,
+  migration: () => <MigrationPage />,
   plan: (at) => <PlanPage key={namespaceOf(at)} />,
   'who-can': (at) => <WhoCanPage key={namespaceOf(at)} />,
 };

@@ -6,6 +6,7 @@ import { EVENT_TEXT } from './event-texts.js';
 import { IDENTITY_TEXT } from './identity-texts.js';
 import { INTENTION_TEXT } from './intention-texts.js';
 import { LAYOUT_TEXT } from './layout-texts.js';
+import { MIGRATION_TEXT } from './migration-texts.js';
 import { OIDC_TEXT } from './oidc-texts.js';
 import { OVERVIEW_TEXT } from './overview-texts.js';
 
@@ -58,6 +59,7 @@ export const TEXT = {
     audit: 'Audit',
     events: 'Events',
     plan: 'Plan',
+    migration: 'Moving in',
   },
   field: {
     token: 'Token',
@@ -262,6 +264,7 @@ export const TEXT = {
   history: CHANGE_TEXT.history,
   audit: AUDIT_TEXT,
   events: EVENT_TEXT,
+  migration: MIGRATION_TEXT,
   decisions: DECISION_TEXT,
   identity: IDENTITY_TEXT,
   oidc: OIDC_TEXT,

@@ -1,6 +1,6 @@
 /** `conclave migrate` between clusters of ours, whose answers are asked live too. */
 import { expect } from 'chai';
-import type { Report } from '../../src/migrate/report/types.js';
+import type { Report } from '../../src/api/migration-report.js';
 import { until } from '../cluster/operator.js';
 import { signer } from '../login/signers.js';
 import { RealCluster } from '../support/real-cluster.js';

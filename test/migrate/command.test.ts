@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { Report } from '../../src/migrate/report/types.js';
+import type { Report } from '../../src/api/migration-report.js';
 import { cutAfter, Moving } from './running.js';
 import type { Json } from './stand-in.js';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Finding } from '../../src/migrate/report/types.js';
+import type { Finding } from '../../src/api/migration-report.js';
 import type { Converted, SetItem, Shown } from '../../src/migrate/source/types.js';
 import { converted, stateOf } from './reading.js';
 import { type Json, recordedSource } from './stand-in.js';

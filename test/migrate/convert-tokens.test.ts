@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Finding } from '../../src/migrate/report/types.js';
+import type { Finding } from '../../src/api/migration-report.js';
 import type { Converted } from '../../src/migrate/source/types.js';
 import { converted, NOW, stateOf } from './reading.js';
 import type { Json } from './stand-in.js';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Random } from '../../cluster/checker/random.js';
-import type { Report } from '../../src/migrate/report/types.js';
+import type { Report } from '../../src/api/migration-report.js';
 import type { Ran } from '../cli/harness.js';
 import { until } from '../cluster/operator.js';
 import { Moving } from './running.js';

@@ -1,6 +1,6 @@
 /** Objects of a source that are here already, by another ID or from elsewhere. */
 import { expect } from 'chai';
-import type { Report } from '../../src/migrate/report/types.js';
+import type { Report } from '../../src/api/migration-report.js';
 import { Moving } from './running.js';
 import { type Json, recordedSource } from './stand-in.js';
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { FINDING_CODES } from '../../src/migrate/report/types.js';
+import { FINDING_CODES } from '../../src/api/migration-report.js';
 import { blocksOf } from '../docs/blocks.js';
 import { Moving } from './running.js';
 

@@ -5,7 +5,7 @@ import { readFileSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { Random } from '../../cluster/checker/random.js';
-import type { Report } from '../../src/migrate/report/types.js';
+import type { Report } from '../../src/api/migration-report.js';
 import { signer } from '../login/signers.js';
 import { fillAtRandom } from './random-source.js';
 import { CONSUL, RealSource } from './real-source.js';

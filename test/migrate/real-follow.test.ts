@@ -1,7 +1,7 @@
 /** `conclave migrate --watch` and `--finish` with a real source that changes meanwhile. */
 import { expect } from 'chai';
 import { Random } from '../../cluster/checker/random.js';
-import type { Report } from '../../src/migrate/report/types.js';
+import type { Report } from '../../src/api/migration-report.js';
 import type { Ran } from '../cli/harness.js';
 import { until } from '../cluster/operator.js';
 import { differing } from './live-questions.js';

@@ -1,8 +1,7 @@
 /** `conclave migrate` from a real source with objects at random. */
 import { expect } from 'chai';
 import { Random } from '../../cluster/checker/random.js';
-import type { Report } from '../../src/migrate/report/types.js';
-import type { RightsDifference } from '../../src/migrate/rights/types.js';
+import type { Report, RightsDifference } from '../../src/api/migration-report.js';
 import { signer } from '../login/signers.js';
 import { differing } from './live-questions.js';
 import { fillAtRandom } from './random-source.js';

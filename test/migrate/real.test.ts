@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Report } from '../../src/migrate/report/types.js';
+import type { Report } from '../../src/api/migration-report.js';
 import type { SourceState } from '../../src/migrate/source/types.js';
 import { converted, read } from './reading.js';
 import { CONSUL, RealSource } from './real-source.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
+import type { Report } from '../../src/api/migration-report.js';
 import { finding } from '../../src/migrate/report/findings.js';
 import { reportJson, reportText } from '../../src/migrate/report/report.js';
-import type { Report } from '../../src/migrate/report/types.js';
 import { converted, stateOf } from './reading.js';
 import { recordedSource } from './stand-in.js';
 

@@ -1,9 +1,9 @@
 /** `migrate`: moves policies, roles, tokens, logins and config entries from Consul to here. */
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Released } from '../../api/endpoints/imports.js';
+import type { Report } from '../../api/migration-report.js';
 import { parseDuration } from '../../languages/duration.js';
 import { reportJson, reportText } from '../../migrate/report/report.js';
-import type { Report } from '../../migrate/report/types.js';
 import { SourceError } from '../../migrate/source/types.js';
 import { type Call, type Cli, sure, whole } from '../cli.js';
 import { writePrivate } from '../files/files.js';

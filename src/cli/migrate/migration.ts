@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ANONYMOUS_ACCESSOR } from '../../acl/builtin.js';
 import type { Level } from '../../api/endpoints/operator.js';
-import type { Problem, Report } from '../../migrate/report/types.js';
+import type { Problem, Report } from '../../api/migration-report.js';
 import { compareRights } from '../../migrate/rights/compare.js';
 import { mend } from '../../migrate/rights/mend.js';
 import { isHidden } from '../../migrate/source/conversion.js';

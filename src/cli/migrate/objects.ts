@@ -4,7 +4,7 @@
  * Prune, so that what the source did not show, or what is left out, stays.
  */
 import { ANONYMOUS_ACCESSOR } from '../../acl/builtin.js';
-import type { Problem } from '../../migrate/report/types.js';
+import type { Problem } from '../../api/migration-report.js';
 import { refOf } from '../../migrate/source/conversion.js';
 import type { ObjectType, Refused, Shown, SourceState } from '../../migrate/source/types.js';
 import type { Call } from '../cli.js';

@@ -1,7 +1,8 @@
 /** The options of `migrate`, checked (moving-in.md 2). */
+
+import type { DifferenceCode } from '../../api/migration-report.js';
 import { KINDS } from '../../api/objects.js';
 import { didYouMean } from '../../languages/suggest.js';
-import type { DifferenceCode } from '../../migrate/rights/types.js';
 import { OBJECT_TYPES, type ObjectType, type ReadOptions } from '../../migrate/source/types.js';
 import type { Call } from '../cli.js';
 import { misused } from '../print/error.js';

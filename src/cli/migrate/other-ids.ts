@@ -1,5 +1,5 @@
 /** Objects of the source that are here with another ID: by their name, or as an equal rule. */
-import type { Problem } from '../../migrate/report/types.js';
+import type { Problem } from '../../api/migration-report.js';
 import { MANAGEMENT_POLICY, refOf } from '../../migrate/source/conversion.js';
 import type { Shown, SourceState } from '../../migrate/source/types.js';
 import type { Call } from '../cli.js';

@@ -1,5 +1,5 @@
 /** What comes of a round: counts, problems and the exit code. */
-import type { Finding, Problem, Report, TypeCounts } from '../../migrate/report/types.js';
+import type { Finding, Problem, Report, TypeCounts } from '../../api/migration-report.js';
 import { OBJECT_TYPES } from '../../migrate/source/types.js';
 import { EXIT } from '../print/error.js';
 import type { PlannedOurs } from './of-ours.js';

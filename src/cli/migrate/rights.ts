@@ -1,12 +1,7 @@
 /** Compares rights at both sides: by reading rules, and by asking the servers (moving-in.md 5). */
-import type { Report, Writer } from '../../migrate/report/types.js';
+import type { Report, RightsDifference, Writer } from '../../api/migration-report.js';
 import { grantClasses } from '../../migrate/rights/compare.js';
-import type {
-  Reader,
-  RightsDifference,
-  RightsState,
-  TokenShown,
-} from '../../migrate/rights/types.js';
+import type { Reader, RightsState, TokenShown } from '../../migrate/rights/types.js';
 import type { Converted, SetItem, Shown, SourceState } from '../../migrate/source/types.js';
 import type { Decision, Way } from './source-way.js';
 

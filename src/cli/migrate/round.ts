@@ -1,5 +1,5 @@
 /** What a round of a migration has read and planned. */
-import type { Problem } from '../../migrate/report/types.js';
+import type { Problem } from '../../api/migration-report.js';
 import type { Converted, SourceState } from '../../migrate/source/types.js';
 import type { PlannedObjects } from './objects.js';
 import { entriesOf, type PlannedOurs } from './of-ours.js';

@@ -1,6 +1,6 @@
 /** The tokens of a migration: compared with those of the target, and imported. */
 import type { Imported, Imports } from '../../api/endpoints/imports.js';
-import type { Problem } from '../../migrate/report/types.js';
+import type { Problem } from '../../api/migration-report.js';
 import type { Shown, SourceState, TokenImport } from '../../migrate/source/types.js';
 import type { Call } from '../cli.js';
 import { CliError } from '../print/error.js';

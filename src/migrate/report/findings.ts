@@ -1,5 +1,5 @@
 /** What each code of a finding means to people (moving-in.md 4.1). */
-import type { Finding, FindingCode } from './types.js';
+import type { Finding, FindingCode } from '../../api/migration-report.js';
 
 /** What is lost, and what to do, by code. */
 const WORDS: Readonly<Record<FindingCode, readonly [lost: string, toDo: string]>> = {

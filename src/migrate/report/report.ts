@@ -1,7 +1,7 @@
 /** The report as text and as JSON (moving-in.md 7). */
+
+import type { Finding, Report, RightsDifference, TypeCounts } from '../../api/migration-report.js';
 import { oneLine as printable } from '../../base/printable.js';
-import type { RightsDifference } from '../rights/types.js';
-import type { Finding, Report, TypeCounts } from './types.js';
 
 /** Findings of a report: a program reads no more. */
 const FINDINGS_MAX = 100_000;

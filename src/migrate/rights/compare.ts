@@ -5,18 +5,11 @@ import { Explainer, ruleText } from '../../acl/explain.js';
 import type { Rights as Compiled } from '../../acl/layer.js';
 import { type Asked, whyOf } from '../../acl/reasons.js';
 import { atOnce } from '../../acl/steps.js';
+import type { DifferenceCode, Rights, RightsDifference } from '../../api/migration-report.js';
 import { isText } from '../../base/text.js';
 import { Side, type Variant } from './holders.js';
 import { type Questions, questionsAbout } from './questions.js';
-import type {
-  CompareOptions,
-  DifferenceCode,
-  GrantClass,
-  Rights,
-  RightsDifference,
-  RightsState,
-  TokenShown,
-} from './types.js';
+import type { CompareOptions, GrantClass, RightsState, TokenShown } from './types.js';
 
 /** Differences that are shown. */
 const DIFFERENCES_MAX = 10_000;

@@ -1,5 +1,6 @@
 /** What the comparison of rights is given, and what it finds (moving-in.md 5 and 7). */
 import type { Asked } from '../../acl/reasons.js';
+import type { DifferenceCode } from '../../api/migration-report.js';
 
 /**
  * Whose reading of rules a state has: `community` and `enterprise` are the editions of Consul (the
@@ -78,47 +79,6 @@ export interface CompareOptions {
   readonly leftOut?: ReadonlySet<string>;
   /** Codes that do not count: the rest is equal without them. */
   readonly accept?: ReadonlySet<DifferenceCode>;
-}
-
-/** Why rights differ (moving-in.md 5.2). `reading` is for live questions (5.3). */
-export type DifferenceCode =
-  | 'rights_add_up'
-  | 'anonymous_operator'
-  | 'default_policy'
-  | 'left_out'
-  | 'reading'
-  | 'unexplained';
-
-/** A question that both sides answer differently, for the tokens of some grant classes. */
-export interface RightsDifference {
-  readonly Code: DifferenceCode;
-  /** The objects from which it follows, with `left_out`. */
-  readonly LeftOut?: readonly string[];
-  readonly Tokens: number;
-  /** AccessorIDs of some of the tokens. */
-  readonly Sample: readonly string[];
-  readonly Resource: string;
-  readonly Access: string;
-  readonly Segment: string;
-  readonly Namespace: string;
-  readonly Source: { readonly Allow: boolean; readonly Rule?: string };
-  /** As `POST /v1/acl/authorize/explain` answers it. Only `Allow` if the token is missing. */
-  readonly Target: { readonly Allow: boolean; readonly [member: string]: unknown };
-}
-
-/** What a comparison found, as the report shows it. */
-export interface Rights {
-  readonly Tokens: number;
-  readonly Classes: number;
-  /** Questions that were asked of each side. */
-  readonly Questions: number;
-  /** Classes that were too large for all questions: those of differing rules were asked. */
-  readonly ComparedByRule?: number;
-  readonly Differences: readonly RightsDifference[];
-  /** Differences beyond those shown. */
-  readonly More?: number;
-  /** Whether there are no differences but those of accepted codes. */
-  readonly Equal: boolean;
 }
 
 /** Tokens that are granted alike, with the questions that tell their rights apart. */

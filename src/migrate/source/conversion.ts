@@ -1,7 +1,7 @@
 /** What the conversions of all types share: findings, what is left out, and links. */
 import { isReservedId } from '../../acl/builtin.js';
+import type { Finding, FindingCode } from '../../api/migration-report.js';
 import { finding } from '../report/findings.js';
-import type { Finding, FindingCode } from '../report/types.js';
 import type { ConvertOptions, Refused, Shown, SourceState } from './types.js';
 
 /** The policy that each new namespace gets here too, with an ID of its own. */

@@ -1,11 +1,12 @@
 /** Converts config entries. What a write here refuses, the code of a write finds. */
+
+import type { FindingCode } from '../../api/migration-report.js';
 import { isKind } from '../../kinds/definitions.js';
 import { decodeInSteps } from '../../kinds/index.js';
 import type { Problem } from '../../kinds/problems.js';
 import { providersNamed } from '../../kinds/references.js';
 import type { Decoded } from '../../kinds/types.js';
 import { isObject } from '../../languages/fields.js';
-import type { FindingCode } from '../report/types.js';
 import { type Conversion, isHidden, isNothing, listIn, refOf, textOf } from './conversion.js';
 import type { SetItem, Shown } from './types.js';
 

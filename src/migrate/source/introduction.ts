@@ -1,7 +1,7 @@
 /** What a source says about itself, before its objects are read. */
 import { ANONYMOUS_ACCESSOR } from '../../acl/builtin.js';
+import type { Finding } from '../../api/migration-report.js';
 import { finding } from '../report/findings.js';
-import type { Finding } from '../report/types.js';
 import { type Asking, jsonOf } from './asking.js';
 import { SourceError, type SourceInfo } from './types.js';
 

@@ -1,9 +1,9 @@
 /** Reads a source (moving-in.md 3): every list, and again what changed meanwhile. */
 import { policyHash } from '../../acl/hash.js';
+import type { Finding } from '../../api/migration-report.js';
 import { isClusterWide, isKind } from '../../kinds/definitions.js';
 import { KINDS } from '../../kinds/types.js';
 import { finding } from '../report/findings.js';
-import type { Finding } from '../report/types.js';
 import { Asking, jsonOf, listOf, refusedWith } from './asking.js';
 import { introduce } from './introduction.js';
 import {

@@ -1,5 +1,5 @@
 /** What is read of a source, and through what (moving-in.md 2 and 3). */
-import type { Finding } from '../report/types.js';
+import type { Finding } from '../../api/migration-report.js';
 import type { Mended } from '../rights/mend.js';
 
 /** An object as the source shows it. */

@@ -58,6 +58,7 @@ export const GROUPS: readonly { readonly title: string; readonly entries: readon
       { slug: 'audit', name: page.audit, needs: 'operator:read' },
       { slug: 'events', name: page.events },
       { slug: 'plan', name: page.plan },
+      { slug: 'migration', name: page.migration },
     ],
   },
 ];

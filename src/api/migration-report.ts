@@ -1,5 +1,4 @@
-/** The report of a migration (moving-in.md 7). It holds no secret. */
-import type { Rights } from '../rights/types.js';
+/** The report that `conclave migrate` writes (moving-in.md 7). It holds no secret. */
 
 /** Why an object, or a part of it, has no counterpart (moving-in.md 4.1). */
 export const FINDING_CODES = [
@@ -67,6 +66,47 @@ export interface Writer {
   readonly Description: string;
   /** Such as `acl:write`; `service:write` on every service. */
   readonly Rights: readonly string[];
+}
+
+/** Why rights differ (moving-in.md 5.2). `reading` is for live questions (5.3). */
+export type DifferenceCode =
+  | 'rights_add_up'
+  | 'anonymous_operator'
+  | 'default_policy'
+  | 'left_out'
+  | 'reading'
+  | 'unexplained';
+
+/** A question that both sides answer differently, for the tokens of some grant classes. */
+export interface RightsDifference {
+  readonly Code: DifferenceCode;
+  /** The objects from which it follows, with `left_out`. */
+  readonly LeftOut?: readonly string[];
+  readonly Tokens: number;
+  /** AccessorIDs of some of the tokens. */
+  readonly Sample: readonly string[];
+  readonly Resource: string;
+  readonly Access: string;
+  readonly Segment: string;
+  readonly Namespace: string;
+  readonly Source: { readonly Allow: boolean; readonly Rule?: string };
+  /** As `POST /v1/acl/authorize/explain` answers it. Only `Allow` if the token is missing. */
+  readonly Target: { readonly Allow: boolean; readonly [member: string]: unknown };
+}
+
+/** What a comparison found, as the report shows it. */
+export interface Rights {
+  readonly Tokens: number;
+  readonly Classes: number;
+  /** Questions that were asked of each side. */
+  readonly Questions: number;
+  /** Classes that were too large for all questions: those of differing rules were asked. */
+  readonly ComparedByRule?: number;
+  readonly Differences: readonly RightsDifference[];
+  /** Differences beyond those shown. */
+  readonly More?: number;
+  /** Whether there are no differences but those of accepted codes. */
+  readonly Equal: boolean;
 }
 
 /** Everything that a migration says in the end. */
