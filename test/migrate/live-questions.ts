@@ -1,6 +1,7 @@
 /** Questions about rights that no report has chosen, put to both servers. */
 import type { Random } from '../../cluster/checker/random.js';
 import { NAMED, SCALARS } from '../../src/acl/types.js';
+import type { RightsDifference } from '../../src/migrate/rights/types.js';
 import { send } from '../support/client.js';
 import type { RealSource } from './real-source.js';
 import type { Moving } from './running.js';
@@ -96,3 +97,19 @@ export async function differing(
   }
   return { tokens: both.length, found };
 }
+
+/** Returns what a report does not say of questions that both sides answer differently. */
+export const unsaid = (
+  known: readonly RightsDifference[],
+  found: readonly Differing[],
+): readonly Differing[] =>
+  found.filter(
+    ({ Resource, Access, Allow, AccessorID }) =>
+      !known.some(
+        (one) =>
+          one.Resource === Resource &&
+          one.Access === Access &&
+          one.Source.Allow === Allow &&
+          (one.Sample.includes(AccessorID) || one.Tokens > one.Sample.length),
+      ),
+  );
