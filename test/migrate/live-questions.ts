@@ -1,7 +1,7 @@
 /** Questions about rights that no report has chosen, put to both servers. */
 import type { Random } from '../../cluster/checker/random.js';
 import { NAMED, SCALARS } from '../../src/acl/types.js';
-import type { RightsDifference } from '../../src/migrate/rights/types.js';
+import type { RightsDifference } from '../../src/api/migration-report.js';
 import { send } from '../support/client.js';
 import type { RealSource } from './real-source.js';
 import type { Moving } from './running.js';

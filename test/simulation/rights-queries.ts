@@ -56,13 +56,19 @@ export class RightsQueries {
   ask(tokenKey: string, query: Queried, done: (answer: RightsAnswer) => void): void {
     const { loop, violated } = this.#parts;
     loop.touch();
-    this.#answer(tokenKey, query).then((answer) => {
-      if (loop.alive && answer !== undefined) done(answer);
-    }, violated);
+    this.#answer(tokenKey, query).then(
+      (answer) => {
+        if (loop.alive) done(answer);
+      },
+      (error) => {
+        // a record that cannot be read ends the process
+        if (!(error instanceof StorageError)) violated(error);
+      },
+    );
   }
 
-  /** Answers as the route does. Returns undefined if the process ends instead. */
-  async #answer(tokenKey: string, query: Queried): Promise<RightsAnswer | undefined> {
+  /** Answers as the route does. Throws StorageError. */
+  async #answer(tokenKey: string, query: Queried): Promise<RightsAnswer> {
     const { check, trusted } = this.#parts;
     const whose = { caller: { tokenKey }, ns: 'default' };
     const answered = (status: number, body: string, headers = {}): RightsAnswer => {
@@ -77,8 +83,6 @@ export class RightsQueries {
       const isKnown = value.etag === query.shown;
       return answered(isKnown ? 304 : 200, isKnown ? '' : String(value.bytes()), headers);
     } catch (error) {
-      // a record cannot be read, which ends the process
-      if (error instanceof StorageError) return undefined;
       if (!(error instanceof ApiError)) throw error;
       const { code } = error.refusal;
       return answered(code === 'acl_not_found' ? 403 : 503, JSON.stringify({ code }));
