@@ -1,9 +1,9 @@
-/** The notes of a node on when tokens were used last: its file, and what the others know. */
+/** The notes of a node on what was used last when: its file, and what the others know. */
 import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClusterNode } from '../node/types.js';
-import { HOUR_MS, UsageBook } from '../service/usage/book.js';
+import { HOUR_MS, methodOfUse, UsageBook } from '../service/usage/book.js';
 import { EXCHANGE_MS, UsageExchange } from '../service/usage/exchange.js';
 import { keys } from '../state/keys.js';
 
@@ -68,7 +68,11 @@ export class TokenUsage {
   /** Writes the file. A disk that fails loses notes, and nothing else. */
   #save(): Promise<void> {
     const { view } = this.#node!;
-    this.book.keep((accessor) => view.get(keys.tokenAccessor(accessor)) !== undefined);
+    this.book.keep((used) => {
+      const method = methodOfUse(used);
+      const key = method === undefined ? keys.tokenAccessor(used) : keys.method(...method);
+      return view.get(key) !== undefined;
+    });
     const next = `${this.#file}.new`;
     this.#saving = writeFile(next, this.book.text, { mode: 0o600 })
       .then(() => rename(next, this.#file))

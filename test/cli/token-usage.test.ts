@@ -46,6 +46,15 @@ describe('the use of tokens by the command line', () => {
     expect(one.err).to.include('not every member');
   });
 
+  it('is shown of an auth method', async () => {
+    const use = { Name: 'ci', Namespace: 'default', LastUsed: null, ...notes };
+    const address = await fake.serve(json(use));
+    const args = ['acl', 'auth-method', 'usage', 'ci', '--http-addr', address];
+    const { out } = await user.run(args);
+    expect(fake.seen.map(({ url }) => url)).to.deep.equal(['/v1/acl/auth-method/ci/usage']);
+    expect(out).to.equal('last used: never\n');
+  });
+
   it('is what a clean-up goes by, which is shown first', async () => {
     const done = { ...plan, DryRun: false, Index: 10 };
     const args = ['gc', '--unused-for', '720h', '--older-than', '24h', '--method', 'k8s'];

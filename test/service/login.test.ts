@@ -50,7 +50,7 @@ class LoginSetup {
   readonly reasons: string[] = [];
   readonly warnings: object[] = [];
   readonly parts: LoginParts = {
-    service: this.solo.service,
+    ...this.solo,
     methodTypes: this.types,
     datacenter: 'dc1',
     nowMs: () => this.solo.nowMs,

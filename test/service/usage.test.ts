@@ -1,7 +1,13 @@
 /** The last use of tokens, and the clean-up of those that are not used. */
 import { expect } from 'chai';
 import { historyRoutes } from '../../src/http/routes/history.js';
-import { HOUR_MS, UsageBook, usePageOf } from '../../src/service/usage/book.js';
+import {
+  HOUR_MS,
+  methodOfUse,
+  methodUse,
+  UsageBook,
+  usePageOf,
+} from '../../src/service/usage/book.js';
 import { UsageExchange } from '../../src/service/usage/exchange.js';
 import type { Command } from '../../src/state/types.js';
 import { type Signer, signer } from '../login/signers.js';
@@ -20,6 +26,16 @@ describe('the notes of uses', () => {
     at.ms = hour * HOUR_MS;
     return new UsageBook(() => at.ms);
   };
+
+  it('have that of auth methods beside them, in the file too', () => {
+    const book = bookAt(1000);
+    book.note(methodUse('team', 'CI'));
+    const other = bookAt(1001);
+    other.load(book.text);
+    expect(other.lastOf(methodUse('team', 'ci'))).to.equal(1000);
+    expect(methodOfUse(methodUse('team', 'CI'))).to.deep.equal(['team', 'ci']);
+    expect(methodOfUse(accessor(1))).to.equal(undefined);
+  });
 
   it('have the hour of the last use, and survive in a file', () => {
     const book = bookAt(1000);
@@ -287,6 +303,47 @@ describe('the use of tokens', function () {
     expect(await found()).to.deep.equal([`token/${AccessorID}`]);
     Object.assign(solo.usage, { book: new UsageBook(() => solo.nowMs) });
     expect(await found()).to.deep.equal([]);
+  });
+
+  it('is told of auth methods too: the last login, that lint misses after 30 days', async () => {
+    await method();
+    const DAY_MS = 24 * HOUR_MS;
+    const use = () => client.must('GET /acl/auth-method/JWT/usage');
+    const unused = async (): Promise<string[]> =>
+      (await client.must('GET /acl/lint?severity=info')).Findings.filter(
+        ({ Code }: { Code: string }) => Code === 'unused_auth_method',
+      ).map(({ Ref }: { Ref: string }) => Ref);
+    const since = { Since: hourOf(solo.nowMs).replace('.000', ''), Complete: true };
+    const names = { Name: 'jwt', Namespace: 'default' };
+    expect(await use()).to.deep.equal({ ...names, LastUsed: null, ...since });
+    solo.nowMs += 31 * DAY_MS;
+    expect(await unused()).to.deep.equal(['auth-method/default/jwt']);
+    const { AccessorID } = await login('user-1');
+    const LastUsed = hourOf(solo.nowMs).replace('.000', '');
+    solo.nowMs += 5 * HOUR_MS;
+    expect(await use()).to.deep.equal({ ...names, LastUsed, ...since });
+    await client.must(`DELETE /acl/token/${AccessorID}`);
+    expect(await unused()).to.deep.equal([]);
+    solo.nowMs += 31 * DAY_MS;
+    expect(await unused()).to.deep.equal(['auth-method/default/jwt']);
+    await login('user-1');
+    solo.nowMs += 31 * DAY_MS;
+    // its token lives on
+    expect(await unused()).to.deep.equal([]);
+    const missing = await client.ask('GET /acl/auth-method/none/usage');
+    expect([missing.status, missing.body.code]).to.deep.equal([404, 'not_found']);
+    expect((await client.ask('GET /acl/auth-method/jwt/usage', undefined, '')).status).to.equal(
+      403,
+    );
+  });
+
+  it('does not tell of an auth method that is new, though uses are known for long', async () => {
+    const since = solo.nowMs - 31 * 24 * HOUR_MS;
+    Object.assign(solo.usage, { book: new UsageBook(() => since) });
+    await method();
+    const { Findings } = await client.must('GET /acl/lint?severity=info');
+    const codes = Findings.map(({ Code }: { Code: string }) => Code);
+    expect(codes).to.include('login_tokens_never_expire').and.not.include('unused_auth_method');
   });
 
   it('refuses what is not asked well, and who may not', async () => {

@@ -241,6 +241,11 @@ func (c *Client) ReadTokenUsage(ctx context.Context, accessor string, query *Rea
 	return call[ReadTokenUsageResult](ctx, c, operation{"GET", fill("/v1/acl/token/{accessor}/usage", "accessor", accessor), "", nil}, query)
 }
 
+// ReadAuthMethodUsage tells when a login by an auth method was accepted last, to the hour.
+func (c *Client) ReadAuthMethodUsage(ctx context.Context, name string, query *ReadQuery) (ReadAuthMethodUsageResult, Meta, error) {
+	return call[ReadAuthMethodUsageResult](ctx, c, operation{"GET", fill("/v1/acl/auth-method/{name}/usage", "name", name), "", nil}, query)
+}
+
 // ListTokenUsage lists tokens by their last use.
 func (c *Client) ListTokenUsage(ctx context.Context, query *ListTokenUsageQuery) (ListTokenUsageResult, Meta, error) {
 	return call[ListTokenUsageResult](ctx, c, operation{"GET", fill("/v1/acl/usage"), "", nil}, query)

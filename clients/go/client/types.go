@@ -2664,6 +2664,20 @@ type ReadAuditTailResult struct {
 	More bool `json:"More,omitempty"`
 }
 
+// ReadAuthMethodUsageResult: see the API.
+type ReadAuthMethodUsageResult struct {
+	// The name of the auth method.
+	Name string `json:"Name,omitempty"`
+	// Its namespace.
+	Namespace string `json:"Namespace,omitempty"`
+	// The hour of the last login or renewal; null: none since Since.
+	LastUsed string `json:"LastUsed,omitempty"`
+	// The time from which on uses are known.
+	Since string `json:"Since,omitempty"`
+	// Whether every member has told of what it has seen lately.
+	Complete bool `json:"Complete,omitempty"`
+}
+
 // ReadAutopilotConfigurationResult: see the API.
 type ReadAutopilotConfigurationResult struct {
 	// Whether dead servers are removed.

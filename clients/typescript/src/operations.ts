@@ -2554,6 +2554,19 @@ export interface ReadAuditTailResult {
   readonly More: boolean;
 }
 
+export interface ReadAuthMethodUsageResult {
+  /** The name of the auth method. */
+  readonly Name: string;
+  /** Its namespace. */
+  readonly Namespace: string;
+  /** The hour of the last login or renewal; null: none since Since. */
+  readonly LastUsed: string | null;
+  /** The time from which on uses are known. */
+  readonly Since: string;
+  /** Whether every member has told of what it has seen lately. */
+  readonly Complete: boolean;
+}
+
 export interface ReadAutopilotConfigurationResult {
   /** Whether dead servers are removed. */
   readonly CleanupDeadServers: boolean;
@@ -5055,6 +5068,10 @@ export const rotateOidcKey = (to: Caller, given: CommonQuery = {}, options?: Cal
 /** Tells when a token was used last, to the hour. */
 export const readTokenUsage = (to: Caller, given: { accessor: string } & ReadQuery, options?: CallOptions): Promise<Answer<ReadTokenUsageResult>> =>
   to.call<ReadTokenUsageResult>({ method: 'GET', path: '/v1/acl/token/{accessor}/usage' }, given, options);
+
+/** Tells when a login by an auth method was accepted last, to the hour. */
+export const readAuthMethodUsage = (to: Caller, given: { name: string } & ReadQuery, options?: CallOptions): Promise<Answer<ReadAuthMethodUsageResult>> =>
+  to.call<ReadAuthMethodUsageResult>({ method: 'GET', path: '/v1/acl/auth-method/{name}/usage' }, given, options);
 
 /** Lists tokens by their last use. */
 export const listTokenUsage = (to: Caller, given: ListTokenUsageQuery = {}, options?: CallOptions): Promise<Answer<ListTokenUsageResult>> =>

@@ -1,4 +1,4 @@
-/** When tokens were used last, and the clean-up of those that are not used. */
+/** When tokens and auth methods were used last, and the clean-up of those that are not used. */
 import {
   bodyOf,
   boolean,
@@ -35,6 +35,15 @@ const USE = shape({
 });
 /** `GET /v1/acl/token/:accessor/usage`. */
 export type TokenUse = Normal<typeof USE>;
+
+const METHOD_USE = shape({
+  Name: keep('The name of the auth method.', text()),
+  Namespace: keep('Its namespace.', text()),
+  LastUsed: keep('The hour of the last login or renewal; null: none since Since.', orNone(utcTime)),
+  ...notes,
+});
+/** `GET /v1/acl/auth-method/:name/usage`. */
+export type MethodUse = Normal<typeof METHOD_USE>;
 
 const UNUSED = shape({
   ...notes,
@@ -88,6 +97,12 @@ export const USAGE_OPERATIONS = tagged('acl', {
   'GET /v1/acl/token/:accessor/usage': read('readTokenUsage', {
     says: 'Tells when a token was used last, to the hour.',
     answers: ok('The use.', USE, 'index'),
+    rights: ['acl:read'],
+  }),
+  'GET /v1/acl/auth-method/:name/usage': read('readAuthMethodUsage', {
+    says: 'Tells when a login by an auth method was accepted last, to the hour.',
+    answers: ok('The use.', METHOD_USE),
+    refuses: [404],
     rights: ['acl:read'],
   }),
   'GET /v1/acl/usage': read('listTokenUsage', {

@@ -17,7 +17,7 @@ import {
   TYPE,
   wanted,
 } from './objects.js';
-import { addTokenUsage } from './token-usage.js';
+import { addMethodUsage, addTokenUsage } from './token-usage.js';
 
 type Read = NonNullable<Flag['read']>;
 
@@ -319,7 +319,7 @@ export function addAclObjects(acl: Command, cli: Cli) {
   addTokenUsage(token, cli);
   const policy = addObject(acl, cli, POLICY);
   addObject(acl, cli, ROLE);
-  addObject(acl, cli, METHOD);
+  addMethodUsage(addObject(acl, cli, METHOD), cli);
   return { policy, rule: addObject(acl, cli, RULE) };
 }
 

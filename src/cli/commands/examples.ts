@@ -19,6 +19,7 @@ acl token read --self
 acl token update 8a2d31f0 --append-policy-name ops
 acl token clone 8a2d31f0 --description "for the night shift"
 acl token delete 8a2d31f0
+acl auth-method usage ci
 acl token usage 8a2d31f0
 acl token usage --unused-for 720h
 acl token gc --unused-for 720h --method ci --dry-run

@@ -1,12 +1,13 @@
-/** `acl token usage` and `acl token gc`: when tokens were used last, and a clean-up. */
+/** `usage` of tokens and auth methods, and `acl token gc`: the last use, and a clean-up. */
 import type { Command } from 'commander';
-import type { Cleaned, TokenUse, Unused } from '../../api/endpoints/usage.js';
+import type { Cleaned, MethodUse, TokenUse, Unused } from '../../api/endpoints/usage.js';
 import { type Call, type Cli, sure, whole } from '../cli.js';
 import { misused } from '../print/error.js';
 import type { Column } from '../print/output.js';
 import { counted, localTime } from '../print/text.js';
 import { mayAsk } from './apply-set.js';
-import { find, idIn, TYPE } from './objects.js';
+import { withOne } from './object-commands.js';
+import { find, idIn, type OneOptions, pathOf, TYPE, wanted } from './objects.js';
 
 type Row = Cleaned['Tokens'][number];
 
@@ -66,10 +67,28 @@ export function addTokenUsage(token: Command, cli: Cli): void {
     .action(cli.action<GcOptions>(cleanUp));
 }
 
+/** Adds `acl auth-method usage`. */
+export function addMethodUsage(method: Command, cli: Cli): void {
+  const usage = method
+    .command('usage')
+    .description('show when a login by an auth method was accepted last');
+  withOne(usage, TYPE.method).action(
+    cli.action<OneOptions>(async (call, argument) => {
+      const { text } = wanted(TYPE.method, argument, call.options);
+      tellUse(call, (await call.api.get(`${pathOf(TYPE.method, text)}/usage`)).json<MethodUse>());
+    }),
+  );
+}
+
 async function one(call: Call<UsageOptions>, text: string): Promise<void> {
-  const { api, print } = call;
+  const { api } = call;
   const accessor = idIn(TYPE.token, await find(call, TYPE.token, { text, by: 'id' }));
   const use = (await api.get(`/v1/acl/token/${accessor}/usage`)).json<TokenUse>();
+  return tellUse(call, use);
+}
+
+async function tellUse(call: Call<object>, use: MethodUse | TokenUse): Promise<void> {
+  const { print } = call;
   if (print.format !== 'table') return print.value(use);
   print.say(`last used: ${usedText(use.LastUsed)}`);
   tellNotes(call, use);

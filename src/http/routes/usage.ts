@@ -1,7 +1,7 @@
-/** Routes of the use of tokens: of one, of all, and the clean-up. */
+/** Routes of the use of tokens and auth methods: of one, of all, and the clean-up. */
 import { CLEAN_UP } from '../../api/endpoints/usage.js';
 import { maySomewhere } from '../../service/common/writing.js';
-import { cleanUp, listUsage, readUsage } from '../../service/usage/usage.js';
+import { cleanUp, listUsage, readMethodUsage, readUsage } from '../../service/usage/usage.js';
 import { type AclParts, admit, mustHave } from './common.js';
 import { limitOf } from './pages.js';
 import type { DeclaredRoute } from './types.js';
@@ -20,6 +20,16 @@ export const usageRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
       GET: async (request) => {
         const accessor = mustHave(request, 'accessor', 'token AccessorID');
         const useCase = readUsage(parts, request.namespace(), accessor);
+        const options = request.readOptions(false);
+        request.answerRead(await service.read(request.caller, options, useCase));
+      },
+    },
+    {
+      path: '/v1/acl/auth-method/:name/usage',
+      isNew: true,
+      GET: async (request) => {
+        const name = mustHave(request, 'name', 'auth method name');
+        const useCase = readMethodUsage(parts, request.namespace(), name);
         const options = request.readOptions(false);
         request.answerRead(await service.read(request.caller, options, useCase));
       },

@@ -9,6 +9,7 @@ import { least, type Steps } from '../../acl/steps.js';
 import type { StoredFinding } from '../../api/endpoints/lint.js';
 import { partsOf } from '../../languages/hil.js';
 import type { Grants } from '../../state/grants.js';
+import { timeOfIndex } from '../../state/history/lines.js';
 import { keys } from '../../state/keys.js';
 import { type Link, type LinkTarget, take } from '../../state/links.js';
 import { keysBelow, stored } from '../../state/lists.js';
@@ -24,7 +25,7 @@ import { keyOf, type View } from '../../state/types.js';
 import type { AuthMethodTypes } from '../login/index.js';
 import { rulesOf } from '../login/judge.js';
 import { Authorizers, rightsIdOf } from '../rights/authorizers.js';
-import { isUnused, type UsageBook } from '../usage/book.js';
+import { isUnused, methodUse, type UsageBook } from '../usage/book.js';
 import { type MayRead, surroundingsOf } from './lint.js';
 
 export interface LintParts {
@@ -123,7 +124,7 @@ const MANAGEMENT_TOKENS_MAX = 2;
 const NEWEST = 100;
 /** How long before its end a certificate is told: 30 days. */
 const CERTIFICATE_MS = 30 * 86_400_000;
-/** How long a token is not used that is told: 30 days. */
+/** How long a token or method is not used that is told: 30 days. */
 const UNUSED_MS = 30 * 86_400_000;
 /** Keys that are read at once. */
 const KEYS_AT_ONCE = 1_000;
@@ -188,6 +189,7 @@ class NamespaceLinter {
           'its newest tokens do not say who logged in: no claim has the name of its IdentityClaim';
         this.#warn(`auth-method/${this.#ns}/${method.Name}`, 'identity_unknown', why);
       }
+      this.#unusedMethod(method);
       const all = rulesOf(this.#view, method);
       const surroundings = surroundingsOf(this.#parts.methodTypes, this.#shared, method, all);
       for (const rule of all) {
@@ -207,6 +209,18 @@ class NamespaceLinter {
     const nowMs = this.#parts.nowMs();
     const newest = yield* least(loginsOf(view, of, nowMs), NEWEST, (a, b) => b.index - a.index);
     return newest.length > 0 && newest.every(({ subject }) => subject === '');
+  }
+
+  /** Tells of a method by which nobody has logged in for long, and which has no tokens. */
+  #unusedMethod({ Namespace, Name, CreateIndex }: AuthMethod): void {
+    const { nowMs, usage } = this.#parts;
+    const beforeMs = nowMs() - UNUSED_MS;
+    if (!usage.book.knowsFrom(beforeMs) || timeOfIndex(this.#view, CreateIndex) >= beforeMs) return;
+    if (usage.book.usedSince(methodUse(Namespace, Name), beforeMs)) return;
+    const tokens = keysBelow(this.#view, 'token-by-method', Namespace, Name.toLowerCase());
+    if (take(tokens, 1).length > 0) return;
+    const why = 'nobody has logged in by it for 30 days, and it has no tokens';
+    this.#info(`auth-method/${Namespace}/${Name}`, 'unused_auth_method', why);
   }
 
   *policies(named: BoundNames): Linting<void> {

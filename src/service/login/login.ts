@@ -10,6 +10,7 @@ import { loginAuthor } from '../../state/stamp.js';
 import type { TokenLogin, TokenLogout } from '../../state/token-login.js';
 import { shown } from '../acl/tokens.js';
 import type { Requester, Service } from '../common/types.js';
+import { methodUse, type UsageBook } from '../usage/book.js';
 import type { AuthMethodTypes } from './index.js';
 import { judgeLogin, LIMIT_FAULT } from './judge.js';
 import type { LoginRefusals } from './refusals.js';
@@ -25,6 +26,8 @@ export interface LoginParts {
   readonly nowMs: () => number;
   readonly logger: LoginLogger;
   readonly refusals: LoginRefusals;
+  /** Where the use of auth methods is noted. */
+  readonly usage: { readonly book: Pick<UsageBook, 'note'> };
 }
 
 /** The namespace of the auth method, and the limits on a login. */
@@ -130,6 +133,7 @@ export async function makeToken(
     const fault = faults.get(kind ?? '');
     return refuseLogin(parts, method, { ...(fault ?? CHANGED), who });
   });
+  parts.usage.book.note(methodUse(place.ns, place.name));
   return shown(service, token);
 }
 

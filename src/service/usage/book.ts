@@ -1,19 +1,21 @@
 /**
- * When tokens were used last (beyond.md 7.5), by the hour. It is no part of the state: each node
- * notes what it sees, and asks the others for what they have noted. So a read writes nothing.
+ * When tokens and auth methods were used last (beyond.md 7.5), by the hour. It is no part of the
+ * state: each node notes what it sees, and asks the others for what they have noted. So a read
+ * writes nothing.
  *
  *     a request with a token   →   accessor 2f6a…, hour 497312
+ *     a login by a method      →   auth-method/default/ci, hour 497312
  *     the others               →   theirs, the later hour counts
  */
 
-/** Tokens that are noted. Those that were used longest ago are left out first. */
+/** What is noted at most. What was used longest ago is left out first. */
 const NOTED_MAX = 200_000;
 /** Uses in one answer to another member: about a quarter of a megabyte. */
 const PAGE_USES = 5000;
 /** Milliseconds of an hour, by which uses are counted. */
 export const HOUR_MS = 3_600_000;
 
-/** A token and the hour of its use, counted from the epoch. */
+/** The accessor of a token, or an auth method, and the hour of its use, counted from the epoch. */
 type Use = readonly [accessor: string, hour: number];
 
 /** Some of the uses that a member has noted. */
@@ -23,6 +25,19 @@ export interface UsePage {
   readonly uses: readonly Use[];
   /** The place in its notes at which the next page begins; absent: there is none. */
   readonly next?: number;
+}
+
+const METHOD = 'auth-method/';
+
+/** Returns what stands for an auth method among the accessors. */
+export const methodUse = (ns: string, name: string): string =>
+  `${METHOD}${ns}/${name.toLowerCase()}`;
+
+/** Returns the namespace and name of an auth method that is noted; undefined for an accessor. */
+export function methodOfUse(used: string): readonly [ns: string, name: string] | undefined {
+  if (!used.startsWith(METHOD)) return undefined;
+  const [ns = '', name = ''] = used.slice(METHOD.length).split('/');
+  return [ns, name];
 }
 
 /** The notes of a node. */
@@ -50,15 +65,20 @@ export class UsageBook {
     return ms >= this.#since * HOUR_MS;
   }
 
-  /** Notes that a token is used now. */
+  /** Notes that a token, or an auth method, is used now. */
   note(accessor: string): void {
     const hour = Math.floor(this.#nowMs() / HOUR_MS);
     if (this.lastOf(accessor) !== hour) this.#set(accessor, hour);
   }
 
-  /** Returns the hour of the last use of a token; undefined if none is known. */
+  /** Returns the hour of the last use; undefined if none is known. */
   lastOf(accessor: string): number | undefined {
     return this.#notes.get(accessor)?.hour;
+  }
+
+  /** Whether something was used since a time, as far as is known. */
+  usedSince(used: string, ms: number): boolean {
+    return ((this.lastOf(used) ?? -2) + 1) * HOUR_MS > ms;
   }
 
   /** Returns what was noted from a place on. */
@@ -92,7 +112,7 @@ export class UsageBook {
     this.#isNew = false;
   }
 
-  /** Forgets tokens that do not exist any more. */
+  /** Forgets what does not exist any more. */
   keep(exists: (accessor: string) => boolean): void {
     for (const accessor of [...this.#notes.keys()])
       if (!exists(accessor)) this.#notes.delete(accessor);
@@ -111,7 +131,8 @@ export class UsageBook {
     this.#since = Math.min(this.#since, Number(head));
     this.#isNew = false;
     for (const line of lines) {
-      const [, accessor, hour] = /^([0-9a-f-]{36}) (\d{1,9})$/.exec(line) ?? [];
+      const [, accessor, hour] =
+        /^([0-9a-f-]{36}|auth-method\/[\w-]+\/[\w-]+) (\d{1,9})$/.exec(line) ?? [];
       if (accessor !== undefined) this.#set(accessor, Number(hour));
     }
   }
@@ -132,8 +153,7 @@ export const isUnused = (
   book: UsageBook,
   { AccessorID, CreateTime }: { readonly AccessorID: string; readonly CreateTime: string },
   beforeMs: number,
-): boolean =>
-  ((book.lastOf(AccessorID) ?? -2) + 1) * HOUR_MS <= beforeMs && Date.parse(CreateTime) < beforeMs;
+): boolean => !book.usedSince(AccessorID, beforeMs) && Date.parse(CreateTime) < beforeMs;
 
 /** Reads a page of another member; undefined if it is none. */
 export function usePageOf(text: string): UsePage | undefined {

@@ -1,13 +1,20 @@
 /** Use cases that tell when tokens were used last, and clean up (beyond.md 7.5, 7.6). */
 import { ANONYMOUS_ACCESSOR, GLOBAL_MANAGEMENT_ID } from '../../acl/builtin.js';
 import { least, type Steps } from '../../acl/steps.js';
-import type { Cleaned, CleanUpBody, TokenUse, Unused } from '../../api/endpoints/usage.js';
+import type {
+  Cleaned,
+  CleanUpBody,
+  MethodUse,
+  TokenUse,
+  Unused,
+} from '../../api/endpoints/usage.js';
 import { reject } from '../../base/errors.js';
 import { compare } from '../../base/text.js';
 import { parseDuration } from '../../languages/duration.js';
 import { timeOf } from '../../languages/times.js';
 import { keys } from '../../state/keys.js';
 import { keysBelow, stored } from '../../state/lists.js';
+import type { AuthMethod } from '../../state/methods.js';
 import type { TokenGc } from '../../state/token-gc.js';
 import { isAlive, loggedIn, type Token } from '../../state/tokens.js';
 import type { PinnedView, View } from '../../state/types.js';
@@ -18,7 +25,7 @@ import { reasoned } from '../common/writing.js';
 import { identityIn, ownToken } from '../explain/subject.js';
 import { mustBeKept } from '../history/places.js';
 import { type LongWork, ownerOf } from '../reads/long-work.js';
-import { HOUR_MS, isUnused, type UsageBook } from './book.js';
+import { HOUR_MS, isUnused, methodUse, type UsageBook } from './book.js';
 
 /** What these use cases need of a node. */
 export interface UsageParts {
@@ -33,9 +40,9 @@ const CLEANED_MAX = 1000;
 
 const hourText = (hour: number): string => timeOf(hour * HOUR_MS);
 
-/** Returns when a token was used last as answers show it; null if that is not since `Since`. */
-const lastUsed = ({ book }: UsageParts['usage'], { AccessorID }: Token): string | null => {
-  const hour = book.lastOf(AccessorID);
+/** Returns the time of a last use as answers show it; null if that is not since `Since`. */
+const lastUsed = ({ book }: UsageParts['usage'], used: string): string | null => {
+  const hour = book.lastOf(used);
   return hour === undefined ? null : hourText(hour);
 };
 
@@ -54,11 +61,29 @@ export const readUsage =
     const value: TokenUse = {
       AccessorID,
       ...identityIn(view, token),
-      LastUsed: lastUsed(usage, token),
+      LastUsed: lastUsed(usage, AccessorID),
       ...aboutNotes(usage),
     };
     return { value: JSON.stringify(value), index: stateIndex(view), keys: [] };
   };
+
+/** Tells when a login by an auth method was accepted last. Throws ApiError 403, 404. */
+export const readMethodUsage =
+  ({ usage }: Pick<UsageParts, 'usage'>, ns: string, name: string): ReadUseCase<string> =>
+  ({ view, authorizer }) => {
+    mustRead(authorizer, ns);
+    const method = stored<AuthMethod>(view, keys.method(ns, name));
+    if (method === undefined)
+      return reject('not_found', `auth method ${shownName(name)} not found`);
+    const { Name, Namespace } = method;
+    const LastUsed = lastUsed(usage, methodUse(Namespace, Name));
+    const value: MethodUse = { Name, Namespace, LastUsed, ...aboutNotes(usage) };
+    return { value: JSON.stringify(value), index: stateIndex(view), keys: [] };
+  };
+
+/** Characters of an unknown name that an error shows. */
+const NAME_SHOWN_MAX = 128;
+const shownName = (name: string): string => JSON.stringify(name.slice(0, NAME_SHOWN_MAX));
 
 /** Which tokens are listed. */
 export interface UnusedQuery {
@@ -122,7 +147,7 @@ function* tokensIn(view: View, namespaces: ReadonlySet<string>, nowMs: number): 
 
 function rowOf({ usage }: UsageParts, view: View, token: Token): Unused['Tokens'][number] {
   const { AccessorID, Description, AuthMethod = '', Namespace, CreateTime } = token;
-  const LastUsed = lastUsed(usage, token);
+  const LastUsed = lastUsed(usage, AccessorID);
   const who = { AccessorID, Description, AuthMethod, ...identityIn(view, token) };
   return { ...who, Namespace, CreateTime, LastUsed };
 }

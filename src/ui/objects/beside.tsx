@@ -7,6 +7,7 @@ import { Scroll } from '../parts/table.js';
 import { TEXT } from '../texts.js';
 import type { Beside } from './edit-page.js';
 import { Blocks } from './identity.js';
+import { LastUsed } from './last-used.js';
 import { type Linking, linkedTo, ROLES, RULES, tokensBy } from './linking.js';
 import { TokenParts } from './token-parts.js';
 import { TryJwt } from './try-jwt.js';
@@ -71,6 +72,9 @@ export const besideMethod: Beside = (shown) =>
     <>
       <section class="panel">
         <h2>{TEXT.beside.logIn}</h2>
+        <dl>
+          <LastUsed path={`/v1/acl/auth-method/${shown.version.object['Name']}/usage`} />
+        </dl>
         <p>{isOidc(shown.version) ? TEXT.oidc.commandAbout : TEXT.beside.logInAbout}</p>
         <Scroll label={TEXT.beside.command} kind="command">
           <pre>{loginCommand(shown.version.object)}</pre>

@@ -1,6 +1,5 @@
 /** What belongs to a token: how it came to be, its clones, its rights. */
 import { useState } from 'preact/hooks';
-import type { TokenUse } from '../../api/endpoints/usage.js';
 import { ask, read } from '../api/client.js';
 import type { Effective, Stored } from '../api/types.js';
 import { AsOf, atQuery, MomentField, Oldest } from '../explain/moment.js';
@@ -15,6 +14,7 @@ import { Time } from '../parts/time.js';
 import { go, hrefOf } from '../router.js';
 import { TEXT } from '../texts.js';
 import { IdentityTerm, RevokeIdentity, useIdentity } from './identity.js';
+import { LastUsed } from './last-used.js';
 import { noteSecret } from './types.js';
 
 /** All of it. */
@@ -40,7 +40,7 @@ export function TokenParts({ token }: { token: Stored }) {
             </Term>
           )}
           <IdentityTerm of={identity} />
-          <LastUsed accessor={accessor} />
+          <LastUsed path={`/v1/acl/token/${accessor}/usage`} />
         </dl>
         <Clone accessor={accessor} />
         <RevokeIdentity of={identity} />
@@ -55,21 +55,6 @@ export function TokenParts({ token }: { token: Stored }) {
       </section>
       <Rights accessor={accessor} index={token.ModifyIndex} />
     </>
-  );
-}
-
-/** The hour of the last use. */
-function LastUsed({ accessor }: { accessor: string }) {
-  const { value } = useLoad(
-    (signal) => read<TokenUse>(`/v1/acl/token/${accessor}/usage`, { signal, mayLack: true }),
-    [accessor],
-  );
-  if (value === undefined) return null;
-  const { LastUsed: time, Since } = value;
-  return (
-    <Term name={TEXT.token.used}>
-      {time === null ? TEXT.token.unused(new Date(Since).toLocaleString()) : <Time at={time} />}
-    </Term>
   );
 }
 
