@@ -126,15 +126,25 @@ describe('a login at a provider that lies', function () {
     }
   });
 
-  it('is refused without UserInfo that it needs', async () => {
-    for (const lie of [
-      ...[lies.huge, lies.broken, lies.refuse(500, {}), lies.refuse(401, {})],
-      lies.redirect(`${forger.issuer}/elsewhere`),
-    ]) {
+  it('is refused if UserInfo that it needs is', async () => {
+    for (const status of [400, 401, 403]) {
+      forger.answers.set('/userinfo', lies.refuse(status, { error: 'invalid_token' }));
+      const answer = await logIn({ claims: { groups: undefined } });
+      expect(await field.reasonOf(answer)).to.equal('claims');
+    }
+  });
+
+  it('is unavailable while UserInfo that it needs does not answer as it should', async () => {
+    const redirected = lies.redirect(`${forger.issuer}/elsewhere`);
+    const token = await renewable();
+    const busy = [429, 500].map((status) => lies.refuse(status, {}));
+    for (const lie of [lies.huge, lies.broken, ...busy, redirected]) {
       forger.answers.set('/userinfo', lie);
       const answer = await logIn({ claims: { groups: undefined } });
-      expect(await field.reasonOf(answer)).to.equal('unreachable');
+      expect(told(answer)).to.deep.equal([503, AWAY]);
     }
+    forger.grant('r1', { answer: { id_token: undefined } });
+    expect(told(await renew(token))).to.deep.equal([503, AWAY]);
   });
 
   it('is unavailable while the token endpoint does not answer as it should', async () => {

@@ -315,7 +315,9 @@ async function finish(
   { once, usedFault, meta, expected, replaces }: Step,
 ): Promise<string> {
   const at = { namespace: method.Namespace, nowMs: parts.nowMs() };
-  const found = await type.identify(config, provider, granted, expected, at);
+  const found = await reached(parts, method, () =>
+    type.identify(config, provider, granted, expected, at),
+  );
   if (!found.ok) return refuseLogin(parts, method, found);
   const { who, sub } = found;
   if (replaces !== undefined && replaces.subject !== who)

@@ -19,7 +19,7 @@ import type {
   Verdict,
 } from '../login/types.js';
 import { type OidcConfig, readOidcConfig } from './config.js';
-import { endpointProblem, type Granted, Provider } from './provider.js';
+import { endpointProblem, type Granted, GrantFault, Provider } from './provider.js';
 
 type At = Parameters<AuthMethodType['validate']>[2];
 
@@ -98,7 +98,7 @@ export class OidcMethod implements AuthMethodType {
 
   /**
    * Verifies what a provider gave, and asks it for claims that the ID token lacks. Rejects with
-   * ApiError `too_many`.
+   * ApiError `too_many`, and with FetchFault if UserInfo cannot be reached.
    */
   async identify(
     config: OidcConfig,
@@ -115,9 +115,12 @@ export class OidcMethod implements AuthMethodType {
     try {
       info = await provider.userInfo(accessToken);
     } catch (error) {
-      if (!(error instanceof FetchFault)) throw error;
-      const reason = `UserInfo cannot be fetched: ${error.message}`;
-      return { ok: false, code: 'unreachable', reason };
+      if (!(error instanceof GrantFault)) throw error;
+      return {
+        ok: false,
+        code: 'claims',
+        reason: `the provider refuses UserInfo: ${error.message}`,
+      };
     }
     if (claims === undefined) return infoAlone(info, config, expected, at);
     // OpenID Connect Core 1.0, section 5.3.2: what is said of another subject must not be used

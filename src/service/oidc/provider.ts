@@ -115,13 +115,18 @@ export class Provider {
     return granted(response, this.#tokenHost);
   }
 
-  /** Returns what UserInfo tells; undefined if the provider does not have it. */
+  /**
+   * Returns what UserInfo tells; undefined if the provider does not have it. Rejects with
+   * GrantFault if the provider refuses it.
+   */
   async userInfo(accessToken: string): Promise<Readonly<Record<string, unknown>> | undefined> {
     const at = this.#document['userinfo_endpoint'];
     if (at === undefined) return undefined;
     const url = new URL(String(at));
     const headers = { authorization: `Bearer ${accessToken}` };
-    return jsonObject(await this.#send({ url, headers }), url.host);
+    const reply = await this.#send({ url, headers });
+    mustBeGranted(reply, url.host);
+    return jsonObject(reply, url.host);
   }
 
   /** Returns the address at which the session at the provider ends; empty if it has none. */
@@ -181,10 +186,7 @@ export class Provider {
 /** Reads the answer of a token endpoint (RFC 6749, sections 5.1 and 5.2). */
 async function granted(response: Response, host: string): Promise<Granted> {
   const reply = { status: response.status, text: await response.text() };
-  const isRefused = reply.status >= 400 && reply.status < 500 && !BUSY.includes(reply.status);
-  if (isRefused) {
-    throw new GrantFault(`${host} answers ${errorCodeIn(reply.text) ?? `with ${reply.status}`}`);
-  }
+  mustBeGranted(reply, host);
   const { id_token, access_token, refresh_token, token_type } = jsonObject(reply, host);
   const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
   const optional = (value: unknown): string | undefined => (isText(value) ? value : undefined);
@@ -196,6 +198,12 @@ async function granted(response: Response, host: string): Promise<Granted> {
     accessToken: access_token,
     refreshToken: optional(refresh_token),
   };
+}
+
+/** Throws GrantFault if a provider refuses what it was asked for. */
+function mustBeGranted({ status, text }: Reply, host: string): void {
+  if (status < 400 || status > 499 || BUSY.includes(status)) return;
+  throw new GrantFault(`${host} answers ${errorCodeIn(text) ?? `with ${status}`}`);
 }
 
 /** Returns the error code of an answer; undefined if it has none. Its description may hold more. */
