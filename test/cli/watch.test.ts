@@ -1,4 +1,6 @@
+import { writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { FakeServers } from './fake-server.js';
 import { User } from './harness.js';
@@ -104,5 +106,40 @@ describe('reads that go on', () => {
         .to.include('a')
         .and.not.include('secret');
     }
+  });
+
+  describe('of events, when the token ends', () => {
+    const ended: RequestListener = (_request, response) => {
+      response.writeHead(200, { 'X-Consul-Index': '7' });
+      response.end(`event: end\ndata: {"Reason":"ACL not found"}\n\n`);
+    };
+    const file = (): string => join(user.home, 'token-file');
+    const args = (address: string): string[] => [
+      ...['events', '--token-file', file(), '--http-addr', address],
+    ];
+    const sent = (): unknown[] => fake.seen.map(({ headers }) => headers['x-consul-token']);
+    beforeEach(() => {
+      writeFileSync(file(), 'old');
+      fake.forget();
+    });
+
+    it('go on with the one by which another command has replaced it', async () => {
+      const controller = new AbortController();
+      const renewed: RequestListener = (request, response) => {
+        writeFileSync(file(), 'new');
+        ended(request, response);
+      };
+      const address = await fake.serve(renewed, () => controller.abort());
+      const { code } = await user.run(args(address), { signal: controller.signal });
+      expect(code).to.equal(130);
+      expect(sent()).to.deep.equal(['old', 'new']);
+      expect(fake.seen[1]?.headers['last-event-id']).to.equal('7');
+    });
+
+    it('end if nothing has replaced it', async () => {
+      const { code, err } = await user.run(args(await fake.serve(ended)));
+      expect([code, sent()]).to.deep.equal([1, ['old']]);
+      expect(err).to.include('the stream has ended: ACL not found');
+    });
   });
 });

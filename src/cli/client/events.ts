@@ -27,11 +27,12 @@ export async function* framesOf(
   for (;;) {
     try {
       const headers: Record<string, string> = last === undefined ? {} : { 'Last-Event-ID': last };
+      const sentToken = await api.token();
       const opened = await api.open('GET', '/v1/events', undefined, { query, headers });
       last ??= String(opened.headers['x-consul-index']);
       for await (const frame of framesIn(piecesOf(opened))) {
         untilMs = performance.now() + timeoutMs;
-        if (frame.event === 'end') mayGoOn(frame.data);
+        if (frame.event === 'end') await mayGoOn(api, frame.data, sentToken);
         else {
           last = frame.id ?? last;
           yield frame;
@@ -49,11 +50,14 @@ export async function* framesOf(
   }
 }
 
-/** Throws unless the stream ends because the node does. */
-function mayGoOn(data: string): void {
+/**
+ * Throws if the stream cannot be opened again: it ends with the node, or with its token, which
+ * another command may have renewed.
+ */
+async function mayGoOn(api: Api, data: string, sentToken: string | undefined): Promise<void> {
   const { Reason } = JSON.parse(data) as { readonly Reason: string };
-  if (Reason !== 'stopping')
-    throw new CliError(`the stream has ended: ${Reason}`, { code: 'acl_not_found' });
+  if (Reason === 'stopping' || (await api.token()) !== sentToken) return;
+  throw new CliError(`the stream has ended: ${Reason}`, { code: 'acl_not_found' });
 }
 
 /** Returns the pieces of an answer, which fails if the node falls silent. */

@@ -115,6 +115,11 @@ export class Api {
     return this.#options.namespace;
   }
 
+  /** Returns the token that requests send now; undefined if they send none. */
+  token(): Promise<string | undefined> {
+    return this.#options.token();
+  }
+
   async close(): Promise<void> {
     for (const made of this.#agents) (await made)?.agent.destroy();
   }
