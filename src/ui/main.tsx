@@ -33,7 +33,7 @@ import {
   ruleType,
   tokenType,
 } from './objects/types.js';
-import { completeLogin, completing } from './oidc/login.js';
+import { completeLogin, completing, endToken } from './oidc/login.js';
 import { watchLogin } from './oidc/renewal.js';
 import { OverviewPage } from './overview/page.js';
 import { Link } from './parts/link.js';
@@ -114,7 +114,7 @@ function App() {
 }
 
 const app = document.getElementById('app')!;
-watchIdle(Number(app.dataset['idle']));
+watchIdle(Number(app.dataset['idle']), endToken);
 watchLogin();
 void completeLogin();
 render(<App />, app);

@@ -133,13 +133,20 @@ export function kept<T>(key: string): T | undefined {
   return text === null ? undefined : (JSON.parse(text) as T);
 }
 
-/** Logs out, and forgets all drafts, after `idleMs` without input; 0: never. */
-export function watchIdle(idleMs: number): void {
+/**
+ * Logs out, and forgets all drafts, after `idleMs` without input; 0: never. `end` ends the token of
+ * an OIDC login at the server.
+ */
+export function watchIdle(idleMs: number, end: (token: string) => unknown): void {
   if (!(idleMs > 0)) return;
   const note = (): void => sessionStorage.setItem(ACTIVE, String(Date.now()));
   const look = (): void => {
     const activeMs = Number(sessionStorage.getItem(ACTIVE) ?? Date.now());
-    if (Date.now() - activeMs >= idleMs) logOut(session.get().isOpen ? TEXT.login.idle : undefined);
+    if (Date.now() - activeMs < idleMs) return;
+    const { isOpen, login, token } = session.get();
+    // First, so that a renewal that is under way finds no session.
+    logOut(isOpen ? TEXT.login.idle : undefined);
+    if (login !== undefined && token !== undefined) end(token);
   };
   look();
   if (session.get().isOpen) note();

@@ -157,4 +157,26 @@ describeLogins('the session of a login at a provider', (stage, provider) => {
     await description.waitFor();
     expect(await description.inputValue()).to.equal('typed before');
   });
+
+  it('ends at the server too when the page was not used for long', async () => {
+    const watched = await visitAs(stage, 'eve', '/policies');
+    const { page } = watched;
+    const token = await tokenOf(page);
+    await page.route(/\/ui\/policies$/, async (route) => {
+      const served = await route.fetch();
+      const body = (await served.text()).replace(
+        '<div id="app"',
+        '<div id="app" data-idle="60000"',
+      );
+      await route.fulfill({ response: served, body });
+    });
+    await page.reload();
+    await button(page, 'Log out').waitFor();
+    const ended = page.waitForResponse(/\/v1\/acl\/oidc\/logout$/);
+    await page.clock.fastForward(65_000);
+    expect((await ended).status()).to.equal(200);
+    await page.getByText('You were logged out because this page was not used.').waitFor();
+    expect(await isAlive(stage, token)).to.equal(false);
+    expect(faultsOf(watched, provider())).to.deep.equal([]);
+  });
 });
