@@ -23,6 +23,8 @@ describePages('the frame of the web UI', 1, (stage) => {
     const menu = page.getByRole('navigation', { name: 'Pages' });
     for (const name of ['Access', 'Configuration', 'Cluster'])
       await menu.getByRole('region', { name }).getByRole('heading', { name }).waitFor();
+    const plain = menu.getByRole('link').filter({ hasNot: page.locator('svg') });
+    expect(await plain.allTextContents()).to.deep.equal([]);
     await menu.getByRole('region', { name: 'Cluster' }).getByRole('link', { name: 'Plan' }).click();
     await heading(page, 'Plan');
   });

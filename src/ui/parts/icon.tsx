@@ -29,6 +29,8 @@ const PATHS = {
   namespaces: 'M2 3.5h4.5L8 5h6v8.5H2z',
   history: 'M3 5.5A6 6 0 1 1 2 8M2.5 2v3.5H6M8 5v3l2 1.5',
   migration: 'M9.5 2.5h4v11h-4M2 8h7.5M6.5 5 9.5 8l-3 3',
+  audit: 'M3.5 2h9v12h-9zM6 2v12M8 5.5h2.5M8 8.5h2.5',
+  events: 'M1.5 8H5l2-4.5 2.5 9 2-4.5h3',
   plan: 'M3 2.5h10v11H3zM5.5 6h5M5.5 9h5M5.5 11.5h3',
 } as const;
 
