@@ -132,6 +132,28 @@ describePages('decisions in the web UI', 1, (stage) => {
       expect(faults).to.deep.equal([]);
     });
 
+  it('show the way from the token of an identity, by any name for it', async () => {
+    const login = { AuthMethod: 'ci', BearerToken: jwt };
+    await stage.api('POST /v1/acl/login', login, '');
+    const SubjectTypes = { person: { AuthMethod: 'ci', From: 'tokens' } };
+    await stage.api('PUT /v1/operator/acl/configuration', { SubjectTypes });
+    const { page } = await stage.visit('/decisions');
+    for (const [type, id] of [
+      ['identity', 'ci/ann'],
+      ['person', 'ann'],
+    ] as const) {
+      await fill(page, { 'Subject type': type, 'Subject id': id, ...orders('18') });
+      await button(page, 'Decide').click();
+      await heading(page, 'Allowed').waitFor();
+      const answer = page.getByRole('status').filter({ has: heading(page, 'Allowed') });
+      const way = answer.getByRole('listitem').first();
+      expect(await way.textContent()).to.match(/^token .* › role clerk › policy shop, line 1/);
+      await fill(page, orders('17'));
+      await button(page, 'Decide').click();
+      await heading(page, 'Denied').waitFor();
+    }
+  });
+
   it('tell who may do it, and what a subject may do', async () => {
     const { page } = await stage.visit('/decisions');
     await fill(page, { 'Subject type': 'role', 'Subject id': 'clerk', ...orders('18') });

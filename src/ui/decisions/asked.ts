@@ -8,9 +8,11 @@ import {
   type Subject,
 } from '../../api/decided.js';
 import type { LoginExplained } from '../../api/endpoints/login-explain.js';
-import { type Ask, question } from '../api/client.js';
-import type { Explained, Result } from '../api/types.js';
+import { OBJECTS } from '../../api/objects.js';
+import { type Ask, question, read } from '../api/client.js';
+import type { Explained, Result, Stored } from '../api/types.js';
 import { SUBJECT_TYPES } from '../decision-texts.js';
+import { readFirst } from '../lists/page.js';
 import { namespace } from '../router.js';
 import { session } from '../session.js';
 
@@ -84,17 +86,18 @@ export function shownRequest(typed: Typed): ShownRequest {
 /** Returns why it was decided so, from token to line, as far as the user may ask that. */
 export async function explain(typed: Typed, { decision }: Decided): Promise<Result | undefined> {
   try {
-    const result = await explained(typed);
-    // Of a state that has changed since, the reason is another one.
-    return result?.Allow === decision ? result : undefined;
+    for (const asked of await subjectsToExplain(subjectOf(typed))) {
+      const result = await explained(typed, asked);
+      // Another token of the identity decides, or the state has changed since.
+      if (result?.Allow === decision) return result;
+    }
   } catch {
-    return undefined;
+    // what the user may not ask about is not explained
   }
+  return undefined;
 }
 
-async function explained(typed: Typed): Promise<Result | undefined> {
-  const asked = await subjectToExplain(subjectOf(typed));
-  if (asked === undefined) return undefined;
+async function explained(typed: Typed, asked: ToExplain): Promise<Result | undefined> {
   const { how, ...subject } = asked;
   const about = questionAbout(typed.resourceType.trim(), typed.action.trim(), typed.resourceId);
   const ask = async (Namespace: string): Promise<Explained> => {
@@ -113,19 +116,51 @@ interface ToExplain {
   readonly how: Ask;
 }
 
-/** Returns how a subject is named in a request to explain; undefined if it cannot be. */
-async function subjectToExplain({ type, id, properties }: Subject): Promise<ToExplain | undefined> {
+/** Returns how a subject is named in requests to explain: each of its tokens, the newest first. */
+async function subjectsToExplain({ type, id, properties }: Subject): Promise<ToExplain[]> {
   const how = { once: true };
-  if (type === 'token') return { ...(id !== 'self' && { AccessorID: id }), how };
-  if (type === 'token_secret') return { how: { ...how, token: id } };
-  if (type === 'role') return { Draft: { Roles: [{ Name: id }] }, how };
-  if (type !== 'jwt') return undefined;
+  if (type === 'token') return [{ ...(id !== 'self' && { AccessorID: id }), how }];
+  if (type === 'token_secret') return [{ how: { ...how, token: id } }];
+  if (type === 'role') return [{ Draft: { Roles: [{ Name: id }] }, how }];
+  if (type === 'identity') return tokensOf(id, namespace());
+  if (type !== 'jwt') return tokensOfMapped(type, id);
   const body = { AuthMethod: properties?.auth_method, BearerToken: id };
   const { Token } = await question<LoginExplained>('/v1/acl/login/explain', body, how);
-  if (Token === null) return undefined;
+  if (Token === null) return [];
   const { Policies, Roles, ServiceIdentities, NodeIdentities, TemplatedPolicies } = Token;
   const Draft = { Policies, Roles, ServiceIdentities, NodeIdentities, TemplatedPolicies };
-  return { Draft, how: { ...how, ns: Token.Namespace } };
+  return [{ Draft, how: { ...how, ns: Token.Namespace } }];
+}
+
+/** What the ACL configuration says of types of subjects. */
+interface Mapping {
+  readonly SubjectTypes?: Readonly<
+    Record<string, { AuthMethod: string; Namespace: string; From: string }>
+  >;
+}
+
+/** Tokens of one identity that are explained. */
+const EXPLAINED_MAX = 10;
+
+/** Returns the tokens of an identity of a namespace's auth method: METHOD/SUBJECT. */
+async function tokensOf(subject: string, ns: string): Promise<ToExplain[]> {
+  const ofAll = ns === '' ? {} : { ns: '*' };
+  const query = { subject, 'authmethod-ns': ns === '' ? undefined : ns };
+  const how = { query, ...ofAll, sort: '-created', size: EXPLAINED_MAX, once: true };
+  const { items } = await readFirst<Stored>(OBJECTS.token.listPath, how);
+  return items.map(({ AccessorID, Namespace }) => ({
+    AccessorID: String(AccessorID),
+    how: { once: true, ns: String(Namespace ?? 'default') },
+  }));
+}
+
+/** Returns the tokens of a subject of a type that the ACL configuration has. */
+async function tokensOfMapped(type: string, id: string): Promise<ToExplain[]> {
+  const path = '/v1/operator/acl/configuration';
+  const { SubjectTypes = {} } = await read<Mapping>(path, { once: true });
+  const mapped = SubjectTypes[type];
+  if (mapped?.From !== 'tokens') return [];
+  return tokensOf(`${mapped.AuthMethod}/${id}`, mapped.Namespace);
 }
 
 const search = <R>(what: string, body: object): Promise<Found<R>> =>
