@@ -184,6 +184,8 @@ export const TEXT = {
   list: {
     filter: 'Filter',
     filterExample: 'a word, or Name == "web"',
+    identity: 'Identity',
+    identityExample: 'method/subject',
     pages: 'Pages of the list',
     first: 'First',
     previous: 'Previous',

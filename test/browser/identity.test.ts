@@ -20,7 +20,14 @@ describePages('identities in the web UI', 1, (stage) => {
       );
     const [first, second] = [await login(), await login()];
     const { page, faults } = await stage.visit(`/tokens/${first.AccessorID}`);
-    await page.getByText('prod/web').first().waitFor();
+    await page.getByRole('link', { name: 'prod/web', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'Tokens' }).waitFor();
+    await page.getByText('2 in total').waitFor();
+    const identity = page.getByRole('searchbox', { name: 'Identity' });
+    expect(await identity.inputValue()).to.equal('ci/prod/web');
+    await identity.fill('ci/nobody');
+    await page.getByText('Nothing matches the filter.').waitFor();
+    await page.goto(stage.hrefOf(`/tokens/${first.AccessorID}`));
     await page.getByRole('button', { name: 'Revoke identity' }).click();
     const dialog = page.getByRole('dialog', { name: 'Review changes' });
     await dialog.getByText('2 tokens of this identity will end at once.').waitFor();

@@ -54,6 +54,27 @@ describe('an identity', function () {
     return `${status} ${problem.code} ${problem.pointer ?? ''}: ${problem.detail}`;
   };
 
+  it('has its tokens listed, of one method and in any letter case of its name', async () => {
+    const [first, second] = [await login('a/b'), await login('a/b')];
+    await login('a');
+    await login('a/b', 'jwt2');
+    const of = async (query: string) => {
+      const listed = await client.must(`GET /acl/tokens?${query}`);
+      return listed.map((token: { AccessorID: string }) => token.AccessorID).sort();
+    };
+    const both = [first.AccessorID, second.AccessorID].sort();
+    expect(await of('subject=JWT1/a%2Fb')).to.deep.equal(both);
+    expect(await of('subject=jwt1/a%2Fb&sort=name&limit=5')).to.deep.equal(both);
+    expect(await of('subject=jwt1/a%2Fb&ns=*&authmethod-ns=default')).to.deep.equal(both);
+    expect(await of('subject=jwt1/c')).to.deep.equal([]);
+    await client.must('POST /acl/logout', undefined, first.SecretID);
+    expect(await of('subject=jwt1/a%2Fb')).to.deep.equal([second.AccessorID]);
+    for (const query of ['subject=a', 'subject=jwt1/a&authmethod=jwt1']) {
+      const { status } = await client.ask(`GET /acl/tokens?${query}`);
+      expect(status, query).to.equal(400);
+    }
+  });
+
   it('is revoked with everything that it has, from one index on', async () => {
     const [first, second] = [await login('a'), await login('a')];
     const others = [await login('b'), await login('a', 'jwt2')];

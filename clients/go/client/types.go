@@ -4973,7 +4973,7 @@ type ReadChangesQuery struct {
 	Types string `query:"types"`
 	// The AccessorID of the author.
 	Author string `query:"author"`
-	// Whom an auth method knows the author by: METHOD/SUBJECT.
+	// The identity behind the tokens, or the author: METHOD/SUBJECT.
 	Subject string `query:"subject"`
 	// Whether the tokens of logins are listed too.
 	Logins string `query:"logins"`
@@ -5036,6 +5036,8 @@ type ListTokensQuery struct {
 	Authmethod string `query:"authmethod"`
 	// The namespace of the auth method.
 	AuthmethodNs string `query:"authmethod-ns"`
+	// The identity behind the tokens, or the author: METHOD/SUBJECT.
+	Subject string `query:"subject"`
 	// Words that each item of the list must contain, in any letter case.
 	Search string `query:"search"`
 	// What a list is sorted by: name (of a token or rule: its description), created, modified or

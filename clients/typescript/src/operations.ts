@@ -4741,7 +4741,7 @@ export interface ReadChangesQuery extends BlockingQuery {
   readonly types?: string;
   /** The AccessorID of the author. */
   readonly author?: string;
-  /** Whom an auth method knows the author by: METHOD/SUBJECT. */
+  /** The identity behind the tokens, or the author: METHOD/SUBJECT. */
   readonly subject?: string;
   /** Whether the tokens of logins are listed too. */
   readonly logins?: string;
@@ -4799,6 +4799,8 @@ export interface ListTokensQuery extends BlockingQuery {
   readonly authmethod?: string;
   /** The namespace of the auth method. */
   readonly 'authmethod-ns'?: string;
+  /** The identity behind the tokens, or the author: METHOD/SUBJECT. */
+  readonly subject?: string;
   /** Words that each item of the list must contain, in any letter case. */
   readonly search?: string;
   /** What a list is sorted by: name (of a token or rule: its description), created, modified or expires; "-" before it reverses the order. */

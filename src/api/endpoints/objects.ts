@@ -38,7 +38,7 @@ export type ObjectKeys =
 
 /** Parameters that narrow the list of an object. */
 const NARROWING: { readonly [T in ObjectTable]?: readonly QueryName[] } = {
-  token: ['policy', 'role', 'servicename', 'authmethod', 'authmethod-ns'],
+  token: ['policy', 'role', 'servicename', 'authmethod', 'authmethod-ns', 'subject'],
   role: ['policy'],
   rule: ['authmethod'],
 };

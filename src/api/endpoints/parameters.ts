@@ -96,7 +96,7 @@ export const QUERY = {
     schema: { type: 'string', enum: ['full', 'none'], default: 'full' },
   },
   author: { says: 'The AccessorID of the author.', schema: text },
-  subject: { says: 'Whom an auth method knows the author by: METHOD/SUBJECT.', schema: text },
+  subject: { says: 'The identity behind the tokens, or the author: METHOD/SUBJECT.', schema: text },
   logins: {
     says: 'Whether the tokens of logins are listed too.',
     schema: { type: 'string', enum: ['true', 'false'], default: 'false' },

@@ -36,6 +36,7 @@ import { explainRoutes, lintRoutes } from './explain.js';
 import { identityRoutes } from './identities.js';
 import { importRoutes } from './imports.js';
 import { loginRoutes } from './logins.js';
+import { subjectIn } from './pages.js';
 import { setRoutes } from './sets.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 import { usageRoutes } from './usage.js';
@@ -163,6 +164,7 @@ const queryOf = (request: ApiRequest): ListQuery => ({
   role: request.query('role'),
   servicename: request.query('servicename'),
   authmethod: request.query('authmethod'),
+  subject: subjectIn(request),
   authmethodNs: request.query('authmethod-ns'),
 });
 

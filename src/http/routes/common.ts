@@ -119,7 +119,7 @@ export async function withIndex(
 }
 
 /** Parameters that leave items of a list out. */
-const NARROWING = ['filter', 'search', 'policy', 'role', 'servicename', 'authmethod'];
+const NARROWING = ['filter', 'search', 'policy', 'role', 'servicename', 'authmethod', 'subject'];
 
 /**
  * Reads a list and answers it, a long one over a view that is frozen after the read. The view may

@@ -15,7 +15,7 @@ import { readVersions } from '../../service/history/versions.js';
 import { ifMatchOf } from '../request/preconditions.js';
 import { type AclParts, admit, answerPast } from './common.js';
 import { etagOf } from './operator.js';
-import { indexOf, limitOf, refuseParameter } from './pages.js';
+import { indexOf, limitOf, refuseParameter, subjectIn } from './pages.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
 const UNDO_FAILURE = 'Undo decoding failed';
@@ -87,9 +87,6 @@ export const historyRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
 function feedQueryOf(request: ApiRequest): FeedQuery {
   const types = request.query('types')?.split(',');
   for (const type of types ?? []) if (type !== 'login-tokens') mustBeType(type);
-  const subject = request.query('subject');
-  const slash = subject?.indexOf('/') ?? 0;
-  if (slash < 0) refuseParameter('subject', `${subject}`);
   const logins = request.query('logins') ?? 'false';
   if (logins !== 'true' && logins !== 'false') refuseParameter('logins', logins);
   return {
@@ -97,10 +94,7 @@ function feedQueryOf(request: ApiRequest): FeedQuery {
     limit: limitOf(request, CHANGES),
     types: types && new Set(types),
     author: request.query('author')?.toLowerCase(),
-    subject:
-      subject === undefined
-        ? undefined
-        : { method: subject.slice(0, slash), subject: subject.slice(slash + 1) },
+    subject: subjectIn(request),
     logins: logins === 'true',
   };
 }

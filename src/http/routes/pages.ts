@@ -18,7 +18,19 @@ const NARROWING = [
   'servicename',
   'authmethod',
   'authmethod-ns',
+  'subject',
 ] as const;
+
+/** Returns the identity that a request names as METHOD/SUBJECT. Throws 400. */
+export function subjectIn(
+  request: ApiRequest,
+): { readonly method: string; readonly subject: string } | undefined {
+  const named = request.query('subject');
+  if (named === undefined) return undefined;
+  const slash = named.indexOf('/');
+  if (slash < 0) refuseParameter('subject', named, 'should be METHOD/SUBJECT');
+  return { method: named.slice(0, slash), subject: named.slice(slash + 1) };
+}
 
 /** Returns which page of a list is asked for; undefined for the whole list. Throws 400. */
 export function pageOf(request: ApiRequest): PageQuery | undefined {

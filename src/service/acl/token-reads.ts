@@ -17,6 +17,7 @@ import {
   NO_UUID,
 } from '../common/reading.js';
 import type { ReadUseCase } from '../common/types.js';
+import { subjectOf } from '../login/claims.js';
 import type { ListPlan } from '../reads/list-plan.js';
 import { planOf } from '../reads/list-rendering.js';
 import type { ListQuery } from './objects.js';
@@ -136,8 +137,9 @@ function matchingOf({ filter, servicename: service }: ListQuery): (() => Matches
   };
 }
 
-function checkSelection({ policy, role, servicename, authmethod }: ListQuery): void {
-  const given = [policy, role, servicename, authmethod].filter((one) => one !== undefined);
+function checkSelection({ policy, role, servicename, authmethod, subject }: ListQuery): void {
+  const all = [policy, role, servicename, authmethod, subject];
+  const given = all.filter((one) => one !== undefined);
   if (given.length > 1) {
     const why = 'can only filter by one of policy, role, serviceName, or methodName at a time';
     reject('invalid', why);
@@ -145,14 +147,18 @@ function checkSelection({ policy, role, servicename, authmethod }: ListQuery): v
 }
 
 function candidateKeys(view: View, ns: string, selection: ListQuery): string[] {
-  const { policy, role, authmethod, authmethodNs } = selection;
+  const { policy, role, authmethod, subject, authmethodNs = ns } = selection;
   const linked = (...prefix: string[]): string[] =>
     [...view.keys(keyOf(...prefix, ns, ''))].map((key) => keys.token(ns, lastPart(key)));
   if (policy !== undefined)
     return linked('token-by-policy', mustBeUuid(policy, 'policy: index error'));
   if (role !== undefined) return linked('token-by-role', mustBeUuid(role, 'role: index error'));
   if (authmethod !== undefined) {
-    return linked('token-by-method', authmethodNs ?? ns, authmethod.toLowerCase());
+    return linked('token-by-method', authmethodNs, authmethod.toLowerCase());
+  }
+  if (subject !== undefined) {
+    const method = subject.method.toLowerCase();
+    return linked('subject', authmethodNs, method, subjectOf(subject.subject));
   }
   return [...keysBelow(view, 'token', ns)];
 }

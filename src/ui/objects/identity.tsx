@@ -6,13 +6,14 @@ import type { Stored } from '../api/types.js';
 import { BLOCK_FOR } from '../identity-texts.js';
 import { SelectField } from '../parts/field.js';
 import { useAttempt } from '../parts/form.js';
+import { Link } from '../parts/link.js';
 import { useLoad } from '../parts/load.js';
 import { ProblemNotice } from '../parts/notice.js';
 import { useMay } from '../parts/rights.js';
 import { Table, Term } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { ReviewDialog } from '../plan/review.js';
-import { go, hrefOf } from '../router.js';
+import { go, hrefOf, namespace } from '../router.js';
 import { TEXT } from '../texts.js';
 import { leaveNote } from './note.js';
 
@@ -41,9 +42,23 @@ export function useIdentity(token: Stored): Identity | undefined {
   return value;
 }
 
-/** The identity of a token as a line of a list of terms. */
-export const IdentityTerm = ({ of }: { of: Identity | undefined }) =>
-  of?.Subject ? <Term name={TEXT.identity.subject}>{of.Subject}</Term> : null;
+/** The identity of a token as a line of a list of terms. `leads`: to all its tokens. */
+export function IdentityTerm({ of, leads = false }: { of: Identity | undefined; leads?: boolean }) {
+  if (!of?.Subject) return null;
+  // the list looks for the auth method in the namespace that it shows
+  const isHere = of.Namespace === (namespace() || 'default');
+  return (
+    <Term name={TEXT.identity.subject}>
+      {leads && isHere ? (
+        <Link to={['tokens']} query={{ subject: `${of.AuthMethod}/${of.Subject}` }}>
+          {of.Subject}
+        </Link>
+      ) : (
+        of.Subject
+      )}
+    </Term>
+  );
+}
 
 /** The button that revokes an identity. */
 export function RevokeIdentity({ of }: { of: Identity | undefined }) {

@@ -21,6 +21,8 @@ const TYPING_MS = 250;
 /** The part of a list that an address names. */
 interface Shown {
   readonly filter: string;
+  /** Who is behind tokens: METHOD/SUBJECT. */
+  readonly subject: string;
   readonly sort: string;
   /** Counted from 0. */
   readonly page: number;
@@ -29,15 +31,17 @@ interface Shown {
 
 const shownAt = ({ query }: Place): Shown => ({
   filter: query.get('filter') ?? '',
+  subject: query.get('subject') ?? '',
   sort: query.get('sort') ?? 'name',
   page: Math.max(0, Number(query.get('page') ?? 1) - 1 || 0),
   after: query.get('after') ?? undefined,
 });
 
 /** Returns the address of a part. */
-const hrefOfPart = (at: Place, { filter, sort, page, after }: Shown): string =>
+const hrefOfPart = (at: Place, { filter, subject, sort, page, after }: Shown): string =>
   hrefOf(at.parts, {
     filter: filter || undefined,
+    subject: subject || undefined,
     sort: sort === 'name' ? undefined : sort,
     ...(page > 0 && { page: String(page + 1), after }),
   });
@@ -54,9 +58,10 @@ interface ListPageParts {
 /** The list of a type. Filter, order and page stand in the address. */
 export function ListPage({ type, at, children }: ListPageParts) {
   const shown = shownAt(at);
-  const { filter, sort, page, after } = shown;
+  const { filter, subject, sort, page, after } = shown;
   const path = type.list(at.parts.slice(1));
-  const list = useList(path, { typed: filter, sort, after }, at.query.get('ns') ?? '');
+  const part = { typed: filter, subject: subject || undefined, sort, after };
+  const list = useList(path, part, at.query.get('ns') ?? '');
   const may = useMay(type.right);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const { items = [], total = 0, next } = list.value ?? {};
@@ -65,15 +70,10 @@ export function ListPage({ type, at, children }: ListPageParts) {
     <Page title={type.title}>
       <Note />
       {children}
-      <Toolbar
-        type={type}
-        at={at}
-        shown={shown}
-        onFilter={(typed) => readdress(change({ filter: typed }))}
-      />
+      <Toolbar type={type} at={at} shown={shown} onFilter={(typed) => readdress(change(typed))} />
       <ProblemNotice problem={list.problem} />
       <Chosen
-        key={`${filter} ${sort} ${after}`}
+        key={`${filter} ${subject} ${sort} ${after}`}
         type={type}
         items={items}
         chosen={chosen}
@@ -116,12 +116,28 @@ function Toolbar({
   type: ObjectType;
   at: Place;
   shown: Shown;
-  onFilter: (typed: string) => void;
+  onFilter: (typed: Pick<Shown, 'filter'> | Pick<Shown, 'subject'>) => void;
 }) {
+  const visit = `${at.visit} ${shown.sort}`;
   return (
     <>
       <div class="toolbar">
-        <Filter key={`${at.visit} ${shown.sort}`} value={shown.filter} onChange={onFilter} />
+        <Filter
+          key={visit}
+          label={TEXT.list.filter}
+          example={TEXT.list.filterExample}
+          value={shown.filter}
+          onChange={(filter) => onFilter({ filter })}
+        />
+        {type.isOfIdentities && (
+          <Filter
+            key={`${visit} subject`}
+            label={TEXT.list.identity}
+            example={TEXT.list.identityExample}
+            value={shown.subject}
+            onChange={(subject) => onFilter({ subject })}
+          />
+        )}
         <Link to={at.parts} query={{ new: '' }} kind="main button">
           {TEXT.list.create(type.noun)}
         </Link>
@@ -132,9 +148,10 @@ function Toolbar({
   );
 }
 
-const Nothing = ({ type, shown: { page, filter } }: { type: ObjectType; shown: Shown }) => (
-  <Empty>{page > 0 ? TEXT.list.ended : filter === '' ? type.empty : TEXT.list.noMatch}</Empty>
-);
+function Nothing({ type, shown: { page, filter, subject } }: { type: ObjectType; shown: Shown }) {
+  const isWhole = filter === '' && subject === '';
+  return <Empty>{page > 0 ? TEXT.list.ended : isWhole ? type.empty : TEXT.list.noMatch}</Empty>;
+}
 
 /** Links to parts of a list that are often looked for. */
 function Facets({ facets, shown, at }: { facets: readonly Facet[]; shown: Shown; at: Place }) {
@@ -231,7 +248,17 @@ function Pager({
 }
 
 /** What is typed is looked for after a pause. */
-function Filter({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+function Filter({
+  label,
+  example,
+  value,
+  onChange,
+}: {
+  label: string;
+  example: string;
+  value: string;
+  onChange: (value: string) => void;
+}) {
   const [typed, setTyped] = useState(value);
   const settled = useSettled(typed, TYPING_MS);
   useEffect(() => {
@@ -239,11 +266,11 @@ function Filter({ value, onChange }: { value: string; onChange: (value: string) 
   }, [settled]);
   return (
     <label class="filter">
-      <span>{TEXT.list.filter}</span>
+      <span>{label}</span>
       <input
         type="search"
         value={typed}
-        placeholder={TEXT.list.filterExample}
+        placeholder={example}
         spellcheck={false}
         autocomplete="off"
         onInput={(event) => setTyped(event.currentTarget.value)}

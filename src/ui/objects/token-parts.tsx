@@ -39,7 +39,7 @@ export function TokenParts({ token }: { token: Stored }) {
               <Link to={['auth-methods', String(method)]}>{String(method)}</Link>
             </Term>
           )}
-          <IdentityTerm of={identity} />
+          <IdentityTerm of={identity} leads />
           <LastUsed path={`/v1/acl/token/${accessor}/usage`} />
         </dl>
         <Clone accessor={accessor} />

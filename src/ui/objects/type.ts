@@ -66,6 +66,8 @@ export interface ObjectType {
   readonly facets?: readonly Facet[];
   /** A member of which the list offers the values: the names of another list. */
   readonly facetOf?: { readonly member: string; readonly label: string; readonly list: string };
+  /** Whether the list can be narrowed by who is behind a login. */
+  readonly isOfIdentities?: true;
   /** The endpoint of the list. `parts` are the segments of the page after the first. */
   list(parts: readonly string[]): string;
   /** The segments of an object's page after the first. */

@@ -16,7 +16,9 @@ import { type Column, INDEX, type ObjectType } from './type.js';
 
 /** What differs between the types beyond their tables. */
 interface Given
-  extends Partial<Pick<AclType, 'lint' | 'nameOf' | 'onWritten' | 'facets' | 'facetOf'>> {
+  extends Partial<
+    Pick<AclType, 'lint' | 'nameOf' | 'onWritten' | 'facets' | 'facetOf' | 'isOfIdentities'>
+  > {
   readonly columns: readonly string[];
   /** The fields that come first, in order. Those of all other members follow. */
   readonly first: readonly string[];
@@ -147,6 +149,7 @@ export const tokenType = objectType('token', {
     'CreateTime',
     'ExpirationTime',
   ],
+  isOfIdentities: true,
   facetOf: { member: 'AuthMethod', label: TEXT.field.method, list: OBJECTS.method.listPath },
   facets: [
     { title: TEXT.list.ofLogins, filter: 'AuthMethod != ""' },

@@ -15,10 +15,17 @@ export interface LoadedList extends Watched<ListPage<Stored>> {
 }
 
 /** Reads a page of a list, and again whenever it changes. */
-export function useList(path: string, part: Omit<Part, 'size'>, ns: string): LoadedList {
+export function useList(
+  path: string,
+  { subject, ...part }: Omit<Part, 'size'> & { readonly subject: string | undefined },
+  ns: string,
+): LoadedList {
   const list = useWatch(
-    (signal, query) => readPage<Stored>(path, { ...part, size: PAGE_SIZE, signal, query }),
-    [path, part.typed, part.sort, part.after, ns],
+    (signal, watched) => {
+      const query = { ...watched, subject };
+      return readPage<Stored>(path, { ...part, size: PAGE_SIZE, signal, query });
+    },
+    [path, part.typed, part.sort, part.after, subject, ns],
   );
   const wasLoading = useSettled(list.isLoading, PATIENCE_MS);
   return { ...list, isSlow: list.isLoading && wasLoading };
