@@ -45,13 +45,15 @@ export function changedObjects(
   for (const line of linesAt(view, index)) {
     if (objects.length === OBJECTS_MAX) return { objects, truncated: true };
     const whole = changedObject(view, line, withChanges);
-    const { changes: _, ...short } = whole;
-    const isLong = JSON.stringify(whole).length > left;
-    const object = isLong ? short : whole;
-    left -= JSON.stringify(object).length;
-    if (left < 0) return { objects, truncated: true };
-    objects.push(object);
-    if (isLong) return { objects, truncated: true };
+    left -= JSON.stringify(whole).length;
+    if (left >= 0) {
+      objects.push(whole);
+      continue;
+    }
+    const { changes, ...short } = whole;
+    left += JSON.stringify(changes ?? '').length;
+    if (left >= 0) objects.push(short);
+    return { objects, truncated: true };
   }
   return { objects, truncated: false };
 }
