@@ -12,6 +12,7 @@ import { measureDecisions, type Programs } from './bench/decisions.js';
 import { measureDisk } from './bench/disk.js';
 import { measureEntries } from './bench/entries.js';
 import { measureEtcd } from './bench/etcd.js';
+import { measureEvents } from './bench/events.js';
 import { measureFailover, measureRolling, measureTransfers } from './bench/failover.js';
 import { measureGoDecisions } from './bench/go-decisions.js';
 import { measureGrowth } from './bench/growth.js';
@@ -38,7 +39,7 @@ const program = new Command('bench')
   .argument(
     '[parts...]',
     'guard: the main rows as ratios to bare Node servers, compared with kept ones (the default); ' +
-      'rates, tokens, decisions, logins, entries, watch, failover, transfer, rolling, ' +
+      'rates, tokens, decisions, logins, entries, watch, events, failover, transfer, rolling, ' +
       'restart, rejoin, snapshot, restore, disk, sizing, growth, tails, attack, readers, ' +
       'login-flood, pages, lists, history, moving; etcd: the same work on etcd; compare: --other',
   )
@@ -81,7 +82,7 @@ const program = new Command('bench')
   .option('--other <folder>', 'part compare: a checkout of another commit, built')
   .option('--other-node <program>', 'part compare: the Node that runs it; the same by default')
   .option('--other-env <NAME=value...>', 'part compare: environment variables of its nodes')
-  .option('--rounds <number>', 'bursts of each kind in parts compare, etcd, history', '8')
+  .option('--rounds <number>', 'bursts of each kind in parts compare, etcd, history, events', '8')
   .parse();
 const options = program.opts<Record<string, string> & { keep?: true; otherEnv?: string[] }>();
 const number = (name: string): number => Number(options[name]);
@@ -139,6 +140,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   lists: () => measureLists({ tokens: number('tokens'), rounds: number('repeat') }),
   readers: measureReaders,
   'login-flood': measureLoginFlood,
+  events: () => measureEvents(seconds, number('rounds')),
   etcd: () => measureEtcd(number('rounds')),
   history: () => measureHistory(number('rounds'), numbers('sizes')),
   compare: () =>
