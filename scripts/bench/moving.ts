@@ -26,6 +26,8 @@ const RULES = 10;
 /** How long the target is measured alone. */
 const ALONE_MS = 10_000;
 const SAMPLE_MS = 100;
+/** Beyond the number of the token that Consul is started with. */
+const FIRST_TOKEN = 1_000_000;
 /** Requests a second at the source: the command's default, and as many as it can. */
 const RATES = ['100', '100000'];
 
@@ -115,7 +117,7 @@ async function fillSource(source: Target, moved: Moved): Promise<void> {
   });
   await each(moved.tokens, (n) =>
     put('/v1/acl/token', {
-      SecretID: secretOf(n),
+      SecretID: secretOf(FIRST_TOKEN + n),
       Description: `token ${n}`,
       Roles: [{ Name: `role-${n % moved.roles}` }],
     }),
