@@ -12,6 +12,7 @@ import type { Caller, Notes } from '../service/common/types.js';
 import type { Authorizers } from '../service/rights/authorizers.js';
 import { commandRight, type GroupChecks } from '../service/rights/gate.js';
 import type { Author } from '../state/author.js';
+import type { RecentLines } from '../state/history/recent.js';
 import type { TokenLogin } from '../state/token-login.js';
 import { type Token, tokenBySecret } from '../state/tokens.js';
 import type { Command, View } from '../state/types.js';
@@ -38,6 +39,7 @@ export interface AuditParts {
   readonly keyOf: (sink: SinkSettings) => Uint8Array | undefined;
   readonly nodeName: string;
   readonly view: View;
+  readonly recent: RecentLines;
   readonly authorizers: Pick<
     Authorizers,
     'cached' | 'authorOf' | 'knows' | 'origins' | 'namespaceOf'
@@ -190,8 +192,8 @@ export class Audit implements Auditor, AuditView {
   }
 
   get #recordParts() {
-    const { view, nodeName } = this.#parts;
-    return { view, nodeName, rules: this.#rules };
+    const { view, recent, nodeName } = this.#parts;
+    return { view, recent, nodeName, rules: this.#rules };
   }
 
   #isInWrites(answer: AuditedAnswer): boolean {

@@ -1,10 +1,11 @@
 /** What an entry changed, from its lines in the history (beyond.md 5.2). */
 import { type Difference, differences } from '../service/change/diff.js';
-import { textAfter } from '../service/history/after.js';
+import { textAfterLine } from '../service/history/after.js';
 import { linesAt } from '../state/history/lines.js';
 import { NotKnown } from '../state/history/past.js';
+import type { RecentLines } from '../state/history/recent.js';
 import { type Line, placeOfLine } from '../state/history/records.js';
-import { putForm } from '../state/put-form.js';
+import { type Body, putForm } from '../state/put-form.js';
 import { tableOfType } from '../state/refs.js';
 import type { View } from '../state/types.js';
 
@@ -36,13 +37,13 @@ const OBJECTS_BYTES = 8 * 1024;
 
 /** Returns the objects that an entry changed, and whether some are left out. */
 export function changedObjects(
-  view: View,
+  { view, recent }: { readonly view: View; readonly recent: RecentLines },
   index: number,
   withChanges: boolean,
 ): { readonly objects: readonly ChangedObject[]; readonly truncated: boolean } {
   const objects: ChangedObject[] = [];
   let left = OBJECTS_BYTES;
-  for (const line of linesAt(view, index)) {
+  for (const line of recent.at(index) ?? linesAt(view, index)) {
     if (objects.length === OBJECTS_MAX) return { objects, truncated: true };
     const whole = changedObject(view, line, withChanges);
     left -= JSON.stringify(whole).length;
@@ -78,16 +79,13 @@ function changedObject(view: View, line: Line, withChanges: boolean): ChangedObj
 
 /** Returns how an object changed; undefined if that is not known any more. */
 function changesOf(view: View, line: Line, before: string | undefined): Change[] | undefined {
-  const place = placeOfLine(line);
-  const table = tableOfType(place.type);
+  const table = tableOfType(placeOfLine(line).type);
   if (table === undefined) return undefined;
-  const form = (text: string | undefined): Readonly<Record<string, unknown>> | undefined =>
-    text === undefined
-      ? undefined
-      : putForm(view, table, JSON.parse(text) as object, { ids: true });
+  const form = (object: Body | undefined): Body | undefined =>
+    object && putForm(view, table, object, { ids: true });
   try {
-    const after = textAfter(view, place, line.index);
-    return differences(table, form(before), form(after)).map(({ Type, Path, Old, New }) => ({
+    const [past, present] = unlike(parsed(before), parsed(textAfterLine(view, line)));
+    return differences(table, form(past), form(present)).map(({ Type, Path, Old, New }) => ({
       type: Type,
       path: Path,
       ...(Old !== undefined && { old: Old }),
@@ -98,3 +96,22 @@ function changesOf(view: View, line: Line, before: string | undefined): Change[]
     throw error;
   }
 }
+
+const parsed = (text: string | undefined): Body | undefined =>
+  text === undefined ? undefined : JSON.parse(text);
+
+/** Returns two objects without the members that are alike: what they send of these is alike too. */
+function unlike(before: Body | undefined, after: Body | undefined): (Body | undefined)[] {
+  if (before === undefined || after === undefined) return [before, after];
+  const past: Record<string, unknown> = { ...before };
+  const present: Record<string, unknown> = { ...after };
+  for (const [name, value] of Object.entries(before)) {
+    if (name === 'Kind' || !Object.hasOwn(after, name) || !isAlike(value, after[name])) continue;
+    delete past[name];
+    delete present[name];
+  }
+  return [past, present];
+}
+
+const isAlike = (a: unknown, b: unknown): boolean =>
+  a === b || (typeof a === 'object' && JSON.stringify(a) === JSON.stringify(b));

@@ -5,6 +5,7 @@ import type { AuditedAnswer } from '../http/audited.js';
 import { traceOf } from '../http/request/trace.js';
 import { LoginRefused } from '../service/login/login.js';
 import type { Identity } from '../state/author.js';
+import type { RecentLines } from '../state/history/recent.js';
 import type { TokenLogin } from '../state/token-login.js';
 import type { View } from '../state/types.js';
 import type { Granted, GrantedRules } from './granted.js';
@@ -187,6 +188,7 @@ const serverFacts = (type: Facts['type'], operation: string, atMs: number): Fact
 
 export interface RecordParts {
   readonly view: View;
+  readonly recent: RecentLines;
   readonly nodeName: string;
   readonly rules: GrantedRules;
 }
@@ -199,14 +201,14 @@ export interface Shows {
 
 /** Returns a record as a JSON text without braces: what all sinks and the tail have in common. */
 export async function membersOf(
-  { view, nodeName, rules }: RecordParts,
+  { view, recent, nodeName, rules }: RecordParts,
   facts: Facts,
   shows: Shows,
 ): Promise<string> {
   const { granted, index } = facts;
   const rows = granted && shows.granted ? rules.shown(granted) : [];
   const granted_by = rows instanceof Promise ? await rows : rows;
-  const changed = index === 0 ? undefined : changedObjects(view, index, shows.diff);
+  const changed = index === 0 ? undefined : changedObjects({ view, recent }, index, shows.diff);
   const time = new Date(facts.atMs).toISOString();
   const payload = {
     id: facts.id,

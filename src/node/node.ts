@@ -59,7 +59,10 @@ export interface RunningNode extends ClusterNode {
   /** Returns the number of records of the state by group (see groups.ts). */
   recordCounts(): ReadonlyMap<string, number>;
   /** What applies the log. */
-  readonly machine: Pick<Machine, 'appliedIndex' | 'onChanged' | 'onReset' | 'secretLeftAt'>;
+  readonly machine: Pick<
+    Machine,
+    'appliedIndex' | 'onChanged' | 'onReset' | 'recent' | 'secretLeftAt'
+  >;
   /** For metrics. */
   readonly replica: Replica;
 }

@@ -6,6 +6,7 @@ import type { Config } from '../config/config.js';
 import type { Log } from '../log/log.js';
 import type { ClusterNode } from '../node/types.js';
 import { LEVEL_KEY, levelOf } from '../state/levels.js';
+import type { Machine } from '../state/machine.js';
 
 /** Bytes of a key: as many as the hash has. */
 const KEY_BYTES = 32;
@@ -31,7 +32,7 @@ function keyOf({ name, keyFile }: SinkSettings): Uint8Array | undefined {
 export function auditOf(
   { nodeName, audit, limits }: Config,
   log: Log,
-  node: ClusterNode,
+  node: ClusterNode & { readonly machine: Pick<Machine, 'recent'> },
   parts: Pick<AuditParts, 'authorizers' | 'groups'>,
 ): Audit {
   return new Audit({
@@ -40,6 +41,7 @@ export function auditOf(
     keyOf,
     nodeName,
     view: node.view,
+    recent: node.machine.recent,
     nowMs: Date.now,
     requestMs: limits.requestMs,
     log: {
@@ -62,7 +64,7 @@ export function auditOf(
 export function auditLevels(
   audit: Audit,
   node: ClusterNode & {
-    readonly machine: { onChanged(call: (keys: readonly string[]) => void): void };
+    readonly machine: Pick<Machine, 'onChanged'>;
   },
 ): void {
   node.machine.onChanged((keys) => {

@@ -8,7 +8,7 @@ import type { Machine } from '../state/machine.js';
 /** Returns the hub of a node's event streams, which learns of every change. */
 export function eventsOf(
   node: Pick<ClusterNode, 'view' | 'closed'> & {
-    readonly machine: Pick<Machine, 'onChanged' | 'onReset'>;
+    readonly machine: Pick<Machine, 'onChanged' | 'onReset' | 'recent'>;
   },
   parts: {
     readonly authorizers: Authorizers;
@@ -19,6 +19,7 @@ export function eventsOf(
   const { authorizers, limits, onFatal } = parts;
   const hub = new EventHub({
     view: node.view,
+    recent: node.machine.recent,
     authorizers,
     nowMs: Date.now,
     stallMs: limits.eventStallMs,

@@ -16,6 +16,7 @@ import { Checksums } from './checksum.js';
 import { Overlay } from './draft.js';
 import { FatalError } from './fatal.js';
 import { type Changed, History, isOfHistory } from './history/history.js';
+import { RecentLines } from './history/recent.js';
 import { FLOOR_FACT, HISTORY_LEVEL } from './history/settings.js';
 import { LEVEL_KEY, levelOf, raiseLevel, SUPPORTED_LEVEL } from './levels.js';
 import {
@@ -77,7 +78,9 @@ export class Machine {
   #requests: RequestMemory;
   #checkpoints = new Checkpoints();
   #secretLeftAt: Index = 0;
-  #history = new History();
+  /** The newest lines of the history. */
+  readonly recent = new RecentLines();
+  #history = new History(this.recent, 0);
   /** The changes of the entries that are being applied. */
   #draft: Overlay;
   /** Those below NEXT, which no command reads. */
@@ -214,7 +217,7 @@ export class Machine {
     this.#secretLeftAt = this.#index;
     this.#term = record?.term ?? 0;
     this.#sums = Checksums.from(record?.sums ?? {});
-    this.#history = new History();
+    this.#history = new History(this.recent, this.#index);
     this.#requests = RequestMemory.load(this.#store, record?.floor ?? 0, this.#limits);
     this.#checkpoints = new Checkpoints();
   }
@@ -341,7 +344,7 @@ export class Machine {
       this.isReplacing = false;
       if (replaced) {
         this.#sums = sums;
-        this.#history = new History();
+        this.#history = new History(this.recent, entry.index);
         this.#moveTo(entry);
         this.#committed = this.#index;
         if (this.#isCheckpoint()) this.#checkpoints.remember(this.checksum());

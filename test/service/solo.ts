@@ -76,6 +76,7 @@ export class Solo {
     });
     this.events = new EventHub({
       view: this.store,
+      recent: this.machine.recent,
       authorizers: this.authorizers,
       nowMs: () => this.nowMs,
       stallMs: 600_000,

@@ -85,20 +85,20 @@ const examined: readonly Mutation[] = [
     changes: [
       {
         file: 'state/machine.js',
-        find: 'this.#history = new History();\n        this.#requests',
-        replace: 'this.#requests',
+        find: 'this.#history = new History(this.recent, this.#index);',
+        replace: '',
       },
       {
         file: 'state/machine.js',
-        find: 'this.#history = new History();\n                this.#moveTo',
-        replace: 'this.#moveTo',
+        find: 'this.#history = new History(this.recent, entry.index);',
+        replace: '',
       },
     ],
   },
   unit(
     one(
       'a version that is remembered although its line is gone',
-      'state/history/history.js',
+      'state/history/newest.js',
       ' && known.index > Dropped)',
       ')',
     ),

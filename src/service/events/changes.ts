@@ -2,7 +2,7 @@
 import type { Authorizer } from '../../acl/types.js';
 import type { Author } from '../../state/author.js';
 import { NotKnown } from '../../state/history/past.js';
-import { type Line, objectKeyOf, placeOfLine, type Ring } from '../../state/history/records.js';
+import { type Line, objectKeyOf, placeOfLine, type RingLine } from '../../state/history/records.js';
 import type { Link } from '../../state/links.js';
 import { linksAt } from '../../state/object.js';
 import { OBJECTS } from '../../state/objects.js';
@@ -10,7 +10,7 @@ import { hideSecrets } from '../../state/put-form.js';
 import { type ObjectType, tableOfType } from '../../state/refs.js';
 import type { View } from '../../state/types.js';
 import { Links } from '../common/reading.js';
-import { textAfter } from '../history/after.js';
+import { textAfterLine } from '../history/after.js';
 import { readDenial, shownAuthor, shownTime } from '../history/places.js';
 import { itemOf, TOPIC_OF } from './topics.js';
 
@@ -32,7 +32,7 @@ export class ObjectChange {
   readonly topic: string;
   /** How filters may name it. */
   readonly items: readonly string[];
-  readonly #line: Line;
+  readonly #line: RingLine;
   readonly #view: View;
   readonly #key: string;
   readonly #name: string;
@@ -40,11 +40,13 @@ export class ObjectChange {
   /** What every reader sees of it, before and after its author. */
   #head: string | undefined;
   #payload: string | undefined;
+  /** The texts by whether the author and the payload are shown. */
+  readonly #texts = new Map<string, string>();
 
-  constructor(view: View, line: Line, ring: Ring) {
+  constructor(view: View, line: RingLine) {
     const type = line.type as ObjectType;
     this.index = line.index;
-    this.isOfLogin = ring === 'login-change';
+    this.isOfLogin = line.ring === 'login-change';
     this.#line = line;
     this.#view = view;
     this.stateKey = objectKeyOf(placeOfLine(line));
@@ -67,8 +69,18 @@ export class ObjectChange {
     const { ns, id, author } = this.#line;
     const type = this.#line.type as ObjectType;
     if (readDenial(authorizer, { type, ns, id }) !== undefined) return undefined;
+    const by = shownAuthor(authorizer, ns, author);
+    const form = `${by === null}${hasPayload}`;
+    let text = this.#texts.get(form);
+    if (text === undefined) {
+      text = this.#text(by, hasPayload);
+      this.#texts.set(form, text);
+    }
+    return text;
+  }
+
+  #text(by: Author | null, hasPayload: boolean): string {
     this.#head ??= this.#headText();
-    const by: Author | null = shownAuthor(authorizer, ns, author);
     const payload = hasPayload ? `,"Payload":${this.#payloadText()}` : '';
     const reason = JSON.stringify(this.#line.reason);
     return `${this.#head},"Author":${JSON.stringify(by)},"Reason":${reason}${payload}}`;
@@ -106,7 +118,7 @@ export class ObjectChange {
   /** Returns the object as of the index; undefined if it was deleted, or that is not kept. */
   #after(): string | undefined {
     try {
-      return textAfter(this.#view, placeOfLine(this.#line), this.index);
+      return textAfterLine(this.#view, this.#line);
     } catch (error) {
       if (error instanceof NotKnown) return undefined;
       throw error;

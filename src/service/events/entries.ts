@@ -1,6 +1,7 @@
 /** What entries changed, and what the streams of a node and their hub know of each other. */
 import { linesAfter, merged } from '../../state/history/lines.js';
-import { type Line, RINGS, type Ring } from '../../state/history/records.js';
+import type { RecentLines } from '../../state/history/recent.js';
+import { type Line, RINGS, type Ring, type RingLine } from '../../state/history/records.js';
 import type { View } from '../../state/types.js';
 import type { Authorizers } from '../rights/authorizers.js';
 import { ObjectChange } from './changes.js';
@@ -16,6 +17,7 @@ export interface EntryChanges {
 /** What streams work with. */
 export interface HubParts {
   readonly view: View;
+  readonly recent: RecentLines;
   readonly authorizers: Authorizers;
   /** Milliseconds since the epoch, by which tokens expire. */
   readonly nowMs: () => number;
@@ -38,8 +40,8 @@ export interface HubStream {
   readonly restsOn: readonly string[];
   /** Whether it waits for its turn. Only the hub sets it. */
   isQueued: boolean;
-  /** A key on which it rests has changed. */
-  keyChanged(key: string): void;
+  /** A key on which it rests has changed in an entry after an index. */
+  keyChanged(key: string, after: number): void;
   /** Everything may have changed. */
   stateReplaced(): void;
   /** There may be something after an index, up to which there was nothing if it is idle. */
@@ -52,30 +54,31 @@ export interface HubStream {
   end(reason: string): void;
 }
 
-/** Yields what entries after an index changed, oldest first. */
-export function* entriesAfter(view: View, index: number): Iterable<EntryChanges> {
+/** Yields what entries after an index changed, oldest first: `lines`, or those of the rings. */
+export function* entriesAfter(
+  view: View,
+  index: number,
+  lines: Iterable<RingLine> = linesOf(view, index),
+): Iterable<EntryChanges> {
   let open: { index: number; changes: ObjectChange[]; isOfTokens: boolean } | undefined;
-  for (const line of linesOf(view, index)) {
+  for (const line of lines) {
     if (open?.index !== line.index) {
       if (open !== undefined) yield open;
       open = { index: line.index, changes: [], isOfTokens: false };
     }
     if (line.type === 'login-tokens') open.isOfTokens = true;
-    else if (line.type !== '') open.changes.push(new ObjectChange(view, line, line.ring));
+    else if (line.type !== '') open.changes.push(new ObjectChange(view, line));
   }
   if (open !== undefined) yield open;
 }
 
-function* linesOf(view: View, index: number): Iterable<LineOf> {
+function* linesOf(view: View, index: number): Iterable<RingLine> {
   yield* merged(
     RINGS.map((ring) => ofRing(linesAfter(view, ring, index), ring)),
     false,
   );
 }
 
-/** A line, and the ring that it is in. */
-type LineOf = Line & { readonly ring: Ring };
-
-function* ofRing(lines: Iterable<Line>, ring: Ring): Iterable<LineOf> {
+function* ofRing(lines: Iterable<Line>, ring: Ring): Iterable<RingLine> {
   for (const line of lines) yield { ...line, ring };
 }

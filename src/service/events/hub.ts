@@ -16,6 +16,8 @@ import { type EntryChanges, entriesAfter, type HubParts, type HubStream } from '
 
 /** Changes that are kept parsed. Readers that are further behind read the rings. */
 const TAIL_CHANGES = 8192;
+/** So much longer than it served streams, the hub rests: what comes meanwhile is sent together. */
+const REST = 4;
 /** Milliseconds between two looks at readers that get nothing. */
 const TICK_MS = 1000;
 
@@ -35,8 +37,12 @@ export class EventHub {
   #from = 0;
   /** The index up to which entries are in memory. */
   #latest = 0;
+  /** The index up to which keys have changed. */
+  #applied = 0;
   #isRunning = false;
   #isDue = false;
+  /** When streams may be served again, by the clock of `performance.now`. */
+  #restsUntilMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
@@ -62,11 +68,13 @@ export class EventHub {
   /** Called by the machine in each apply with the keys that changed. */
   changed(keys: readonly string[]): void {
     if (this.#streams.size === 0) return;
+    const after = this.#applied;
+    this.#applied = recordOf(this.parts.view)?.index ?? 0;
     for (const key of keys) {
       for (const id of this.#byKey.of(key)) {
         const stream = this.#byId.get(id);
         if (stream === undefined) continue;
-        stream.keyChanged(key);
+        stream.keyChanged(key, after);
         this.wake(stream);
       }
     }
@@ -152,11 +160,11 @@ export class EventHub {
 
   /** Reads what has been applied since, and wakes the streams that have asked for it. */
   catchUp(): void {
-    const { view } = this.parts;
+    const { view, recent } = this.parts;
     const applied = recordOf(view)?.index ?? 0;
     if (applied === this.#latest) return;
     const touched = new Set<string>();
-    for (const entry of entriesAfter(view, this.#latest)) {
+    for (const entry of entriesAfter(view, this.#latest, recent.after(this.#latest))) {
       this.#entries.push(entry);
       this.#kept += entry.changes.length;
       for (const { items } of entry.changes) for (const item of items) touched.add(item);
@@ -179,20 +187,25 @@ export class EventHub {
     this.#kept = 0;
     this.#latest = recordOf(this.parts.view)?.index ?? 0;
     this.#from = this.#latest;
+    this.#applied = this.#latest;
   }
 
   #due(): void {
     this.#isDue = true;
     if (this.#isRunning) return;
     this.#isRunning = true;
-    setImmediate(() => void this.#run());
+    const restMs = this.#restsUntilMs - performance.now();
+    if (restMs < 1) setImmediate(() => void this.#run());
+    else setTimeout(() => void this.#run(), restMs);
   }
 
   /** Serves the streams that wait, in slices. */
   async #run(): Promise<void> {
     const slice = new Slice();
+    let takenMs = 0;
     try {
       await slice.renew();
+      let sinceMs = performance.now();
       while (this.#isDue) {
         this.#isDue = false;
         this.catchUp();
@@ -200,14 +213,18 @@ export class EventHub {
           stream.isQueued = false;
           stream.pump();
           if (!slice.isOver) continue;
+          takenMs += performance.now() - sinceMs;
           await slice.renew();
+          sinceMs = performance.now();
           this.catchUp();
         }
       }
+      takenMs += performance.now() - sinceMs;
     } catch (error) {
       this.parts.onFault(error);
     } finally {
       this.#isRunning = false;
+      this.#restsUntilMs = performance.now() + takenMs * REST;
     }
   }
 

@@ -29,6 +29,8 @@ import {
   spelledId,
 } from './contents.js';
 import { Account, Ledger } from './ledger.js';
+import { NewestVersions, type Subject } from './newest.js';
+import type { RecentLine, RecentLines } from './recent.js';
 import {
   type Deed,
   deedOf,
@@ -55,7 +57,6 @@ import {
   historyBounds,
 } from './settings.js';
 import { trimBytes } from './trim.js';
-import { numberOf, type Version, versionSince } from './versions.js';
 
 /** A record of an object, or of what derives from it, that a command changed. */
 export interface Changed {
@@ -84,6 +85,13 @@ export class History {
   /** The bounds, as long as their record has the text. */
   #bounds: HistoryBounds | undefined;
   #boundsText: string | undefined;
+  readonly #recent: RecentLines;
+
+  /** Lines after `index` are added to `recent`. */
+  constructor(recent: RecentLines, index: number) {
+    this.#recent = recent;
+    recent.begin(index);
+  }
 
   /** Records what a command changed, and drops what the bounds no longer allow. */
   record(
@@ -101,6 +109,7 @@ export class History {
       bounds,
       chunks: this.#chunks,
       newest: this.#newest,
+      recent: this.#recent,
     });
     entry.record(changes, many);
     trimBytes(ledger, bounds);
@@ -130,49 +139,6 @@ export class History {
   }
 }
 
-/** What the line of the next version needs to know of the newest one. */
-interface Newest {
-  readonly index: number;
-  readonly count: number;
-  readonly mark: number;
-}
-
-/** An object that changes, and its key. */
-interface Subject {
-  readonly key: string;
-  readonly place: Place;
-}
-
-/** Objects whose newest versions are in memory. */
-const NEWEST_MAX = 4096;
-
-/**
- * The newest versions of objects that have changed lately, which need not be read. Only those with
- * a line are noted: of others, a member that starts again knows less, and members must agree.
- */
-class NewestVersions {
-  readonly #known = new Map<string, Newest & { readonly at: number }>();
-
-  /** Returns the version that is in force since the object changed last, at `at`. */
-  of({ draft, floors }: Ledger, { key, place }: Subject, at: number): Newest {
-    const known = this.#known.get(key);
-    const { Dropped = 0 } = floors;
-    if (known?.at === at && known.index > Dropped) return known;
-    return newestOf(versionSince(draft, place, at, undefined));
-  }
-
-  note({ key }: Subject, at: number, { index, count, mark }: Newest): void {
-    if (this.#known.size >= NEWEST_MAX) this.#known.clear();
-    this.#known.set(key, { index, count, mark, at });
-  }
-}
-
-const newestOf = (version: Version): Newest => ({
-  index: version.index,
-  count: numberOf(version),
-  mark: version.line?.mark ?? 0,
-});
-
 /** What a line says of the versions of its object. */
 type Link = Pick<Line, 'was' | 'count' | 'mark' | 'content'>;
 
@@ -188,6 +154,7 @@ interface EntryParts {
   readonly bounds: HistoryBounds;
   readonly chunks: LastChunks;
   readonly newest: NewestVersions;
+  readonly recent: RecentLines;
 }
 
 /** The records of one entry. */
@@ -250,7 +217,7 @@ class Entry {
     const text = this.#ledger.draft.get(objectKeyOf(place));
     if (text === undefined || this.#changed.has(objectKeyOf(place))) return;
     const name = this.#nameOf(place, text);
-    const about = { type, ns, id: spelledId(place, name), name };
+    const about = { type, ns, id: spelledId(place, name), name, after: text };
     this.#line('change', { ...about, operation: 'update', ...NO_VERSION });
   }
 
@@ -270,7 +237,8 @@ class Entry {
     this.#changed.add(key);
     const done = before === undefined ? 'create' : after === undefined ? 'delete' : 'update';
     const operation = OPERATIONS[this.#parts.command.type] ?? done;
-    const about = { type: place.type, ns: place.ns, id: spelledId(place, name), name };
+    const id = spelledId(place, name);
+    const about = { type: place.type, ns: place.ns, id, name, after: after ?? null };
     if (isComputed(place, before, after)) {
       const link = this.#kept({ key, place }, before);
       this.#line('change', { ...about, operation: done, ...link }, SERVER);
@@ -295,22 +263,23 @@ class Entry {
   }
 
   #many({ operation, ns, method, subject, count }: ManyTokens): void {
-    const about = { type: 'login-tokens', ns, id: `${ns}/${method}`, name: subject } as const;
+    const id = `${ns}/${method}`;
+    const about = { type: 'login-tokens', ns, id, name: subject, after: null } as const;
     this.#line('change', { ...about, operation, ...NO_VERSION, more: count });
   }
 
   #line(
     ring: Ring,
-    about: Pick<Line, 'type' | 'ns' | 'id' | 'name' | 'operation' | 'more'> & Link,
+    about: Pick<RecentLine, 'type' | 'ns' | 'id' | 'name' | 'operation' | 'more' | 'after'> & Link,
     author: Author | null = this.#deed.author,
   ): void {
-    const { index, bounds, chunks } = this.#parts;
+    const { index, bounds, chunks, recent } = this.#parts;
     if (hasLines(ring, bounds)) {
-      const position = this.#position++;
-      const { timeMs } = this.#deed;
-      const deed = this.#deedOf(about.operation, author);
-      const text = lineText({ index, position, ...about }, deed);
-      chunks.add(this.#ledger, ring, { index, position, timeMs, text });
+      const { timeMs, reason } = this.#deed;
+      const line = { index, position: this.#position++, ring, timeMs, author, reason, ...about };
+      const text = lineText(line, this.#deedOf(about.operation, author));
+      chunks.add(this.#ledger, ring, { index, position: line.position, timeMs, text });
+      recent.add(line);
     } else if (ring === 'login-change' && about.operation !== 'create') {
       this.#ledger.forget(index - 1, 'Logins');
     }

@@ -140,6 +140,11 @@ export interface Line extends Deed {
   readonly more?: number | object | undefined;
 }
 
+/** A line, and the ring that it is in. */
+export interface RingLine extends Line {
+  readonly ring: Ring;
+}
+
 /** What `was` is where the superseded version is not kept. */
 export const NOT_KEPT = -1;
 /** Versions from one mark to the next: who looks for an early version skips as many. */

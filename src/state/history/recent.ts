@@ -1,0 +1,75 @@
+/**
+ * The newest lines of the history as they were made, with the objects that they left. Who tells of
+ * each change as it happens (audit, events) need not read the rings for it.
+ */
+import type { RingLine } from './records.js';
+
+/** A line, and what its object is after the change. */
+export interface RecentLine extends RingLine {
+  /** The text of the object; null if it is gone, or the line is about none. Has its secrets. */
+  readonly after: string | null;
+}
+
+/** Lines, and characters of their objects, that are in memory. */
+const LINES_MAX = 4096;
+const CHARS_MAX = 4 * 2 ** 20;
+
+/** The newest lines of one state. */
+export class RecentLines {
+  #lines: RecentLine[] = [];
+  /** The place of the oldest line that counts. */
+  #first = 0;
+  #chars = 0;
+  /** All lines after this index are here. */
+  #from = 0;
+
+  /** Forgets all lines. Those after an index will be added. */
+  begin(index: number): void {
+    this.#lines = [];
+    this.#first = 0;
+    this.#chars = 0;
+    this.#from = index;
+  }
+
+  /** Adds a line. Lines come in the order of indexes and positions. */
+  add(line: RecentLine): void {
+    this.#lines.push(line);
+    this.#chars += charsOf(line);
+    while (this.#lines.length - this.#first > LINES_MAX || this.#chars > CHARS_MAX) this.#drop();
+    if (this.#first <= LINES_MAX) return;
+    this.#lines.splice(0, this.#first);
+    this.#first = 0;
+  }
+
+  /** Returns the lines of entries after an index, oldest first; undefined if some are not here. */
+  after(index: number): readonly RecentLine[] | undefined {
+    if (index < this.#from) return undefined;
+    return this.#lines.slice(this.#placeAfter(index));
+  }
+
+  /** Returns the lines of one entry; undefined if some are not here. */
+  at(index: number): readonly RecentLine[] | undefined {
+    if (index <= this.#from) return undefined;
+    return this.#lines.slice(this.#placeAfter(index - 1), this.#placeAfter(index));
+  }
+
+  #drop(): void {
+    const oldest = this.#lines[this.#first]!;
+    this.#from = oldest.index;
+    this.#chars -= charsOf(oldest);
+    this.#first += 1;
+  }
+
+  #placeAfter(index: number): number {
+    let [low, high] = [this.#first, this.#lines.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#lines[middle]!.index <= index) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+const charsOf = ({ content = '', after }: RecentLine): number =>
+  content.length + (after?.length ?? 0);
