@@ -109,6 +109,10 @@ describe('the topic Rights', function () {
     await client.must(`PUT /acl/policy/${policy.ID}`, { Name: 'p', Rules: '' });
     expect(await stream.change()).to.deep.equal(rights(reader.AccessorID));
     await change(other.AccessorID);
+    // a frame after it shows that it was left out
+    const same = { Description: 'x', Policies: [{ ID: policy.ID }] };
+    await client.must(`PUT /acl/token/${reader.AccessorID}`, same);
+    expect(await stream.change()).to.deep.equal(rights(reader.AccessorID));
     await client.must(`PUT /acl/policy/${policy.ID}`, { Name: 'p', Rules: 'acl = "read"' });
     expect((await stream.change()).data.Events[0].Key).to.equal(reader.AccessorID);
     const anonymous = await open('?topics=Rights', { token: '' });

@@ -96,8 +96,8 @@ const faults: readonly (readonly [fault: Mutation, suites: string])[] = [
     one(
       'a reader that is told of no rights that it had before',
       WATCH,
-      'new Set([...this.#touching, ...before, ...this.restsOn])',
-      'new Set(this.restsOn)',
+      'new Set([...this.#rested, ...this.#rests])',
+      'new Set()',
     ),
     EVENTS,
   ],

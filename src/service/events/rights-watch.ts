@@ -1,6 +1,7 @@
 /** The rights of one token, of whose changes a reader is told. */
 import { keys } from '../../state/keys.js';
 import { stored } from '../../state/lists.js';
+import { recordOf } from '../../state/machine-record.js';
 import { isAlive, lifeKeys, type Token } from '../../state/tokens.js';
 import type { EntryChanges, HubParts } from './entries.js';
 
@@ -23,7 +24,13 @@ export class RightsWatch {
   isStale = true;
   #isGone = false;
   #hasEnded = false;
-  #touching: ReadonlySet<string> = NO_KEYS;
+  /** The keys on which its rights rested before, since the reader was told. */
+  #rested: ReadonlySet<string> = NO_KEYS;
+  #rests: ReadonlySet<string> = NO_KEYS;
+  /** The index up to which the keys of before were all that counted. */
+  #changedAfter = 0;
+  /** The index up to which the keys were not known when it changed something. */
+  #unknownTo = 0;
 
   constructor({ AccessorID, Namespace }: Pick<Token, 'AccessorID' | 'Namespace'>, isOwn: boolean) {
     this.accessor = AccessorID;
@@ -43,11 +50,13 @@ export class RightsWatch {
   begin(parts: HubParts): void {
     void this.refresh(parts);
     this.isStale = true;
+    if (this.restsOn.length === 0) this.#unknownTo = Number.MAX_SAFE_INTEGER;
   }
 
-  /** Notes that a key has changed. */
-  changed(key: string): void {
-    if (!this.restsOn.includes(key)) return;
+  /** Notes that a key has changed in an entry after an index. */
+  changed(key: string, after: number): void {
+    if (!this.#rests.has(key)) return;
+    if (!this.isChanged) this.#changedAfter = after;
     this.isChanged = true;
     this.isStale = true;
   }
@@ -62,18 +71,24 @@ export class RightsWatch {
     const isAlone = token === undefined || !isAlive(view, token, nowMs());
     const rights = isAlone ? undefined : authorizers.rightsOf(token);
     if (rights instanceof Promise) return rights;
-    const before = this.restsOn;
+    if (this.#unknownTo === Number.MAX_SAFE_INTEGER) this.#unknownTo = recordOf(view)?.index ?? 0;
+    this.#rested = new Set([...this.#rested, ...this.#rests]);
     this.restsOn = isAlone ? [own] : [own, ...lifeKeys(token), ...rights!.dependsOn];
-    this.#touching = new Set([...this.#touching, ...before, ...this.restsOn]);
+    this.#rests = new Set(this.restsOn);
     this.#isGone = isAlone;
     this.isStale = false;
     return undefined;
   }
 
   /** Whether an entry changed something on which the rights rest, or rested before. */
-  isTouchedBy({ changes, isOfTokens }: EntryChanges): boolean {
+  isTouchedBy(entry: EntryChanges): boolean {
+    const { index, changes, isOfTokens } = entry;
+    if (index <= this.#unknownTo) return this.mayBeTouchedBy(entry);
     if (isOfTokens && this.isChanged) return true;
-    return changes.some(({ stateKey }) => this.#touching.has(stateKey));
+    const mayBeNew = index > this.#changedAfter;
+    return changes.some(
+      ({ stateKey }) => this.#rested.has(stateKey) || (mayBeNew && this.#rests.has(stateKey)),
+    );
   }
 
   /** Whether an entry from before this was watched may have changed the rights. */
@@ -87,7 +102,7 @@ export class RightsWatch {
   /** Notes that the reader knows all that has happened. */
   told(): void {
     this.isChanged = false;
-    this.#touching = NO_KEYS;
+    this.#rested = NO_KEYS;
   }
 
   /** Returns the event of a change at an index. */

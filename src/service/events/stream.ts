@@ -71,7 +71,9 @@ export class EventStream implements HubStream {
   #sentMs = performance.now();
   /** Whether the reader is told how far it is if there is nothing else to send. */
   #isProgressDue = false;
-  /** What is left of a frame, which the connection did not take at once. */
+  /** The frames of a turn that are not written yet: together they cost as much as one. */
+  #piece = '';
+  /** What is left of long frames, which the connection did not take at once. */
   #left: string[] = [];
   /** When the connection stopped taking more; undefined while it takes. */
   #blockedMs: number | undefined;
@@ -98,9 +100,9 @@ export class EventStream implements HubStream {
     this.#sent = query.after;
   }
 
-  keyChanged(key: string): void {
+  keyChanged(key: string, after: number): void {
     if (this.#own.includes(key)) this.#isLifeDue = true;
-    for (const watch of this.#watches) watch.changed(key);
+    for (const watch of this.#watches) watch.changed(key, after);
   }
 
   stateReplaced(): void {
@@ -127,6 +129,7 @@ export class EventStream implements HubStream {
     if (this.#isOver) return;
     this.closed();
     // what is half sent cannot be ended by another frame
+    this.#flush();
     if (this.#left.length > 0) {
       this.#sink.cut();
       return;
@@ -142,6 +145,12 @@ export class EventStream implements HubStream {
 
   pump(): void {
     if (this.#isOver || this.#isWaiting || !this.#flush()) return;
+    this.#send();
+    this.#flush();
+  }
+
+  /** Makes the frames of all that there is, until the connection takes no more. */
+  #send(): void {
     if (this.#isLifeDue && !this.#isAlive()) return;
     if (!this.#isReady() || this.#skips()) return;
     const { latest } = this.#hub;
@@ -339,23 +348,28 @@ export class EventStream implements HubStream {
 
   #sendFrame(event: string, index: number, data: readonly string[]): boolean {
     const texts = [`id: ${index}\nevent: ${event}\ndata: `, ...data, '\n\n'];
-    let piece = '';
     for (const text of texts) {
-      if (piece !== '' && piece.length + text.length > PIECE_CHARS) {
-        this.#left.push(piece);
-        piece = '';
-      }
-      piece += text;
+      if (this.#piece !== '' && this.#piece.length + text.length > PIECE_CHARS) this.#cutPiece();
+      this.#piece += text;
     }
-    this.#left.push(piece);
     this.#isProgressDue = false;
     this.#sent = index;
     this.#sentMs = performance.now();
-    return this.#flush();
+    return this.#left.length === 0 || this.#writeLeft();
   }
 
-  /** Writes what is left of a frame. Returns whether the connection takes more. */
+  #cutPiece(): void {
+    this.#left.push(this.#piece);
+    this.#piece = '';
+  }
+
+  /** Writes the frames that wait. Returns whether the connection takes more. */
   #flush(): boolean {
+    if (this.#piece !== '') this.#cutPiece();
+    return this.#writeLeft();
+  }
+
+  #writeLeft(): boolean {
     while (this.#blockedMs === undefined && this.#left.length > 0) {
       if (!this.#sink.write(this.#left.shift()!)) this.#blockedMs = performance.now();
     }
