@@ -1,4 +1,5 @@
 /** The texts of the page about a migration. */
+import { plural } from './change-texts.js';
 
 const many = (count: number): string => count.toLocaleString('en');
 
@@ -74,7 +75,7 @@ export const MIGRATION_TEXT = {
   question: (resource: string, access: string, segment: string, ns: string) =>
     `${resource}:${access}${segment === '' ? '' : ` on "${segment}"`} in ${ns}`,
   why: 'Why here',
-  tokens: (count: number) => (count === 1 ? '1 token' : `${many(count)} tokens`),
+  tokens: (count: number) => plural(count, 'token'),
   writers: 'Tokens that must not write at the source after the switch',
   writerColumns: ['Token', 'Description', 'Rights'],
 } as const;
