@@ -18,6 +18,8 @@ export class PreparedResponse {
   readonly headers: readonly string[];
   /** Whether the response closes its connection. */
   readonly closes: boolean;
+  /** Whether the body is text of ASCII characters. */
+  readonly isAscii: boolean;
   #body: string | Uint8Array;
   #packed: Promise<Buffer> | undefined;
 
@@ -35,7 +37,9 @@ export class PreparedResponse {
     this.status = status;
     const isOpen = typeof body === 'string' && body !== '' && !body.endsWith('\n');
     // counted before the newline is added: V8 copies a joined text to count its bytes
-    this.length = Buffer.byteLength(body) + (isOpen ? 1 : 0);
+    const bytes = Buffer.byteLength(body);
+    this.length = bytes + (isOpen ? 1 : 0);
+    this.isAscii = typeof body === 'string' && bytes === body.length;
     this.closes = headers.includes('Connection');
     headers.push('Content-Length', String(this.length));
     this.headers = headers;

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { createGzip } from 'node:zlib';
+import { named } from '../../base/works.js';
 import { Slice } from '../../service/common/event-loop.js';
 import { packing } from '../limits/held.js';
 import type { Pieces } from '../routes/types.js';
@@ -62,7 +63,31 @@ export function send(req: IncomingMessage, res: ServerResponse, response: Prepar
     if (length === 0) res.flushHeaders();
     else res.write(afterHead(res, body));
     wholeSent(req).then(() => res.end());
-  } else res.end(afterHead(res, body));
+  } else endSoon(res, response);
+}
+
+/** Responses whose heads are written and that end with this turn of the event loop. */
+let ready: [res: ServerResponse, response: PreparedResponse][] = [];
+
+/**
+ * Writes a body, and the head before it, once all that is decided in this turn of the event loop is
+ * decided. A client that waits for several responses is woken by the first of them, which takes
+ * longer than to write it, and finds the others when it reads.
+ */
+function endSoon(res: ServerResponse, response: PreparedResponse): void {
+  if (ready.push([res, response]) === 1) process.nextTick(endReady);
+}
+
+function endReady(): void {
+  const ending = ready;
+  ready = [];
+  named('send', () => {
+    for (const [res, { body, isAscii }] of ending) {
+      // of the same bytes, and quicker
+      if (isAscii) res.end(body, 'latin1');
+      else res.end(afterHead(res, body));
+    }
+  });
 }
 
 const NOT_ASCII = /[^\x20-\x7e]/;

@@ -6,8 +6,8 @@
 import type { ClockPort } from '../../replica/ports.js';
 import { Queue } from '../common/queue.js';
 
-/** Longest turn in milliseconds. */
-const TURN_MS = 5;
+/** Longest turn in milliseconds, but for what it takes to write the answers. */
+const TURN_MS = 3;
 
 /**
  * Characters or bytes of the answers of one turn. What the system does not take at once waits in
