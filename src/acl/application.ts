@@ -5,7 +5,9 @@ export const APPLICATION = 'app:';
 
 /** Returns a part of a key: a slash in it separates nothing. */
 export const escaped = (part: string): string =>
-  /[%/]/.test(part) ? part.replaceAll('%', '%25').replaceAll('/', '%2F') : part;
+  part.includes('/') || part.includes('%')
+    ? part.replaceAll('%', '%25').replaceAll('/', '%2F')
+    : part;
 
 /** Returns a part of a key before it was escaped; undefined if nothing is escaped like that. */
 export function unescaped(part: string): string | undefined {

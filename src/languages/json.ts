@@ -9,7 +9,7 @@ import { type Parsed, positionAt } from './syntax.js';
  * Maximum number of values in a body. Each takes a few microseconds to parse, decode and serialise.
  * The largest entry that the limits on lists allow has fewer.
  */
-const VALUES_MAX = 30_000;
+export const VALUES_MAX = 30_000;
 
 /** Maximum number of values in the body of a set, which has many objects. */
 export const SET_VALUES_MAX = 1_000_000;

@@ -12,10 +12,10 @@ import { unpacking } from '../limits/held.js';
 import type { JsonObject } from '../routes/types.js';
 
 /**
- * Reads a body. `failure` begins the sentence of a refusal. Throws ApiError `too_large` or
- * `invalid`.
+ * Reads a body, which is UTF-8. `failure` begins the sentence of a refusal. Throws ApiError
+ * `too_large` or `invalid`.
  */
-export type BodyReader = (context: Context, failure: string) => Promise<string>;
+export type BodyReader = (context: Context, failure: string) => Promise<Buffer>;
 
 /** How many bytes a reader accepts, and the setting that says so. */
 export interface BodyLimit {
@@ -56,7 +56,7 @@ export function bodyReader(limit: BodyLimit): BodyReader {
       bytes = decode === undefined ? sent : await unpacked(sent, decode, limit, failure);
     }
     if (!isUtf8(bytes)) reject('invalid', `${failure}: the body is not UTF-8`, { pointer: '' });
-    return bytes.toString('utf8');
+    return bytes;
   };
 }
 

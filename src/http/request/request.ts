@@ -1,8 +1,10 @@
 /** One request of the API: its token, parameters and body, and one answer. */
 import type { Context } from 'koa';
 import { refuse, reject, UNKNOWN_TOKEN } from '../../base/errors.js';
+import { named } from '../../base/works.js';
 import type { Type } from '../../languages/fields.js';
 import { SET_VALUES_MAX } from '../../languages/json.js';
+import { readUsual } from '../../languages/usual-json.js';
 import { CallEnd } from '../../service/common/call-end.js';
 import { decodeBody, respelledBody } from '../../service/common/decode.js';
 import type { Caller, Match, Notes, ReadOptions } from '../../service/common/types.js';
@@ -231,8 +233,8 @@ export class HttpRequest extends Responder implements ApiRequest {
     return coding === undefined && Number(length) <= TINY_BODY_BYTES;
   }
 
-  async body(failure: string, type: BodyType): Promise<JsonObject> {
-    return mustBeObject(await this.bodyValue(failure, type), failure);
+  async body(failure: string, type: BodyType, options?: BodyOptions): Promise<JsonObject> {
+    return mustBeObject(await this.bodyValue(failure, type, options), failure);
   }
 
   async decoded<S>(failure: string, type: Type<unknown, S>, options?: BodyOptions): Promise<S> {
@@ -243,12 +245,15 @@ export class HttpRequest extends Responder implements ApiRequest {
   async bodyValue(
     failure: string,
     type: BodyType,
-    { optional = false, small = false, large = false }: BodyOptions = {},
+    { optional = false, small = false, large = false, usual }: BodyOptions = {},
   ): Promise<unknown> {
     const isSmall = small || !(await this.#isKnown());
     const { readBody, readLargeBody, readSmallBody } = this.front;
     const readWhole = large ? readLargeBody : readBody;
-    const text = await (isSmall ? readSmallBody : readWhole)(this.#context, failure);
+    const bytes = await (isSmall ? readSmallBody : readWhole)(this.#context, failure);
+    const known = usual && named('decode', () => readUsual(bytes, usual));
+    if (known !== undefined) return known;
+    const text = bytes.toString('utf8');
     if (optional && text.trim() === '') return null;
     const value = parseJson(text, failure, large ? SET_VALUES_MAX : undefined);
     if (this.front.options.fieldNames === 'exact') return value;

@@ -9,6 +9,7 @@ import {
   type EvaluateRequest,
   evaluate,
   evaluateAll,
+  subjectsOf,
 } from '../../service/decisions/evaluate.js';
 import type { Entity } from '../../service/decisions/questions.js';
 import {
@@ -19,6 +20,7 @@ import {
   type Search,
   type Searched,
   searchOf,
+  USUAL_REQUEST,
 } from '../../service/decisions/requests.js';
 import {
   searchActions,
@@ -124,7 +126,7 @@ async function answerAsked(
   if (reasons !== undefined && reasons !== 'all')
     reject('invalid', 'the query parameter "reasons" can only be "all"');
   try {
-    await answer(parts, request, await request.body(FAILURE, anyObject));
+    await answer(parts, request, await request.body(FAILURE, anyObject, USUAL));
   } catch (error) {
     if (!(error instanceof ApiError) || error.refusal.code !== 'acl_not_found') throw error;
     reject('unauthenticated', 'The token of the request is not known, or has ended');
@@ -132,6 +134,7 @@ async function answerAsked(
   parts.counts.took((performance.now() - sinceMs) / 1000);
 }
 
+const USUAL = { usual: USUAL_REQUEST };
 const JSON_TYPE = 'application/json';
 
 const requestId = ({ incoming: { headers } }: ApiRequest): string => {
@@ -184,14 +187,7 @@ async function answerEvaluation(
   request.answerFound({ ...outcome, value: textOf(outcome.value) });
 }
 
-/** Returns a decision as JSON. Most allow, and say nothing more. */
-function textOf(decided: Decided): string {
-  const { decision, context } = decided;
-  const isPlain = decision && context.reason_admin === undefined && !context.truncated;
-  if (!isPlain) return JSON.stringify(decided);
-  const { id, index } = context;
-  return `{"decision":true,"context":{"id":"${id}","code":"allowed","index":${index}}}`;
-}
+const textOf = (decided: Decided): string => decided.text ?? JSON.stringify(decided);
 
 async function answerAll(
   parts: AuthzenParts,
@@ -201,31 +197,34 @@ async function answerAll(
   const batch = batchOf(body);
   if (!('items' in batch)) return answerEvaluation(parts, request, batch);
   const { items } = batch;
-  const subjects = items.flatMap((item) => ('problem' in item ? [] : [item.subject]));
-  mustHaveToken(parts, request, subjects);
+  mustHaveToken(parts, request, subjectsOf(items));
   const outcome = await evaluateAll(parts, asks(parts, request), batch);
   countAll(parts, items, outcome.value);
   const value = `{"evaluations":[${outcome.value.map(textOf).join(',')}]}`;
   request.answerFound({ ...outcome, value });
 }
 
-/** Counts the decisions of a batch, those that are alike at once. */
+/** Counts the decisions of a batch, those that follow one another and are alike at once. */
 function countAll(
   { counts }: AuthzenParts,
   items: readonly Item[],
   decided: readonly Decided[],
 ): void {
-  const alike = new Map<string, { readonly counted: CountedDecision; times: number }>();
+  let counted: CountedDecision | undefined;
+  let times = 0;
   for (let at = 0; at < decided.length; at++) {
     const { decision, context } = decided[at]!;
+    const { code } = context;
     const item = items[at]!;
     const subjectType = 'problem' in item ? '' : item.subject.type;
-    const key = `${context.code} ${subjectType}`;
-    const known = alike.get(key);
-    if (known !== undefined) known.times += 1;
-    else alike.set(key, { counted: { decision, code: context.code, subjectType }, times: 1 });
+    if (counted?.code === code && counted.subjectType === subjectType) times += 1;
+    else {
+      if (counted !== undefined) counts.count(counted, times);
+      counted = { decision, code, subjectType };
+      times = 1;
+    }
   }
-  for (const { counted, times } of alike.values()) counts.count(counted, times);
+  if (counted !== undefined) counts.count(counted, times);
 }
 
 /** Subjects about whom who holds the credential may ask without a token, if that is permitted. */

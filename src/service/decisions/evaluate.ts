@@ -69,7 +69,31 @@ export interface Decided {
     readonly truncated?: true;
     readonly error?: { readonly status: number; readonly message: string };
   };
+  /** The rest as JSON, of a decision that allows and says nothing more. */
+  readonly text?: string;
 }
+
+/** Decisions that allow and say nothing more, by their place in a batch: most are such. */
+class Allowed {
+  readonly index: number;
+  readonly #made: Decided[] = [];
+
+  constructor(index: number) {
+    this.index = index;
+  }
+
+  at(at: number): Decided {
+    this.#made[at] ??= {
+      decision: true,
+      context: { id: String(at), code: 'allowed', index: this.index },
+      text: `{"decision":true,"context":{"id":"${at}","code":"allowed","index":${this.index}}}`,
+    };
+    return this.#made[at];
+  }
+}
+
+/** Those of the state that was asked last. */
+let allowed = new Allowed(0);
 
 /** Decides one question. The value is the decision as answered. Throws ApiError. */
 export async function evaluate(
@@ -82,19 +106,29 @@ export async function evaluate(
   return { ...meta, value };
 }
 
+/** Items that are decided before a look at the clock, which takes as long as a decision. */
+const ITEMS_PER_LOOK = 16;
+
+/** Returns the subjects of a batch. Those that follow one another are mostly the same. */
+export function subjectsOf(items: readonly Item[]): Entity[] {
+  const subjects: Entity[] = [];
+  for (const item of items)
+    if (!('problem' in item) && item.subject !== subjects.at(-1)) subjects.push(item.subject);
+  return subjects;
+}
+
 /** Decides the questions of a batch on one state, in order. Throws ApiError. */
 export async function evaluateAll(
   parts: EvaluateParts,
   request: EvaluateRequest,
   { items, semantics }: Batch,
 ): Promise<ReadOutcome<readonly Decided[]>> {
-  const subjects = items.flatMap((item) => ('problem' in item ? [] : [item.subject]));
-  const { value: outcomes, ...meta } = await resolved(parts, request, subjects);
+  const { value: outcomes, ...meta } = await resolved(parts, request, subjectsOf(items));
   const deciding = new Deciding(parts, request, outcomes, meta.index);
   const value: Decided[] = [];
   const slice = new Slice();
   for (let at = 0; at < items.length; at++) {
-    if (slice.isOver) await slice.renew();
+    if (at % ITEMS_PER_LOOK === 0 && slice.isOver) await slice.renew();
     const made = deciding.item(items[at]!, at);
     // waiting for what is there costs more than the decision
     const decided = made instanceof Promise ? await made : made;
@@ -167,11 +201,12 @@ class Deciding {
       const reason = `the resource type "${resource.type}" does not have this action`;
       return this.#no(evaluation, at, { code: 'unknown_action', reason }, found);
     }
-    const allowing = holders.find((holder) => isAllowed(holder, asked, resource));
+    const allowing = allowingOf(holders, asked, resource);
     if (allowing === undefined) return this.#denied(evaluation, at, found, asked);
     if (this.#request.allReasons) return this.#allowed(allowing, at, found, asked, resource);
-    const context = { id: String(at), code: 'allowed', index: this.#index } as const;
-    return { decision: true, context: truncated ? { ...context, truncated } : context };
+    if (allowed.index !== this.#index) allowed = new Allowed(this.#index);
+    const plain = allowed.at(at);
+    return truncated ? { decision: true, context: { ...plain.context, truncated } } : plain;
   }
 
   /** Answers with the reason why an access is allowed. */
@@ -249,6 +284,12 @@ class Deciding {
 /** Returns a question as it is about one holder: without a namespace it is about its own. */
 const askedOf = ({ namespace }: Holder, asked: Asked, { properties }: Entity): Asked =>
   properties['namespace'] === undefined ? { ...asked, namespace } : asked;
+
+/** Returns the first holder who may do what is asked. */
+function allowingOf(holders: readonly Holder[], asked: Asked, of: Entity): Holder | undefined {
+  for (const holder of holders) if (isAllowed(holder, asked, of)) return holder;
+  return undefined;
+}
 
 /** Whether a holder may do what is asked. */
 export function isAllowed(holder: Holder, asked: Asked, { properties }: Entity): boolean {

@@ -27,8 +27,16 @@ export type ResourceType =
   | { readonly resource: Resource; readonly actions: readonly string[]; readonly isScalar: boolean }
   | { readonly application: string };
 
+/** The last type that was read: questions that follow one another mostly have the same. */
+let last: { readonly type: string; readonly read: ResourceType } | undefined;
+
 /** Reads a resource type. Throws ApiError 400 for `app:` without a name. */
 export function resourceType(type: string): ResourceType {
+  if (last?.type !== type) last = { type, read: readType(type) };
+  return last.read;
+}
+
+function readType(type: string): ResourceType {
   if (type === APPLICATION) reject('invalid', 'resource.type names no type after "app:"');
   if (type.startsWith(APPLICATION)) return { application: type.slice(APPLICATION.length) };
   const actions = KNOWN.get(type);

@@ -4,6 +4,7 @@
  */
 import { ApiError, reject } from '../../base/errors.js';
 import { isObject } from '../../languages/fields.js';
+import { usualList, usualObject, usualText } from '../../languages/usual-json.js';
 import { type Entity, namespaceIn, resourceType } from './questions.js';
 
 type Json = Entity['properties'];
@@ -56,6 +57,17 @@ const PROPERTIES_MAX = 16 * 1024;
 const LIMIT_MAX = 1_000;
 const LIMIT_DEFAULT = 100;
 
+const ENTITY = usualObject({ type: usualText, id: usualText }, (type, id) => ({ type, id }));
+const ACTION = usualObject({ name: usualText }, (name) => ({ name }));
+const MEMBERS = { subject: ENTITY, action: ACTION, resource: ENTITY };
+const ITEM = usualObject(MEMBERS, (subject, action, resource) => ({ subject, action, resource }));
+
+/** A request as most clients send it: without properties, context and options. */
+export const USUAL_REQUEST = usualObject(
+  { ...MEMBERS, evaluations: usualList(ITEM) },
+  (subject, action, resource, evaluations) => ({ subject, action, resource, evaluations }),
+);
+
 /** Reads one question. Throws ApiError 400. */
 export const evaluationOf = (body: Json): Evaluation => read(body, {});
 
@@ -69,10 +81,10 @@ export function batchOf(body: Json): Batch | Evaluation {
   if (evaluations.length === 0) return read(body, {});
   if (evaluations.length > BATCH_ITEMS_MAX)
     invalid(`evaluations has ${evaluations.length} items, at most ${BATCH_ITEMS_MAX} are accepted`);
-  const shared: Shared = new Map();
+  const shared: Shared = {};
   const items = evaluations.map((item: unknown, at): Item => {
     if (!isObject(item)) return invalid(`evaluations[${at}] is not an object`);
-    return attempt(() => read(item, body, shared));
+    return readItem(item, body, shared);
   });
   return { items, semantics };
 }
@@ -108,23 +120,39 @@ function semanticsOf(options: unknown): Semantics {
   return known ?? invalid(`options.evaluations_semantic is not one of: ${SEMANTICS.join(', ')}`);
 }
 
-/** Members of the whole request that items share, as they were read. */
-type Shared = Map<string, unknown>;
+/** Members of the whole request that items share, once they are read. */
+interface Shared {
+  context?: true;
+  subject?: Entity;
+  action?: string;
+  resource?: Entity;
+}
 
 /** Reads a question. A member that it lacks is the whole one of `defaults`. */
-function read(own: Json, defaults: Json, shared: Shared = new Map()): Evaluation {
-  const member = <T>(name: string, of: (value: unknown) => T): T => {
-    if (Object.hasOwn(own, name)) return of(own[name]);
-    if (!shared.has(name)) shared.set(name, of(defaults[name]));
-    return shared.get(name) as T;
-  };
-  member('context', (context) => checkSize(context, 'context'));
+function read(own: Json, defaults: Json, shared: Shared = {}): Evaluation {
+  const { context, subject, action, resource } = own;
+  if (context !== undefined) checkSize(context, 'context');
+  else shared.context ??= contextOf(defaults['context']);
   return {
-    subject: member('subject', (subject) => entityOf(subject, 'subject', true)),
-    action: member('action', actionOf),
-    resource: member('resource', resourceOf),
+    subject:
+      subject === undefined
+        ? (shared.subject ??= subjectOf(defaults['subject']))
+        : subjectOf(subject),
+    action:
+      action === undefined ? (shared.action ??= actionOf(defaults['action'])) : actionOf(action),
+    resource:
+      resource === undefined
+        ? (shared.resource ??= resourceOf(defaults['resource']))
+        : resourceOf(resource),
   };
 }
+
+function contextOf(context: unknown): true {
+  checkSize(context, 'context');
+  return true;
+}
+
+const subjectOf = (subject: unknown): Entity => entityOf(subject, 'subject', true);
 
 /** The properties of who has none. */
 const NONE: Json = {};
@@ -171,10 +199,10 @@ function checkSize(value: unknown, name: string): void {
     invalid(`${name} has more than ${PROPERTIES_MAX} bytes of JSON`);
 }
 
-/** Runs what reads an item. Its problem is one of the item alone. */
-function attempt(readItem: () => Evaluation): Item {
+/** Reads an item. Its problem is one of the item alone. */
+function readItem(item: Json, defaults: Json, shared: Shared): Item {
   try {
-    return readItem();
+    return read(item, defaults, shared);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     return { problem: error.refusal.message };
