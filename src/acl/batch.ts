@@ -50,8 +50,9 @@ export function authorizeBatch(
     return { ok: false, refusal: refusal('invalid', TOO_MANY) };
   }
   const decisions: Decision[] = [];
+  const pointer = (): string => `/${decisions.length}`;
   for (const question of questions) {
-    const problem = questionProblem(question, () => `/${decisions.length}`);
+    const problem = questionProblem(question, pointer);
     if (problem !== undefined) return { ok: false, refusal: problem };
     const { Resource = '', Access = '', Segment } = question;
     const access = lower(Access) as Access;

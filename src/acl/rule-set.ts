@@ -41,7 +41,8 @@ class NameRules {
   }
 
   find(name: string): Level | undefined {
-    return this.exact.get(name) ?? this.covering(name);
+    // many have no exact rules, and a new name has yet to be hashed
+    return (this.exact.size > 0 ? this.exact.get(name) : undefined) ?? this.covering(name);
   }
 
   /** Returns the level of the longest prefix rule that matches the name. */

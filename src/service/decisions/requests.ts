@@ -69,22 +69,33 @@ export const USUAL_REQUEST = usualObject(
 );
 
 /** Reads one question. Throws ApiError 400. */
-export const evaluationOf = (body: Json): Evaluation => read(body, {});
+export function evaluationOf({ context, subject, action, resource }: Json): Evaluation {
+  checkSize(context, 'context');
+  return {
+    subject: subjectOf(subject),
+    action: actionOf(action),
+    resource: resourceOf(resource),
+  };
+}
 
 /** Reads a batch; a single question if it has no items. Throws ApiError 400. */
 export function batchOf(body: Json): Batch | Evaluation {
   const { evaluations, options } = body;
   const semantics = semanticsOf(options);
   checkSize(body['context'], 'context');
-  if (evaluations === undefined) return read(body, {});
+  if (evaluations === undefined) return evaluationOf(body);
   if (!Array.isArray(evaluations)) return invalid('evaluations is not a list');
-  if (evaluations.length === 0) return read(body, {});
+  if (evaluations.length === 0) return evaluationOf(body);
   if (evaluations.length > BATCH_ITEMS_MAX)
     invalid(`evaluations has ${evaluations.length} items, at most ${BATCH_ITEMS_MAX} are accepted`);
-  const shared: Shared = {};
+  const defaults = {
+    subject: new Default(body['subject'], subjectOf),
+    action: new Default(body['action'], actionOf),
+    resource: new Default(body['resource'], resourceOf),
+  };
   const items = evaluations.map((item: unknown, at): Item => {
     if (!isObject(item)) return invalid(`evaluations[${at}] is not an object`);
-    return readItem(item, body, shared);
+    return attempt(item, defaults);
   });
   return { items, semantics };
 }
@@ -120,36 +131,40 @@ function semanticsOf(options: unknown): Semantics {
   return known ?? invalid(`options.evaluations_semantic is not one of: ${SEMANTICS.join(', ')}`);
 }
 
-/** Members of the whole request that items share, once they are read. */
-interface Shared {
-  context?: true;
-  subject?: Entity;
-  action?: string;
-  resource?: Entity;
+/** A member of the whole request, which is read when the first item lacks it. */
+class Default<T> {
+  readonly #sent: unknown;
+  readonly #of: (sent: unknown) => T;
+  #read: T | undefined;
+
+  constructor(sent: unknown, of: (sent: unknown) => T) {
+    this.#sent = sent;
+    this.#of = of;
+  }
+
+  /** Throws ApiError 400. */
+  get value(): T {
+    this.#read ??= this.#of(this.#sent);
+    return this.#read;
+  }
 }
 
-/** Reads a question. A member that it lacks is the whole one of `defaults`. */
-function read(own: Json, defaults: Json, shared: Shared = {}): Evaluation {
-  const { context, subject, action, resource } = own;
-  if (context !== undefined) checkSize(context, 'context');
-  else shared.context ??= contextOf(defaults['context']);
-  return {
-    subject:
-      subject === undefined
-        ? (shared.subject ??= subjectOf(defaults['subject']))
-        : subjectOf(subject),
-    action:
-      action === undefined ? (shared.action ??= actionOf(defaults['action'])) : actionOf(action),
-    resource:
-      resource === undefined
-        ? (shared.resource ??= resourceOf(defaults['resource']))
-        : resourceOf(resource),
-  };
+/** Members of the whole request that items share. */
+interface Defaults {
+  readonly subject: Default<Entity>;
+  readonly action: Default<string>;
+  readonly resource: Default<Entity>;
 }
 
-function contextOf(context: unknown): true {
+/** Reads an item. A member that it lacks is the whole one of the request. */
+function itemOf(item: Json, defaults: Defaults): Evaluation {
+  const { context, subject, action, resource } = item;
   checkSize(context, 'context');
-  return true;
+  return {
+    subject: subject === undefined ? defaults.subject.value : subjectOf(subject),
+    action: action === undefined ? defaults.action.value : actionOf(action),
+    resource: resource === undefined ? defaults.resource.value : resourceOf(resource),
+  };
 }
 
 const subjectOf = (subject: unknown): Entity => entityOf(subject, 'subject', true);
@@ -200,9 +215,9 @@ function checkSize(value: unknown, name: string): void {
 }
 
 /** Reads an item. Its problem is one of the item alone. */
-function readItem(item: Json, defaults: Json, shared: Shared): Item {
+function attempt(item: Json, defaults: Defaults): Item {
   try {
-    return read(item, defaults, shared);
+    return itemOf(item, defaults);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     return { problem: error.refusal.message };
