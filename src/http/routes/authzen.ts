@@ -22,6 +22,7 @@ import {
   searchOf,
   USUAL_REQUEST,
 } from '../../service/decisions/requests.js';
+import { withValue } from '../../service/decisions/resolving.js';
 import {
   searchActions,
   searchResources,
@@ -167,13 +168,8 @@ const asks = (parts: AuthzenParts, request: ApiRequest): EvaluateRequest => ({
     }),
 });
 
-async function answerOne(
-  parts: AuthzenParts,
-  request: ApiRequest,
-  body: JsonObject,
-): Promise<void> {
-  await answerEvaluation(parts, request, evaluationOf(body));
-}
+const answerOne: Answer = (parts, request, body) =>
+  answerEvaluation(parts, request, evaluationOf(body));
 
 async function answerEvaluation(
   parts: AuthzenParts,
@@ -184,7 +180,7 @@ async function answerEvaluation(
   const outcome = await evaluate(parts, asks(parts, request), evaluation);
   const { decision, context } = outcome.value;
   parts.counts.count({ decision, code: context.code, subjectType: evaluation.subject.type }, 1);
-  request.answerFound({ ...outcome, value: textOf(outcome.value) });
+  request.answerFound(withValue(outcome, textOf(outcome.value)));
 }
 
 const textOf = (decided: Decided): string => decided.text ?? JSON.stringify(decided);
@@ -201,7 +197,7 @@ async function answerAll(
   const outcome = await evaluateAll(parts, asks(parts, request), batch);
   countAll(parts, items, outcome.value);
   const value = `{"evaluations":[${outcome.value.map(textOf).join(',')}]}`;
-  request.answerFound({ ...outcome, value });
+  request.answerFound(withValue(outcome, value));
 }
 
 /** Counts the decisions of a batch, those that follow one another and are alike at once. */

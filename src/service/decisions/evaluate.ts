@@ -4,10 +4,16 @@ import { ApiError, reject } from '../../base/errors.js';
 import { Slice } from '../common/event-loop.js';
 import type { ReadOutcome } from '../common/types.js';
 import type { ExplainParts } from '../explain/subject.js';
-import { ownerOf, type WorkOwner } from '../reads/long-work.js';
+import { ownerOf } from '../reads/long-work.js';
 import { type Entity, questionOf } from './questions.js';
 import type { Batch, Evaluation, Item, Semantics } from './requests.js';
-import { type Outcomes, type ResolveParts, type ResolveRequest, resolved } from './resolving.js';
+import {
+  type Outcomes,
+  type ResolveParts,
+  type ResolveRequest,
+  resolved,
+  withValue,
+} from './resolving.js';
 import { type Sentences, userSentence } from './sentences.js';
 import { deniedText, type Holder, type Resolved } from './subjects.js';
 
@@ -101,9 +107,9 @@ export async function evaluate(
   request: EvaluateRequest,
   evaluation: Evaluation,
 ): Promise<ReadOutcome<Decided>> {
-  const { value: outcomes, ...meta } = await resolved(parts, request, [evaluation.subject]);
-  const value = await new Deciding(parts, request, outcomes, meta.index).decided(evaluation, 0);
-  return { ...meta, value };
+  const found = await resolved(parts, request, [evaluation.subject]);
+  const made = new Deciding(parts, request, found).decided(evaluation, 0);
+  return withValue(found, made instanceof Promise ? await made : made);
 }
 
 /** Items that are decided before a look at the clock, which takes as long as a decision. */
@@ -123,8 +129,8 @@ export async function evaluateAll(
   request: EvaluateRequest,
   { items, semantics }: Batch,
 ): Promise<ReadOutcome<readonly Decided[]>> {
-  const { value: outcomes, ...meta } = await resolved(parts, request, subjectsOf(items));
-  const deciding = new Deciding(parts, request, outcomes, meta.index);
+  const found = await resolved(parts, request, subjectsOf(items));
+  const deciding = new Deciding(parts, request, found);
   const value: Decided[] = [];
   const slice = new Slice();
   for (let at = 0; at < items.length; at++) {
@@ -135,7 +141,7 @@ export async function evaluateAll(
     value.push(decided);
     if (ends(semantics, decided.decision)) break;
   }
-  return { ...meta, value };
+  return withValue(found, value);
 }
 
 const ends = (semantics: Semantics, decision: boolean): boolean =>
@@ -149,14 +155,16 @@ class Deciding {
   readonly #request: EvaluateRequest;
   readonly #outcomes: Outcomes;
   readonly #index: number;
-  readonly #owner: WorkOwner;
 
-  constructor(parts: EvaluateParts, request: EvaluateRequest, outcomes: Outcomes, index: number) {
+  constructor(
+    parts: EvaluateParts,
+    request: EvaluateRequest,
+    { value: outcomes, index }: ReadOutcome<Outcomes>,
+  ) {
     this.#parts = parts;
     this.#request = request;
     this.#outcomes = outcomes;
     this.#index = index;
-    this.#owner = ownerOf(parts.service, request.caller);
     for (const found of outcomes.values())
       if ('holders' in found)
         for (const { accessor } of found.holders) if (accessor !== '') parts.onUse(accessor);
@@ -247,7 +255,8 @@ class Deciding {
   async #explained(holder: Holder, asked: Asked) {
     const { resource, access, segment, namespace } = asked;
     const { rule } = holder.authorizer.why(resource, access, segment, namespace);
-    const sentence = await this.#parts.sentences.of(holder, asked, this.#owner);
+    const { service, sentences } = this.#parts;
+    const sentence = await sentences.of(holder, asked, ownerOf(service, this.#request.caller));
     return { sentence, layer: rule === undefined ? {} : { layer: rule.layer } };
   }
 

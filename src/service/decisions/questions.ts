@@ -13,13 +13,6 @@ export interface Entity {
   readonly properties: Readonly<Record<string, unknown>>;
 }
 
-/** Resource types of this server, with the actions that each has. All others are applications'. */
-const KNOWN = new Map<string, readonly string[]>(
-  [...NAMED, ...SCALARS, 'intention', 'namespace'].map((type) => [
-    type,
-    type === 'key' ? ACCESSES_OF_KEYS : ACCESSES_OF_OTHERS,
-  ]),
-);
 const SCALAR: ReadonlySet<string> = new Set(SCALARS);
 
 /** A resource type: one of this server with its actions, or the name of an application's. */
@@ -27,21 +20,19 @@ export type ResourceType =
   | { readonly resource: Resource; readonly actions: readonly string[]; readonly isScalar: boolean }
   | { readonly application: string };
 
-/** The last type that was read: questions that follow one another mostly have the same. */
-let last: { readonly type: string; readonly read: ResourceType } | undefined;
+/** Resource types of this server by name. All others are applications'. */
+const KNOWN: ReadonlyMap<string, ResourceType> = new Map(
+  ([...NAMED, ...SCALARS, 'intention', 'namespace'] as const).map((resource) => {
+    const actions = resource === 'key' ? ACCESSES_OF_KEYS : ACCESSES_OF_OTHERS;
+    return [resource, { resource, actions, isScalar: SCALAR.has(resource) }];
+  }),
+);
 
 /** Reads a resource type. Throws ApiError 400 for `app:` without a name. */
 export function resourceType(type: string): ResourceType {
-  if (last?.type !== type) last = { type, read: readType(type) };
-  return last.read;
-}
-
-function readType(type: string): ResourceType {
   if (type === APPLICATION) reject('invalid', 'resource.type names no type after "app:"');
   if (type.startsWith(APPLICATION)) return { application: type.slice(APPLICATION.length) };
-  const actions = KNOWN.get(type);
-  if (actions === undefined) return { application: type };
-  return { resource: type as Resource, actions, isScalar: SCALAR.has(type) };
+  return KNOWN.get(type) ?? { application: type };
 }
 
 /**

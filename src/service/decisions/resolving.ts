@@ -36,6 +36,14 @@ const ROUNDS_MAX = 3;
 /** Times that the state may change between slices. Then all are resolved in one turn. */
 const STATES_MAX = 5;
 
+const NO_PROOFS: ReadonlyMap<Entity, Proof> = new Map();
+
+/** Returns the outcome of a read with another value. V8 is slow to copy the members of objects. */
+export const withValue = <T>(
+  { index, filtered, knownLeader, lastContactMs }: ReadOutcome<unknown>,
+  value: T,
+): ReadOutcome<T> => ({ value, index, filtered, knownLeader, lastContactMs });
+
 /** Resolves the subjects of a request. Throws ApiError. */
 export async function resolved(
   parts: ResolveParts,
@@ -47,7 +55,7 @@ export async function resolved(
   const jwts = subjects.filter(({ type }) => type === 'jwt');
   if (jwts.length > JWTS_MAX)
     reject('invalid', `a request has ${jwts.length} JWTs, at most ${JWTS_MAX} are accepted`);
-  const proofs = new Map<Entity, Proof>();
+  let proofs: ReadonlyMap<Entity, Proof> = NO_PROOFS;
   let { options } = request;
   for (let round = 0; ; round++) {
     const resolving = new Resolving(parts, request, subjects, proofs);
@@ -58,10 +66,12 @@ export async function resolved(
     if (needed.length === 0 || round === ROUNDS_MAX) {
       for (const [subject, others] of same)
         for (const other of others) outcomes.set(other, outcomes.get(subject)!);
-      return { ...outcome, value: outcomes };
+      return withValue(outcome, outcomes);
     }
+    const proven = new Map(proofs);
     for (const [subject, claim] of needed)
-      proofs.set(subject, await parts.proofs.prove(parts.service.view, claim, request.admit));
+      proven.set(subject, await parts.proofs.prove(parts.service.view, claim, request.admit));
+    proofs = proven;
     // The barrier was before: the present state is new enough.
     options = { ...options, mode: 'stale' };
   }
@@ -69,6 +79,7 @@ export async function resolved(
 
 /** Returns each different subject, with the others that are equal to it. */
 function distinct(sent: readonly Entity[]): ReadonlyMap<Entity, Entity[]> {
+  if (sent.length === 1) return new Map([[sent[0]!, []]]);
   const all = new Map<Entity, Entity[]>();
   const byText = new Map<string, Entity>();
   let last: Entity | undefined;
@@ -76,7 +87,7 @@ function distinct(sent: readonly Entity[]): ReadonlyMap<Entity, Entity[]> {
     // Items mostly share the subject of their batch.
     if (subject === last || all.has(subject)) continue;
     last = subject;
-    const text = sent.length === 1 ? '' : JSON.stringify(subject);
+    const text = JSON.stringify(subject);
     const first = byText.get(text);
     if (first !== undefined) all.get(first)!.push(subject);
     else {
