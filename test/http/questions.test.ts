@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { authorizeRoutes } from '../../src/http/routes/explain.js';
 import { SoloClient } from '../service/client.js';
 import { Solo } from '../service/solo.js';
+import { send } from '../support/client.js';
 
 describe('questions of a batch', () => {
   let client: SoloClient;
@@ -32,4 +33,30 @@ describe('questions of a batch', () => {
       expect(status).to.equal(400);
       expect(text).to.match(why);
     });
+
+  it('are answered alike however their JSON is written', async () => {
+    const segments = [undefined, '', 'a', 'a b<&>~', 'a"b', 'a\\b', '\u007f', '\u0001', 'ü', '😀'];
+    const asked = segments.flatMap((Segment) => [
+      { Resource: 'key', Access: 'read', Segment },
+      { Resource: 'key', Access: 'WRITE-prefix', Segment },
+      { Resource: 'acl', Access: 'Read', Segment },
+    ]);
+    const { url, token } = client;
+    const answers = await Promise.all(
+      [JSON.stringify(asked), JSON.stringify(asked, null, 1)].map((body) =>
+        send(url, 'POST /v1/internal/acl/authorize', { token, body: Buffer.from(body) }),
+      ),
+    );
+    const [line, lines] = answers.map(({ text }) => text);
+    expect(line).to.equal(lines);
+    const decided = JSON.parse(line!) as readonly object[];
+    const questions = decided.map(({ Allow: _, ...question }: { Allow?: boolean }) => question);
+    expect(questions).to.deep.equal(JSON.parse(JSON.stringify(asked)));
+  });
+
+  it('are refused if they are too many, whatever they lack', async () => {
+    const { status, text } = await ask(Array(65).fill(one));
+    expect(status).to.equal(400);
+    expect(text).to.match(/more than 64 authorizations at once/);
+  });
 });

@@ -185,13 +185,14 @@ export class Decisions {
       identity: holder?.about()?.identity,
       home,
       namespace: asked?.namespace ?? home,
-      asked: asked && { ...asked, segment: cut(asked.segment, SEGMENT_MAX) },
+      // the text of a request, of which these may be parts, may hold a secret
+      asked: asked && { ...asked, segment: copyOf(asked.segment.slice(0, SEGMENT_MAX)) },
       message: cut(message, MESSAGE_MAX),
       appliedIndex: this.#options.appliedIndex(),
       why: asked && holder && whyOf(holder.authorizer, asked),
       login: null,
       evaluation: {
-        SubjectType: subjectType,
+        SubjectType: copyOf(subjectType),
         RequestID: requestId,
         CallerID: this.#options.authorizers.authorOf(caller.tokenKey).AccessorID,
       },
