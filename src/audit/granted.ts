@@ -54,8 +54,9 @@ const SEGMENT_MAX = 512;
 class Recorder implements Authorizer {
   readonly accessor: string;
   readonly anonymous: boolean;
-  readonly grants: Grant[] = [];
   more = 0;
+  /** By what was asked. */
+  readonly #grants = new Map<string, Grant>();
   readonly #of: Authorizer;
   readonly #known: Known;
 
@@ -92,18 +93,25 @@ class Recorder implements Authorizer {
     return this.#of.anyIn(namespace);
   }
 
+  get grants(): readonly Grant[] {
+    return [...this.#grants.values()];
+  }
+
   #note(resource: Resource, access: Access, segment = '', namespace = 'default'): void {
     const shown = segment.length > SEGMENT_MAX ? segment.slice(0, SEGMENT_MAX) : segment;
     const key = `${resource}:${access}:${namespace}:${shown}`;
+    if (this.#grants.has(key)) return;
+    if (this.#grants.size >= GRANTS_MAX) {
+      this.more += 1;
+      return;
+    }
     let grant = this.#known.grants.get(key);
     if (grant === undefined) {
       const why = this.#of.why(resource, access, segment, namespace);
       grant = { resource, access, segment: shown, namespace, why };
       if (this.#known.grants.size < REMEMBERED_MAX) this.#known.grants.set(key, grant);
     }
-    if (this.grants.includes(grant)) return;
-    if (this.grants.length >= GRANTS_MAX) this.more += 1;
-    else this.grants.push(grant);
+    this.#grants.set(key, grant);
   }
 }
 

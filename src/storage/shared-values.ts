@@ -37,12 +37,16 @@ export class SharedValues {
     this.#changed.set(key, this.#changes);
   }
 
+  /** Whether a key has changed since a view was opened at `opened`. */
+  hasChanged(key: string, opened: number): boolean {
+    return (this.#changed.get(key) ?? 0) > opened;
+  }
+
   /**
-   * Returns the value of a key for a view that was opened at `opened`. `read` reads it through the
-   * view itself.
+   * Returns the value of a key that has not changed since a view was opened. `read` reads it
+   * through the view.
    */
-  get(key: string, opened: number, read: () => string | undefined): string | undefined {
-    if ((this.#changed.get(key) ?? 0) > opened) return read();
+  get(key: string, read: () => string | undefined): string | undefined {
     let value = this.#values.get(key);
     if (value !== undefined) return value;
     value = read();

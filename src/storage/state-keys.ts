@@ -15,8 +15,11 @@ import { groupBelow, groupOf } from '../state/groups.js';
 import { NEXT } from '../state/keys.js';
 import { type KeyIndex, keyIndexOf, keySum, keysWith, Tally } from './key-index.js';
 
-/** Changed keys of a table that may wait to be ordered: a bound on the time that this takes. */
-const UNORDERED_MAX = 4096;
+/**
+ * Changed keys of a table that may wait to be ordered: a bound on the time that this takes. One
+ * entry may bring several tables to it.
+ */
+const UNORDERED_MAX = 512;
 
 class TableKeys {
   readonly present: Set<string>;

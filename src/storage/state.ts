@@ -238,7 +238,10 @@ export class LevelState implements DurableState {
         }
         const read = (): string | undefined => this.#read(place, wanted, snapshot);
         const isShared = place.generation === this.#place.generation && !wanted.startsWith(NEXT);
-        return isShared ? this.#shared.get(wanted, opened, read) : read();
+        if (!isShared || this.#shared.hasChanged(wanted, opened)) return read();
+        // The key is as it is now.
+        if (!this.#keys.has(wanted)) return undefined;
+        return this.#recent.get(wanted) ?? this.#shared.get(wanted, read);
       },
       keys,
       close: () => {

@@ -1,6 +1,7 @@
 /** Use cases of tokens that come from elsewhere with their secrets (moving-in.md 1.1). */
 import { ANONYMOUS_SECRET, isReservedId } from '../../acl/builtin.js';
 import { isUuid } from '../../acl/names.js';
+import type { Steps } from '../../acl/steps.js';
 import type { ImportBody, Imported, SentToken } from '../../api/endpoints/imports.js';
 import { ApiError, type Refusal, refusal, refuse, refuseIf, reject } from '../../base/errors.js';
 import { timeOf } from '../../languages/times.js';
@@ -24,7 +25,7 @@ import { reasoned } from '../common/writing.js';
 import { subjectOf } from '../login/claims.js';
 import { type LongWork, ownerOf } from '../reads/long-work.js';
 import { normaliseGrants } from '../rights/grants.js';
-import { mustFitBudget } from '../rights/policy-budget.js';
+import { budgetProblem } from '../rights/policy-budget.js';
 
 /** What these use cases need of a node. */
 export interface ImportParts {
@@ -64,7 +65,8 @@ export async function importTokens(
   const { service, longWork } = parts;
   const requester = reasoned(sender, body.Reason);
   const { caller, timeoutMs } = requester;
-  const sent = new SentImport(parts.nowMs(), body, namespaceOf);
+  const sent = new SentImport(parts.nowMs(), body);
+  await inSlices(sent.read(body, namespaceOf), 'decode');
   await service.permit(requester, (authorizer) => importDenial(authorizer, sent.places));
   await service.catchUp(timeoutMs);
   for (let retries = 0; ; retries += 1) {
@@ -118,15 +120,10 @@ async function judge(
 }> {
   const { command, deleted } = sent.commandOn(view);
   refuseIf(importDenial(await service.authorize(caller), command.deletes));
-  const problems = [...sent.problems];
-  for (const [position, { ns, token }] of command.tokens.entries()) {
-    const links = { policies: token.Policies, roles: token.Roles };
-    const asked = { what: 'token', pointer: '/Policies', ns, links };
-    const why = await refusalOf(() => mustFitBudget(view, asked));
-    if (why !== undefined) problems.push(sent.tokens[position]!.problem(why));
-  }
   const index = stateIndex(view);
   const context = { draft: new Overlay(view), index: index + 1 };
+  const tooMuch = await inSlices(budgetProblems(context.draft, sent.tokens), 'authorizer');
+  const problems = [...sent.problems, ...tooMuch];
   const steps = importSteps(context, command, ({ list, position, code, why }) => {
     const place = (list === 'tokens' ? sent.tokens : deleted)[position]!;
     problems.push(place.problem(why, code));
@@ -153,15 +150,17 @@ function mustBeGood(problems: readonly Placed[]): void {
   throw new ApiError({ ...why, pointer, members: { Problems } });
 }
 
-/** Returns why something is refused; undefined if it is not. */
-async function refusalOf(run: () => unknown): Promise<Refusal | undefined> {
-  try {
-    await run();
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    return error.refusal;
+/** Returns the problems of tokens that link too much. */
+function* budgetProblems(view: View, tokens: readonly TokenPlace[]): Steps<Placed[]> {
+  const problems: Placed[] = [];
+  for (const place of tokens) {
+    const { ns, token } = place.imported;
+    const links = { policies: token.Policies, roles: token.Roles };
+    const asked = { what: 'token', pointer: '/Policies', ns, links };
+    const why = yield* budgetProblem(view, asked);
+    if (why !== undefined) problems.push(place.problem(why));
   }
+  return problems;
 }
 
 /** A token of the request. */
@@ -190,7 +189,7 @@ class TokenPlace extends Place {
   }
 }
 
-/** What an import sends, apart from the state. Throws ApiError for what cannot be meant at all. */
+/** What an import sends, apart from the state. */
 class SentImport {
   readonly problems: Placed[] = [];
   /** The tokens that are imported. */
@@ -205,7 +204,8 @@ class SentImport {
   readonly #deletes: Place[] = [];
   readonly #seen = new Set<string>();
 
-  constructor(nowMs: number, body: ImportBody, namespaceOf: (sent?: string) => string) {
+  /** Throws ApiError for what cannot be meant at all. */
+  constructor(nowMs: number, body: ImportBody) {
     const { Source = '', TakeOver = false, Tokens = [], Delete = [] } = body;
     const count = Tokens.length + Delete.length;
     if (count > IMPORTED_MAX)
@@ -213,7 +213,15 @@ class SentImport {
     this.#source = sourceOf(Source);
     this.#takeOver = TakeOver;
     this.#nowMs = nowMs;
+  }
+
+  /** Reads the tokens. Throws ApiError for a namespace that cannot be meant. */
+  *read(
+    { Tokens = [], Delete = [] }: ImportBody,
+    namespaceOf: (sent?: string) => string,
+  ): Steps<void> {
     for (const [i, token] of Tokens.entries()) {
+      yield;
       const ns = namespaceOf(token.Namespace);
       this.places.push({ ns });
       this.#token(token, ns, `/Tokens/${i}`);

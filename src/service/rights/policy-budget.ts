@@ -2,7 +2,8 @@
  * Limits what the rights of a token are compiled from. The node that takes a write judges it. What
  * exists already, and policies that grow later, are compiled in slices whatever their size.
  */
-import { reject } from '../../base/errors.js';
+import type { Steps } from '../../acl/steps.js';
+import { type Refusal, refusal, refuseIf } from '../../base/errors.js';
 import { keys } from '../../state/keys.js';
 import type { LinkInput } from '../../state/links.js';
 import { stored } from '../../state/lists.js';
@@ -35,23 +36,25 @@ interface LinkingWrite {
 
 /** Throws ApiError 400 if a write makes its holder link more than the limit and than before. */
 export async function mustFitBudget(view: View, write: LinkingWrite): Promise<void> {
+  refuseIf(await inSlices(budgetProblem(view, write), 'authorizer'));
+}
+
+/** Returns why a write links too much; undefined if it does not. */
+export function* budgetProblem(view: View, write: LinkingWrite): Steps<Refusal | undefined> {
   const { what, pointer, ns, links, before = {} } = write;
-  const chars = await inSlices(charsOf(view, ns, links), 'authorizer');
-  if (chars <= LINKED_CHARS_MAX) return;
-  if (chars <= (await inSlices(charsOf(view, ns, before), 'authorizer'))) return;
+  const chars = yield* charsOf(view, ns, links);
+  if (chars <= LINKED_CHARS_MAX) return undefined;
+  if (chars <= (yield* charsOf(view, ns, before))) return undefined;
   const most = `at most ${LINKED_CHARS_MAX} are compiled for one ${what}`;
-  reject('invalid', `The policies that the ${what} links have ${chars} characters, ${most}`, {
+  const why = `The policies that the ${what} links have ${chars} characters, ${most}`;
+  return refusal('invalid', why, {
     pointer,
     hint: 'link fewer policies, or shorten them: one prefix rule can replace many rules',
   });
 }
 
 /** Returns the characters of the rules of all policies that are linked, directly or by roles. */
-function* charsOf(
-  view: View,
-  ns: string,
-  { policies = [], roles = [] }: Linking,
-): Generator<void, number> {
+function* charsOf(view: View, ns: string, { policies = [], roles = [] }: Linking): Steps<number> {
   const ids = new Set<string>();
   for (const link of policies) {
     ids.add(idOf(link) ?? view.get(keys.policyName(ns, link.Name ?? '')) ?? '');

@@ -50,7 +50,7 @@ export async function applySet(
   await service.catchUp(timeoutMs);
   for (let retries = 0; ; retries += 1) {
     const { planned, command } = await overView(parts, request, async (view) => {
-      const judged = await judge(parts, request, view);
+      const judged = await judge(parts, request, { view, showsWarnings: false });
       drift.note(body.Owner ?? '', judged.changed.length);
       mustBeValid(judged);
       return { planned: judged, command: commandOf(parts, judged) };

@@ -94,11 +94,14 @@ export async function overView<T>(
   });
 }
 
-/** Judges a set on a view. Throws ApiError 400 for a set that cannot be meant. */
+/**
+ * Judges a set on a view. `showsWarnings`: somebody reads them. Throws ApiError 400 for a set that
+ * cannot be meant.
+ */
 export async function judge(
   parts: SetParts,
   { caller, ns, body }: SetRequest,
-  view: View,
+  { view, showsWarnings }: { readonly view: View; readonly showsWarnings: boolean },
 ): Promise<Planned> {
   const authorizer = await parts.service.authorize(caller);
   const compared = await compare(parts, { caller, ns, body, view });
@@ -106,15 +109,10 @@ export async function judge(
   const changed = changes.filter(
     ({ action, change }) => change !== undefined && action !== 'unchanged',
   );
-  const denials = new Map<ItemChange, Refusal>();
-  for (const one of changes) {
-    const command =
-      one.change?.command ?? (one.action === 'unchanged' ? undefined : ownCommand(one));
-    const why =
-      one.action !== 'hidden' && command && changeDenial(CHECKS, command, authorizer, view);
-    if (why) denials.set(one, why);
-  }
-  const warnings = await lint(parts, { authorizer, view: draft, changed, problems });
+  const denials = await inSlices(denialsOf(changes, authorizer, view), 'set');
+  const judging = { authorizer, view: draft, changed, problems };
+  const isLinted = showsWarnings || parts.lint === 'strict';
+  const warnings = isLinted ? await inSlices(lint(parts, judging), 'lint') : NO_WARNINGS;
   const rests = checkUnused(changed, { view, draft, problems });
   const judged = await inSlices(
     judgeAsserts(
@@ -135,6 +133,26 @@ export async function judge(
   }
   if (problems.length === 0) await checkIssuers(parts, all);
   return { ...all, conflicts, digest, rests: [...judged.rests, ...rests] };
+}
+
+const NO_WARNINGS: Planned['warnings'] = new Map();
+
+/** Returns the refusals of what the caller may not do. */
+function* denialsOf(
+  changes: readonly ItemChange[],
+  authorizer: Authorizer,
+  view: View,
+): Steps<Map<ItemChange, Refusal>> {
+  const denials = new Map<ItemChange, Refusal>();
+  for (const one of changes) {
+    yield;
+    const command =
+      one.change?.command ?? (one.action === 'unchanged' ? undefined : ownCommand(one));
+    const why =
+      one.action !== 'hidden' && command && changeDenial(CHECKS, command, authorizer, view);
+    if (why) denials.set(one, why);
+  }
+  return denials;
 }
 
 const OTHER_DIGEST: Found = {
@@ -166,18 +184,19 @@ interface Judging {
 }
 
 /** Lints the policies and binding rules that change. In the mode `strict` warnings are problems. */
-async function lint(
+function* lint(
   { lint: mode, methodTypes }: SetParts,
   { authorizer, view, changed, problems }: Judging,
-): Promise<ReadonlyMap<ItemChange, readonly Finding[]>> {
+): Steps<Planned['warnings']> {
   const found = new Map<ItemChange, readonly Finding[]>();
   for (const one of changed) {
+    yield;
     const { item } = one;
     const known = item.otherId === true ? [otherId(item.id)] : [];
     const findings =
       mode === 'off' || item.body === undefined || one.change?.command.type === 'owner.set'
         ? []
-        : await findingsIn(view, { authorizer, methodTypes }, one);
+        : yield* findingsIn(view, { authorizer, methodTypes }, one);
     const warnings = findings.filter(({ Severity }) => Severity === 'warning');
     if (mode === 'strict') {
       for (const { Message, Field = 'Rules' } of warnings) {
@@ -197,21 +216,21 @@ const otherId = (id: string): Finding => ({
   Column: 1,
 });
 
-async function findingsIn(
+function* findingsIn(
   view: View,
   { authorizer, methodTypes }: Pick<SetParts, 'methodTypes'> & Pick<Judging, 'authorizer'>,
   { item }: ItemChange,
-): Promise<readonly Finding[]> {
+): Steps<readonly Finding[]> {
   const { table, ns } = item;
   const policy = table === 'policy' ? storedAt<Policy>(view, item) : undefined;
-  if (policy !== undefined) return (await inSlices(lintPolicy(policy.Rules, ns), 'lint')).Problems;
+  if (policy !== undefined) return (yield* lintPolicy(policy.Rules, ns)).Problems;
   const rule = table === 'rule' ? storedAt<BindingRule>(view, item) : undefined;
   const method = rule && stored<AuthMethod>(view, keys.method(ns, rule.AuthMethod));
   if (rule === undefined || method === undefined) return [];
   const others = rulesOf(view, method, FEW);
   const places = { view, mayRead: readerOf(authorizer) };
   const surroundings = surroundingsOf(methodTypes, places, method, others);
-  return lintOf(await inSlices(lintBindingRule(rule, surroundings), 'lint')).Problems;
+  return lintOf(yield* lintBindingRule(rule, surroundings)).Problems;
 }
 
 /**

@@ -28,7 +28,7 @@ export async function readPlan(
   const { caller } = request;
   const outcome = await readState(parts.service, { caller, options }, () => true);
   const plan = await overView(parts, request, async (view) => {
-    const planned = await judge(parts, request, view);
+    const planned = await judge(parts, request, { view, showsWarnings: true });
     const shown = await shownPlan(parts, request, view, planned);
     parts.drift.note(request.body.Owner ?? '', planned.changed.length);
     return shown;
