@@ -25,17 +25,33 @@ type Value = string | Deferred | null;
 const textOf = (value: Value): string | undefined =>
   typeof value === 'string' ? value : value?.text;
 
+/** What is known of a key, and what becomes of it. */
+interface Cell {
+  readonly key: string;
+  /** The value in the base; null for none, undefined until somebody asks. */
+  before: string | null | undefined;
+  /** What the commands changed it to; undefined: nothing. */
+  value: Value | undefined;
+  /** What `value` was before the present command, if that changes it. */
+  was: Value | undefined;
+  /** Whether the present command changes it. */
+  isTouched: boolean;
+  /** Whether it is among the cells that were changed. */
+  isListed: boolean;
+}
+
 /** Keeps changes in memory above a view that does not change meanwhile. */
 export class Overlay implements Draft {
   readonly #base: View;
-  /** Values read from the base, because reading from disk is slow; null for none. */
-  readonly #read = new Map<string, string | null>();
-  /** The changes of all commands. */
-  readonly #changes = new Map<string, Value>();
-  /** The keys that were changed, by group. */
-  readonly #changed = new Map<string, Set<string>>();
-  /** What `#changes` had before the present command, by the keys that it changed. */
-  readonly #undo = new Map<string, Value | undefined>();
+  /** What was read, because reading from disk is slow, and what was changed. */
+  readonly #cells = new Map<string, Cell>();
+  /** What any command has changed. */
+  readonly #changed: Cell[] = [];
+  /** What the present command changes. */
+  #touched: Cell[] = [];
+  /** The keys of `#changed`, by group, as far as somebody has asked. */
+  readonly #groups = new Map<string, Set<string>>();
+  #grouped = 0;
   /** Whether `changes` has returned what is to be committed. */
   #isTaken = false;
 
@@ -44,14 +60,14 @@ export class Overlay implements Draft {
   }
 
   get(key: string): string | undefined {
-    const changed = this.#changes.get(key);
-    return changed === undefined ? this.#original(key) : textOf(changed);
+    const cell = this.#cell(key);
+    return cell.value === undefined ? this.#original(cell) : textOf(cell.value);
   }
 
   /** Returns the value of a key as it was put. */
   peek(key: string): string | Deferred | undefined {
-    const changed = this.#changes.get(key);
-    return changed === undefined ? this.#original(key) : (changed ?? undefined);
+    const cell = this.#cell(key);
+    return cell.value === undefined ? this.#original(cell) : (cell.value ?? undefined);
   }
 
   put(key: string, value: string | Deferred): void {
@@ -63,7 +79,7 @@ export class Overlay implements Draft {
   }
 
   mayHave(group: string): boolean {
-    return this.#changed.has(group) || (this.#base.mayHave?.(group) ?? true);
+    return (this.#base.mayHave?.(group) ?? true) || this.#byGroup().has(group);
   }
 
   /**
@@ -79,32 +95,32 @@ export class Overlay implements Draft {
 
   /** Keeps the changes of the present command. Visits those that changed a value. */
   accept(visit?: Visit): void {
-    for (const [key, was] of visit === undefined ? [] : this.#undo) {
-      const before = was === undefined ? this.#original(key) : textOf(was);
-      const after = textOf(this.#changes.get(key)!);
+    for (const cell of visit === undefined ? [] : this.#touched) {
+      const { key, value, was } = cell;
+      const before = was === undefined ? this.#original(cell) : textOf(was);
+      const after = textOf(value!);
       if (before !== after) visit?.(key, before, after);
     }
-    this.#undo.clear();
+    this.#endCommand();
   }
 
   /** Discards the changes of the present command. */
   discard(): void {
-    const facts = { undo: this.#undo.size, changes: this.#changes.size };
+    const facts = { undo: this.#touched.length, changes: this.#changed.length };
     invariant(!this.#isTaken, 'a draft is discarded after its commit', facts);
-    for (const [key, was] of this.#undo) {
-      if (was === undefined) this.#changes.delete(key);
-      else this.#changes.set(key, was);
-    }
-    this.#undo.clear();
+    for (const cell of this.#touched) cell.value = cell.was;
+    this.#endCommand();
   }
 
   /** Returns the changes of all commands that differ from the base. Visits them too. */
   changes(visit?: Visit): Change[] {
-    invariant(!this.#isTaken, 'a draft is committed twice', { changes: this.#changes.size });
+    invariant(!this.#isTaken, 'a draft is committed twice', { changes: this.#changed.length });
     this.#isTaken = true;
     const changes: Change[] = [];
-    for (const [key, value] of this.#changes) {
-      const before = this.#original(key);
+    for (const cell of this.#changed) {
+      const { key, value } = cell;
+      if (value === undefined) continue;
+      const before = this.#original(cell);
       const after = textOf(value);
       if (before === after) continue;
       visit?.(key, before, after);
@@ -113,34 +129,68 @@ export class Overlay implements Draft {
     return changes;
   }
 
-  /** Returns the value in the base. */
-  #original(key: string): string | undefined {
-    let value = this.#read.get(key);
-    if (value === undefined) {
-      value = this.#base.get(key) ?? null;
-      this.#read.set(key, value);
+  #endCommand(): void {
+    for (const cell of this.#touched) {
+      cell.was = undefined;
+      cell.isTouched = false;
     }
-    return value ?? undefined;
+    this.#touched = [];
+  }
+
+  #cell(key: string): Cell {
+    const known = this.#cells.get(key);
+    if (known !== undefined) return known;
+    const cell: Cell = {
+      key,
+      before: undefined,
+      value: undefined,
+      was: undefined,
+      isTouched: false,
+      isListed: false,
+    };
+    this.#cells.set(key, cell);
+    return cell;
+  }
+
+  /** Returns the value in the base. */
+  #original(cell: Cell): string | undefined {
+    if (cell.before === undefined) cell.before = this.#base.get(cell.key) ?? null;
+    return cell.before ?? undefined;
   }
 
   #change(key: string, value: Value): void {
-    const { size } = this.#changes;
-    invariant(!this.#isTaken, 'a draft is changed after its commit', { changes: size });
-    const was = this.#changes.get(key);
-    if (!this.#undo.has(key)) this.#undo.set(key, was);
-    if (was === undefined) {
-      const group = groupOf(key);
-      const changed = this.#changed.get(group);
-      if (changed === undefined) this.#changed.set(group, new Set([key]));
-      else changed.add(key);
+    invariant(!this.#isTaken, 'a draft is changed after its commit', {
+      changes: this.#changed.length,
+    });
+    const cell = this.#cell(key);
+    if (!cell.isTouched) {
+      cell.isTouched = true;
+      cell.was = cell.value;
+      this.#touched.push(cell);
     }
-    this.#changes.set(key, value);
+    if (!cell.isListed) {
+      cell.isListed = true;
+      this.#changed.push(cell);
+    }
+    cell.value = value;
+  }
+
+  #byGroup(): ReadonlyMap<string, ReadonlySet<string>> {
+    for (; this.#grouped < this.#changed.length; this.#grouped += 1) {
+      const { key } = this.#changed[this.#grouped]!;
+      const group = groupOf(key);
+      const keys = this.#groups.get(group);
+      if (keys === undefined) this.#groups.set(group, new Set([key]));
+      else keys.add(key);
+    }
+    return this.#groups;
   }
 
   /** Returns the changed keys that start with a prefix, and perhaps others. */
   #changedBelow(prefix: string): ReadonlySet<string> {
     const group = groupBelow(prefix);
-    return group === undefined ? new Set(this.#changes.keys()) : (this.#changed.get(group) ?? NONE);
+    if (group === undefined) return new Set(this.#changed.map(({ key }) => key));
+    return this.#byGroup().get(group) ?? NONE;
   }
 
   *#merged(prefix: string, after: string, changed: ReadonlySet<string>): Iterable<string> {
@@ -148,7 +198,7 @@ export class Overlay implements Draft {
     const hidden = new Set<string>();
     for (const key of changed) {
       if (!key.startsWith(prefix)) continue;
-      const value = this.#changes.get(key);
+      const value = this.#cells.get(key)!.value;
       if (value !== undefined) hidden.add(key);
       if (value != null && key > after) put.push(key);
     }
