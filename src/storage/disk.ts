@@ -9,6 +9,9 @@ export type Operation<T> =
   | { readonly type: 'put'; readonly key: T; readonly value: T }
   | { readonly type: 'del'; readonly key: T };
 
+/** Operations of a large batch that are prepared in one turn of the event loop: a millisecond. */
+export const OPERATIONS_PER_TURN = 256;
+
 /** A range of keys, in the order of their bytes. */
 export interface Range<T> {
   readonly gt?: T;
@@ -27,8 +30,9 @@ export interface Database<T> {
   /** Returns the value of a key now, or as of a snapshot. */
   get(key: T, snapshot?: Snapshot): T | undefined;
   /**
-   * Writes the operations in order, as one atomic batch. With `sync`, resolves once they are
-   * durable. Otherwise a power cut may lose them, even if it keeps later ones, until `compact`.
+   * Writes the operations in order, as one atomic batch. It may take turns of the event loop. With
+   * `sync`, resolves once they are durable. Otherwise a power cut may lose them, even if it keeps
+   * later ones, until `compact`.
    */
   write(operations: readonly Operation<T>[], options: { readonly sync: boolean }): Promise<void>;
   /** Returns the first `limit` keys of a range. */

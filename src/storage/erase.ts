@@ -2,7 +2,9 @@
  * Removes deleted values from LevelDB's files, where they would stay until a compaction happens to
  * reach them.
  */
+import { SECRET_TABLES } from '../state/secrets.js';
 import type { Database, Operation } from './disk.js';
+import { rangeOf } from './state-load.js';
 
 /** Keys deleted in one step: bounds how long a step occupies LevelDB. */
 const CLEAR_STEP = 2000;
@@ -41,6 +43,21 @@ export async function rewriteRange<K>(
     { type: 'del', key: to },
   ]);
   await db.compact(from, to);
+}
+
+/** Bounds of the keys of all generations, which begin with a digit. */
+const FIRST_GENERATION = '0';
+const PAST_GENERATIONS = ':';
+
+/** Returns the ranges of keys in which there may be remains of secrets. */
+export function secretRanges(generation: number): readonly (readonly [string, string])[] {
+  const { gte, lt } = rangeOf(generation);
+  // Around the current generation lies a state that is being restored, or the rest of a removal.
+  return [
+    [FIRST_GENERATION, gte],
+    ...SECRET_TABLES.map((table) => [`${gte}${table}\u0000`, `${gte}${table}\u0001`] as const),
+    [lt, PAST_GENERATIONS],
+  ];
 }
 
 /**

@@ -2,10 +2,18 @@
 import { mkdir } from 'node:fs/promises';
 import type { ClassicLevel } from 'classic-level';
 import { Level } from 'level';
-import type { Database, Disk, Operation, Range, Snapshot } from './disk.js';
+import {
+  type Database,
+  type Disk,
+  OPERATIONS_PER_TURN,
+  type Operation,
+  type Range,
+  type Snapshot,
+} from './disk.js';
 import { rootMessage, StorageError } from './errors.js';
 import { claimFolder } from './folder.js';
 import { NodeFolder } from './node-folder.js';
+import { nextTurn } from './record-stream.js';
 
 /**
  * Bytes and records of a slice. With LevelDB's default of 16 KiB, a start would wait for another
@@ -50,7 +58,8 @@ class LevelDatabase<T extends string | Buffer> implements Database<T> {
    */
   async write(operations: readonly Operation<T>[], { sync }: { sync: boolean }): Promise<void> {
     const batch = this.#db.batch();
-    for (const operation of operations) {
+    for (const [at, operation] of operations.entries()) {
+      if (at % OPERATIONS_PER_TURN === OPERATIONS_PER_TURN - 1) await nextTurn();
       if (operation.type === 'put') batch.put(operation.key, operation.value);
       else batch.del(operation.key);
     }

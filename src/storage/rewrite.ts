@@ -5,6 +5,18 @@ import type { StateRecord } from '../state/types.js';
 import { StorageError } from './errors.js';
 import type { Installation } from './types.js';
 
+/** Does work in turns of the event loop, which `soon` begins, one for each step but the first. */
+export async function inTurns<T>(
+  work: Iterator<void, T>,
+  soon: (run: () => void) => void,
+): Promise<T> {
+  for (;;) {
+    const step = work.next();
+    if (step.done) return step.value;
+    await new Promise<void>(soon);
+  }
+}
+
 /**
  * Adds each slice in a turn of its own, which `soon` begins, then switches to the new state.
  * Resolves with false, changing nothing, if the slices return false or if another installation

@@ -15,11 +15,12 @@ import { groupBelow, groupOf } from '../state/groups.js';
 import { NEXT } from '../state/keys.js';
 import { type KeyIndex, keyIndexOf, keySum, keysWith, Tally } from './key-index.js';
 
-/**
- * Changed keys of a table that may wait to be ordered: a bound on the time that this takes. One
- * entry may bring several tables to it.
- */
-const UNORDERED_MAX = 512;
+/** Changed keys of a table that may wait to be ordered: a bound on the time that this takes. */
+const UNORDERED_MAX = 4096;
+/** So many are put into order while the state has nothing else to do. */
+const UNORDERED_MANY = 512;
+/** Keys that are put into order at once then. */
+const ORDERED_PER_STEP = 256;
 
 class TableKeys {
   readonly present: Set<string>;
@@ -61,19 +62,25 @@ class TableKeys {
     if (this.#unordered.length >= UNORDERED_MAX) this.ordered();
   }
 
+  /** Whether many keys wait to be ordered. */
+  get isBehind(): boolean {
+    return this.#unordered.length >= UNORDERED_MANY;
+  }
+
   /** Returns all keys in order. The caller must not change the index. */
   ordered(): KeyIndex {
+    return this.order(this.#unordered.length);
+  }
+
+  /** Puts up to `max` changed keys into order. Returns all that are. */
+  order(max: number): KeyIndex {
     if (this.#ordered === undefined) {
       this.#ordered = keyIndexOf(this.#loaded);
       this.#loaded = [];
     }
-    if (this.#unordered.length > 0) {
-      const changed = this.#unordered.sort();
-      this.#unordered = [];
-      for (const key of changed) {
-        if (this.present.has(key)) this.#ordered.set(key, true);
-        else this.#ordered.delete(key);
-      }
+    for (const key of this.#unordered.splice(0, max).sort()) {
+      if (this.present.has(key)) this.#ordered.set(key, true);
+      else this.#ordered.delete(key);
     }
     return this.#ordered;
   }
@@ -131,6 +138,16 @@ export class StateKeys {
     else keys.noteChange(key);
     this.tally.add(keySum(key));
     this.#count(table, key, 1);
+  }
+
+  /** Puts the keys of tables that have changed much into order, in steps. */
+  *order(): Generator<void> {
+    for (const keys of this.#tables.values()) {
+      while (keys.isBehind) {
+        keys.order(ORDERED_PER_STEP);
+        yield;
+      }
+    }
   }
 
   /** Adds a key below NEXT, which it does not have. */

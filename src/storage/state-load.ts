@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import { tableOf } from '../state/checksum.js';
 import { NEXT } from '../state/keys.js';
 import type { View } from '../state/types.js';
-import type { Database, Disk, Operation } from './disk.js';
+import { type Database, type Disk, OPERATIONS_PER_TURN, type Operation } from './disk.js';
 import { rootMessage, StorageError } from './errors.js';
 import { recordSum, Tally } from './key-index.js';
 import { StateKeys } from './state-keys.js';
@@ -105,18 +105,24 @@ export class Layer {
   }
 }
 
-/** Returns the operations that write a layer. */
-export function operationsOf(place: Place, layer: Layer): Operation<string>[] {
+/** Returns the operations that write a layer, in steps. */
+export function* operationsOf(place: Place, layer: Layer): Generator<void, Operation<string>[]> {
   const operations: Operation<string>[] = [];
   const { prefix, nextPrefix } = place;
   for (const [key, value] of layer.own) {
+    if (endsTurn(operations)) yield;
     if (value === null) operations.push({ type: 'del', key: prefix + key });
     else operations.push({ type: 'put', key: prefix + key, value: storedValue(key, value) });
   }
-  for (const [key, value] of layer.next)
+  for (const [key, value] of layer.next) {
+    if (endsTurn(operations)) yield;
     operations.push({ type: 'put', key: nextPrefix + key, value: storedValue(key, value) });
+  }
   return operations;
 }
+
+const endsTurn = ({ length }: readonly unknown[]): boolean =>
+  length % OPERATIONS_PER_TURN === OPERATIONS_PER_TURN - 1;
 
 /** Returns the operation that writes the number of keys and their checksums. */
 export function keyCount(place: Place, since: number, keys: StateKeys): Operation<string> {

@@ -27,15 +27,14 @@
  */
 import { tableOf } from '../state/checksum.js';
 import { NEXT } from '../state/keys.js';
-import { SECRET_TABLES } from '../state/secrets.js';
 import type { Change, NextChanges, PinnedView, StateRecord, View } from '../state/types.js';
 import type { Disk, Operation, Snapshot, StorageClock } from './disk.js';
-import { removeRange, rewriteRange } from './erase.js';
+import { removeRange, rewriteRange, secretRanges } from './erase.js';
 import { rootMessage, StorageError } from './errors.js';
 import { type InstallHost, LevelInstallation } from './install.js';
 import { wellFormed } from './key-index.js';
 import { LEVEL_DISK } from './level-disk.js';
-import { rewriteBy } from './rewrite.js';
+import { inTurns, rewriteBy } from './rewrite.js';
 import { SharedValues } from './shared-values.js';
 import type { StateKeys } from './state-keys.js';
 import {
@@ -63,9 +62,6 @@ const GATHER_BYTES = 2 ** 20;
  * Characters of recently read values in memory: a few thousand objects of usual size.
  */
 const RECENT_CHARS = 4 * 2 ** 20;
-/** Bounds of the keys of all generations, which begin with a digit. */
-const FIRST_GENERATION = '0';
-const PAST_GENERATIONS = ':';
 
 export interface StateOptions {
   /** Called once, when the disk has failed or a record is damaged. The process must stop. */
@@ -325,16 +321,9 @@ export class LevelState implements DurableState {
   }
 
   async #rewriteSecrets(): Promise<void> {
-    const { gte, lt } = rangeOf(this.#place.generation);
-    // Around the current generation lies a state that is being restored, or the rest of a removal.
-    const ranges = [
-      [FIRST_GENERATION, gte],
-      ...SECRET_TABLES.map((table) => [`${gte}${table}\u0000`, `${gte}${table}\u0001`]),
-      [lt, PAST_GENERATIONS],
-    ];
-    for (const [from, to] of ranges) {
+    for (const [from, to] of secretRanges(this.#place.generation)) {
       if (this.#closed) return;
-      await rewriteRange(this.db, from!, to!, (marks) => this.#write(marks));
+      await rewriteRange(this.db, from, to, (marks) => this.#write(marks));
     }
   }
 
@@ -385,6 +374,7 @@ export class LevelState implements DurableState {
   }
 
   async #writeGathered(): Promise<void> {
+    const soon = (run: () => void): void => this.#clock.soon(run);
     do {
       this.#isDue = false;
       const waiting = this.#waiting;
@@ -395,9 +385,9 @@ export class LevelState implements DurableState {
       this.#pendingBytes = 0;
       try {
         if (this.#writing.size > 0) {
-          const operations = operationsOf(this.#place, this.#writing);
-          operations.push(keyCount(this.#place, this.#since, this.#keys));
-          await this.#write(operations);
+          const count = keyCount(this.#place, this.#since, this.#keys);
+          const operations = await inTurns(operationsOf(this.#place, this.#writing), soon);
+          await this.#write([...operations, count]);
         }
       } catch (error) {
         const failure = this.#fail(error);
@@ -407,6 +397,7 @@ export class LevelState implements DurableState {
       this.#writing = new Layer();
       this.#writingBytes = 0;
       for (const { resolve } of waiting) resolve();
+      await inTurns(this.#keys.order(), soon);
     } while (this.#isDue || this.#waiting.length > 0);
     this.#loop = undefined;
   }

@@ -91,4 +91,21 @@ describe('keys of a state', () => {
     for (const name of names.slice(0, 5000)) keys.delete(name);
     expect([...keys.keys(`t${NUL}`)]).eql(below(new Set(names.slice(5000)), ''));
   });
+
+  it('are ordered in steps if many of a table have changed, whatever changes between the steps', () => {
+    const names = Array.from({ length: 3000 }, (_, at) => `t${NUL}${(at * 7919) % 10_007}`);
+    const keys = new StateKeys(names.slice(0, 1000).sort());
+    for (const name of names.slice(1000)) keys.add(name);
+    keys.add(`few${NUL}a`);
+    let steps = 0;
+    for (const _ of keys.order()) {
+      keys.delete(names[steps]!);
+      keys.delete(names[2999 - steps]!);
+      keys.add(names[steps]!);
+      steps += 1;
+    }
+    expect(steps).to.be.within(5, 10);
+    expect([...keys.order()]).eql([]);
+    expect([...keys.keys(`t${NUL}`)]).eql(below(new Set(names.slice(0, 3000 - steps)), ''));
+  });
 });
