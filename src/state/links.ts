@@ -64,8 +64,11 @@ interface Linked {
 /** Records the name of an object that was created or renamed. */
 export function nameLink(context: ApplyContext, linked: Linked, name: string): void {
   const fact: LinkFact = { Name: name, Index: context.index };
-  context.draft.put(factKey(linked.target, linked.id), JSON.stringify(fact));
-  noteHolders(context, linked);
+  const key = factKey(linked.target, linked.id);
+  // Nothing links to an object that was never there.
+  const isNew = context.draft.get(key) === undefined;
+  context.draft.put(key, JSON.stringify(fact));
+  if (!isNew) noteHolders(context, linked);
 }
 
 /** Records that an object was deleted, so that links to it show nothing. */
@@ -121,9 +124,12 @@ function resolveLink(
   { ID: id = '', Name: name = '' }: LinkInput,
 ): string | Refusal {
   if (id === '') {
-    const byName = target === 'policy' ? keys.policyName(ns, name) : keys.roleName(ns, name);
+    const named = view.get(
+      target === 'policy' ? keys.policyName(ns, name) : keys.roleName(ns, name),
+    );
+    if (named !== undefined) return named;
     const what = `No such ACL ${target} with name ${JSON.stringify(name)}`;
-    return view.get(byName) ?? refusal('unknown_reference', what);
+    return refusal('unknown_reference', what);
   }
   if (!isUuid(id)) return refusal('invalid', `${target} ID: UUID must be 36 characters`);
   const key = target === 'policy' ? keys.policy : keys.role;

@@ -188,7 +188,10 @@ export class RequestMemory {
     const { index } = given;
     let answered: Remembered | undefined;
     // releases may differ in the order in which a command changes objects
-    for (const { key, before, after } of this.#objects.sort((a, b) => compare(a.key, b.key))) {
+    const relevant = this.#objects.filter(
+      ({ before, after }) => before !== undefined || (given.ok && after === given.value),
+    );
+    for (const { key, before, after } of relevant.sort((a, b) => compare(a.key, b.key))) {
       if (given.ok && after !== undefined && after === given.value)
         answered = { index, object: key };
       const writtenAt = before === undefined ? 0 : modifyIndexOf(before);

@@ -42,7 +42,8 @@ export function* judgeEntries(
   refuse: RefuseEntry,
 ): Steps<void> {
   const order = ({ ns, kind, name }: EntryChange): string => `${kind}\u0000${name}\u0000${ns}`;
-  const sorted = [...changes].sort((a, b) => (order(a) < order(b) ? -1 : 1));
+  const byOrder = changes.map((one) => [order(one), one] as const);
+  const sorted = byOrder.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
   const all = [...sorted.filter((one) => !isLast(one)), ...sorted.filter(isLast)];
   const reachAll = all.some(({ kind }) => REACHES_ALL.has(kind));
   const places = reachAll ? allNamespaces(context.draft) : new Set(all.map(({ ns }) => ns));

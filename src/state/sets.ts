@@ -18,7 +18,7 @@ import { type ConfigDelete, type ConfigSet, dropEntry, writeEntry } from './conf
 import { Entries } from './config-entries.js';
 import { keys, type Table } from './keys.js';
 import { linkFact, take } from './links.js';
-import { namespaceProblem, refused, stored } from './lists.js';
+import { modifyIndexOf, namespaceProblem, refused, stored } from './lists.js';
 import {
   DEFAULT_NAMESPACE,
   type ObjectDefinition,
@@ -139,8 +139,10 @@ const MOVED = refusal(
   'An object that the set was compared with has changed',
 );
 
-const modifyIndexAt = (view: View, key: string): number | undefined =>
-  stored<{ readonly ModifyIndex: number }>(view, key)?.ModifyIndex;
+function modifyIndexAt(view: View, key: string): number | undefined {
+  const text = view.get(key);
+  return text === undefined ? undefined : modifyIndexOf(text);
+}
 
 function hasMoved(view: View, { command, was, owned }: SetChange): boolean {
   const place = placeOf(command)!;
@@ -179,7 +181,9 @@ export function* applyChanges(
   facts: SetFacts,
   refuse: RefuseChange,
 ): Steps<void> {
-  const placed = changes.map((change, at) => ({ ...change, at, place: placeOf(change.command)! }));
+  const placed = changes.map(({ command, owner, ifUnused }, at): Placed => {
+    return { command, owner, ifUnused, at, place: placeOf(command)! };
+  });
   const meant = placed.filter(({ command }) => command.type !== 'owner.set');
   const objects = meant.filter(({ place }) => place.table !== 'config');
   const entries = meant.filter(({ place }) => place.table === 'config');
@@ -209,7 +213,13 @@ export function* applyChanges(
   yield* own(context, placed, refuse);
 }
 
-type Placed = SetChange & { readonly at: number; readonly place: ObjectPlace };
+interface Placed {
+  readonly command: Command;
+  readonly owner: Ownership | undefined;
+  readonly ifUnused: true | undefined;
+  readonly at: number;
+  readonly place: ObjectPlace;
+}
 
 /** Gives up the names of objects that get another one, so that an object of the set may take it. */
 function releaseNames({ draft }: ApplyContext, changes: readonly Placed[]): void {

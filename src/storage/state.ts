@@ -387,7 +387,8 @@ export class LevelState implements DurableState {
         if (this.#writing.size > 0) {
           const count = keyCount(this.#place, this.#since, this.#keys);
           const operations = await inTurns(operationsOf(this.#place, this.#writing), soon);
-          await this.#write([...operations, count]);
+          operations.push(count);
+          await this.#write(operations);
         }
       } catch (error) {
         const failure = this.#fail(error);

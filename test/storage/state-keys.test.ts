@@ -92,7 +92,7 @@ describe('keys of a state', () => {
     expect([...keys.keys(`t${NUL}`)]).eql(below(new Set(names.slice(5000)), ''));
   });
 
-  it('are ordered in steps if many of a table have changed, whatever changes between the steps', () => {
+  it('are ordered in steps if many of a table have changed, whatever changes meanwhile', () => {
     const names = Array.from({ length: 3000 }, (_, at) => `t${NUL}${(at * 7919) % 10_007}`);
     const keys = new StateKeys(names.slice(0, 1000).sort());
     for (const name of names.slice(1000)) keys.add(name);

@@ -27,7 +27,8 @@ export function nameIn({ type, id }: Place, text: string): string {
   const found = NAMED.exec(text);
   const name: string =
     found?.[1] === member ? JSON.parse(found[2]!) : (JSON.parse(text)[member] ?? '');
-  return type === 'token' ? [...name.slice(0, 2 * NAME_CHARS)].slice(0, NAME_CHARS).join('') : name;
+  if (type !== 'token' || name.length <= NAME_CHARS) return name;
+  return [...name.slice(0, 2 * NAME_CHARS)].slice(0, NAME_CHARS).join('');
 }
 
 /** Returns the ID of an object as it is stored, whose key has it in lower case. */

@@ -30,12 +30,13 @@ import {
 } from './contents.js';
 import { Account, Ledger } from './ledger.js';
 import { NewestVersions, type Subject } from './newest.js';
-import type { RecentLine, RecentLines } from './recent.js';
+import type { RecentLines } from './recent.js';
 import {
+  type About,
   type Deed,
   deedOf,
   deedText,
-  type Line,
+  type Link,
   lineText,
   MARK_EVERY,
   NO_TRACE,
@@ -47,6 +48,7 @@ import {
   type Trace,
   traceKey,
   traceOf,
+  VERSION,
 } from './records.js';
 import {
   FLOOR_FACT,
@@ -139,9 +141,6 @@ export class History {
   }
 }
 
-/** What a line says of the versions of its object. */
-type Link = Pick<Line, 'was' | 'count' | 'mark' | 'content'>;
-
 /** Of a line that makes no version and supersedes none. */
 const NO_VERSION: Link = { was: 0, count: 0, mark: 0 };
 
@@ -214,11 +213,13 @@ class Entry {
   #owner(key: string): void {
     const [, type, ns, id] = key.split('\u0000') as [string, Place['type'], string, string];
     const place = { type, ns, id };
-    const text = this.#ledger.draft.get(objectKeyOf(place));
-    if (text === undefined || this.#changed.has(objectKeyOf(place))) return;
+    const object = objectKeyOf(place);
+    if (this.#changed.has(object)) return;
+    const text = this.#ledger.draft.get(object);
+    if (text === undefined) return;
     const name = this.#nameOf(place, text);
     const about = { type, ns, id: spelledId(place, name), name, after: text };
-    this.#line('change', { ...about, operation: 'update', ...NO_VERSION });
+    this.#line('change', about, 'update', NO_VERSION);
   }
 
   #nameOf(place: Place, text: string): string {
@@ -240,47 +241,56 @@ class Entry {
     const id = spelledId(place, name);
     const about = { type: place.type, ns: place.ns, id, name, after: after ?? null };
     if (isComputed(place, before, after)) {
-      const link = this.#kept({ key, place }, before);
-      this.#line('change', { ...about, operation: done, ...link }, SERVER);
+      this.#line('change', about, done, this.#kept({ key, place }, before), SERVER);
       return name;
     }
     if (!isOfLogin(place, text) || done === 'update') {
-      this.#line('change', { ...about, operation, ...this.#version(place, change) });
+      this.#line('change', about, operation, this.#version(place, change));
       return name;
     }
     const hasVersions = done === 'delete' && createIndexOf(text) !== modifyIndexOf(text);
     const link = hasVersions ? this.#version(place, change, 'login-change') : NO_VERSION;
     if (done === 'create') {
-      this.#line('login-change', { ...about, operation, ...link });
+      this.#line('login-change', about, operation, link);
       return name;
     }
     const more = endedOf(text, logins.get(place.id) ?? {});
     const { AuthMethod = '', AuthMethodNamespace = place.ns } = more;
     const method = methodId(AuthMethodNamespace, AuthMethod);
     this.#ended.set(method, (this.#ended.get(method) ?? 0) + 1);
-    this.#line('login-change', { ...about, operation, ...link, more });
+    this.#line('login-change', { ...about, more }, operation, link);
     return name;
   }
 
   #many({ operation, ns, method, subject, count }: ManyTokens): void {
     const id = `${ns}/${method}`;
-    const about = { type: 'login-tokens', ns, id, name: subject, after: null } as const;
-    this.#line('change', { ...about, operation, ...NO_VERSION, more: count });
+    const about = {
+      type: 'login-tokens',
+      ns,
+      id,
+      name: subject,
+      more: count,
+      after: null,
+    } as const;
+    this.#line('change', about, operation, NO_VERSION);
   }
 
   #line(
     ring: Ring,
-    about: Pick<RecentLine, 'type' | 'ns' | 'id' | 'name' | 'operation' | 'more' | 'after'> & Link,
+    about: About & { readonly after: string | null },
+    operation: string,
+    link: Link,
     author: Author | null = this.#deed.author,
   ): void {
     const { index, bounds, chunks, recent } = this.#parts;
     if (hasLines(ring, bounds)) {
+      const position = this.#position++;
       const { timeMs, reason } = this.#deed;
-      const line = { index, position: this.#position++, ring, timeMs, author, reason, ...about };
-      const text = lineText(line, this.#deedOf(about.operation, author));
-      chunks.add(this.#ledger, ring, { index, position: line.position, timeMs, text });
-      recent.add(line);
-    } else if (ring === 'login-change' && about.operation !== 'create') {
+      const at = { index, position };
+      const text = lineText(at, about, link, this.#deedOf(operation, author));
+      chunks.add(this.#ledger, ring, { index, position, timeMs, text });
+      recent.add({ ring, at, about, link, deed: { operation, timeMs, author, reason } });
+    } else if (ring === 'login-change' && operation !== 'create') {
       this.#ledger.forget(index - 1, 'Logins');
     }
   }
@@ -334,7 +344,8 @@ class Entry {
   }
 
   #trace(place: Place): Trace {
-    return traceOf(this.#ledger.draft.get(traceKey(place)));
+    const { draft } = this.#ledger;
+    return draft.mayHave?.(VERSION) === false ? NO_TRACE : traceOf(draft.get(traceKey(place)));
   }
 }
 

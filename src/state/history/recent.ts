@@ -2,12 +2,21 @@
  * The newest lines of the history as they were made, with the objects that they left. Who tells of
  * each change as it happens (audit, events) need not read the rings for it.
  */
-import type { RingLine } from './records.js';
+import type { About, Deed, Line, Link, Ring, RingLine } from './records.js';
 
 /** A line, and what its object is after the change. */
 export interface RecentLine extends RingLine {
   /** The text of the object; null if it is gone, or the line is about none. Has its secrets. */
   readonly after: string | null;
+}
+
+/** The parts of a line, which is put together if somebody asks for it. */
+export interface LineParts {
+  readonly ring: Ring;
+  readonly at: Pick<Line, 'index' | 'position'>;
+  readonly about: About & Pick<RecentLine, 'after'>;
+  readonly link: Link;
+  readonly deed: Deed;
 }
 
 /** Lines, and characters of their objects, that are in memory. */
@@ -16,7 +25,7 @@ const CHARS_MAX = 4 * 2 ** 20;
 
 /** The newest lines of one state. */
 export class RecentLines {
-  #lines: RecentLine[] = [];
+  #lines: LineParts[] = [];
   /** The place of the oldest line that counts. */
   #first = 0;
   #chars = 0;
@@ -32,7 +41,7 @@ export class RecentLines {
   }
 
   /** Adds a line. Lines come in the order of indexes and positions. */
-  add(line: RecentLine): void {
+  add(line: LineParts): void {
     this.#lines.push(line);
     this.#chars += charsOf(line);
     while (this.#lines.length - this.#first > LINES_MAX || this.#chars > CHARS_MAX) this.#drop();
@@ -44,18 +53,19 @@ export class RecentLines {
   /** Returns the lines of entries after an index, oldest first; undefined if some are not here. */
   after(index: number): readonly RecentLine[] | undefined {
     if (index < this.#from) return undefined;
-    return this.#lines.slice(this.#placeAfter(index));
+    return this.#lines.slice(this.#placeAfter(index)).map(lineOf);
   }
 
   /** Returns the lines of one entry; undefined if some are not here. */
   at(index: number): readonly RecentLine[] | undefined {
     if (index <= this.#from) return undefined;
-    return this.#lines.slice(this.#placeAfter(index - 1), this.#placeAfter(index));
+    const [from, to] = [this.#placeAfter(index - 1), this.#placeAfter(index)];
+    return this.#lines.slice(from, to).map(lineOf);
   }
 
   #drop(): void {
     const oldest = this.#lines[this.#first]!;
-    this.#from = oldest.index;
+    this.#from = oldest.at.index;
     this.#chars -= charsOf(oldest);
     this.#first += 1;
   }
@@ -64,12 +74,20 @@ export class RecentLines {
     let [low, high] = [this.#first, this.#lines.length];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.#lines[middle]!.index <= index) low = middle + 1;
+      if (this.#lines[middle]!.at.index <= index) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 }
 
-const charsOf = ({ content = '', after }: RecentLine): number =>
+const lineOf = ({ ring, at, about, link, deed }: LineParts): RecentLine => ({
+  ring,
+  ...at,
+  ...deed,
+  ...about,
+  ...link,
+});
+
+const charsOf = ({ link: { content = '' }, about: { after } }: LineParts): number =>
   content.length + (after?.length ?? 0);

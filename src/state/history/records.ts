@@ -150,9 +150,18 @@ export const NOT_KEPT = -1;
 /** Versions from one mark to the next: who looks for an early version skips as many. */
 export const MARK_EVERY = 16;
 
+/** What a line is about. */
+export type About = Pick<Line, 'type' | 'ns' | 'id' | 'name' | 'more'>;
+/** What a line says of the versions of its object. */
+export type Link = Pick<Line, 'was' | 'count' | 'mark' | 'content'>;
+
 /** Returns a line as text. `deed` is what `deedText` makes of it. */
-export function lineText(line: Omit<Line, keyof Deed>, deed: string): string {
-  const { index, position, type, ns, id, name, was, count, mark, more, content } = line;
+export function lineText(
+  { index, position }: Pick<Line, 'index' | 'position'>,
+  { type, ns, id, name, more }: About,
+  { was, count, mark, content }: Link,
+  deed: string,
+): string {
   const all = [type, ns, id, name];
   const about = JSON.stringify(more === undefined ? all : [...all, more]);
   const text = `[${index},${position},${was},${count},${mark},${deed},${about.slice(1)}`;

@@ -39,8 +39,9 @@ export function restoredHistory(
   { Bytes, LoginBytes }: { readonly Bytes: number; readonly LoginBytes: number },
 ): readonly StateRecord[] {
   const deed = deedOf(command, 'restore');
-  const about = { type: '', ns: '', id: '', name: '', was: 0, count: 0, mark: 0 } as const;
-  const line = lineText({ ...about, index, position: 0 }, deedText(deed));
+  const about = { type: '', ns: '', id: '', name: '' } as const;
+  const link = { was: 0, count: 0, mark: 0 };
+  const line = lineText({ index, position: 0 }, about, link, deedText(deed));
   const key = chunkKey('change', index, 0);
   const text = chunkText({ sinceMs: 0, lines: [line] });
   const sizes = { Bytes: Bytes + countedBytes(key, text), LoginBytes };

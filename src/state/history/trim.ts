@@ -200,8 +200,8 @@ function sweepChunk(
     budget.left -= 1;
     ledger.dropped(line.index);
     ledger.forget(line.index - 1);
-    const { content: _content, ...rest } = line;
-    return lineText({ ...rest, was: NOT_KEPT, mark: 0 }, deedText(line));
+    const link = { was: NOT_KEPT, count: line.count, mark: 0 };
+    return lineText(line, line, link, deedText(line));
   });
   ledger.replace(key, text, chunkText({ sinceMs, lines: kept }));
   return lines.length;

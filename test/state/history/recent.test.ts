@@ -7,7 +7,7 @@ import { objectKeyOf, placeOfLine } from '../../../src/state/history/records.js'
 import { Recorded } from './random-history.js';
 
 const line = (index: number, text = '{}') =>
-  ({ index, position: 0, after: text, content: undefined }) as never;
+  ({ at: { index, position: 0 }, about: { after: text }, link: {} }) as never;
 
 describe('the newest lines of the history', () => {
   it('are those of the rings, with the objects that they left', () => {
