@@ -13,10 +13,12 @@ import {
   indexOf,
   judge,
   mustBeValid,
+  noteDrift,
   overView,
   type Planned,
   type SetParts,
   type SetRequest,
+  shownProblems,
 } from './judge.js';
 import { hasId } from './plan.js';
 
@@ -45,20 +47,20 @@ export async function applySet(
   parts: SetParts,
   request: SetRequest & Pick<Requester, 'timeoutMs' | 'reason' | 'notes'>,
 ): Promise<AppliedSet> {
-  const { service, drift } = parts;
+  const { service } = parts;
   const { body, caller, timeoutMs, reason, notes } = request;
   await service.catchUp(timeoutMs);
   for (let retries = 0; ; retries += 1) {
     const { planned, command } = await overView(parts, request, async (view) => {
       const judged = await judge(parts, request, { view, showsWarnings: false });
-      drift.note(body.Owner ?? '', judged.changed.length);
+      noteDrift(parts, request, judged);
       mustBeValid(judged);
       return { planned: judged, command: commandOf(parts, judged) };
     });
     if (command === undefined) return shown(planned, planned.index);
     try {
       const answer = await service.write({ caller, timeoutMs, reason, notes }, command);
-      drift.note(body.Owner ?? '', 0);
+      parts.drift.note(body.Owner ?? '', 0);
       return shown(planned, (JSON.parse(answer) as { readonly Index: number }).Index);
     } catch (error) {
       if (!(error instanceof ApiError) || !MOVED.has(error.refusal.code)) throw error;
@@ -106,7 +108,9 @@ function mustNotHaveMoved({ changed }: Planned, view: View): void {
   const [first] = Conflicts;
   if (first === undefined) return;
   const what = `${first.Ref} has ModifyIndex ${first.Actual ?? 0}`;
-  reject('precondition_failed', `Precondition failed: ${what}`, { members: { Conflicts } });
+  reject('precondition_failed', `Precondition failed: ${what}`, {
+    members: { Problems: shownProblems([], Conflicts), Conflicts },
+  });
 }
 
 function shown({ changes, changed, asserts }: Planned, index: number): AppliedSet {

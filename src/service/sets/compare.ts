@@ -28,7 +28,7 @@ import { modifyIndexOf, stateIndex } from '../common/reading.js';
 import type { Caller } from '../common/types.js';
 import { toldTo } from '../config/config-entries.js';
 import { Captured, offline } from './captured.js';
-import { type Item, Items, objectOf, readDenial } from './items.js';
+import { type Item, Items, objectOf } from './items.js';
 
 /** What comparing needs of a node. */
 export interface CompareParts extends ObjectParts {
@@ -57,6 +57,8 @@ export interface Compared {
   readonly index: number;
   /** In the order of plans. */
   readonly changes: readonly ItemChange[];
+  /** The Refs of deletions that find nothing, in lower case. */
+  readonly missing: ReadonlySet<string>;
   readonly problems: Found[];
   /** The state with the whole set in it. */
   readonly draft: Overlay;
@@ -96,7 +98,7 @@ export async function compare(parts: CompareParts, asked: Comparison): Promise<C
   const authorizer = await parts.service.authorize(caller);
   const items = new Items(view, ns, authorizer);
   await inSlices(items.add(body), 'set');
-  const compiler = new Compiler(parts, asked, authorizer);
+  const compiler = new Compiler(parts, asked);
   const changes = await compiler.changes(items.all);
   const draft = new Overlay(view);
   const made = changes.filter(({ change }) => change !== undefined);
@@ -110,7 +112,7 @@ export async function compare(parts: CompareParts, asked: Comparison): Promise<C
     }),
     'set',
   );
-  return { index, changes: inPlanOrder(changes), problems, draft };
+  return { index, changes: inPlanOrder(changes), missing: items.missing, problems, draft };
 }
 
 /** Codes of refusals that are problems of an object. */
@@ -163,16 +165,14 @@ class Compiler {
   /** The time of the commands. */
   readonly at: string;
   readonly #asked: Comparison;
-  readonly #authorizer: Authorizer;
   readonly #draft: Overlay;
   readonly #index: number;
   readonly #useCases: ReadonlyMap<Table, ObjectUseCases<unknown>>;
   readonly #captured: Captured;
   readonly #datacenter: string;
 
-  constructor(parts: CompareParts, asked: Comparison, authorizer: Authorizer) {
+  constructor(parts: CompareParts, asked: Comparison) {
     this.#asked = asked;
-    this.#authorizer = authorizer;
     this.#draft = new Overlay(asked.view);
     this.#index = stateIndex(asked.view) + 1;
     this.#datacenter = parts.datacenter;
@@ -193,8 +193,8 @@ class Compiler {
     const slice = new Slice();
     const shown: Item[] = [];
     for (const item of items) {
-      if (readDenial(this.#authorizer, item) === undefined) shown.push(item);
-      else changes.push({ item, action: 'hidden' });
+      if (item.isHidden) changes.push({ item, action: 'hidden' });
+      else shown.push(item);
     }
     const deletes = shown.filter(({ body }) => body === undefined);
     for (const item of deletes.sort((a, b) => lateness(b) - lateness(a))) {

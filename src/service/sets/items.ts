@@ -39,6 +39,8 @@ export interface Item extends ObjectPlace {
   readonly otherId?: true;
   /** Why the object cannot be meant. */
   readonly fault?: Refusal;
+  /** The caller may not read it: it is as one that does not exist, under the name that was sent. */
+  readonly isHidden?: true;
 }
 
 const LABEL = /^[A-Za-z0-9._/-]{1,128}$/;
@@ -47,6 +49,8 @@ const NO_CREDENTIALS = 'a set holds no credentials: make tokens with PUT /v1/acl
 /** Finds the objects of a set in a view. Throws ApiError 400 for a set that cannot be meant. */
 export class Items {
   readonly all: Item[] = [];
+  /** The Refs of deletions that find nothing, in lower case. */
+  readonly missing = new Set<string>();
   readonly #view: View;
   readonly #ns: string;
   readonly #authorizer: Authorizer;
@@ -76,25 +80,26 @@ export class Items {
     }
     for (const [i, one] of Delete.entries()) {
       const at = `/Delete/${i}`;
-      const item = this.#deletion(one, at);
-      if (item !== undefined) this.#once({ ...item, ifUnused: one.IfUnused }, at);
+      this.#once({ ...this.#deletion(one, at), ifUnused: one.IfUnused }, at);
       yield;
     }
     if (Prune) yield* this.#prune(Owner);
   }
 
   #once(item: Item, at: string): void {
-    const { table, ns, id, name, before } = item;
+    const { table, ns, id, name, before, body, isHidden } = item;
     const own = `${table}\u0000${ns}\u0000`;
     const key = before === undefined && item.handle === undefined ? name : id;
-    const seen = [`${own}${key.toLowerCase()}`];
-    if (before === undefined && item.handle !== undefined) seen.push(`${own}${item.handle}`);
+    const seen = new Set([`${own}${key.toLowerCase()}`]);
+    if (before === undefined && item.handle !== undefined) seen.add(`${own}${item.handle}`);
     for (const one of seen) {
       if (this.#seen.has(one))
         reject('invalid', `${item.ref} stands in the set twice`, { pointer: at });
       this.#seen.add(one);
     }
-    this.all.push(item);
+    if (before === undefined && body === undefined && isHidden === undefined) {
+      this.missing.add(item.ref.toLowerCase());
+    } else this.all.push(item);
   }
 
   #object(
@@ -185,11 +190,10 @@ export class Items {
     }
     // A token that the caller may not read is as one that does not exist.
     if (may(this.#ns)) reject('invalid', NO_CREDENTIALS, { pointer });
-    const ref = refOf('token', this.#ns, id);
-    return { table: 'token', ns: this.#ns, id, ref, name: id, before: undefined, owned: undefined };
+    return this.#absent('token', this.#ns, id);
   }
 
-  #deletion(sent: NonNullable<SetBody['Delete']>[number], at: string): Item | undefined {
+  #deletion(sent: NonNullable<SetBody['Delete']>[number], at: string): Item {
     const { Type = '', Namespace, Name = '', ID = '', Handle = '' } = sent;
     const table = tableOf(Type, `${at}/Type`);
     if (table === 'token') reject('invalid', NO_CREDENTIALS, { pointer: `${at}/Type` });
@@ -198,8 +202,7 @@ export class Items {
     const ns = this.#place(table, table === 'config' ? kind : undefined, { Namespace, at });
     if (table === 'config') {
       if (!isKind(kind)) reject('invalid', 'Name must be <kind>/<name>', { pointer: `${at}/Name` });
-      const item = { ...this.#item({ table, ns, id: Name.toLowerCase() }, Name), at };
-      return item.before === undefined ? undefined : item;
+      return { ...this.#item({ table, ns, id: Name.toLowerCase() }, Name), at };
     }
     if (Name === '' && ID === '' && Handle === '') {
       reject('invalid', 'Name, ID or Handle is needed', { pointer: at });
@@ -209,9 +212,9 @@ export class Items {
     const byHandle = Handle === '' ? '' : (this.#view.get(keys.ruleHandle(ns, Handle)) ?? '');
     const id = ID.toLowerCase() || (table === 'rule' ? byHandle : byName);
     const place = { table, ns, id };
-    const name = nameKey === undefined && table !== 'rule' ? Name : '';
-    if (id === '' || !this.#has(place)) return undefined;
-    return { ...this.#item(place, name), at };
+    const name = (table === 'rule' ? Handle : Name) || ID;
+    if (id === '' || !this.#has(place)) return { ...this.#absent(table, ns, name), at };
+    return { ...this.#item(place, ID === '' ? name : ''), at };
   }
 
   /** Adds what an owner has and the set does not hold, in steps. */
@@ -226,19 +229,30 @@ export class Items {
       if (table === undefined || table === 'token') continue;
       const item = { ...this.#item({ table, ns, id }, ''), at: '' };
       const seen = `${table}\u0000${ns}\u0000${id.toLowerCase()}`;
-      if (item.before !== undefined && !this.#seen.has(seen)) this.all.push(item);
+      const isThere = item.before !== undefined || item.isHidden === true;
+      if (isThere && !this.#seen.has(seen)) this.all.push(item);
     }
   }
 
   #has = (place: ObjectPlace): boolean => this.#view.get(keyAt(place)) !== undefined;
 
-  /** Returns an item. `name` is that of the set; absent: that of the stored object. */
+  /** Returns an item. `sent` is the name in the set; empty: it has that of the stored object. */
   #item(place: ObjectPlace, sent: string): Omit<Item, 'at'> {
+    const { table, ns, id } = place;
     const before = this.#view.get(keyAt(place));
     const owned = ownershipOf(this.#view, place);
     const name = nameOf(place, before, sent, owned);
-    const ref = refOf(TYPES[place.table], place.ns, name);
-    return { ...place, ref, name, before, owned };
+    const asSent = this.#absent(table, ns, sent || id);
+    if (asSent.isHidden) return asSent;
+    if (!mayRead(this.#authorizer, table, ns, name)) return { ...asSent, isHidden: true };
+    return { ...place, ref: refOf(TYPES[table], ns, name), name, before, owned };
+  }
+
+  /** Returns an object of which nothing is known but the name. */
+  #absent(table: Table, ns: string, name: string): Omit<Item, 'at'> {
+    const ref = refOf(TYPES[table], ns, name);
+    const isHidden = !mayRead(this.#authorizer, table, ns, name) && { isHidden: true as const };
+    return { table, ns, id: name, ref, name, before: undefined, owned: undefined, ...isHidden };
   }
 
   /** Returns why an ID cannot be taken by a new object; undefined if it can. */
@@ -288,19 +302,13 @@ function nameOf(
   return sent === '' || sent.toLowerCase() === spelled.toLowerCase() ? spelled : sent;
 }
 
-/** Returns the 403 of a caller who may not read what an item names. */
-export function readDenial(authorizer: Authorizer, item: Item): Refusal | undefined {
-  const { table, ns, name } = item;
-  if (table === 'namespace') return authorizer.denial('namespace', 'read', name);
-  if (table !== 'config') return authorizer.denial('acl', 'read', undefined, ns);
+function mayRead(authorizer: Authorizer, table: Table, ns: string, name: string): boolean {
+  if (table === 'namespace') return authorizer.allowed('namespace', 'read', name);
+  if (table !== 'config') return authorizer.allowed('acl', 'read', undefined, ns);
   const slash = name.indexOf('/');
   const kind = name.slice(0, slash);
-  if (!isKind(kind)) return undefined;
-  const sent = textOf(item.body?.['Name']) || name.slice(slash + 1);
-  return (
-    denialOf(authorizer, 'get', { kind, name: name.slice(slash + 1) }, ns) ??
-    denialOf(authorizer, 'get', { kind, name: sent }, ns)
-  );
+  if (!isKind(kind)) return true;
+  return denialOf(authorizer, 'get', { kind, name: name.slice(slash + 1) }, ns) === undefined;
 }
 
 /** Returns the stored object of an item. */

@@ -5,7 +5,7 @@ import { type Finding, lintOf } from '../../acl/lint/findings.js';
 import { lintPolicy } from '../../acl/lint/policy.js';
 import type { Steps } from '../../acl/steps.js';
 import type { Authorizer } from '../../acl/types.js';
-import type { Asserted, SetBody } from '../../api/endpoints/sets.js';
+import type { Asserted, Problem, SetBody } from '../../api/endpoints/sets.js';
 import { ApiError, type Refusal, refusal, reject } from '../../base/errors.js';
 import { isKind } from '../../kinds/definitions.js';
 import { keys } from '../../state/keys.js';
@@ -127,7 +127,7 @@ export async function judge(
   }
   const all = { ...compared, authorizer, denials, warnings, changed, asserts: judged.asserts };
   const digest = await inSlices(digestOf(all, body), 'set');
-  const conflicts = conflictsOf(changes, body);
+  const conflicts = conflictsOf(compared, body);
   if (body.Digest !== undefined && body.Digest !== digest && conflicts.length === 0) {
     problems.push(OTHER_DIGEST);
   }
@@ -283,10 +283,13 @@ async function checkIssuers(
 }
 
 /** Returns the objects that have not the version that the set expects. Throws ApiError 400. */
-function conflictsOf(changes: readonly ItemChange[], { Expected }: SetBody): Conflict[] {
+function conflictsOf({ changes, missing }: Compared, { Expected }: SetBody): Conflict[] {
   const byRef = new Map(changes.map((one) => [one.item.ref, one]));
   return Object.entries(Expected ?? {}).flatMap(([Ref, expected]) => {
     const one = byRef.get(Ref);
+    if (one === undefined && missing.has(Ref.toLowerCase())) {
+      return expected === 0 ? [] : [{ Ref, Expected: expected, Actual: null }];
+    }
     if (one === undefined) {
       const shown = JSON.stringify(Ref.slice(0, 200));
       reject('invalid', `Expected names ${shown}, which the set does not change`, {
@@ -311,6 +314,19 @@ export function formAfter(draft: View, { item }: ItemChange): Body | undefined {
     : putForm(draft, item.table, JSON.parse(text) as object, { inClear: true });
 }
 
+/** Notes what a set would change, unless its caller sees too little of it to tell. */
+export function noteDrift(
+  { drift }: SetParts,
+  { body, ns }: SetRequest,
+  { authorizer, changes, changed }: Planned,
+): void {
+  const seesAll =
+    changes.length > 0
+      ? changes.every(({ action }) => action !== 'hidden')
+      : authorizer.allowed('acl', 'read', undefined, ns);
+  if (seesAll) drift.note(body.Owner ?? '', changed.length);
+}
+
 /** Covers what a set does, but for the IDs that it makes. */
 function* digestOf(
   { changes, draft }: Pick<Planned, 'changes' | 'draft'>,
@@ -319,8 +335,9 @@ function* digestOf(
   const digest = createHash('sha256');
   for (const one of changes) {
     const { item, action, change } = one;
-    if (action === 'unchanged') continue;
-    const after = formAfter(draft, one);
+    // What the caller may not read must not show in the digest, not even whether it exists.
+    if (action === 'unchanged' || (action === 'hidden' && item.at === '')) continue;
+    const after = action === 'hidden' ? undefined : formAfter(draft, one);
     digest.update(JSON.stringify([item.ref, action, indexOf(one), after, change?.owner]));
     yield;
   }
@@ -335,7 +352,7 @@ export function mustBeValid({ changes, denials, problems, conflicts, asserts }: 
     const why = denial ?? refusal('permission_denied', 'Permission denied');
     throw new ApiError({ ...why, members: { Denied } });
   }
-  const Problems = problems.map(({ why: _why, ...shown }) => shown);
+  const Problems = shownProblems(problems, conflicts);
   const first = (codes: readonly string[]) => problems.find(({ why }) => codes.includes(why.code));
   const found = first(INVALID) ?? first(['conflict', 'too_large']);
   if (found !== undefined) {
@@ -350,6 +367,20 @@ export function mustBeValid({ changes, denials, problems, conflicts, asserts }: 
 }
 
 const INVALID = ['invalid', 'unknown_reference', 'not_found'];
+
+/** Returns the problems of a set as clients see them, those of `Expected` last. */
+export const shownProblems = (
+  problems: readonly Found[],
+  conflicts: readonly Conflict[],
+): Problem[] => [
+  ...problems.map(({ why: _why, ...shown }) => shown),
+  ...conflicts.map(({ Ref, Expected, Actual }) => ({
+    Ref,
+    Code: 'precondition_failed',
+    Message: `${Ref} has ModifyIndex ${Actual ?? 0}, not ${Expected}`,
+    Pointer: expectedPointer(Ref),
+  })),
+];
 
 const named = ({ Ref, Message }: Found): string =>
   Ref === '' || Message.includes(Ref) ? Message : `${Ref}: ${Message}`;

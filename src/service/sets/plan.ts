@@ -9,15 +9,16 @@ import { inSlices } from '../common/event-loop.js';
 import { readState } from '../common/reading.js';
 import type { ReadOutcome, StateRead } from '../common/types.js';
 import type { ItemChange } from './compare.js';
-import { expectedPointer } from './items.js';
 import {
   formAfter,
   indexOf,
   judge,
+  noteDrift,
   overView,
   type Planned,
   type SetParts,
   type SetRequest,
+  shownProblems,
 } from './judge.js';
 import { fitsOne, partsOf } from './parts.js';
 /** Reads the plan of a set. Throws ApiError 400 for a set that cannot be meant. */
@@ -30,7 +31,7 @@ export async function readPlan(
   const plan = await overView(parts, request, async (view) => {
     const planned = await judge(parts, request, { view, showsWarnings: true });
     const shown = await shownPlan(parts, request, view, planned);
-    parts.drift.note(request.body.Owner ?? '', planned.changed.length);
+    noteDrift(parts, request, planned);
     return shown;
   });
   return { ...outcome, value: JSON.stringify(plan) };
@@ -45,20 +46,14 @@ async function shownPlan(
   const { changes, changed, conflicts, problems, digest, asserts, index } = planned;
   const count = (action: ItemChange['action']): number =>
     changes.filter((one) => one.action === action).length;
-  const refused = conflicts.map(({ Ref, Expected, Actual }) => ({
-    Ref,
-    Code: 'precondition_failed',
-    Message: `${Ref} has ModifyIndex ${Actual ?? 0}, not ${Expected}`,
-    Pointer: expectedPointer(Ref),
-  }));
   const inParts = !fitsOne(changed, parts.bodyBytes)
     ? await inSlices(partsOf(parts, planned, view), 'set')
     : { parts: [], problems: [] };
-  const Problems = [...problems, ...inParts.problems].map(({ why: _why, ...shown }) => shown);
+  const Problems = shownProblems([...problems, ...inParts.problems], conflicts);
   const Expected = changed.map((one): [string, number] => [one.item.ref, indexOf(one)]);
   return {
     Index: index,
-    Valid: Problems.length + refused.length === 0,
+    Valid: Problems.length === 0,
     Digest: digest,
     Owner: body.Owner ?? '',
     Summary: {
@@ -78,7 +73,7 @@ async function shownPlan(
       'set',
     ),
     Expected: Object.fromEntries(Expected),
-    Problems: [...Problems, ...refused],
+    Problems,
     Asserts: asserts,
     Impact: { Tokens: await impactOf(parts, planned, view) },
     Parts: inParts.problems.length > 0 ? [] : inParts.parts,

@@ -302,6 +302,14 @@ describe('A set', () => {
     expect([answer.status, answer.body.Denied]).to.deep.equal([403, []]);
   });
 
+  it('names no object twice, even if it does not exist', async () => {
+    const Delete = [{ Type: 'policy', Name: 'A' }];
+    const twice = { status: 400, pointer: '/Delete/0' };
+    expect(await refused({ Objects: [policy('a')], Delete })).to.deep.include(twice);
+    const again = await refused({ Delete: [...Delete, { Type: 'policy', Name: 'a' }] });
+    expect(again).to.deep.include({ status: 400, pointer: '/Delete/1' });
+  });
+
   it('changes at most 500 objects, and says how many it would', async () => {
     const Objects = Array.from({ length: 501 }, (_, i) => policy(`p${i}`));
     const answer = await refused({ Objects });

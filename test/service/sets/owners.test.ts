@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { historyRoutes } from '../../../src/http/routes/history.js';
+import { SetDrift } from '../../../src/service/sets/drift.js';
 import type { Command } from '../../../src/state/types.js';
 import { SoloClient } from '../client.js';
 import { partsOf } from '../serve.js';
@@ -12,9 +13,11 @@ const policy = (Name: string, Rules = 'operator = "read"') => ({
 
 describe('A set with an owner', () => {
   let client: SoloClient;
+  let drift: SetDrift;
   beforeEach(async () => {
     const solo = new Solo();
-    client = await SoloClient.open(historyRoutes(partsOf(solo)), solo);
+    drift = new SetDrift();
+    client = await SoloClient.open(historyRoutes(partsOf(solo)), solo, {}, { drift });
     solo.must({ type: 'system.level', v: 1, level: 3 } as Command);
   });
   afterEach(() => client.close());
@@ -100,5 +103,20 @@ describe('A set with an owner', () => {
     expect([taken.status, taken.headers['x-consul-owner']]).to.deep.equal([409, undefined]);
     const gone = await client.ask(`DELETE /acl/policy/${ID}`);
     expect(gone.headers['x-consul-owner']).to.equal('gitops/a');
+  });
+
+  it('has the newest plan in its metrics, unless the caller of that sees too little', async () => {
+    const body = { Owner: 'team/a', Objects: [policy('a'), policy('b')] };
+    const unapplied = () => drift.list().map(({ unapplied: count }) => count);
+    await planned(body);
+    expect(unapplied()).to.deep.equal([2]);
+    for (const Objects of [[], body.Objects]) {
+      for (const path of ['/plan', '/apply']) {
+        await client.ask(`POST ${path}`, { ...body, Objects }, '');
+      }
+    }
+    expect(unapplied()).to.deep.equal([2]);
+    await applied(body);
+    expect(unapplied()).to.deep.equal([0]);
   });
 });

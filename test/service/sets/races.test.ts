@@ -70,6 +70,23 @@ describe('Two sets at once', () => {
     expect(late.body.Conflicts[0]).to.include({ Ref: 'policy/default/a' });
   });
 
+  it('tell the loser that what it would delete is gone', async () => {
+    const { body } = await apply({ Objects: [policy('a')] });
+    const Delete = [{ Type: 'policy', Name: 'A' }];
+    const { Expected } = await client.must('POST /plan', { Delete });
+    await client.must(`DELETE /acl/policy/${body.Changes[0].ID}`);
+    const late = await apply({ Delete, Expected });
+    expect(late.status, late.text).to.equal(412);
+    expect(late.body.Conflicts).to.deep.equal([
+      { Ref: 'policy/default/a', Expected: Expected['policy/default/a'], Actual: null },
+    ]);
+    const plan = await client.must('POST /plan', { Delete, Expected });
+    expect(plan.Problems).to.deep.equal(late.body.Problems);
+    expect(await apply({ Delete, Expected: { 'policy/default/a': 0 } })).to.include({
+      status: 200,
+    });
+  });
+
   it('that make one object end in one object, and the second set updates it', async () => {
     const [one, two] = await Promise.all([
       apply({ Owner: 'a', Objects: [policy('same', 'mesh = "read"')] }),

@@ -1,0 +1,72 @@
+import { expect } from 'chai';
+import type { Command } from '../../../src/state/types.js';
+import { SoloClient } from '../client.js';
+
+const raise = { type: 'system.level', v: 1, level: 3 } as Command;
+const ABSENT = '7d3c2f0e-0000-4000-8000-000000000000';
+
+describe('A set that names what its caller may not read', () => {
+  let client: SoloClient;
+  let id = '';
+  beforeEach(async () => {
+    client = await SoloClient.open();
+    client.solo.must(raise);
+    id = (await client.must('PUT /acl/policy', { Name: 'ops' })).ID;
+    await client.must('PUT /config', { Kind: 'service-defaults', Name: 'web' });
+    await client.must('PUT /namespace', { Name: 'team' });
+  });
+  afterEach(() => client.close());
+
+  /** What a caller without a token sees of a set, without the names that it has sent. */
+  const seen = async (body: object, ...names: string[]) => {
+    const told = [
+      await client.ask('POST /plan', body, ''),
+      await client.ask('POST /apply', body, ''),
+    ];
+    return told.map(({ status, body: { decision, Digest, ...shown } }) => {
+      const text = names.reduce((all, name) => all.replaceAll(name, '…'), JSON.stringify(shown));
+      return [status, text];
+    });
+  };
+  const digest = async (body: object) => (await client.must('POST /plan', body, '')).Digest;
+
+  it('deletes objects that exist as those that do not', async () => {
+    const cases = [
+      ['policy', 'ops', 'nix'],
+      ['config', 'service-defaults/web', 'service-defaults/nix'],
+      ['namespace', 'team', 'nix'],
+    ] as const;
+    for (const [Type, there, missing] of cases) {
+      const [one, other] = [
+        { Delete: [{ Type, Name: there }] },
+        { Delete: [{ Type, Name: missing }] },
+      ];
+      expect(await seen(one, there)).to.deep.equal(await seen(other, missing));
+      expect((await seen(one))[1]![0]).to.equal(403);
+    }
+  });
+
+  it('shows neither the name nor the spelling of an object', async () => {
+    const byId = (ID: string) => ({ Delete: [{ Type: 'policy', ID }] });
+    expect(await seen(byId(id), id)).to.deep.equal(await seen(byId(ABSENT), ABSENT));
+    const spelled = { Objects: [{ Type: 'policy', Object: { Name: 'OPS' } }] };
+    const plan = await client.must('POST /plan', spelled, '');
+    expect(plan.Changes[0].Ref).to.equal('policy/default/OPS');
+    const two = (ID: string) => ({
+      Objects: [
+        { Type: 'policy', Object: { ID, Name: 'other' } },
+        { Type: 'policy', Object: { Name: 'ops' } },
+      ],
+    });
+    expect(await seen(two(id), id)).to.deep.equal(await seen(two(ABSENT), ABSENT));
+  });
+
+  it('has a digest that does not depend on it', async () => {
+    const body = { Objects: [{ Type: 'policy', Object: { Name: 'ops' } }] };
+    const before = await digest(body);
+    await client.must(`PUT /acl/policy/${id}`, { Name: 'ops', Description: 'changed' });
+    expect(await digest(body)).to.equal(before);
+    await client.must(`DELETE /acl/policy/${id}`);
+    expect(await digest(body)).to.equal(before);
+  });
+});
