@@ -12,12 +12,19 @@ import type { Author } from './author.js';
 import type { ConfigDelete, ConfigSet } from './config.js';
 import { hiddenText } from './history/contents.js';
 import { linesAt } from './history/lines.js';
-import { type Line, NOT_KEPT, objectKeyOf, type Place, placeOfLine } from './history/records.js';
+import {
+  type Line,
+  NOT_KEPT,
+  objectKeyOf,
+  type Place,
+  placeOfLine,
+  refOfLine,
+} from './history/records.js';
 import { newestVersion } from './history/versions.js';
 import { linkFact, linkKey } from './links.js';
 import { refused } from './lists.js';
 import { type Body, HIDDEN, keepSecrets } from './put-form.js';
-import { type ObjectType, refOf, tableOfType } from './refs.js';
+import { type ObjectType, tableOfType } from './refs.js';
 import type { SetFacts } from './set-entries.js';
 import { applyChanges, SET_CHANGES_MAX, type SetChange } from './sets.js';
 import type { ApplyContext, Command, Handler, View } from './types.js';
@@ -110,9 +117,9 @@ const notKept = (index: number): Refusal =>
 /** Returns what becomes of the object of a line, or why it cannot go back. */
 function undoneBy(view: View, line: Line, caller: string): Undone | UndoConflict | Refusal {
   const place = placeOfLine(line);
-  const { type, ns, id, name, index, was } = line;
+  const { type, id, index, was } = line;
   const present = view.get(objectKeyOf(place));
-  const ref = refOf(type as ObjectType, ns, type === 'token' || type === 'config' ? id : name);
+  const ref = refOfLine(line);
   const wasThere = line.content !== undefined || was === NOT_KEPT;
   if (type === 'token' && present === undefined && wasThere) return tokenIsGone(id);
   const newest = newestVersion(view, place, present);
@@ -147,7 +154,7 @@ function isSame({ place, present, target }: Undone): boolean {
 }
 
 /** Returns the change of a set that takes an object back, or why it cannot be made. */
-function undoChange(undone: Undone, undo: Undo): SetChange | Refusal {
+export function undoChange(undone: Undone, undo: Undo): SetChange | Refusal {
   const { place, present, target } = undone;
   const table = tableOfType(place.type)!;
   if (target === undefined) return { command: deletionOf(undone, undo) };
@@ -160,7 +167,7 @@ function undoChange(undone: Undone, undo: Undo): SetChange | Refusal {
   return refusal('conflict', why, pointer === undefined ? {} : { pointer });
 }
 
-/** Returns the command that deletes an object, which also tells the right to change it. */
+/** Returns the command that deletes an object. */
 export function deletionOf(
   { place, line: { ns, id } }: Pick<Undone, 'place' | 'line'>,
   { at, datacenter }: SetFacts,

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { historyRoutes } from '../../src/http/routes/history.js';
 import type { Command } from '../../src/state/types.js';
+import { signer } from '../login/signers.js';
 import { SoloClient } from './client.js';
 import { partsOf } from './serve.js';
 import { Solo } from './solo.js';
@@ -108,6 +109,18 @@ describe('the history', () => {
     const author = (await client.must('GET /acl/token/self')).AccessorID;
     expect((await client.must(`GET /history?author=${author}`)).Changes).to.have.length(3);
     expect((await client.must(`GET /history?author=${one.ID}`)).Changes).to.have.length(0);
+  });
+
+  it('names a binding rule by the handle that it had', async () => {
+    const Config = { JWTValidationPubKeys: [(await signer('EdDSA')).pem] };
+    await client.must('PUT /acl/auth-method', { Name: 'jwt1', Type: 'jwt', Config });
+    const rule = { Type: 'binding-rule', Handle: 'ci' };
+    const web = { AuthMethod: 'jwt1', BindType: 'service', BindName: 'web' };
+    await client.must('POST /apply', { Objects: [{ ...rule, Object: web }] });
+    await client.must('POST /apply', { Objects: [], Delete: [rule] });
+    const { Changes } = await client.must('GET /history?types=binding-rule');
+    const refs = Changes.map(({ Ref }: { Ref: string }) => Ref);
+    expect(refs).to.deep.equal(['binding-rule/default/ci', 'binding-rule/default/ci']);
   });
 
   it('refuses what it does not know', async () => {
@@ -224,6 +237,18 @@ describe('POST /v1/undo', () => {
     expect(index()).to.equal(before);
   });
 
+  it('shows the links that objects have when all are back', async () => {
+    const Objects = [
+      { Type: 'policy', Object: { Name: 'ops' } },
+      { Type: 'role', Object: { Name: 'ci', Policies: [{ Name: 'ops' }] } },
+    ];
+    await client.must('POST /apply', { Objects });
+    await undo(index());
+    const { Changes } = (await undo(index(), { DryRun: true })).body;
+    const diffs = Changes.map(({ Diff }: { Diff: object[] }) => Diff.at(-1));
+    expect(diffs).to.deep.include({ Type: 'Added', Path: '/Policies', New: [{ Name: 'ops' }] });
+  });
+
   it('is refused for what has changed since, is not kept, or cannot come back', async () => {
     const { ID } = await client.must('PUT /acl/policy', { Name: 'ops', Rules: '' });
     await client.must(`PUT /acl/policy/${ID}`, { Name: 'ops', Rules: 'acl = "read"' });
@@ -249,7 +274,22 @@ describe('POST /v1/undo', () => {
     const { SecretID } = await client.must('PUT /acl/token', { Policies: [{ ID: reader.ID }] });
     const denied = await client.ask('POST /undo', { Index: made }, SecretID);
     expect(denied.status).to.equal(403);
-    expect(denied.body.Denied).to.have.length(1);
+    expect(denied.body.Denied).to.deep.equal(['policy/default/ops']);
+  });
+
+  it('needs the right to write what an object was, too', async () => {
+    const { ID } = await client.must('PUT /acl/policy', { Name: 'ops', Rules: 'acl = "write"' });
+    await client.must('PUT /namespace', { Name: 'team', ACLs: { PolicyDefaults: [{ ID }] } });
+    await client.must('PUT /namespace', { Name: 'team' });
+    const operator = await client.secretWith('operator = "write"');
+    const changed = (await client.must('GET /namespace/team')).ModifyIndex;
+    for (const DryRun of [true, false]) {
+      const denied = await client.ask('POST /undo', { Index: changed, DryRun }, operator);
+      expect([denied.status, denied.body.Denied]).to.deep.equal([403, ['namespace/team']]);
+      expect(denied.body.detail).to.include("'acl:write'");
+    }
+    expect((await client.must('GET /namespace/team')).ACLs.PolicyDefaults).to.deep.equal([]);
+    expect((await undo(changed)).status).to.equal(200);
   });
 
   it('keeps the secret of an auth method, and undoes config entries', async () => {

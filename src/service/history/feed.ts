@@ -2,11 +2,9 @@
 import type { Steps } from '../../acl/steps.js';
 import type { Authorizer } from '../../acl/types.js';
 import { linesAfter, linesUpTo, merged, oldestLine } from '../../state/history/lines.js';
-import { type Line, RINGS, type Ring } from '../../state/history/records.js';
+import { type Line, RINGS, type Ring, refOfLine } from '../../state/history/records.js';
 import { FLOOR_FACT, floorsOf } from '../../state/history/settings.js';
-import { stored } from '../../state/lists.js';
-import { refOf } from '../../state/refs.js';
-import { keyOf, type PinnedView, type View } from '../../state/types.js';
+import type { PinnedView, View } from '../../state/types.js';
 import { isHidden } from '../common/reading.js';
 import type { ReadOutcome, Service, StateRead } from '../common/types.js';
 import { type LongWork, ownerOf } from '../reads/long-work.js';
@@ -166,22 +164,12 @@ class Feed {
       ID: id,
       Name: name,
       Namespace: ns,
-      Ref: this.#refOf(line),
+      Ref: refOfLine(line),
       Operation: operation,
       Time: shownTime(timeMs),
       Author: shownAuthor(this.#authorizer, ns || 'default', author),
       Reason: reason,
       ...(typeof more === 'number' && { Count: more }),
     };
-  }
-
-  #refOf({ type, ns, id, name }: Line): string {
-    if (type === '') return '';
-    if (type === 'login-tokens') return `${type}/${id}`;
-    if (type === 'binding-rule') {
-      const owned = stored<{ readonly Handle?: string }>(this.#view, keyOf('owner', type, ns, id));
-      return refOf(type, ns, owned?.Handle ?? id);
-    }
-    return refOf(type, ns, type === 'token' || type === 'config' ? id : name);
   }
 }

@@ -4,7 +4,7 @@ import type { Authorizer } from '../../acl/types.js';
 import type { Undone as Answer, UndoBody } from '../../api/endpoints/history.js';
 import { ApiError, reject } from '../../base/errors.js';
 import { Overlay } from '../../state/draft.js';
-import { objectKeyOf } from '../../state/history/records.js';
+import { objectKeyOf, placeOfLine, refOfLine } from '../../state/history/records.js';
 import { modifyIndexOf } from '../../state/lists.js';
 import { putForm } from '../../state/put-form.js';
 import { tableOfType } from '../../state/refs.js';
@@ -81,10 +81,9 @@ function mustWrite(view: View, authorizer: Authorizer, undo: Undo): void {
   const denials = undoDenials(CHECKS, undo, authorizer, view);
   const [first] = denials;
   if (first === undefined) return;
-  const Denied = denials.flatMap(({ line: { type, ns, id } }) => {
-    const isShown = readDenial(authorizer, { type: type as 'policy', ns, id }) === undefined;
-    return isShown ? [`${type}/${ns}/${id}`] : [];
-  });
+  const Denied = denials
+    .filter(({ line }) => readDenial(authorizer, placeOfLine(line)) === undefined)
+    .map(({ line }) => refOfLine(line));
   throw new ApiError({ ...first.why, members: { Denied } });
 }
 
@@ -170,7 +169,7 @@ function shownPlan(view: View, draft: Overlay, plan: UndoPlan, command: Undo): o
       Action: one.action,
       ExpectedIndex: indexOf(one),
       Allowed: true,
-      Diff: differenceOf(view, one),
+      Diff: differenceOf(view, draft, one),
       Warnings: [],
     })),
     Expected: Object.fromEntries(changes.map((one) => [one.ref, indexOf(one)])),
@@ -179,9 +178,9 @@ function shownPlan(view: View, draft: Overlay, plan: UndoPlan, command: Undo): o
   };
 }
 
-function differenceOf(view: View, { place, present, target }: Undone): object {
+function differenceOf(before: View, after: View, { place, present, target }: Undone): object {
   const table = tableOfType(place.type)!;
-  const form = (text: string | undefined) =>
+  const form = (view: View, text: string | undefined) =>
     text === undefined ? undefined : putForm(view, table, JSON.parse(text) as object);
-  return differences(table, form(present), form(target));
+  return differences(table, form(before, present), form(after, target));
 }

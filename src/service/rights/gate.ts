@@ -16,7 +16,7 @@ import { isStampedBy, isSubject, loginAuthor } from '../../state/stamp.js';
 import { type Bootstrap, bootstrapProblem } from '../../state/system.js';
 import type { TokenLogin, TokenLogout } from '../../state/token-login.js';
 import type { Command, View } from '../../state/types.js';
-import { deletionOf, type Undo, undoLines } from '../../state/undo.js';
+import { deletionOf, type Undo, undoChange, undoLines, undoPlan } from '../../state/undo.js';
 import type { Authorizers } from './authorizers.js';
 
 /** Checks for other groups of commands, by the part of their type before the dot. */
@@ -104,16 +104,30 @@ const undoCheck =
   (authorizer, command, view) =>
     undoDenials(groups, command as Undo, authorizer, view)[0]?.why;
 
-/** Returns the objects that a caller may not take back, with the refusals. */
+/**
+ * Returns the objects that a caller may not take back, with the refusals. The right to delete an
+ * object is asked of all, and that to write what it was of those that go back: some contents, such
+ * as the defaults of a namespace, need more.
+ */
 export function undoDenials(
   groups: GroupChecks,
-  undo: Pick<Undo, 'undone' | 'at' | 'datacenter'>,
+  undo: Undo,
   ...[authorizer, view]: readonly [authorizer: Authorizer, view: View]
 ): readonly { readonly line: Line; readonly why: Refusal }[] {
+  const { changes } = undoPlan(view, undo);
+  const undone = new Map(changes.map((one) => [one.line.position, one]));
   return undoLines(view, undo.undone).flatMap((line) => {
-    const command = deletionOf({ place: placeOfLine(line), line }, undo);
-    const why = changeDenial(groups, command, authorizer, view);
-    return why === undefined ? [] : [{ line, why }];
+    const one = undone.get(line.position);
+    const back = one && undoChange(one, undo);
+    const commands = [
+      deletionOf({ place: placeOfLine(line), line }, undo),
+      ...(back !== undefined && 'command' in back ? [back.command] : []),
+    ];
+    for (const command of commands) {
+      const why = changeDenial(groups, command, authorizer, view);
+      if (why !== undefined) return [{ line, why }];
+    }
+    return [];
   });
 }
 

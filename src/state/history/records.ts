@@ -13,7 +13,7 @@
 import type { Author } from '../author.js';
 import { tableOf } from '../checksum.js';
 import { keys, type Table } from '../keys.js';
-import { type ObjectType, TYPES, tableOfType } from '../refs.js';
+import { type ObjectType, refOf, TYPES, tableOfType } from '../refs.js';
 import { type Command, keyOf } from '../types.js';
 
 /** The rings: one of changes, and one of tokens that logins make. Also their tables. */
@@ -143,6 +143,13 @@ export interface Line extends Deed {
 /** A line, and the ring that it is in. */
 export interface RingLine extends Line {
   readonly ring: Ring;
+}
+
+/** Returns the Ref of the object of a line, by the name that it had then; '' of a restore. */
+export function refOfLine({ type, ns, id, name }: Line): string {
+  if (type === '') return '';
+  if (type === 'login-tokens') return `${type}/${id}`;
+  return refOf(type, ns, type === 'token' || type === 'config' ? id : name);
 }
 
 /** What `was` is where the superseded version is not kept. */
