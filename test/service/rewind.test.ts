@@ -193,6 +193,22 @@ describe('the parameter at', () => {
     expect(reply.status).to.equal(404);
     expect(reply.body.detail).to.equal('What held at index 1 is no longer known');
     expect(reply.body.Oldest.Index).to.equal(client.solo.machine.appliedIndex());
+    const early = await client.ask('GET /export?at=2001-02-03T04:05:06Z');
+    expect(early.body.detail).to.equal('What held at 2001-02-03T04:05:06Z is no longer known');
+  });
+
+  it('takes times with their zone alone, so that all nodes mean the same', async () => {
+    await client.must('PUT /acl/policy', { Name: 'p' });
+    const day = '2101-02-03';
+    for (const time of [`${day}T04:05:06`, `${day}T04:05Z`, day, '2101-02-30T04:05:06Z']) {
+      const reply = await client.ask(`GET /export?at=${time}`);
+      expect([reply.status, reply.body.detail], time).to.deep.equal([
+        400,
+        `Invalid parameter "at": "${time}" is neither an index nor a time such as ` +
+          '2030-01-02T15:04:05Z',
+      ]);
+    }
+    await client.must(`GET /export?at=${day}T04:05:06-07:00`);
   });
 
   it('needs the level of the history', async () => {

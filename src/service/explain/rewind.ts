@@ -5,6 +5,7 @@
 import type { Steps } from '../../acl/steps.js';
 import type { Authorizer } from '../../acl/types.js';
 import { reject } from '../../base/errors.js';
+import { normalTime } from '../../languages/times.js';
 import { indexOfTime, oldestLine, timeOfIndex } from '../../state/history/lines.js';
 import { holderOf, NotKnown, PastView } from '../../state/history/past.js';
 import { RINGS } from '../../state/history/records.js';
@@ -48,14 +49,17 @@ export function momentOf(view: View, at: string): Moment {
   if (/^\d{1,15}$/.test(at)) {
     if (index > newest) refuse(`is beyond the state, whose index is ${newest}`);
   } else {
-    const ms = /^\d{4}-\d\d-\d\dT/.test(at) ? Date.parse(at) : Number.NaN;
-    if (Number.isNaN(ms)) refuse('is neither an index nor a time such as 2030-01-02T15:04:05Z');
-    index = indexOfTime(view, ms);
+    const time = normalTime(at);
+    index =
+      time === undefined
+        ? refuse('is neither an index nor a time such as 2030-01-02T15:04:05Z')
+        : indexOfTime(view, Date.parse(time));
   }
   const ms = index === 0 ? 0 : timeOfIndex(view, index);
   if (ms > 0) return { index, ms };
   const oldest = RINGS.flatMap((ring) => oldestLine(view, ring)?.index ?? []);
-  return refuseUnknown(view, at, oldest.length === 0 ? newest : Math.min(...oldest));
+  const asked = index === Number(at) ? index : at;
+  return refuseUnknown(view, asked, oldest.length === 0 ? newest : Math.min(...oldest));
 }
 
 /** A question about the past. */

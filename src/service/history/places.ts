@@ -95,10 +95,11 @@ export function known<T>(view: View, index: number, read: () => T): T {
   }
 }
 
-/** Throws ApiError 404: what held at an index is no longer known. */
-export function refuseUnknown(view: View, index: number | string, oldest: number): never {
+/** Throws ApiError 404: what held at an index, or a time, is no longer known. */
+export function refuseUnknown(view: View, at: number | string, oldest: number): never {
   const ms = timeOfIndex(view, oldest);
   const Oldest = { Index: oldest, Time: shownTime(ms) };
   const members = { Oldest };
-  return reject('not_found', `What held at index ${index} is no longer known`, { members });
+  const moment = typeof at === 'number' ? `index ${at}` : at;
+  return reject('not_found', `What held at ${moment} is no longer known`, { members });
 }
