@@ -99,17 +99,28 @@ describe('http: pages of lists', function () {
       expect(found.headers['x-consul-total']).to.equal('2');
     });
 
-    it('are held until the page changes', async () => {
-      const path = '/acl/policies?limit=2&sort=name';
-      const other = await client.across(path, () => client.must(`PUT ${POLICY}`, { Name: 'zulu' }));
-      expect(other.woken?.headers['x-consul-total'], 'the total counts').not.to.equal(
-        other.before.headers['x-consul-total'],
-      );
-      const { ID } = await client.must(`GET ${POLICY}/name/zulu`);
-      const same = await client.across(path, () =>
-        client.must(`PUT ${POLICY}/${ID}`, { Name: 'zulu', Description: 'elsewhere' }),
-      );
-      expect(same.woken).to.equal(undefined);
+    it('begin behind an item, named by its ID or name, in any order', async () => {
+      const { ID } = await client.must(`GET ${POLICY}/name/bravo`);
+      for (const after of [ID, ID.toUpperCase(), 'Bravo', 'bravo']) {
+        const found = await page('/acl/policies', { filter: 'Name not matches "/"', after });
+        expect(namesOf(found)[0], after).to.equal('charlie');
+      }
+      const reversed = await page('/acl/policies', { sort: '-name', limit: 1, after: ID });
+      expect(namesOf(reversed)).to.deep.equal(['alpha']);
+      const made = await page('/acl/policies', { sort: 'created', limit: 1, after: ID });
+      expect(namesOf(made)).to.deep.equal(['alpha']);
+      const narrow = await page('/acl/policies', { search: 'echo', limit: 1, after: ID });
+      expect(narrow.status, 'an item that the list does not show').to.equal(400);
+    });
+
+    it('are not held', async () => {
+      for (const query of ['limit=2', 'sort=name', 'after=alpha']) {
+        const { status, text } = await client.ask(`GET /acl/policies?${query}&index=3`);
+        expect(status, query).to.equal(400);
+        expect(text).to.equal(
+          'Parameter "index" cannot be sent with limit, after or sort: a page is not held',
+        );
+      }
     });
 
     for (const [query, why] of [

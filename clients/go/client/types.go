@@ -4791,8 +4791,8 @@ type ListConfigEntriesQuery struct {
 	Sort string `query:"sort"`
 	// The maximum number of items, from 1 to 1000.
 	Limit string `query:"limit"`
-	// Lists what comes after this: the header Next of the page before; for changes an index, the
-	// oldest first.
+	// Lists what comes after this: the header Next of the page before, or the ID or name of its last
+	// item; for changes an index, the oldest first.
 	After string `query:"after"`
 }
 
@@ -4964,8 +4964,8 @@ type WriteAutopilotConfigurationQuery struct {
 // ReadChangesQuery has parameters of a query.
 type ReadChangesQuery struct {
 	BlockingQuery
-	// Lists what comes after this: the header Next of the page before; for changes an index, the
-	// oldest first.
+	// Lists what comes after this: the header Next of the page before, or the ID or name of its last
+	// item; for changes an index, the oldest first.
 	After string `query:"after"`
 	// The maximum number of items, from 1 to 1000.
 	Limit string `query:"limit"`
@@ -5045,8 +5045,8 @@ type ListTokensQuery struct {
 	Sort string `query:"sort"`
 	// The maximum number of items, from 1 to 1000.
 	Limit string `query:"limit"`
-	// Lists what comes after this: the header Next of the page before; for changes an index, the
-	// oldest first.
+	// Lists what comes after this: the header Next of the page before, or the ID or name of its last
+	// item; for changes an index, the oldest first.
 	After string `query:"after"`
 }
 
@@ -5071,8 +5071,8 @@ type ListBindingRulesQuery struct {
 	Sort string `query:"sort"`
 	// The maximum number of items, from 1 to 1000.
 	Limit string `query:"limit"`
-	// Lists what comes after this: the header Next of the page before; for changes an index, the
-	// oldest first.
+	// Lists what comes after this: the header Next of the page before, or the ID or name of its last
+	// item; for changes an index, the oldest first.
 	After string `query:"after"`
 }
 
@@ -5088,8 +5088,8 @@ type ListAuthMethodsQuery struct {
 	Sort string `query:"sort"`
 	// The maximum number of items, from 1 to 1000.
 	Limit string `query:"limit"`
-	// Lists what comes after this: the header Next of the page before; for changes an index, the
-	// oldest first.
+	// Lists what comes after this: the header Next of the page before, or the ID or name of its last
+	// item; for changes an index, the oldest first.
 	After string `query:"after"`
 }
 
@@ -5107,8 +5107,8 @@ type ListRolesQuery struct {
 	Sort string `query:"sort"`
 	// The maximum number of items, from 1 to 1000.
 	Limit string `query:"limit"`
-	// Lists what comes after this: the header Next of the page before; for changes an index, the
-	// oldest first.
+	// Lists what comes after this: the header Next of the page before, or the ID or name of its last
+	// item; for changes an index, the oldest first.
 	After string `query:"after"`
 }
 
@@ -5124,8 +5124,8 @@ type ListPoliciesQuery struct {
 	Sort string `query:"sort"`
 	// The maximum number of items, from 1 to 1000.
 	Limit string `query:"limit"`
-	// Lists what comes after this: the header Next of the page before; for changes an index, the
-	// oldest first.
+	// Lists what comes after this: the header Next of the page before, or the ID or name of its last
+	// item; for changes an index, the oldest first.
 	After string `query:"after"`
 }
 
@@ -5141,7 +5141,7 @@ type ListNamespacesQuery struct {
 	Sort string `query:"sort"`
 	// The maximum number of items, from 1 to 1000.
 	Limit string `query:"limit"`
-	// Lists what comes after this: the header Next of the page before; for changes an index, the
-	// oldest first.
+	// Lists what comes after this: the header Next of the page before, or the ID or name of its last
+	// item; for changes an index, the oldest first.
 	After string `query:"after"`
 }

@@ -4583,7 +4583,7 @@ export interface ListConfigEntriesQuery extends BlockingQuery {
   readonly sort?: string;
   /** The maximum number of items, from 1 to 1000. */
   readonly limit?: string;
-  /** Lists what comes after this: the header Next of the page before; for changes an index, the oldest first. */
+  /** Lists what comes after this: the header Next of the page before, or the ID or name of its last item; for changes an index, the oldest first. */
   readonly after?: string;
 }
 
@@ -4733,7 +4733,7 @@ export interface WriteAutopilotConfigurationQuery extends CommonQuery {
 
 /** Parameters of a query. */
 export interface ReadChangesQuery extends BlockingQuery {
-  /** Lists what comes after this: the header Next of the page before; for changes an index, the oldest first. */
+  /** Lists what comes after this: the header Next of the page before, or the ID or name of its last item; for changes an index, the oldest first. */
   readonly after?: string;
   /** The maximum number of items, from 1 to 1000. */
   readonly limit?: string;
@@ -4807,7 +4807,7 @@ export interface ListTokensQuery extends BlockingQuery {
   readonly sort?: string;
   /** The maximum number of items, from 1 to 1000. */
   readonly limit?: string;
-  /** Lists what comes after this: the header Next of the page before; for changes an index, the oldest first. */
+  /** Lists what comes after this: the header Next of the page before, or the ID or name of its last item; for changes an index, the oldest first. */
   readonly after?: string;
 }
 
@@ -4829,7 +4829,7 @@ export interface ListBindingRulesQuery extends BlockingQuery {
   readonly sort?: string;
   /** The maximum number of items, from 1 to 1000. */
   readonly limit?: string;
-  /** Lists what comes after this: the header Next of the page before; for changes an index, the oldest first. */
+  /** Lists what comes after this: the header Next of the page before, or the ID or name of its last item; for changes an index, the oldest first. */
   readonly after?: string;
 }
 
@@ -4843,7 +4843,7 @@ export interface ListAuthMethodsQuery extends BlockingQuery {
   readonly sort?: string;
   /** The maximum number of items, from 1 to 1000. */
   readonly limit?: string;
-  /** Lists what comes after this: the header Next of the page before; for changes an index, the oldest first. */
+  /** Lists what comes after this: the header Next of the page before, or the ID or name of its last item; for changes an index, the oldest first. */
   readonly after?: string;
 }
 
@@ -4859,7 +4859,7 @@ export interface ListRolesQuery extends BlockingQuery {
   readonly sort?: string;
   /** The maximum number of items, from 1 to 1000. */
   readonly limit?: string;
-  /** Lists what comes after this: the header Next of the page before; for changes an index, the oldest first. */
+  /** Lists what comes after this: the header Next of the page before, or the ID or name of its last item; for changes an index, the oldest first. */
   readonly after?: string;
 }
 
@@ -4873,7 +4873,7 @@ export interface ListPoliciesQuery extends BlockingQuery {
   readonly sort?: string;
   /** The maximum number of items, from 1 to 1000. */
   readonly limit?: string;
-  /** Lists what comes after this: the header Next of the page before; for changes an index, the oldest first. */
+  /** Lists what comes after this: the header Next of the page before, or the ID or name of its last item; for changes an index, the oldest first. */
   readonly after?: string;
 }
 
@@ -4887,7 +4887,7 @@ export interface ListNamespacesQuery extends BlockingQuery {
   readonly sort?: string;
   /** The maximum number of items, from 1 to 1000. */
   readonly limit?: string;
-  /** Lists what comes after this: the header Next of the page before; for changes an index, the oldest first. */
+  /** Lists what comes after this: the header Next of the page before, or the ID or name of its last item; for changes an index, the oldest first. */
   readonly after?: string;
 }
 

@@ -65,8 +65,8 @@ export const QUERY = {
   ids: { says: 'Exports the IDs of policies, roles and rules too: true or false.', schema: text },
   after: {
     says:
-      'Lists what comes after this: the header Next of the page before; for changes an index, ' +
-      'the oldest first.',
+      'Lists what comes after this: the header Next of the page before, or the ID or name of ' +
+      'its last item; for changes an index, the oldest first.',
     schema: text,
   },
   before: {

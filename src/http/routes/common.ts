@@ -137,7 +137,7 @@ export async function answerList(
   const page = pageOf(request);
   const isNarrow = ofNamespaces || NARROWING.some((name) => request.query(name) !== undefined);
   const pages = page === undefined ? useCase : paged(useCase, page);
-  const shown = isNarrow || page !== undefined ? ofSome(service, pages) : useCase;
+  const shown = isNarrow ? ofSome(service, pages) : pages;
   const { value: plan, ...outcome } = await service.read(request.caller, options, shown);
   await answerPlan(service, request, plan, outcome);
 }

@@ -37,12 +37,16 @@ export function pageOf(request: ApiRequest): PageQuery | undefined {
   const [sort, after] = [request.query('sort'), request.query('after')];
   const limit = limitOf(request, Number.POSITIVE_INFINITY);
   if (sort === undefined && after === undefined && limit > LIMIT_MAX) return undefined;
+  if (request.query('index') !== undefined) {
+    const what = 'Parameter "index" cannot be sent with limit, after or sort';
+    reject('invalid', `${what}: a page is not held`);
+  }
   const order = sort ?? 'name';
   return {
     limit,
     sort: sortOf(order),
     isDescending: order.startsWith('-'),
-    after: after === undefined ? undefined : placeOf(order, after),
+    after: after === undefined ? undefined : afterOf(order, after),
     list: listOf(request),
   };
 }
@@ -55,13 +59,13 @@ function sortOf(order: string): Sort {
   );
 }
 
-/** Returns the place that a page ended at, given the header of that page. Throws 400. */
-function placeOf(order: string, after: string): string {
+/** Returns where a page begins: behind a place, given the header of the page before, or an item. */
+function afterOf(order: string, after: string): PageQuery['after'] {
   const text = Buffer.from(after, 'base64url').toString();
-  const [sortedBy, place] = text.split(/:(.*)/s, 2);
-  return sortedBy === order && place !== undefined
-    ? place
-    : refuseParameter('after', after, 'should be the header Next of a page with the same sort');
+  const [sortedBy = '', place] = text.split(/:(.*)/s, 2);
+  if (!place?.includes('\u0000')) return { item: after };
+  if (sortedBy === order) return { place };
+  return refuseParameter('after', after, 'is the header Next of a page with another sort');
 }
 
 /** Returns how the next page is asked for: the value of a header. */

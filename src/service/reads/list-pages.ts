@@ -4,6 +4,7 @@
  */
 import sortedBtree from 'sorted-btree';
 import type { Authorizer } from '../../acl/types.js';
+import { reject } from '../../base/errors.js';
 import { compare } from '../../base/text.js';
 import { createIndexOf, lastPart, modifyIndexOf } from '../../state/lists.js';
 import { recordOf } from '../../state/machine-record.js';
@@ -111,7 +112,10 @@ class ListOrder {
   page(view: View, plan: ListPlan, page: PagePlan): Promise<Page> {
     const read = async (): Promise<Page> => {
       await this.#update(view, plan, page);
-      return this.#cut(page);
+      const { after } = page;
+      const isItem = after !== undefined && 'item' in after;
+      const place = isItem ? await inSlices(this.#placeOf(after.item), 'list') : after?.place;
+      return this.#cut(page, place);
     };
     const next = this.#last.then(read, read);
     this.#last = next.catch(() => {});
@@ -172,7 +176,21 @@ class ListOrder {
     if (isHidden) this.#hidden -= 1;
   }
 
-  #cut({ limit, after, isDescending }: PagePlan): Page {
+  /** Returns the place of an item, given its ID or name. Throws ApiError 400. */
+  *#placeOf(sent: string): Generator<void, string> {
+    const named = sent.toLowerCase();
+    const name = JSON.stringify(named.slice(named.indexOf('/') + 1)).slice(1, -1);
+    for (const { text, place } of this.#items.values()) {
+      yield;
+      if (place === undefined || !text.toLowerCase().includes(name)) continue;
+      if (namesOf(text).includes(named)) return place;
+    }
+    const shown = JSON.stringify(sent.slice(0, 60));
+    const what = 'should be the header Next of the page before, or the ID or name of an item';
+    return reject('invalid', `Invalid parameter "after": ${shown} ${what}`);
+  }
+
+  #cut({ limit, isDescending }: PagePlan, after: string | undefined): Page {
     const places = this.#places;
     const ordered = isDescending ? places.entriesReversed(after) : places.entries(after);
     const candidates: string[] = [];
@@ -201,6 +219,13 @@ function sortedBy(plan: ListPlan, sort: Sort, candidate: string, text: string): 
     readonly ExpirationTime?: string;
   };
   return sort === 'expires' ? ExpirationTime : Description.slice(0, NAME_CHARS).toLowerCase();
+}
+
+/** Returns the names of an item in lower case: ID, name, and the kind and name of an entry. */
+function namesOf(text: string): readonly string[] {
+  const { ID, AccessorID, Kind, Name } = JSON.parse(text) as Readonly<Record<string, string>>;
+  const names = [ID, AccessorID, Name, Kind !== undefined && `${Kind}/${Name}`];
+  return names.flatMap((name) => (name ? [name.toLowerCase()] : []));
 }
 
 const padded = (index: number): string => String(index).padStart(16, '0');

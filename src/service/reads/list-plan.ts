@@ -13,8 +13,8 @@ export interface PageQuery {
   readonly limit: number;
   readonly sort: Sort;
   readonly isDescending: boolean;
-  /** Where the page before ended: `PageMeta.next` of it. */
-  readonly after: string | undefined;
+  /** Where the page before ended: `PageMeta.next` of it, or the ID or name of its last item. */
+  readonly after: { readonly place: string } | { readonly item: string } | undefined;
   /** What tells the list from others that the same caller may read. */
   readonly list: string;
 }

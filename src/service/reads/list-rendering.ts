@@ -148,9 +148,9 @@ export async function digestOf(service: Service, plan: ListPlan): Promise<string
   const view = service.pin();
   try {
     const shown = await decided(service, view, plan);
-    if (plan.asksForAll && !shown.filtered && shown.page === undefined) return undefined;
-    const { filtered, page } = shown;
-    const hash = createHash('sha256').update(JSON.stringify({ filtered, page }));
+    const { filtered } = shown;
+    if (plan.asksForAll && !filtered) return undefined;
+    const hash = createHash('sha256').update(JSON.stringify({ filtered }));
     for await (const items of listChunks(view, shown)) {
       // A line break separates the items: no compact JSON text contains one.
       for (const item of items) hash.update(item).update('\n');
