@@ -93,7 +93,8 @@ describe('sets and their history by the command line, on a node', function () {
   it('take nothing that has another owner, or none when they prune', async () => {
     await applied(role('of pay'));
     const other = await run('plan -f - --owner other', { input: role('of other') });
-    expect(other.out).to.include('(owned)');
+    expect(other.out).to.include(': role/default/web belongs to "pay"');
+    expect(other.out).not.to.include('role/default/web: role/default/web');
     const taken = await done('plan -f - --owner other --take-over', { input: role('of other') });
     expect(taken).to.include('~ role/default/web  owner: pay → other');
     await cluster.must('PUT /acl/role', { Name: 'nobodys' });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { pathOfItem } from '../../src/cli/commands/export.js';
-import { FakeServers, json } from './fake-server.js';
+import { FakeServers, FILTERED, json } from './fake-server.js';
 import { User } from './harness.js';
 
 const POLICY = { Type: 'policy', Namespace: 'default', Object: { Name: 'ops', Rules: 'a\nb\n' } };
@@ -77,11 +77,7 @@ describe('export', () => {
   it('says what it does not hold', async () => {
     const At = { Index: 42, Time: null };
     const missing = { ...EXPORT, At, Secrets: 2, Unknown: ['policy/default/x'] };
-    const answer: RequestListener = (_, response) => {
-      response.writeHead(200, { 'X-Consul-Results-Filtered-By-ACLs': 'true' });
-      response.end(JSON.stringify(missing));
-    };
-    expect((await run('', answer)).err).to.equal(
+    expect((await run('', json(missing, FILTERED))).err).to.equal(
       'conclave: 2 objects at index 42\n' +
         'conclave: 2 secrets hidden; applying it keeps those stored\n' +
         'conclave: not known any more: policy/default/x\n' +

@@ -43,11 +43,15 @@ export class FakeServers {
   }
 }
 
+/** The header of a list without what the caller may not read. */
+export const FILTERED = { 'X-Consul-Results-Filtered-By-ACLs': 'true' };
+
 /** Answers with JSON, and an index. */
 export const json =
-  (body: unknown): RequestListener =>
+  (body: unknown, headers: Readonly<Record<string, string>> = {}): RequestListener =>
   (_request, response) => {
-    response.writeHead(200, { 'Content-Type': 'application/json', 'X-Consul-Index': '7' });
+    const own = { 'Content-Type': 'application/json', 'X-Consul-Index': '7' };
+    response.writeHead(200, { ...own, ...headers });
     response.end(JSON.stringify(body));
   };
 

@@ -1,15 +1,13 @@
 import type { RequestListener } from 'node:http';
 import { expect } from 'chai';
-import { FakeServers, json, problem } from './fake-server.js';
+import { FakeServers, FILTERED, json, problem } from './fake-server.js';
 import { type Given, User } from './harness.js';
 
 const ID = '5c1e0f5a-4c7e-4f1c-9d3c-2f0c4b7b9f11';
 const TIME = '2026-11-03T14:05:00.000Z';
 const AUTHOR = { AccessorID: '8a2d31f0-0000', Description: 'ci' };
-const LOGIN = {
-  ...AUTHOR,
-  Identity: { AuthMethod: 'jwt1', Namespace: 'default', Subject: 'user-1' },
-};
+const Identity = { AuthMethod: 'jwt1', Namespace: 'default', Subject: 'user-1' };
+const LOGIN = { ...AUTHOR, Identity };
 const version = (Index: number, Operation: string, more: object = {}) => ({
   Index,
   Operation,
@@ -173,7 +171,8 @@ describe('the feed of changes', () => {
       signal: stop.signal,
       onOut: (text: string) => text.includes('last') && stop.abort(),
     };
-    const { code, out } = await run('history feed --follow', pages.map(json), given);
+    const answers = pages.map((page) => json(page));
+    const { code, out } = await run('history feed --follow', answers, given);
     expect(code).to.equal(130);
     expect([...out.matchAll(/at index (\d+)/g)].map(([, index]) => index)).to.deep.equal([
       ...['60', '61', '70', '80', '85'],
@@ -295,6 +294,9 @@ describe('rollback', () => {
     const set = { Owner: 'pay', Objects: [ITEM], Delete: [], Assert: [] };
     expect(bodies()[0]).to.deep.equal(set);
     expect(bodies()[2]).to.deep.equal({ ...set, Prune: true });
+    const some = [json({ Objects: [ITEM] }, FILTERED), json(PLAN)];
+    const { err } = await run('rollback --owner pay --to 42 --dry-run', some);
+    expect(err).to.include('what this token may not read is left out');
   });
 
   it('takes what a token was from its history', async () => {

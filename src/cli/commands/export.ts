@@ -88,6 +88,11 @@ function noteMissing({ print }: Call<object>, exported: Exported, answer: Answer
   if (Secrets > 0)
     print.note(`${counted(Secrets, 'secret')} hidden; applying it keeps those stored`);
   if (Unknown.length > 0) print.note(`not known any more: ${Unknown.join(', ')}`);
+  noteFiltered(print, answer);
+}
+
+/** Says that an answer does not hold all there is, if so. */
+export function noteFiltered(print: Call<object>['print'], answer: Answer): void {
   if (answer.header('X-Consul-Results-Filtered-By-ACLs') === 'true')
     print.note('what this token may not read is left out');
 }

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import type { Versions } from '../../api/endpoints/history.js';
 import type { Call, Cli } from '../cli.js';
+import type { Answer } from '../client/http.js';
 import { asOf, momentText } from '../client/moment.js';
 import { type Exported, type Item, keyOf, refOfItem, type SetBody } from '../files/sets.js';
 import { CliError, misused } from '../print/error.js';
@@ -15,6 +16,7 @@ import {
   tellApplied,
   withQuestion,
 } from './apply-set.js';
+import { noteFiltered } from './export.js';
 import { type HistoryObject, objectCalled, withObject } from './history-object.js';
 
 interface RollbackOptions extends ApplyOptions {
@@ -60,14 +62,15 @@ async function exportedAt(
   { api }: Call<object>,
   at: string,
   query: Readonly<Record<string, string | undefined>>,
-): Promise<Exported> {
-  const read = () => api.get('/v1/export', { query: { ...query, at }, isCurrent: true });
-  return (await asOf(read)).json<Exported>();
+): Promise<Answer> {
+  return asOf(() => api.get('/v1/export', { query: { ...query, at }, isCurrent: true }));
 }
 
 /** Returns a set of what an owner's objects were. */
 async function ownedAt(call: Call<RollbackOptions>, owner: string, at: string): Promise<SetBody> {
-  const { Objects } = await exportedAt(call, at, { owner, ns: '*' });
+  const answer = await exportedAt(call, at, { owner, ns: '*' });
+  noteFiltered(call.print, answer);
+  const { Objects } = answer.json<Exported>();
   const Prune = call.options.prune === true;
   return { Owner: owner, ...(Prune && { Prune }), Objects, Delete: [], Assert: [] };
 }
@@ -82,7 +85,8 @@ async function oneAt(
   const { id, path, type } = object;
   if (type === 'token') return tokenAt(call, object, at);
   const which = type === 'config' ? { kind: id.split('/')[0], types: 'config' } : { types: type };
-  const { At, Objects } = await exportedAt(call, at, { ...which, partial: 'true' });
+  const answer = await exportedAt(call, at, { ...which, partial: 'true' });
+  const { At, Objects } = answer.json<Exported>();
   const found = Objects.find((item) => isMeant(item, object, api.namespace));
   if (found !== undefined) return { Objects: [found], Delete: [], Assert: [] };
   const { Name, Versions: known = [] } = (

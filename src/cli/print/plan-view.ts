@@ -168,7 +168,7 @@ function problemLines({ Problems }: Plan, { colour, placeOf }: PlanStyle): strin
 export function problemText(problem: Problem, placeOf: PlanStyle['placeOf']): string {
   const { Code, Message, Pointer = '', Ref = '' } = problem;
   const place = placeOf(problem);
-  const object = Ref === '' ? '' : `${Ref}: `;
+  const object = Ref === '' || Message.includes(Ref) ? '' : `${Ref}: `;
   const field = place === undefined && Pointer !== '' ? `${Pointer}: ` : '';
   return oneLine(`${place === undefined ? '' : `${place}: `}${object}${field}${Message} (${Code})`);
 }

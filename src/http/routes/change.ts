@@ -24,7 +24,8 @@ export const changeRoutes = (parts: AclParts): readonly DeclaredRoute[] => [
     GET: async (request) => {
       const which = { type: request.param('type'), id: mustHave(request, 'id', 'ID') };
       const outcome = await readRefs(parts, readOf(request), which);
-      request.answerRead(outcome, `Requested ${which.type} does not exist`);
+      const what = which.type === 'config' ? 'config entry' : which.type.replace('-', ' ');
+      request.answerRead(outcome, `Requested ${what} does not exist`);
     },
   },
   {

@@ -4,8 +4,9 @@ import { isReservedId } from '../../acl/builtin.js';
 import { isNamespaceName, isUuid } from '../../acl/names.js';
 import type { Authorizer } from '../../acl/types.js';
 import { SET_OBJECTS_MAX, type SetBody } from '../../api/endpoints/sets.js';
-import { type Refusal, refusal, reject } from '../../base/errors.js';
+import { type Refusal, refusal, refuse, reject } from '../../base/errors.js';
 import { isClusterWide, isKind } from '../../kinds/definitions.js';
+import { unknownKind } from '../../kinds/index.js';
 import { pointerOf } from '../../kinds/problems.js';
 import { didYouMean } from '../../languages/suggest.js';
 import { allNamespaces } from '../../state/config-entries.js';
@@ -107,6 +108,7 @@ export class Items {
     at: string,
   ): Item {
     const table = tableOf(Type, `${at}/Type`);
+    mustBeOfRule(table, Handle, at);
     const own = table === 'config' || table === 'namespace' ? undefined : sent['Namespace'];
     const ns = this.#place(table, sent['Kind'], { Namespace: Namespace || textOf(own), at });
     if (textOf(own) !== '' && textOf(own) !== ns) {
@@ -197,11 +199,14 @@ export class Items {
     const { Type = '', Namespace, Name = '', ID = '', Handle = '' } = sent;
     const table = tableOf(Type, `${at}/Type`);
     if (table === 'token') reject('invalid', NO_CREDENTIALS, { pointer: `${at}/Type` });
+    mustBeOfRule(table, Handle, at);
     const slash = Name.indexOf('/');
     const kind = Name.slice(0, Math.max(0, slash));
     const ns = this.#place(table, table === 'config' ? kind : undefined, { Namespace, at });
     if (table === 'config') {
-      if (!isKind(kind)) reject('invalid', 'Name must be <kind>/<name>', { pointer: `${at}/Name` });
+      const pointer = `${at}/Name`;
+      if (slash < 0) reject('invalid', 'Name must be <kind>/<name>', { pointer });
+      if (!isKind(kind)) refuse({ ...unknownKind(kind), pointer });
       return { ...this.#item({ table, ns, id: Name.toLowerCase() }, Name), at };
     }
     if (Name === '' && ID === '' && Handle === '') {
@@ -278,6 +283,12 @@ function tableOf(type: string, pointer: string): Table {
   const known = Object.values(TYPES);
   const why = `${shown} is no type: known are ${known.join(', ')}${didYouMean(type, known)}`;
   return tableOfType(type) ?? reject('invalid', why, { pointer });
+}
+
+/** Throws ApiError 400 for the handle of what has a name. */
+function mustBeOfRule(table: Table, handle: string | undefined, at: string): void {
+  if (!handle || table === 'rule') return;
+  reject('invalid', 'Only binding rules have a Handle', { pointer: `${at}/Handle` });
 }
 
 function mustBeLabel(text: string, pointer: string): void {

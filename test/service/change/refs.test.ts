@@ -219,6 +219,13 @@ describe('GET /v1/refs/:type/:id', () => {
     expect((await client.ask('GET /refs/polices/x')).body.detail).to.include(
       'did you mean "policy"',
     );
+    for (const [path, what] of [
+      ['config/service-defaults/x', 'config entry'],
+      ['auth-method/x', 'auth method'],
+    ]) {
+      const { status, body } = await client.ask(`GET /refs/${path}`);
+      expect([status, body.detail]).to.deep.equal([404, `Requested ${what} does not exist`]);
+    }
     const self = await client.must('GET /acl/token/self');
     const odd = await client.ask(`GET /refs/token/${self.AccessorID}?foo=1`);
     expect(odd.status).to.equal(400);

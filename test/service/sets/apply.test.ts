@@ -201,6 +201,10 @@ describe('A set', () => {
       ],
       [{ Delete: [{ Type: 'token', ID: 'x' }] }, 400, '/Delete/0/Type'],
       [{ Delete: [{ Type: 'role' }] }, 400, '/Delete/0'],
+      [{ Delete: [{ Type: 'role', Handle: 'a' }] }, 400, '/Delete/0/Handle'],
+      [{ Delete: [{ Type: 'config', Name: 'web' }] }, 400, '/Delete/0/Name'],
+      [{ Delete: [{ Type: 'config', Name: 'no-kind/web' }] }, 400, '/Delete/0/Name'],
+      [{ Objects: [{ ...policy('a'), Handle: 'a' }] }, 400, '/Objects/0/Handle'],
       [
         { Objects: [policy('a')], Expected: { 'policy/default/b': 1 } },
         400,
