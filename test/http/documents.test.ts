@@ -42,7 +42,7 @@ describe('http: documents about the API', () => {
     const unknown: [string, string][] = [
       ['config/service-default', 'did you mean \\"service-defaults\\"?'],
       ['config/', 'There is no schema'],
-      ['set', 'There is no schema'],
+      ['sets', 'did you mean \\"set\\"?'],
       ['toString', 'There is no schema'],
       ['roles', 'did you mean \\"role\\"?'],
     ];

@@ -64,7 +64,10 @@ describe('openapi: what schemas say', () => {
   });
 
   it('every schema is one of the dialect that it names, with id, title and description', () => {
-    expect(Object.keys(SCHEMAS)).to.include.members(['config/mesh', 'role', 'token', 'problem']);
+    expect(Object.keys(SCHEMAS)).to.include.members([
+      ...['config/mesh', 'role', 'token', 'problem', 'history-configuration'],
+      ...['set', 'undo', 'tokens-revoke', 'tokens-import'],
+    ]);
     for (const [name, schema] of Object.entries(SCHEMAS)) {
       expect(ajv.validateSchema(schema), `${name}: ${ajv.errorsText()}`).to.equal(true);
       expect(schema['$id']).to.equal(`/v1/schema/${name}`);

@@ -190,7 +190,7 @@ func (c *Client) PreviewTemplatedPolicy(ctx context.Context, name string, body L
 
 // RevokeIdentity ends all tokens of an identity, and may refuse its logins. Only shows what would
 // end unless DryRun is false.
-func (c *Client) RevokeIdentity(ctx context.Context, body RevokeIdentityBody, query *CommonQuery) (RevokeIdentityResult, Meta, error) {
+func (c *Client) RevokeIdentity(ctx context.Context, body TokensRevokeBody, query *CommonQuery) (RevokeIdentityResult, Meta, error) {
 	return call[RevokeIdentityResult](ctx, c, operation{"POST", fill("/v1/acl/tokens/revoke"), "application/json", body}, query)
 }
 
@@ -257,7 +257,7 @@ func (c *Client) CleanUpTokens(ctx context.Context, body CleanUpTokensBody, quer
 }
 
 // ImportTokens creates, changes and deletes tokens of a source with their IDs, secrets and times.
-func (c *Client) ImportTokens(ctx context.Context, body ImportTokensBody, query *CommonQuery) (ImportTokensResult, Meta, error) {
+func (c *Client) ImportTokens(ctx context.Context, body TokensImportBody, query *CommonQuery) (ImportTokensResult, Meta, error) {
 	return call[ImportTokensResult](ctx, c, operation{"POST", fill("/v1/acl/tokens/import"), "application/json", body}, query)
 }
 
@@ -277,12 +277,12 @@ func (c *Client) ReleaseOwner(ctx context.Context, body ReleaseOwnerBody, query 
 }
 
 // PlanSet compares a set with the state. Nothing is written.
-func (c *Client) PlanSet(ctx context.Context, body PlanSetBody, query *ReadQuery) (PlanSetResult, Meta, error) {
+func (c *Client) PlanSet(ctx context.Context, body SetBody, query *ReadQuery) (PlanSetResult, Meta, error) {
 	return call[PlanSetResult](ctx, c, operation{"POST", fill("/v1/plan"), "application/json", body}, query)
 }
 
 // ApplySet applies a set as one entry: all of its changes, or none.
-func (c *Client) ApplySet(ctx context.Context, body PlanSetBody, query *CommonQuery) (ApplySetResult, Meta, error) {
+func (c *Client) ApplySet(ctx context.Context, body SetBody, query *CommonQuery) (ApplySetResult, Meta, error) {
 	return call[ApplySetResult](ctx, c, operation{"POST", fill("/v1/apply"), "application/json", body}, query)
 }
 

@@ -478,7 +478,7 @@ type CleanUpTokensBody struct {
 	KeepPerIdentity *int64 `json:"KeepPerIdentity,omitempty"`
 	// How many tokens to delete, 1,000 at most.
 	Limit *int64 `json:"Limit,omitempty"`
-	// Why.
+	// Why, for the history.
 	Reason string `json:"Reason,omitempty"`
 	// The admin partition. Only default is supported, and naming it has no effect.
 	Partition any `json:"Partition,omitempty"`
@@ -1214,24 +1214,6 @@ type HttpRouteRuleService struct {
 	Partition any `json:"Partition,omitempty"`
 }
 
-// ImportTokensBody: see the API.
-type ImportTokensBody struct {
-	// Where the tokens come from, such as dc1. Their owner is migrate/dc1.
-	Source string `json:"Source,omitempty"`
-	// Whether only to judge the import. Nothing is written.
-	DryRun bool `json:"DryRun,omitempty"`
-	// Whether tokens that are not of this source may be taken.
-	TakeOver bool `json:"TakeOver,omitempty"`
-	// Why, for the history.
-	Reason string `json:"Reason,omitempty"`
-	// The tokens. At most 500 with those of Delete.
-	Tokens []ImportTokensTokenBody `json:"Tokens,omitempty"`
-	// AccessorIDs of tokens of this source that end.
-	Delete []string `json:"Delete,omitempty"`
-	// The admin partition. Only default is supported, and naming it has no effect.
-	Partition any `json:"Partition,omitempty"`
-}
-
 // ImportTokensResult: see the API.
 type ImportTokensResult struct {
 	// The index of the entry, or of the state of a dry run. 0 if there was nothing to do.
@@ -1256,46 +1238,6 @@ type ImportTokensSkipped struct {
 	AccessorID string `json:"AccessorID,omitempty"`
 	// Why.
 	Why string `json:"Why,omitempty"`
-}
-
-// ImportTokensTokenBody: see the API.
-type ImportTokensTokenBody struct {
-	// The public ID of the token, a UUID.
-	AccessorID string `json:"AccessorID,omitempty"`
-	// Its secret: up to 256 printable characters without spaces.
-	SecretID string `json:"SecretID,omitempty"`
-	// A human-readable description of the token.
-	Description string `json:"Description,omitempty"`
-	// The policies of the token.
-	Policies []ExplainAuthorizationDraftPolicyBody `json:"Policies,omitempty"`
-	// The roles of the token.
-	Roles []ExplainAuthorizationDraftPolicyBody `json:"Roles,omitempty"`
-	// Identities that grant the rights of a service, by its name.
-	ServiceIdentities []ExplainAuthorizationDraftServiceIdentityBody `json:"ServiceIdentities,omitempty"`
-	// Identities that grant the rights of a node, by its name.
-	NodeIdentities []ExplainAuthorizationDraftNodeIdentityBody `json:"NodeIdentities,omitempty"`
-	// Built-in templates with their variables.
-	TemplatedPolicies []ExplainAuthorizationDraftTemplatedPolicyBody `json:"TemplatedPolicies,omitempty"`
-	// Whether the token belongs to one datacenter. This has no other effect.
-	Local bool `json:"Local,omitempty"`
-	// The namespace of the token.
-	Namespace string `json:"Namespace,omitempty"`
-	// The name of the auth method whose login created the token, in its original spelling.
-	AuthMethod string `json:"AuthMethod,omitempty"`
-	// The namespace of that auth method.
-	AuthMethodNamespace string `json:"AuthMethodNamespace,omitempty"`
-	// Who is behind the token, if a login created it.
-	Identity *ImportTokensTokenIdentityBody `json:"Identity,omitempty"`
-	// When the token expires. It cannot be changed later.
-	ExpirationTime string `json:"ExpirationTime,omitempty"`
-	// When the token was created. Defaults to now.
-	CreateTime string `json:"CreateTime,omitempty"`
-}
-
-// ImportTokensTokenIdentityBody: Who is behind the token, if a login created it.
-type ImportTokensTokenIdentityBody struct {
-	// Whom the auth method knows.
-	Subject string `json:"Subject,omitempty"`
 }
 
 // ImportTokensWarning: see the API.
@@ -2190,74 +2132,6 @@ type PlanSetAssert struct {
 	Problem string `json:"Problem,omitempty"`
 }
 
-// PlanSetAssertBody: see the API.
-type PlanSetAssertBody struct {
-	// The name of the assertion.
-	Name string `json:"Name,omitempty"`
-	// Whose rights.
-	Subject *PlanSetAssertSubjectBody `json:"Subject,omitempty"`
-	// The resource, such as service, key or namespace.
-	Resource string `json:"Resource,omitempty"`
-	// The access, such as read or write.
-	Access string `json:"Access,omitempty"`
-	// The name of the resource. Omitted for resources without names.
-	Segment string `json:"Segment,omitempty"`
-	// The namespace of the resource. Defaults to that of the request.
-	Namespace string `json:"Namespace,omitempty"`
-	// The answer: allow or deny.
-	Expect string `json:"Expect,omitempty"`
-}
-
-// PlanSetAssertSubjectBody: Whose rights.
-type PlanSetAssertSubjectBody struct {
-	// The AccessorID of a token.
-	Token string `json:"Token,omitempty"`
-	// The name of a role: a token with this role alone.
-	Role string `json:"Role,omitempty"`
-	// The name of a policy: a token with this policy alone.
-	Policy string `json:"Policy,omitempty"`
-	// Rules: a token with these alone.
-	Rules string `json:"Rules,omitempty"`
-	// A token that does not exist.
-	Draft *ExplainAuthorizationDraftBody `json:"Draft,omitempty"`
-	// Whether the subject is the anonymous token.
-	Anonymous bool `json:"Anonymous,omitempty"`
-	// Where the subject lives. Defaults to the namespace of the request.
-	Namespace string `json:"Namespace,omitempty"`
-}
-
-// PlanSetBody: see the API.
-type PlanSetBody struct {
-	// Who owns the objects of the set, such as gitops/payments.
-	Owner string `json:"Owner,omitempty"`
-	// Whether objects of the owner that are not in the set are deleted.
-	Prune bool `json:"Prune,omitempty"`
-	// Whether objects of another owner may be taken.
-	TakeOver bool `json:"TakeOver,omitempty"`
-	// Why, for the history.
-	Reason string `json:"Reason,omitempty"`
-	// The namespace. Defaults to that of the request.
-	Namespace string `json:"Namespace,omitempty"`
-	// The objects.
-	Objects []PlanSetObjectBody `json:"Objects,omitempty"`
-	// What to delete.
-	Delete []PlanSetDeleteBody `json:"Delete,omitempty"`
-	// Questions about the rights that result, with the answers that they must have.
-	Assert []PlanSetAssertBody `json:"Assert,omitempty"`
-	// The ModifyIndex that objects must have, by their Refs; 0: must not exist.
-	Expected map[string]int64 `json:"Expected,omitempty"`
-	// The digest of a plan. Anything else is refused.
-	Digest string `json:"Digest,omitempty"`
-	// Ignored. Exports have it.
-	Index *int64 `json:"Index,omitempty"`
-	// Ignored. Exports have it.
-	At map[string]any `json:"At,omitempty"`
-	// Ignored. Exports have it.
-	Secrets *int64 `json:"Secrets,omitempty"`
-	// The admin partition. Only default is supported, and naming it has no effect.
-	Partition any `json:"Partition,omitempty"`
-}
-
 // PlanSetChange: see the API.
 type PlanSetChange struct {
 	// The object: its type, namespace and name.
@@ -2298,34 +2172,6 @@ type PlanSetChangeDiff struct {
 	New any `json:"New,omitempty"`
 	// Whether a value was cut.
 	Cut bool `json:"Cut,omitempty"`
-}
-
-// PlanSetDeleteBody: see the API.
-type PlanSetDeleteBody struct {
-	// The type: namespace, policy, role, auth-method, binding-rule, token or config.
-	Type string `json:"Type,omitempty"`
-	// The namespace. Defaults to that of the request.
-	Namespace string `json:"Namespace,omitempty"`
-	// The name; of a config entry, kind/name.
-	Name string `json:"Name,omitempty"`
-	// The ID, instead of the name.
-	ID string `json:"ID,omitempty"`
-	// A name for a binding rule, which is kept beside it.
-	Handle string `json:"Handle,omitempty"`
-	// Whether to refuse this if anything refers to it.
-	IfUnused bool `json:"IfUnused,omitempty"`
-}
-
-// PlanSetObjectBody: see the API.
-type PlanSetObjectBody struct {
-	// The type: namespace, policy, role, auth-method, binding-rule, token or config.
-	Type string `json:"Type,omitempty"`
-	// The namespace. Defaults to that of the request.
-	Namespace string `json:"Namespace,omitempty"`
-	// A name for a binding rule, which is kept beside it.
-	Handle string `json:"Handle,omitempty"`
-	// The object, as in the body of a PUT.
-	Object map[string]any `json:"Object,omitempty"`
 }
 
 // PlanSetProblem: see the API.
@@ -3618,26 +3464,6 @@ type ReleaseOwnerResult struct {
 	Index int64 `json:"Index,omitempty"`
 }
 
-// RevokeIdentityBody: see the API.
-type RevokeIdentityBody struct {
-	// The auth method that knows the identity.
-	AuthMethod string `json:"AuthMethod,omitempty"`
-	// The namespace of the auth method.
-	Namespace string `json:"Namespace,omitempty"`
-	// Whose tokens end: the Subject of their Identity.
-	Subject string `json:"Subject,omitempty"`
-	// Instead of Subject: all whose Subject begins with this. Empty means everybody.
-	SubjectPrefix string `json:"SubjectPrefix,omitempty"`
-	// Whether only to show what would end. True unless it is false.
-	DryRun bool `json:"DryRun,omitempty"`
-	// How long their logins are refused: a duration from 1m to 8760h, or forever. Absent: not.
-	BlockFor string `json:"BlockFor,omitempty"`
-	// Why.
-	Reason string `json:"Reason,omitempty"`
-	// The admin partition. Only default is supported, and naming it has no effect.
-	Partition any `json:"Partition,omitempty"`
-}
-
 // RevokeIdentityResult: see the API.
 type RevokeIdentityResult struct {
 	// Whether nothing was done.
@@ -4368,6 +4194,102 @@ type ServiceSplitterSplit struct {
 	ResponseHeaders *IngressGatewayListenerServiceRequestHeaders `json:"ResponseHeaders,omitempty"`
 }
 
+// SetAssert: see the API.
+type SetAssert struct {
+	// The name of the assertion.
+	Name string `json:"Name,omitempty"`
+	// Whose rights.
+	Subject *SetAssertSubject `json:"Subject,omitempty"`
+	// The resource, such as service, key or namespace.
+	Resource string `json:"Resource,omitempty"`
+	// The access, such as read or write.
+	Access string `json:"Access,omitempty"`
+	// The name of the resource. Omitted for resources without names.
+	Segment string `json:"Segment,omitempty"`
+	// The namespace of the resource. Defaults to that of the request.
+	Namespace string `json:"Namespace,omitempty"`
+	// The answer: allow or deny.
+	Expect string `json:"Expect,omitempty"`
+}
+
+// SetAssertSubject: Whose rights.
+type SetAssertSubject struct {
+	// The AccessorID of a token.
+	Token string `json:"Token,omitempty"`
+	// The name of a role: a token with this role alone.
+	Role string `json:"Role,omitempty"`
+	// The name of a policy: a token with this policy alone.
+	Policy string `json:"Policy,omitempty"`
+	// Rules: a token with these alone.
+	Rules string `json:"Rules,omitempty"`
+	// A token that does not exist.
+	Draft *ExplainAuthorizationDraftBody `json:"Draft,omitempty"`
+	// Whether the subject is the anonymous token.
+	Anonymous bool `json:"Anonymous,omitempty"`
+	// Where the subject lives. Defaults to the namespace of the request.
+	Namespace string `json:"Namespace,omitempty"`
+}
+
+// SetBody: What a plan compares, and an apply makes.
+type SetBody struct {
+	// Who owns the objects of the set, such as gitops/payments.
+	Owner string `json:"Owner,omitempty"`
+	// Whether objects of the owner that are not in the set are deleted.
+	Prune bool `json:"Prune,omitempty"`
+	// Whether objects of another owner may be taken.
+	TakeOver bool `json:"TakeOver,omitempty"`
+	// Why, for the history.
+	Reason string `json:"Reason,omitempty"`
+	// The namespace. Defaults to that of the request.
+	Namespace string `json:"Namespace,omitempty"`
+	// The objects.
+	Objects []SetObject `json:"Objects,omitempty"`
+	// What to delete.
+	Delete []SetDelete `json:"Delete,omitempty"`
+	// Questions about the rights that result, with the answers that they must have.
+	Assert []SetAssert `json:"Assert,omitempty"`
+	// The ModifyIndex that objects must have, by their Refs; 0: must not exist.
+	Expected map[string]int64 `json:"Expected,omitempty"`
+	// The digest of a plan. Anything else is refused.
+	Digest string `json:"Digest,omitempty"`
+	// Ignored. Exports have it.
+	Index *int64 `json:"Index,omitempty"`
+	// Ignored. Exports have it.
+	At map[string]any `json:"At,omitempty"`
+	// Ignored. Exports have it.
+	Secrets *int64 `json:"Secrets,omitempty"`
+	// The admin partition. Only default is supported, and naming it has no effect.
+	Partition any `json:"Partition,omitempty"`
+}
+
+// SetDelete: see the API.
+type SetDelete struct {
+	// The type: namespace, policy, role, auth-method, binding-rule, token or config.
+	Type string `json:"Type,omitempty"`
+	// The namespace. Defaults to that of the request.
+	Namespace string `json:"Namespace,omitempty"`
+	// The name; of a config entry, kind/name.
+	Name string `json:"Name,omitempty"`
+	// The ID, instead of the name.
+	ID string `json:"ID,omitempty"`
+	// A name for a binding rule, which is kept beside it.
+	Handle string `json:"Handle,omitempty"`
+	// Whether to refuse this if anything refers to it.
+	IfUnused bool `json:"IfUnused,omitempty"`
+}
+
+// SetObject: see the API.
+type SetObject struct {
+	// The type: namespace, policy, role, auth-method, binding-rule, token or config.
+	Type string `json:"Type,omitempty"`
+	// The namespace. Defaults to that of the request.
+	Namespace string `json:"Namespace,omitempty"`
+	// A name for a binding rule, which is kept beside it.
+	Handle string `json:"Handle,omitempty"`
+	// The object, as in the body of a PUT.
+	Object map[string]any `json:"Object,omitempty"`
+}
+
 // TcpRoute: A route for connections from an api-gateway to a service.
 type TcpRoute struct {
 	// The kind of the entry.
@@ -4610,17 +4532,95 @@ type TokenItem struct {
 	ModifyIndex int64 `json:"ModifyIndex,omitempty"`
 }
 
+// TokensImportBody: Tokens of another cluster, with secrets.
+type TokensImportBody struct {
+	// Where the tokens come from, such as dc1. Their owner is migrate/dc1.
+	Source string `json:"Source,omitempty"`
+	// Whether only to judge the import. Nothing is written.
+	DryRun bool `json:"DryRun,omitempty"`
+	// Whether tokens that are not of this source may be taken.
+	TakeOver bool `json:"TakeOver,omitempty"`
+	// Why, for the history.
+	Reason string `json:"Reason,omitempty"`
+	// The tokens. At most 500 with those of Delete.
+	Tokens []TokensImportToken `json:"Tokens,omitempty"`
+	// AccessorIDs of tokens of this source that end.
+	Delete []string `json:"Delete,omitempty"`
+	// The admin partition. Only default is supported, and naming it has no effect.
+	Partition any `json:"Partition,omitempty"`
+}
+
+// TokensImportToken: see the API.
+type TokensImportToken struct {
+	// The public ID of the token, a UUID.
+	AccessorID string `json:"AccessorID,omitempty"`
+	// Its secret: up to 256 printable characters without spaces.
+	SecretID string `json:"SecretID,omitempty"`
+	// A human-readable description of the token.
+	Description string `json:"Description,omitempty"`
+	// The policies of the token.
+	Policies []ExplainAuthorizationDraftPolicyBody `json:"Policies,omitempty"`
+	// The roles of the token.
+	Roles []ExplainAuthorizationDraftPolicyBody `json:"Roles,omitempty"`
+	// Identities that grant the rights of a service, by its name.
+	ServiceIdentities []ExplainAuthorizationDraftServiceIdentityBody `json:"ServiceIdentities,omitempty"`
+	// Identities that grant the rights of a node, by its name.
+	NodeIdentities []ExplainAuthorizationDraftNodeIdentityBody `json:"NodeIdentities,omitempty"`
+	// Built-in templates with their variables.
+	TemplatedPolicies []ExplainAuthorizationDraftTemplatedPolicyBody `json:"TemplatedPolicies,omitempty"`
+	// Whether the token belongs to one datacenter. This has no other effect.
+	Local bool `json:"Local,omitempty"`
+	// The namespace of the token.
+	Namespace string `json:"Namespace,omitempty"`
+	// The name of the auth method whose login created the token, in its original spelling.
+	AuthMethod string `json:"AuthMethod,omitempty"`
+	// The namespace of that auth method.
+	AuthMethodNamespace string `json:"AuthMethodNamespace,omitempty"`
+	// Who is behind the token, if a login created it.
+	Identity *TokensImportTokenIdentity `json:"Identity,omitempty"`
+	// When the token expires. It cannot be changed later.
+	ExpirationTime string `json:"ExpirationTime,omitempty"`
+	// When the token was created. Defaults to now.
+	CreateTime string `json:"CreateTime,omitempty"`
+}
+
+// TokensImportTokenIdentity: Who is behind the token, if a login created it.
+type TokensImportTokenIdentity struct {
+	// Whom the auth method knows.
+	Subject string `json:"Subject,omitempty"`
+}
+
+// TokensRevokeBody: Whose login tokens are revoked.
+type TokensRevokeBody struct {
+	// The auth method that knows the identity.
+	AuthMethod string `json:"AuthMethod,omitempty"`
+	// The namespace of the auth method.
+	Namespace string `json:"Namespace,omitempty"`
+	// Whose tokens end: the Subject of their Identity.
+	Subject string `json:"Subject,omitempty"`
+	// Instead of Subject: all whose Subject begins with this. Empty means everybody.
+	SubjectPrefix string `json:"SubjectPrefix,omitempty"`
+	// Whether only to show what would end. True unless it is false.
+	DryRun bool `json:"DryRun,omitempty"`
+	// How long their logins are refused: a duration from 1m to 8760h, or forever. Absent: not.
+	BlockFor string `json:"BlockFor,omitempty"`
+	// Why, for the history.
+	Reason string `json:"Reason,omitempty"`
+	// The admin partition. Only default is supported, and naming it has no effect.
+	Partition any `json:"Partition,omitempty"`
+}
+
 // TransferLeadershipResult: see the API.
 type TransferLeadershipResult struct {
 	// Always true.
 	Success bool `json:"Success,omitempty"`
 }
 
-// UndoBody: see the API.
+// UndoBody: Which entry an undo takes back.
 type UndoBody struct {
 	// The index of the entry to take back.
 	Index *int64 `json:"Index,omitempty"`
-	// Why.
+	// Why, for the history.
 	Reason string `json:"Reason,omitempty"`
 	// Whether to plan only.
 	DryRun bool `json:"DryRun,omitempty"`

@@ -461,7 +461,7 @@ export interface CleanUpTokensBody {
   readonly KeepPerIdentity?: number | null;
   /** How many tokens to delete, 1,000 at most. */
   readonly Limit?: number | null;
-  /** Why. */
+  /** Why, for the history. */
   readonly Reason?: string | null;
   /** The admin partition. Only default is supported, and naming it has no effect. */
   readonly Partition?: unknown;
@@ -1158,23 +1158,6 @@ export interface HttpRouteRuleService {
   readonly Partition?: unknown;
 }
 
-export interface ImportTokensBody {
-  /** Where the tokens come from, such as dc1. Their owner is migrate/dc1. */
-  readonly Source?: string | null;
-  /** Whether only to judge the import. Nothing is written. */
-  readonly DryRun?: boolean | null;
-  /** Whether tokens that are not of this source may be taken. */
-  readonly TakeOver?: boolean | null;
-  /** Why, for the history. */
-  readonly Reason?: string | null;
-  /** The tokens. At most 500 with those of Delete. */
-  readonly Tokens?: readonly ImportTokensTokenBody[] | null;
-  /** AccessorIDs of tokens of this source that end. */
-  readonly Delete?: readonly string[] | null;
-  /** The admin partition. Only default is supported, and naming it has no effect. */
-  readonly Partition?: unknown;
-}
-
 export interface ImportTokensResult {
   /** The index of the entry, or of the state of a dry run. 0 if there was nothing to do. */
   readonly Index: number;
@@ -1197,45 +1180,6 @@ export interface ImportTokensSkipped {
   readonly AccessorID: string;
   /** Why. */
   readonly Why: string;
-}
-
-export interface ImportTokensTokenBody {
-  /** The public ID of the token, a UUID. */
-  readonly AccessorID?: string | null;
-  /** Its secret: up to 256 printable characters without spaces. */
-  readonly SecretID?: string | null;
-  /** A human-readable description of the token. */
-  readonly Description?: string | null;
-  /** The policies of the token. */
-  readonly Policies?: readonly ExplainAuthorizationDraftPolicyBody[] | null;
-  /** The roles of the token. */
-  readonly Roles?: readonly ExplainAuthorizationDraftPolicyBody[] | null;
-  /** Identities that grant the rights of a service, by its name. */
-  readonly ServiceIdentities?: readonly ExplainAuthorizationDraftServiceIdentityBody[] | null;
-  /** Identities that grant the rights of a node, by its name. */
-  readonly NodeIdentities?: readonly ExplainAuthorizationDraftNodeIdentityBody[] | null;
-  /** Built-in templates with their variables. */
-  readonly TemplatedPolicies?: readonly ExplainAuthorizationDraftTemplatedPolicyBody[] | null;
-  /** Whether the token belongs to one datacenter. This has no other effect. */
-  readonly Local?: boolean | null;
-  /** The namespace of the token. */
-  readonly Namespace?: string | null;
-  /** The name of the auth method whose login created the token, in its original spelling. */
-  readonly AuthMethod?: string | null;
-  /** The namespace of that auth method. */
-  readonly AuthMethodNamespace?: string | null;
-  /** Who is behind the token, if a login created it. */
-  readonly Identity?: ImportTokensTokenIdentityBody | null;
-  /** When the token expires. It cannot be changed later. */
-  readonly ExpirationTime?: string | null;
-  /** When the token was created. Defaults to now. */
-  readonly CreateTime?: string | null;
-}
-
-/** Who is behind the token, if a login created it. */
-export interface ImportTokensTokenIdentityBody {
-  /** Whom the auth method knows. */
-  readonly Subject?: string | null;
 }
 
 export interface ImportTokensWarning {
@@ -2095,72 +2039,6 @@ export interface PlanSetAssert {
   readonly Problem?: string;
 }
 
-export interface PlanSetAssertBody {
-  /** The name of the assertion. */
-  readonly Name?: string | null;
-  /** Whose rights. */
-  readonly Subject?: PlanSetAssertSubjectBody | null;
-  /** The resource, such as service, key or namespace. */
-  readonly Resource?: string | null;
-  /** The access, such as read or write. */
-  readonly Access?: string | null;
-  /** The name of the resource. Omitted for resources without names. */
-  readonly Segment?: string | null;
-  /** The namespace of the resource. Defaults to that of the request. */
-  readonly Namespace?: string | null;
-  /** The answer: allow or deny. */
-  readonly Expect?: string | null;
-}
-
-/** Whose rights. */
-export interface PlanSetAssertSubjectBody {
-  /** The AccessorID of a token. */
-  readonly Token?: string | null;
-  /** The name of a role: a token with this role alone. */
-  readonly Role?: string | null;
-  /** The name of a policy: a token with this policy alone. */
-  readonly Policy?: string | null;
-  /** Rules: a token with these alone. */
-  readonly Rules?: string | null;
-  /** A token that does not exist. */
-  readonly Draft?: ExplainAuthorizationDraftBody | null;
-  /** Whether the subject is the anonymous token. */
-  readonly Anonymous?: boolean | null;
-  /** Where the subject lives. Defaults to the namespace of the request. */
-  readonly Namespace?: string | null;
-}
-
-export interface PlanSetBody {
-  /** Who owns the objects of the set, such as gitops/payments. */
-  readonly Owner?: string | null;
-  /** Whether objects of the owner that are not in the set are deleted. */
-  readonly Prune?: boolean | null;
-  /** Whether objects of another owner may be taken. */
-  readonly TakeOver?: boolean | null;
-  /** Why, for the history. */
-  readonly Reason?: string | null;
-  /** The namespace. Defaults to that of the request. */
-  readonly Namespace?: string | null;
-  /** The objects. */
-  readonly Objects?: readonly PlanSetObjectBody[] | null;
-  /** What to delete. */
-  readonly Delete?: readonly PlanSetDeleteBody[] | null;
-  /** Questions about the rights that result, with the answers that they must have. */
-  readonly Assert?: readonly PlanSetAssertBody[] | null;
-  /** The ModifyIndex that objects must have, by their Refs; 0: must not exist. */
-  readonly Expected?: Readonly<Record<string, number>> | null;
-  /** The digest of a plan. Anything else is refused. */
-  readonly Digest?: string | null;
-  /** Ignored. Exports have it. */
-  readonly Index?: number | null;
-  /** Ignored. Exports have it. */
-  readonly At?: Readonly<Record<string, unknown>> | null;
-  /** Ignored. Exports have it. */
-  readonly Secrets?: number | null;
-  /** The admin partition. Only default is supported, and naming it has no effect. */
-  readonly Partition?: unknown;
-}
-
 export interface PlanSetChange {
   /** The object: its type, namespace and name. */
   readonly Ref: string;
@@ -2199,32 +2077,6 @@ export interface PlanSetChangeDiff {
   readonly New?: unknown;
   /** Whether a value was cut. */
   readonly Cut?: boolean;
-}
-
-export interface PlanSetDeleteBody {
-  /** The type: namespace, policy, role, auth-method, binding-rule, token or config. */
-  readonly Type?: string | null;
-  /** The namespace. Defaults to that of the request. */
-  readonly Namespace?: string | null;
-  /** The name; of a config entry, kind/name. */
-  readonly Name?: string | null;
-  /** The ID, instead of the name. */
-  readonly ID?: string | null;
-  /** A name for a binding rule, which is kept beside it. */
-  readonly Handle?: string | null;
-  /** Whether to refuse this if anything refers to it. */
-  readonly IfUnused?: boolean | null;
-}
-
-export interface PlanSetObjectBody {
-  /** The type: namespace, policy, role, auth-method, binding-rule, token or config. */
-  readonly Type?: string | null;
-  /** The namespace. Defaults to that of the request. */
-  readonly Namespace?: string | null;
-  /** A name for a binding rule, which is kept beside it. */
-  readonly Handle?: string | null;
-  /** The object, as in the body of a PUT. */
-  readonly Object?: Readonly<Record<string, unknown>> | null;
 }
 
 export interface PlanSetProblem {
@@ -3456,25 +3308,6 @@ export interface ReleaseOwnerResult {
   readonly Index: number;
 }
 
-export interface RevokeIdentityBody {
-  /** The auth method that knows the identity. */
-  readonly AuthMethod?: string | null;
-  /** The namespace of the auth method. */
-  readonly Namespace?: string | null;
-  /** Whose tokens end: the Subject of their Identity. */
-  readonly Subject?: string | null;
-  /** Instead of Subject: all whose Subject begins with this. Empty means everybody. */
-  readonly SubjectPrefix?: string | null;
-  /** Whether only to show what would end. True unless it is false. */
-  readonly DryRun?: boolean | null;
-  /** How long their logins are refused: a duration from 1m to 8760h, or forever. Absent: not. */
-  readonly BlockFor?: string | null;
-  /** Why. */
-  readonly Reason?: string | null;
-  /** The admin partition. Only default is supported, and naming it has no effect. */
-  readonly Partition?: unknown;
-}
-
 export interface RevokeIdentityResult {
   /** Whether nothing was done. */
   readonly DryRun: boolean;
@@ -4178,6 +4011,99 @@ export interface ServiceSplitterSplit {
   readonly ResponseHeaders?: IngressGatewayListenerServiceRequestHeaders;
 }
 
+export interface SetAssert {
+  /** The name of the assertion. */
+  readonly Name?: string | null;
+  /** Whose rights. */
+  readonly Subject?: SetAssertSubject | null;
+  /** The resource, such as service, key or namespace. */
+  readonly Resource?: string | null;
+  /** The access, such as read or write. */
+  readonly Access?: string | null;
+  /** The name of the resource. Omitted for resources without names. */
+  readonly Segment?: string | null;
+  /** The namespace of the resource. Defaults to that of the request. */
+  readonly Namespace?: string | null;
+  /** The answer: allow or deny. */
+  readonly Expect?: string | null;
+}
+
+/** Whose rights. */
+export interface SetAssertSubject {
+  /** The AccessorID of a token. */
+  readonly Token?: string | null;
+  /** The name of a role: a token with this role alone. */
+  readonly Role?: string | null;
+  /** The name of a policy: a token with this policy alone. */
+  readonly Policy?: string | null;
+  /** Rules: a token with these alone. */
+  readonly Rules?: string | null;
+  /** A token that does not exist. */
+  readonly Draft?: ExplainAuthorizationDraftBody | null;
+  /** Whether the subject is the anonymous token. */
+  readonly Anonymous?: boolean | null;
+  /** Where the subject lives. Defaults to the namespace of the request. */
+  readonly Namespace?: string | null;
+}
+
+/** What a plan compares, and an apply makes. */
+export interface SetBody {
+  /** Who owns the objects of the set, such as gitops/payments. */
+  readonly Owner?: string | null;
+  /** Whether objects of the owner that are not in the set are deleted. */
+  readonly Prune?: boolean | null;
+  /** Whether objects of another owner may be taken. */
+  readonly TakeOver?: boolean | null;
+  /** Why, for the history. */
+  readonly Reason?: string | null;
+  /** The namespace. Defaults to that of the request. */
+  readonly Namespace?: string | null;
+  /** The objects. */
+  readonly Objects?: readonly Sent<SetObject>[] | null;
+  /** What to delete. */
+  readonly Delete?: readonly Sent<SetDelete>[] | null;
+  /** Questions about the rights that result, with the answers that they must have. */
+  readonly Assert?: readonly Sent<SetAssert>[] | null;
+  /** The ModifyIndex that objects must have, by their Refs; 0: must not exist. */
+  readonly Expected?: Readonly<Record<string, number>> | null;
+  /** The digest of a plan. Anything else is refused. */
+  readonly Digest?: string | null;
+  /** Ignored. Exports have it. */
+  readonly Index?: number | null;
+  /** Ignored. Exports have it. */
+  readonly At?: Readonly<Record<string, unknown>> | null;
+  /** Ignored. Exports have it. */
+  readonly Secrets?: number | null;
+  /** The admin partition. Only default is supported, and naming it has no effect. */
+  readonly Partition?: unknown;
+}
+
+export interface SetDelete {
+  /** The type: namespace, policy, role, auth-method, binding-rule, token or config. */
+  readonly Type?: string | null;
+  /** The namespace. Defaults to that of the request. */
+  readonly Namespace?: string | null;
+  /** The name; of a config entry, kind/name. */
+  readonly Name?: string | null;
+  /** The ID, instead of the name. */
+  readonly ID?: string | null;
+  /** A name for a binding rule, which is kept beside it. */
+  readonly Handle?: string | null;
+  /** Whether to refuse this if anything refers to it. */
+  readonly IfUnused?: boolean | null;
+}
+
+export interface SetObject {
+  /** The type: namespace, policy, role, auth-method, binding-rule, token or config. */
+  readonly Type?: string | null;
+  /** The namespace. Defaults to that of the request. */
+  readonly Namespace?: string | null;
+  /** A name for a binding rule, which is kept beside it. */
+  readonly Handle?: string | null;
+  /** The object, as in the body of a PUT. */
+  readonly Object?: Readonly<Record<string, unknown>> | null;
+}
+
 /** A route for connections from an api-gateway to a service. */
 export interface TcpRoute {
   /** The kind of the entry. */
@@ -4415,15 +4341,93 @@ export interface TokenItem {
   readonly ModifyIndex: number;
 }
 
+/** Tokens of another cluster, with secrets. */
+export interface TokensImportBody {
+  /** Where the tokens come from, such as dc1. Their owner is migrate/dc1. */
+  readonly Source?: string | null;
+  /** Whether only to judge the import. Nothing is written. */
+  readonly DryRun?: boolean | null;
+  /** Whether tokens that are not of this source may be taken. */
+  readonly TakeOver?: boolean | null;
+  /** Why, for the history. */
+  readonly Reason?: string | null;
+  /** The tokens. At most 500 with those of Delete. */
+  readonly Tokens?: readonly Sent<TokensImportToken>[] | null;
+  /** AccessorIDs of tokens of this source that end. */
+  readonly Delete?: readonly string[] | null;
+  /** The admin partition. Only default is supported, and naming it has no effect. */
+  readonly Partition?: unknown;
+}
+
+export interface TokensImportToken {
+  /** The public ID of the token, a UUID. */
+  readonly AccessorID?: string | null;
+  /** Its secret: up to 256 printable characters without spaces. */
+  readonly SecretID?: string | null;
+  /** A human-readable description of the token. */
+  readonly Description?: string | null;
+  /** The policies of the token. */
+  readonly Policies?: readonly ExplainAuthorizationDraftPolicyBody[] | null;
+  /** The roles of the token. */
+  readonly Roles?: readonly ExplainAuthorizationDraftPolicyBody[] | null;
+  /** Identities that grant the rights of a service, by its name. */
+  readonly ServiceIdentities?: readonly ExplainAuthorizationDraftServiceIdentityBody[] | null;
+  /** Identities that grant the rights of a node, by its name. */
+  readonly NodeIdentities?: readonly ExplainAuthorizationDraftNodeIdentityBody[] | null;
+  /** Built-in templates with their variables. */
+  readonly TemplatedPolicies?: readonly ExplainAuthorizationDraftTemplatedPolicyBody[] | null;
+  /** Whether the token belongs to one datacenter. This has no other effect. */
+  readonly Local?: boolean | null;
+  /** The namespace of the token. */
+  readonly Namespace?: string | null;
+  /** The name of the auth method whose login created the token, in its original spelling. */
+  readonly AuthMethod?: string | null;
+  /** The namespace of that auth method. */
+  readonly AuthMethodNamespace?: string | null;
+  /** Who is behind the token, if a login created it. */
+  readonly Identity?: TokensImportTokenIdentity | null;
+  /** When the token expires. It cannot be changed later. */
+  readonly ExpirationTime?: string | null;
+  /** When the token was created. Defaults to now. */
+  readonly CreateTime?: string | null;
+}
+
+/** Who is behind the token, if a login created it. */
+export interface TokensImportTokenIdentity {
+  /** Whom the auth method knows. */
+  readonly Subject?: string | null;
+}
+
+/** Whose login tokens are revoked. */
+export interface TokensRevokeBody {
+  /** The auth method that knows the identity. */
+  readonly AuthMethod?: string | null;
+  /** The namespace of the auth method. */
+  readonly Namespace?: string | null;
+  /** Whose tokens end: the Subject of their Identity. */
+  readonly Subject?: string | null;
+  /** Instead of Subject: all whose Subject begins with this. Empty means everybody. */
+  readonly SubjectPrefix?: string | null;
+  /** Whether only to show what would end. True unless it is false. */
+  readonly DryRun?: boolean | null;
+  /** How long their logins are refused: a duration from 1m to 8760h, or forever. Absent: not. */
+  readonly BlockFor?: string | null;
+  /** Why, for the history. */
+  readonly Reason?: string | null;
+  /** The admin partition. Only default is supported, and naming it has no effect. */
+  readonly Partition?: unknown;
+}
+
 export interface TransferLeadershipResult {
   /** Always true. */
   readonly Success: boolean;
 }
 
+/** Which entry an undo takes back. */
 export interface UndoBody {
   /** The index of the entry to take back. */
   readonly Index?: number | null;
-  /** Why. */
+  /** Why, for the history. */
   readonly Reason?: string | null;
   /** Whether to plan only. */
   readonly DryRun?: boolean | null;
@@ -5032,7 +5036,7 @@ export const previewTemplatedPolicy = (to: Caller, given: { name: string; body: 
   to.call<PreviewTemplatedPolicyResult>({ method: 'POST', path: '/v1/acl/templated-policy/preview/{name}', isRead: true }, given, options);
 
 /** Ends all tokens of an identity, and may refuse its logins. Only shows what would end unless DryRun is false. */
-export const revokeIdentity = (to: Caller, given: { body: RevokeIdentityBody } & CommonQuery, options?: CallOptions): Promise<Answer<RevokeIdentityResult>> =>
+export const revokeIdentity = (to: Caller, given: { body: TokensRevokeBody } & CommonQuery, options?: CallOptions): Promise<Answer<RevokeIdentityResult>> =>
   to.call<RevokeIdentityResult>({ method: 'POST', path: '/v1/acl/tokens/revoke' }, given, options);
 
 /** Lists whose logins are refused. */
@@ -5084,7 +5088,7 @@ export const cleanUpTokens = (to: Caller, given: { body: CleanUpTokensBody } & C
   to.call<CleanUpTokensResult>({ method: 'POST', path: '/v1/acl/tokens/gc' }, given, options);
 
 /** Creates, changes and deletes tokens of a source with their IDs, secrets and times. */
-export const importTokens = (to: Caller, given: { body: ImportTokensBody } & CommonQuery, options?: CallOptions): Promise<Answer<ImportTokensResult>> =>
+export const importTokens = (to: Caller, given: { body: TokensImportBody } & CommonQuery, options?: CallOptions): Promise<Answer<ImportTokensResult>> =>
   to.call<ImportTokensResult>({ method: 'POST', path: '/v1/acl/tokens/import' }, given, options);
 
 /** Lists the tokens that were imported from a source, without their secrets. */
@@ -5100,11 +5104,11 @@ export const releaseOwner = (to: Caller, given: { body: ReleaseOwnerBody } & Com
   to.call<ReleaseOwnerResult>({ method: 'POST', path: '/v1/owners/release' }, given, options);
 
 /** Compares a set with the state. Nothing is written. */
-export const planSet = (to: Caller, given: { body: PlanSetBody } & ReadQuery, options?: CallOptions): Promise<Answer<PlanSetResult>> =>
+export const planSet = (to: Caller, given: { body: SetBody } & ReadQuery, options?: CallOptions): Promise<Answer<PlanSetResult>> =>
   to.call<PlanSetResult>({ method: 'POST', path: '/v1/plan', isRead: true }, given, options);
 
 /** Applies a set as one entry: all of its changes, or none. */
-export const applySet = (to: Caller, given: { body: PlanSetBody } & CommonQuery, options?: CallOptions): Promise<Answer<ApplySetResult>> =>
+export const applySet = (to: Caller, given: { body: SetBody } & CommonQuery, options?: CallOptions): Promise<Answer<ApplySetResult>> =>
   to.call<ApplySetResult>({ method: 'POST', path: '/v1/apply' }, given, options);
 
 /** Reads the level in force, and what each member supports. */

@@ -7,7 +7,11 @@ import { historyFields } from '../../state/history/settings.js';
 import { configurationFields } from '../../state/login-limits.js';
 import { OBJECTS } from '../../state/objects.js';
 import { METHOD_CONFIGS } from '../auth-methods.js';
+import { UNDO } from '../endpoints/history.js';
+import { REVOKE } from '../endpoints/identities.js';
+import { IMPORT } from '../endpoints/imports.js';
 import { AUTOPILOT_CONFIGURATION } from '../endpoints/operator.js';
+import { SET } from '../endpoints/sets.js';
 import { anyAs, listOf, orNone } from '../endpoints/shapes.js';
 import { BOOTSTRAP, LOGIN } from '../endpoints/tokens.js';
 import { objectSchema, orNull, PARTITION, schemaOf } from './json-schema.js';
@@ -91,6 +95,10 @@ export const BODIES: Readonly<Record<string, Body>> = {
     says: 'How much of the history is kept.',
     fields: historyFields,
   },
+  set: { says: 'What a plan compares, and an apply makes.', fields: SET.fields },
+  undo: { says: 'Which entry an undo takes back.', fields: UNDO.fields },
+  'tokens-revoke': { says: 'Whose login tokens are revoked.', fields: REVOKE.fields },
+  'tokens-import': { says: 'Tokens of another cluster, with secrets.', fields: IMPORT.fields },
   'autopilot-configuration': {
     says: 'When a server is considered healthy, and what happens to dead servers.',
     fields: AUTOPILOT_CONFIGURATION.fields,

@@ -88,7 +88,7 @@ const FEED = shape({
 /** The body of an undo. */
 export const UNDO = bodyOf({
   Index: given('The index of the entry to take back.', whole64),
-  Reason: given('Why.', text()),
+  Reason: given('Why, for the history.', text()),
   DryRun: given('Whether to plan only.', boolean),
   Expected: given('The ModifyIndex that objects must have, by their Refs.', map(whole64)),
 });
@@ -169,7 +169,7 @@ export const HISTORY_OPERATIONS = tagged('history', {
   }),
   'POST /v1/undo': write('undo', {
     says: 'Takes back everything that one entry changed, or plans that.',
-    body: { members: UNDO.fields },
+    body: 'UndoBody',
     answers: ok('What was changed; with DryRun the plan.', UNDONE),
     refuses: [404, 409, 412, 413],
     rights: ['the right to write each object'],

@@ -28,7 +28,7 @@ export const REVOKE = bodyOf({
     'How long their logins are refused: a duration from 1m to 8760h, or forever. Absent: not.',
     text(),
   ),
-  Reason: given('Why.', text()),
+  Reason: given('Why, for the history.', text()),
 });
 /** The decoded body of a revocation. */
 export type RevokeBody = Sent<(typeof REVOKE)['fields']>;
@@ -78,7 +78,7 @@ export const IDENTITY_OPERATIONS = tagged('acl', {
     says:
       'Ends all tokens of an identity, and may refuse its logins. ' +
       'Only shows what would end unless DryRun is false.',
-    body: { members: REVOKE.fields },
+    body: 'TokensRevokeBody',
     answers: ok('What ends.', REVOKED),
     refuses: [404, 409],
     rights: ['acl:write', 'acl:read for a dry run'],

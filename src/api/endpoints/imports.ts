@@ -120,7 +120,7 @@ export type Owners = Normal<typeof OWNERS>;
 export const IMPORT_OPERATIONS = tagged('acl', {
   'POST /v1/acl/tokens/import': write('importTokens', {
     says: 'Creates, changes and deletes tokens of a source with their IDs, secrets and times.',
-    body: { members: IMPORT.fields },
+    body: 'TokensImportBody',
     answers: ok('What was done. No secret is in it.', IMPORT_ANSWER),
     refuses: [409, 413],
     rights: ['operator:write', 'acl:write in the namespace of each token'],

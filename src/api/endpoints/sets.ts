@@ -220,14 +220,14 @@ export type Asserted = Plan['Asserts'][number];
 export const SET_OPERATIONS = tagged('sets', {
   'POST /v1/plan': read('planSet', {
     says: 'Compares a set with the state. Nothing is written.',
-    body: { members: SET.fields },
+    body: 'SetBody',
     answers: ok('What an apply would do.', PLAN, 'index'),
     refuses: [409, 413],
     rights: ['the right to read each object'],
   }),
   'POST /v1/apply': write('applySet', {
     says: 'Applies a set as one entry: all of its changes, or none.',
-    body: { members: SET.fields },
+    body: 'SetBody',
     answers: ok('What was done.', APPLIED, 'owner'),
     refuses: [409, 412, 413],
     rights: ['the right of each change'],

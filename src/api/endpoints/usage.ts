@@ -69,7 +69,7 @@ export const CLEAN_UP = bodyOf({
   Namespace: given('Only tokens of this namespace; * for all.', text()),
   KeepPerIdentity: given('Deletes all but so many of the newest tokens of an identity.', whole64),
   Limit: given('How many tokens to delete, 1,000 at most.', whole64),
-  Reason: given('Why.', text()),
+  Reason: given('Why, for the history.', text()),
 });
 /** The decoded body of a clean-up. */
 export type CleanUpBody = Sent<(typeof CLEAN_UP)['fields']>;
