@@ -10,6 +10,7 @@ interface Operation {
   readonly tags: readonly string[];
   readonly parameters: readonly { readonly $ref?: string; readonly name?: string }[];
   readonly responses: Readonly<Record<string, unknown>>;
+  readonly 'x-level'?: number;
 }
 type Item = Readonly<Record<string, Operation>>;
 type Tree = Readonly<Record<string, unknown>>;
@@ -77,6 +78,18 @@ describe('openapi: the document', () => {
     expect(indexed.map(([name]) => name)).to.include('readPolicy');
     for (const [name, headers] of indexed)
       expect(headers, name).to.include.keys('X-Consul-Index', 'X-Consul-LastContact');
+  });
+
+  it('tells which level of the cluster an operation needs', () => {
+    const levels = new Map(
+      operations.map(({ operation }) => [operation.operationId, operation['x-level']]),
+    );
+    for (const id of ['applySet', 'undo', 'readChanges', 'importTokens', 'patchPolicy'])
+      expect(levels.get(id), id).to.equal(3);
+    for (const id of ['planSet', 'readPolicy', 'writeAclConfiguration']) {
+      expect(levels.has(id), id).to.equal(true);
+      expect(levels.get(id), id).to.equal(undefined);
+    }
   });
 
   it('has operations with unique names, known tags, an answer and the errors of all', () => {

@@ -144,7 +144,7 @@ const placeOf = (path: string, method: string): Form =>
   below({ of: 'sent', at: '#' }, 'paths', template(path), method.toLowerCase());
 
 function operationOf(path: string, method: string, operation: Operation): Tree {
-  const { id, tag, says, does, query = [], body, rights, blocks } = operation;
+  const { id, tag, says, does, query = [], body, rights, blocks, level } = operation;
   const consistency = does === 'read' && method !== 'PUT' ? CONSISTENCY : [];
   const names = [...COMMON, ...consistency, ...query];
   return {
@@ -159,6 +159,7 @@ function operationOf(path: string, method: string, operation: Operation): Tree {
     responses: responsesOf(operation),
     ...(rights && { 'x-rights': rights }),
     ...(blocks && { 'x-blocks': true }),
+    ...(level && { 'x-level': level }),
   };
 }
 

@@ -1,6 +1,7 @@
 /** Config entries, and the discovery chains that they form. */
 import type { ChainGraph } from '../../kinds/chain-graph.js';
 import { boolean, fraction, keep, omit, text } from '../../languages/fields.js';
+import { COMMAND_LEVELS } from '../../state/levels.js';
 import { ok, open, PATCH_SCHEMA, read, tagged, write } from './operation.js';
 import { PAGES } from './parameters.js';
 import { anyAs, listOf, type Made, mapOf, oneOf, rows, shape } from './shapes.js';
@@ -126,6 +127,7 @@ export const CONFIG_OPERATIONS = tagged('config', {
     rights: KIND_RIGHTS,
   }),
   'PATCH /v1/config/:kind/:name': write('patchConfigEntry', {
+    level: COMMAND_LEVELS['*/match']!,
     says: 'Changes the given fields of a config entry.',
     body: { schema: PATCH_SCHEMA },
     bodyMedia: 'application/merge-patch+json',

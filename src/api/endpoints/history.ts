@@ -13,6 +13,8 @@ import {
   utcTime,
   whole64,
 } from '../../languages/fields.js';
+import { HISTORY_LEVEL } from '../../state/history/settings.js';
+import { COMMAND_LEVELS } from '../../state/levels.js';
 import { ok, read, tagged, write } from './operation.js';
 import { anyAs, anyValue, author, listOf, oneOf, orNone, rows, shape } from './shapes.js';
 
@@ -150,24 +152,28 @@ const EVENTS = {
 /** The operations of the history. */
 export const HISTORY_OPERATIONS = tagged('history', {
   'GET /v1/history': read('readChanges', {
+    level: HISTORY_LEVEL,
     says: 'Lists the changes of all objects that the caller may read.',
     query: ['after', 'limit', 'types', 'author', 'subject', 'logins'],
     answers: ok('The changes.', FEED, 'index'),
     blocks: true,
   }),
   'GET /v1/events': read('streamEvents', {
+    level: HISTORY_LEVEL,
     says: 'Streams the changes of objects as they happen.',
     query: ['topics', 'payload', 'logins', 'index'],
     answers: EVENTS,
     refuses: [404, 409],
   }),
   'GET /v1/history/:type/:id': read('readHistory', {
+    level: HISTORY_LEVEL,
     says: 'Lists the versions of an object, or reads or compares them.',
     query: ['limit', 'before', 'version', 'from', 'to'],
     answers: ok('The versions.', VERSIONS, 'index'),
     refuses: [404],
   }),
   'POST /v1/undo': write('undo', {
+    level: COMMAND_LEVELS.undo!,
     says: 'Takes back everything that one entry changed, or plans that.',
     body: 'UndoBody',
     answers: ok('What was changed; with DryRun the plan.', UNDONE),
@@ -180,6 +186,7 @@ export const HISTORY_OPERATIONS = tagged('history', {
     rights: ['operator:read'],
   }),
   'PUT /v1/operator/history/configuration': write('writeHistoryConfiguration', {
+    level: COMMAND_LEVELS['history.configure']!,
     says: 'Replaces the history configuration. Absent members take their defaults.',
     body: `${CONFIGURATION}Body`,
     answers: ok('The configuration.', CONFIGURATION, 'etag'),

@@ -11,6 +11,7 @@ import {
   utcTime,
   whole64,
 } from '../../languages/fields.js';
+import { COMMAND_LEVELS } from '../../state/levels.js';
 import { ok, read, tagged, write } from './operation.js';
 import { author, orNone, rows, shape } from './shapes.js';
 
@@ -75,6 +76,7 @@ export type BlockRow = Normal<typeof BLOCKS>[number];
 /** The operations on identities. */
 export const IDENTITY_OPERATIONS = tagged('acl', {
   'POST /v1/acl/tokens/revoke': write('revokeIdentity', {
+    level: COMMAND_LEVELS['identity.revoke']!,
     says:
       'Ends all tokens of an identity, and may refuse its logins. ' +
       'Only shows what would end unless DryRun is false.',
@@ -91,6 +93,7 @@ export const IDENTITY_OPERATIONS = tagged('acl', {
     rights: ['acl:read'],
   }),
   'DELETE /v1/acl/identity-block/:id': write('liftIdentityBlock', {
+    level: COMMAND_LEVELS['identity.unblock']!,
     says: 'Permits the logins of an identity again.',
     answers: ok('The operation succeeded.', { schema: { type: 'boolean' } }),
     refuses: [404],

@@ -12,6 +12,7 @@ import {
   utcTime,
   whole64,
 } from '../../languages/fields.js';
+import { COMMAND_LEVELS } from '../../state/levels.js';
 import { IMPORTED_MAX } from '../../state/token-import.js';
 import { tokens } from '../../state/tokens.js';
 import { ok, read, tagged, write } from './operation.js';
@@ -119,6 +120,7 @@ export type Owners = Normal<typeof OWNERS>;
 /** The operations of imports and of owners. */
 export const IMPORT_OPERATIONS = tagged('acl', {
   'POST /v1/acl/tokens/import': write('importTokens', {
+    level: COMMAND_LEVELS['tokens.import']!,
     says: 'Creates, changes and deletes tokens of a source with their IDs, secrets and times.',
     body: 'TokensImportBody',
     answers: ok('What was done. No secret is in it.', IMPORT_ANSWER),
@@ -138,6 +140,7 @@ export const IMPORT_OPERATIONS = tagged('acl', {
     rights: ['acl:read'],
   }),
   'POST /v1/owners/release': write('releaseOwner', {
+    level: COMMAND_LEVELS['owner.release']!,
     says: 'Takes the name of an owner from all its objects, and changes nothing else.',
     tag: 'sets',
     body: { members: RELEASE.fields },

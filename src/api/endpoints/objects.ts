@@ -1,4 +1,6 @@
 /** The operations that every ACL object has, derived from its definition. */
+
+import { COMMAND_LEVELS } from '../../state/levels.js';
 import type { ObjectTable } from '../../state/object.js';
 import { OBJECTS } from '../../state/objects.js';
 import { DELETED, type Operations, ok, PATCH_SCHEMA, read, tagged, write } from './operation.js';
@@ -81,6 +83,7 @@ function operationsOf(table: ObjectTable): Operations {
     [`GET ${each}`]: read(`read${title}`, { says: `Reads ${a} ${noun}.`, ...reading }),
     [`PUT ${each}`]: write(`update${title}`, { says: `Replaces ${a} ${noun}.`, ...writing }),
     [`PATCH ${each}`]: write(`patch${title}`, {
+      level: COMMAND_LEVELS['*/match']!,
       says: `Changes the given fields of ${a} ${noun}.`,
       body: { schema: PATCH_SCHEMA },
       bodyMedia: 'application/merge-patch+json',

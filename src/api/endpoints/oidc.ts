@@ -1,5 +1,6 @@
 /** Logins at an OpenID provider (beyond.md 7.4). */
 import { bodyOf, given, keep, labels, type Sent, text, whole64 } from '../../languages/fields.js';
+import { COMMAND_LEVELS } from '../../state/levels.js';
 import { ok, read, tagged, write } from './operation.js';
 import { rows, shape } from './shapes.js';
 
@@ -97,6 +98,7 @@ export const OIDC_OPERATIONS = tagged('login', {
     blocks: true,
   }),
   'POST /v1/operator/oidc/rotate': write('rotateOidcKey', {
+    level: COMMAND_LEVELS['oidc.rotate']!,
     says:
       'Makes a new key for what clients keep of OIDC logins. What older keys than the one ' +
       'before it have encrypted is refused.',

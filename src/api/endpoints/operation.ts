@@ -69,6 +69,8 @@ export interface Operation {
   readonly rights?: readonly string[];
   /** Whether it answers a blocking query. */
   readonly blocks?: true;
+  /** The level that the cluster needs to do it, else 503. */
+  readonly level?: number;
 }
 
 /** Operations by method and path: `GET /v1/status/leader`. */

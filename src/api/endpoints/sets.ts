@@ -15,6 +15,7 @@ import {
   text,
   whole64,
 } from '../../languages/fields.js';
+import { COMMAND_LEVELS } from '../../state/levels.js';
 import { OBJECTS } from '../../state/objects.js';
 import { tableOfType } from '../../state/refs.js';
 import { draftFields, QUESTION_FIELDS } from './explain.js';
@@ -226,6 +227,7 @@ export const SET_OPERATIONS = tagged('sets', {
     rights: ['the right to read each object'],
   }),
   'POST /v1/apply': write('applySet', {
+    level: COMMAND_LEVELS['set.apply']!,
     says: 'Applies a set as one entry: all of its changes, or none.',
     body: 'SetBody',
     answers: ok('What was done.', APPLIED, 'owner'),

@@ -11,6 +11,7 @@ import {
   utcTime,
   whole64,
 } from '../../languages/fields.js';
+import { COMMAND_LEVELS } from '../../state/levels.js';
 import { ok, read, tagged, write } from './operation.js';
 import { IDENTITY, mapOf, oneOf, orNone, rows, shape } from './shapes.js';
 
@@ -112,6 +113,7 @@ export const USAGE_OPERATIONS = tagged('acl', {
     rights: ['acl:read'],
   }),
   'POST /v1/acl/tokens/gc': write('cleanUpTokens', {
+    level: COMMAND_LEVELS['token.gc']!,
     says: 'Deletes tokens that are not used. Only shows them unless DryRun is false.',
     body: { members: CLEAN_UP.fields },
     answers: ok('What is deleted.', CLEANED),
