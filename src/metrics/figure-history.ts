@@ -15,7 +15,7 @@ export interface Reading {
   readonly values: Readonly<Record<string, number | undefined>>;
   /** Values that only grow: their increase a second is shown. */
   readonly totals: Readonly<Record<string, number>>;
-  /** Times of which the median and the 99th percentile of a step are shown, as `…P50`, `…P99`. */
+  /** Times of which the median and the 99th percentile of a step are shown, as `…_p50`, `…_p99`. */
   readonly times: Readonly<Record<string, Times>>;
 }
 
@@ -24,8 +24,8 @@ export type Times = Pick<Histogram, 'bounds' | 'counts'>;
 
 /** The figures of the last hour, oldest first. */
 export interface Figures {
-  /** Unix milliseconds at which the step of the newest values ended. */
-  readonly endMs: number;
+  /** Unix milliseconds at which the step of the oldest values began. */
+  readonly fromMs: number;
   /** A value is null for a step in which the process did not run, or did not know it. */
   readonly figures: Readonly<Record<string, readonly (number | null)[]>>;
 }
@@ -91,7 +91,7 @@ export class FigureHistory {
         return Number.isNaN(value) ? null : value;
       }),
     ]);
-    return { endMs: end * STEP_MS, figures: Object.fromEntries(figures) };
+    return { fromMs: (end - STEPS) * STEP_MS, figures: Object.fromEntries(figures) };
   }
 
   #stepNow(): number {
@@ -110,8 +110,8 @@ export class FigureHistory {
     for (const [name, { bounds, counts }] of Object.entries(times)) {
       const old = before.times[name]?.counts;
       const passed = counts.map((count, at) => count - (old?.[at] ?? 0));
-      yield [`${name}P50`, quantile(0.5, bounds, passed)];
-      yield [`${name}P99`, quantile(0.99, bounds, passed)];
+      yield [`${name}_p50`, quantile(0.5, bounds, passed)];
+      yield [`${name}_p99`, quantile(0.99, bounds, passed)];
     }
   }
 }

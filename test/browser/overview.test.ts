@@ -6,10 +6,10 @@ import { describePages } from './stage.js';
 
 describePages('the overview in the web UI', 1, (stage) => {
   const history = (change: object): object => ({
+    IntervalMs: 10_000,
+    From: '2026-01-01T00:00:00Z',
+    Series: {},
     Node: 'n1',
-    End: '2026-01-01T00:00:00Z',
-    StepSeconds: 10,
-    Figures: {},
     Certificates: [],
     LastBackup: null,
     Warnings: [],
@@ -21,14 +21,14 @@ describePages('the overview in the web UI', 1, (stage) => {
     await page.route('**/v1/agent/history*', (route) =>
       route.fulfill({
         json: history({
-          Figures: {
-            WritesPerSecond: [null, 10, 20, 0.5],
-            WriteSecondsP50: [null, 0.001, 0.001, 0.0012],
-            WriteSecondsP99: [null, 0.001, 0.001, 1.5],
-            LeaderChangesPerSecond: [null, 0.1, 0, 0.1],
-            Term: [null, 7, 7, 1234],
-            HeldQueries: [5, 5, null, null],
-            ResidentBytes: [81e6, 81e6, 81e6, 81.4e6],
+          Series: {
+            writes_per_s: [null, 10, 20, 0.5],
+            write_s_p50: [null, 0.001, 0.001, 0.0012],
+            write_s_p99: [null, 0.001, 0.001, 1.5],
+            leader_changes_per_s: [null, 0.1, 0, 0.1],
+            term: [null, 7, 7, 1234],
+            held_queries: [5, 5, null, null],
+            resident_bytes: [81e6, 81e6, 81e6, 81.4e6],
           },
           Certificates: [{ Use: 'http', NotAfter: '2027-01-01T00:00:00Z' }],
           LastBackup: '2026-01-01T00:00:00Z',

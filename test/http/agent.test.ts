@@ -26,9 +26,9 @@ const status: NodeStatus = {
 };
 
 const HISTORY = {
-  endMs: 20_000,
+  fromMs: 20_000,
   stepMs: 10_000,
-  figures: { HeldQueries: [null, 3] },
+  figures: { held_queries: [null, 3] },
   certificates: [{ use: 'http', notAfterMs: 1000 }],
   savedMs: 0,
 };
@@ -88,10 +88,10 @@ describe('http: the agent', () => {
     expect(refused.text).to.include('operator:read');
     rights = ['operator:read:'];
     expect(JSON.parse((await front.ask('/v1/agent/history')).text)).to.deep.equal({
+      IntervalMs: 10_000,
+      From: '1970-01-01T00:00:20.000Z',
+      Series: { held_queries: [null, 3] },
       Node: 'n1',
-      End: '1970-01-01T00:00:20.000Z',
-      StepSeconds: 10,
-      Figures: { HeldQueries: [null, 3] },
       Certificates: [{ Use: 'http', NotAfter: '1970-01-01T00:00:01.000Z' }],
       LastBackup: null,
       Warnings: [

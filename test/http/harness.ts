@@ -134,7 +134,7 @@ export const NO_AUDIT: ClusterParts['audit'] = {
 const METRICS: ClusterParts['metrics'] = {
   prometheus: () => 'up 1\n',
   json: () => ({ Gauges: [] }),
-  history: () => ({ endMs: 0, stepMs: 1, figures: {}, certificates: [], savedMs: 0 }),
+  history: () => ({ fromMs: 0, stepMs: 1, figures: {}, certificates: [], savedMs: 0 }),
 };
 
 /** What a node that has done nothing shows. */

@@ -38,13 +38,13 @@ describe('The figures of the last hour', () => {
     sample();
     expect(last('Value', 2)).to.deep.equal([1, 7]);
     expect(last('Total', 2)).to.deep.equal([null, 5]);
-    const [median] = last('TimesP50', 1);
+    const [median] = last('Times_p50', 1);
     expect(median).to.be.within(1, 2);
-    expect(last('TimesP99', 1)[0]).to.be.within(2, 4);
+    expect(last('Times_p99', 1)[0]).to.be.within(2, 4);
     pass();
     sample();
     expect(last('Total', 1)).to.deep.equal([0]);
-    expect(last('TimesP50', 1), 'nothing was observed').to.deep.equal([null]);
+    expect(last('Times_p50', 1), 'nothing was observed').to.deep.equal([null]);
   });
 
   it('have gaps where the process stood still, and where a value is not known', () => {
@@ -70,8 +70,8 @@ describe('The figures of the last hour', () => {
       sample();
     }
     at.nowMs += STEP_MS / 2;
-    const { endMs, figures } = history.figures();
-    expect(endMs).to.equal(Math.floor(at.nowMs / STEP_MS) * STEP_MS);
+    const { fromMs, figures } = history.figures();
+    expect(fromMs).to.equal((Math.floor(at.nowMs / STEP_MS) - STEPS) * STEP_MS);
     expect(figures['Value']).to.deep.equal(Array.from({ length: STEPS }, (_, nth) => nth + 41));
   });
 
@@ -99,11 +99,11 @@ describe('The figures of the last hour', () => {
           sample();
           known.set(Math.floor(at.nowMs / STEP_MS), value);
         }
-        const { endMs, figures } = history.figures();
-        const end = endMs / STEP_MS;
+        const { fromMs, figures } = history.figures();
+        const from = fromMs / STEP_MS;
         const expected = Array.from(
           { length: STEPS },
-          (_, nth) => known.get(end - STEPS + 1 + nth) ?? null,
+          (_, nth) => known.get(from + 1 + nth) ?? null,
         );
         expect(figures['Value']).to.deep.equal(expected);
       }),

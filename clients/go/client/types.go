@@ -2890,14 +2890,14 @@ type ReadFiguresCertificate struct {
 
 // ReadFiguresResult: see the API.
 type ReadFiguresResult struct {
+	// Milliseconds between two values.
+	IntervalMs int64 `json:"IntervalMs,omitempty"`
+	// When the interval of the first values began.
+	From string `json:"From,omitempty"`
+	// The values of each figure in the last hour, oldest first; null where none is known.
+	Series map[string][]float64 `json:"Series,omitempty"`
 	// The node.
 	Node string `json:"Node,omitempty"`
-	// When the step of the last values ended.
-	End string `json:"End,omitempty"`
-	// Seconds between two values.
-	StepSeconds int64 `json:"StepSeconds,omitempty"`
-	// The values of each figure in the last hour, oldest first; null where none is known.
-	Figures map[string][]float64 `json:"Figures,omitempty"`
 	// The certificates in use.
 	Certificates []ReadFiguresCertificate `json:"Certificates,omitempty"`
 	// When this process sent its last whole archive; null if it sent none.

@@ -2769,14 +2769,14 @@ export interface ReadFiguresCertificate {
 }
 
 export interface ReadFiguresResult {
+  /** Milliseconds between two values. */
+  readonly IntervalMs: number;
+  /** When the interval of the first values began. */
+  readonly From: string;
+  /** The values of each figure in the last hour, oldest first; null where none is known. */
+  readonly Series: Readonly<Record<string, readonly number[]>>;
   /** The node. */
   readonly Node: string;
-  /** When the step of the last values ended. */
-  readonly End: string;
-  /** Seconds between two values. */
-  readonly StepSeconds: number;
-  /** The values of each figure in the last hour, oldest first; null where none is known. */
-  readonly Figures: Readonly<Record<string, readonly number[]>>;
   /** The certificates in use. */
   readonly Certificates: readonly ReadFiguresCertificate[];
   /** When this process sent its last whole archive; null if it sent none. */

@@ -78,13 +78,13 @@ const METRICS = shape({
 });
 
 const HISTORY = shape({
-  Node: keep('The node.', text()),
-  End: keep('When the step of the last values ended.', utcTime),
-  StepSeconds: keep('Seconds between two values.', whole64),
-  Figures: keep(
+  IntervalMs: keep('Milliseconds between two values.', whole64),
+  From: keep('When the interval of the first values began.', utcTime),
+  Series: keep(
     'The values of each figure in the last hour, oldest first; null where none is known.',
     mapOf(listOf(orNone(number))),
   ),
+  Node: keep('The node.', text()),
   Certificates: keep(
     'The certificates in use.',
     rows({

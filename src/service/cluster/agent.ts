@@ -101,13 +101,13 @@ export async function jsonMetrics(parts: ClusterParts, requester: Requester): Pr
 /** Returns the figures of this node in the last hour. Needs no leader if this node grants it. */
 export async function agentHistory(parts: ClusterParts, requester: Requester) {
   await mustHaveRight(parts.service, requester, 'operator', 'read');
-  const { endMs, stepMs, figures, certificates, savedMs } = parts.metrics.history();
+  const { fromMs, stepMs, figures, certificates, savedMs } = parts.metrics.history();
   const time = (ms: number): string => new Date(ms).toISOString();
   return {
+    IntervalMs: stepMs,
+    From: time(fromMs),
+    Series: figures,
     Node: parts.node.name,
-    End: time(endMs),
-    StepSeconds: stepMs / 1000,
-    Figures: figures,
     Certificates: certificates.map(({ use, notAfterMs }) => ({
       Use: use,
       NotAfter: time(notAfterMs),

@@ -9,8 +9,8 @@ import type { Requester, Service } from '../common/types.js';
 
 /** The figures of the last hour, and what else people look at first. */
 export interface FigureView {
-  /** Unix milliseconds at which the newest step ended. */
-  readonly endMs: number;
+  /** Unix milliseconds at which the step of the oldest values began. */
+  readonly fromMs: number;
   readonly stepMs: number;
   readonly figures: Readonly<Record<string, readonly (number | null)[]>>;
   readonly certificates: readonly { readonly use: string; readonly notAfterMs: number }[];

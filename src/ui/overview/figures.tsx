@@ -26,25 +26,25 @@ const T = TEXT.figures;
 const FIGURES: readonly Figure[] = [
   {
     title: T.writes,
-    of: ['WritesPerSecond', 'WriteSecondsP50', 'WriteSecondsP99'],
+    of: ['writes_per_s', 'write_s_p50', 'write_s_p99'],
     show: perSecond,
     showOther: seconds,
   },
   {
     title: T.reads,
-    of: ['ReadsPerSecond', 'ReadSecondsP50', 'ReadSecondsP99'],
+    of: ['reads_per_s', 'read_s_p50', 'read_s_p99'],
     show: perSecond,
     showOther: seconds,
   },
-  { title: T.sync, of: ['LogSyncSecondsP99', 'LogSyncSecondsP50'], show: seconds },
-  { title: T.unapplied, of: ['UnappliedEntries'], show: plain },
-  { title: T.loop, of: ['EventLoopDelaySecondsP99'], show: seconds },
-  { title: T.cpu, of: ['Cores'], show: cores },
-  { title: T.memory, of: ['ResidentBytes'], show: bytes },
-  { title: T.disk, of: ['DiskFreeBytes'], show: bytes },
-  { title: T.held, of: ['HeldQueries'], show: plain },
-  { title: T.refusals, of: ['RefusalsPerSecond'], show: perSecond },
-  { title: T.failures, of: ['FailuresPerSecond'], show: perSecond },
+  { title: T.sync, of: ['log_sync_s_p99', 'log_sync_s_p50'], show: seconds },
+  { title: T.unapplied, of: ['unapplied_entries'], show: plain },
+  { title: T.loop, of: ['event_loop_delay_s_p99'], show: seconds },
+  { title: T.cpu, of: ['cores'], show: cores },
+  { title: T.memory, of: ['resident_bytes'], show: bytes },
+  { title: T.disk, of: ['disk_free_bytes'], show: bytes },
+  { title: T.held, of: ['held_queries'], show: plain },
+  { title: T.refusals, of: ['refusals_per_s'], show: perSecond },
+  { title: T.failures, of: ['failures_per_s'], show: perSecond },
 ];
 
 /** The figures, the certificates, the last backup and the last warnings of the node. */
@@ -67,9 +67,9 @@ export function NodeFigures() {
       </div>
       <div class={isLate ? 'figures late' : 'figures'}>
         {FIGURES.map((figure) => (
-          <FigureCard key={figure.title} figure={figure} all={value.Figures} />
+          <FigureCard key={figure.title} figure={figure} all={value.Series} />
         ))}
-        <Elections all={value.Figures} step={value.StepSeconds} />
+        <Elections all={value.Series} step={value.IntervalMs / 1000} />
       </div>
       <Dates {...value} />
       <LastWarnings lines={value.Warnings} />
@@ -81,14 +81,14 @@ export function NodeFigures() {
 const newest = (values: readonly (number | null)[]): number | undefined =>
   values.slice(-2).findLast((value) => value !== null) ?? undefined;
 
-function FigureCard({ figure, all }: { figure: Figure; all: AgentHistory['Figures'] }) {
+function FigureCard({ figure, all }: { figure: Figure; all: AgentHistory['Series'] }) {
   const { title, of, show, showOther = show } = figure;
   const [values = []] = of.map((name) => all[name] ?? []);
   const now = newest(values);
   const most = Math.max(0, ...values.map((value) => value ?? 0));
   const others = of.slice(1).flatMap((name) => {
     const value = newest(all[name] ?? []);
-    const label = /P\d\d$/.exec(name)?.[0].toLowerCase() ?? '';
+    const label = /p\d\d$/.exec(name)?.[0] ?? '';
     return value === undefined ? [] : [`${label} ${showOther(value)}`];
   });
   const shown = now === undefined ? T.missing : show(now);
@@ -104,10 +104,10 @@ function FigureCard({ figure, all }: { figure: Figure; all: AgentHistory['Figure
 }
 
 /** How often the node has followed another leader in the last hour. */
-function Elections({ all, step }: { all: AgentHistory['Figures']; step: number }) {
-  const rates = all['LeaderChangesPerSecond'] ?? [];
+function Elections({ all, step }: { all: AgentHistory['Series']; step: number }) {
+  const rates = all['leader_changes_per_s'] ?? [];
   const count = Math.round(rates.reduce<number>((sum, rate) => sum + (rate ?? 0) * step, 0));
-  const [term] = (all['Term'] ?? []).slice(-1);
+  const [term] = (all['term'] ?? []).slice(-1);
   return (
     <div class="figure">
       <h3>{T.elections}</h3>
