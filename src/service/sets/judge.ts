@@ -110,7 +110,7 @@ export async function judge(
     ({ action, change }) => change !== undefined && action !== 'unchanged',
   );
   const denials = await inSlices(denialsOf(changes, authorizer, view), 'set');
-  const judging = { authorizer, view: draft, changed, problems };
+  const judging = { authorizer, view: draft, changed, changes, problems };
   const isLinted = showsWarnings || parts.lint === 'strict';
   const warnings = isLinted ? await inSlices(lint(parts, judging), 'lint') : NO_WARNINGS;
   const rests = checkUnused(changed, { view, draft, problems });
@@ -186,13 +186,15 @@ interface Judging {
 /** Lints the policies and binding rules that change. In the mode `strict` warnings are problems. */
 function* lint(
   { lint: mode, methodTypes }: SetParts,
-  { authorizer, view, changed, problems }: Judging,
+  { authorizer, view, changed, changes, problems }: Judging & Pick<Compared, 'changes'>,
 ): Steps<Planned['warnings']> {
   const found = new Map<ItemChange, readonly Finding[]>();
+  for (const one of changes) {
+    if (one.item.otherId && one.action !== 'hidden') found.set(one, [otherId(one.item.id)]);
+  }
   for (const one of changed) {
     yield;
     const { item } = one;
-    const known = item.otherId === true ? [otherId(item.id)] : [];
     const findings =
       mode === 'off' || item.body === undefined || one.change?.command.type === 'owner.set'
         ? []
@@ -203,7 +205,7 @@ function* lint(
         problems.push(problemOf(item, refusal('invalid', Message, { pointer: `/${Field}` })));
       }
     }
-    found.set(one, [...known, ...warnings]);
+    found.set(one, [...(found.get(one) ?? []), ...warnings]);
   }
   return found;
 }

@@ -306,6 +306,19 @@ describe('A set', () => {
     expect([answer.status, answer.body.Denied]).to.deep.equal([403, []]);
   });
 
+  it('warns where an object keeps its own ID, even if nothing changes', async () => {
+    await applied({ Objects: [policy('a')] });
+    const ID = '7d3c2f0e-0000-4000-8000-000000000009';
+    for (const [rules, Action] of [
+      ['operator = "read"', 'unchanged'],
+      ['mesh = "read"', 'update'],
+    ]) {
+      const [change] = (await planned({ Objects: [policy('a', rules, { ID })] })).Changes;
+      expect(change).to.include({ Action });
+      expect(change.Warnings.map(({ Code }: { Code: string }) => Code)).to.deep.equal(['other_id']);
+    }
+  });
+
   it('names no object twice, even if it does not exist', async () => {
     const Delete = [{ Type: 'policy', Name: 'A' }];
     const twice = { status: 400, pointer: '/Delete/0' };
