@@ -123,12 +123,14 @@ describe('the author of a command', function () {
     '%E2%80%93'.repeat(171),
   ]) {
     it(`has no reason like ${header.slice(0, 12)}`, async () => {
-      const { status, text } = await watched.with({ 'X-Service-Reason': header });
-      expect([status, text]).to.deep.equal([
-        400,
-        'Invalid header "X-Service-Reason": expected at most 512 bytes of ' +
-          'percent-encoded UTF-8, without control characters',
-      ]);
+      for (const name of ['X-Service-Reason', 'X-Consul-Reason']) {
+        const { status, text } = await watched.with({ [name]: header });
+        expect([status, text]).to.deep.equal([
+          400,
+          `Invalid header "${name}": expected at most 512 bytes of ` +
+            'percent-encoded UTF-8, without control characters',
+        ]);
+      }
       expect(watched.commands).to.deep.equal([]);
     });
   }

@@ -38,6 +38,9 @@ import { callerOf, secretOf } from './token.js';
 /** A body of this size is read and parsed within some 100 µs. */
 const TINY_BODY_BYTES = 4096;
 
+/** A header that is taken under two names. */
+type PrefixedHeader = 'namespace' | 'partition' | 'reason';
+
 /** Implements `ApiRequest`. The constructor throws 400 for a bad query string or token. */
 export class HttpRequest extends Responder implements ApiRequest {
   readonly secret: string | null;
@@ -108,11 +111,11 @@ export class HttpRequest extends Responder implements ApiRequest {
     this.warning = checkNames(this.queries, this.target.route);
     checkConditions(this.incoming, this.target, options.routes);
     const reason = this.method === 'GET' ? undefined : this.#header('reason');
-    if (reason !== undefined) this.reason = reasonOf(reason, `${options.headerPrefix}-Reason`);
+    if (reason !== undefined) this.reason = reasonOf(reason, this.#sentAs('reason'));
     this.#checkDatacenter();
     if (this.target.route.everywhere) return;
     checkPartition(this.query('partition'), 'query parameter: "partition"');
-    checkPartition(this.#firstHeader('partition'), `header: "${options.headerPrefix}-Partition"`);
+    checkPartition(this.#firstHeader('partition'), `header: "${this.#sentAs('partition')}"`);
     const { tokenKey } = this.caller;
     if (tokenKey === null || this.query('ns') || this.#header('namespace')) return;
     const { service } = options;
@@ -217,13 +220,23 @@ export class HttpRequest extends Responder implements ApiRequest {
     return this.#header(name)?.replace(/,.*/s, '').trim();
   }
 
-  #header(name: 'namespace' | 'partition' | 'reason'): string | undefined {
+  #header(name: PrefixedHeader): string | undefined {
+    const key = this.#keyOf(name);
+    return key && (this.incoming.headers[key] as string);
+  }
+
+  /** Returns under which of its names a header was sent. */
+  #keyOf(name: PrefixedHeader): string | undefined {
     const { headers } = this.incoming;
-    for (const key of this.front.incoming[name]) {
-      const value = headers[key];
-      if (typeof value === 'string' && value !== '') return value;
-    }
-    return undefined;
+    const isSent = (key: string): boolean =>
+      typeof headers[key] === 'string' && headers[key] !== '';
+    return this.front.incoming[name].find(isSent);
+  }
+
+  /** Returns the name of a header as it was sent, for messages: `X-Consul-Reason`. */
+  #sentAs(name: PrefixedHeader): string {
+    const key = this.#keyOf(name) ?? this.front.incoming[name][0]!;
+    return key.replace(/(?:^|-)[a-z]/g, (first) => first.toUpperCase());
   }
 
   // ---- body ----
