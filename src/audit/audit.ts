@@ -75,8 +75,8 @@ const SHOWING = new Set([
   '/v1/config/:kind',
   '/v1/config/:kind/:name',
 ]);
-/** The kind of config entries that have private keys. */
-const WITH_KEYS = /^\/v1\/config\/inline-certificate\b/i;
+/** Config entries that have private keys: those of one kind, and the list of all kinds. */
+const WITH_KEYS = /^\/v1\/config\/(?:inline-certificate(?:[/?]|$)|\?|$)/;
 /** What no scope has. */
 const NEVER = '/v1/agent/metrics';
 

@@ -25,7 +25,10 @@ const PLAIN = /^\/[\w\-.~!$&()*+,;=:@/]*(?:\?|$)/;
 /** Empty segments, `.` and `..`: a proxy may have resolved them, this server does not. */
 const UNCLEAN = /\/\/|\/\.\.?(?:\/|$)/;
 
-/** Decodes the path. Routes it in its canonical spelling; the original stays in `originalUrl`. */
+/**
+ * Decodes the path. Routes it in its canonical spelling, with the query as it was sent; the original
+ * stays in `originalUrl`.
+ */
 export const pathDecoding =
   (front: Front): Middleware =>
   (context, next) => {
@@ -39,7 +42,8 @@ export const pathDecoding =
         });
       }
       context.state.path = path;
-      context.url = encodeURI(path).replace(/[?#]/g, encodeURIComponent);
+      const query = /\?.*/s.exec(url)?.[0] ?? '';
+      context.url = encodeURI(path).replace(/[?#]/g, encodeURIComponent) + query;
     } else context.state.path = context.path;
     return UNCLEAN.test(context.state.path) ? unknownPath(front, context) : next();
   };
