@@ -183,7 +183,20 @@ describe('the use of tokens', function () {
     expect(await usageOf(AccessorID)).to.deep.equal({ AccessorID, LastUsed, ...since });
     const own = await client.ask(`GET /acl/token/${AccessorID}/usage`, undefined, SecretID);
     expect(own.status).to.equal(403);
-    expect((await client.ask(`GET /acl/token/${accessor(1)}/usage`)).status).to.equal(403);
+    expect(own.body.code).to.equal('permission_denied');
+  });
+
+  it('is not found of a token that is not there, and found in any namespace', async () => {
+    const missing = await client.ask(`GET /acl/token/${accessor(1)}/usage`);
+    expect([missing.status, missing.body.code]).to.deep.equal([404, 'not_found']);
+    expect((await client.ask('GET /acl/token/none/usage')).status).to.equal(400);
+    await client.must('PUT /namespace', { Name: 'team-a' });
+    const { AccessorID } = await client.must('PUT /acl/token?ns=team-a', {});
+    expect((await usageOf(AccessorID)).AccessorID).to.equal(AccessorID);
+    await client.must('PUT /acl/policy', { Name: 'here', Rules: 'acl = "read"' });
+    const { SecretID } = await client.must('PUT /acl/token', { Policies: [{ Name: 'here' }] });
+    const unseen = await client.ask(`GET /acl/token/${AccessorID}/usage`, undefined, SecretID);
+    expect([unseen.status, unseen.body.code]).to.deep.equal([404, 'not_found']);
   });
 
   it('lists the longest unused first, with who is behind them', async () => {

@@ -98,6 +98,7 @@ export const USAGE_OPERATIONS = tagged('acl', {
   'GET /v1/acl/token/:accessor/usage': read('readTokenUsage', {
     says: 'Tells when a token was used last, to the hour.',
     answers: ok('The use.', USE, 'index'),
+    refuses: [404],
     rights: ['acl:read'],
   }),
   'GET /v1/acl/auth-method/:name/usage': read('readAuthMethodUsage', {

@@ -1,6 +1,7 @@
 /** Routes of the use of tokens and auth methods: of one, of all, and the clean-up. */
 import { CLEAN_UP } from '../../api/endpoints/usage.js';
 import { maySomewhere } from '../../service/common/writing.js';
+import { accessorOf } from '../../service/explain/questions.js';
 import { cleanUp, listUsage, readMethodUsage, readUsage } from '../../service/usage/usage.js';
 import { type AclParts, admit, mustHave } from './common.js';
 import { limitOf } from './pages.js';
@@ -18,10 +19,11 @@ export const usageRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
       path: '/v1/acl/token/:accessor/usage',
       isNew: true,
       GET: async (request) => {
-        const accessor = mustHave(request, 'accessor', 'token AccessorID');
+        const accessor = accessorOf(mustHave(request, 'accessor', 'token AccessorID'));
         const useCase = readUsage(parts, request.namespace(), accessor);
         const options = request.readOptions(false);
-        request.answerRead(await service.read(request.caller, options, useCase));
+        const outcome = await service.read(request.caller, options, useCase);
+        request.answerRead(outcome, 'token does not exist');
       },
     },
     {

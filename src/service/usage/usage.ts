@@ -16,9 +16,8 @@ import { keys } from '../../state/keys.js';
 import { keysBelow, stored } from '../../state/lists.js';
 import type { AuthMethod } from '../../state/methods.js';
 import type { TokenGc } from '../../state/token-gc.js';
-import { isAlive, loggedIn, type Token } from '../../state/tokens.js';
+import { isAlive, loggedIn, type Token, tokenByAccessor } from '../../state/tokens.js';
 import type { PinnedView, View } from '../../state/types.js';
-import { mustFindToken } from '../acl/token-reads.js';
 import { listedNamespaces, mustRead, stateIndex } from '../common/reading.js';
 import type { ReadUseCase, Requester, Service, StateRead } from '../common/types.js';
 import { reasoned } from '../common/writing.js';
@@ -51,12 +50,18 @@ const aboutNotes = ({ book, isComplete }: UsageParts['usage']) => ({
   Complete: isComplete,
 });
 
-/** Tells when a token was used last. Throws ApiError 403, also if there is none. */
+/** Tells when a token was used last; undefined if the caller sees none. Throws ApiError 403. */
 export const readUsage =
-  ({ usage, nowMs }: UsageParts, ns: string, accessor: string): ReadUseCase<string> =>
+  ({ usage, nowMs }: UsageParts, ns: string, accessor: string): ReadUseCase<string | undefined> =>
   ({ view, authorizer }) => {
     mustRead(authorizer, ns);
-    const token = mustFindToken(view, ns, accessor, nowMs());
+    const token = tokenByAccessor(view, accessor);
+    const isSeen =
+      token !== undefined &&
+      isAlive(view, token, nowMs()) &&
+      authorizer.allowed('acl', 'read', undefined, token.Namespace);
+    const index = stateIndex(view);
+    if (!isSeen) return { value: undefined, index, keys: [] };
     const { AccessorID } = token;
     const value: TokenUse = {
       AccessorID,
@@ -64,7 +69,7 @@ export const readUsage =
       LastUsed: lastUsed(usage, AccessorID),
       ...aboutNotes(usage),
     };
-    return { value: JSON.stringify(value), index: stateIndex(view), keys: [] };
+    return { value: JSON.stringify(value), index, keys: [] };
   };
 
 /** Tells when a login by an auth method was accepted last. Throws ApiError 403, 404. */
