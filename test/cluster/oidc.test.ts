@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { signer } from '../login/signers.js';
 import { Browser } from '../support/oidc-browser.js';
 import { type OidcProvider, startProvider } from '../support/oidc-provider.js';
 import { CALLBACK, type Completion, OidcCluster, SIGNED_OUT, told } from './oidc-cluster.js';
@@ -293,7 +294,17 @@ describe('a login at an OpenID provider', function () {
     const again = await provider.logIn(silent.AuthURL, 'eve', browser);
     expect(new URL(again).searchParams.get('error')).to.equal('login_required');
     const manager = await ask('logout', {}, field.cluster.token);
-    expect(told(manager)).to.deep.equal([
+    expect(told(manager)).to.deep.equal([403, "Permission denied: token wasn't created via login"]);
+    const key = await signer('EdDSA');
+    const Config = { JWTValidationPubKeys: [key.pem] };
+    await field.cluster.must('PUT /acl/auth-method', { Name: 'keys', Type: 'jwt', Config });
+    const rule = { AuthMethod: 'keys', BindType: 'service', BindName: 'web' };
+    await field.cluster.must('PUT /acl/binding-rule', rule);
+    const now = Math.floor(Date.now() / 1000);
+    const BearerToken = await key.sign({ iat: now, exp: now + 600, sub: 'eve' });
+    const login = { AuthMethod: 'keys', BearerToken };
+    const { SecretID } = await field.cluster.must('POST /acl/login', login, '');
+    expect(told(await ask('logout', {}, SecretID))).to.deep.equal([
       403,
       "Permission denied: token wasn't created via OIDC login",
     ]);

@@ -26,8 +26,8 @@ const PLAIN = /^\/[\w\-.~!$&()*+,;=:@/]*(?:\?|$)/;
 const UNCLEAN = /\/\/|\/\.\.?(?:\/|$)/;
 
 /**
- * Decodes the path. Routes it in its canonical spelling, with the query as it was sent; the original
- * stays in `originalUrl`.
+ * Decodes the path. Routes it in its canonical spelling, with the query as it was sent; the whole
+ * original stays in `originalUrl`.
  */
 export const pathDecoding =
   (front: Front): Middleware =>

@@ -191,7 +191,8 @@ export async function oidcLogout(parts: LoginParts, requester: Requester): Promi
   const token = tokenKey === null ? undefined : tokenBySecret(service.view, tokenKey);
   const method = token === undefined ? undefined : methodOf(service, token);
   const type = methodTypes.get(method?.Type ?? '');
-  if (token !== undefined && !(type instanceof OidcMethod))
+  // the entry refuses what no login made
+  if (token?.AuthMethod !== undefined && !(type instanceof OidcMethod))
     reject('permission_denied', "Permission denied: token wasn't created via OIDC login");
   await logout(service, requester);
   const { Config, Namespace: namespace } = method!;
