@@ -138,6 +138,7 @@ async function offline(command: Command, work: () => Promise<Offline>): Promise<
     process.stdout.write(form === 'json' ? `${JSON.stringify(value, null, 2)}\n` : text);
     if (failed) process.exitCode = EXIT.fault;
   } catch (error) {
+    if (error instanceof ConfigError) misused(error.faults);
     console.error(`conclave: ${explain(error)}`);
     process.exit(EXIT.fault);
   }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BadLine } from '../audit/verify.js';
 import { type Field, renderFields, renderTable } from '../cli/print/table.js';
-import { memberFaults, memberOf } from '../config/config.js';
+import { ConfigError, memberFaults, memberOf } from '../config/config.js';
 import type { FolderFacts, RecoverOptions } from '../node/recover.js';
 import type { SnapshotContent } from '../service/archives/snapshot-file.js';
 
@@ -195,7 +195,7 @@ const BAD_LINES: Readonly<Record<BadLine, string>> = {
   cut: 'the record of --last is not among them: the end was cut off, or a file is missing',
 };
 
-/** Checks the files of an audit sink. Throws Error for a key or option that cannot be used. */
+/** Checks the files of an audit sink. Throws ConfigError for options that cannot be used. */
 export async function auditVerify(
   files: readonly string[],
   keyFile: string | undefined,
@@ -203,10 +203,17 @@ export async function auditVerify(
 ): Promise<Offline> {
   const { verify } = await import('../audit/verify.js');
   const { chainKey } = await import('./audit.js');
+  const keyOf = (file: string): Uint8Array => {
+    try {
+      return chainKey(file);
+    } catch (error) {
+      throw new ConfigError([`--key-file: ${(error as Error).message}`]);
+    }
+  };
   const [, seq, hash] = /^(\d+):([0-9a-f]{64})$/.exec(last ?? '') ?? [];
   if (last !== undefined && hash === undefined)
-    throw new Error('--last: expected a number and a hash, such as 17:9f86…');
-  const key = keyFile === undefined ? undefined : chainKey(keyFile);
+    throw new ConfigError(['--last: expected a number and a hash, such as 17:9f86…']);
+  const key = keyFile === undefined ? undefined : keyOf(keyFile);
   const seen = hash === undefined ? undefined : { seq: Number(seq), hash };
   const verdict = await verify(files, { key, seen });
   const { bad, records, first } = verdict;

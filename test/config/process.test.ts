@@ -153,6 +153,20 @@ describe('a node as a process', function () {
     expect((await ask('GET /v1/acl/roles')).text).to.equal(before);
   });
 
+  it('says which option of a check of its audit log cannot be used', async () => {
+    const file = join(dir, 'no-key');
+    writeFileSync(file, 'short');
+    const options = [
+      ['--last', '17'],
+      ['--key-file', file],
+      ['--key-file', join(dir, 'none')],
+    ];
+    for (const [name, value] of options) {
+      const { code, err } = await run(MAIN, ['audit', 'verify', file, name!, value!]);
+      expect([code, err.split(': ').slice(0, 2)]).to.deep.equal([2, ['conclave', name]]);
+    }
+  });
+
   it('keeps its data folder private, also files that were open to others before', async () => {
     const [node] = cluster.nodes;
     const { dataDir } = node!.entry;
