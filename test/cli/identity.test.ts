@@ -48,7 +48,9 @@ describe('identities by the command line', () => {
 
   it('are left alone when the user does not agree or cannot be asked', async () => {
     expect((await run([plan], revoke, { answers: ['n'] })).code).to.equal(1);
-    expect((await run([plan], revoke)).code).to.equal(2);
+    const unasked = await run([plan], revoke);
+    expect([unasked.code, unasked.out.includes(ACCESSOR)]).to.deep.equal([2, true]);
+    expect(unasked.err).to.include('--yes is required without a terminal');
     const seen = await run([plan], [...revoke, '--dry-run', '-o', 'json']);
     expect(JSON.parse(seen.out)).to.deep.equal(plan);
     for (const body of bodies()) expect(body).to.include({ DryRun: true });

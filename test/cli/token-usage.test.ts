@@ -69,8 +69,18 @@ describe('the use of tokens by the command line', () => {
       { ...wanted, DryRun: false },
     ]);
     expect((await run([plan], ['gc', '--yes'])).code).to.equal(2);
-    expect((await run([plan], args)).code).to.equal(2);
-    const dry = await run([plan], [...args, '--dry-run', '-o', 'json']);
-    expect(JSON.parse(dry.out)).to.deep.equal(plan);
+  });
+
+  it('is not cleaned up without --yes by who cannot be asked: the plan is shown', async () => {
+    const args = ['gc', '--unused-for', '720h'];
+    const shown = await run([plan], args);
+    expect(shown.code, shown.err).to.equal(0);
+    expect(shown.out).to.include(ACCESSOR);
+    expect(shown.err).to.include('nothing was deleted: --yes deletes');
+    for (const more of [[], ['--dry-run']]) {
+      const { code, out } = await run([plan], [...args, ...more, '-o', 'json']);
+      expect([code, JSON.parse(out)]).to.deep.equal([0, plan]);
+    }
+    for (const { body } of fake.seen) expect(JSON.parse(body)).to.include({ DryRun: true });
   });
 });

@@ -5,7 +5,6 @@ import { type Call, type Cli, sure } from '../cli.js';
 import { misused } from '../print/error.js';
 import { type Column, ID_COLUMN, type Shape } from '../print/output.js';
 import { counted, localTime, oneLine } from '../print/text.js';
-import { mayAsk } from './apply-set.js';
 
 interface RevokeOptions {
   readonly method: string;
@@ -91,7 +90,6 @@ async function revoke(call: Call<RevokeOptions>): Promise<void> {
   const { method: AuthMethod, subject: Subject, subjectPrefix: SubjectPrefix } = options;
   if ((Subject === undefined) === (SubjectPrefix === undefined))
     misused('give either --subject or --subject-prefix');
-  mayAsk(call);
   const body = { AuthMethod, Subject, SubjectPrefix, BlockFor: options.blockFor };
   const planned = { body: { ...body, DryRun: true }, isRead: true, isCurrent: true };
   const plan = (await api.ask('POST', REVOKE, planned)).json<Revoked>();

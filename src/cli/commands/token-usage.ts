@@ -5,7 +5,6 @@ import { type Call, type Cli, sure, whole } from '../cli.js';
 import { misused } from '../print/error.js';
 import type { Column } from '../print/output.js';
 import { counted, localTime } from '../print/text.js';
-import { mayAsk } from './apply-set.js';
 import { withOne } from './object-commands.js';
 import { find, idIn, type OneOptions, pathOf, TYPE, wanted } from './objects.js';
 
@@ -62,7 +61,7 @@ export function addTokenUsage(token: Command, cli: Cli): void {
     .option('--older-than <duration>', 'only tokens that were created so long ago')
     .option('--method <name>', 'only tokens of the logins of an auth method')
     .option('--limit <count>', 'how many tokens to delete, at most 1000', whole)
-    .option('--yes', 'delete without asking; needed without a terminal')
+    .option('--yes', 'delete without asking; a dry run without it where nobody can be asked')
     .option('--dry-run', 'only show what would be deleted')
     .action(cli.action<GcOptions>(cleanUp));
 }
@@ -119,11 +118,10 @@ function tellNotes(
 }
 
 async function cleanUp(call: Call<GcOptions>): Promise<void> {
-  const { api, options, print } = call;
+  const { api, io, options, print } = call;
   const { unusedFor, olderThan, keepPerIdentity, method, limit } = options;
   if (unusedFor === undefined && keepPerIdentity === undefined)
     misused('give --unused-for, --keep-per-identity or both');
-  mayAsk(call);
   const body = {
     UnusedFor: unusedFor,
     OlderThan: olderThan,
@@ -144,7 +142,9 @@ async function cleanUp(call: Call<GcOptions>): Promise<void> {
     for (const [why, count] of Object.entries(plan.Skipped))
       print.note(`${counted(count, 'token')} left out: ${why.replace('_', ' ')}`);
   }
-  if (options.dryRun === true) return isForPeople ? undefined : print.value(plan);
+  const isDryRun = options.dryRun === true || (options.yes !== true && !io.canAsk);
+  if (isDryRun && !isForPeople) return print.value(plan);
+  if (plan.Tokens.length > 0 && isDryRun) return print.note('nothing was deleted: --yes deletes');
   if (plan.Tokens.length === 0)
     return isForPeople ? print.say('there is nothing to delete') : print.value(plan);
   await sure(call, `delete ${counted(plan.Tokens.length, 'token')}?`);
