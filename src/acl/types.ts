@@ -119,6 +119,8 @@ export interface Why {
  * namespace, `default` if absent. A decision takes a few map look-ups and a longest-prefix search.
  */
 export interface Authorizer {
+  /** The one that decides, if this one only notes what it is asked. */
+  readonly of?: Authorizer;
   readonly accessor: string;
   readonly anonymous: boolean;
   allowed(resource: Resource, access: Access, segment?: string, namespace?: string): boolean;

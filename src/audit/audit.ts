@@ -3,6 +3,7 @@
  * what, by which rule, and what changed. Records go to the sinks, and the newest stay in memory.
  */
 
+import type { Authorizer } from '../acl/types.js';
 import type { AuditSink } from '../api/endpoints/operator.js';
 import { ApiError, type Refusal } from '../base/errors.js';
 import type { AuditedAnswer, Auditor } from '../http/audited.js';
@@ -16,7 +17,7 @@ import type { RecentLines } from '../state/history/recent.js';
 import type { TokenLogin } from '../state/token-login.js';
 import { type Token, tokenBySecret } from '../state/tokens.js';
 import type { Command, View } from '../state/types.js';
-import { type Granted, GrantedRules } from './granted.js';
+import { type Granted, GrantedRules, type Recorder } from './granted.js';
 import {
   type Facts,
   factsOf,
@@ -69,12 +70,7 @@ interface Kept {
 const DECISIONS = ['/v1/internal/acl/authorize'];
 const OWN_TOKEN = '/v1/acl/token/self';
 /** Reads that may show secrets, beside the routes that say so. */
-const SHOWING = new Set([
-  OWN_TOKEN,
-  '/v1/acl/tokens',
-  '/v1/config/:kind',
-  '/v1/config/:kind/:name',
-]);
+const SHOWING = new Set([OWN_TOKEN, '/v1/acl/tokens']);
 /** Config entries that have private keys: those of one kind, and the list of all kinds. */
 const WITH_KEYS = /^\/v1\/config\/(?:inline-certificate(?:[/?]|$)|\?|$)/;
 /** What no scope has. */
@@ -134,15 +130,17 @@ export class Audit implements Auditor, AuditView {
     return failing && `the audit sink "${failing.settings.name}" cannot be written`;
   }
 
-  begin(route: Route, method: Method, caller: Caller): Notes | undefined {
+  begin(route: Route, method: Method, caller: Caller, url: string): Notes | undefined {
     const isWrite = writes(route, method);
-    if (!isWrite && !this.#all && !mayShowSecrets(route)) return undefined;
+    const isShowing = !isWrite && mayShowSecrets(route, url);
+    if (!isWrite && !this.#all && !isShowing) return undefined;
     if (isNever(route)) return undefined;
     const failing = this.#sinks.find(
       (sink) => sink.mustRefuse && (isWrite || route.isSecret || sink.settings.scope === 'all'),
     );
     if (failing !== undefined) throw new ApiError(unaudited(false));
-    return new RequestNotes(this.#parts, this.#rules, () => this.#whoOf(caller.tokenKey), caller);
+    const who = (): Who => this.#whoOf(caller.tokenKey);
+    return new RequestNotes(this.#parts, this.#rules, who, caller, isShowing);
   }
 
   answered(answer: AuditedAnswer): Promise<Refusal | undefined> | undefined {
@@ -202,13 +200,13 @@ export class Audit implements Auditor, AuditView {
     const { method = '' } = incoming;
     if (route === undefined) return method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS';
     if (writes(route, method as Method)) return true;
-    return mayShowSecrets(route) && status < 300 && this.#showsSecrets(answer);
+    const { url = '' } = incoming;
+    return mayShowSecrets(route, url) && status < 300 && this.#showsSecrets(answer);
   }
 
-  /** Whether the answer of a read shows its caller secrets in clear text. */
-  #showsSecrets({ route, incoming, caller }: AuditedAnswer): boolean {
+  /** Whether a read that may show secrets shows them to its caller in clear text. */
+  #showsSecrets({ route, caller }: AuditedAnswer): boolean {
     const { path } = route!;
-    if (path.startsWith('/v1/config/')) return WITH_KEYS.test(incoming.url ?? '');
     if (!path.startsWith('/v1/acl/') || path === OWN_TOKEN) return true;
     const tokenKey = caller?.tokenKey ?? null;
     return this.#parts.authorizers.cached(tokenKey)?.anywhere('acl', 'write') !== false;
@@ -291,8 +289,8 @@ const bare = (facts: Facts, error: Error): Facts => ({
 
 const writes = ({ counts, path }: Route, method: string): boolean =>
   method !== 'GET' && method !== 'HEAD' && counts !== 'read' && !DECISIONS.includes(path);
-const mayShowSecrets = ({ isSecret, path }: Route): boolean =>
-  isSecret === true || SHOWING.has(path);
+const mayShowSecrets = ({ isSecret, path }: Route, url: string): boolean =>
+  isSecret === true || SHOWING.has(path) || WITH_KEYS.test(url);
 const isNever = ({ counts, path }: Route): boolean => counts === 'probe' || path === NEVER;
 
 /** Commands whose rights the gate alone checks whole. */
@@ -305,23 +303,40 @@ class RequestNotes implements Notes {
   readonly #who: () => Who;
   readonly #caller: Caller;
   #auth: Who | undefined;
+  readonly #isShowing: boolean;
   /** The last check that passed. */
   #passed: Parameters<Notes['permitted']> | undefined;
+  /** What the last evaluation of a read asked. */
+  #asked: Recorder | undefined;
   #granted: Granted | undefined;
   login: TokenLogin | undefined;
   index = 0;
   isProposed = false;
 
-  constructor(parts: AuditParts, rules: GrantedRules, who: () => Who, caller: Caller) {
+  /** `isShowing`: a read whose answer may have secrets, so that its record shows the rights. */
+  constructor(
+    parts: AuditParts,
+    rules: GrantedRules,
+    who: () => Who,
+    caller: Caller,
+    isShowing: boolean,
+  ) {
     this.#parts = parts;
     this.#rules = rules;
     this.#who = who;
     this.#caller = caller;
+    this.#isShowing = isShowing;
   }
 
   /** Who asks, as known before the request ended: it may have deleted its own token. */
   get auth(): Who | undefined {
     return this.#auth;
+  }
+
+  asking(authorizer: Authorizer): Authorizer {
+    if (!this.#isShowing) return authorizer;
+    this.#asked = this.#rules.recorder(authorizer);
+    return this.#asked;
   }
 
   permitted(...passed: Parameters<Notes['permitted']>): void {
@@ -338,8 +353,9 @@ class RequestNotes implements Notes {
 
   /** The rights that allowed the request; of a command, those before it took effect. */
   get granted(): Granted | undefined {
-    if (this.isProposed || this.#passed === undefined) return this.#granted;
-    return this.#rules.noted(...this.#passed);
+    if (this.isProposed) return this.#granted;
+    if (this.#passed !== undefined) return this.#rules.noted(...this.#passed);
+    return this.#asked?.granted;
   }
 
   #grantedTo(command: Command): Granted | undefined {

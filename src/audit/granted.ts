@@ -51,50 +51,53 @@ const GRANTS_MAX = 10;
 const SEGMENT_MAX = 512;
 
 /** An authorizer that notes what it is asked for and grants. */
-class Recorder implements Authorizer {
+export class Recorder implements Authorizer {
+  readonly of: Authorizer;
   readonly accessor: string;
   readonly anonymous: boolean;
-  more = 0;
+  readonly #known: Known;
   /** By what was asked. */
   readonly #grants = new Map<string, Grant>();
-  readonly #of: Authorizer;
-  readonly #known: Known;
+  #more = 0;
 
   constructor(of: Authorizer, known: Known) {
+    this.of = of;
     this.accessor = of.accessor;
     this.anonymous = of.anonymous;
-    this.#of = of;
     this.#known = known;
   }
 
+  /** What it has granted so far. */
+  get granted(): Granted {
+    const { accessor } = this;
+    const grants = [...this.#grants.values()];
+    return { accessor, grants, more: this.#more, known: this.#known };
+  }
+
   allowed(...asked: Parameters<Authorizer['allowed']>): boolean {
-    const isAllowed = this.#of.allowed(...asked);
+    const isAllowed = this.of.allowed(...asked);
     if (isAllowed) this.#note(...asked);
     return isAllowed;
   }
 
   denial(...asked: Parameters<Authorizer['denial']>): ReturnType<Authorizer['denial']> {
     const [resource, access, segment, namespace] = asked;
-    const why = this.#of.denial(resource, access, segment, namespace);
+    const why = this.of.denial(resource, access, segment, namespace);
     const stored = typeof segment === 'object' ? segment.stored : segment;
     if (why === undefined) this.#note(resource, access, stored, namespace);
     return why;
   }
 
   why(...asked: Parameters<Authorizer['why']>): Why {
-    return this.#of.why(...asked);
+    return this.of.why(...asked);
   }
 
   anywhere(...asked: Parameters<Authorizer['anywhere']>): boolean {
-    return this.#of.anywhere(...asked);
+    return this.of.anywhere(...asked);
   }
 
   anyIn(namespace: string): boolean {
-    return this.#of.anyIn(namespace);
-  }
-
-  get grants(): readonly Grant[] {
-    return [...this.#grants.values()];
+    return this.of.anyIn(namespace);
   }
 
   #note(resource: Resource, access: Access, segment = '', namespace = 'default'): void {
@@ -102,12 +105,12 @@ class Recorder implements Authorizer {
     const key = `${resource}:${access}:${namespace}:${shown}`;
     if (this.#grants.has(key)) return;
     if (this.#grants.size >= GRANTS_MAX) {
-      this.more += 1;
+      this.#more += 1;
       return;
     }
     let grant = this.#known.grants.get(key);
     if (grant === undefined) {
-      const why = this.#of.why(resource, access, segment, namespace);
+      const why = this.of.why(resource, access, segment, namespace);
       grant = { resource, access, segment: shown, namespace, why };
       if (this.#known.grants.size < REMEMBERED_MAX) this.#known.grants.set(key, grant);
     }
@@ -154,15 +157,19 @@ export class GrantedRules {
 
   /** Returns the rights that a check finds to be granted: what it asks an authorizer for. */
   noted(authorizer: Authorizer, check: (asked: Authorizer) => void): Granted {
+    const recorder = this.recorder(authorizer);
+    check(recorder);
+    return recorder.granted;
+  }
+
+  /** Returns an authorizer that notes which rights it grants. */
+  recorder(authorizer: Authorizer): Recorder {
     let known = this.#known.get(authorizer);
     if (known === undefined) {
       known = { grants: new Map(), sources: new Map() };
       this.#known.set(authorizer, known);
     }
-    const recorder = new Recorder(authorizer, known);
-    check(recorder);
-    const { accessor, grants, more } = recorder;
-    return { accessor, grants, more, known };
+    return new Recorder(authorizer, known);
   }
 
   /** Returns the rules that allowed a request. */

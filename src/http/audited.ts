@@ -29,7 +29,7 @@ export interface Auditor {
    * Called when a request begins. Returns what notes it, undefined if only its refusal would be
    * recorded. Throws ApiError `audit_unavailable` if its record is required and cannot be written.
    */
-  begin(route: Route, method: Method, caller: Caller): Notes | undefined;
+  begin(route: Route, method: Method, caller: Caller, url: string): Notes | undefined;
   /**
    * Called before an answer is sent. Returns undefined if it may be sent at once, otherwise a
    * promise of the refusal to send instead, if there is one.

@@ -21,7 +21,12 @@ interface Payload {
   readonly request: Readonly<Record<string, string>>;
   readonly reason_code?: string;
   readonly index: number;
-  readonly granted_by: readonly { readonly policy: Named; readonly via: readonly Named[] }[];
+  readonly granted_by: readonly {
+    readonly right: string;
+    readonly reason: string;
+    readonly policy: Named;
+    readonly via: readonly Named[];
+  }[];
   readonly objects: readonly (Named & {
     readonly before: number;
     readonly after: number;
@@ -188,6 +193,27 @@ describe('audit: what a node records', () => {
     const secrets = [SECRET, stranger, 'bearer-x', node.token];
     for (const secret of [...secrets, ...secrets.map(secretKeyOf)])
       expect(text).not.to.include(secret);
+  });
+
+  it('says by which rules a read may show secrets', async () => {
+    const rights = (): string[] => {
+      const { granted_by: granted } = last();
+      return granted.map(({ right, reason, policy }) => `${right} ${reason} ${policy.name}`);
+    };
+    const [read, write] = ['acl:read', 'acl:write'].map((each) => `${each} rule global-management`);
+    const { AccessorID } = await node.must('PUT /acl/token', { Description: 'shown' });
+    for (const path of [`token/${AccessorID}`, 'tokens', 'tokens?limit=2&sort=name']) {
+      await node.must(`GET /acl/${path}`);
+      expect(rights(), path).to.deep.equal([read, write]);
+    }
+    await node.ask('GET /snapshot');
+    expect(rights()).to.deep.equal([write]);
+    await node.must('GET /config/');
+    expect(rights()).to.not.include(read);
+    await node.must('GET /acl/token/self');
+    expect(rights()).to.deep.equal([]);
+    await node.must('GET /acl/roles');
+    expect(rights()).to.deep.equal([]);
   });
 
   it('keeps to the scope of each sink', async () => {

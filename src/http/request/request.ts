@@ -79,7 +79,7 @@ export class HttpRequest extends Responder implements ApiRequest {
   /** Lets the audit log note the request. Throws 503 if it must, and cannot. */
   beginAudit(): void {
     const { route, method } = this.target;
-    this.notes = this.front.options.audit?.begin(route, method, this.caller);
+    this.notes = this.front.options.audit?.begin(route, method, this.caller, this.incoming.url!);
   }
 
   /** Counts the request against the rates of its client; throws 429. */
@@ -188,7 +188,8 @@ export class HttpRequest extends Responder implements ApiRequest {
   }
 
   readOptions(blocking = true): ReadOptions {
-    const options = readOptionsOf(this.queries, this.timeoutMs, blocking);
+    const read = readOptionsOf(this.queries, this.timeoutMs, blocking);
+    const options = this.notes === undefined ? read : { ...read, notes: this.notes };
     return options.index === 0 ? options : { ...options, end: this.#hold() };
   }
 

@@ -16,6 +16,8 @@ export interface Caller {
 
 /** Notes what a request does, for the audit log. */
 export interface Notes {
+  /** Returns what a read asks for its rights: it notes that, if the record is to show it. */
+  asking(authorizer: Authorizer): Authorizer;
   /** A check of rights passed. */
   permitted(authorizer: Authorizer, denial: (authorizer: Authorizer) => Refusal | undefined): void;
   /** A command is about to be proposed. */
@@ -59,6 +61,7 @@ export interface ReadOptions {
   readonly end?: CallEnd;
   /** The digest of what the client has. Absent: that at the beginning of a blocking query. */
   readonly shown?: string | undefined;
+  readonly notes?: Notes | undefined;
 }
 
 /** What a read use case sees: the state, and the caller's rights in that state. */

@@ -51,7 +51,11 @@ export const withPage = (
   index: number,
 ): ListPlan => ({
   ...plan,
-  page: { ...query, key: `${readerNumber(reader)} ${query.sort} ${query.list}`, index },
+  page: {
+    ...query,
+    key: `${readerNumber(reader.of ?? reader)} ${query.sort} ${query.list}`,
+    index,
+  },
 });
 
 /** Returns the use case of a page of a list. */

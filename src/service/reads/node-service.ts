@@ -25,6 +25,7 @@ import type { CallEnd } from '../common/call-end.js';
 import type {
   Caller,
   Digest,
+  Notes,
   ReadOptions,
   ReadOutcome,
   ReadUseCase,
@@ -66,6 +67,7 @@ interface Query {
   after: number;
   readonly untilMs: number;
   readonly end: CallEnd | undefined;
+  readonly notes: Notes | undefined;
   /** The digest of what the client has; undefined if it has everything, null if not yet known. */
   shown: string | undefined | null;
   isFresh: boolean;
@@ -111,6 +113,7 @@ export class NodeService implements Service {
       after: options.index,
       untilMs: this.#clock.now() + options.waitMs,
       end: options.end,
+      notes: options.notes,
       shown: options.shown ?? null,
       isFresh: options.mode !== 'stale',
     };
@@ -142,7 +145,8 @@ export class NodeService implements Service {
     useCase: ReadUseCase<T>,
   ): Evaluated<T> | Promise<Evaluated<T> | undefined> {
     const { view } = this.#node;
-    const answer = named('read', () => useCase({ view, authorizer }));
+    const asked = query.notes?.asking(authorizer) ?? authorizer;
+    const answer = named('read', () => useCase({ view, authorizer: asked }));
     if (answer.pending !== undefined) return this.#afterTurn(answer.pending);
     const index = Math.max(1, answer.index, restoredAt(view));
     const { value, filtered = false, digest } = answer;
