@@ -199,7 +199,7 @@ const history: readonly Counter[] = [
   at(
     'owners changed alone',
     'state/history/history.js',
-    "this.#line('change', { ...about, operation: 'update', ...NO_VERSION });",
+    "this.#line('change', about, 'update', NO_VERSION);",
   ),
   at(
     'tokens imported',
