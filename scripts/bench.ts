@@ -7,6 +7,7 @@
 import { cpus, loadavg } from 'node:os';
 import { Command } from 'commander';
 import { measureAttack } from './bench/attack.js';
+import { measureAudit } from './bench/audit.js';
 import { measureCompare } from './bench/compare.js';
 import { measureDecisions, type Programs } from './bench/decisions.js';
 import { measureDisk } from './bench/disk.js';
@@ -41,7 +42,7 @@ const program = new Command('bench')
     'guard: the main rows as ratios to bare Node servers, compared with kept ones (the default); ' +
       'rates, tokens, decisions, logins, entries, watch, events, failover, transfer, rolling, ' +
       'restart, rejoin, snapshot, restore, disk, sizing, growth, tails, attack, readers, ' +
-      'login-flood, pages, lists, history, moving; etcd: the same work on etcd; compare: --other',
+      'login-flood, pages, lists, history, audit, moving; etcd: the same work on etcd; compare: --other',
   )
   .option('--keep', 'parts guard and growth: keep these results')
   .option('--seconds <number>', 'seconds for each row of load', '3')
@@ -82,7 +83,11 @@ const program = new Command('bench')
   .option('--other <folder>', 'part compare: a checkout of another commit, built')
   .option('--other-node <program>', 'part compare: the Node that runs it; the same by default')
   .option('--other-env <NAME=value...>', 'part compare: environment variables of its nodes')
-  .option('--rounds <number>', 'bursts of each kind in parts compare, etcd, history, events', '8')
+  .option(
+    '--rounds <number>',
+    'bursts of each kind in parts compare, etcd, history, events, audit',
+    '8',
+  )
   .parse();
 const options = program.opts<Record<string, string> & { keep?: true; otherEnv?: string[] }>();
 const number = (name: string): number => Number(options[name]);
@@ -140,6 +145,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   lists: () => measureLists({ tokens: number('tokens'), rounds: number('repeat') }),
   readers: measureReaders,
   'login-flood': measureLoginFlood,
+  audit: () => measureAudit(seconds, number('rounds')),
   events: () => measureEvents(seconds, number('rounds')),
   etcd: () => measureEtcd(number('rounds')),
   history: () => measureHistory(number('rounds'), numbers('sizes')),
