@@ -10,14 +10,25 @@ import { VALUES_MAX } from './json.js';
  * escape, a control character, a name twice, an empty object or list.
  */
 export interface Shape<T> {
-  /** Reads a value where the text stands, and moves behind it; undefined if it is not usual. */
-  readonly read: (text: UsualText) => T | undefined;
+  /** Names of an object's members in quotes; undefined for other values. */
+  readonly names?: readonly Uint8Array[];
+  /** Shapes of the members, or of the items of a list. Absent: a string. */
+  readonly of?: readonly Shape<unknown>[];
+  /** Makes an object from the values of its members. */
+  readonly make?: Make<T>;
 }
+
+/** Makes an object of at most four members. An absent one is undefined. */
+type Make<T> = (a: never, b: never, c: never, d: never) => T;
 
 const SPACE = 0x20;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
 const BACKSLASH = 0x5c;
 
 /** A text that is being read. Its bytes are searched, which is quicker than to search a string. */
@@ -33,33 +44,74 @@ class UsualText {
   }
 
   /** Whether the next byte that is no space is this one, which is skipped then. */
-  skips(byte: number): boolean {
+  #skips(byte: number): boolean {
     if (this.#bytes[this.#skipSpaces()] !== byte) return false;
     this.#at += 1;
     return true;
   }
 
   /** Whether a member of this name is next. The name, in quotes, and the colon are skipped then. */
-  skipsName(quoted: Uint8Array): boolean {
+  #skipsName(quoted: Uint8Array): boolean {
     const bytes = this.#bytes;
     const start = this.#skipSpaces();
     if (start + quoted.length > bytes.length) return false;
     for (let at = 0; at < quoted.length; at++) if (bytes[start + at] !== quoted[at]) return false;
     this.#at = start + quoted.length;
-    if (this.skips(COLON)) return true;
+    if (this.#skips(COLON)) return true;
     this.#at = start;
     return false;
   }
 
-  /** Whether one more value may be there. */
-  takes(): boolean {
+  /** Reads a value, and moves behind it; undefined if it is not usual. */
+  value({ names, of, make }: Shape<unknown>): unknown {
     this.#values += 1;
-    return this.#values <= VALUES_MAX;
+    if (this.#values > VALUES_MAX) return undefined;
+    if (of === undefined) return this.#string();
+    return names === undefined ? this.#list(of[0]!) : this.#object(names, of, make!);
+  }
+
+  #object(
+    names: readonly Uint8Array[],
+    of: readonly Shape<unknown>[],
+    make: Make<unknown>,
+  ): unknown {
+    if (!this.#skips(OPEN)) return undefined;
+    const values: unknown[] = [undefined, undefined, undefined, undefined];
+    let expected = 0;
+    do {
+      const index = this.#nameIn(names, expected);
+      if (index < 0 || values[index] !== undefined) return undefined;
+      const value = this.value(of[index]!);
+      if (value === undefined) return undefined;
+      values[index] = value;
+      expected = index + 1;
+    } while (this.#skips(COMMA));
+    if (!this.#skips(CLOSE)) return undefined;
+    const [a, b, c, d] = [values[0], values[1], values[2], values[3]] as never[];
+    return make(a!, b!, c!, d!);
+  }
+
+  #list(of: Shape<unknown>): readonly unknown[] | undefined {
+    if (!this.#skips(OPEN_LIST)) return undefined;
+    const items: unknown[] = [];
+    do {
+      const item = this.value(of);
+      if (item === undefined) return undefined;
+      items.push(item);
+    } while (this.#skips(COMMA));
+    return this.#skips(CLOSE_LIST) ? items : undefined;
+  }
+
+  /** Reads the name of a member, probably the `expected`th. Returns its position; -1 if none. */
+  #nameIn(names: readonly Uint8Array[], expected: number): number {
+    for (let at = expected; at < names.length; at++) if (this.#skipsName(names[at]!)) return at;
+    for (let at = 0; at < expected; at++) if (this.#skipsName(names[at]!)) return at;
+    return -1;
   }
 
   /** Returns the string that is next; undefined if there is none, or it has an escape. */
-  string(): string | undefined {
-    if (!this.takes() || !this.skips(QUOTE)) return undefined;
+  #string(): string | undefined {
+    if (!this.#skips(QUOTE)) return undefined;
     const bytes = this.#bytes;
     const start = this.#at;
     for (let at = start; at < bytes.length; at++) {
@@ -88,64 +140,25 @@ class UsualText {
 }
 
 /** A string. */
-export const usualText: Shape<string> = { read: (text) => text.string() };
+export const usualText: Shape<string> = {};
 
-/**
- * An object with members of these names in any order, each of which may be absent. `make` makes it
- * from their values in the order of the shapes; absent ones are undefined.
- */
-export function usualObject<T>(
+/** An object with members of these names in any order, each of which may be absent. */
+export const usualObject = <T>(
   members: Readonly<Record<string, Shape<unknown>>>,
-  make: (...values: never[]) => T,
-): Shape<T> {
-  const shapes = Object.values(members);
-  const names = Object.keys(members).map((name) => Buffer.from(JSON.stringify(name)));
-  const count = names.length;
-  const indexOf = (text: UsualText, expected: number): number => {
-    for (let tried = 0; tried < count; tried++) {
-      const index = (expected + tried) % count;
-      if (text.skipsName(names[index]!)) return index;
-    }
-    return -1;
-  };
-  return {
-    read(text) {
-      if (!text.takes() || !text.skips(0x7b)) return undefined;
-      const values: unknown[] = [undefined, undefined, undefined, undefined];
-      let expected = 0;
-      do {
-        const index = indexOf(text, expected);
-        if (index < 0 || values[index] !== undefined) return undefined;
-        const value = shapes[index]!.read(text);
-        if (value === undefined) return undefined;
-        values[index] = value;
-        expected = index + 1;
-      } while (text.skips(COMMA));
-      if (!text.skips(0x7d)) return undefined;
-      const [a, b, c, d] = [values[0], values[1], values[2], values[3]] as never[];
-      return make(a!, b!, c!, d!);
-    },
-  };
-}
+  make: Make<T>,
+): Shape<T> => ({
+  names: Object.keys(members).map((name) => Buffer.from(JSON.stringify(name))),
+  of: Object.values(members),
+  make,
+});
 
 /** A list of such values. */
-export const usualList = <T>(of: Shape<T>): Shape<readonly T[]> => ({
-  read(text) {
-    if (!text.takes() || !text.skips(0x5b)) return undefined;
-    const items: T[] = [];
-    do {
-      const item = of.read(text);
-      if (item === undefined) return undefined;
-      items.push(item);
-    } while (text.skips(COMMA));
-    return text.skips(0x5d) ? items : undefined;
-  },
-});
+export const usualList = <T>(of: Shape<T>): Shape<readonly T[]> => ({ of: [of] });
 
 /** Returns the value of a whole text; undefined if it is not usual, or not ASCII. */
 export function readUsual<T>(bytes: Buffer, shape: Shape<T>): T | undefined {
   if (!isAscii(bytes)) return undefined;
   const text = new UsualText(bytes);
-  const value = shape.read(text);
+  const value = text.value(shape) as T | undefined;
   return value !== undefined && text.isOver ? value : undefined;
 }

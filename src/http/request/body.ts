@@ -97,19 +97,8 @@ async function parsed(
   return Buffer.from(context.request.rawBody ?? '', 'latin1');
 }
 
-const EMPTY = Buffer.alloc(0);
-
-/**
- * Reads a body as it was sent. A short one has arrived with its head, and waits in the request.
- * Rejects if the client leaves, or has left, before its end.
- */
-function wholeOf(
-  req: IncomingMessage,
-  limit: BodyLimit,
-  failure: string,
-): Promise<Buffer> | Buffer {
-  const isShort = Number(req.headers['content-length']) <= limit.bytes;
-  if (isShort && req.complete && !req.destroyed) return (req.read() as Buffer | null) ?? EMPTY;
+/** Reads a body as it was sent. Rejects if the client leaves, or has left, before its end. */
+function wholeOf(req: IncomingMessage, limit: BodyLimit, failure: string): Promise<Buffer> {
   return new Promise((resolve, refuse) => {
     const chunks: Buffer[] = [];
     let length = 0;

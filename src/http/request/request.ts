@@ -261,12 +261,14 @@ export class HttpRequest extends Responder implements ApiRequest {
     type: BodyType,
     { optional = false, small = false, large = false, usual }: BodyOptions = {},
   ): Promise<unknown> {
-    const isSmall = small || !(await this.#isKnown());
+    const known = small ? false : this.#isKnown();
+    // to wait takes the turns of a promise, which nearly no request needs
+    const isSmall = !(known instanceof Promise ? await known : known);
     const { readBody, readLargeBody, readSmallBody } = this.front;
     const readWhole = large ? readLargeBody : readBody;
     const bytes = await (isSmall ? readSmallBody : readWhole)(this.#context, failure);
-    const known = usual && named('decode', () => readUsual(bytes, usual));
-    if (known !== undefined) return known;
+    const read = usual && named('decode', () => readUsual(bytes, usual));
+    if (read !== undefined) return read;
     const text = bytes.toString('utf8');
     if (optional && text.trim() === '') return null;
     const value = parseJson(text, failure, large ? SET_VALUES_MAX : undefined);
@@ -275,14 +277,14 @@ export class HttpRequest extends Responder implements ApiRequest {
   }
 
   /** Whether the request carries a token; throws 403 for one that does not exist. */
-  async #isKnown(): Promise<boolean> {
+  #isKnown(): boolean | Promise<boolean> {
     const { tokenKey } = this.caller;
     if (tokenKey === null) return false;
     const { service } = this.front.options;
-    if (service.namespaceOf(tokenKey) === undefined) {
-      await service.catchUp(this.timeoutMs);
+    if (service.namespaceOf(tokenKey) !== undefined) return true;
+    return service.catchUp(this.timeoutMs).then(() => {
       if (service.namespaceOf(tokenKey) === undefined) refuse(UNKNOWN_TOKEN);
-    }
-    return true;
+      return true;
+    });
   }
 }
