@@ -18,13 +18,16 @@ export class Entries implements EntryLookup {
   readonly #known = new Map<Kind, Map<string, ConfigEntry | undefined> | undefined>();
   readonly #naming = new Map<string, readonly EntryId[]>();
 
-  /** `changed` is in the view already, and is not parsed again. */
-  constructor(view: View, ns: string, changed?: Change) {
+  /** What `changed` wrote is in the view already, and is not parsed again. */
+  constructor(view: View, ns: string, changed: Iterable<Change> = []) {
     this.#view = view;
     this.#ns = ns;
-    if (changed?.after === undefined || definitionOf(changed.kind).hasStatus) return;
-    const { kind, name, after } = changed;
-    this.#known.set(kind, new Map([[name.toLowerCase(), after]]));
+    for (const { kind, name, after } of changed) {
+      if (after === undefined || definitionOf(kind).hasStatus) continue;
+      const known = this.#known.get(kind);
+      if (known === undefined) this.#known.set(kind, new Map([[name.toLowerCase(), after]]));
+      else known.set(name.toLowerCase(), after);
+    }
   }
 
   get(kind: Kind, name: string): ConfigEntry | undefined {

@@ -95,7 +95,7 @@ export function* refusalsOfStaged(
   const budget = budgetOf(change);
   try {
     for (const each of reachOf(draft, change, ns)) {
-      const entries = new Entries(draft, each, change);
+      const entries = new Entries(draft, each, [change]);
       const affected = affectedServices(change, entries);
       yield* refusalsOf(change, entries, {
         datacenter,
@@ -205,7 +205,7 @@ function settle(
   const budget = budgetOf(change);
   const blamesWritten = (): boolean => levelOf(context.draft) >= BLAME_LEVEL;
   for (const each of reachOf(context.draft, change, ns)) {
-    const entries = new Entries(context.draft, each, change);
+    const entries = new Entries(context.draft, each, [change]);
     const affected = affectedServices(change, entries);
     const why = validateChange(change, entries, { datacenter, affected, budget, blamesWritten });
     if (why !== undefined) return why;

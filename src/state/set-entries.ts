@@ -64,12 +64,12 @@ function* judgeIn(
   { all, facts, budget }: Judged,
   refuse: RefuseEntry,
 ): Steps<void> {
-  const entries = new Entries(context.draft, ns);
   const byId = new Map(
     all
       .filter((one) => one.ns === ns || isClusterWide(one.kind))
       .map((one) => [`${one.kind} ${one.name.toLowerCase()}`, one]),
   );
+  const entries = new Entries(context.draft, ns, byId.values());
   const changeOf = ({ kind, name }: EntryId): EntryChange | undefined =>
     byId.get(`${kind} ${name.toLowerCase()}`);
   const past: Among['past'] = {
