@@ -1,10 +1,9 @@
 /** Lint of what is written: the header, and the modes of `acl.lint`. */
 import { expect } from 'chai';
-import { aclRoutes } from '../../src/http/routes/acl.js';
 import type { LintMode } from '../../src/service/acl/objects.js';
+import type { Command } from '../../src/state/types.js';
 import { type Signer, signer } from '../login/signers.js';
 import { SoloClient } from './client.js';
-import { partsOf } from './serve.js';
 import { Solo } from './solo.js';
 
 describe('lint of writes', () => {
@@ -14,9 +13,7 @@ describe('lint of writes', () => {
     issuer = await signer('ES256');
   });
   const open = async (lint: LintMode): Promise<void> => {
-    const solo = new Solo();
-    const routes = aclRoutes({ ...partsOf(solo), lint });
-    client = await SoloClient.open([], solo, { routes });
+    client = await SoloClient.open([], new Solo(), {}, { lint });
   };
   afterEach(() => client.close());
 
@@ -110,6 +107,19 @@ describe('lint of writes', () => {
       null,
     );
     expect(await noted('binding-rule', { ...rule, Selector: 'value.team == x' })).to.equal(null);
+  });
+
+  it('of a set is shown by its plan, and refuses it only if it is strict', async () => {
+    const set = { Objects: [{ Type: 'policy', Object: { Name: 'p', Rules: broad } }] };
+    for (const mode of ['strict', 'warn'] as const) {
+      await open(mode);
+      client.solo.must({ type: 'system.level', v: 1, level: 3 } as Command);
+      const { Valid, Changes } = await client.must('POST /plan', set);
+      expect([Valid, Changes[0].Warnings[0]?.Code]).to.deep.equal([mode === 'warn', 'broad_write']);
+      const applied = await client.ask('POST /apply', set);
+      expect(applied.status).to.equal(mode === 'warn' ? 200 : 400);
+      if (mode === 'strict') await client.close();
+    }
   });
 
   it('comes after the right: who may not write learns nothing', async () => {
