@@ -136,7 +136,7 @@ export const IMPORT_OPERATIONS = tagged('acl', {
   'GET /v1/owners': read('listOwners', {
     says: 'Lists the owners of objects.',
     tag: 'sets',
-    answers: ok('The owners by name.', OWNERS),
+    answers: ok('The owners by name.', OWNERS, 'index'),
     rights: ['acl:read'],
   }),
   'POST /v1/owners/release': write('releaseOwner', {

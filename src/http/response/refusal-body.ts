@@ -35,7 +35,7 @@ export function refusalBody(
 ): { type: string; body: string } {
   const message = clipped(visible(why.message));
   const hint = why.hint === undefined ? undefined : clipped(visible(why.hint));
-  if (!wantsProblem(headers.accept ?? '', route)) {
+  if (!wantsProblem(headers.accept?.toLowerCase() ?? '', route)) {
     const body = hint ? `${message} (${hint})\n` : `${message}\n`;
     return { type: contentTypes.text, body };
   }

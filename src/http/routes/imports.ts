@@ -36,8 +36,8 @@ export const importRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
       GET: async (request) => {
         const { caller } = request;
         const options = request.readOptions(false);
-        const outcome = await listOwners(parts, { caller, options, ns: request.namespace() });
-        request.answerJson(outcome.value);
+        const asked = { caller, options, ns: request.namespace() };
+        request.answerRead(await listOwners(parts, asked));
       },
     },
     {

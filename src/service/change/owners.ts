@@ -12,7 +12,7 @@ import type { PinnedView, View } from '../../state/types.js';
 import { mustRead, readState } from '../common/reading.js';
 import type { ReadOutcome, Requester, Service, StateRead } from '../common/types.js';
 import { type LongWork, ownerOf } from '../reads/long-work.js';
-import { mayReadObject } from './found.js';
+import { isUnseen, mayReadObject } from './found.js';
 
 /** What these use cases need of a node. */
 export interface OwnerParts {
@@ -30,21 +30,26 @@ export async function listOwners(
     return authorizer;
   });
   const work = countOwners(service.pin(), outcome.value);
-  const owners = await longWork.runSoon(ownerOf(service, caller), 'list', work);
-  return { ...outcome, value: JSON.stringify(owners) };
+  const { rows, filtered } = await longWork.runSoon(ownerOf(service, caller), 'list', work);
+  return { ...outcome, filtered, value: JSON.stringify(rows) };
 }
 
 /** Closes the view. */
-function* countOwners(view: PinnedView, authorizer: Authorizer): Steps<Owners> {
+function* countOwners(
+  view: PinnedView,
+  authorizer: Authorizer,
+): Steps<{ readonly rows: Owners; readonly filtered: boolean }> {
   try {
     const counts = new Map<string, number>();
+    let filtered = false;
     for (const { owner, place } of owned(view)) {
       yield;
-      if (owner === '' || !mayReadObject(authorizer, place)) continue;
-      counts.set(owner, (counts.get(owner) ?? 0) + 1);
+      if (owner === '') continue;
+      if (mayReadObject(authorizer, place)) counts.set(owner, (counts.get(owner) ?? 0) + 1);
+      else filtered ||= !isUnseen(authorizer, place);
     }
     const rows = [...counts].map(([Owner, Objects]) => ({ Owner, Objects }));
-    return rows.sort((a, b) => compare(a.Owner, b.Owner));
+    return { rows: rows.sort((a, b) => compare(a.Owner, b.Owner)), filtered };
   } finally {
     view.close();
   }
