@@ -52,6 +52,16 @@ describe('namespaces over HTTP', function () {
     }
   });
 
+  it('point to a default that does not exist', async () => {
+    const body = { Name: 'team', ACLs: { RoleDefaults: [], PolicyDefaults: [{ Name: 'x' }] } };
+    const headers = { Accept: 'application/json' };
+    const { body: problem } = await client.ask('PUT /namespace', body, undefined, { headers });
+    expect(problem).to.include({
+      code: 'unknown_reference',
+      pointer: '/ACLs/PolicyDefaults/0',
+    });
+  });
+
   it('accept the partition default in a body and refuse others with an explanation', async () => {
     for (const [path, body] of [
       ['/acl/policy', { Name: 'p' }],

@@ -1,6 +1,6 @@
 /** Use cases of namespaces. */
 import { randomUUID } from 'node:crypto';
-import { refuseIf, reject } from '../../base/errors.js';
+import { ApiError, type Refusal, refuseIf, reject } from '../../base/errors.js';
 import { bodyOf, type Sent } from '../../languages/fields.js';
 import { timeOf } from '../../languages/times.js';
 import { keys } from '../../state/keys.js';
@@ -73,9 +73,26 @@ async function writeNamespace(
       RoleDefaults: body.ACLs?.RoleDefaults ?? [],
     },
   };
-  const written = JSON.parse(await service.write(write, command)) as Namespace;
+  let answer: string;
+  try {
+    answer = await service.write(write, command);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    throw new ApiError(toldOfDefaults(error.refusal));
+  }
+  const written = JSON.parse(answer) as Namespace;
   return JSON.stringify(shown(written, new Links(service.view)));
 }
+
+/** Returns a refusal with the pointer into a body: apply names the lists of links by their type. */
+export const toldOfDefaults = (why: Refusal): Refusal => ({
+  ...why,
+  ...(why.pointer !== undefined && {
+    pointer: why.pointer.replace(/^\/(Polic|Rol)(?:ies|es)\//, (_, type: string) =>
+      type === 'Polic' ? '/ACLs/PolicyDefaults/' : '/ACLs/RoleDefaults/',
+    ),
+  }),
+});
 
 const defaultsOf = ({ ACLs }: Pick<NamespaceBody, 'ACLs'>) => ({
   policies: ACLs?.PolicyDefaults,

@@ -19,6 +19,7 @@ import type { Ownership } from '../../state/owners.js';
 import { type Body, keepSecrets, putForm } from '../../state/put-form.js';
 import { applyChanges, keyAt, lateness, type SetChange } from '../../state/sets.js';
 import type { Command, View } from '../../state/types.js';
+import { toldOfDefaults } from '../acl/namespaces.js';
 import { allUseCases } from '../acl/object-list.js';
 import type { ObjectParts, ObjectUseCases } from '../acl/objects.js';
 import { differences } from '../change/diff.js';
@@ -81,13 +82,14 @@ export const problemOf = (item: Item, why: Refusal, inside = '/Object'): Found =
   why,
 });
 
-/** Returns a refusal of a change in words that name only entries which the caller may read. */
+/** Returns a refusal of a change as the use case of the write would: what it names, and where. */
 export function toldOf(
   authorizer: Authorizer,
   view: View,
   { command }: SetChange,
   why: Refusal,
 ): Refusal {
+  if (command.type === 'namespace.set') return toldOfDefaults(why);
   const isOfEntry = command.type === 'config.set' || command.type === 'config.delete';
   return isOfEntry ? toldTo(authorizer, view, command as ConfigSet | ConfigDelete, why) : why;
 }

@@ -15,7 +15,7 @@ import { linkFact } from '../../state/links.js';
 import { keysBelow, stored } from '../../state/lists.js';
 import { DEFAULT_NAMESPACE, type StoredObject } from '../../state/object.js';
 import { type ObjectPlace, type Ownership, ownershipOf } from '../../state/owners.js';
-import type { Body } from '../../state/put-form.js';
+import { type Body, putForm } from '../../state/put-form.js';
 import { refOf, TYPES, tableOfType } from '../../state/refs.js';
 import { keyAt } from '../../state/sets.js';
 import { tokenByAccessor } from '../../state/tokens.js';
@@ -118,7 +118,22 @@ export class Items {
     const { Namespace: _ns, ID, ...body } = table === 'config' ? { ...sent, ID: undefined } : sent;
     const kept = table === 'config' ? sent : body;
     const found = this.#find(table, ns, { ...sent, ID }, { Handle, at });
-    return { ...found, body: kept, at, ...(Handle && { handle: Handle }) };
+    const isHidden = table === 'namespace' && this.#linksUnseen(found, sent);
+    const seen = isHidden ? this.#absent(table, ns, found.name) : found;
+    const mark = isHidden && { isHidden: true as const };
+    return { ...seen, body: kept, at, ...(Handle && { handle: Handle }), ...mark };
+  }
+
+  /**
+   * Whether a namespace is to link policies or roles of `default` that the caller may not read,
+   * beside those that it links: what becomes of it would tell whether they exist.
+   */
+  #linksUnseen(found: Omit<Item, 'at'>, sent: Body): boolean {
+    if (mayRead(this.#authorizer, 'policy', DEFAULT_NAMESPACE, '')) return false;
+    const linked = new Set(namesIn(objectOf(found)));
+    const shown = found.before && putForm(this.#view, 'namespace', JSON.parse(found.before));
+    for (const name of namesIn(shown)) linked.add(name);
+    return namesIn(sent).some((name) => !linked.has(name));
   }
 
   /** Returns the namespace of an object. */
@@ -276,6 +291,14 @@ export class Items {
   }
 }
 
+/** Returns the IDs and names of the defaults of a namespace. */
+function namesIn(namespace: unknown): readonly string[] {
+  const { ACLs } = (namespace ?? {}) as { readonly ACLs?: unknown };
+  return [...JSON.stringify(ACLs ?? {}).matchAll(/"(?:ID|Name)":("(?:[^"\\]|\\.)*")/g)].map(
+    ([, name]) => (JSON.parse(name!) as string).toLowerCase(),
+  );
+}
+
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 function tableOf(type: string, pointer: string): Table {
@@ -323,7 +346,7 @@ function mayRead(authorizer: Authorizer, table: Table, ns: string, name: string)
 }
 
 /** Returns the stored object of an item. */
-export const objectOf = ({ before }: Item): StoredObject | undefined =>
+export const objectOf = ({ before }: Pick<Item, 'before'>): StoredObject | undefined =>
   before === undefined ? undefined : (JSON.parse(before) as StoredObject);
 
 /** Returns a JSON pointer to an item of `Expected`. */

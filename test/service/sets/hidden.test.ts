@@ -61,6 +61,24 @@ describe('A set that names what its caller may not read', () => {
     expect(await seen(two(id), id)).to.deep.equal(await seen(two(ABSENT), ABSENT));
   });
 
+  it('links nothing to a namespace of which the caller could learn', async () => {
+    const own = await client.secretWith('service_prefix "" { policy = "read" }', 'team');
+    const linking = (ID: string) => ({
+      Objects: [
+        { Type: 'namespace', Object: { Name: 'team', ACLs: { PolicyDefaults: [{ ID }] } } },
+      ],
+    });
+    const plans = [];
+    for (const each of [id, ABSENT])
+      plans.push(await client.must('POST /plan', linking(each), own));
+    expect(plans[0].Changes).to.deep.equal(plans[1].Changes);
+    expect(plans[0].Changes[0].Action).to.equal('hidden');
+    await client.must('PUT /namespace', { Name: 'team', ACLs: { PolicyDefaults: [{ ID: id }] } });
+    const exported = await client.must('GET /export?ns=*', undefined, own);
+    const again = await client.must('POST /plan', exported, own);
+    expect(again.Summary).to.include({ Unchanged: exported.Objects.length, Hidden: 0 });
+  });
+
   it('has a digest that does not depend on it', async () => {
     const body = { Objects: [{ Type: 'policy', Object: { Name: 'ops' } }] };
     const before = await digest(body);
