@@ -104,6 +104,7 @@ describe('http: PATCH', () => {
     ['another kind', 'PATCH /config/service-defaults/web', { kind: 'mesh' }, 400],
     ['an unknown field', 'PATCH /config/service-defaults/web', { Protokol: 'http' }, 400],
     ['a list', 'PATCH /config/service-defaults/web', [], 400],
+    ['cas', 'PATCH /config/service-defaults/web?cas=1', {}, 400],
     ['the own token', 'PATCH /acl/token/self', {}, 405],
   ];
   for (const [what, call, body, status] of refused) {

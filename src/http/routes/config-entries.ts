@@ -105,6 +105,11 @@ const entryRoute = (
   },
   PATCH: async (request) => {
     mustBePatch(request);
+    if (request.query('cas') !== undefined) {
+      reject('invalid', 'cas cannot be sent with a patch', {
+        hint: 'send If-Match: "<ModifyIndex>"',
+      });
+    }
     const id = { kind: kindOf(request.param('kind')), name: request.param('name') };
     const write = writeOf(request);
     const { kind, name } = id;
