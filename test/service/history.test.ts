@@ -137,6 +137,8 @@ describe('the history', () => {
       'history?after=x',
       'history?dry-run=1',
       'history/policy/0000000a-aaaa-4aaa-8aaa-000000000001?to=5',
+      'history/policy/0000000a-aaaa-4aaa-8aaa-000000000001?from=4&version=5',
+      'history/policy/0000000a-aaaa-4aaa-8aaa-000000000001?limit=4&version=5',
     ]) {
       const reply = await client.ask(`GET /${path}`);
       expect(reply.status, path).to.equal(400);

@@ -48,6 +48,7 @@ export const historyRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
         const [from, to] = [indexOf(request, 'from'), indexOf(request, 'to')];
         if (to !== undefined && from === undefined)
           reject('invalid', 'Parameter "to" needs "from"');
+        mustAskOnce(request);
         const query = { type, id, limit, before, version, from, to };
         const options = request.readOptions(false);
         const useCase = readVersions(request.namespace(), query);
@@ -97,4 +98,15 @@ function feedQueryOf(request: ApiRequest): FeedQuery {
     subject: subjectIn(request),
     logins: logins === 'true',
   };
+}
+
+/** What is asked of an object: its versions, one of them, or how two differ. */
+const ASKED = [['limit', 'before'], ['version'], ['from', 'to']] as const;
+
+/** Throws ApiError 400 for two questions at once. */
+function mustAskOnce(request: ApiRequest): void {
+  const isSent = (name: string): boolean => request.query(name) !== undefined;
+  const [one, other] = ASKED.flatMap((names) => names.find(isSent) ?? []);
+  if (other !== undefined)
+    reject('invalid', `Parameters "${one}" and "${other}" exclude each other`);
 }
