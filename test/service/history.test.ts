@@ -247,6 +247,8 @@ describe('POST /v1/undo', () => {
     await client.must('POST /apply', { Objects });
     await undo(index());
     const { Changes } = (await undo(index(), { DryRun: true })).body;
+    const refs = Changes.map(({ Ref }: { Ref: string }) => Ref);
+    expect(refs, 'in the order of plans').to.deep.equal(['policy/default/ops', 'role/default/ci']);
     const diffs = Changes.map(({ Diff }: { Diff: object[] }) => Diff.at(-1));
     expect(diffs).to.deep.include({ Type: 'Added', Path: '/Policies', New: [{ Name: 'ops' }] });
   });

@@ -20,6 +20,7 @@ import { ownToken } from '../explain/subject.js';
 import type { WhoCanParts } from '../explain/who-can.js';
 import { ownerOf } from '../reads/long-work.js';
 import { type GroupChecks, undoDenials } from '../rights/gate.js';
+import { inPlanOrder } from '../sets/compare.js';
 import { mustBeKept, readDenial } from './places.js';
 
 /** What an undo needs of a node. */
@@ -72,7 +73,7 @@ export async function undoEntry(
   const { Index } = JSON.parse(await service.write(writer, command)) as {
     Index: number;
   };
-  const answer: Answer = { Index, Changes: changes.map((one) => shownChange(one, Index)) };
+  const answer: Answer = { Index, Changes: ordered(changes).map((one) => shownChange(one, Index)) };
   return JSON.stringify(answer);
 }
 
@@ -105,6 +106,13 @@ function mustBeExpected(view: View, { changes }: UndoPlan, { Expected = {} }: Un
   const why = `Precondition failed: ${Conflicts[0]!.Ref} has another ModifyIndex`;
   reject('precondition_failed', why, { members: { Conflicts } });
 }
+
+const ordered = (changes: readonly Undone[]): readonly Undone[] =>
+  inPlanOrder(changes, ({ place: { type }, ref, action }) => ({
+    type,
+    ref,
+    isDeletion: action === 'delete',
+  }));
 
 function namesOf({ place: { type, ns }, line: { id, name }, ref }: Undone) {
   const hasId = type !== 'config' && type !== 'auth-method' && type !== 'namespace';
@@ -164,7 +172,7 @@ function shownPlan(view: View, draft: Overlay, plan: UndoPlan, command: Undo): o
       Unchanged: 0,
       Hidden: 0,
     },
-    Changes: changes.map((one) => ({
+    Changes: ordered(changes).map((one) => ({
       ...namesOf(one),
       Action: one.action,
       ExpectedIndex: indexOf(one),

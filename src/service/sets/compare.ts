@@ -17,6 +17,7 @@ import type { ObjectDefinition, ObjectSet, StoredObject } from '../../state/obje
 import { ACL_HANDLERS, OBJECTS } from '../../state/objects.js';
 import type { Ownership } from '../../state/owners.js';
 import { type Body, keepSecrets, putForm } from '../../state/put-form.js';
+import { type ObjectType, TYPES } from '../../state/refs.js';
 import { applyChanges, keyAt, lateness, type SetChange } from '../../state/sets.js';
 import type { Command, View } from '../../state/types.js';
 import { toldOfDefaults } from '../acl/namespaces.js';
@@ -114,7 +115,12 @@ export async function compare(parts: CompareParts, asked: Comparison): Promise<C
     }),
     'set',
   );
-  return { index, changes: inPlanOrder(changes), missing: items.missing, problems, draft };
+  const ordered = inPlanOrder(changes, ({ item: { table, ref, body } }) => ({
+    type: TYPES[table],
+    ref,
+    isDeletion: body === undefined,
+  }));
+  return { index, changes: ordered, missing: items.missing, problems, draft };
 }
 
 /** Codes of refusals that are problems of an object. */
@@ -141,24 +147,18 @@ function withoutIndex(text: string): string {
 }
 
 /** The order of types in plans. */
-const TABLES: readonly Table[] = [
-  'namespace',
-  'policy',
-  'role',
-  'method',
-  'rule',
-  'token',
-  'config',
-];
+const ORDER = Object.values(TYPES);
 
-/** Sorts by type, then by Ref; deletions last, in reverse. */
-function inPlanOrder(changes: readonly ItemChange[]): ItemChange[] {
-  const sorted = changes.toSorted(
-    ({ item: a }, { item: b }) =>
-      TABLES.indexOf(a.table) - TABLES.indexOf(b.table) || compareText(a.ref, b.ref),
-  );
-  const isDeletion = ({ item }: ItemChange): boolean => item.body === undefined;
-  return [...sorted.filter((one) => !isDeletion(one)), ...sorted.filter(isDeletion).reverse()];
+/** Sorts changes as plans show them: by type, then by Ref; deletions last, in reverse. */
+export function inPlanOrder<T>(
+  changes: readonly T[],
+  of: (one: T) => { readonly type: ObjectType; readonly ref: string; readonly isDeletion: boolean },
+): T[] {
+  const sorted = changes
+    .map((one) => ({ one, ...of(one) }))
+    .sort((a, b) => ORDER.indexOf(a.type) - ORDER.indexOf(b.type) || compareText(a.ref, b.ref));
+  const deletions = sorted.filter(({ isDeletion }) => isDeletion).reverse();
+  return [...sorted.filter(({ isDeletion }) => !isDeletion), ...deletions].map(({ one }) => one);
 }
 
 /** Makes the commands of items. */
