@@ -12,7 +12,7 @@ import { keys } from '../../state/keys.js';
 import { keysBelow, stored } from '../../state/lists.js';
 import type { AuthMethod } from '../../state/methods.js';
 import type { Policy } from '../../state/policies.js';
-import { type Body, putForm } from '../../state/put-form.js';
+import { type Body, hideSecrets, putForm, secretsOf } from '../../state/put-form.js';
 import type { BindingRule } from '../../state/rules.js';
 import { keyAt, type Rest } from '../../state/sets.js';
 import type { Command, View } from '../../state/types.js';
@@ -35,7 +35,7 @@ import {
   problemOf,
 } from './compare.js';
 import type { SetDrift } from './drift.js';
-import { expectedPointer, objectOf, storedAt } from './items.js';
+import { expectedPointer, type Item, objectOf, storedAt } from './items.js';
 /** What sets need of a node. */
 export interface SetParts extends CompareParts {
   readonly longWork: LongWork;
@@ -339,12 +339,23 @@ function* digestOf(
     const { item, action, change } = one;
     // What the caller may not read must not show in the digest, not even whether it exists.
     if (action === 'unchanged' || (action === 'hidden' && item.at === '')) continue;
-    const after = action === 'hidden' ? undefined : formAfter(draft, one);
+    const after = action === 'hidden' ? undefined : withoutKept(item, formAfter(draft, one));
     digest.update(JSON.stringify([item.ref, action, indexOf(one), after, change?.owner]));
     yield;
   }
   return `sha256:${digest.update(JSON.stringify(Assert)).digest('hex')}`;
 }
+/** Hides secrets that stay as they are: nobody must be able to guess them by the digest. */
+function withoutKept(item: Item, after: Body | undefined): Body | undefined {
+  const before = objectOf(item);
+  if (after === undefined || before === undefined) return after;
+  const kept = secretsOf(item.table, before);
+  const isKept = secretsOf(item.table, after).every(({ id, value }) =>
+    kept.some((one) => one.id === id && one.value === value),
+  );
+  return isKept ? hideSecrets(item.table, after) : after;
+}
+
 /** Throws ApiError for a set that cannot be applied: 403, then 400, 409 and 412. */
 export function mustBeValid({ changes, denials, problems, conflicts, asserts }: Planned): void {
   const hidden = changes.some(({ action }) => action === 'hidden');

@@ -79,6 +79,22 @@ describe('A set that names what its caller may not read', () => {
     expect(again.Summary).to.include({ Unchanged: exported.Objects.length, Hidden: 0 });
   });
 
+  it('has a digest that does not depend on a secret that stays', async () => {
+    const digests = [];
+    for (const SecretID of [ABSENT, '7d3c2f0e-0000-4000-8000-000000000001']) {
+      const other = await SoloClient.open();
+      other.solo.must(raise);
+      const AccessorID = '7d3c2f0e-0000-4000-8000-000000000002';
+      await other.must('PUT /acl/token', { AccessorID, SecretID });
+      const token = { AccessorID, Description: 'changed' };
+      const plan = await other.must('POST /plan', { Objects: [{ Type: 'token', Object: token }] });
+      expect(plan.Summary.Update).to.equal(1);
+      digests.push(plan.Digest);
+      await other.close();
+    }
+    expect(digests[0]).to.equal(digests[1]);
+  });
+
   it('has a digest that does not depend on it', async () => {
     const body = { Objects: [{ Type: 'policy', Object: { Name: 'ops' } }] };
     const before = await digest(body);
