@@ -203,8 +203,10 @@ describe('the event stream', function () {
     expect(await seen('topics=ConfigEntry:proxy-defaults,ACLPolicy:end')).to.equal(
       'proxy-defaults/global',
     );
-    const name = encodeURIComponent('ConfigEntry:service-defaults/a,b,ACLPolicy:end');
-    expect(await seen(`topics=${name}`)).to.equal('service-defaults/a,b');
+    for (const comma of [',', '%2C']) {
+      const names = encodeURIComponent(`ConfigEntry:service-defaults/a${comma}b,ACLPolicy:end`);
+      expect(await seen(`topics=${names}`), comma).to.equal('service-defaults/a,b');
+    }
     expect(await seen('ns=*&topics=ACLPolicy')).to.equal(
       'ACLPolicy:ops ACLPolicy:by-id ACLPolicy:ops',
     );

@@ -3,6 +3,8 @@
  * reader names topics, or single objects of them:
  *
  *     ACLRole, ACLPolicy:ops, ConfigEntry:service-defaults, ConfigEntry:service-defaults/web
+ *
+ * A comma in a name may be written as `%2C`.
  */
 import { isUuid } from '../../acl/names.js';
 import { reject } from '../../base/errors.js';
@@ -55,8 +57,10 @@ export function topicsIn(text: string | undefined): TopicFilter {
       refuse(`${shown} is no topic${didYouMean(topic, TOPICS)}`);
     }
     if (key === '') refuse(`${topic} has an empty key`);
-    if (topic !== RIGHTS) items.add(itemOf(topic, key));
-    else if (key === undefined || isUuid(key)) rights.add(key?.toLowerCase() ?? '');
+    if (topic !== RIGHTS) {
+      items.add(itemOf(topic, key));
+      if (key !== undefined) items.add(itemOf(topic, key.replace(/%2C/gi, ',')));
+    } else if (key === undefined || isUuid(key)) rights.add(key?.toLowerCase() ?? '');
     else refuse('the key of Rights is not an AccessorID');
   }
   return { items, rights: [...rights] };
