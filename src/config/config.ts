@@ -170,7 +170,8 @@ function schemaFaults(tree: Tree): string[] {
     const key = error.instancePath.slice(1).replaceAll('/', '.');
     if (error.keyword === 'additionalProperties') return unknownKey(key, error);
     const setting = SETTINGS.find((s) => key === s.key || key.startsWith(`${s.key}.`));
-    const allowed = error.keyword === 'enum' ? `: ${setting!.choices!.join(' or ')}` : '';
+    const allowed =
+      error.keyword === 'enum' ? `: ${error.params['allowedValues'].join(' or ')}` : '';
     const isMember = error.keyword === 'pattern' && setting?.type === 'members';
     const message = isMember ? 'must be name=host:port' : `${error.message}${allowed}`;
     return `${key || 'the configuration'}: ${message}${setting ? ` (${setting.why})` : ''}`;

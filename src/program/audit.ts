@@ -1,5 +1,4 @@
 /** The audit log of a node, as its settings say. */
-import { readFileSync } from 'node:fs';
 import { Audit, type AuditParts } from '../audit/audit.js';
 import { type SinkSettings, sinksOf } from '../audit/settings.js';
 import type { Config } from '../config/config.js';
@@ -7,17 +6,7 @@ import type { Log } from '../log/log.js';
 import type { ClusterNode } from '../node/types.js';
 import { LEVEL_KEY, levelOf } from '../state/levels.js';
 import type { Machine } from '../state/machine.js';
-
-/** Bytes of a key: as many as the hash has. */
-const KEY_BYTES = 32;
-
-/** Reads the key of a chain. Throws Error unless the file holds 32 bytes in base64. */
-export function chainKey(file: string): Uint8Array {
-  const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'base64');
-  if (key.length !== KEY_BYTES)
-    throw new Error(`${file} does not hold 32 bytes in base64 (openssl rand -base64 32)`);
-  return key;
-}
+import { chainKey } from './key-files.js';
 
 function keyOf({ name, keyFile }: SinkSettings): Uint8Array | undefined {
   if (keyFile === undefined) return undefined;

@@ -3,8 +3,9 @@
  */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createSecureContext } from 'node:tls';
+import { sinksOf } from '../audit/settings.js';
 import { BOOTSTRAP_SECRET, type Config, UUID } from '../config/config.js';
 import { IDENTITY_FILE } from '../node/identity.js';
 import type { Identity } from '../replica/members/identity.js';
@@ -56,6 +57,29 @@ export function checkKeyFiles(config: Omit<Config, 'log'>): KeyFileReport {
   attempt('acl.bootstrapSecretFile', faults, () => bootstrapSecret(config));
   warnings.push(...expiryWarnings(certificateEnds(config), Date.now()));
   return { faults, listFaults, warnings };
+}
+
+/** Bytes of the key of a chain: as many as the hash has. */
+const CHAIN_KEY_BYTES = 32;
+
+/** Reads the key of a chain. Throws Error unless the file holds 32 bytes in base64. */
+export function chainKey(file: string): Uint8Array {
+  const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'base64');
+  if (key.length !== CHAIN_KEY_BYTES)
+    throw new Error(`${file} does not hold 32 bytes in base64 (openssl rand -base64 32)`);
+  return key;
+}
+
+/** Returns what is wrong with the key files and folders of audit sinks, a line for each fault. */
+export function sinkFileFaults({ audit }: Pick<Config, 'audit'>): readonly string[] {
+  const faults: string[] = [];
+  for (const { name, type, path, keyFile } of sinksOf(audit.sinks)) {
+    const key = `audit.sinks.${name}`;
+    if (type === 'file' && !existsSync(dirname(path)))
+      faults.push(`${key}.path: the folder ${dirname(path)} does not exist`);
+    if (keyFile !== undefined) attempt(`${key}.keyFile`, faults, () => chainKey(keyFile));
+  }
+  return faults;
 }
 
 /** Returns what a data folder has recorded of the members, if there is one that can be read. */

@@ -8,7 +8,7 @@ import { type Config, ConfigError, flagName, loadConfig } from '../config/config
 import { type ShownSettings, withSettings } from '../config/help.js';
 import { SETTINGS } from '../config/settings.js';
 import { createLog, type Log, withoutSecrets } from '../log/log.js';
-import { checkKeyFiles } from './key-files.js';
+import { checkKeyFiles, sinkFileFaults } from './key-files.js';
 import type { Offline } from './offline.js';
 import type { Server } from './server.js';
 
@@ -41,10 +41,10 @@ function configOf(command: Command): Config {
   }
 }
 
-/** The same, for a node that is about to run. Checks the files of certificates and keys too. */
+/** The same, for a node that is about to run. Checks the files that it needs too. */
 function runnable(command: Command): Config {
   const config = configOf(command);
-  const { faults } = checkKeyFiles(config);
+  const faults = [...checkKeyFiles(config).faults, ...sinkFileFaults(config)];
   return faults.length > 0 ? misused(faults) : config;
 }
 

@@ -202,7 +202,7 @@ export async function auditVerify(
   last: string | undefined,
 ): Promise<Offline> {
   const { verify } = await import('../audit/verify.js');
-  const { chainKey } = await import('./audit.js');
+  const { chainKey } = await import('./key-files.js');
   const keyOf = (file: string): Uint8Array => {
     try {
       return chainKey(file);

@@ -35,6 +35,17 @@ describe('config', () => {
     return [];
   };
 
+  it('names what a member of a sink can be', () => {
+    for (const [member, values] of [
+      ['type', 'file or stdout'],
+      ['scope', 'writes or all'],
+      ['deliveryGuarantee', 'best-effort or required'],
+    ])
+      expect(faults({ audit: { sinks: { a: { path: 'a', [member!]: 'x' } } } })[0]).to.match(
+        new RegExp(`^audit\\.sinks\\.a\\.${member}: .*: ${values}`),
+      );
+  });
+
   it('needs no settings: the defaults are a standalone node on loopback', () => {
     const config = loadConfig({});
     expect(config.http).to.include({ host: '127.0.0.1', port: 8500, headerPrefix: 'X-Service' });

@@ -17,7 +17,7 @@ import { connect } from 'node:tls';
 import { expect } from 'chai';
 import { loadConfig } from '../../src/config/config.js';
 import { createLog, type Log } from '../../src/log/log.js';
-import { checkKeyFiles } from '../../src/program/key-files.js';
+import { checkKeyFiles, sinkFileFaults } from '../../src/program/key-files.js';
 import { startServer } from '../../src/program/server.js';
 
 const fixture = (name: string): string => join('test/transport/fixtures', name);
@@ -59,6 +59,20 @@ describe('certificate and key files', function () {
       listFaults: [],
       warnings: [],
     });
+  });
+
+  it('of audit sinks are checked before a start', () => {
+    const file = join(dir, 'sinks.json');
+    const sinks = {
+      a: { path: join(dir, 'none', 'audit.json') },
+      b: { path: join(dir, 'audit.json'), keyFile: join(dir, 'none') },
+      c: { type: 'stdout' },
+    };
+    writeFileSync(file, JSON.stringify({ audit: { sinks } }));
+    const [folder, key, ...more] = sinkFileFaults(loadConfig({ file }));
+    expect(folder).to.equal(`audit.sinks.a.path: the folder ${join(dir, 'none')} does not exist`);
+    expect(key).to.match(/^audit\.sinks\.b\.keyFile: ENOENT/);
+    expect(more).to.deep.equal([]);
   });
 
   const faulty: readonly [title: string, raft: object, fault: RegExp][] = [
