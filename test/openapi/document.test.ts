@@ -58,6 +58,14 @@ describe('openapi: the document', () => {
           expect(refs, `${group}/${name} is used`).to.include(`#/components/${group}/${name}`);
   });
 
+  it('has decisions under a tag of their own', () => {
+    const paths = /^\/(?:access\/|\.well-known\/authzen|v1\/acl\/token\/[^/]+\/rights)/;
+    const decisions = operations.filter(({ path }) => paths.test(path));
+    expect(decisions).to.have.lengthOf(8);
+    for (const { path, operation } of decisions)
+      expect(operation.tags, path).to.deep.equal(['Decisions']);
+  });
+
   it('has the paths and methods of the server, and no others', () => {
     const served = routes.flatMap((route) =>
       METHODS.filter((method) => route[method] !== undefined).map(

@@ -62,7 +62,7 @@ const RIGHTS = ['none for oneself, for a secret and for a JWT; acl:read for othe
 const answer = (says: string, schema: JsonSchema) => ok(says, { schema }, 'index');
 
 /** The operations of decisions. */
-export const DECISION_OPERATIONS = tagged('decisions', {
+export const DECISION_OPERATIONS = tagged('Decisions', {
   'GET /.well-known/authzen-configuration': open('authzenConfiguration', {
     says: 'Says where decisions are made.',
     answers: ok('The addresses.', { schema: CONFIGURATION }),

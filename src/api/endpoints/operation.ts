@@ -13,7 +13,7 @@ export const TAGS = {
   explain: 'Why something is allowed or denied, and what lint finds.',
   change: 'Before a change: references, validation, and objects as a set.',
   sets: 'Sets of objects, which are planned and applied together.',
-  decisions: 'Decisions for other programs, by the Authorization API 1.0 (AuthZEN).',
+  Decisions: 'Decisions for other programs, by the Authorization API 1.0 (AuthZEN).',
   login: 'Login, logout and bootstrap.',
   history: 'Who changed what, when and why, and how to take it back.',
   operator: 'Members of the cluster, and cluster-wide settings.',

@@ -78,7 +78,7 @@ const feed: Pick<Operation, 'query' | 'answers' | 'refuses' | 'blocks'> = {
 };
 
 /** The operations of the feed. */
-export const RIGHTS_OPERATIONS = tagged('decisions', {
+export const RIGHTS_OPERATIONS = tagged('Decisions', {
   'GET /v1/acl/token/self/rights': read('readOwnFeed', {
     says: 'Reads all that decides for the token of the request, as data.',
     ...feed,
