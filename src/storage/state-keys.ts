@@ -17,9 +17,9 @@ import { type KeyIndex, keyIndexOf, keySum, keysWith, Tally } from './key-index.
 
 /** Changed keys of a table that may wait to be ordered: a bound on the time that this takes. */
 const UNORDERED_MAX = 4096;
-/** So many are put into order while the state has nothing else to do. */
+/** From so many on, they are put into order once the next batch is written. */
 const UNORDERED_MANY = 512;
-/** Keys that are put into order at once then. */
+/** Keys that are then put into order in one turn of the event loop. */
 const ORDERED_PER_STEP = 256;
 
 class TableKeys {
