@@ -82,6 +82,15 @@ describe('the topic Rights', function () {
     const last = index();
     for (const at of [last - 1, last])
       expect(await reader.next()).to.deep.equal(rights(token.AccessorID, 'RightsChanged', at));
+    // the token ends with the entry that removes it
+    solo.must(command('role.set', role.ID, { role: { ...bare, Description: 'x' } }));
+    const accessor = token.AccessorID;
+    solo.must({ type: 'token.delete', v: 1, ns: 'default', accessor } as Command);
+    for (const [at, type] of [
+      [last + 1, 'RightsChanged'],
+      [last + 2, 'RightsEnded'],
+    ] as const)
+      expect(await reader.next()).to.deep.equal(rights(token.AccessorID, type, at));
   });
 
   it('stands last in the frame of its index', async () => {

@@ -38,6 +38,11 @@ export class RightsWatch {
     this.isOwn = isOwn;
   }
 
+  /** Whether the token is gone, by now. */
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
   /** Whether there is nothing more to tell. */
   get isOver(): boolean {
     return this.#hasEnded;
@@ -105,10 +110,16 @@ export class RightsWatch {
     this.#rested = NO_KEYS;
   }
 
-  /** Returns the event of a change at an index. */
-  eventAt(index: number): string {
-    const Type = this.#isGone ? 'RightsEnded' : 'RightsChanged';
-    this.#hasEnded = this.#isGone;
+  /** Whether an entry may be the one by which a token that is gone ended. */
+  mayEndBy({ changes, isOfTokens }: EntryChanges): boolean {
+    const own = keys.token(this.ns, this.accessor);
+    return isOfTokens || changes.some(({ stateKey }) => stateKey === own);
+  }
+
+  /** Returns the event of a change at an index, by which the token may have ended. */
+  eventAt(index: number, mayEnd = true): string {
+    this.#hasEnded = this.#isGone && mayEnd;
+    const Type = this.#hasEnded ? 'RightsEnded' : 'RightsChanged';
     return JSON.stringify({ Topic: 'Rights', Type, Key: this.accessor, Index: index });
   }
 }

@@ -307,8 +307,9 @@ export class EventStream implements HubStream {
     for (const watch of this.#watches) {
       const isTouched = isFar ? watch.mayBeTouchedBy(entry) : watch.isTouchedBy(entry);
       if (watch.isOver || !isTouched || !this.#maySee(watch)) continue;
-      events.push(watch.eventAt(index));
-      watch.isChanged = false;
+      const isLast = index >= this.#hub.latest;
+      events.push(watch.eventAt(index, isLast || watch.mayEndBy(entry)));
+      watch.isChanged = watch.isGone && !watch.isOver;
     }
     return events.length === 0 || this.#sendChanges(index, events);
   }
