@@ -1,8 +1,7 @@
 /** The page Intentions: who may call whom, as a matrix and around one service. */
 import { useState } from 'preact/hooks';
-import { read } from '../api/client.js';
+import { ask, read } from '../api/client.js';
 import type { Effective } from '../api/types.js';
-import { readPage } from '../lists/page.js';
 import { TextField } from '../parts/field.js';
 import { Link } from '../parts/link.js';
 import { useWatch } from '../parts/load.js';
@@ -15,21 +14,21 @@ import { TEXT } from '../texts.js';
 import { ANY, type Decision, type Intentions, Rules } from './decide.js';
 import { Neighbours } from './neighbours.js';
 
-/** Entries that are read, and rows and columns that a matrix has. */
+/** Entries that are shown, and rows and columns that a matrix has. */
 const ENTRIES_MAX = 1000;
 const SHOWN_MAX = 40;
 const T = TEXT.intentions;
 
 /** What the page is made from. */
 async function load(signal: AbortSignal, watched: Readonly<Record<string, string>>) {
-  const how = { signal, size: ENTRIES_MAX, query: watched };
+  const how = { signal, query: watched };
   const [entries, own] = await Promise.all([
-    readPage<Intentions>('/v1/config/service-intentions', how),
+    ask<readonly Intentions[]>('/v1/config/service-intentions', how),
     read<Effective>('/v1/acl/token/self/effective', { signal }),
   ]);
-  const { items, total } = entries.value;
+  const items = entries.value.slice(0, ENTRIES_MAX);
   const rules = new Rules(items, own.DefaultPolicy === 'allow');
-  return { ...entries, value: { rules, more: total - items.length } };
+  return { ...entries, value: { rules, more: entries.value.length - items.length } };
 }
 
 /** Which service is looked at stands in the address. */

@@ -21,11 +21,10 @@ export function useList(
   ns: string,
 ): LoadedList {
   const list = useWatch(
-    (signal, watched) => {
-      const query = { ...watched, subject };
-      return readPage<Stored>(path, { ...part, size: PAGE_SIZE, signal, query });
-    },
+    (signal) => readPage<Stored>(path, { ...part, size: PAGE_SIZE, signal, query: { subject } }),
     [path, part.typed, part.sort, part.after, subject, ns],
+    // a page of a list is not held
+    { isHeld: false },
   );
   const wasLoading = useSettled(list.isLoading, PATIENCE_MS);
   return { ...list, isSlow: list.isLoading && wasLoading };

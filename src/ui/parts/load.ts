@@ -104,6 +104,8 @@ export function useLive<T>(
 const HELD = '55s';
 /** Milliseconds before a read is repeated that has failed. */
 const AGAIN_MS = 5000;
+/** Milliseconds between two reads that the server does not hold. */
+const POLL_MS = 2000;
 
 /** A value that is read again when it changes. The last one stays when a later read fails. */
 export interface Watched<T> extends Omit<Loaded<T>, 'reload'> {
@@ -113,11 +115,13 @@ export interface Watched<T> extends Omit<Loaded<T>, 'reload'> {
 
 /**
  * Reads a value, and again whenever it changes, which the server says by holding the next read.
- * `load` gets the parameters for that. A read that the server refuses as wrong is not repeated.
+ * `load` gets the parameters for that. What the server does not hold is read every two seconds
+ * while the page is visible. A read that the server refuses as wrong is not repeated.
  */
 export function useWatch<T>(
   load: (signal: AbortSignal, watched: Readonly<Record<string, string>>) => Promise<Answer<T>>,
   inputs: Inputs,
+  { isHeld = true }: { readonly isHeld?: boolean } = {},
 ): Watched<T> {
   const [state, setState] = useState<Watched<T>>({
     value: undefined,
@@ -130,15 +134,20 @@ export function useWatch<T>(
     const watch = async (): Promise<void> => {
       let watched = {};
       let hasValue = false;
+      let shown: number | undefined;
       while (!end.signal.aborted)
         try {
           const { value, index } = await load(end.signal, watched);
-          watched = { index: String(index), wait: HELD };
+          if (isHeld) watched = { index: String(index), wait: HELD };
+          const isSame = index === shown;
           hasValue = true;
+          shown = index;
+          const read = { problem: undefined, isLoading: false, atMs: Date.now() };
           if (!end.signal.aborted)
-            setState({ value, problem: undefined, isLoading: false, atMs: Date.now() });
+            setState((before) => ({ value: isSame ? before.value : value, ...read }));
           // Without an index there is nothing to wait for.
           if (index === 0) return;
+          if (!isHeld) await pause(POLL_MS);
         } catch (error) {
           if (end.signal.aborted) return;
           const problem = asProblem(error);
@@ -147,7 +156,7 @@ export function useWatch<T>(
           setState((before) => ({ ...before, ...others, problem, isLoading: false }));
           if (problem.status === 400) return;
           watched = {};
-          await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+          await pause(AGAIN_MS);
         }
     };
     setState((before) => (before.isLoading ? before : { ...before, isLoading: true }));
@@ -155,6 +164,12 @@ export function useWatch<T>(
     return () => end.abort();
   }, inputs);
   return state;
+}
+
+/** Waits for some milliseconds, and until the page is visible. */
+async function pause(ms: number): Promise<void> {
+  do await new Promise((resolve) => setTimeout(resolve, ms));
+  while (document.visibilityState !== 'visible');
 }
 
 /** Returns a value once it has not changed for a while. */
