@@ -9,6 +9,8 @@ import type { Description, Fields } from './field-types.js';
 export interface Respelling {
   /** Whether letter case does not matter. */
   readonly anyCase: boolean;
+  /** Whether every name may be in lower case, as those of config entries. */
+  readonly lowerCase: boolean;
   /** Refuses a member that is given in two spellings. `path` leads to its object. */
   twice(path: readonly (string | number)[], one: string, other: string): never;
 }
@@ -19,6 +21,8 @@ const EVERYWHERE = ['Partition'];
 /** The names of an object's members by spelling, and by spelling in lower case; null: several. */
 interface Names {
   readonly exact: ReadonlyMap<string, string>;
+  /** Members without a second spelling, by their names in lower case. */
+  readonly lower: ReadonlyMap<string, string>;
   readonly folded: ReadonlyMap<string, string | null>;
 }
 
@@ -28,24 +32,27 @@ function namesOf(fields: Fields): Names {
   const known = NAMES.get(fields);
   if (known !== undefined) return known;
   const exact = new Map<string, string>();
+  const lower = new Map<string, string>();
   const folded = new Map<string, string | null>();
-  const add = (name: string, spelling: string): void => {
-    if (!exact.has(spelling)) exact.set(spelling, name);
+  const add = (name: string, spelling: string, to = exact): void => {
+    if (!exact.has(spelling)) to.set(spelling, name);
     const small = spelling.toLowerCase();
     folded.set(small, (folded.get(small) ?? name) === name ? name : null);
   };
   for (const name of [...Object.keys(fields), ...EVERYWHERE]) add(name, name);
-  for (const [name, { spellings = [name.toLowerCase()] }] of Object.entries(fields)) {
-    for (const spelling of spellings) add(name, spelling);
+  for (const [name, { spellings }] of Object.entries(fields)) {
+    if (spellings === undefined) add(name, name.toLowerCase(), lower);
+    for (const spelling of spellings ?? []) add(name, spelling);
   }
-  const names = { exact, folded };
+  const names = { exact, lower, folded };
   NAMES.set(fields, names);
   return names;
 }
 
 /** Returns the name that a key stands for; the key itself if it stands for none, or for several. */
-function nameOf({ exact, folded }: Names, key: string, anyCase: boolean): string {
-  return exact.get(key) ?? (anyCase ? folded.get(key.toLowerCase()) : undefined) ?? key;
+function nameOf({ exact, lower, folded }: Names, key: string, how: Respelling): string {
+  const listed = exact.get(key) ?? (how.lowerCase ? lower.get(key) : undefined);
+  return listed ?? (how.anyCase ? folded.get(key.toLowerCase()) : undefined) ?? key;
 }
 
 /** What a refusal says of a name that differs from a known one in letter case alone. */
@@ -97,7 +104,7 @@ function membersOf(
   const names = namesOf(fields);
   const keys = new Map<string, string>();
   for (const key of Object.keys(object)) {
-    const name = nameOf(names, key, how.anyCase);
+    const name = nameOf(names, key, how);
     const before = keys.get(name);
     if (before !== undefined) how.twice(path, before, key);
     keys.set(name, key);

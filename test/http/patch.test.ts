@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { merge } from '../../src/service/common/patch.js';
+import { signer } from '../login/signers.js';
 import { SoloClient } from '../service/client.js';
 
 describe('http: PATCH', () => {
@@ -86,6 +87,20 @@ describe('http: PATCH', () => {
     expect(answer.headers.etag).to.equal(`"${answer.body.ModifyIndex}"`);
     const same = await client.must('PATCH /config/service-defaults/web', {});
     expect(same).to.deep.equal(answer.body);
+  });
+
+  it('takes both spellings of the variable of a template, and of nothing else', async () => {
+    const Config = { JWTValidationPubKeys: [(await signer('EdDSA')).pem] };
+    await client.must('PUT /acl/auth-method', { Name: 'm', Type: 'jwt', Config });
+    const BindVars = { Name: 'a' };
+    const rule = { AuthMethod: 'm', BindType: 'templated-policy', BindName: 'builtin/service' };
+    const { ID } = await client.must('PUT /acl/binding-rule', { ...rule, BindVars });
+    for (const change of [{ Name: 'b' }, { name: 'c' }]) {
+      const path = `/acl/binding-rule/${ID}`;
+      const answer = await client.must(`PATCH ${path}`, { BindVars: change });
+      expect(answer.BindVars).to.deep.equal({ name: Object.values(change)[0] });
+      expect((await client.ask(`PATCH ${path}`, { description: 'd' })).status).to.equal(400);
+    }
   });
 
   it('keeps a secret that is sent as hidden', async () => {

@@ -273,7 +273,7 @@ export class HttpRequest extends Responder implements ApiRequest {
     if (optional && text.trim() === '') return null;
     const value = parseJson(text, failure, large ? SET_VALUES_MAX : undefined);
     if (this.front.options.fieldNames === 'exact') return value;
-    return respelledBody(failure, value, type, true);
+    return respelledBody(failure, value, type, { anyCase: true, lowerCase: true });
   }
 
   /** Whether the request carries a token; throws 403 for one that does not exist. */

@@ -1,6 +1,6 @@
 /** The use case that patches an ACL object or a namespace. */
 import type { Body } from '../../state/put-form.js';
-import { decodeBody } from '../common/decode.js';
+import { decodeBody, respelledBody } from '../common/decode.js';
 import { patch } from '../common/patch.js';
 import { mustBeUuid } from '../common/reading.js';
 import type { Service } from '../common/types.js';
@@ -27,7 +27,8 @@ export async function patchObject<B>(
     write,
     { table, key, noun, label: noun, id: own, definition },
     {
-      patch: sent,
+      // merged by the own names of members
+      patch: respelledBody(failure, sent, body, { anyCase: false, lowerCase: false }) as Body,
       put(conditional, merged, stored) {
         // The path may spell a name in other letters.
         const spelled = identity === 'Name' ? stored.Name : id;

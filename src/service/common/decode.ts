@@ -4,7 +4,7 @@
  */
 import { reject } from '../../base/errors.js';
 import type { Fault, Members, PathPart, Report, Type } from '../../languages/fields.js';
-import { CASE_HINT, respelled } from '../../languages/respell.js';
+import { CASE_HINT, type Respelling, respelled } from '../../languages/respell.js';
 import { didYouMean } from '../../languages/suggest.js';
 import { EXPECTED, kindInWords } from '../../languages/words.js';
 
@@ -20,17 +20,17 @@ export const decodeValue = <S>(failure: string, value: unknown, type: Type<unkno
   type.decode(value, new BodyReport(failure));
 
 /**
- * Returns a body with the names of its declaration, in any letter case if that is wanted. Throws
+ * Returns a body with the names of its declaration in place of their other spellings. Throws
  * ApiError `invalid` for a member in two spellings.
  */
 export const respelledBody = (
   failure: string,
   body: unknown,
   { description }: Type<unknown, unknown>,
-  anyCase: boolean,
+  how: Omit<Respelling, 'twice'>,
 ): unknown =>
   respelled(body, description, {
-    anyCase,
+    ...how,
     twice(path, ...names) {
       const report = new BodyReport(failure, path);
       const [one, other] = names.map((name) => JSON.stringify(cut(name)));

@@ -24,7 +24,10 @@ export async function patchConfig(
     { table: 'config', key, noun: 'config entry', label: kind, id: name },
     {
       // merged by the own names of members
-      patch: respelledBody('Request decoding failed', sent, definitionOf(kind).type, false) as Body,
+      patch: respelledBody('Request decoding failed', sent, definitionOf(kind).type, {
+        anyCase: false,
+        lowerCase: true,
+      }) as Body,
       put(conditional, body) {
         mustBeEntry({ kind, name }, body);
         return applyConfig(service, conditional, body);
