@@ -152,6 +152,18 @@ const setNamespace: Handler<NamespaceSet> = (context, { namespace, policyId }) =
   return { ok: true, value: content };
 };
 
+/**
+ * Returns the refusal of a command with a pointer into the body of a write. That of the command
+ * stays as it is, because refusals are kept in the state, which all releases must make alike.
+ */
+export function refusedInBody({ pointer, ...why }: Refusal): Refusal {
+  if (pointer === undefined) return why;
+  const inBody = pointer
+    .replace(/^\/Policies(?=\/)/, '/ACLs/PolicyDefaults')
+    .replace(/^\/Roles(?=\/)/, '/ACLs/RoleDefaults');
+  return { ...why, pointer: inBody };
+}
+
 function resolveDefaults(
   view: View,
   { PolicyDefaults, RoleDefaults }: NamespaceSet['namespace'],

@@ -27,6 +27,24 @@ describe('namespaces over HTTP', function () {
     });
   });
 
+  it('are refused with a pointer to the default that does not exist', async () => {
+    await client.must('PUT /acl/policy', { Name: 'p' });
+    client.solo.must({ type: 'system.level', v: 1, level: 3 } as Command);
+    const none = { Name: 'none' };
+    const headers = { Accept: 'application/json' };
+    const cases: [ACLs: object, pointer: string][] = [
+      [{ PolicyDefaults: [{ Name: 'p' }, none] }, '/ACLs/PolicyDefaults/1'],
+      [{ PolicyDefaults: [{ Name: 'p' }], RoleDefaults: [none] }, '/ACLs/RoleDefaults/0'],
+    ];
+    for (const [ACLs, pointer] of cases) {
+      const refused = await client.ask('PUT /namespace/team', { ACLs }, undefined, { headers });
+      expect(refused.body).to.include({ code: 'unknown_reference', pointer });
+      const Objects = [{ Type: 'namespace', Object: { Name: 'team', ACLs } }];
+      const { Problems } = await client.must('POST /plan', { Objects });
+      expect(Problems[0].Pointer).to.equal(`/Objects/0/Object${pointer}`);
+    }
+  });
+
   it('are part of every response, even default', async () => {
     await client.must('PUT /namespace', { Name: 'red' });
     for (const ns of ['default', 'red']) {

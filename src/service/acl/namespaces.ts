@@ -1,6 +1,6 @@
 /** Use cases of namespaces. */
 import { randomUUID } from 'node:crypto';
-import { ApiError, type Refusal, refuseIf, reject } from '../../base/errors.js';
+import { ApiError, refuseIf, reject } from '../../base/errors.js';
 import { bodyOf, type Sent } from '../../languages/fields.js';
 import { timeOf } from '../../languages/times.js';
 import { keys } from '../../state/keys.js';
@@ -10,6 +10,7 @@ import {
   type Namespace,
   type NamespaceSet,
   namespaces,
+  refusedInBody,
   SEEN_LEVEL,
 } from '../../state/namespaces.js';
 import { DEFAULT_NAMESPACE } from '../../state/object.js';
@@ -73,26 +74,12 @@ async function writeNamespace(
       RoleDefaults: body.ACLs?.RoleDefaults ?? [],
     },
   };
-  let answer: string;
-  try {
-    answer = await service.write(write, command);
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    throw new ApiError(toldOfDefaults(error.refusal));
-  }
-  const written = JSON.parse(answer) as Namespace;
+  const text = await service.write(write, command).catch((error: unknown) => {
+    throw error instanceof ApiError ? new ApiError(refusedInBody(error.refusal)) : error;
+  });
+  const written = JSON.parse(text) as Namespace;
   return JSON.stringify(shown(written, new Links(service.view)));
 }
-
-/** Returns a refusal with the pointer into a body: apply names the lists of links by their type. */
-export const toldOfDefaults = (why: Refusal): Refusal => ({
-  ...why,
-  ...(why.pointer !== undefined && {
-    pointer: why.pointer.replace(/^\/(Polic|Rol)(?:ies|es)\//, (_, type: string) =>
-      type === 'Polic' ? '/ACLs/PolicyDefaults/' : '/ACLs/RoleDefaults/',
-    ),
-  }),
-});
 
 const defaultsOf = ({ ACLs }: Pick<NamespaceBody, 'ACLs'>) => ({
   policies: ACLs?.PolicyDefaults,

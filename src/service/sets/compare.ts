@@ -13,6 +13,7 @@ import { decodeInSteps } from '../../kinds/index.js';
 import { type ConfigDelete, type ConfigSet, holdsContent } from '../../state/config.js';
 import { Overlay } from '../../state/draft.js';
 import { keys, type Table } from '../../state/keys.js';
+import { refusedInBody } from '../../state/namespaces.js';
 import type { ObjectDefinition, ObjectSet, StoredObject } from '../../state/object.js';
 import { ACL_HANDLERS, OBJECTS } from '../../state/objects.js';
 import type { Ownership } from '../../state/owners.js';
@@ -20,7 +21,6 @@ import { type Body, keepSecrets, putForm } from '../../state/put-form.js';
 import { type ObjectType, TYPES } from '../../state/refs.js';
 import { applyChanges, keyAt, lateness, type SetChange } from '../../state/sets.js';
 import type { Command, View } from '../../state/types.js';
-import { toldOfDefaults } from '../acl/namespaces.js';
 import { allUseCases } from '../acl/object-list.js';
 import type { ObjectParts, ObjectUseCases } from '../acl/objects.js';
 import { differences } from '../change/diff.js';
@@ -83,14 +83,17 @@ export const problemOf = (item: Item, why: Refusal, inside = '/Object'): Found =
   why,
 });
 
-/** Returns a refusal of a change as the use case of the write would: what it names, and where. */
+/**
+ * Returns a refusal of a change in words that name only entries which the caller may read, with a
+ * pointer into the object that was sent.
+ */
 export function toldOf(
   authorizer: Authorizer,
   view: View,
   { command }: SetChange,
   why: Refusal,
 ): Refusal {
-  if (command.type === 'namespace.set') return toldOfDefaults(why);
+  if (command.type === 'namespace.set') return refusedInBody(why);
   const isOfEntry = command.type === 'config.set' || command.type === 'config.delete';
   return isOfEntry ? toldTo(authorizer, view, command as ConfigSet | ConfigDelete, why) : why;
 }
