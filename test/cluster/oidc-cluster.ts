@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import type { ClusterPlan } from '../../src/dev/local.js';
+import { SUPPORTED_LEVEL } from '../../src/state/levels.js';
 import { type Answer, Client } from '../support/client.js';
 import { CLIENT_SECRET } from '../support/oidc-provider.js';
 import { RealCluster } from '../support/real-cluster.js';
@@ -76,6 +77,11 @@ export class OidcCluster {
       run: (name) => ({ preload: [], env: { CONCLAVE_AUDIT_SINKS: JSON.stringify(sinks(name)) } }),
     };
     const field = new OidcCluster(await RealCluster.open(nodes, plan), idp);
+    // A new cluster rises to the level of OIDC shortly after its first leader.
+    await until(
+      async () => (await field.cluster.must('GET /operator/level')).Level,
+      (level) => level === SUPPORTED_LEVEL,
+    );
     for (const group of GROUPS) {
       const Rules = `service_prefix "${group}-" { policy = "write" }`;
       await field.cluster.must('PUT /acl/policy', { Name: group, Rules });

@@ -45,6 +45,21 @@ describe('namespaces over HTTP', function () {
     }
   });
 
+  it('are named in one header, or alike in the headers of both prefixes', async () => {
+    await client.must('PUT /namespace', { Name: 'red' });
+    const put = (Name: string, other: string) => {
+      const headers = { 'X-Consul-Namespace': 'red', 'X-Service-Namespace': other };
+      return client.ask('PUT /acl/role', { Name }, undefined, { headers });
+    };
+    expect((await put('a', 'red')).body.Namespace).to.equal('red');
+    const refused = await put('b', 'default');
+    expect([refused.status, refused.text]).to.deep.equal([
+      400,
+      'The request carries two headers "namespace" that differ: send one',
+    ]);
+    expect(await client.must('GET /acl/roles?ns=*')).to.have.lengthOf(1);
+  });
+
   it('are part of every response, even default', async () => {
     await client.must('PUT /namespace', { Name: 'red' });
     for (const ns of ['default', 'red']) {

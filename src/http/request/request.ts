@@ -229,9 +229,15 @@ export class HttpRequest extends Responder implements ApiRequest {
   /** Returns under which of its names a header was sent. */
   #keyOf(name: PrefixedHeader): string | undefined {
     const { headers } = this.incoming;
-    const isSent = (key: string): boolean =>
-      typeof headers[key] === 'string' && headers[key] !== '';
-    return this.front.incoming[name].find(isSent);
+    let found: string | undefined;
+    for (const key of this.front.incoming[name]) {
+      const value = headers[key];
+      if (typeof value !== 'string' || value === '') continue;
+      if (found !== undefined && headers[found] !== value)
+        reject('invalid', `The request carries two headers "${name}" that differ: send one`);
+      found ??= key;
+    }
+    return found;
   }
 
   /** Returns the name of a header as it was sent, for messages: `X-Consul-Reason`. */
