@@ -129,6 +129,12 @@ describe('http: PATCH', () => {
     });
   }
 
+  it('refuses a missing object in the words of a PUT', async () => {
+    const path = '/acl/role/0f0f0f0f-1111-4222-8333-444444444444';
+    const put = await client.ask(`PUT ${path}`, { Name: 'r' });
+    expect((await client.ask(`PATCH ${path}`, {})).text).to.equal(put.text);
+  });
+
   it('takes a merge patch and JSON, and no other type', async () => {
     await client.must('PUT /config', { Kind: 'service-defaults', Name: 'web' });
     const as = async (type: string): Promise<number> => {

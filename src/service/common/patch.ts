@@ -46,12 +46,14 @@ export async function patch<W extends Requester>(
 ): Promise<string> {
   const { match } = write;
   const named = (name = id): string => `${label} ${JSON.stringify(name.slice(0, 200))}`;
+  // in the words of a PUT
+  const missing = definition?.identity === 'ID' ? `${label} ${id}` : named();
   const namedAs = (text: string): string => named((JSON.parse(text) as StoredObject).Name);
   for (let tries = 1; ; tries += 1) {
     await service.catchUp(write.timeoutMs);
     const { view } = service;
     const text = view.get(key);
-    if (text === undefined && match === undefined) reject('not_found', `cannot find ${named()}`);
+    if (text === undefined && match === undefined) reject('not_found', `cannot find ${missing}`);
     const index = text === undefined ? 0 : modifyIndexOf(text);
     const isMeant = !Array.isArray(match) || match.includes(index);
     if (text === undefined || !isMeant) refuse(versionProblem({ noun, named: namedAs }, text));
