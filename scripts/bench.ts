@@ -42,7 +42,8 @@ const program = new Command('bench')
     'guard: the main rows as ratios to bare Node servers, compared with kept ones (the default); ' +
       'rates, tokens, decisions, logins, entries, watch, events, failover, transfer, rolling, ' +
       'restart, rejoin, snapshot, restore, disk, sizing, growth, tails, attack, readers, ' +
-      'login-flood, pages, lists, history, audit, moving; etcd: the same work on etcd; compare: --other',
+      'login-flood, pages, lists, history, audit, moving; ' +
+      'etcd: the same work on etcd; compare: --other',
   )
   .option('--keep', 'parts guard and growth: keep these results')
   .option('--seconds <number>', 'seconds for each row of load', '3')
