@@ -1,6 +1,8 @@
 /** The tokens of a migration: compared with those of the target, and imported. */
+
 import type { Imported, Imports } from '../../api/endpoints/imports.js';
 import type { Problem } from '../../api/migration-report.js';
+import { GRANTS } from '../../migrate/source/acl-objects.js';
 import type { Shown, SourceState, TokenImport } from '../../migrate/source/types.js';
 import type { Call } from '../cli.js';
 import { CliError } from '../print/error.js';
@@ -23,15 +25,6 @@ export interface PlannedTokens {
   /** Whether the target has compared the secrets. */
   readonly areSecretsCompared: boolean;
 }
-
-/** The members of a token that an import replaces. */
-const LISTS = [
-  'Policies',
-  'Roles',
-  'ServiceIdentities',
-  'NodeIdentities',
-  'TemplatedPolicies',
-] as const;
 
 /** Compares tokens with those of the target. */
 export async function planTokens(
@@ -142,13 +135,13 @@ const textsOf = (one: Shown, member: string, here: Shown): readonly string[] => 
 const contentOf = (one: Shown, here: Shown): string =>
   JSON.stringify([
     one['Description'] ?? '',
-    ...LISTS.map((member) => [...textsOf(one, member, here)].sort()),
+    ...GRANTS.map((member) => [...textsOf(one, member, here)].sort()),
   ]);
 
 /** Returns a token with what it has and keeps; undefined if it loses nothing. */
 function keptOf(token: TokenImport, before: Shown): TokenImport | undefined {
   let loses = false;
-  const kept = LISTS.map((member): [string, readonly Shown[]] => {
+  const kept = GRANTS.map((member): [string, readonly Shown[]] => {
     const wanted = textsOf(token, member, before);
     const has = listIn(before, member);
     const stays = has.filter((item) => wanted.includes(itemText(member, item, before)));

@@ -13,7 +13,7 @@ import type { View } from '../../state/types.js';
 export const textAfterLine = (view: View, line: Line | RecentLine): string | undefined =>
   'after' in line ? (line.after ?? undefined) : textAfter(view, placeOfLine(line), line.index);
 
-/** Little has mostly happened since. */
+/** Looks at what is newest first: little has mostly happened since. */
 function textAfter(view: View, place: Place, index: number): string | undefined {
   const present = view.get(objectKeyOf(place));
   const isNewest = present !== undefined && modifyIndexOf(present) === index;
