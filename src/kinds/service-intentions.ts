@@ -143,10 +143,14 @@ export const serviceIntentions = defineKind(
     permissions: OF_INTENTIONS,
     normalise(entry) {
       for (const one of entry.Sources ?? []) one.Precedence = precedence(entry.Name, one.Name);
-      // The sort is stable: sources of equal precedence keep the order of the request.
-      entry.Sources?.sort((a, b) => b.Precedence - a.Precedence);
       return entry;
     },
+    // Problems name the places of the request. The sort is stable: sources of equal precedence keep
+    // their order.
+    stored: (entry) => ({
+      ...entry,
+      Sources: entry.Sources?.toSorted((a, b) => b.Precedence - a.Precedence) ?? null,
+    }),
     *providers(entry) {
       yield* providersOf(entry.JWT);
       for (const { Permissions: permissions } of entry.Sources ?? []) {

@@ -10,6 +10,8 @@ interface Options {
   readonly pointers: boolean;
   /** Names of members that cannot be selected. */
   readonly without?: readonly string[];
+  /** Members that answers add. */
+  readonly added?: Readonly<Record<string, Shape>>;
 }
 
 /** Returns the shape of an object: the members that answers contain. */
@@ -20,7 +22,7 @@ export function structOf(fields: Fields, options: Options): Shape {
       shown[name] = memberShape(field, options.pointers);
     }
   }
-  return { kind: 'struct', fields: shown };
+  return { kind: 'struct', fields: { ...shown, ...options.added } };
 }
 
 function memberShape({ type, mode }: Field, pointers: boolean): Shape {

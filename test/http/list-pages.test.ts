@@ -214,6 +214,20 @@ describe('http: pages of lists', function () {
       ]);
     });
 
+    it('order entries of all kinds as the whole list', async () => {
+      for (const Name of ['b', 'a'])
+        for (const Kind of ['service-resolver', 'service-defaults'])
+          await client.must('PUT /config', { Kind, Name });
+      await client.must('PUT /config', { Kind: 'mesh' });
+      const shown = ({ body }: Answer): string[] =>
+        body.map(({ Kind, Name }: Record<string, string>) => `${Kind}/${Name}`);
+      const whole = shown(await page('/config/', {}));
+      expect(shown(await page('/config/', { limit: 9 }))).to.deep.equal(whole);
+      expect(shown(await page('/config/', { sort: '-name' }))).to.deep.equal(whole.toReversed());
+      const rest = await page('/config/', { limit: 9, after: whole[1]! });
+      expect(shown(rest)).to.deep.equal(whole.slice(2));
+    });
+
     it('list namespaces', async () => {
       for (const Name of ['team-b', 'team-a']) await client.must('PUT /namespace', { Name });
       const found = await page('/namespaces', { limit: 1, search: 'team' });

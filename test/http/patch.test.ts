@@ -135,6 +135,13 @@ describe('http: PATCH', () => {
     expect((await client.ask(`PATCH ${path}`, {})).text).to.equal(put.text);
   });
 
+  it('refuses a missing entry in the words of a GET', async () => {
+    const path = '/config/service-defaults/none';
+    const { text } = await client.ask(`GET ${path}`);
+    expect(text).to.equal('Config entry not found for "service-defaults" / "none"');
+    expect((await client.ask(`PATCH ${path}`, {})).text).to.equal(text);
+  });
+
   it('takes a merge patch and JSON, and no other type', async () => {
     await client.must('PUT /config', { Kind: 'service-defaults', Name: 'web' });
     const as = async (type: string): Promise<number> => {

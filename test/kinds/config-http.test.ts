@@ -136,11 +136,11 @@ describe('kinds: config entries over HTTP', () => {
   });
 
   describe('a GET of an entry', () => {
-    it('returns the stored bytes', async () => {
+    it('returns the stored bytes, with their Hash', async () => {
       await put(defaults('web'));
-      const { text } = await get('service-defaults/web');
+      const { text, body } = await get('service-defaults/web');
       expect(text).to.equal(
-        `{"Kind":"service-defaults","Name":"web","Protocol":"http","TransparentProxy":{},"MeshGateway":{},"Expose":{},"CreateIndex":${solo.machine.appliedIndex()},"ModifyIndex":${solo.machine.appliedIndex()},"Namespace":"default"}`,
+        `{"Kind":"service-defaults","Name":"web","Protocol":"http","TransparentProxy":{},"MeshGateway":{},"Expose":{},"Hash":${body.Hash},"CreateIndex":${solo.machine.appliedIndex()},"ModifyIndex":${solo.machine.appliedIndex()},"Namespace":"default"}`,
       );
     });
 

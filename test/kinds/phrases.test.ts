@@ -344,4 +344,20 @@ describe('kinds: rules and their error texts', () => {
       '/LoadBalancer/HashPolicies/0/Field',
     );
   });
+
+  it('a source is named by its place in the request, not by that in the entry', () => {
+    const Sources = [
+      { Name: '*', Action: 'permit' },
+      { Name: 'a', Action: 'allow' },
+    ];
+    const body = { Kind: 'service-intentions', Name: 'n', Sources };
+    const decoded = decodeEntry(body, { namespace: 'default' });
+    const { message, pointer } = decoded.ok ? { message: '', pointer: '' } : decoded.refusal;
+    expect(message).to.equal("Sources[0].Action must be set to 'allow' or 'deny'");
+    expect(pointer).to.equal('/Sources/0/Action');
+    Sources[0]!.Action = 'deny';
+    const ordered = decodeEntry(body, { namespace: 'default' });
+    const names = ordered.ok ? (ordered.entry['Sources'] as typeof Sources) : [];
+    expect(names.map(({ Name }) => Name)).to.deep.equal(['a', '*']);
+  });
 });

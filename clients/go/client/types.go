@@ -49,6 +49,8 @@ type ApiGateway struct {
 	CreateIndex int64 `json:"CreateIndex,omitempty"`
 	// The index at which the entry was last changed.
 	ModifyIndex int64 `json:"ModifyIndex,omitempty"`
+	// A number that is equal for equal content.
+	Hash int64 `json:"Hash,omitempty"`
 	// The namespace of the entry.
 	Namespace string `json:"Namespace,omitempty"`
 	// The status that the server reports for the entry.
@@ -432,6 +434,8 @@ type BoundApiGateway struct {
 	CreateIndex int64 `json:"CreateIndex,omitempty"`
 	// The index at which the entry was last changed.
 	ModifyIndex int64 `json:"ModifyIndex,omitempty"`
+	// A number that is equal for equal content.
+	Hash int64 `json:"Hash,omitempty"`
 	// The namespace of the entry.
 	Namespace string `json:"Namespace,omitempty"`
 	// The admin partition. Only default is supported, and naming it has no effect.
@@ -890,6 +894,8 @@ type ExportedServices struct {
 	CreateIndex int64 `json:"CreateIndex,omitempty"`
 	// The index at which the entry was last changed.
 	ModifyIndex int64 `json:"ModifyIndex,omitempty"`
+	// A number that is equal for equal content.
+	Hash int64 `json:"Hash,omitempty"`
 	// The namespace of the entry.
 	Namespace string `json:"Namespace,omitempty"`
 	// The admin partition. Only default is supported, and naming it has no effect.
@@ -934,6 +940,8 @@ type FileSystemCertificate struct {
 	CreateIndex int64 `json:"CreateIndex,omitempty"`
 	// The index at which the entry was last changed.
 	ModifyIndex int64 `json:"ModifyIndex,omitempty"`
+	// A number that is equal for equal content.
+	Hash int64 `json:"Hash,omitempty"`
 	// The namespace of the entry.
 	Namespace string `json:"Namespace,omitempty"`
 	// The admin partition. Only default is supported, and naming it has no effect.
@@ -1046,6 +1054,8 @@ type HttpRoute struct {
 	CreateIndex int64 `json:"CreateIndex,omitempty"`
 	// The index at which the entry was last changed.
 	ModifyIndex int64 `json:"ModifyIndex,omitempty"`
+	// A number that is equal for equal content.
+	Hash int64 `json:"Hash,omitempty"`
 	// The namespace of the entry.
 	Namespace string `json:"Namespace,omitempty"`
 	// The status that the server reports for the entry.
@@ -1266,6 +1276,8 @@ type IngressGateway struct {
 	CreateIndex int64 `json:"CreateIndex,omitempty"`
 	// The index at which the entry was last changed.
 	ModifyIndex int64 `json:"ModifyIndex,omitempty"`
+	// A number that is equal for equal content.
+	Hash int64 `json:"Hash,omitempty"`
 	// The namespace of the entry.
 	Namespace string `json:"Namespace,omitempty"`
 	// The admin partition. Only default is supported, and naming it has no effect.
@@ -1405,6 +1417,8 @@ type InlineCertificate struct {
 	CreateIndex int64 `json:"CreateIndex,omitempty"`
 	// The index at which the entry was last changed.
 	ModifyIndex int64 `json:"ModifyIndex,omitempty"`
+	// A number that is equal for equal content.
+	Hash int64 `json:"Hash,omitempty"`
 	// The namespace of the entry.
 	Namespace string `json:"Namespace,omitempty"`
 	// The admin partition. Only default is supported, and naming it has no effect.
@@ -1437,6 +1451,8 @@ type JwtProvider struct {
 	CreateIndex int64 `json:"CreateIndex,omitempty"`
 	// The index at which the entry was last changed.
 	ModifyIndex int64 `json:"ModifyIndex,omitempty"`
+	// A number that is equal for equal content.
+	Hash int64 `json:"Hash,omitempty"`
 	// The namespace of the entry.
 	Namespace string `json:"Namespace,omitempty"`
 	// The admin partition. Only default is supported, and naming it has no effect.
@@ -1886,6 +1902,8 @@ type Mesh struct {
 	CreateIndex int64 `json:"CreateIndex,omitempty"`
 	// The index at which the entry was last changed.
 	ModifyIndex int64 `json:"ModifyIndex,omitempty"`
+	// A number that is equal for equal content.
+	Hash int64 `json:"Hash,omitempty"`
 	// The namespace of the entry.
 	Namespace string `json:"Namespace,omitempty"`
 	// The admin partition. Only default is supported, and naming it has no effect.
@@ -2322,6 +2340,8 @@ type ProxyDefaults struct {
 	CreateIndex int64 `json:"CreateIndex,omitempty"`
 	// The index at which the entry was last changed.
 	ModifyIndex int64 `json:"ModifyIndex,omitempty"`
+	// A number that is equal for equal content.
+	Hash int64 `json:"Hash,omitempty"`
 	// The namespace of the entry.
 	Namespace string `json:"Namespace,omitempty"`
 	// The admin partition. Only default is supported, and naming it has no effect.
@@ -3650,6 +3670,8 @@ type ServiceDefaults struct {
 	CreateIndex int64 `json:"CreateIndex,omitempty"`
 	// The index at which the entry was last changed.
 	ModifyIndex int64 `json:"ModifyIndex,omitempty"`
+	// A number that is equal for equal content.
+	Hash int64 `json:"Hash,omitempty"`
 	// The namespace of the entry.
 	Namespace string `json:"Namespace,omitempty"`
 	// The admin partition. Only default is supported, and naming it has no effect.
@@ -3776,6 +3798,8 @@ type ServiceIntentions struct {
 	CreateIndex int64 `json:"CreateIndex,omitempty"`
 	// The index at which the entry was last changed.
 	ModifyIndex int64 `json:"ModifyIndex,omitempty"`
+	// A number that is equal for equal content.
+	Hash int64 `json:"Hash,omitempty"`
 	// The namespace of the entry.
 	Namespace string `json:"Namespace,omitempty"`
 	// The admin partition. Only default is supported, and naming it has no effect.
@@ -3894,6 +3918,8 @@ type ServiceResolver struct {
 	CreateIndex int64 `json:"CreateIndex,omitempty"`
 	// The index at which the entry was last changed.
 	ModifyIndex int64 `json:"ModifyIndex,omitempty"`
+	// A number that is equal for equal content.
+	Hash int64 `json:"Hash,omitempty"`
 	// The namespace of the entry.
 	Namespace string `json:"Namespace,omitempty"`
 	// The admin partition. Only default is supported, and naming it has no effect.
@@ -4048,6 +4074,8 @@ type ServiceRouter struct {
 	CreateIndex int64 `json:"CreateIndex,omitempty"`
 	// The index at which the entry was last changed.
 	ModifyIndex int64 `json:"ModifyIndex,omitempty"`
+	// A number that is equal for equal content.
+	Hash int64 `json:"Hash,omitempty"`
 	// The namespace of the entry.
 	Namespace string `json:"Namespace,omitempty"`
 	// The admin partition. Only default is supported, and naming it has no effect.
@@ -4170,6 +4198,8 @@ type ServiceSplitter struct {
 	CreateIndex int64 `json:"CreateIndex,omitempty"`
 	// The index at which the entry was last changed.
 	ModifyIndex int64 `json:"ModifyIndex,omitempty"`
+	// A number that is equal for equal content.
+	Hash int64 `json:"Hash,omitempty"`
 	// The namespace of the entry.
 	Namespace string `json:"Namespace,omitempty"`
 	// The admin partition. Only default is supported, and naming it has no effect.
@@ -4306,6 +4336,8 @@ type TcpRoute struct {
 	CreateIndex int64 `json:"CreateIndex,omitempty"`
 	// The index at which the entry was last changed.
 	ModifyIndex int64 `json:"ModifyIndex,omitempty"`
+	// A number that is equal for equal content.
+	Hash int64 `json:"Hash,omitempty"`
 	// The namespace of the entry.
 	Namespace string `json:"Namespace,omitempty"`
 	// The status that the server reports for the entry.
@@ -4354,6 +4386,8 @@ type TerminatingGateway struct {
 	CreateIndex int64 `json:"CreateIndex,omitempty"`
 	// The index at which the entry was last changed.
 	ModifyIndex int64 `json:"ModifyIndex,omitempty"`
+	// A number that is equal for equal content.
+	Hash int64 `json:"Hash,omitempty"`
 	// The namespace of the entry.
 	Namespace string `json:"Namespace,omitempty"`
 	// The admin partition. Only default is supported, and naming it has no effect.

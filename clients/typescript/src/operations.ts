@@ -49,6 +49,8 @@ export interface ApiGateway {
   readonly CreateIndex: number;
   /** The index at which the entry was last changed. */
   readonly ModifyIndex: number;
+  /** A number that is equal for equal content. */
+  readonly Hash?: number;
   /** The namespace of the entry. */
   readonly Namespace?: string;
   /** The status that the server reports for the entry. */
@@ -418,6 +420,8 @@ export interface BoundApiGateway {
   readonly CreateIndex: number;
   /** The index at which the entry was last changed. */
   readonly ModifyIndex: number;
+  /** A number that is equal for equal content. */
+  readonly Hash?: number;
   /** The namespace of the entry. */
   readonly Namespace?: string;
   /** The admin partition. Only default is supported, and naming it has no effect. */
@@ -847,6 +851,8 @@ export interface ExportedServices {
   readonly CreateIndex: number;
   /** The index at which the entry was last changed. */
   readonly ModifyIndex: number;
+  /** A number that is equal for equal content. */
+  readonly Hash?: number;
   /** The namespace of the entry. */
   readonly Namespace?: string;
   /** The admin partition. Only default is supported, and naming it has no effect. */
@@ -889,6 +895,8 @@ export interface FileSystemCertificate {
   readonly CreateIndex: number;
   /** The index at which the entry was last changed. */
   readonly ModifyIndex: number;
+  /** A number that is equal for equal content. */
+  readonly Hash?: number;
   /** The namespace of the entry. */
   readonly Namespace?: string;
   /** The admin partition. Only default is supported, and naming it has no effect. */
@@ -997,6 +1005,8 @@ export interface HttpRoute {
   readonly CreateIndex: number;
   /** The index at which the entry was last changed. */
   readonly ModifyIndex: number;
+  /** A number that is equal for equal content. */
+  readonly Hash?: number;
   /** The namespace of the entry. */
   readonly Namespace?: string;
   /** The status that the server reports for the entry. */
@@ -1207,6 +1217,8 @@ export interface IngressGateway {
   readonly CreateIndex: number;
   /** The index at which the entry was last changed. */
   readonly ModifyIndex: number;
+  /** A number that is equal for equal content. */
+  readonly Hash?: number;
   /** The namespace of the entry. */
   readonly Namespace?: string;
   /** The admin partition. Only default is supported, and naming it has no effect. */
@@ -1343,6 +1355,8 @@ export interface InlineCertificate {
   readonly CreateIndex: number;
   /** The index at which the entry was last changed. */
   readonly ModifyIndex: number;
+  /** A number that is equal for equal content. */
+  readonly Hash?: number;
   /** The namespace of the entry. */
   readonly Namespace?: string;
   /** The admin partition. Only default is supported, and naming it has no effect. */
@@ -1375,6 +1389,8 @@ export interface JwtProvider {
   readonly CreateIndex: number;
   /** The index at which the entry was last changed. */
   readonly ModifyIndex: number;
+  /** A number that is equal for equal content. */
+  readonly Hash?: number;
   /** The namespace of the entry. */
   readonly Namespace?: string;
   /** The admin partition. Only default is supported, and naming it has no effect. */
@@ -1804,6 +1820,8 @@ export interface Mesh {
   readonly CreateIndex: number;
   /** The index at which the entry was last changed. */
   readonly ModifyIndex: number;
+  /** A number that is equal for equal content. */
+  readonly Hash?: number;
   /** The namespace of the entry. */
   readonly Namespace?: string;
   /** The admin partition. Only default is supported, and naming it has no effect. */
@@ -2224,6 +2242,8 @@ export interface ProxyDefaults {
   readonly CreateIndex: number;
   /** The index at which the entry was last changed. */
   readonly ModifyIndex: number;
+  /** A number that is equal for equal content. */
+  readonly Hash?: number;
   /** The namespace of the entry. */
   readonly Namespace?: string;
   /** The admin partition. Only default is supported, and naming it has no effect. */
@@ -3484,6 +3504,8 @@ export interface ServiceDefaults {
   readonly CreateIndex: number;
   /** The index at which the entry was last changed. */
   readonly ModifyIndex: number;
+  /** A number that is equal for equal content. */
+  readonly Hash?: number;
   /** The namespace of the entry. */
   readonly Namespace?: string;
   /** The admin partition. Only default is supported, and naming it has no effect. */
@@ -3606,6 +3628,8 @@ export interface ServiceIntentions {
   readonly CreateIndex: number;
   /** The index at which the entry was last changed. */
   readonly ModifyIndex: number;
+  /** A number that is equal for equal content. */
+  readonly Hash?: number;
   /** The namespace of the entry. */
   readonly Namespace?: string;
   /** The admin partition. Only default is supported, and naming it has no effect. */
@@ -3719,6 +3743,8 @@ export interface ServiceResolver {
   readonly CreateIndex: number;
   /** The index at which the entry was last changed. */
   readonly ModifyIndex: number;
+  /** A number that is equal for equal content. */
+  readonly Hash?: number;
   /** The namespace of the entry. */
   readonly Namespace?: string;
   /** The admin partition. Only default is supported, and naming it has no effect. */
@@ -3869,6 +3895,8 @@ export interface ServiceRouter {
   readonly CreateIndex: number;
   /** The index at which the entry was last changed. */
   readonly ModifyIndex: number;
+  /** A number that is equal for equal content. */
+  readonly Hash?: number;
   /** The namespace of the entry. */
   readonly Namespace?: string;
   /** The admin partition. Only default is supported, and naming it has no effect. */
@@ -3988,6 +4016,8 @@ export interface ServiceSplitter {
   readonly CreateIndex: number;
   /** The index at which the entry was last changed. */
   readonly ModifyIndex: number;
+  /** A number that is equal for equal content. */
+  readonly Hash?: number;
   /** The namespace of the entry. */
   readonly Namespace?: string;
   /** The admin partition. Only default is supported, and naming it has no effect. */
@@ -4120,6 +4150,8 @@ export interface TcpRoute {
   readonly CreateIndex: number;
   /** The index at which the entry was last changed. */
   readonly ModifyIndex: number;
+  /** A number that is equal for equal content. */
+  readonly Hash?: number;
   /** The namespace of the entry. */
   readonly Namespace?: string;
   /** The status that the server reports for the entry. */
@@ -4166,6 +4198,8 @@ export interface TerminatingGateway {
   readonly CreateIndex: number;
   /** The index at which the entry was last changed. */
   readonly ModifyIndex: number;
+  /** A number that is equal for equal content. */
+  readonly Hash?: number;
   /** The namespace of the entry. */
   readonly Namespace?: string;
   /** The admin partition. Only default is supported, and naming it has no effect. */

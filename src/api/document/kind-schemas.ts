@@ -8,7 +8,7 @@ import type { JsonSchema } from './text-schema.js';
 const ANSWERED: Readonly<Record<string, JsonSchema>> = {
   CreateIndex: { description: 'The index at which the entry was created.', readOnly: true },
   ModifyIndex: { description: 'The index at which the entry was last changed.', readOnly: true },
-  Hash: { description: 'A hash of the content.', readOnly: true },
+  Hash: { description: 'A number that is equal for equal content.', readOnly: true },
   Namespace: {
     description: 'The namespace of the request, which the parameter ns chooses.',
     type: ['string', 'null'],
@@ -80,6 +80,7 @@ export function answeredEntry(kind: Kind, at = '#'): JsonSchema {
     {
       CreateIndex: { description: ANSWERED['CreateIndex']!['description'], ...index },
       ModifyIndex: { description: ANSWERED['ModifyIndex']!['description'], ...index },
+      Hash: { description: ANSWERED['Hash']!['description'], ...index },
       Namespace: { description: 'The namespace of the entry.', type: 'string' },
       ...(hasStatus && {
         Status: {

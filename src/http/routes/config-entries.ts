@@ -2,7 +2,6 @@
 import { reject } from '../../base/errors.js';
 import { definitionOf } from '../../kinds/definitions.js';
 import { ENTRY_BODY } from '../../kinds/index.js';
-import type { EntryId } from '../../kinds/types.js';
 import type { ReadContext, Service } from '../../service/common/types.js';
 import {
   applyConfig,
@@ -18,6 +17,7 @@ import {
 import { ConfigLists } from '../../service/config/config-entry-lists.js';
 import { patchConfig } from '../../service/config/config-patch.js';
 import { Chains } from '../../service/config/discovery-chain.js';
+import { missingEntry } from '../../service/config/shown-entries.js';
 import { parseIndex } from '../request/parameters.js';
 import { asksForProblem } from '../response/refusal-body.js';
 import {
@@ -95,7 +95,7 @@ const entryRoute = (
       seen = context;
       return read(context);
     });
-    const sentence = outcome.value === undefined ? missing(id) : '';
+    const sentence = outcome.value === undefined ? missingEntry(id) : '';
     // the name of an entry that may be meant
     answerOne(request, outcome, sentence, () => nearestEntry(seen, ns, id));
   },
@@ -119,10 +119,6 @@ const entryRoute = (
     request.answerWritten(text, { etag: etagOf(text) });
   },
 });
-
-/** The text of the 404 for an entry. */
-const missing = ({ kind, name }: EntryId): string =>
-  `Config entry not found for ${JSON.stringify(kind)} / ${JSON.stringify(name.slice(0, 200))}`;
 
 /** The condition of a write; null if there is none. Throws 400 with the words clients know. */
 function casOf(request: ApiRequest): number | null {

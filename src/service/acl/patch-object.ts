@@ -22,10 +22,12 @@ export async function patchObject<B>(
   if (resource === 'acl') await mayWrite(service, write);
   const own = identity === 'Name' ? id : mustBeUuid(id, `${idLabel}: index error`);
   const key = definition.key(write.ns, own);
+  // in the words of a PUT
+  const missing = `cannot find ${noun} ${identity === 'ID' ? own : JSON.stringify(own.slice(0, 200))}`;
   return patch(
     service,
     write,
-    { table, key, noun, label: noun, id: own, definition },
+    { table, key, noun, label: noun, id: own, missing, definition },
     {
       // merged by the own names of members
       patch: respelledBody(failure, sent, body, { anyCase: false, lowerCase: false }) as Body,

@@ -16,7 +16,8 @@ import { isAlive, type Token, tokenByAccessor } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
 import { isHidden, mustBeUuid, mustRead } from '../common/reading.js';
 import type { ReadContext } from '../common/types.js';
-import { denialOf, homeOf, kindOf } from '../config/config-entries.js';
+import { kindOf } from '../config/config-entries.js';
+import { denialOf, homeOf } from '../config/entry-rights.js';
 
 /** An object. `id`: its ID, AccessorID or name, of a config entry `<kind>/<name>`. */
 export interface ObjectId {

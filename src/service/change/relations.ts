@@ -11,7 +11,8 @@ import { OBJECTS } from '../../state/objects.js';
 import type { BindingRule } from '../../state/rules.js';
 import type { Token } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
-import { homeOf, kindOf } from '../config/config-entries.js';
+import { kindOf } from '../config/config-entries.js';
+import { homeOf } from '../config/entry-rights.js';
 import { entryIdOf, type FoundObject, type ObjectId, objectAt } from './found.js';
 
 /** The kinds of entries about one service. */

@@ -26,6 +26,8 @@ export interface Patched {
   readonly label: string;
   /** What the path calls it. */
   readonly id: string;
+  /** The sentence of the 404 if there is none: that of a PUT, or of a GET of an entry. */
+  readonly missing: string;
   /** Of an ACL object: its links are kept by ID, whoever renames their targets meanwhile. */
   readonly definition?: ObjectDefinition;
 }
@@ -38,7 +40,7 @@ export interface Patched {
 export async function patch<W extends Requester>(
   service: Service,
   write: W,
-  { table, key, noun, label, id, definition }: Patched,
+  { table, key, noun, label, id, missing, definition }: Patched,
   work: {
     readonly patch: Body;
     readonly put: (write: W, body: Body, stored: StoredObject) => Promise<string>;
@@ -46,14 +48,12 @@ export async function patch<W extends Requester>(
 ): Promise<string> {
   const { match } = write;
   const named = (name = id): string => `${label} ${JSON.stringify(name.slice(0, 200))}`;
-  // in the words of a PUT
-  const missing = definition?.identity === 'ID' ? `${label} ${id}` : named();
   const namedAs = (text: string): string => named((JSON.parse(text) as StoredObject).Name);
   for (let tries = 1; ; tries += 1) {
     await service.catchUp(write.timeoutMs);
     const { view } = service;
     const text = view.get(key);
-    if (text === undefined && match === undefined) reject('not_found', `cannot find ${missing}`);
+    if (text === undefined && match === undefined) reject('not_found', missing);
     const index = text === undefined ? 0 : modifyIndexOf(text);
     const isMeant = !Array.isArray(match) || match.includes(index);
     if (text === undefined || !isMeant) refuse(versionProblem({ noun, named: namedAs }, text));

@@ -1,6 +1,6 @@
 /** Use cases of config entries: apply, delete, get. Lists are in config-entry-lists.ts. */
 import { denialOf as denied } from '../../acl/denial.js';
-import type { Authorizer, Spelled } from '../../acl/types.js';
+import type { Authorizer } from '../../acl/types.js';
 import {
   type About,
   ApiError,
@@ -8,10 +8,10 @@ import {
   refusal,
   refuse,
   refuseIf,
+  reject,
 } from '../../base/errors.js';
 import { definitionOf, isClusterWide, isKind } from '../../kinds/definitions.js';
 import { decodeInSteps, nameRefusal, unknownKind } from '../../kinds/index.js';
-import { NEVER_ALLOWED, type Operation } from '../../kinds/permissions.js';
 import { intentionsNaming, providerInUse } from '../../kinds/provider-rules.js';
 import { providersNamed, servicesNamed } from '../../kinds/references.js';
 import type { ConfigEntry, EntryId, Kind } from '../../kinds/types.js';
@@ -19,11 +19,14 @@ import type { ConfigDelete, ConfigSet } from '../../state/config.js';
 import { allNamespaces, Entries, nameIn } from '../../state/config-entries.js';
 import { keys } from '../../state/keys.js';
 import { deletedIndex } from '../../state/lists.js';
+import type { Body } from '../../state/put-form.js';
 import { type Command, keyOf, type View } from '../../state/types.js';
 import { inSlices } from '../common/event-loop.js';
-import { HIDDEN, modifyIndexOf, nearestKey } from '../common/reading.js';
+import { modifyIndexOf, nearestKey } from '../common/reading.js';
 import type { ReadContext, ReadUseCase, Requester, Service } from '../common/types.js';
-import { versionRefused, type Write } from '../common/writing.js';
+import { settled, versionRefused, type Write } from '../common/writing.js';
+import { denialOf, homeOf } from './entry-rights.js';
+import { type Hiding, hidingEntry, shownTo, withSecrets } from './shown-entries.js';
 
 /** A write of a config entry: the caller, the namespace, the timeout and the condition. */
 export interface ConfigWrite extends Write {
@@ -38,12 +41,6 @@ export interface ConfigWrite extends Write {
 export function kindOf(text: string): Kind {
   return isKind(text) ? text : refuse(unknownKind(text));
 }
-
-/**
- * Returns the namespace of an entry. Cluster-wide kinds belong to `default`, whatever the request
- * names.
- */
-export const homeOf = (kind: Kind, ns: string): string => (isClusterWide(kind) ? 'default' : ns);
 
 /** A caller who may write nothing of these resources cannot apply an entry of any kind. */
 const APPLIED = ['service', 'intention', 'mesh'] as const;
@@ -116,9 +113,12 @@ function conditional(
 export async function applyConfig(
   service: Service,
   write: ConfigWrite,
-  body: unknown,
+  sent: unknown,
 ): Promise<string> {
-  const { cas, datacenter } = write;
+  const { datacenter } = write;
+  const hiding = hidingEntry(sent);
+  const kept = hiding === undefined ? undefined : await keptSecrets(service, write, hiding);
+  const body = kept?.body ?? sent;
   const decoded = await inSlices(decodeInSteps(body, { namespace: write.ns }), 'decode');
   if (!decoded.ok) refuse(decoded.refusal);
   const { entry } = decoded;
@@ -132,12 +132,32 @@ export async function applyConfig(
     kind,
     name,
     entry: JSON.stringify(entry),
-    cas,
+    cas: write.cas ?? kept?.index ?? null,
     at: new Date().toISOString(),
     datacenter,
   };
   const answer = await proposeChange(service, write, command);
+  if (answer === 'false' && write.cas === null)
+    reject('conflict', `Other requests are changing ${kind} ${JSON.stringify(name)}: try again`);
   return conditional(service, write, { kind, name }, answer);
+}
+
+/**
+ * Returns a body with the stored secrets in place of `<hidden>`, and the version that they are
+ * from. Throws ApiError, 403 before it looks for the entry.
+ */
+async function keptSecrets(
+  service: Service,
+  write: ConfigWrite,
+  hiding: Hiding,
+): Promise<{ readonly body: Body; readonly index: number }> {
+  const { kind, name } = hiding.id;
+  await mustChange(service, write, { operation: 'apply', kind, name });
+  const key = keys.config(homeOf(kind, write.ns), kind, name);
+  const text = await settled(service, write, (view) => view.get(key));
+  const kept = withSecrets(hiding, text);
+  if ('problem' in kept) refuse(kept.problem);
+  return { ...kept, index: modifyIndexOf(text!) };
 }
 
 /**
@@ -298,33 +318,6 @@ export function nearestEntry(
   return spelled !== undefined && mayRead(spelled) ? spelled : undefined;
 }
 
-/** Returns the 403 of a caller who lacks the right to an operation on an entry. */
-export function denialOf(
-  authorizer: Authorizer,
-  operation: Operation,
-  { kind, name }: Pick<EntryId, 'kind'> & { readonly name: string | Spelled },
-  ns: string,
-): Refusal | undefined {
-  const { resource, access, named, orAnyService } = definitionOf(kind).permissions[operation];
-  if (resource === 'none') return undefined;
-  if (resource === 'never') return refusal('permission_denied', NEVER_ALLOWED);
-  if (orAnyService !== undefined && authorizer.anywhere('service', orAnyService)) return undefined;
-  return authorizer.denial(resource, access, named ? name : undefined, ns);
-}
-
-/** Returns a predicate of the names that a caller sees in lists of a kind. */
-export function listRight(
-  authorizer: Authorizer,
-  kind: Kind,
-  ns: string,
-): (name: string) => boolean {
-  const { resource, access, named } = definitionOf(kind).permissions.list;
-  if (resource === 'never') return () => false;
-  if (named && resource !== 'none') return (name) => authorizer.allowed(resource, access, name, ns);
-  const all = denialOf(authorizer, 'list', { kind, name: '' }, ns) === undefined;
-  return () => all;
-}
-
 /** What is to be done to an entry. An entry is applied with what it holds. */
 type Change = EntryId & {
   readonly operation: 'apply' | 'delete';
@@ -376,16 +369,4 @@ function changeDenial(authorizer: Authorizer, view: View, change: Change): Refus
     return denialOf(authorizer, 'get', { kind: 'jwt-provider', name: provider }, 'default');
   }
   return undefined;
-}
-
-/** Returns a function that hides the secrets of a kind's entries from callers who may not write. */
-export function shownTo(authorizer: Authorizer, kind: Kind, ns: string): (text: string) => string {
-  const { secrets } = definitionOf(kind);
-  if (secrets.length === 0) return (text) => text;
-  const hidden = Object.fromEntries(secrets.map((field) => [field, HIDDEN]));
-  return (text) => {
-    const isWriter = denialOf(authorizer, 'apply', { kind, name: nameIn(text) }, ns) === undefined;
-    if (isWriter) return text;
-    return JSON.stringify({ ...(JSON.parse(text) as ConfigEntry), ...hidden });
-  };
 }

@@ -16,7 +16,8 @@ import { WeightedCache } from '../common/weighted-cache.js';
 import { withPage } from '../reads/list-pages.js';
 import { type ListPlan, lazy, type PageQuery } from '../reads/list-plan.js';
 import { digestOf, heldList } from '../reads/list-rendering.js';
-import { homeOf, listRight, shownTo } from './config-entries.js';
+import { homeOf, listRight } from './entry-rights.js';
+import { shownTo } from './shown-entries.js';
 
 /** Which config entries a list has. */
 export interface ConfigListQuery {
@@ -81,6 +82,7 @@ export class ConfigLists {
           places.flatMap(({ ns, kind }) => [...keysBelow(view, 'config', ns, kind)]),
         ),
         filtersByText: filter === undefined,
+        namedByParts: query.kind === undefined ? 2 : 1,
         held: { items: HELD_ITEMS_MAX, length: HELD_LENGTH_MAX },
         asksForAll: filter === undefined,
         ...(key !== undefined &&

@@ -7,7 +7,9 @@ import type { Body } from '../../state/put-form.js';
 import { respelledBody } from '../common/decode.js';
 import { patch } from '../common/patch.js';
 import type { Service } from '../common/types.js';
-import { applyConfig, type ConfigWrite, homeOf, mustChange } from './config-entries.js';
+import { applyConfig, type ConfigWrite, mustChange } from './config-entries.js';
+import { homeOf } from './entry-rights.js';
+import { missingEntry, withHash } from './shown-entries.js';
 
 /** Merges a patch into an entry. Returns the entry as it is stored. Throws ApiError. */
 export async function patchConfig(
@@ -18,10 +20,13 @@ export async function patchConfig(
 ): Promise<string> {
   await mustChange(service, write, { operation: 'apply', kind, name });
   const key = keys.config(homeOf(kind, write.ns), kind, name);
-  return patch(
+  const text = await patch(
     service,
     write,
-    { table: 'config', key, noun: 'config entry', label: kind, id: name },
+    {
+      ...({ table: 'config', key, noun: 'config entry' } as const),
+      ...{ label: kind, id: name, missing: missingEntry({ kind, name }) },
+    },
     {
       // merged by the own names of members
       patch: respelledBody('Request decoding failed', sent, definitionOf(kind).type, {
@@ -34,6 +39,7 @@ export async function patchConfig(
       },
     },
   );
+  return withHash(kind, text);
 }
 
 /** Throws ApiError if a patched entry is another one than that of the path. */

@@ -14,7 +14,7 @@ import { inSlices } from '../common/event-loop.js';
 import { modifyIndexOf } from '../common/reading.js';
 import type { Caller, ReadOptions, ReadOutcome, Service } from '../common/types.js';
 import { WeightedCache } from '../common/weighted-cache.js';
-import { homeOf } from './config-entries.js';
+import { homeOf } from './entry-rights.js';
 
 /** Which chain is asked for. */
 export interface ChainQuery {

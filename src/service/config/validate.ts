@@ -16,6 +16,7 @@ import { cut } from '../../languages/shown-values.js';
 import { timeOf } from '../../languages/times.js';
 import { type ConfigSet, refusalsOfStaged, stageEntry } from '../../state/config.js';
 import { Overlay } from '../../state/draft.js';
+import { keys } from '../../state/keys.js';
 import { namespaceProblem } from '../../state/lists.js';
 import { hideSecrets } from '../../state/put-form.js';
 import { refOf } from '../../state/refs.js';
@@ -24,7 +25,9 @@ import { readState, stateIndex } from '../common/reading.js';
 import type { ReadOutcome, StateRead } from '../common/types.js';
 import type { WhoCanParts } from '../explain/who-can.js';
 import { ownerOf } from '../reads/long-work.js';
-import { applyDenial, homeOf, toldTo } from './config-entries.js';
+import { applyDenial, toldTo } from './config-entries.js';
+import { denialOf, homeOf } from './entry-rights.js';
+import { hidingEntry, withSecrets } from './shown-entries.js';
 
 /** Entries of one request. */
 const ENTRIES_MAX = 1_000;
@@ -117,7 +120,12 @@ class Judge {
     const results: (EntryResult | Staged)[] = [];
     for (const [position, body] of bodies.entries()) {
       const pointer = isSet ? `/Entries/${position}` : '';
-      const decoded = yield* decodeInSteps(body, { namespace: this.#parts.ns }, true);
+      const kept = this.#withSecrets(body);
+      if ('problem' in kept) {
+        results.push(this.#malformed(body, [problemOf(kept.problem)], pointer));
+        continue;
+      }
+      const decoded = yield* decodeInSteps(kept.body, { namespace: this.#parts.ns }, true);
       if (decoded.ok) results.push(this.#staged(decoded.entry, pointer));
       else results.push(this.#malformed(body, decoded.problems, pointer));
       yield;
@@ -130,6 +138,20 @@ class Judge {
     const Valid = Results.every((result) => result.Valid);
     const value: Validation = { Valid, Index: stateIndex(this.#parts.view), Results };
     return JSON.stringify(value);
+  }
+
+  /**
+   * Returns a body with the stored secrets in place of `<hidden>`, as a write would keep them. Who
+   * may not write the entry does not learn whether there is one.
+   */
+  #withSecrets(body: unknown): { readonly body: unknown } | { readonly problem: Refusal } {
+    const hiding = hidingEntry(body);
+    if (hiding === undefined) return { body };
+    const { kind, name } = hiding.id;
+    const { authorizer, view } = this.#parts;
+    const ns = homeOf(kind, this.#parts.ns);
+    if (denialOf(authorizer, 'apply', hiding.id, ns) !== undefined) return { body };
+    return withSecrets(hiding, view.get(keys.config(ns, kind, name)));
   }
 
   /** Returns the Ref of an entry. Throws ApiError 400 if it stands twice. */
@@ -199,6 +221,8 @@ class Judge {
     else if (change !== undefined) yield* refusalsOfStaged(this.#context, command, change);
   }
 }
+
+const problemOf = ({ message, pointer = '' }: Refusal): Problem => ({ message, pointer });
 
 const shown = (Code: string, problem: Problem): EntryProblem => ({
   Code,

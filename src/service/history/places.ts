@@ -16,7 +16,7 @@ import type { View } from '../../state/types.js';
 import { entryIdOf, mustBeType } from '../change/found.js';
 import { mustBeUuid, mustRead } from '../common/reading.js';
 import type { ReadContext } from '../common/types.js';
-import { denialOf, homeOf } from '../config/config-entries.js';
+import { denialOf, homeOf } from '../config/entry-rights.js';
 
 /** Throws ApiError 503 below the level of the history. */
 export function mustBeKept(view: View): void {

@@ -6,7 +6,7 @@ import sortedBtree from 'sorted-btree';
 import type { Authorizer } from '../../acl/types.js';
 import { reject } from '../../base/errors.js';
 import { compare } from '../../base/text.js';
-import { createIndexOf, lastPart, modifyIndexOf } from '../../state/lists.js';
+import { createIndexOf, modifyIndexOf } from '../../state/lists.js';
 import { recordOf } from '../../state/machine-record.js';
 import { RESTORE_FACT } from '../../state/restore.js';
 import type { View } from '../../state/types.js';
@@ -217,7 +217,11 @@ class ListOrder {
 function sortedBy(plan: ListPlan, sort: Sort, candidate: string, text: string): string {
   if (sort === 'created') return padded(createIndexOf(text));
   if (sort === 'modified') return padded(modifyIndexOf(text));
-  if (sort === 'name' && !plan.isDescribed) return lastPart(candidate);
+  if (sort === 'name' && !plan.isDescribed)
+    return candidate
+      .split('\u0000')
+      .slice(-(plan.namedByParts ?? 1))
+      .join('\u0000');
   const { Description = '', ExpirationTime = NEVER } = JSON.parse(text) as {
     readonly Description?: string;
     readonly ExpirationTime?: string;

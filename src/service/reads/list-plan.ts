@@ -53,6 +53,8 @@ export interface ListPlan {
   readonly textOf?: (view: View, candidate: string) => string | undefined;
   /** Whether items are sorted by description, because they have no name. */
   readonly isDescribed?: boolean;
+  /** How many parts at the end of a key name an item, for its order. Absent: one. */
+  readonly namedByParts?: number;
   /** Begins to filter, with a budget of its own. Absent: all items are shown. */
   readonly filter?: (() => Shows) | undefined;
   /** Whether the filter decides by the stored text of an item alone. */

@@ -20,7 +20,7 @@ import { refOf, TYPES, tableOfType } from '../../state/refs.js';
 import { keyAt } from '../../state/sets.js';
 import { tokenByAccessor } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
-import { denialOf } from '../config/config-entries.js';
+import { denialOf } from '../config/entry-rights.js';
 
 /** One object of a set, or one deletion. */
 export interface Item extends ObjectPlace {

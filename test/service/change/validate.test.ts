@@ -43,9 +43,10 @@ describe('POST /v1/config/validate', () => {
     });
     expect(client.solo.machine.appliedIndex()).to.equal(before);
     await entry({ kind: 'service-defaults', name: 'web' });
-    const { CreateIndex, ModifyIndex, Namespace, ...stored } = await client.must(
+    const { CreateIndex, ModifyIndex, Hash, Namespace, ...stored } = await client.must(
       'GET /config/service-defaults/web',
     );
+    expect(Hash).to.be.a('number');
     expect([CreateIndex, ModifyIndex, Namespace]).to.deep.equal([
       before + 1,
       before + 1,
