@@ -12,6 +12,8 @@ const RSA_BITS_MIN = 2048;
 /** The line that begins a PEM block, with its label. */
 const PEM_BEGIN = '-----BEGIN ([A-Z0-9 ]+)-----';
 const pem = textLike(PEM_BEGIN, { limits: { needed: true } });
+/** The same, or what keeps the stored text (state/put-form.ts). */
+const hidablePem = textLike(`^<hidden>$|${PEM_BEGIN}`, { limits: { needed: true } });
 
 /**
  * The kind `file-system-certificate`. It names files on the disks of the gateways, so the server
@@ -39,7 +41,10 @@ export const inlineCertificate = defineKind(
   'inline-certificate',
   {
     Certificate: keep('The certificate in PEM format.', pem),
-    PrivateKey: keep('The private key in PEM format.', pem),
+    PrivateKey: keep(
+      'The private key in PEM format, or `<hidden>` for the stored one.',
+      hidablePem,
+    ),
     Meta: metaField,
   },
   {

@@ -55,6 +55,9 @@ describe('http: a condition that nothing heeds', () => {
     expect(await told('DELETE /v1/config/service-defaults/versioned', headers)).to.equal(
       `400 ${refusal('If-None-Match', creating)} (this path takes ?cas=INDEX)\n`,
     );
+    expect(await told('PATCH /v1/config/service-defaults/versioned', headers)).to.equal(
+      `400 ${refusal('If-None-Match', creating)}\n`,
+    );
   });
 
   it('changes nothing of reads', async () => {

@@ -1409,7 +1409,7 @@ type InlineCertificate struct {
 	Name string `json:"Name,omitempty"`
 	// The certificate in PEM format.
 	Certificate string `json:"Certificate,omitempty"`
-	// The private key in PEM format.
+	// The private key in PEM format, or `<hidden>` for the stored one.
 	PrivateKey string `json:"PrivateKey,omitempty"`
 	// User-defined labels. They have no effect.
 	Meta map[string]string `json:"Meta,omitempty"`

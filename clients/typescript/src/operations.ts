@@ -1347,7 +1347,7 @@ export interface InlineCertificate {
   readonly Name: string;
   /** The certificate in PEM format. */
   readonly Certificate: string;
-  /** The private key in PEM format. */
+  /** The private key in PEM format, or `<hidden>` for the stored one. */
   readonly PrivateKey?: string;
   /** User-defined labels. They have no effect. */
   readonly Meta?: Readonly<Record<string, string>> | null;

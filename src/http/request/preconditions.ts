@@ -14,22 +14,23 @@ import type { Route, Target } from '../routes/types.js';
  */
 export function checkConditions(
   { headers }: IncomingMessage,
-  { route, method }: Target,
+  target: Target,
   routes: readonly Route[],
 ): void {
+  const { route, method } = target;
   if (method === 'GET') return;
   const pathsOf = (name: 'ifMatch' | 'ifNoneMatch'): string =>
     routes.flatMap((each) => (each[name] ? each.path : [])).join(', ');
   if (headers['if-match'] !== undefined && route.ifMatch !== true) {
-    refuseCondition('If-Match', `only writes of ${pathsOf('ifMatch')} support it`, route);
+    refuseCondition('If-Match', `only writes of ${pathsOf('ifMatch')} support it`, target);
   }
   if (headers['if-none-match'] !== undefined && !(route.ifNoneMatch && method === 'PUT')) {
-    refuseCondition('If-None-Match', `only PUT ${pathsOf('ifNoneMatch')} supports it`, route);
+    refuseCondition('If-None-Match', `only PUT ${pathsOf('ifNoneMatch')} supports it`, target);
   }
 }
 
-function refuseCondition(name: string, where: string, { path }: Route): never {
-  const takesCas = QUERY_NAMES[path]?.includes('cas');
+function refuseCondition(name: string, where: string, { route, method }: Target): never {
+  const takesCas = method !== 'PATCH' && QUERY_NAMES[route.path]?.includes('cas');
   const message = `Header "${name}" is not supported here: ${where}. Nothing was done`;
   return reject('invalid', message, takesCas ? { hint: 'this path takes ?cas=INDEX' } : {});
 }
