@@ -3,12 +3,27 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { SoloClient } from './client.js';
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
-type Any = any;
+interface Entry {
+  readonly Kind: string;
+  readonly Name: string;
+  readonly Hash: number;
+  readonly ModifyIndex: number;
+  readonly PrivateKey?: string;
+}
+/** How an entry is judged. */
+interface Result {
+  readonly Valid: boolean;
+  readonly Judged: string;
+  readonly Normalised: Entry;
+  readonly Problems: readonly { readonly Message: string; readonly Pointer: string }[];
+}
+interface Row {
+  readonly name: string;
+  readonly input: { readonly Kind: string; readonly Name: string; readonly PrivateKey: string };
+}
 
-const CERTIFICATE: Any = JSON.parse(readFileSync('test/tables/config-decode.json', 'utf8')).find(
-  ({ name }: Any) => name.startsWith('inline-certificate: minimal'),
-).input;
+const ROWS: readonly Row[] = JSON.parse(readFileSync('test/tables/config-decode.json', 'utf8'));
+const CERTIFICATE = ROWS.find(({ name }) => name.startsWith('inline-certificate: minimal'))!.input;
 
 describe('config entries as they are shown', () => {
   let client: SoloClient;
@@ -18,7 +33,8 @@ describe('config entries as they are shown', () => {
   afterEach(() => client.close());
 
   const put = (body: object, query = '') => client.must(`PUT /config${query}`, body);
-  const get = (path: string): Promise<Any> => client.must(`GET /config/${path}`);
+  const get = (path: string): Promise<Entry> => client.must(`GET /config/${path}`);
+  const list = (path: string): Promise<readonly Entry[]> => client.must(`GET /config/${path}`);
   const tokenOf = async (Rules: string): Promise<string> => {
     const Name = `p-${Rules.replace(/\W+/g, '-')}`;
     await client.must('PUT /acl/policy', { Name, Rules });
@@ -47,7 +63,7 @@ describe('config entries as they are shown', () => {
       await put(defaults('web'));
       const { Hash } = await get('service-defaults/web');
       for (const path of ['service-defaults', '', '?limit=5', 'service-defaults?filter=Name==web'])
-        expect((await get(path))[0].Hash, path).to.equal(Hash);
+        expect((await list(path))[0]!.Hash, path).to.equal(Hash);
       const patched = await client.must('PATCH /config/service-defaults/web', {});
       expect(patched.Hash).to.equal(Hash);
     });
@@ -57,8 +73,8 @@ describe('config entries as they are shown', () => {
       await put(defaults('web'));
       const { Hash } = await get('service-defaults/web');
       for (const path of ['service-defaults', '']) {
-        const found = await get(`${path}?filter=Hash==${Hash}`);
-        expect(found.map(({ Name }: Any) => Name)).to.deep.equal(['web']);
+        const found = await list(`${path}?filter=Hash==${Hash}`);
+        expect(found.map(({ Name }) => Name)).to.deep.equal(['web']);
       }
     });
 
@@ -87,7 +103,7 @@ describe('config entries as they are shown', () => {
     const hiding = { ...CERTIFICATE, PrivateKey: '<hidden>', Meta: { a: 'b' } };
     const path = `inline-certificate/${encodeURIComponent(CERTIFICATE.Name)}`;
     const none = 'PrivateKey is "<hidden>", which keeps a stored value, and there is none';
-    const judge = async (body: object, token?: string): Promise<Any> =>
+    const judge = async (body: object, token?: string): Promise<Result> =>
       (await client.must('POST /config/validate', body, token)).Results[0];
 
     it('keeps the stored one when it is written', async () => {
@@ -107,8 +123,8 @@ describe('config entries as they are shown', () => {
       });
       expect([status, body.detail, body.pointer]).to.deep.equal([400, none, '/PrivateKey']);
       const { Problems, Valid, Judged } = await judge(hiding);
-      expect([Valid, Judged, Problems[0].Message]).to.deep.equal([false, 'form', none]);
-      expect(Problems[0].Pointer).to.equal('/PrivateKey');
+      expect([Valid, Judged, Problems[0]!.Message]).to.deep.equal([false, 'form', none]);
+      expect(Problems[0]!.Pointer).to.equal('/PrivateKey');
     });
 
     it('is judged as the stored one, which is not shown', async () => {

@@ -23,7 +23,8 @@ export async function patchObject<B>(
   const own = identity === 'Name' ? id : mustBeUuid(id, `${idLabel}: index error`);
   const key = definition.key(write.ns, own);
   // in the words of a PUT
-  const missing = `cannot find ${noun} ${identity === 'ID' ? own : JSON.stringify(own.slice(0, 200))}`;
+  const named = identity === 'ID' ? own : JSON.stringify(own.slice(0, 200));
+  const missing = `cannot find ${noun} ${named}`;
   return patch(
     service,
     write,

@@ -24,8 +24,12 @@ export async function patchConfig(
     service,
     write,
     {
-      ...({ table: 'config', key, noun: 'config entry' } as const),
-      ...{ label: kind, id: name, missing: missingEntry({ kind, name }) },
+      table: 'config',
+      key,
+      noun: 'config entry',
+      label: kind,
+      id: name,
+      missing: missingEntry({ kind, name }),
     },
     {
       // merged by the own names of members
