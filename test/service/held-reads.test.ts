@@ -88,6 +88,23 @@ describe('blocking reads', function () {
     ]);
   });
 
+  it('end with 403 when the token of the caller expires, before it is removed', async () => {
+    const { solo } = client;
+    const { ID } = await client.must('PUT /acl/policy', { Name: 'r', Rules: 'acl = "read"' });
+    const Policies = [{ ID }];
+    const ExpirationTime = new Date(solo.nowMs + 60_000).toISOString();
+    const { SecretID } = await client.must('PUT /acl/token', { Policies, ExpirationTime });
+    const path = `/acl/policy/${ID}`;
+    const { index } = await client.ask(`GET ${path}`);
+    solo.nowMs += 59_900;
+    const held = client.ask(`GET ${path}?index=${index}&wait=60s`, undefined, SecretID);
+    while (solo.watches.size === 0) await nextTurn();
+    solo.nowMs += 100;
+    const { status, text } = await held;
+    expect(status, text).to.equal(403);
+    expect(text).to.match(/^ACL not found/);
+  });
+
   it('of lists watch one key, however many links the items show', async () => {
     for (let n = 0; n < 20; n++) {
       const { ID } = await client.must('PUT /acl/policy', { Name: `p${n}` });

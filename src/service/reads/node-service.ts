@@ -159,11 +159,13 @@ export class NodeService implements Service {
     }
     if (index > after) return this.#unlessShown(query, outcome, digest!());
     if (shown === null && digest !== undefined) return this.#noteShown(query, digest());
-    // A caller who loses the right to the answer is refused at once.
+    // A caller who loses the right to the answer, or whose token expires, is refused at once.
     const rights = this.#authorizers.keysOf(query.tokenKey);
+    const livesMs = this.#authorizers.livesMs(query.tokenKey);
     query.isFresh = false;
     const { endsInMs = Number.POSITIVE_INFINITY } = answer;
-    const wakeMs = Math.min(untilMs, this.#clock.now() + Math.max(1, endsInMs));
+    const lastsMs = Math.max(1, Math.min(endsInMs, livesMs));
+    const wakeMs = Math.min(untilMs, this.#clock.now() + lastsMs);
     return this.#hold([...answer.keys, ...rights], wakeMs, end);
   }
 

@@ -192,6 +192,12 @@ export class Authorizers {
     return [...cached.dependsOn, ...(shared?.dependsOn ?? [])];
   }
 
+  /** Returns the milliseconds until the token of a secret expires; infinite if it never does. */
+  livesMs(tokenKey: string | null): number {
+    const expiresMs = this.#find(tokenKey)?.expiresMs ?? Number.POSITIVE_INFINITY;
+    return expiresMs - this.#options.nowMs();
+  }
+
   /** Drops what depends on changed keys. Must be called before anything else is decided. */
   changed(changedKeys: readonly string[]): void {
     for (const key of changedKeys) {
