@@ -115,7 +115,7 @@ export class HttpRequest extends Responder implements ApiRequest {
     this.#checkDatacenter();
     if (this.target.route.everywhere) return;
     checkPartition(this.query('partition'), 'query parameter: "partition"');
-    checkPartition(this.#firstHeader('partition'), `header: "${this.#sentAs('partition')}"`);
+    checkPartition(this.#nameIn('partition'), `header: "${this.#sentAs('partition')}"`);
     const { tokenKey } = this.caller;
     if (tokenKey === null || this.query('ns') || this.#header('namespace')) return;
     const { service } = options;
@@ -164,7 +164,7 @@ export class HttpRequest extends Responder implements ApiRequest {
     }
     const named = this.query('ns');
     if (named !== undefined) return namespaceName(named, 'query parameter "ns"');
-    const header = this.#firstHeader('namespace');
+    const header = this.#nameIn('namespace');
     if (header !== undefined) return namespaceName(header, 'namespace header');
     return this.#tokenNamespace ?? 'default';
   }
@@ -179,7 +179,7 @@ export class HttpRequest extends Responder implements ApiRequest {
   }
 
   namespaceOrAll(): string {
-    const named = this.query('ns') ?? this.#firstHeader('namespace');
+    const named = this.query('ns') ?? this.#nameIn('namespace');
     return named === '*' ? '*' : this.namespace();
   }
 
@@ -216,9 +216,15 @@ export class HttpRequest extends Responder implements ApiRequest {
     return end;
   }
 
-  /** Repeated headers come joined by ", ": the first one counts. */
-  #firstHeader(name: 'namespace' | 'partition'): string | undefined {
-    return this.#header(name)?.replace(/,.*/s, '').trim();
+  /** Returns what a header names. Repeated ones come joined by ", ", and empty ones are absent. */
+  #nameIn(name: 'namespace' | 'partition'): string | undefined {
+    const sent =
+      this.#header(name)
+        ?.split(',')
+        .map((part) => part.trim()) ?? [];
+    const [first, ...others] = sent.filter((part) => part !== '');
+    if (others.some((other) => other !== first)) rejectDiffering(name);
+    return first;
   }
 
   #header(name: PrefixedHeader): string | undefined {
@@ -233,8 +239,7 @@ export class HttpRequest extends Responder implements ApiRequest {
     for (const key of this.front.incoming[name]) {
       const value = headers[key];
       if (typeof value !== 'string' || value === '') continue;
-      if (found !== undefined && headers[found] !== value)
-        reject('invalid', `The request carries two headers "${name}" that differ: send one`);
+      if (found !== undefined && headers[found] !== value) rejectDiffering(name);
       found ??= key;
     }
     return found;
@@ -294,3 +299,7 @@ export class HttpRequest extends Responder implements ApiRequest {
     });
   }
 }
+
+/** A proxy may have checked another than the one that would count. */
+const rejectDiffering = (name: PrefixedHeader): never =>
+  reject('invalid', `The request carries two headers "${name}" that differ: send one`);
