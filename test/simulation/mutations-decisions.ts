@@ -8,8 +8,8 @@ const faults: readonly Mutation[] = [
   one(
     'an item that cannot be decided and is permitted',
     EVALUATE,
-    'decision: false,\n            context: { id: String(at), code, reason_admin',
-    'decision: true,\n            context: { id: String(at), code, reason_admin',
+    'code, status, message) {\n        return {\n            decision: false',
+    'code, status, message) {\n        return {\n            decision: true',
   ),
   one(
     'a token that may not be asked about and is said not to exist',

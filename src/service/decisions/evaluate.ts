@@ -172,24 +172,35 @@ class Deciding {
 
   /** Decides an item of a batch. What is wrong with it is its own answer. */
   item(item: Item, at: number): Decided | Promise<Decided> {
-    if ('problem' in item) return this.#wrong(at, 'invalid', 400, item.problem);
+    if ('problem' in item) return this.#wrong(item, at, 'invalid', 400, item.problem);
     try {
       const found = this.#outcomes.get(item.subject)!;
       if ('code' in found && found.code === 'forbidden')
-        return this.#wrong(at, 'forbidden', 403, deniedText(found));
+        return this.#wrong(item, at, 'forbidden', 403, deniedText(found));
       return this.decided(item, at);
     } catch (error) {
       if (!(error instanceof ApiError) || error.refusal.code !== 'invalid') throw error;
-      return this.#wrong(at, 'invalid', 400, error.refusal.message);
+      return this.#wrong(item, at, 'invalid', 400, error.refusal.message);
     }
   }
 
-  #wrong(at: number, code: 'invalid' | 'forbidden', status: number, message: string): Decided {
-    const error = { status, message };
-    const reason_admin = { en: message };
+  #wrong(
+    { action, resource }: Partial<Evaluation>,
+    at: number,
+    code: 'invalid' | 'forbidden',
+    status: number,
+    message: string,
+  ): Decided {
     return {
       decision: false,
-      context: { id: String(at), code, reason_admin, index: this.#index, error },
+      context: {
+        id: String(at),
+        code,
+        reason_admin: { en: message },
+        reason_user: { en: userSentence(action, resource) },
+        index: this.#index,
+        error: { status, message },
+      },
     };
   }
 

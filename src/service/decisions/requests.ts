@@ -16,8 +16,13 @@ export interface Evaluation {
   readonly resource: Entity;
 }
 
-/** An item of a batch: a question, or why it is none. */
-export type Item = Evaluation | { readonly problem: string };
+/** An item of a batch that is no question: why, and what it asks about if that can be read. */
+export interface NoQuestion extends Partial<Pick<Evaluation, 'action' | 'resource'>> {
+  readonly problem: string;
+}
+
+/** An item of a batch. */
+export type Item = Evaluation | NoQuestion;
 
 /** When a batch ends. */
 const SEMANTICS = ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit'] as const;
@@ -158,10 +163,16 @@ interface Defaults {
 
 /** Reads an item. A member that it lacks is the whole one of the request. */
 function itemOf(item: Json, defaults: Defaults): Evaluation {
-  const { context, subject, action, resource } = item;
+  const { context, subject } = item;
   checkSize(context, 'context');
   return {
     subject: subject === undefined ? defaults.subject.value : subjectOf(subject),
+    ...accessOf(item, defaults),
+  };
+}
+
+function accessOf({ action, resource }: Json, defaults: Defaults) {
+  return {
     action: action === undefined ? defaults.action.value : actionOf(action),
     resource: resource === undefined ? defaults.resource.value : resourceOf(resource),
   };
@@ -216,8 +227,15 @@ function checkSize(value: unknown, name: string): void {
 
 /** Reads an item. Its problem is one of the item alone. */
 function attempt(item: Json, defaults: Defaults): Item {
+  const whole = tried(() => itemOf(item, defaults));
+  if (!('problem' in whole)) return whole;
+  return { ...tried(() => accessOf(item, defaults)), problem: whole.problem };
+}
+
+/** Returns what is read, or the sentence of its refusal. */
+function tried<T>(read: () => T): T | { readonly problem: string } {
   try {
-    return itemOf(item, defaults);
+    return read();
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     return { problem: error.refusal.message };

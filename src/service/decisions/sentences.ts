@@ -87,8 +87,12 @@ export class Sentences {
   }
 }
 
-/** Says to a user what they may not do. It names no rule, policy or role. */
-export function userSentence(action: string, { type, id }: Entity): string {
+/**
+ * Says to a user what they may not do, as far as that can be read. It names no rule, policy or role.
+ */
+export function userSentence(action?: string, resource?: Entity): string {
+  if (action === undefined || resource === undefined) return 'You may not do this.';
+  const { type, id } = resource;
   const what = id.length > ID_SHOWN ? `${[...id].slice(0, ID_SHOWN).join('')}…` : id;
   return `You may not ${[action, type, what].filter((word) => word !== '').join(' ')}.`;
 }

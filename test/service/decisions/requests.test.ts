@@ -137,7 +137,7 @@ describe('batches of the Authorization API', () => {
   after(() => decider.close());
 
   const service = (id: string) => ({ resource: { type: 'service', id } });
-  const batch = async (body: object): Promise<string[]> => {
+  const decided = async (body: object): Promise<readonly Decided[]> => {
     const token = await decider.token('service "a" { policy = "write" }');
     const { subject, action } = ONE;
     const reply = await decider.ask(
@@ -146,13 +146,19 @@ describe('batches of the Authorization API', () => {
       { token: token.SecretID },
     );
     expect(reply.status, reply.text).to.equal(200);
-    return reply.body.evaluations.map(
-      ({ decision, context }: Decided) => `${context.id} ${decision} ${context.code}`,
-    );
+    return reply.body.evaluations;
   };
+  const batch = async (body: object): Promise<string[]> =>
+    (await decided(body)).map(
+      ({ decision, context }) => `${context.id} ${decision} ${context.code}`,
+    );
   interface Decided {
     readonly decision: boolean;
-    readonly context: { readonly id: string; readonly code: string };
+    readonly context: {
+      readonly id: string;
+      readonly code: string;
+      readonly reason_user?: { readonly en: string };
+    };
   }
 
   it('are decided in order; what is wrong with an item is its answer', async () => {
@@ -173,6 +179,30 @@ describe('batches of the Authorization API', () => {
       '4 false forbidden',
       '5 false invalid',
       '6 false invalid',
+    ]);
+  });
+
+  it('say to a user of every denial what they may not do, as far as it can be read', async () => {
+    const evaluations = [
+      service('a'),
+      service('b'),
+      { ...service('a'), subject: { type: 'token', id: decider.client.solo.store.toString() } },
+      { ...service('a'), subject: { type: 'token' } },
+      { ...service('a'), subject: { type: 'jwt', id: 'x' } },
+      { ...service('a'), context: 1 },
+      { ...service('a'), action: {} },
+      { resource: { type: 'app:', id: '' } },
+    ];
+    const sentences = (await decided({ evaluations })).map(
+      ({ context }) => context.reason_user?.en,
+    );
+    const mayNot = (id: string): string => `You may not ${ONE.action.name} service ${id}.`;
+    const unread = 'You may not do this.';
+    expect(sentences).to.deep.equal([
+      undefined,
+      mayNot('b'),
+      ...Array(4).fill(mayNot('a')),
+      ...Array(2).fill(unread),
     ]);
   });
 
