@@ -85,8 +85,8 @@ export async function serve(
     connections: 100,
     connectionsPerAddress: 100,
     probeConnections: 0,
-    headersMs: 5000,
-    receiveMs: 5000,
+    headersMs: 60_000,
+    receiveMs: 60_000,
     keepAliveMs: 1000,
     silenceMs: 60_000,
   });
