@@ -10,8 +10,8 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openRights } from '../../clients/typescript/src/cache.js';
 
-/** The caches of one token in each library. */
-const CACHES = 12;
+/** The caches of one token in each library: 100 while each of the clients follows a token. */
+const CACHES = 25;
 const FRESH_MS = 4_000;
 const STALE_MS = 6_000;
 /** Between two looks, in milliseconds. */
