@@ -23,6 +23,7 @@ import {
 import { newestVersion } from './history/versions.js';
 import { linkFact, linkKey } from './links.js';
 import { refused } from './lists.js';
+import type { Ownership } from './owners.js';
 import { type Body, HIDDEN, keepSecrets } from './put-form.js';
 import { type ObjectType, tableOfType } from './refs.js';
 import type { SetFacts } from './set-entries.js';
@@ -155,11 +156,15 @@ function isSame({ place, present, target }: Undone): boolean {
 
 /** Returns the change of a set that takes an object back, or why it cannot be made. */
 export function undoChange(undone: Undone, undo: Undo): SetChange | Refusal {
-  const { place, present, target } = undone;
+  const { place, present, target, line } = undone;
   const table = tableOfType(place.type)!;
   if (target === undefined) return { command: deletionOf(undone, undo) };
   const kept = keepSecrets(table, written(target), present && JSON.parse(present));
-  if (!('problem' in kept)) return { command: commandOf(undone, kept.body, undo) };
+  // an object that is made again is in the set from which it was deleted
+  const owner = present === undefined ? (line.more as Ownership | undefined) : undefined;
+  if (!('problem' in kept)) {
+    return { command: commandOf(undone, kept.body, undo), ...(owner && { owner }) };
+  }
   const { pointer } = kept.problem;
   if (place.type === 'token')
     return { command: commandOf(undone, { ...written(target), SecretID: HIDDEN }, undo) };

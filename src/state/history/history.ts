@@ -224,10 +224,14 @@ class Entry {
 
   #nameOf(place: Place, text: string): string {
     if (place.type !== 'binding-rule') return nameIn(place, text);
+    return this.#ownershipOf(place)?.Handle ?? place.id;
+  }
+
+  /** Returns whose an object is, or was until this entry removed it. */
+  #ownershipOf(place: Place): Ownership | undefined {
     const key = keys.owner(place.type, place.ns, place.id);
     const owned = this.#owned.get(key) ?? this.#ledger.draft.get(key);
-    const { Handle = place.id } = owned === undefined ? {} : (JSON.parse(owned) as Ownership);
-    return Handle;
+    return owned === undefined ? undefined : (JSON.parse(owned) as Ownership);
   }
 
   /** Records a change of one object. Returns its name. */
@@ -245,7 +249,10 @@ class Entry {
       return name;
     }
     if (!isOfLogin(place, text) || done === 'update') {
-      this.#line('change', about, operation, this.#version(place, change));
+      const link = this.#version(place, change);
+      const isGone = done === 'delete' && link.content !== undefined;
+      const more = isGone ? this.#ownershipOf(place) : undefined;
+      this.#line('change', { ...about, more }, operation, link);
       return name;
     }
     const hasVersions = done === 'delete' && createIndexOf(text) !== modifyIndexOf(text);

@@ -136,7 +136,10 @@ export interface Line extends Deed {
   readonly mark: number;
   /** The object as the superseded version had it, as JSON. Absent: that was a deletion. */
   readonly content?: string | undefined;
-  /** How many tokens, of `login-tokens`; of the end of a login's token, what it granted. */
+  /**
+   * How many tokens, of `login-tokens`; of the end of a login's token, what it granted; of the
+   * deletion of another object, its Ownership.
+   */
   readonly more?: number | object | undefined;
 }
 

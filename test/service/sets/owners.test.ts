@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { historyRoutes } from '../../../src/http/routes/history.js';
 import { SetDrift } from '../../../src/service/sets/drift.js';
 import type { Command } from '../../../src/state/types.js';
+import { signer } from '../../login/signers.js';
 import { SoloClient } from '../client.js';
 import { partsOf } from '../serve.js';
 import { Solo } from '../solo.js';
@@ -88,6 +89,45 @@ describe('A set with an owner', () => {
     expect(await versionsOf()).to.deep.equal(before);
     await applied({ Owner: 'gitops/a', Objects: [policy('one')] });
     expect((await client.must('GET /history?limit=1')).Changes).to.deep.equal([Changes[0]]);
+  });
+
+  it('gets back what was deleted by an undo, with the handles of binding rules', async () => {
+    const Config = { JWTValidationPubKeys: [(await signer('EdDSA')).pem] };
+    await client.must('PUT /acl/auth-method', { Name: 'jwt1', Type: 'jwt', Config });
+    const ciRule = { AuthMethod: 'jwt1', BindType: 'service', BindName: 'web' };
+    const rule = { Type: 'binding-rule', Handle: 'ci' };
+    const Objects = [...body.Objects, { ...rule, Object: ciRule }];
+    await applied({ ...body, Objects });
+    await applied({ Objects: [policy('free'), { ...rule, Handle: 'other', Object: ciRule }] });
+    const undo = async (Index: number): Promise<number> =>
+      (await client.must('POST /undo', { Index })).Index;
+    const Delete = [
+      ...['one', 'free'].map((Name) => ({ Type: 'policy', Name })),
+      ...['ci', 'other'].map((Handle) => ({ ...rule, Handle })),
+    ];
+    let { Index: deleted } = await applied({ Delete });
+    for (let times = 0; times < 2; times++) {
+      const made = await undo(deleted);
+      const plan = await planned({ ...body, Objects });
+      expect(plan.Summary).to.include({ Create: 0, Update: 0, Delete: 0, Unchanged: 3 });
+      const found = await planned({ Objects: [{ ...rule, Handle: 'other', Object: ciRule }] });
+      expect(found.Summary).to.include({ Create: 0, Unchanged: 1 });
+      const free = await refused({ ...body, Objects: [...Objects, policy('free')] });
+      expect(free.Problems[0]).to.include({ Code: 'unowned', Ref: 'policy/default/free' });
+      deleted = await undo(made);
+    }
+  });
+
+  it('cannot get a handle back that another rule has meanwhile', async () => {
+    const Config = { JWTValidationPubKeys: [(await signer('EdDSA')).pem] };
+    await client.must('PUT /acl/auth-method', { Name: 'jwt1', Type: 'jwt', Config });
+    const ciRule = { AuthMethod: 'jwt1', BindType: 'service', BindName: 'web' };
+    const rule = { Type: 'binding-rule', Handle: 'ci' };
+    await applied({ Objects: [{ ...rule, Object: ciRule }] });
+    const { Index } = await applied({ Delete: [rule] });
+    await applied({ Objects: [{ ...rule, Object: ciRule }] });
+    const { status, body: why } = await client.ask('POST /undo', { Index });
+    expect([status, why.code, why.pointer]).to.deep.equal([409, 'conflict', '/Handle']);
   });
 
   it('is named by the header Owner of writes to its objects', async () => {
