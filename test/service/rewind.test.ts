@@ -197,6 +197,26 @@ describe('the parameter at', () => {
     expect(early.body.detail).to.equal('What held at 2001-02-03T04:05:06Z is no longer known');
   });
 
+  it('is 404 without an oldest moment where nothing is kept', async () => {
+    await client.must('PUT /acl/policy', { Name: 'p' });
+    const { AccessorID } = await client.must('GET /acl/token/self');
+    const bounds = { VersionsPerObject: 1, Bytes: 0, LoginBytes: 0, MaxAge: '' };
+    client.solo.must({ type: 'history.configure', v: 1, bounds } as Command);
+    client.solo.must({ type: 'history.trim', v: 1, nowMs: 0 } as Command);
+    const newest = client.solo.machine.appliedIndex();
+    for (const at of [1, newest])
+      for (const call of [`${EXPLAIN}?at=${at}`, `GET /export?at=${at}`]) {
+        const isExplain = call.startsWith('POST');
+        const { status, body } = await client.ask(call, isExplain ? ask(AccessorID) : undefined);
+        expect(status, call).to.equal(404);
+        expect(body, call).to.not.have.property('Oldest');
+        expect(body, call).to.include({
+          detail: `What held at index ${at} is no longer known`,
+          hint: 'the history is empty',
+        });
+      }
+  });
+
   it('takes times with their zone alone, so that all nodes mean the same', async () => {
     await client.must('PUT /acl/policy', { Name: 'p' });
     const day = '2101-02-03';

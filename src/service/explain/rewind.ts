@@ -59,7 +59,7 @@ export function momentOf(view: View, at: string): Moment {
   if (ms > 0) return { index, ms };
   const oldest = RINGS.flatMap((ring) => oldestLine(view, ring)?.index ?? []);
   const asked = index === Number(at) ? index : at;
-  return refuseUnknown(view, asked, oldest.length === 0 ? newest : Math.min(...oldest));
+  return refuseUnknown(view, asked, oldest.length === 0 ? undefined : Math.min(...oldest));
 }
 
 /** A question about the past. */

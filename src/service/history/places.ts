@@ -95,11 +95,14 @@ export function known<T>(view: View, index: number, read: () => T): T {
   }
 }
 
-/** Throws ApiError 404: what held at an index, or a time, is no longer known. */
-export function refuseUnknown(view: View, at: number | string, oldest: number): never {
-  const ms = timeOfIndex(view, oldest);
-  const Oldest = { Index: oldest, Time: shownTime(ms) };
-  const members = { Oldest };
+/**
+ * Throws ApiError 404: what held at an index, or a time, is no longer known. `oldest`: the oldest
+ * index that is known; undefined if none is.
+ */
+export function refuseUnknown(view: View, at: number | string, oldest: number | undefined): never {
   const moment = typeof at === 'number' ? `index ${at}` : at;
-  return reject('not_found', `What held at ${moment} is no longer known`, { members });
+  const why = `What held at ${moment} is no longer known`;
+  if (oldest === undefined) return reject('not_found', why, { hint: 'the history is empty' });
+  const Oldest = { Index: oldest, Time: shownTime(timeOfIndex(view, oldest)) };
+  return reject('not_found', why, { members: { Oldest } });
 }
