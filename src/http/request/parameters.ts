@@ -8,7 +8,10 @@ import type { ReadOptions } from '../../service/common/types.js';
 import { isReason, REASON_BYTES_MAX } from '../../service/common/writing.js';
 
 /** Query parameters by name; the first of a name counts. */
-export type Query = ReadonlyMap<string, string>;
+export interface Query extends ReadonlyMap<string, string> {
+  /** The name of a parameter that is sent again with another value. */
+  readonly repeated?: string;
+}
 /** An empty query string. */
 export const NO_QUERY: Query = new Map();
 
@@ -28,7 +31,7 @@ export function decode(text: string): string | undefined {
 /** Reads a query string, without `?`. */
 export function parseQuery(text: string): Query {
   if (text === '') return NO_QUERY;
-  const query = new Map<string, string>();
+  const query: Parsed = new Map<string, string>();
   for (let start = 0; start <= text.length; ) {
     const next = text.indexOf('&', start);
     const end = next < 0 ? text.length : next;
@@ -38,12 +41,16 @@ export function parseQuery(text: string): Query {
   return query;
 }
 
-function addPair(query: Map<string, string>, pair: string): void {
+type Parsed = Map<string, string> & { repeated?: string };
+
+function addPair(query: Parsed, pair: string): void {
   if (pair.includes(';'))
     reject('invalid', 'Invalid query string: ";" does not separate parameters, write "&" or %3B');
   const equals = pair.indexOf('=');
   const name = unescapeQuery(equals < 0 ? pair : pair.slice(0, equals));
-  if (!query.has(name)) query.set(name, equals < 0 ? '' : unescapeQuery(pair.slice(equals + 1)));
+  const value = equals < 0 ? '' : unescapeQuery(pair.slice(equals + 1));
+  if (!query.has(name)) query.set(name, value);
+  else if (query.get(name) !== value) query.repeated ??= name;
 }
 
 function unescapeQuery(text: string): string {

@@ -1,5 +1,6 @@
 /**
- * Names of query parameters. Paths that Consul does not have refuse those that they do not know.
+ * Names of query parameters. Paths that Consul does not have refuse those that they do not know,
+ * and those that are sent twice with different values. Elsewhere the first of a name counts.
  * Other paths ignore them, as Consul does, and say so in a header, but refuse what looks like a
  * slip:
  *
@@ -44,10 +45,11 @@ function namesOf(route: Route): ReadonlySet<string> {
 /**
  * Checks the names of query parameters. Returns the text of a warning about those that are ignored;
  * undefined if there are none. Throws ApiError 400 for a name that a path of this server alone does
- * not know, and for one that looks like a slip.
+ * not know or gets with two values, and for one that looks like a slip.
  */
 export function checkNames(query: Query, route: Route): string | undefined {
   if (query.size === 0) return undefined;
+  if (route.isNew === true && query.repeated !== undefined) refuseRepeated(query.repeated);
   const known = namesOf(route);
   const others: string[] = [];
   let count = 0;
@@ -61,6 +63,11 @@ export function checkNames(query: Query, route: Route): string | undefined {
   const shown = others.map((name) => encodeURIComponent(name).slice(0, SHOWN_MAX)).join(', ');
   const more = count > others.length ? ` and ${count - others.length} more` : '';
   return `ignored query parameters: ${shown}${more}`;
+}
+
+function refuseRepeated(name: string): never {
+  const shown = JSON.stringify(name.slice(0, 60));
+  return reject('invalid', `Parameter ${shown} is sent twice with different values: send one`);
 }
 
 /** Throws ApiError 400 for a name that is refused. */

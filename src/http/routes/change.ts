@@ -1,9 +1,9 @@
 /** Routes that look before a change: references, validation of entries, and objects as a set. */
-import { reject } from '../../base/errors.js';
 import { exportObjects, kindsIn, tablesIn } from '../../service/change/export.js';
 import { readRefs } from '../../service/change/refs.js';
 import { ENTRIES_BODY, validateEntries } from '../../service/config/validate.js';
 import { type AclParts, escaped, mustHave } from './common.js';
+import { switchOf } from './pages.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
 /** The routes. Validation stands before those of entries, whose paths it extends. */
@@ -59,12 +59,4 @@ async function answerExport(parts: AclParts, request: ApiRequest): Promise<void>
   await exportObjects(parts, { caller, options }, query, (pieces, outcome) =>
     request.answerStream(escaped(pieces), { outcome }),
   );
-}
-
-/** Returns whether a parameter is `true`. Throws ApiError 400 if it is neither that nor `false`. */
-function switchOf(request: ApiRequest, name: string): boolean {
-  const value = request.query(name) ?? 'false';
-  if (value === 'true' || value === 'false') return value === 'true';
-  const shown = JSON.stringify(value.slice(0, 64));
-  return reject('invalid', `Invalid parameter "${name}": expected true or false, not ${shown}`);
 }

@@ -3,7 +3,7 @@ import { reject } from '../../base/errors.js';
 import { type OpenedEvents, openEvents } from '../../service/events/open.js';
 import { topicsIn } from '../../service/events/topics.js';
 import { type AclParts, withIndex } from './common.js';
-import { indexOf, refuseParameter } from './pages.js';
+import { indexOf, switchOf, wordOf } from './pages.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
 /** The route. */
@@ -15,7 +15,7 @@ export const eventRoutes = ({ service, events }: AclParts): readonly DeclaredRou
       const filter = topicsIn(request.query('topics'));
       const after = placeOf(request);
       const hasPayload = wordOf(request, 'payload', ['full', 'none']) === 'full';
-      const logins = wordOf(request, 'logins', ['false', 'true']) === 'true';
+      const logins = switchOf(request, 'logins');
       const asked = { caller: request.caller, options: request.readOptions(false) };
       const query = { ...asked, filter, ns: request.namespaceOrAll(), hasPayload, logins, after };
       const open = (): Promise<OpenedEvents> => openEvents(service, events, query);
@@ -32,11 +32,4 @@ function placeOf(request: ApiRequest): number | undefined {
   return reject('invalid', 'Invalid header "Last-Event-ID": expected the id of an event', {
     hint: 'ids are indexes',
   });
-}
-
-/** Returns a parameter that is one of some words, the first by default. Throws ApiError 400. */
-function wordOf(request: ApiRequest, name: string, words: readonly string[]): string {
-  const word = request.query(name) ?? words[0]!;
-  if (!words.includes(word)) refuseParameter(name, word);
-  return word;
 }

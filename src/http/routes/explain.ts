@@ -19,6 +19,7 @@ import { whoCan } from '../../service/explain/who-can.js';
 import { clusterLint, severityOf } from '../../service/lint/cluster-lint.js';
 import { policyLint, ruleLint } from '../../service/lint/lint.js';
 import { type AclParts, admit, answerPast } from './common.js';
+import { switchOf } from './pages.js';
 import type { ApiRequest, DeclaredRoute, Endpoint } from './types.js';
 
 const FAILURE = 'Failed to decode request body';
@@ -97,12 +98,10 @@ const TAG = /^(?:W\/)?("[^"]*")$/;
 
 async function answerFeed(feed: RightsFeed, request: ApiRequest, accessor?: string): Promise<void> {
   const whose = { caller: request.caller, ns: request.namespace(), accessor };
-  const sources = request.query('sources') ?? 'false';
-  if (sources !== 'true' && sources !== 'false')
-    reject('invalid', 'Invalid parameter "sources": expected true or false');
+  const sources = switchOf(request, 'sources');
   const [, shown] = TAG.exec(request.incoming.headers['if-none-match'] ?? '') ?? [];
   const options = { ...request.readOptions(), shown };
-  const { value, ...meta } = await feed.read(whose, options, sources === 'true');
+  const { value, ...meta } = await feed.read(whose, options, sources);
   if (value === undefined) request.answerMissing(meta, NO_TOKEN);
   else request.answerTagged({ ...meta, value });
 }

@@ -15,7 +15,7 @@ import { readVersions } from '../../service/history/versions.js';
 import { ifMatchOf } from '../request/preconditions.js';
 import { type AclParts, admit, answerPast } from './common.js';
 import { etagOf } from './operator.js';
-import { indexOf, limitOf, refuseParameter, subjectIn } from './pages.js';
+import { indexOf, limitOf, subjectIn, switchOf } from './pages.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
 const UNDO_FAILURE = 'Undo decoding failed';
@@ -88,15 +88,13 @@ export const historyRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
 function feedQueryOf(request: ApiRequest): FeedQuery {
   const types = request.query('types')?.split(',');
   for (const type of types ?? []) if (type !== 'login-tokens') mustBeType(type);
-  const logins = request.query('logins') ?? 'false';
-  if (logins !== 'true' && logins !== 'false') refuseParameter('logins', logins);
   return {
     after: indexOf(request, 'after'),
     limit: limitOf(request, CHANGES),
     types: types && new Set(types),
     author: request.query('author')?.toLowerCase(),
     subject: subjectIn(request),
-    logins: logins === 'true',
+    logins: switchOf(request, 'logins'),
   };
 }
 

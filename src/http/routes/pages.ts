@@ -94,6 +94,25 @@ export function limitOf(request: ApiRequest, otherwise: number): number {
     : reject('invalid', `Invalid parameter "limit": ${limit} should be from 1 to ${LIMIT_MAX}`);
 }
 
+/**
+ * Returns a parameter that is one of some words, the first where it is absent. Throws ApiError 400,
+ * also for one without a value.
+ */
+export function wordOf<W extends string>(
+  request: ApiRequest,
+  name: string,
+  words: readonly [W, ...W[]],
+): W {
+  if (!request.flag(name)) return words[0];
+  const sent = request.query(name) ?? '';
+  const word = words.find((each) => each === sent);
+  return word ?? refuseParameter(name, sent, `should be ${words.join(' or ')}`);
+}
+
+/** Returns whether a parameter is `true`. Throws ApiError 400 if it is neither that nor `false`. */
+export const switchOf = (request: ApiRequest, name: string): boolean =>
+  wordOf(request, name, ['false', 'true']) === 'true';
+
 /** Refuses the value of a parameter. `expected` says what it should be. */
 export function refuseParameter(name: string, text: string, expected = ''): never {
   const shown = JSON.stringify(text.slice(0, 60));
