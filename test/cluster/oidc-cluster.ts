@@ -61,9 +61,13 @@ export class OidcCluster {
 
   /**
    * Starts the nodes, each with an audit log. Roles `dev` and `ops` may write services of their
-   * prefix, and are bound by the groups of the same names.
+   * prefix, and are bound by the groups of the same names. `main`: the program of each start.
    */
-  static async open(nodes: number, idp: LoginAt): Promise<OidcCluster> {
+  static async open(
+    nodes: number,
+    idp: LoginAt,
+    main?: (name: string) => string,
+  ): Promise<OidcCluster> {
     const dir = mkdtempSync(join(tmpdir(), 'conclave-oidc-'));
     const sinks = (name: string) => ({
       all: { path: join(dir, `${name}-audit.json`), scope: 'all' },
@@ -74,7 +78,11 @@ export class OidcCluster {
         log: { level: 'debug' },
         limits: { loginsPerIdentity: 1000, refusalsPerAddress: 0 },
       },
-      run: (name) => ({ preload: [], env: { CONCLAVE_AUDIT_SINKS: JSON.stringify(sinks(name)) } }),
+      run: (name) => ({
+        preload: [],
+        env: { CONCLAVE_AUDIT_SINKS: JSON.stringify(sinks(name)) },
+        ...(main && { main: () => main(name) }),
+      }),
     };
     const field = new OidcCluster(await RealCluster.open(nodes, plan), idp);
     // A new cluster rises to the level of OIDC shortly after its first leader.

@@ -1,11 +1,12 @@
 /** Programs of releases: this one, and the previous one as it was packed. */
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import tar from 'tar-stream';
+import { SUPPORTED_LEVEL } from '../../src/state/levels.js';
 
 const FOLDER = 'test/releases';
 
@@ -35,6 +36,26 @@ export async function unpackRelease(dir: string): Promise<string> {
     bin: { conclave: string };
   };
   return join(dir, bin.conclave);
+}
+
+/**
+ * Makes a program of a release that does not exist yet in a folder: this one, but that it supports
+ * a level more. Returns its main module.
+ */
+export function nextRelease(dir: string): string {
+  const folder = join(dir, 'dist', 'program');
+  cpSync(dirname(THIS_MAIN), folder, { recursive: true });
+  cpSync('package.json', join(dir, 'package.json'));
+  symlinkSync(resolve('node_modules'), join(dir, 'node_modules'));
+  const declared = `var SUPPORTED_LEVEL = ${SUPPORTED_LEVEL};`;
+  const [path, ...others] = readdirSync(folder)
+    .filter((name) => name.endsWith('.js'))
+    .map((name) => join(folder, name))
+    .filter((file) => readFileSync(file, 'utf8').includes(declared));
+  if (path === undefined || others.length > 0) throw new Error('not one file declares the level');
+  const text = readFileSync(path, 'utf8');
+  writeFileSync(path, text.replace(declared, `var SUPPORTED_LEVEL = ${SUPPORTED_LEVEL + 1};`));
+  return join(folder, basename(THIS_MAIN));
 }
 
 /**

@@ -1,0 +1,107 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { SUPPORTED_LEVEL } from '../../src/state/levels.js';
+import type { Answer } from '../support/client.js';
+import { type OidcProvider, startProvider } from '../support/oidc-provider.js';
+import { type Begun, CALLBACK, OidcCluster } from './oidc-cluster.js';
+import { until } from './operator.js';
+import { nextRelease, THIS_MAIN } from './releases.js';
+
+const ALIVE = [200, 200, 200];
+const DEAD = [403, 403, 403];
+const NEXT_LEVEL = SUPPORTED_LEVEL + 1;
+
+describe('OIDC logins during a rolling upgrade', function () {
+  this.timeout(180_000);
+  const dir = mkdtempSync(join(tmpdir(), 'conclave-next-'));
+  const programs = new Map<string, string>();
+  let next: string;
+  let provider: OidcProvider;
+  let field: OidcCluster;
+  before(async () => {
+    next = nextRelease(dir);
+    provider = await startProvider({ redirectUris: [CALLBACK] });
+    provider.setAccount('eve', { email: 'eve@example.com', groups: ['dev'] });
+    field = await OidcCluster.open(
+      3,
+      { issuer: provider.issuer, logIn: (url) => provider.logIn(url, 'eve') },
+      (name) => programs.get(name) ?? THIS_MAIN,
+    );
+  });
+  after(async () => {
+    await field?.cluster.close();
+    await provider?.close();
+    rmSync(dir, { recursive: true });
+  });
+
+  /** The level in force, once every node tells the same; Supported is that of each. */
+  const levels = async (): Promise<{ level: number; supported: number[] }> => {
+    const shown = await Promise.all(
+      field.clients.map((client) => client.must('GET /operator/level')),
+    );
+    const [level, ...others] = new Set(shown.map(({ Level }) => Level as number));
+    if (others.length > 0) throw new Error('the levels differ');
+    return { level: level!, supported: shown.map(({ Supported }) => Supported) };
+  };
+  const replace = async (at: number): Promise<void> => {
+    const node = field.cluster.nodes[at]!;
+    await node.kill('SIGTERM');
+    programs.set(node.name, next);
+    node.start();
+    await node.ready();
+    await until(levels, ({ supported }) => supported[at] === NEXT_LEVEL);
+  };
+  const must = ({ status, text, body }: Answer): Answer['body'] => {
+    expect(status, text).to.equal(200);
+    return body;
+  };
+  /** Completes a login at a node. Returns the token, which is good on every node. */
+  const complete = async (begun: Begun, at: number): Promise<Answer['body']> => {
+    const token = must(await field.complete(await field.redirected(begun), at));
+    expect(await field.alive(token)).to.deep.equal(ALIVE);
+    return token;
+  };
+
+  it('are completed and renewed by nodes of either release, at either level', async () => {
+    expect(await levels()).to.include({ level: SUPPORTED_LEVEL });
+    // At each node, before anything is replaced; the browsers come back when much has changed.
+    const [first, second, third, last] = await Promise.all(
+      [0, 1, 2, 1].map((at) => field.begin(at)),
+    );
+    const returned = await field.redirected(await field.begin(0));
+    let token = await field.logIn(0, 1);
+    const renew = async (at: number): Promise<void> => {
+      const old = token;
+      token = must(await field.renew(old, at));
+      expect(await field.alive(token)).to.deep.equal(ALIVE);
+      expect(await field.alive(old)).to.deep.equal(DEAD);
+    };
+
+    await replace(0);
+    expect((await levels()).level).to.equal(SUPPORTED_LEVEL);
+    // By the new node, and by an old one what the replaced node began.
+    await complete(second!, 0);
+    await complete(first!, 1);
+    await renew(0);
+    const mixed = await field.begin(0);
+
+    await replace(1);
+    expect((await levels()).level).to.equal(SUPPORTED_LEVEL);
+    await complete(mixed, 2);
+    await renew(2);
+    await renew(1);
+
+    await replace(2);
+    await until(levels, ({ level }) => level === NEXT_LEVEL);
+    const late = await complete(third!, 2);
+    await complete(last!, 0);
+    must(await field.complete(returned, 1));
+    await renew(0);
+    // What was used below the level stays used above it.
+    expect(await field.reasonOf(await field.complete(returned, 2))).to.equal('state_used');
+    expect(await field.writes(late, 'dev-web')).to.deep.equal(ALIVE);
+    expect(await field.writes(token, 'dev-web')).to.deep.equal(ALIVE);
+  });
+});
