@@ -114,7 +114,7 @@ export const switchOf = (request: ApiRequest, name: string): boolean =>
   wordOf(request, name, ['false', 'true']) === 'true';
 
 /** Refuses the value of a parameter. `expected` says what it should be. */
-export function refuseParameter(name: string, text: string, expected = ''): never {
+function refuseParameter(name: string, text: string, expected = ''): never {
   const shown = JSON.stringify(text.slice(0, 60));
   return reject('invalid', `Invalid parameter "${name}": ${`${shown} ${expected}`.trim()}`);
 }

@@ -88,7 +88,8 @@ export class Sentences {
 }
 
 /**
- * Says to a user what they may not do, as far as that can be read. It names no rule, policy or role.
+ * Says to a user what they may not do, as far as that can be read. It names no rule, policy or
+ * role.
  */
 export function userSentence(action?: string, resource?: Entity): string {
   if (action === undefined || resource === undefined) return 'You may not do this.';

@@ -1,4 +1,4 @@
-/** Decisions that clients ask for one behind the other on a connection, before they have read any. */
+/** Decisions that a client asks for one behind the other, before it has read any. */
 import { connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -75,7 +75,7 @@ describe('decisions that are asked for one behind the other', function () {
     while (!met()) await nextTurn();
   };
 
-  /** A request about resources that are in no other one. Names that are not ASCII have more bytes. */
+  /** A request about resources that are in no other one, some with names that are not ASCII. */
   const asked = (id: string, isAllowed: readonly boolean[], length = 0): Asked => {
     const ids = isAllowed.map((isOk, at) => `${isOk ? 'ok' : 'nö'}-${id}-${at}`);
     const longs = ids.map((one) => one.padEnd(length, '.'));
