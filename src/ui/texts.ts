@@ -41,7 +41,7 @@ export const TEXT = {
     all: [
       ['Ctrl K', 'goes to a page, an action or an object'],
       ['/', 'filters the list'],
-      ['Ctrl Enter', 'saves the form'],
+      ['Ctrl Enter', 'saves the form, and applies what a dialog shows'],
       ['Ctrl Space', 'lists what is allowed at the cursor of an editor'],
       ['?', 'shows these keys'],
     ],

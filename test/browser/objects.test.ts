@@ -134,6 +134,40 @@ describePages('objects in the web UI', 1, (stage) => {
     expect(now.Description).to.equal('mine');
   });
 
+  it('say that somebody changed them while one types, and keep what both changed', async () => {
+    const role = await stage.api<{ ID: string }>('PUT /v1/acl/role', { Name: 'both' });
+    const { page } = await stage.visit(`/roles/${role.ID}`);
+    await page.getByRole('textbox', { name: 'Description' }).fill('mine');
+    await stage.api(`PUT /v1/acl/role/${role.ID}`, { Name: 'both-of-us' });
+    const alert = page.getByRole('alert').filter({ hasText: /changed meanwhile/i });
+    await alert.getByText('both-of-us').waitFor();
+    await alert.getByRole('button', { name: 'Keep mine and review' }).click();
+    await reviewOf(page).getByText('mine').waitFor();
+    expect(await reviewOf(page).getByText('both').count(), 'their change in the review').to.equal(
+      0,
+    );
+    await page.keyboard.press('Control+Enter');
+    await saved(page);
+    const now = await stage.api<{ Name: string; Description: string }>(
+      `GET /v1/acl/role/${role.ID}`,
+    );
+    expect([now.Name, now.Description]).to.deep.equal(['both-of-us', 'mine']);
+  });
+
+  it('offer theirs alone where nothing was typed', async () => {
+    const role = await stage.api<{ ID: string }>('PUT /v1/acl/role', { Name: 'looked-at' });
+    const { page } = await stage.visit(`/roles/${role.ID}`);
+    await page.getByRole('textbox', { name: 'Description' }).waitFor();
+    await stage.api(`PUT /v1/acl/role/${role.ID}`, { Name: 'looked-at', Description: 'theirs' });
+    const alert = page.getByRole('alert').filter({ hasText: /changed meanwhile/i });
+    await alert.waitFor();
+    expect(await alert.getByRole('button').allTextContents()).to.deep.equal(['Go on from theirs']);
+    await alert.getByRole('button').click();
+    const description = page.getByRole('textbox', { name: 'Description' });
+    expect(await description.inputValue()).to.equal('theirs');
+    expect(await page.getByText('Your text, to compare').count()).to.equal(0);
+  });
+
   it('of the mesh are written under the index that was read', async () => {
     const { page } = await stage.visit('/config/service-defaults?new');
     await page.getByRole('textbox', { name: 'Name' }).fill('api');

@@ -1,13 +1,13 @@
 /** `snapshot`, `leave`, `join-token` and `audit`. */
 import { createReadStream } from 'node:fs';
-import { open, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import type { JoinToken } from '../../api/endpoints/operator.js';
 import { type Call, type Cli, oneNode } from '../cli.js';
 import type { Self } from '../client/cluster.js';
-import { replaceFile } from '../files/files.js';
+import { mustOpen, replaceFile } from '../files/files.js';
 import type { Sink } from '../io.js';
 import { CliError } from '../print/error.js';
 import { progress, sizeText } from '../print/progress.js';
@@ -101,7 +101,7 @@ async function mustBeArchive(file: string): Promise<void> {
 /** Replaces the cluster's whole state by a snapshot. */
 async function restoreSnapshot({ api, io, options }: Call<object>, file: string): Promise<void> {
   // Opened first, so that a problem with the file is not reported as one of the node.
-  const archive = await open(file);
+  const archive = await mustOpen('cannot read the archive', file);
   const { size } = await archive.stat();
   await archive.close();
   const sent = 'conclave: sent; the cluster checks it and replaces its state\n';

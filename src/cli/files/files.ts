@@ -15,6 +15,11 @@ export function readNamed(what: string, path: string): string {
   }
 }
 
+/** Opens a file that an argument names. `what` names it in the error. */
+export async function mustOpen(what: string, path: string): Promise<FileHandle> {
+  return open(path).catch((error: unknown) => misused(`${what}: ${reasonOf(error, path)}`));
+}
+
 /** Returns a file error in words: `ENOENT` is "does not exist". */
 function reasonOf(error: unknown, path: string): string {
   const { code, message } = error as NodeJS.ErrnoException;

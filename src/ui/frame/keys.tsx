@@ -12,8 +12,18 @@ const isTyped = ({ target }: KeyboardEvent): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
-/** Submits the form of what has the focus, or else the first of the page. */
+/**
+ * Presses the main button of the dialog that is open. Without one, submits the form of what has
+ * the focus, or else the first of the page.
+ */
 function save(event: KeyboardEvent): void {
+  // A key that is held down would apply what nobody has read.
+  if (event.repeat) return;
+  const dialog = document.querySelector('dialog');
+  if (dialog !== null) {
+    dialog.querySelector<HTMLButtonElement>('button.main')?.click();
+    return;
+  }
   const own = event.target instanceof Element ? event.target.closest('form') : null;
   const form = own ?? document.querySelector<HTMLFormElement>('main form:has([type=submit])');
   const button = form?.querySelector<HTMLButtonElement>('[type=submit]');

@@ -20,7 +20,7 @@ import { leaveNote, Note } from './note.js';
 import type { Planned } from './planned.js';
 import { ConflictNotice, DeleteDialog, FormDiff, WriteDialog } from './review.js';
 import { findingsOf, formOf, type ObjectType, type Version, type Written } from './type.js';
-import { type Editing, useEdit } from './use-edit.js';
+import { type Editing, isSame, useEdit, useStored } from './use-edit.js';
 import { useKnown } from './use-known.js';
 
 /** What a type shows beside its form. */
@@ -57,6 +57,7 @@ export function EditPage({ type, at, beside }: { type: ObjectType; at: Place; be
         <ObjectForm
           key={key}
           type={type}
+          id={id}
           editing={editing}
           mayWrite={may !== false}
           line={Number(at.query.get('line') ?? 0)}
@@ -70,11 +71,14 @@ export function EditPage({ type, at, beside }: { type: ObjectType; at: Place; be
 
 function ObjectForm({
   type,
+  id,
   editing,
   mayWrite,
   line,
 }: {
   type: ObjectType;
+  /** Undefined for a new object. */
+  id: readonly string[] | undefined;
   editing: Editing;
   mayWrite: boolean;
   /** The line of the rules to go to; 0 for none. */
@@ -92,6 +96,11 @@ function ObjectForm({
   useEffect(() => {
     if (editing.problem !== undefined || conflict !== undefined) setOpen(undefined);
   }, [editing.problem, conflict]);
+  const now = useStored(type, id);
+  // What a dialog shows stays as it is: the server refuses what is outdated.
+  useEffect(() => {
+    if (now !== undefined && open === undefined) editing.meet(now);
+  }, [now, open, editing.isBusy, before]);
   return (
     <Form onSubmit={save}>
       <Drafts type={type} editing={editing} />
@@ -102,10 +111,14 @@ function ObjectForm({
           before={formOf(type, before?.object)}
           theirs={formOf(type, conflict.object)}
           onTheirs={editing.takeTheirs}
-          onMine={() => {
-            editing.keepMine();
-            setOpen('review');
-          }}
+          onMine={
+            isSame(type, editing.edit!)
+              ? undefined
+              : () => {
+                  editing.keepMine();
+                  setOpen('review');
+                }
+          }
         />
       )}
       {refusedOf(type, editing.problem) === undefined && (

@@ -160,7 +160,8 @@ export function ConflictNotice({
   before: Form;
   theirs: Form;
   onTheirs: () => void;
-  onMine: () => void;
+  /** Undefined if nothing was typed. */
+  onMine: (() => void) | undefined;
 }) {
   return (
     <div class="notice bad" role="alert">
@@ -172,9 +173,11 @@ export function ConflictNotice({
         <button type="button" onClick={onTheirs}>
           {TEXT.conflict.theirs}
         </button>
-        <button type="button" onClick={onMine}>
-          {TEXT.conflict.mine}
-        </button>
+        {onMine !== undefined && (
+          <button type="button" onClick={onMine}>
+            {TEXT.conflict.mine}
+          </button>
+        )}
       </div>
     </div>
   );

@@ -2,8 +2,10 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { asProblem, Problem } from '../api/problem.js';
 import { isOutdated } from '../api/sets.js';
+import { type Indexed, useWatch } from '../parts/load.js';
 import { keep, kept } from '../session.js';
 import { type Body, FieldFault, type Form } from './fields.js';
+import { mergeForms } from './merge.js';
 import { type Planned, planWrite, writePlanned } from './planned.js';
 import { bodyOf, formOf, type ObjectType, type Version, type Written } from './type.js';
 
@@ -39,6 +41,8 @@ export interface Editing {
   remove(reason: string): Promise<boolean>;
   /** Ends a write or delete that waits to be sent. One that was sent is awaited. */
   stop(): void;
+  /** Takes a version that was read meanwhile as a conflict, if it is newer. */
+  meet(now: Version): void;
   /** Takes the version of the conflict, and keeps what was typed beside it. */
   takeTheirs(): void;
   /** Keeps what was typed, to be written over the version of the conflict. */
@@ -116,6 +120,11 @@ export function useEdit(type: ObjectType, id: readonly string[] | undefined, key
     fault,
     isBusy,
     body,
+    meet(now) {
+      const { before, conflict } = edit ?? {};
+      if (isBusy || before === undefined || now.index <= (conflict ?? before).index) return;
+      setBegun({ edit: { ...edit!, conflict: now }, problem });
+    },
     ...changes(type, edit, change),
     ...acts(type, edit, body, { attempt, attemptWrite }),
     stop,
@@ -153,11 +162,15 @@ function changes(
     },
     takeTheirs() {
       const { conflict, form } = edit ?? {};
-      if (conflict === undefined) return;
-      change({ before: conflict, form: formOf(type, conflict.object), typedBefore: form });
+      if (edit === undefined || conflict === undefined) return;
+      const taken = { before: conflict, form: formOf(type, conflict.object) };
+      change(isSame(type, edit) ? taken : { ...taken, typedBefore: form });
     },
     keepMine() {
-      if (edit?.conflict !== undefined) change({ before: edit.conflict, form: edit.form });
+      const { before, conflict, form } = edit ?? {};
+      if (form === undefined || conflict === undefined) return;
+      const [old, theirs] = [before, conflict].map((version) => formOf(type, version?.object));
+      change({ before: conflict, form: mergeForms(type.fields, old!, form, theirs!) });
     },
   };
 }
@@ -222,8 +235,22 @@ async function outcomeOf<T>(
   }
 }
 
+/** Reads the stored version of an object again and again. Undefined for a new object. */
+export const useStored = (
+  type: ObjectType,
+  id: readonly string[] | undefined,
+): Version | undefined =>
+  useWatch(
+    async (signal): Promise<Indexed<Version | undefined>> => {
+      const value = id && (await type.find(id, signal));
+      return { value, index: value?.index ?? 0 };
+    },
+    [],
+    { isHeld: false },
+  ).value;
+
 /** Whether nothing was typed that is not stored. */
-function isSame(type: ObjectType, { before, form, typedBefore }: Edit): boolean {
+export function isSame(type: ObjectType, { before, form, typedBefore }: Edit): boolean {
   const stored = formOf(type, before?.object);
   return typedBefore === undefined && type.fields.every(({ key }) => form[key] === stored[key]);
 }

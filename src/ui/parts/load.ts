@@ -107,6 +107,9 @@ const AGAIN_MS = 5000;
 /** Milliseconds between two reads that the server does not hold. */
 const POLL_MS = 2000;
 
+/** A value with the index of its last change; 0 for none. */
+export type Indexed<T> = Pick<Answer<T>, 'value' | 'index'>;
+
 /** A value that is read again when it changes. The last one stays when a later read fails. */
 export interface Watched<T> extends Omit<Loaded<T>, 'reload'> {
   /** Unix milliseconds at which the value was read. */
@@ -119,7 +122,7 @@ export interface Watched<T> extends Omit<Loaded<T>, 'reload'> {
  * while the page is visible. A read that the server refuses as wrong is not repeated.
  */
 export function useWatch<T>(
-  load: (signal: AbortSignal, watched: Readonly<Record<string, string>>) => Promise<Answer<T>>,
+  load: (signal: AbortSignal, watched: Readonly<Record<string, string>>) => Promise<Indexed<T>>,
   inputs: Inputs,
   { isHeld = true }: { readonly isHeld?: boolean } = {},
 ): Watched<T> {
