@@ -30,6 +30,14 @@ describePages('the pages of the web UI', 1, (stage) => {
     ...['Namespaces', 'History', 'Audit', 'Events', 'Plan', 'Moving in'],
   ];
 
+  it('lead on where there is nothing yet', async () => {
+    const { page } = await stage.visit('/intentions');
+    await page.getByRole('link', { name: 'Make the first one' }).click();
+    await page.getByRole('heading', { level: 1, name: 'New config entry' }).waitFor();
+    const kind = page.getByRole('combobox', { name: 'Kind' });
+    expect(await kind.inputValue()).to.equal('service-intentions');
+  });
+
   it('are reached by the navigation, whose names they have', async () => {
     const { page, faults } = await stage.visit('/');
     const navigation = page.getByRole('navigation', { name: 'Pages' });

@@ -135,4 +135,12 @@ describe('files that the client writes', () => {
     expect(fake.seen).to.deep.equal([]);
     expect(existsSync('/dev/null.part')).to.equal(false);
   });
+
+  it('are restored only if there is one', async () => {
+    const file = join(dir, 'none.snap');
+    const { code, err } = await run(['snapshot', 'restore', file], json({}));
+    expect(code).to.equal(2);
+    expect(err).to.equal(`conclave: cannot read the archive: ${file} does not exist\n`);
+    expect(fake.seen).to.deep.equal([]);
+  });
 });

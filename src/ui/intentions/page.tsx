@@ -41,7 +41,14 @@ export function IntentionsPage({ at }: { at: Place }) {
   return (
     <Page title={TEXT.page.intentions} about={T.about}>
       <ProblemNotice problem={problem} />
-      {isEmpty && <Empty>{T.empty(rules.decide(ANY, ANY).is)}</Empty>}
+      {isEmpty && (
+        <Empty>
+          {T.empty(rules.decide(ANY, ANY).is)}{' '}
+          <Link to={['config', 'service-intentions']} query={{ new: '' }}>
+            {T.first}
+          </Link>
+        </Empty>
+      )}
       {value !== undefined && value.more > 0 && <Status>{T.more(value.more)}</Status>}
       {rules !== undefined && !isEmpty && (
         <Tabs
