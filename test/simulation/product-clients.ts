@@ -9,7 +9,7 @@ import { ChangeClient, type Told } from './changes.js';
 import { JudgedWrites } from './judged-writes.js';
 import { registerKey } from './machine.js';
 import { authored, productCommand } from './product-commands.js';
-import { CHANGE_LEVEL, hasCommand, type Releases } from './releases.js';
+import { CHANGE_LEVEL, hasCommand, knows, type Releases } from './releases.js';
 import { rightsCommand } from './rights-commands.js';
 import type { Scheduler } from './scheduler.js';
 import type { SimServer } from './server.js';
@@ -125,6 +125,7 @@ export class ProductClients {
       const isKnown = (type: string): boolean => hasCommand(server.release, type);
       const command =
         kind === 'any' ? randomCommand(draw, isKnown) : productCommand(random, n, isKnown);
+      if (releases.hasLevels && !knows(server.release, command)) return;
       // below that level a member leaves them out; what a client sends is refused
       const isTold = !releases.hasLevels || hasAuthors(server.view) || n % 16 === 0;
       this.#proposeAll(server, [made(isNew && isTold ? authored(command, n) : command)]);

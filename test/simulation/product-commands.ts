@@ -140,12 +140,19 @@ export function setApply(random: Random, n: number): Command {
   return { type: 'set.apply', v: 1, at: AT, datacenter: 'dc1', changes: kept } as Command;
 }
 
+/** From this number on secrets are those of accessors, which imports bring again and again. */
+const OFTEN_FROM = 900_000;
+
+/** Whether imports bring a secret again and again, also in entries that others overwrite. */
+export const isBroughtOften = (secret: string): boolean =>
+  secret.startsWith(id(5, 0).slice(0, -6)) && Number(secret.slice(-6)) >= OFTEN_FROM;
+
 /** An import of tokens of which some are there, with their secrets or others. */
 function tokensImport(random: Random, n: number): Command {
   const tokens = [random.int(3), 3 + random.int(3)].map((at) => ({
     ns: 'default',
     accessor: id(9, at),
-    secret: random.chance(0.8) ? id(5, 900_000 + at) : id(5, n),
+    secret: random.chance(0.8) ? id(5, OFTEN_FROM + at) : id(5, n),
     createTime: AT,
     token: { Description: `token ${random.int(3)}`, Policies: [], Roles: [], Local: false },
   }));
