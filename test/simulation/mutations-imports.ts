@@ -4,6 +4,8 @@ import { type Mutation, one, unit } from './mutation.js';
 const IMPORT = 'state/token-import.js';
 const SERVICE = 'service/acl/token-import.js';
 const SUITES = 'service/token-import';
+/** What only a change between check and entry shows. */
+const LATE = 'state/imports';
 
 const faults: readonly Mutation[] = [
   one(
@@ -32,12 +34,6 @@ const faults: readonly Mutation[] = [
     'if (false)',
   ),
   one(
-    'an import that is applied although a part of it is refused',
-    IMPORT,
-    'if (first !== undefined)',
-    'if (false)',
-  ),
-  one(
     'an imported token that has expired',
     SERVICE,
     'Date.parse(ExpirationTime) <= this.#nowMs + ENDING_MS',
@@ -49,6 +45,16 @@ const faults: readonly Mutation[] = [
     IMPORT,
     "authorizer.denial('acl', 'write', undefined, ns)",
     "authorizer.denial('acl', 'write')",
+  ),
+];
+
+/** Faults that a check before the entry hides. */
+const late: readonly Mutation[] = [
+  one(
+    'an import that is applied although a part of it is refused',
+    IMPORT,
+    'if (first !== undefined)',
+    'if (false)',
   ),
   one(
     'a release that takes the names of other owners',
@@ -107,5 +113,6 @@ const moving: readonly (readonly [fault: Mutation, suites: string])[] = [
 
 export const importMutations: readonly Mutation[] = [
   ...faults.map((fault) => unit(fault, SUITES)),
+  ...late.map((fault) => unit(fault, LATE)),
   ...moving.map(([fault, suites]) => unit(fault, suites)),
 ];
