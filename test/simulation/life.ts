@@ -239,13 +239,14 @@ export class Life {
   /** Called after each turn. Checking some of them is enough to find what does not end. */
   turned(): void {
     if (this.#hasPromises) this.loop.touch();
-    const { turns, causes } = this.loop;
+    const { turns, causes, arrivals } = this.loop;
     if (turns % TURNS_PER_LOOK !== 0) return;
     const { loop, clientWrites } = this.replica;
     const { storing, pending } = loop;
     const applied = this.#machine.appliedIndex();
     const sending = this.#wire.waitingBytes();
-    const load = { turns, causes, applied, storing, pending, held: clientWrites.size, sending };
+    const held = clientWrites.size;
+    const load = { turns, causes, arrivals, applied, storing, pending, held, sending };
     try {
       this.#bounds.turned(this.#world.scheduler.now, load);
       this.#readers.turned();

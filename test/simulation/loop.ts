@@ -29,6 +29,8 @@ export class SimLoop implements ClockPort, WireClock {
   /** Turns that ran something, and their causes: timers that fired, and arrivals. */
   turns = 0;
   causes = 0;
+  /** What came from the network or a disk. */
+  arrivals = 0;
   readonly #options: LoopOptions;
   readonly #bornAt: number;
   #timers: { due: number; run: () => void }[] = [];
@@ -235,7 +237,10 @@ export class SimLoop implements ClockPort, WireClock {
   #drain(which: 'arrived' | 'immediates'): void {
     const list = which === 'arrived' ? this.#arrived : this.#immediates;
     if (list.length === 0) return;
-    if (which === 'arrived') this.causes += list.length;
+    if (which === 'arrived') {
+      this.causes += list.length;
+      this.arrivals += list.length;
+    }
     if (which === 'arrived') this.#arrived = [];
     else this.#immediates = [];
     for (const run of list) {
