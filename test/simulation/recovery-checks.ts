@@ -63,7 +63,9 @@ function checkLog({ loss, facts, log }: Kept): void {
   const written = loss.log.last();
   // damage to a batch that was not reported as durable may go unnoticed
   const wanted = damagedFrom === undefined ? Math.min(written, loss.reported) : damagedFrom - 1;
-  const isKept = isDamaged ? appliedIndex >= wanted : appliedIndex === written;
+  // a snapshot may have been installed whose index the log had not begun at yet
+  const newest = Math.max(written, before.appliedIndex);
+  const isKept = isDamaged ? appliedIndex >= wanted : appliedIndex === newest;
   if (!isKept)
     throw new Violation(
       'a recovery keeps the log',
