@@ -14,11 +14,12 @@ describePages('the events page of the web UI', 1, (stage) => {
     const row = table.getByRole('row').filter({ hasText: 'ACLPolicyCreated' });
     await row.getByRole('link', { name: 'first' }).waitFor();
     await page.getByRole('button', { name: 'Pause' }).click();
-    await put('second');
+    // "second" would be found in "3 seconds ago"
+    await put('while-paused');
     await page.getByText('Paused.').waitFor();
-    expect(await table.getByText('second').count()).to.equal(0);
+    expect(await table.getByText('while-paused').count()).to.equal(0);
     await page.getByRole('button', { name: 'Go on' }).click();
-    await table.getByText('second').first().waitFor();
+    await table.getByText('while-paused').first().waitFor();
     await page.getByRole('combobox', { name: 'Topic' }).selectOption('ACLRole');
     await page.getByText('Waiting for changes…').waitFor();
     await page.getByText('Connecting…').waitFor({ state: 'detached' });

@@ -38,6 +38,7 @@ describePages('the frame of the web UI', 1, (stage) => {
 
   it('goes to pages, actions and objects by typing', async () => {
     const { page, faults } = await stage.visit('/');
+    await button(page, 'Go to Ctrl K').waitFor();
     await page.keyboard.press('Control+k');
     await paletteOf(page).and(page.locator(':focus')).waitFor();
     expect(await violations(page)).to.deep.equal([]);

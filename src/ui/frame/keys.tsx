@@ -1,5 +1,5 @@
 /** The keys that work on every page. */
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { Dialog } from '../parts/dialog.js';
 import { Table } from '../parts/table.js';
 import { TEXT } from '../texts.js';
@@ -36,7 +36,8 @@ export function useKeys(): {
   open(what: Open): void;
 } {
   const [open, setOpen] = useState<Open>();
-  useEffect(() => {
+  // Before the page is painted: a key that is pressed at once must not be lost.
+  useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
       const { key, ctrlKey, metaKey, altKey } = event;
       const isCommand = (ctrlKey || metaKey) && !altKey;
