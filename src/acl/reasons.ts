@@ -134,9 +134,10 @@ export function namedRule(
   asked: Named | 'intention',
   [match, name, level]: readonly ['exact' | 'prefix', string, Level],
 ): SpeakingRule {
-  if (asked !== 'intention') return { ...where, resource: asked, match, name, level };
+  const { layer, place } = where;
+  if (asked !== 'intention') return { layer, place, resource: asked, match, name, level };
   const service = named.get('service')![match].get(name)!;
-  return { ...where, resource: 'service', match, name, level, service };
+  return { layer, place, resource: 'service', match, name, level, service };
 }
 
 /** Yields the operator rules, on which other resources fall back. */

@@ -304,8 +304,8 @@ class RequestNotes implements Notes {
   readonly #caller: Caller;
   #auth: Who | undefined;
   readonly #isShowing: boolean;
-  /** The last check that passed. */
-  #passed: Parameters<Notes['permitted']> | undefined;
+  /** What the last check of rights asked. */
+  #checked: Recorder | undefined;
   /** What the last evaluation of a read asked. */
   #asked: Recorder | undefined;
   #granted: Granted | undefined;
@@ -339,9 +339,10 @@ class RequestNotes implements Notes {
     return this.#asked;
   }
 
-  permitted(...passed: Parameters<Notes['permitted']>): void {
+  checking(authorizer: Authorizer): Authorizer {
     this.#auth ??= this.#who();
-    this.#passed = passed;
+    this.#checked = this.#rules.recorder(authorizer);
+    return this.#checked;
   }
 
   proposed(command: Command): void {
@@ -354,14 +355,12 @@ class RequestNotes implements Notes {
   /** The rights that allowed the request; of a command, those before it took effect. */
   get granted(): Granted | undefined {
     if (this.isProposed) return this.#granted;
-    if (this.#passed !== undefined) return this.#rules.noted(...this.#passed);
-    return this.#asked?.granted;
+    return (this.#checked ?? this.#asked)?.granted;
   }
 
   #grantedTo(command: Command): Granted | undefined {
     // the last check before most commands asked for the same as the gate
-    if (this.#passed !== undefined && !OTHERWISE.has(command.type))
-      return this.#rules.noted(...this.#passed);
+    if (this.#checked !== undefined && !OTHERWISE.has(command.type)) return this.#checked.granted;
     const { groups, authorizers, view } = this.#parts;
     const right = commandRight(groups, command.type);
     const authorizer = authorizers.cached(this.#caller.tokenKey);

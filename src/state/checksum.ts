@@ -139,7 +139,9 @@ export class Checksums {
   }
 }
 
-const hex = (lane: number): string => lane.toString(16).padStart(8, '0');
+/** Returns 8 hex digits. A commit makes dozens of them, and padding takes longer. */
+const hex = (lane: number): string =>
+  lane >= 0x10000000 ? lane.toString(16) : (lane + 0x100000000).toString(16).slice(1);
 
 interface Lanes {
   high: number;

@@ -83,10 +83,15 @@ export interface LevelRaise extends Command {
   readonly level: number;
 }
 
+/** The last record of a level, parsed: every write asks for it. */
+let parsed = { text: '', level: 1 };
+
 /** Returns the level in force. */
 export function levelOf(view: View): number {
   const text = view.get(LEVEL_KEY);
-  return text === undefined ? 1 : (JSON.parse(text) as { Level: number }).Level;
+  if (text === undefined) return 1;
+  if (text !== parsed.text) parsed = { text, level: (JSON.parse(text) as { Level: number }).Level };
+  return parsed.level;
 }
 
 /** Returns the index at which the cluster reached its level; undefined if that is below `level`. */

@@ -108,7 +108,7 @@ export class LevelState implements DurableState {
   #pendingBytes = 0;
   #writing = new Layer();
   #writingBytes = 0;
-  /** Recently read values, as they are on disk. */
+  /** Recently read values, as they are now. */
   readonly #recent = new ValueCache(RECENT_CHARS);
   readonly #shared = new SharedValues();
   /** Cancels the timer that ends the gathering of commits; undefined while none is set. */
@@ -187,13 +187,15 @@ export class LevelState implements DurableState {
     if (this.damaged !== undefined) throw new Error(`commit to a damaged state: ${this.damaged}`);
     for (const [rawKey, rawValue] of changes) {
       const key = wellFormed(rawKey);
-      this.#recent.delete(key);
       this.#shared.noteChange(key);
       if (rawValue === undefined) {
+        this.#recent.delete(key);
         this.#pending.own.set(key, null);
         this.#keys.delete(key);
       } else {
-        this.#pending.own.set(key, wellFormed(rawValue));
+        const value = wellFormed(rawValue);
+        this.#recent.replace(key, value);
+        this.#pending.own.set(key, value);
         this.#keys.add(key);
       }
       this.#pendingBytes += key.length + (rawValue?.length ?? 0);

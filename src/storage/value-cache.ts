@@ -1,5 +1,6 @@
 /**
- * Keeps recently read values, so that reading one again does not go to LevelDB.
+ * Keeps recently read values, so that reading one again does not go to LevelDB, even if it has
+ * changed since.
  *
  * There are two generations. A read of an old value moves it to the young one. When the young
  * generation is half of the limit, it becomes the old one, and the previous old one is dropped.
@@ -31,6 +32,17 @@ export class ValueCache {
     this.#old = this.#young;
     this.#young = new Map();
     this.#youngChars = 0;
+  }
+
+  /** Notes that a value has changed. It is kept if the value before is. */
+  replace(key: string, value: string): void {
+    const before = this.#young.get(key);
+    if (before === undefined) {
+      if (this.#old.delete(key)) this.set(key, value);
+      return;
+    }
+    this.#young.set(key, value);
+    this.#youngChars += value.length - before.length;
   }
 
   delete(key: string): void {

@@ -39,4 +39,19 @@ describe('storage: the value cache', () => {
     expect(recent.get('young')).equal(undefined);
     expect(recent.get('filler')).equal(undefined);
   });
+
+  it('replaces what it has, whether recent or old, and counts what that adds', () => {
+    const recent = new ValueCache(40);
+    recent.set('old', '1');
+    recent.set('filler', '0123456789012345');
+    recent.set('young', '2');
+    for (const key of ['old', 'young', 'missing']) recent.replace(key, `new ${key}`);
+    expect(recent.get('old')).equal('new old');
+    expect(recent.get('young')).equal('new young');
+    expect(recent.get('missing')).equal(undefined);
+    recent.replace('young', 'x'.repeat(100));
+    recent.set('next', '3');
+    recent.set('filler', '0123456789012345678901234');
+    expect(recent.get('young')).equal(undefined);
+  });
 });

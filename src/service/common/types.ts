@@ -18,8 +18,8 @@ export interface Caller {
 export interface Notes {
   /** Returns what a read asks for its rights: it notes that, if the record is to show it. */
   asking(authorizer: Authorizer): Authorizer;
-  /** A check of rights passed. */
-  permitted(authorizer: Authorizer, denial: (authorizer: Authorizer) => Refusal | undefined): void;
+  /** Returns what a check of rights asks: it notes what is granted. The last check counts. */
+  checking(authorizer: Authorizer): Authorizer;
   /** A command is about to be proposed. */
   proposed(command: Command): void;
   /** It took effect at this index. */

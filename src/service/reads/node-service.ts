@@ -245,20 +245,20 @@ export class NodeService implements Service {
     denial: (authorizer: Authorizer) => Refusal | undefined,
   ): Promise<Authorizer> {
     this.#mustServe();
+    const denied = (authorizer: Authorizer): Refusal | undefined =>
+      denial(notes?.checking(authorizer) ?? authorizer);
     let present = this.#authorizers.cached(caller.tokenKey);
     if (present === undefined) {
       await this.#prepared(caller);
       present = this.#authorizers.of(caller.tokenKey);
     }
-    if (present !== undefined && denial(present) === undefined) {
+    if (present !== undefined && denied(present) === undefined) {
       this.#onUse(present.accessor);
-      notes?.permitted(present, denial);
       return present;
     }
     await this.catchUp(timeoutMs);
     const authorizer = await this.authorize(caller);
-    refuseIf(denial(authorizer));
-    notes?.permitted(authorizer, denial);
+    refuseIf(denied(authorizer));
     return authorizer;
   }
 

@@ -11,10 +11,10 @@ const CHUNK_CHARS = 8192;
 /** The last chunk of a ring, while it has this text. */
 interface OpenChunk {
   readonly key: string;
-  readonly text: string;
-  readonly lines: number;
+  text: string;
+  lines: number;
   /** The time of the newest line of the ring. */
-  readonly newestMs: number;
+  newestMs: number;
   /** The hash of the text, which only grows. */
   readonly hash: GrowingHash;
   /** The text at the last commit, and its hash. */
@@ -34,20 +34,22 @@ export class LastChunks {
     const last = this.#lastChunk(draft, ring, line.index);
     const isFull =
       last !== undefined && (last.lines >= CHUNK_LINES || last.text.length >= CHUNK_CHARS);
-    const isNew = last === undefined || isFull;
-    const key = isNew ? chunkKey(ring, line.index, line.position) : last.key;
-    const before = isNew ? `${last?.newestMs ?? 0}\n` : last.text;
-    const added = `${line.text}\n`;
-    const text = before + added;
-    draft.put(key, text);
-    const bytes = Buffer.byteLength(added) + (isNew ? before.length : 0);
+    let open = last;
+    let added = `${line.text}\n`;
+    if (open === undefined || isFull) {
+      const key = chunkKey(ring, line.index, line.position);
+      const newestMs = last?.newestMs ?? 0;
+      open = { key, text: '', lines: 0, newestMs, hash: new GrowingHash(key) };
+      added = `${newestMs}\n${added}`;
+    }
+    open.text += added;
+    open.lines += 1;
+    open.newestMs = Math.max(open.newestMs, line.timeMs ?? 0);
+    open.hash.add(added);
+    draft.put(open.key, open.text);
+    const bytes = Buffer.byteLength(added);
     floors.Bytes += bytes;
     if (ring === 'login-change') floors.LoginBytes += bytes;
-    const newestMs = Math.max(last?.newestMs ?? 0, line.timeMs ?? 0);
-    const hash = isNew ? new GrowingHash(key) : last.hash;
-    hash.add(isNew ? text : added);
-    const open: OpenChunk = { key, text, lines: isNew ? 1 : last.lines + 1, newestMs, hash };
-    if (!isNew && last.committed !== undefined) open.committed = last.committed;
     this.#open.set(ring, open);
   }
 

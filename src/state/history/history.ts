@@ -30,7 +30,7 @@ import {
 } from './contents.js';
 import { Account, Ledger } from './ledger.js';
 import { NewestVersions, type Subject } from './newest.js';
-import type { RecentLines } from './recent.js';
+import { type RecentLines, recentLine } from './recent.js';
 import {
   type About,
   type Deed,
@@ -296,7 +296,7 @@ class Entry {
       const at = { index, position };
       const text = lineText(at, about, link, this.#deedOf(operation, author));
       chunks.add(this.#ledger, ring, { index, position, timeMs, text });
-      recent.add({ ring, at, about, link, deed: { operation, timeMs, author, reason } });
+      recent.add(recentLine(ring, at, about, link, { operation, timeMs, author, reason }));
     } else if (ring === 'login-change' && operation !== 'create') {
       this.#ledger.forget(index - 1, 'Logins');
     }

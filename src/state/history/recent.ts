@@ -10,14 +10,32 @@ export interface RecentLine extends RingLine {
   readonly after: string | null;
 }
 
-/** The parts of a line, which is put together if somebody asks for it. */
-export interface LineParts {
-  readonly ring: Ring;
-  readonly at: Pick<Line, 'index' | 'position'>;
-  readonly about: About & Pick<RecentLine, 'after'>;
-  readonly link: Link;
-  readonly deed: Deed;
-}
+/** Returns a line of its parts. Thousands are kept: a flat object is smaller than its parts. */
+export const recentLine = (
+  ring: Ring,
+  { index, position }: Pick<Line, 'index' | 'position'>,
+  { type, ns, id, name, more, after }: About & Pick<RecentLine, 'after'>,
+  { was, count, mark, content }: Link,
+  { operation, timeMs, author, reason }: Deed,
+): RecentLine => ({
+  ring,
+  index,
+  position,
+  operation,
+  timeMs,
+  author,
+  reason,
+  type,
+  ns,
+  id,
+  name,
+  more,
+  after,
+  was,
+  count,
+  mark,
+  content,
+});
 
 /** Lines, and characters of their objects, that are in memory. */
 const LINES_MAX = 4096;
@@ -25,7 +43,7 @@ const CHARS_MAX = 4 * 2 ** 20;
 
 /** The newest lines of one state. */
 export class RecentLines {
-  #lines: LineParts[] = [];
+  #lines: RecentLine[] = [];
   /** The place of the oldest line that counts. */
   #first = 0;
   #chars = 0;
@@ -41,7 +59,7 @@ export class RecentLines {
   }
 
   /** Adds a line. Lines come in the order of indexes and positions. */
-  add(line: LineParts): void {
+  add(line: RecentLine): void {
     this.#lines.push(line);
     this.#chars += charsOf(line);
     while (this.#lines.length - this.#first > LINES_MAX || this.#chars > CHARS_MAX) this.#drop();
@@ -53,19 +71,19 @@ export class RecentLines {
   /** Returns the lines of entries after an index, oldest first; undefined if some are not here. */
   after(index: number): readonly RecentLine[] | undefined {
     if (index < this.#from) return undefined;
-    return this.#lines.slice(this.#placeAfter(index)).map(lineOf);
+    return this.#lines.slice(this.#placeAfter(index));
   }
 
   /** Returns the lines of one entry; undefined if some are not here. */
   at(index: number): readonly RecentLine[] | undefined {
     if (index <= this.#from) return undefined;
     const [from, to] = [this.#placeAfter(index - 1), this.#placeAfter(index)];
-    return this.#lines.slice(from, to).map(lineOf);
+    return this.#lines.slice(from, to);
   }
 
   #drop(): void {
     const oldest = this.#lines[this.#first]!;
-    this.#from = oldest.at.index;
+    this.#from = oldest.index;
     this.#chars -= charsOf(oldest);
     this.#first += 1;
   }
@@ -74,20 +92,12 @@ export class RecentLines {
     let [low, high] = [this.#first, this.#lines.length];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.#lines[middle]!.at.index <= index) low = middle + 1;
+      if (this.#lines[middle]!.index <= index) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 }
 
-const lineOf = ({ ring, at, about, link, deed }: LineParts): RecentLine => ({
-  ring,
-  ...at,
-  ...deed,
-  ...about,
-  ...link,
-});
-
-const charsOf = ({ link: { content = '' }, about: { after } }: LineParts): number =>
+const charsOf = ({ content = '', after }: RecentLine): number =>
   content.length + (after?.length ?? 0);

@@ -6,8 +6,7 @@ import { RecentLines } from '../../../src/state/history/recent.js';
 import { objectKeyOf, placeOfLine } from '../../../src/state/history/records.js';
 import { Recorded } from './random-history.js';
 
-const line = (index: number, text = '{}') =>
-  ({ at: { index, position: 0 }, about: { after: text }, link: {} }) as never;
+const line = (index: number, text = '{}') => ({ index, position: 0, after: text }) as never;
 
 describe('the newest lines of the history', () => {
   it('are those of the rings, with the objects that they left', () => {
