@@ -120,11 +120,14 @@ export class StateKeys {
     return this.#tables.get(tableOf(key))?.present.has(key) === true;
   }
 
-  /** Adds a key unless it is there. `isFilled`: nobody reads this state yet. */
-  add(key: string, isFilled = false): void {
+  /**
+   * Adds a key unless it is there. Returns whether it was not. `isFilled`: nobody reads this state
+   * yet.
+   */
+  add(key: string, isFilled = false): boolean {
     if (key.startsWith(NEXT)) {
       this.addNext(key.slice(NEXT.length));
-      return;
+      return true;
     }
     const table = tableOf(key);
     let keys = this.#tables.get(table);
@@ -133,11 +136,12 @@ export class StateKeys {
       this.#tables.set(table, keys);
     }
     const { size } = keys.present;
-    if (keys.present.add(key).size === size) return;
+    if (keys.present.add(key).size === size) return false;
     if (isFilled) keys.noteFilled(key);
     else keys.noteChange(key);
     this.tally.add(keySum(key));
     this.#count(table, key, 1);
+    return true;
   }
 
   /** Puts the keys of tables that have changed much into order, in steps. */

@@ -194,9 +194,8 @@ export class LevelState implements DurableState {
         this.#keys.delete(key);
       } else {
         const value = wellFormed(rawValue);
-        this.#recent.replace(key, value);
         this.#pending.own.set(key, value);
-        this.#keys.add(key);
+        if (!this.#keys.add(key)) this.#recent.replace(key, value);
       }
       this.#pendingBytes += key.length + (rawValue?.length ?? 0);
     }

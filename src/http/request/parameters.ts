@@ -109,9 +109,9 @@ export function namespaceName(name: string, where: string): string {
 }
 
 /** Refuses every admin partition but `default`, which means nothing. `what` names the place. */
-export function checkPartition(name: string | undefined, what: string): void {
+export function checkPartition(name: string | undefined, what: () => string): void {
   if (name === undefined || name === 'default') return;
-  reject('invalid', `Invalid ${what} - this server has no admin partitions but "default"`);
+  reject('invalid', `Invalid ${what()} - this server has no admin partitions but "default"`);
 }
 
 /** Checks a Cache-Control header. It has no effect here, but clients rely on the check. */

@@ -114,8 +114,8 @@ export class HttpRequest extends Responder implements ApiRequest {
     if (reason !== undefined) this.reason = reasonOf(reason, this.#sentAs('reason'));
     this.#checkDatacenter();
     if (this.target.route.everywhere) return;
-    checkPartition(this.query('partition'), 'query parameter: "partition"');
-    checkPartition(this.#nameIn('partition'), `header: "${this.#sentAs('partition')}"`);
+    checkPartition(this.query('partition'), () => 'query parameter: "partition"');
+    checkPartition(this.#nameIn('partition'), () => `header: "${this.#sentAs('partition')}"`);
     const { tokenKey } = this.caller;
     if (tokenKey === null || this.query('ns') || this.#header('namespace')) return;
     const { service } = options;
@@ -218,10 +218,9 @@ export class HttpRequest extends Responder implements ApiRequest {
 
   /** Returns what a header names. Repeated ones come joined by ", ", and empty ones are absent. */
   #nameIn(name: 'namespace' | 'partition'): string | undefined {
-    const sent =
-      this.#header(name)
-        ?.split(',')
-        .map((part) => part.trim()) ?? [];
+    const header = this.#header(name);
+    if (header === undefined) return undefined;
+    const sent = header.split(',').map((part) => part.trim());
     const [first, ...others] = sent.filter((part) => part !== '');
     if (others.some((other) => other !== first)) rejectDiffering(name);
     return first;

@@ -37,8 +37,11 @@ export const recentLine = (
   content,
 });
 
-/** Lines, and characters of their objects, that are in memory. */
-const LINES_MAX = 4096;
+/**
+ * Lines, and characters of their objects, that are in memory: a fifth of a second of writes at full
+ * rate. More would outlive the young generation of the heap.
+ */
+const LINES_MAX = 1024;
 const CHARS_MAX = 4 * 2 ** 20;
 
 /** The newest lines of one state. */
