@@ -7,6 +7,7 @@ import {
   type PathPart,
   type Report as TypeReport,
 } from '../languages/fields.js';
+import { pointerOf } from '../languages/pointers.js';
 import { CASE_HINT } from '../languages/respell.js';
 import { nearestOf } from '../languages/suggest.js';
 import { EXPECTED, kindInWords } from '../languages/words.js';
@@ -39,15 +40,6 @@ const cut = (text: string, max: number): string =>
 /** Builds a problem at a path, such as `problem('…', 'Sources', 0, 'Name')`. */
 export function problem(message: string, ...path: readonly (string | number)[]): Problem {
   return { message, pointer: pointerOf(path) };
-}
-
-/** Returns the JSON pointer of a path. */
-export function pointerOf(path: readonly (string | number)[]): string {
-  let pointer = '';
-  for (const part of path) {
-    pointer += `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`;
-  }
-  return pointer;
 }
 
 /** Builds one refusal: the sentence of the only problem, or `2 errors occurred: …; …`. */

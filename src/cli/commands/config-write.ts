@@ -1,7 +1,8 @@
 /** `config write` and `config delete`. */
 import type { Command } from 'commander';
+import { pathOf } from '../../languages/pointers.js';
 import { type Call, type Cli, whole } from '../cli.js';
-import { documentsIn, partsOf, type Written } from '../files/documents.js';
+import { documentsIn, type Written } from '../files/documents.js';
 import { Schemas } from '../files/schemas.js';
 import { CliError, misused } from '../print/error.js';
 import {
@@ -81,7 +82,7 @@ function placed(entry: Written, failure: CliError): CliError {
   const { code, problem } = failure.details;
   if (problem === undefined && code !== 'conflict' && code !== 'outcome_unknown') return failure;
   const pointer = String(problem?.['pointer'] ?? '');
-  const { line } = entry.placeOf(partsOf(pointer));
+  const { line } = entry.placeOf(pathOf(pointer));
   return new CliError(`${labelOf(entry, line)}: ${failure.message}`, failure.details);
 }
 

@@ -2,9 +2,10 @@
 import type { Command } from 'commander';
 import type { EntryProblem, Validation } from '../../api/endpoints/change.js';
 import type { Chain } from '../../api/endpoints/config.js';
+import { pathOf } from '../../languages/pointers.js';
 import type { Call, Cli } from '../cli.js';
 import type { Api } from '../client/http.js';
-import { documentsIn, partsOf, type Written } from '../files/documents.js';
+import { documentsIn, type Written } from '../files/documents.js';
 import { type Problem, Schemas, schemaPath } from '../files/schemas.js';
 import { chainView } from '../print/chain-view.js';
 import { CliError } from '../print/error.js';
@@ -162,7 +163,7 @@ async function judgedByServer(api: Api, entries: readonly Written[]): Promise<re
 
 const placedIn = (entry: Written, { Pointer, Message, Hint }: EntryProblem): Problem => ({
   file: entry.file,
-  ...entry.placeOf(partsOf(Pointer)),
+  ...entry.placeOf(pathOf(Pointer)),
   pointer: Pointer,
   message: Hint === '' ? Message : `${Message} (${Hint})`,
 });

@@ -17,13 +17,6 @@ export interface Written {
   placeOf(path: readonly (string | number)[]): { readonly line: number; readonly column: number };
 }
 
-/** Returns the parts of a JSON pointer. */
-export const partsOf = (pointer: string): string[] =>
-  pointer
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
-
 /**
  * Reads the values of files, of the files in folders by name, and of the standard input (`-`);
  * with `isDeep`, of the files in the folders of folders too.

@@ -1,10 +1,11 @@
 /** Entries judged by the schemas of their kinds: those of the server, or of this program. */
 import type { ErrorObject, ValidateFunction } from 'ajv';
+import { pathOf } from '../../languages/pointers.js';
 import { didYouMean } from '../../languages/suggest.js';
 import type { Api } from '../client/http.js';
 import { KINDS } from '../commands/entries.js';
 import { CliError } from '../print/error.js';
-import { partsOf, type Written } from './documents.js';
+import type { Written } from './documents.js';
 
 /** What is wrong in a file. */
 export interface Problem {
@@ -140,7 +141,7 @@ function wordsOf({ keyword, message, params }: ErrorObject): string {
 function problemOf(entry: Written, error: ErrorObject, rule?: string): Problem {
   const { file } = entry;
   const { instancePath, keyword, parentSchema } = error;
-  const path = partsOf(instancePath);
+  const path = pathOf(instancePath);
   if (rule !== undefined)
     return { file, ...entry.placeOf(path), pointer: instancePath, message: rule };
   if (keyword !== 'additionalProperties' && keyword !== 'unevaluatedProperties')

@@ -4,9 +4,10 @@
  */
 import type { Export } from '../../api/endpoints/change.js';
 import { KINDS } from '../../api/objects.js';
+import { pathOf } from '../../languages/pointers.js';
 import { didYouMean } from '../../languages/suggest.js';
 import { CliError } from '../print/error.js';
-import { partsOf, type Written } from './documents.js';
+import type { Written } from './documents.js';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -231,14 +232,14 @@ class Reading {
   }
 
   placeOf({ Ref = '', Pointer = '' }: About): string | undefined {
-    const [list = '', at = '', ...path] = partsOf(Pointer);
+    const [list = '', at = '', ...path] = pathOf(Pointer);
     const known = Object.hasOwn(this.spots, list) ? this.spots[list as 'Objects'] : undefined;
     const spot = known?.[Number(at)];
     if (spot !== undefined) return placeIn(spot, path);
     const other = this.others.get(list === 'Expected' ? `/Expected/${at}` : `/${list}`);
     if (other !== undefined && (Ref === '' || list === 'Expected')) return placeIn(other);
     const object = this.byRef.get(keyOf(Ref));
-    return object && placeIn(object, ['Object', ...partsOf(Pointer)]);
+    return object && placeIn(object, ['Object', ...pathOf(Pointer)]);
   }
 }
 

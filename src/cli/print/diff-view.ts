@@ -1,4 +1,5 @@
 /** What differs between two values, as people see it. */
+import { pathOf } from '../../languages/pointers.js';
 import { type Paint, painted } from './table.js';
 import { oneLine, lines as printable } from './text.js';
 
@@ -32,10 +33,7 @@ const INDENT = '    ';
 
 /** Returns a JSON pointer as people write paths: `Routes[0].Match`. */
 export const pathText = (pointer: string): string =>
-  pointer
-    .slice(1)
-    .split('/')
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  pathOf(pointer)
     .map((part, at) => (/^\d+$/.test(part) ? `[${part}]` : at === 0 ? part : `.${part}`))
     .join('');
 

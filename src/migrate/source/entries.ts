@@ -1,5 +1,6 @@
 /** Converts config entries. What a write here refuses, the code of a write finds. */
 
+import { atOnce } from '../../acl/steps.js';
 import type { FindingCode } from '../../api/migration-report.js';
 import { isKind } from '../../kinds/definitions.js';
 import { decodeInSteps } from '../../kinds/index.js';
@@ -7,6 +8,7 @@ import type { Problem } from '../../kinds/problems.js';
 import { providersNamed } from '../../kinds/references.js';
 import type { Decoded } from '../../kinds/types.js';
 import { isObject } from '../../languages/fields.js';
+import { pathOf } from '../../languages/pointers.js';
 import { type Conversion, isHidden, isNothing, listIn, refOf, textOf } from './conversion.js';
 import type { SetItem, Shown } from './types.js';
 
@@ -70,7 +72,7 @@ function decoded(
   namespace: string,
 ): Decoded {
   for (;;) {
-    const outcome = inOneGo(decodeInSteps(body, { namespace }, true));
+    const outcome = atOnce(decodeInSteps(body, { namespace }, true));
     if (outcome.ok) return outcome;
     const unknown = outcome.problems.filter(({ isUnknown }) => isUnknown === true);
     const own = unknown.filter(
@@ -96,13 +98,6 @@ function takeOut(body: unknown, pointer: string): void {
   if (isObject(holder)) delete holder[key];
 }
 
-function inOneGo<T>(steps: Generator<void, T>): T {
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-  }
-}
-
 /** Leaves an entry out, with a line for each of its problems. */
 function leaveOut(
   conversion: Conversion,
@@ -126,10 +121,7 @@ function codeOf({ pointer, isUnknown }: Problem, value: unknown): FindingCode {
 
 /** Returns what holds the value at a JSON pointer, and its key there. */
 function holderOf(body: unknown, pointer: string): [holder: unknown, key: string] {
-  const parts = pointer
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const parts = pathOf(pointer);
   const key = parts.pop() ?? '';
   let at = body;
   for (const part of parts) at = (at as Record<string, unknown> | undefined)?.[part];

@@ -7,6 +7,7 @@ import type { Authorizer } from '../../acl/types.js';
 import { refuseIf, reject } from '../../base/errors.js';
 import { formatDuration } from '../../languages/duration.js';
 import { bodyOf } from '../../languages/fields.js';
+import { pointerOf } from '../../languages/pointers.js';
 import { didYouMean } from '../../languages/suggest.js';
 import { levelOf } from '../../state/levels.js';
 import {
@@ -79,7 +80,7 @@ export const OWN_TYPES: readonly string[] = ['token', 'token_secret', 'jwt', 'id
 
 function checkSubjectTypes(failure: string, types: SubjectTypes): void {
   for (const [name, { AuthMethod, Namespace, From }] of Object.entries(types)) {
-    const pointer = `/SubjectTypes/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    const pointer = pointerOf(['SubjectTypes', name]);
     const fail = (why: string, more = ''): never =>
       reject('invalid', `${failure}: SubjectTypes: ${JSON.stringify(name.slice(0, 64))} ${why}`, {
         pointer: pointer + more,

@@ -1,6 +1,6 @@
 /** How two forms of an object differ, by JSON pointer (beyond.md 2.5). */
-import { pointerOf } from '../../kinds/problems.js';
 import { isObject } from '../../languages/fields.js';
+import { pointerOf } from '../../languages/pointers.js';
 import type { Table } from '../../state/keys.js';
 import { type Body, HIDDEN, hideSecrets, secretsOf } from '../../state/put-form.js';
 

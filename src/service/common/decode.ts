@@ -4,6 +4,7 @@
  */
 import { reject } from '../../base/errors.js';
 import type { Fault, Members, PathPart, Report, Type } from '../../languages/fields.js';
+import { pointerOf } from '../../languages/pointers.js';
 import { CASE_HINT, type Respelling, respelled } from '../../languages/respell.js';
 import { didYouMean } from '../../languages/suggest.js';
 import { EXPECTED, kindInWords } from '../../languages/words.js';
@@ -69,10 +70,9 @@ class BodyReport implements Report {
   }
 
   get place(): string {
-    return this.#path
-      .map((part) => String(typeof part === 'object' ? part.entry : part))
-      .map((part) => `/${cut(part).replaceAll('~', '~0').replaceAll('/', '~1')}`)
-      .join('');
+    return pointerOf(
+      this.#path.map((part) => cut(String(typeof part === 'object' ? part.entry : part))),
+    );
   }
 
   within<T>(part: PathPart, body: (report: BodyReport) => T): T {

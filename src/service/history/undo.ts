@@ -21,6 +21,7 @@ import type { WhoCanParts } from '../explain/who-can.js';
 import { ownerOf } from '../reads/long-work.js';
 import { type GroupChecks, undoDenials } from '../rights/gate.js';
 import { inPlanOrder } from '../sets/compare.js';
+import { expectedPointer } from '../sets/items.js';
 import { mustBeKept, readDenial } from './places.js';
 
 /** What an undo needs of a node. */
@@ -94,9 +95,8 @@ function mustBeExpected(view: View, { changes }: UndoPlan, { Expected = {} }: Un
   const Conflicts = Object.entries(Expected ?? {}).flatMap(([Ref, expected]) => {
     const one = byRef.get(Ref);
     if (one === undefined) {
-      const pointer = `/Expected/${Ref.replaceAll('~', '~0').replaceAll('/', '~1')}`;
       const why = `Expected names ${JSON.stringify(Ref.slice(0, 200))}, which is not changed`;
-      return reject('invalid', why, { pointer });
+      return reject('invalid', why, { pointer: expectedPointer(Ref) });
     }
     const text = view.get(objectKeyOf(one.place));
     const actual = text === undefined ? 0 : modifyIndexOf(text);

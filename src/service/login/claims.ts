@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import type { Identity } from '../../acl/binding.js';
 import type { ClaimMappings } from '../../acl/shapes.js';
 import { isObject } from '../../languages/fields.js';
+import { pathOf } from '../../languages/pointers.js';
 import { isSubject } from '../../state/stamp.js';
 
 /** The claims of a JWT: the members of its payload. */
@@ -63,8 +64,7 @@ export const hasClaim = (claims: Claims, key: string): boolean =>
 function claimAt(claims: Claims, key: string): unknown {
   if (!key.startsWith('/')) return Object.hasOwn(claims, key) ? claims[key] : undefined;
   let found: unknown = claims;
-  for (const part of key.slice(1).split('/')) {
-    const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
+  for (const name of pathOf(key)) {
     if (Array.isArray(found)) found = /^(0|[1-9]\d*)$/.test(name) ? found[Number(name)] : undefined;
     else found = isObject(found) && Object.hasOwn(found, name) ? found[name] : undefined;
   }
@@ -74,10 +74,8 @@ function claimAt(claims: Claims, key: string): unknown {
 /** Returns claims with a text where a key leads. What stands in the way gives place. */
 export function withClaim(claims: Claims, key: string, text: string): Claims {
   if (!key.startsWith('/')) return { ...claims, [key]: text };
-  const parts = key.slice(1).split('/');
-  return parts.reduceRight<(within: unknown) => unknown>(
-    (inner, part) => (within) => {
-      const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
+  return pathOf(key).reduceRight<(within: unknown) => unknown>(
+    (inner, name) => (within) => {
       const members = isObject(within) ? within : {};
       return { ...members, [name]: inner(members[name]) };
     },

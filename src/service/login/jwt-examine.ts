@@ -1,5 +1,6 @@
 /** What the checks of a JWT find, for explanations. */
 import type { ClaimMappings } from '../../acl/shapes.js';
+import { pathOf } from '../../languages/pointers.js';
 import { type Claims, hasClaim } from './claims.js';
 import { type ClaimFault, type JudgedClaims, judgeClaims } from './jwt-claims.js';
 import type { JwtConfig } from './jwt-config.js';
@@ -94,5 +95,4 @@ function unmappedOf({ values, lists }: ClaimMappings, claims: Claims): readonly 
 }
 
 /** Returns the top-level claim that a key of a mapping leads to. */
-const topLevel = (key: string): string =>
-  key.startsWith('/') ? key.split('/')[1]!.replaceAll('~1', '/').replaceAll('~0', '~') : key;
+const topLevel = (key: string): string => (key.startsWith('/') ? pathOf(key)[0]! : key);

@@ -7,7 +7,7 @@ import { SET_OBJECTS_MAX, type SetBody } from '../../api/endpoints/sets.js';
 import { type Refusal, refusal, refuse, reject } from '../../base/errors.js';
 import { isClusterWide, isKind } from '../../kinds/definitions.js';
 import { unknownKind } from '../../kinds/index.js';
-import { pointerOf } from '../../kinds/problems.js';
+import { pointerOf } from '../../languages/pointers.js';
 import { didYouMean } from '../../languages/suggest.js';
 import { allNamespaces } from '../../state/config-entries.js';
 import { keys, type Table } from '../../state/keys.js';
