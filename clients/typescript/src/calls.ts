@@ -90,20 +90,19 @@ export class Conclave implements Caller {
       const secret = this.#secret;
       const once = { ...options, timeoutMs: leftMs };
       const outcome = await this.#attempt<T>(asked, url, body, secret, once);
-      if (!(outcome instanceof Refused)) return outcome;
-      const { error, retryAfter } = outcome;
-      const isEnded = error.status === 401 || error.code === 'acl_not_found';
+      if (!(outcome instanceof ConclaveError)) return outcome;
+      const isEnded = outcome.status === 401 || outcome.code === 'acl_not_found';
       if (isEnded && this.#options.tokenProvider !== undefined && !hasRenewed) {
         hasRenewed = true;
         // Another call may have asked the provider meanwhile.
         if (this.#secret === secret) this.#secret = undefined;
         continue;
       }
-      const delayMs = nodes.failed(retryAfter);
-      if (isRetried(error) || error.status === 0) this.#at = nodes.at;
+      const delayMs = nodes.failed(outcome.retryAfter);
+      if (isRetried(outcome) || outcome.status === 0) this.#at = nodes.at;
       const isOver = signal?.aborted || this.#clock.now() + delayMs >= deadline;
       // A stream cannot be sent twice.
-      if (isOver || !isRetried(error) || body instanceof ReadableStream) throw error;
+      if (isOver || !isRetried(outcome) || body instanceof ReadableStream) throw outcome;
       if (delayMs > 0) await this.#wait(delayMs, signal);
     }
   }
@@ -138,13 +137,14 @@ export class Conclave implements Caller {
     over.abort();
   }
 
+  /** Asks one node. Returns why there is no answer. */
   async #attempt<T>(
     asked: Asked,
     url: string,
     body: unknown,
     secret: string,
     { timeoutMs = 0, signal, headers }: CallOptions,
-  ): Promise<Answer<T> | Refused> {
+  ): Promise<Answer<T> | ConclaveError> {
     const { method, type = JSON_TYPE, answer, isRead = method === 'GET' } = asked;
     const { fetch = globalThis.fetch } = this.#options;
     const aborter = new AbortController();
@@ -163,10 +163,7 @@ export class Conclave implements Caller {
         ...(body !== undefined && { body: isJson ? JSON.stringify(body) : (body as string) }),
         ...(!isJson && { duplex: 'half' }),
       });
-      if (!response.ok) {
-        const error = await ConclaveError.of(response);
-        return new Refused(error, response.headers.get('retry-after'));
-      }
+      if (!response.ok) return await ConclaveError.of(response);
       const index = Number(response.headers.get('x-consul-index') ?? Number.NaN);
       return {
         body: (answer === 'stream' ? response.body : await response[answer ?? 'json']()) as T,
@@ -178,22 +175,11 @@ export class Conclave implements Caller {
       // A write that was sent may still happen.
       const isUnknown = !isRead && !NOT_SENT.includes(String(error.problem['failure']));
       const { status, message } = error;
-      return new Refused(isUnknown ? new ConclaveError(status, 'outcome_unknown', message) : error);
+      return isUnknown ? new ConclaveError(status, 'outcome_unknown', message) : error;
     } finally {
       cancel();
       signal?.removeEventListener('abort', abort);
     }
-  }
-}
-
-/** An attempt that brought no answer. */
-class Refused {
-  readonly error: ConclaveError;
-  readonly retryAfter: string | null;
-
-  constructor(error: ConclaveError, retryAfter: string | null = null) {
-    this.error = error;
-    this.retryAfter = retryAfter;
   }
 }
 

@@ -230,11 +230,11 @@ export class FeedReader {
   }
 
   async #refused(response: Response, address: string): Promise<number | undefined> {
-    const { status, code } = await ConclaveError.of(response);
+    const { status, code, retryAfter } = await ConclaveError.of(response);
     if (status !== 401 && status !== 413 && code !== 'acl_not_found') {
-      const retryAfter = status === 429 || status === 503 ? response.headers : undefined;
+      const asksToWait = status === 429 || status === 503;
       const sentence = `${new URL(address).host} answered ${status} ${code}`.trim();
-      return this.#failed(sentence, retryAfter?.get('retry-after'));
+      return this.#failed(sentence, asksToWait ? retryAfter : null);
     }
     this.counts.refusals += 1;
     const { tokenProvider, freshForMs } = this.#options;

@@ -96,18 +96,27 @@ export class ConclaveError extends Error {
   readonly code: string;
   /** The members of the problem document. */
   readonly problem: Readonly<Record<string, unknown>>;
+  /** The header of this name. */
+  readonly retryAfter: string | null;
 
-  constructor(status: number, code: string, detail: string, problem = {}) {
+  constructor(
+    status: number,
+    code: string,
+    detail: string,
+    problem = {},
+    retryAfter: string | null = null,
+  ) {
     super(detail);
     this.name = 'ConclaveError';
     this.status = status;
     this.code = code;
     this.problem = problem;
+    this.retryAfter = retryAfter;
   }
 
   /** Reads what an answer refuses with. */
   static async of(response: Response): Promise<ConclaveError> {
-    const { status } = response;
+    const { status, headers } = response;
     const text = await response.text();
     let problem: Record<string, unknown> = {};
     try {
@@ -116,9 +125,10 @@ export class ConclaveError extends Error {
       // a sentence, or what a proxy says
     }
     const { code, detail = text.trim() || `status ${status}` } = problem;
-    const isUnknown = text.startsWith('ACL not found');
-    const known = typeof code === 'string' && /^\w{1,40}$/.test(code) ? code : '';
-    return new ConclaveError(status, isUnknown ? 'acl_not_found' : known, String(detail), problem);
+    const isCode = typeof code === 'string' && /^\w{1,40}$/.test(code);
+    const known = text.startsWith('ACL not found') ? 'acl_not_found' : isCode ? code : '';
+    const retryAfter = headers.get('retry-after');
+    return new ConclaveError(status, known, String(detail), problem, retryAfter);
   }
 
   /** A request that no answer came to. Only the code of the failure is told. */
