@@ -60,12 +60,6 @@ export interface AuditParts {
 const TAIL_MAX = 1000;
 const TAIL_BYTES = 4 * 2 ** 20;
 
-/** A record in memory. */
-interface Kept {
-  readonly facts: Facts;
-  readonly bytes: number;
-}
-
 /** Paths of decisions, which are in no scope but `all`. */
 const DECISIONS = ['/v1/internal/acl/authorize'];
 const OWN_TOKEN = '/v1/acl/token/self';
@@ -82,7 +76,7 @@ export class Audit implements Auditor, AuditView {
   readonly #sinks: readonly Sink[];
   readonly #all: boolean;
   readonly #rules: GrantedRules;
-  readonly #tail: Kept[] = [];
+  readonly #tail: Facts[] = [];
   #tailBytes = 0;
   readonly #who = new WeakMap<Author, Who>();
 
@@ -98,7 +92,7 @@ export class Audit implements Auditor, AuditView {
         requestMs: parts.requestMs,
         log: parts.log,
         onFailing: parts.onFailing,
-        recovered: ({ bytes }) => this.#pending(recoveredFacts(bytes, parts.nowMs())),
+        recovered: (lostBytes) => this.#pending(recoveredFacts(lostBytes, parts.nowMs())),
         ...(out && { out }),
       });
     });
@@ -175,14 +169,12 @@ export class Audit implements Auditor, AuditView {
     before?: string,
   ): Promise<{ readonly records: readonly string[]; readonly more: boolean } | undefined> {
     const at =
-      before === undefined
-        ? this.#tail.length
-        : this.#tail.findIndex(({ facts }) => facts.id === before);
+      before === undefined ? this.#tail.length : this.#tail.findIndex(({ id }) => id === before);
     if (at < 0) return undefined;
     const from = Math.max(0, at - limit);
     const chosen = this.#tail.slice(from, at).reverse();
     const records: string[] = [];
-    for (const { facts } of chosen) {
+    for (const facts of chosen) {
       const members = await membersOf(this.#recordParts, facts, { diff: true, granted: true });
       records.push(`{${members}}`);
     }
@@ -249,11 +241,10 @@ export class Audit implements Auditor, AuditView {
   }
 
   #keep(facts: Facts): void {
-    const bytes = weightOf(facts);
-    this.#tail.push({ facts, bytes });
-    this.#tailBytes += bytes;
+    this.#tail.push(facts);
+    this.#tailBytes += weightOf(facts);
     while (this.#tail.length > TAIL_MAX || this.#tailBytes > TAIL_BYTES)
-      this.#tailBytes -= this.#tail.shift()!.bytes;
+      this.#tailBytes -= weightOf(this.#tail.shift()!);
   }
 
   #whoOf(tokenKey: string | null): Who {
@@ -302,8 +293,9 @@ class RequestNotes implements Notes {
   readonly #rules: GrantedRules;
   readonly #who: () => Who;
   readonly #caller: Caller;
-  #auth: Who | undefined;
   readonly #isShowing: boolean;
+  /** Who asks, as known before the request ended: it may have deleted its own token. */
+  auth: Who | undefined;
   /** What the last check of rights asked. */
   #checked: Recorder | undefined;
   /** What the last evaluation of a read asked. */
@@ -328,11 +320,6 @@ class RequestNotes implements Notes {
     this.#isShowing = isShowing;
   }
 
-  /** Who asks, as known before the request ended: it may have deleted its own token. */
-  get auth(): Who | undefined {
-    return this.#auth;
-  }
-
   asking(authorizer: Authorizer): Authorizer {
     if (!this.#isShowing) return authorizer;
     this.#asked = this.#rules.recorder(authorizer);
@@ -340,13 +327,13 @@ class RequestNotes implements Notes {
   }
 
   checking(authorizer: Authorizer): Authorizer {
-    this.#auth ??= this.#who();
+    this.auth ??= this.#who();
     this.#checked = this.#rules.recorder(authorizer);
     return this.#checked;
   }
 
   proposed(command: Command): void {
-    this.#auth ??= this.#who();
+    this.auth ??= this.#who();
     this.isProposed = true;
     if (command.type === 'token.login') this.login = command as TokenLogin;
     else this.#granted = this.#grantedTo(command);
@@ -365,7 +352,9 @@ class RequestNotes implements Notes {
     const right = commandRight(groups, command.type);
     const authorizer = authorizers.cached(this.#caller.tokenKey);
     if (typeof right !== 'function' || authorizer === undefined) return undefined;
-    return this.#rules.noted(authorizer, (asked) => void right(asked, command, view));
+    const recorder = this.#rules.recorder(authorizer);
+    right(recorder, command, view);
+    return recorder.granted;
   }
 
   written(index: number): void {

@@ -39,29 +39,22 @@ export function chained(
   return { line: `${head}${HASH}"${own}"}`, end: { seq, hash: own } };
 }
 
-/** The chain of a line, or why it is no record. */
-export type Read =
-  | {
-      readonly ok: true;
-      readonly seq: number;
-      readonly prev: string;
-      readonly hash: string;
-      readonly createdMs: number;
-    }
-  | { readonly ok: false };
+/** What a line says of its place in a chain. */
+interface Linked extends ChainEnd {
+  readonly prev: string;
+  readonly createdMs: number;
+}
 
-/** Reads a line, without line feed. */
-export function readLine(line: Uint8Array): Read {
+/** Reads a line, without line feed; undefined if it is not a record. */
+export function readLine(line: Uint8Array): Linked | undefined {
   try {
     const text = new TextDecoder('utf8', { fatal: true }).decode(line);
     const { seq, prev, hash: own, created_at } = JSON.parse(text);
     const isRecord =
       Number.isSafeInteger(seq) && typeof prev === 'string' && typeof own === 'string';
-    return isRecord
-      ? { ok: true, seq, prev, hash: own, createdMs: Date.parse(created_at) }
-      : { ok: false };
+    return isRecord ? { seq, prev, hash: own, createdMs: Date.parse(created_at) } : undefined;
   } catch {
-    return { ok: false };
+    return undefined;
   }
 }
 

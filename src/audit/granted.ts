@@ -155,13 +155,6 @@ export class GrantedRules {
     this.#parts = parts;
   }
 
-  /** Returns the rights that a check finds to be granted: what it asks an authorizer for. */
-  noted(authorizer: Authorizer, check: (asked: Authorizer) => void): Granted {
-    const recorder = this.recorder(authorizer);
-    check(recorder);
-    return recorder.granted;
-  }
-
   /** Returns an authorizer that notes which rights it grants. */
   recorder(authorizer: Authorizer): Recorder {
     let known = this.#known.get(authorizer);

@@ -51,7 +51,7 @@ export class SinkFile {
     return this.#bytes;
   }
 
-  /** Opens the file. Throws Error if it cannot be written, or ends with what is no record. */
+  /** Opens the file. Throws Error if it cannot be written, or does not end with a record. */
   async open(): Promise<void> {
     const { path } = this.#settings;
     this.#rotated = await this.#rotatedFiles();
@@ -192,7 +192,7 @@ async function lastLineOf(
     if (from === 0 || begin >= 0) {
       if (bytes === 0) return { end: EMPTY_CHAIN, bytes: 0, size };
       const read = readLine(tail.subarray(begin + 1, bytes - 1));
-      if (!read.ok) throw new Error(`the last line of ${path} is no audit record`);
+      if (read === undefined) throw new Error(`the last line of ${path} is not an audit record`);
       return { end: { seq: read.seq, hash: read.hash }, bytes: from + bytes, size };
     }
     const length = Math.min(STEP_BYTES, from);
@@ -213,6 +213,6 @@ async function firstOf(handle: FileHandle): Promise<{ seq: number; ms: number } 
     const end = head.indexOf(LINE_FEED);
     if (end < 0 && bytesRead > 0) continue;
     const read = readLine(head.subarray(0, end));
-    return read.ok ? { seq: read.seq, ms: read.createdMs } : undefined;
+    return read && { seq: read.seq, ms: read.createdMs };
   }
 }

@@ -28,7 +28,7 @@ export interface SinkParts {
   /** Called when a required sink begins to fail, and again while it does. */
   readonly onFailing: () => void;
   /** Makes the record that says what was lost. */
-  readonly recovered: (lost: { readonly bytes: number }) => Pending;
+  readonly recovered: (lostBytes: number) => Pending;
   /** Where the records go; a file by default. */
   readonly out?: Out;
 }
@@ -74,6 +74,8 @@ export class Sink {
   /** Records that were dropped, since the start and since the last one that was written. */
   #dropped = 0;
   #untold = 0;
+  /** Whether records are dropped because they come too fast. */
+  #isDropping = false;
   #idle: (() => void)[] = [];
 
   constructor(parts: SinkParts) {
@@ -116,7 +118,7 @@ export class Sink {
   async open(): Promise<void> {
     await this.#out.open();
     const { lostBytes } = this.#out;
-    if (lostBytes > 0) this.#push(this.#parts.recovered({ bytes: lostBytes }), undefined);
+    if (lostBytes > 0) this.#push(this.#parts.recovered(lostBytes), undefined);
   }
 
   /**
@@ -184,19 +186,15 @@ export class Sink {
     // counted before the lines are made: more may be dropped meanwhile
     const dropped = this.#untold;
     for (const [at, { record }] of batch.entries()) {
-      const made = record.members(this.settings);
-      const members = typeof made === 'string' ? made : await made;
+      const members = await record.members(this.settings);
       const isTold = at === 0 && dropped > 0;
-      const next = chained(end, isTold ? `${members},"dropped":${dropped}` : members, this.#key);
+      const whole = isTold ? `${members},"dropped":${dropped}` : members;
+      const next = chained(end, whole, this.#parts.key);
       lines += `${next.line}\n`;
       end = next.end;
     }
     await this.#out.append(lines, end, this.isRequired);
     this.#untold -= dropped;
-  }
-
-  get #key(): Uint8Array | undefined {
-    return this.#parts.key;
   }
 
   /**
@@ -221,7 +219,7 @@ export class Sink {
     this.#retry = setTimeout(() => {
       this.#retry = undefined;
       if (this.isRequired && this.#queue.length === 0)
-        this.#queue.push({ record: this.#parts.recovered({ bytes: 0 }), done: undefined });
+        this.#queue.push({ record: this.#parts.recovered(0), done: undefined });
       if (!this.#isWriting) void this.#write();
     }, RETRY_MS);
     this.#retry.unref();
@@ -235,8 +233,6 @@ export class Sink {
     this.#isFailing = false;
     this.#parts.log.written(this.settings.name, this.#dropped);
   }
-
-  #isDropping = false;
 
   #drop(count: number, why?: string): void {
     this.#dropped += count;

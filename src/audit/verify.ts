@@ -1,6 +1,6 @@
 /** Checks the files of a sink without a node (beyond.md 5.3). */
 import { createReadStream } from 'node:fs';
-import { isHashed, readLine } from './chain.js';
+import { type ChainEnd, EMPTY_CHAIN, isHashed, readLine } from './chain.js';
 
 /** Why a line is bad: the first of these that holds. */
 export type BadLine = 'json' | 'hash' | 'seq' | 'prev' | 'torn' | 'cut';
@@ -27,7 +27,7 @@ export interface Verdict {
 export interface VerifyOptions {
   readonly key?: Uint8Array | undefined;
   /** A record that must be among them, such as the last one that was shipped. */
-  readonly seen?: { readonly seq: number; readonly hash: string } | undefined;
+  readonly seen?: ChainEnd | undefined;
 }
 
 /** Yields the lines of a file without line feeds. The last one is `torn` if it has none. */
@@ -49,7 +49,7 @@ export async function verify(
   files: readonly string[],
   { key, seen }: VerifyOptions = {},
 ): Promise<Verdict> {
-  let end: { readonly seq: number; readonly hash: string } | undefined;
+  let end: ChainEnd | undefined;
   let first = 0;
   let records = 0;
   let isSeen = seen === undefined;
@@ -71,10 +71,10 @@ export async function verify(
       place = { file, line: place.line + 1 };
       if (torn) return bad('torn', 0);
       const read = readLine(line);
-      if (!read.ok) return bad('json', 0);
+      if (read === undefined) return bad('json', 0);
       const { seq, prev, hash } = read;
       if (!isHashed(line, key)) return bad('hash', seq);
-      const before = end ?? (seq === 1 ? { seq: 0, hash: '0'.repeat(64) } : undefined);
+      const before = end ?? (seq === 1 ? EMPTY_CHAIN : undefined);
       if (before !== undefined && seq !== before.seq + 1) return bad('seq', seq);
       if (before !== undefined && prev !== before.hash) return bad('prev', seq);
       if (end === undefined) first = seq;

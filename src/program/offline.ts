@@ -187,7 +187,7 @@ function holderOf(file: string): number | undefined {
 
 /** What is wrong with the first bad line of an audit log. */
 const BAD_LINES: Readonly<Record<BadLine, string>> = {
-  json: 'it is no audit record',
+  json: 'it is not an audit record',
   hash: 'its hash is not that of its text: it was changed, or the key is another',
   seq: 'its number does not follow that of the line before: a line is missing',
   prev: 'it does not name the hash of the line before: that line was replaced',

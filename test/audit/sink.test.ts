@@ -116,7 +116,7 @@ describe('audit: a sink', () => {
     const opened = await sinkOver(path)
       .sink.open()
       .catch((error: Error) => error.message);
-    expect(opened).to.match(/^the last line of .* is no audit record$/);
+    expect(opened).to.match(/^the last line of .* is not an audit record$/);
   });
 
   describe('that is required', () => {

@@ -64,7 +64,7 @@ export function sinkOver(path: string, more: object = {}, given: Partial<SinkPar
       written: (name, dropped) => void told.push(`${name} is written, ${dropped} dropped`),
     },
     onFailing: () => failing.forEach((call) => void call()),
-    recovered: ({ bytes }) => record(`recovered ${bytes}`),
+    recovered: (lostBytes) => record(`recovered ${lostBytes}`),
     out,
     ...given,
   });
