@@ -107,7 +107,7 @@ describe('the conversion of ACL objects', () => {
 
   it('rules: writes the mended text if that is asked for and there is one', () => {
     const state = stateOf({ Policies: [policy({ Rules: 'servce "a" {}' })] });
-    const mendRules = () => ({ text: '# was: servce "a" {}' });
+    const mendRules = () => '# was: servce "a" {}';
     const shown = converted(state, { mendRules });
     expect(written(shown, 'policy')).to.deep.equal([]);
     expect(shown.findings[0]).to.deep.include({ Mended: '# was: servce "a" {}', LeftOut: true });
@@ -120,8 +120,8 @@ describe('the conversion of ACL objects', () => {
 
   it('leaves out rules without a fault that grant more here, unless they are mended', () => {
     const state = stateOf({ Policies: [policy()] });
-    const mendRules = () => ({ text: '# was: acl = "read"' });
     const [Original, Mended] = ['acl = "read"', '# was: acl = "read"'];
+    const mendRules = () => Mended;
     const message = 'this server reads more in the rules';
     const one = { Ref: 'policy/default/ops', Code: 'rules', Message: message, Pointer: '/Rules' };
     const unmended = converted(state, { mendRules });

@@ -7,7 +7,7 @@ import { type Asked, whyOf } from '../../acl/reasons.js';
 import { atOnce } from '../../acl/steps.js';
 import type { DifferenceCode, Rights, RightsDifference } from '../../api/migration-report.js';
 import { isText } from '../../base/text.js';
-import { Side, type Variant } from './holders.js';
+import { NO_RIGHTS, Side, type Variant } from './holders.js';
 import { type Questions, questionsAbout } from './questions.js';
 import type { CompareOptions, GrantClass, RightsState, TokenShown } from './types.js';
 
@@ -62,9 +62,9 @@ export function compareRights(
 /** Returns the grant classes of the source's tokens, for live questions (moving-in.md 5.3). */
 export function* grantClasses(source: RightsState, target: RightsState): Iterable<GrantClass> {
   const sides = new Sides(source, target);
+  const existing = new Set(sides.namespaces);
   for (const one of sides.classes()) {
     const { questions, expected } = new Comparison(sides, one, Number.POSITIVE_INFINITY);
-    const existing = new Set([...source.namespaces, ...target.namespaces].map(({ Name }) => Name));
     yield {
       accessors: one.tokens.map(({ AccessorID }) => AccessorID),
       *questions() {
@@ -105,8 +105,6 @@ class Sides {
     return classes.values();
   }
 }
-
-const NO_RIGHTS: Compiled = { layers: [], allowByDefault: false, weight: 0 };
 
 /** The comparison of one class. */
 class Comparison {

@@ -230,8 +230,8 @@ export class Side {
   }
 }
 
-/** A token with a policy that the source cannot read is refused everything. */
-const NO_RIGHTS: Rights = { layers: [], allowByDefault: false, weight: 0 };
+/** The rights of no token, and of one with a policy that the source cannot read. */
+export const NO_RIGHTS: Rights = { layers: [], allowByDefault: false, weight: 0 };
 
 /** Objects by their ID, and by their name for links without an ID. */
 function byLink<T extends { readonly ID: string; readonly Name: string }>(

@@ -5,27 +5,22 @@ import { sourceOf } from '../../languages/policy-rules.js';
 import { mergeWritten, readRules } from './rules.js';
 import type { Reader } from './types.js';
 
-/** A text that grants here what the source's reading of the original grants. */
-export interface Mended {
-  readonly text: string;
-}
-
 /**
- * Returns the mended text of a policy in a namespace. Undefined if this server reads the original
- * as the source does, and if no mended text can be proved to grant the same.
+ * Returns a text that grants here, in a namespace, what the source grants by the original.
+ * Undefined if this server reads the original as the source does, and if no mended text can be
+ * proved to grant the same.
  */
 export function mend(
   text: string,
   reader: Reader = 'community',
   namespace = 'default',
-): Mended | undefined {
+): string | undefined {
   const reading = readRules(text, reader);
   if (!reading.ok || says(text, reading.rules, namespace)) return undefined;
   const source = sourceOf(text);
-  const mended = [withoutIdle(source, reading.idle), writtenAnew(reading.rules)].find((one) =>
+  return [withoutIdle(source, reading.idle), writtenAnew(reading.rules)].find((one) =>
     says(one, reading.rules, namespace),
   );
-  return mended === undefined ? undefined : { text: mended };
 }
 
 /**

@@ -49,7 +49,7 @@ function rulesOf(conversion: Conversion, ref: string, one: Shown): string | unde
   const ns = textOf(one, 'Namespace');
   const outcome = readRules(rules, ns);
   const { mend, mendRules } = conversion.options;
-  const mended = mendRules?.(rules, ns)?.text;
+  const mended = mendRules?.(rules, ns);
   if (outcome.faults.length === 0 && mended === undefined) return rules;
   const isMended = mend && mended !== undefined;
   const { message, ...at } = firstFault(outcome);

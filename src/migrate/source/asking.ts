@@ -30,14 +30,14 @@ export class Asking {
 
   /** Sends a request. Repeats it while the source is busy. Throws SourceError. */
   async get(path: string, query: Readonly<Record<string, string>> = {}): Promise<SourceAnswer> {
-    for (const pauseMs of [...BUSY_MS, undefined]) {
+    for (let tries = 0; ; tries += 1) {
       await this.#pace();
       const answer = await this.#connection.get(`/v1/${path}`, query);
       if (!isBusy(answer)) return answer;
+      const pauseMs = BUSY_MS[tries];
       if (pauseMs === undefined) throw refusedWith(path, answer);
       await this.#clock.sleep(pauseMs);
     }
-    throw new Error('the last try returns or throws');
   }
 
   /** Calls `work` for each item, a few at a time, and returns the results in their order. */

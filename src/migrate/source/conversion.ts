@@ -9,7 +9,7 @@ export const MANAGEMENT_POLICY = 'namespace-management';
 /** What the server adds to objects. */
 const ADDED = ['CreateIndex', 'ModifyIndex', 'Hash', 'Namespace'];
 /** The value of a secret that is not shown. */
-const HIDDEN = '<hidden>';
+export const HIDDEN = '<hidden>';
 
 /** A link to a policy or a role, as it is written. */
 export type Link = { readonly ID: string } | { readonly Name: string };
@@ -70,10 +70,8 @@ export class Conversion {
     this.source = source;
     this.options = options;
     this.#refused = new Map((options.refused ?? []).map((one) => [one.Ref.toLowerCase(), one]));
-    for (const [type, list] of [
-      ['policy', source.policies],
-      ['role', source.roles],
-    ] as const)
+    const known = { policy: source.policies, role: source.roles };
+    for (const [type, list] of Object.entries(known))
       for (const one of list) this.#targets.set(targetKey(type, one, one['ID']), refOf(type, one));
   }
 
@@ -104,8 +102,8 @@ export class Conversion {
   }
 
   /**
-   * Whether an object stays in by what all types share: its namespace is there, and the target
-   * refuses it not.
+   * Whether an object stays in by what all types share: its namespace stays, and the target does
+   * not refuse it.
    */
   stays(ref: string, one: Shown): boolean {
     const namespace = `namespace/${textOf(one, 'Namespace')}`;
@@ -129,17 +127,13 @@ export class Conversion {
     for (const [key, value] of Object.entries(one)) {
       if (known.includes(key)) {
         if (value !== null && value !== undefined) own[key] = value;
-      } else if (!ADDED.includes(key) && !this.#mayDrop(key, value)) {
+      } else if (!ADDED.includes(key) && !mayDrop(key, value)) {
         const message = `this server has no member "${key}"`;
         return this.leaveOut(ref, 'member', message, { Pointer: `/${key}` });
       }
     }
     return own;
   }
-
-  /** Objects of other editions are in the partition `default`, and have empty members. */
-  #mayDrop = (key: string, value: unknown): boolean =>
-    (key === 'Partition' && value === 'default') || isNothing(value);
 
   /**
    * Returns the links of an object as they are written: those to nothing, and to what is left out,
@@ -153,7 +147,7 @@ export class Conversion {
       const target = this.#targets.get(targetKey(type, home, id));
       const isBuiltIn = type === 'policy' && isReservedId(id);
       if (name === '' || (target === undefined && !isBuiltIn)) {
-        // A policy that is not shown may exist: then the target says that it does not.
+        // A policy that is not shown may exist; if it does not, the target says so.
         if (name !== '') return [{ ID: this.idHere(id) }];
         this.note(ref, 'dangling', `links to a ${type} that is gone: ${id}`, { Pointer });
         return [];
@@ -182,6 +176,10 @@ export class Conversion {
     this.note(ref, 'other_datacenter', `${what} is limited to ${where}`, { Pointer });
   }
 }
+
+/** Objects of other editions are in the partition `default`, and have empty members. */
+const mayDrop = (key: string, value: unknown): boolean =>
+  (key === 'Partition' && value === 'default') || isNothing(value);
 
 const targetKey = (type: string, home: Shown, id: unknown): string =>
   [type, home['Namespace'], id].join('\u0000');

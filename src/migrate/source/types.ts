@@ -1,6 +1,5 @@
 /** What is read of a source, and through what (moving-in.md 2 and 3). */
 import type { Finding } from '../../api/migration-report.js';
-import type { Mended } from '../rights/mend.js';
 
 /** An object as the source shows it. */
 export type Shown = Readonly<Record<string, unknown>>;
@@ -145,7 +144,7 @@ export interface ConvertOptions {
   /** Whether mended texts and entries are written. */
   readonly mend: boolean;
   /** Returns the mended text of rules of a namespace; undefined if there is none that is proved. */
-  readonly mendRules?: (rules: string, namespace: string) => Mended | undefined;
+  readonly mendRules?: (rules: string, namespace: string) => string | undefined;
   /** Whether the target has auth methods of type oidc. */
   readonly oidc: boolean;
   /** The IDs that objects of the source have at the target, where those differ. */

@@ -74,15 +74,15 @@ describe('a mended text', () => {
           return;
         }
         mendedCount += 1;
-        expect(parseRules(mended.text).ok, mended.text).to.equal(true);
+        expect(parseRules(mended).ok, mended).to.equal(true);
         for (const defaultPolicy of ['deny', 'allow'] as const) {
           const { Differences } = compareRights(
             sideOf('community', text, { defaultPolicy }),
-            sideOf('ours', mended.text, { defaultPolicy }),
+            sideOf('ours', mended, { defaultPolicy }),
           );
           // Under a default of allow, both decide reading all intentions otherwise.
           const others = Differences.filter(({ Segment }) => Segment !== '*');
-          expect(others, mended.text).to.deep.equal([]);
+          expect(others, mended).to.deep.equal([]);
         }
       }),
       { numRuns: 600 },
@@ -101,7 +101,7 @@ describe('a mended text', () => {
       '}',
       'operator = "WRITE" mesh = "read"',
     ];
-    expect(mend(text.join('\r\n'))?.text.split('\n')).to.deep.equal([
+    expect(mend(text.join('\r\n'))?.split('\n')).to.deep.equal([
       'acl = "read"',
       '# was: servce "web" {',
       '# was:   policy = "write"',
@@ -132,19 +132,19 @@ describe('a mended text', () => {
     ]) {
       // A key without a value makes the source refuse what follows it.
       const isRead = !text.includes('"x",');
-      expect(mend(text)?.text, text).to.equal(isRead ? anew : undefined);
+      expect(mend(text), text).to.equal(isRead ? anew : undefined);
     }
   });
 
   it('says a level that is not in lower case with what it does to intentions', () => {
-    expect(mend('service "a" { policy = "Write" }')?.text).to.equal(
+    expect(mend('service "a" { policy = "Write" }')).to.equal(
       'service "a" {\n  policy = "write"\n  intentions = "deny"\n}\n',
     );
   });
 
   it('takes out a namespace block for a source that knows none, though it is valid here', () => {
     const text = 'namespace "x" { acl = "write" }\nacl = "read"';
-    expect(mend(text)?.text).to.equal('# was: namespace "x" { acl = "write" }\nacl = "read"');
+    expect(mend(text)).to.equal('# was: namespace "x" { acl = "write" }\nacl = "read"');
     expect(mend(text, 'enterprise')).to.equal(undefined);
   });
 
