@@ -4,6 +4,7 @@
  * Prune, so that what the source did not show, or what is left out, stays.
  */
 import { ANONYMOUS_ACCESSOR } from '../../acl/builtin.js';
+import type { Versions } from '../../api/endpoints/history.js';
 import type { Problem } from '../../api/migration-report.js';
 import { refOf } from '../../migrate/source/conversion.js';
 import type { ObjectType, Refused, Shown, SourceState } from '../../migrate/source/types.js';
@@ -121,22 +122,13 @@ export async function changedBy(
 ): Promise<string | undefined> {
   const query = { limit: '1', ...(ns !== undefined && { ns }) };
   const place = path.split('/').map(encodeURIComponent).join('/');
-  const more = { query, isRead: true, isPlain: true, takesAny: true };
-  const answer = await api.ask('GET', `/v1/history/${place}`, more);
+  const answer = await api.get(`/v1/history/${place}`, { query, isPlain: true, takesAny: true });
   if (answer.status !== 200) return undefined;
-  const [newest] = answer.json<{ Versions?: readonly Version[] }>().Versions ?? [];
-  const { Author, Operation, Reason = '' } = newest ?? {};
-  if (Operation === undefined || Operation === 'unknown' || Reason.startsWith(reason))
-    return undefined;
-  return Author === null || Author === undefined
-    ? 'somebody'
-    : Author.Description || Author.AccessorID;
-}
-
-interface Version {
-  readonly Operation: string;
-  readonly Reason?: string;
-  readonly Author?: { readonly AccessorID: string; readonly Description: string } | null;
+  const [newest] = answer.json<Versions>().Versions ?? [];
+  if (newest === undefined) return undefined;
+  const { Author, Operation, Reason } = newest;
+  if (Operation === 'unknown' || Reason.startsWith(reason)) return undefined;
+  return Author === null ? 'somebody' : Author.Description || Author.AccessorID;
 }
 
 const LISTS: Readonly<Record<ObjectType, string>> = {
@@ -164,8 +156,7 @@ export function wasRead(
 /** Returns the texts of the target's policies by ID: what the source has too is not read again. */
 export async function policyTexts({ api }: Call<object>): Promise<ReadonlyMap<string, string>> {
   const query = { types: 'policy', ids: 'true', ns: '*' };
-  const more = { query, isRead: true, isPlain: true, takesAny: true };
-  const answer = await api.ask('GET', '/v1/export', more);
+  const answer = await api.get('/v1/export', { query, isPlain: true, takesAny: true });
   if (answer.status !== 200) return new Map();
   const policies = answer.json<Exported>().Objects.map(({ Object: object }) => object);
   return new Map(policies.map(({ ID, Rules }) => [String(ID), String(Rules ?? '')]));

@@ -22,8 +22,7 @@ export class Others {
   async change(): Promise<Feed['Changes'][number] | undefined> {
     const after = this.#seen === undefined ? {} : { after: String(this.#seen) };
     const query = { limit: String(LOOKED_AT_MAX), ...after };
-    const more = { query, isRead: true, isPlain: true, takesAny: true };
-    const answer = await this.#api.ask('GET', '/v1/history', more);
+    const answer = await this.#api.get('/v1/history', { query, isPlain: true, takesAny: true });
     if (answer.status !== 200) return undefined;
     const { Index, Changes, More } = answer.json<Feed>();
     const isFirst = this.#seen === undefined;

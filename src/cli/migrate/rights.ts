@@ -1,4 +1,5 @@
 /** Compares rights at both sides: by reading rules, and by asking the servers (moving-in.md 5). */
+import type { Asked } from '../../acl/reasons.js';
 import type { Report, RightsDifference, Writer } from '../../api/migration-report.js';
 import { grantClasses } from '../../migrate/rights/compare.js';
 import type { Reader, RightsState, TokenShown } from '../../migrate/rights/types.js';
@@ -126,17 +127,13 @@ export class LiveQuestions {
     isHere: (accessor: string) => boolean,
   ): AsyncIterable<RightsDifference> {
     const known = new Set(found.Differences.map(questionKey));
+    const hasNamespaces = states[0].reader !== 'community';
     for (const one of count === 0 ? [] : grantClasses(...states)) {
       const some = one.accessors.filter((accessor) => this.#secrets.has(accessor)).slice(0, count);
       for (const accessor of some) {
-        let left = QUESTIONS_OF_TOKEN;
-        for (const batch of batches(one.questions(), QUESTIONS_MAX)) {
-          const asked = batch.slice(0, left);
-          left -= asked.length;
-          if (asked.length === 0) break;
-          const [{ reader }] = states;
+        for (const asked of batches(one.questions())) {
           const answers = await this.#answers(accessor, asked, {
-            hasNamespaces: reader !== 'community',
+            hasNamespaces,
             isHere: isHere(accessor),
           });
           if (answers === 'silent') return;
@@ -145,19 +142,16 @@ export class LiveQuestions {
           this.questions += asked.length;
           for (const [at, question] of asked.entries()) {
             const expected = one.expected(question);
-            const [there, here] = [answers[0]![at], answers[1]?.[at]];
-            const Code = there !== expected ? 'reading' : 'unexplained';
-            const isKnown = Code === 'unexplained' && known.has(questionKey(shown(question)));
-            if (isKnown || (there === expected && (here ?? there) === there)) continue;
+            const [there, here] = [answers[0]![at] === true, answers[1]?.[at]];
+            const isRead = there === expected;
+            const isKnown = isRead && known.has(questionKey(shown(question)));
+            if (isKnown || (isRead && (here ?? there) === there)) continue;
             yield {
               ...shown(question),
-              Code,
+              Code: isRead ? 'unexplained' : 'reading',
               Tokens: 1,
               Sample: [accessor],
-              Source: {
-                Allow: there === true,
-                Rule: 'the source decides otherwise than its rules read',
-              },
+              Source: { Allow: there, Rule: 'the source decides otherwise than its rules read' },
               Target: { Allow: here ?? expected },
             };
           }
@@ -169,7 +163,7 @@ export class LiveQuestions {
   /** Returns the answers of both; of the source alone where the target has no such token. */
   async #answers(
     accessor: string,
-    asked: readonly Question[],
+    asked: readonly Asked[],
     { hasNamespaces, isHere }: { readonly hasNamespaces: boolean; readonly isHere: boolean },
   ): Promise<readonly (readonly boolean[])[] | 'gone' | 'silent'> {
     const secret = this.#secrets.get(accessor)!;
@@ -191,14 +185,7 @@ export class LiveQuestions {
   }
 }
 
-interface Question {
-  readonly resource: string;
-  readonly access: string;
-  readonly segment: string;
-  readonly namespace: string;
-}
-
-const shown = ({ resource, access, segment, namespace }: Question) => ({
+const shown = ({ resource, access, segment, namespace }: Asked) => ({
   Resource: resource,
   Access: access,
   Segment: segment,
@@ -210,14 +197,17 @@ const questionKey = ({
   Access,
   Segment,
   Namespace,
-}: Pick<RightsDifference, 'Resource' | 'Access' | 'Segment' | 'Namespace'>): string =>
+}: Pick<RightsDifference, keyof ReturnType<typeof shown>>): string =>
   JSON.stringify([Resource, Access, Segment, Namespace]);
 
-/** Yields questions in lists, each about one namespace. */
-function* batches<T extends Question>(questions: Iterable<T>, max: number): Iterable<T[]> {
-  let batch: T[] = [];
+/** Yields the questions of a token in the lists of its requests, each about one namespace. */
+function* batches(questions: Iterable<Asked>): Iterable<Asked[]> {
+  let batch: Asked[] = [];
+  let count = 0;
   for (const one of questions) {
-    if (batch.length === max || (batch[0] ?? one).namespace !== one.namespace) {
+    if (count === QUESTIONS_OF_TOKEN) break;
+    count += 1;
+    if (batch.length === QUESTIONS_MAX || (batch[0] ?? one).namespace !== one.namespace) {
       yield batch;
       batch = [];
     }

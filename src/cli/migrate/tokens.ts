@@ -3,6 +3,7 @@
 import type { Imported, Imports } from '../../api/endpoints/imports.js';
 import type { Problem } from '../../api/migration-report.js';
 import { GRANTS } from '../../migrate/source/acl-objects.js';
+import { listIn } from '../../migrate/source/conversion.js';
 import type { Shown, SourceState, TokenImport } from '../../migrate/source/types.js';
 import type { Call } from '../cli.js';
 import { CliError } from '../print/error.js';
@@ -108,11 +109,6 @@ async function tokensHere({ api }: Call<object>): Promise<ReadonlyMap<string, Sh
   const answer = await api.get('/v1/acl/tokens', { query, isCurrent: true, isPlain: true });
   return new Map(answer.json<Shown[]>().map((one) => [String(one['AccessorID']), one]));
 }
-
-const listIn = (one: Shown, member: string): readonly Shown[] => {
-  const value = one[member];
-  return Array.isArray(value) ? (value as Shown[]) : [];
-};
 
 /** Returns an item of a token's list as text. Links have an ID, or a name that `here` knows. */
 function itemText(member: string, item: Shown, here: Shown): string {
