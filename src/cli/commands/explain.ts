@@ -1,5 +1,6 @@
 /** `acl explain`, `acl whoami`, `acl who-can`, `acl decision`, `acl login explain`. */
 import type { Command } from 'commander';
+import { isUuid } from '../../acl/names.js';
 import { questionAbout } from '../../api/decided.js';
 import type { Decision, Effective, Explained, WhoCan } from '../../api/endpoints/explain.js';
 import type { LoginExplained } from '../../api/endpoints/login-explain.js';
@@ -18,7 +19,7 @@ import {
   RIGHT_COLUMNS,
   whoCanText,
 } from '../print/explain-view.js';
-import { find, hidden, idIn, pathOf, type Stored, TYPE, UUID } from './objects.js';
+import { find, hidden, idIn, pathOf, type Stored, TYPE } from './objects.js';
 
 /** A question about a right. */
 interface Question {
@@ -102,7 +103,7 @@ async function accessorOf(
 ): Promise<string | undefined> {
   const { accessor: text, at } = call.options;
   // Of an earlier moment, the token may be gone since.
-  if (at !== undefined && text !== undefined && UUID.test(text)) return text;
+  if (at !== undefined && text !== undefined && isUuid(text)) return text;
   return text === undefined ? undefined : idIn(TYPE.token, await find(call, TYPE.token, { text }));
 }
 

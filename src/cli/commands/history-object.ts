@@ -1,10 +1,12 @@
 /** Objects of all types as arguments: `policy ops`, `config service-defaults/web`. */
 import type { Command } from 'commander';
+import { isUuid } from '../../acl/names.js';
+import type { Feed } from '../../api/endpoints/history.js';
 import { didYouMean } from '../../languages/suggest.js';
 import type { Call } from '../cli.js';
 import { TYPES } from '../files/sets.js';
 import { isMissing, misused } from '../print/error.js';
-import { find, idIn, type ObjectType, TYPE, UUID } from './objects.js';
+import { find, idIn, type ObjectType, TYPE } from './objects.js';
 
 /** An object that may be gone. */
 export interface HistoryObject {
@@ -22,12 +24,6 @@ export const withObject = (command: Command): Command =>
   command
     .argument('[type]', `${TYPES.join(', ')}; or TYPE/NAME`)
     .argument('[name]', 'its name or ID; of an entry KIND/NAME');
-
-/** What the feed says about the object of a change. */
-interface Changed {
-  readonly ID: string;
-  readonly Name: string;
-}
 
 /**
  * Finds an object. One that does not exist any more is looked for among the changes, by its name.
@@ -58,7 +54,7 @@ export async function objectCalled(
 
 async function idOf(call: Call<object>, type: string, name: string): Promise<string> {
   const objects = typeCalled(type);
-  if (objects === undefined || objects.identity === 'Name' || UUID.test(name)) return name;
+  if (objects === undefined || objects.identity === 'Name' || isUuid(name)) return name;
   try {
     return idIn(objects, await find(call, objects, { text: name }));
   } catch (error) {
@@ -78,8 +74,6 @@ async function idOfGone(
   name: string,
 ): Promise<string | undefined> {
   const query = { types, limit: CHANGES_MAX };
-  const { Changes } = (await api.get('/v1/history', { query })).json<{
-    readonly Changes: readonly Changed[];
-  }>();
+  const { Changes } = (await api.get('/v1/history', { query })).json<Feed>();
   return Changes.find(({ Name }) => Name.toLowerCase() === name.toLowerCase())?.ID;
 }

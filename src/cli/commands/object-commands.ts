@@ -1,5 +1,6 @@
 /** The commands that all ACL objects and namespaces have: create, read, update, delete, list. */
 import { type Command, Option } from 'commander';
+import { isObject } from '../../languages/fields.js';
 import { type Call, type Cli, refusedSecret, several, sure, whole } from '../cli.js';
 import type { Answer } from '../client/http.js';
 import { memberChanges } from '../client/watch.js';
@@ -247,15 +248,12 @@ function addDelete(group: Command, cli: Cli, type: ObjectType): void {
 function replacing(held: Stored, sets: Members): Members {
   const replaced = Object.entries(sets).map(([name, value]) => {
     const before = memberAt(held, name);
-    if (!isMap(before) || !isMap(value)) return [name, value];
+    if (!isObject(before) || !isObject(value)) return [name, value];
     const gone = Object.keys(before).filter((key) => !Object.hasOwn(value, key));
     return [name, { ...Object.fromEntries(gone.map((key) => [key, null])), ...value }];
   });
   return Object.fromEntries(replaced);
 }
-
-const isMap = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * Changes an object in the version that was read, or that the user names; a delete without a name

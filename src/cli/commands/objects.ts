@@ -1,4 +1,5 @@
 /** ACL objects and namespaces: what they are called, how people see them, how they are found. */
+import { isUuid } from '../../acl/names.js';
 import { OBJECTS, type ObjectName, type ObjectTable, type Shown } from '../../api/objects.js';
 import { nearestOf } from '../../languages/suggest.js';
 import type { Call } from '../cli.js';
@@ -38,7 +39,6 @@ export interface OneOptions {
   readonly name?: string;
 }
 
-export const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 /** The shortest beginning of an ID that is looked for. */
 const PREFIX = /^[0-9a-f][0-9a-f-]{3,35}$/i;
 
@@ -172,7 +172,7 @@ export async function find(
       throw error;
     }
   };
-  if (type.identity === 'Name' || (by !== 'name' && UUID.test(text)))
+  if (type.identity === 'Name' || (by !== 'name' && isUuid(text)))
     return (await read(pathOf(type, text))) ?? missing(call, type, called);
   if (by !== 'id' && type.isReadByName) {
     const found = await read(`${type.path}/name/${encodeURIComponent(text)}`);
@@ -219,7 +219,7 @@ export const idOf = async (
   type: ObjectType,
   text: string | undefined,
 ): Promise<string | undefined> =>
-  text === undefined || UUID.test(text) ? text : idIn(type, await find(call, type, { text }));
+  text === undefined || isUuid(text) ? text : idIn(type, await find(call, type, { text }));
 
 /**
  * Says after an empty list that its namespace may not exist: the answer is the same for one in

@@ -1,5 +1,6 @@
 /** `watch`: prints each change of an entry, an object or a list. */
 import type { Command } from 'commander';
+import { isUuid } from '../../acl/names.js';
 import { type Call, type Cli, whole } from '../cli.js';
 import { type Change, changesBetween, readsOf } from '../client/watch.js';
 import { misused } from '../print/error.js';
@@ -7,7 +8,7 @@ import type { Shape } from '../print/output.js';
 import { type Paint, painted } from '../print/table.js';
 import { localTime, oneLine } from '../print/text.js';
 import { ENTRIES, type Entry, entryPath, KINDS, kindPath } from './entries.js';
-import { hidden, type ObjectType, pathOf, type Stored, TYPE, UUID } from './objects.js';
+import { hidden, type ObjectType, pathOf, type Stored, TYPE } from './objects.js';
 
 interface WatchOptions {
   readonly changes?: number;
@@ -95,7 +96,7 @@ function of(type: ObjectType): (name: string | undefined) => Target {
 
 /** A token that does not exist is refused without an index to wait on, so its list is watched. */
 function tokenOf(id = ''): Target {
-  if (!UUID.test(id)) misused(`"${id}" is not an AccessorID`, 'conclave acl token list shows them');
+  if (!isUuid(id)) misused(`"${id}" is not an AccessorID`, 'conclave acl token list shows them');
   const accessor = id.toLowerCase();
   return {
     ...of(TYPE.token)(accessor),
@@ -107,7 +108,7 @@ function tokenOf(id = ''): Target {
 }
 
 function singlePath(type: ObjectType, name: string): string {
-  const isByName = type.isReadByName === true && !UUID.test(name);
+  const isByName = type.isReadByName === true && !isUuid(name);
   return isByName ? `${type.path}/name/${encodeURIComponent(name)}` : pathOf(type, name);
 }
 

@@ -2,6 +2,8 @@
  * What of an export Consul takes: the files of a folder, the calls that load them, and what is left
  * out, with the reason (moving-in.md 9).
  */
+import { isUuid } from '../../acl/names.js';
+import { HIDDEN, isHidden } from '../../migrate/source/conversion.js';
 import { call, ruleContent, templatesText } from './consul-script.js';
 import { type Item, refOfItem } from './sets.js';
 
@@ -31,8 +33,6 @@ export interface Content {
 const TYPES = ['namespace', 'policy', 'role', 'auth-method', 'binding-rule'] as const;
 /** How long a token of Consul may live, unless its servers are configured otherwise. */
 const LIFE_MS = 86_400_000;
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const HIDDEN = '<hidden>';
 const ANY = 'default';
 
 /** Returns a part of a path that no system takes for something else. */
@@ -247,9 +247,8 @@ export class ConsulFolder {
       const ends = textOf(body, 'ExpirationTime');
       const endMs = ends === '' ? 0 : Date.parse(ends);
       if (method !== '') leave(`a login made it: its holder logs in anew with ${method}`);
-      else if (secret === HIDDEN || secret === '')
-        leave('its secret is not shown: export with acl:write');
-      else if (!UUID.test(secret)) leave('its secret is no UUID: make a new token');
+      else if (isHidden(secret)) leave('its secret is not shown: export with acl:write');
+      else if (!isUuid(secret)) leave('its secret is no UUID: make a new token');
       else if (endMs > this.#content.nowMs + LIFE_MS)
         leave(`it ends at ${ends}: Consul makes tokens that end within a day, or never`);
       else {

@@ -4,6 +4,7 @@
  */
 import type { Export } from '../../api/endpoints/change.js';
 import { KINDS } from '../../api/objects.js';
+import { isObject } from '../../languages/fields.js';
 import { pathOf } from '../../languages/pointers.js';
 import { didYouMean } from '../../languages/suggest.js';
 import { CliError } from '../print/error.js';
@@ -118,9 +119,6 @@ const below = ({ document, path }: Spot, ...more: readonly (string | number)[]):
   document,
   path: [...path, ...more],
 });
-
-const isObject = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Returns an item in the namespace of its set, unless it names one. */
 function inNamespace(item: unknown, { Namespace }: Members): unknown {
