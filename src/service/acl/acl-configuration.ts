@@ -28,9 +28,10 @@ import type { ReadUseCase, Requester, Service } from '../common/types.js';
 /** The body of a configuration. */
 export const CONFIGURATION_BODY = bodyOf(configurationFields);
 
-/** Shortest and longest life, in nanoseconds, the same as of MaxTokenTTL. */
-const TTL_MIN = 60e9;
-const TTL_MAX = 100 * 365 * 24 * 3600e9;
+/** Shortest life of the tokens of logins, in nanoseconds: the clocks of members differ. */
+export const TTL_MIN = 60e9;
+/** Longest life of the tokens of logins, in nanoseconds: a hundred years. */
+export const TTL_MAX = 100 * 365 * 24 * 3600e9;
 const ON_LIMIT = ['refuse', 'replace'] as const;
 
 /** Permits a write of the configuration. Throws ApiError 403. */

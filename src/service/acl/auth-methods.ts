@@ -20,16 +20,10 @@ import { rulesOf } from '../login/judge.js';
 import type { LoginParts } from '../login/login.js';
 import type { AuthMethodType, LoginLogger } from '../login/types.js';
 import { newKey } from '../oidc/logins.js';
+import { TTL_MAX, TTL_MIN } from './acl-configuration.js';
 import { type ObjectUseCases, objectUseCases } from './objects.js';
 
 type MethodBody = Sent<typeof methods.fields>;
-
-/**
- * Shortest and longest MaxTokenTTL, in nanoseconds: a minute, because the clocks of members differ,
- * and a hundred years.
- */
-const TTL_MIN = 60e9;
-const TTL_MAX = 100 * 365 * 24 * 3600e9;
 
 export type MethodParts = Pick<LoginParts, 'service' | 'methodTypes' | 'logger'>;
 

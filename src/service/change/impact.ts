@@ -12,7 +12,12 @@ import { keysBelow, lastPart, stored } from '../../state/lists.js';
 import { isAlive, type Token } from '../../state/tokens.js';
 import { keyOf, type View } from '../../state/types.js';
 import { isHidden, Links } from '../common/reading.js';
-import { Authorizers, type AuthorizersOptions, rightsIdOf } from '../rights/authorizers.js';
+import {
+  Authorizers,
+  type AuthorizersOptions,
+  RIGHTS_BYTES,
+  rightsIdOf,
+} from '../rights/authorizers.js';
 import type { ObjectId } from './found.js';
 
 /** Tokens that one answer looks at. */
@@ -23,8 +28,6 @@ const SAMPLE_MAX = 5;
 const CHANGES_MAX = 5_000;
 /** Tokens that are looked at in one step. */
 const TOKENS_PER_STEP = 50;
-/** Bytes of the policies and rights that one work keeps of each view. */
-const RIGHTS_BYTES = 16 * 2 ** 20;
 
 type ShownLinks = readonly { readonly ID: string; readonly Name: string }[];
 

@@ -14,7 +14,7 @@ import { listedNamespaces, readState } from '../common/reading.js';
 import type { ReadOutcome } from '../common/types.js';
 import { draftToken } from '../explain/questions.js';
 import { ownerOf } from '../reads/long-work.js';
-import { Authorizers, authorizerFor, rightsIdOf } from '../rights/authorizers.js';
+import { Authorizers, authorizerFor, RIGHTS_BYTES, rightsIdOf } from '../rights/authorizers.js';
 import { type Asker, distinct, mayDo, NOBODY, namesOf } from './askers.js';
 import type { EvaluateParts, EvaluateRequest } from './evaluate.js';
 import { type Found, type Page, pageOf } from './pages.js';
@@ -31,8 +31,6 @@ export type Searched = Page & {
 
 /** Tokens that are looked at, and milliseconds of a search: as many as who-can takes. */
 const LIMITS = { tokens: 200_000, ms: 5_000 } as const;
-/** Bytes of the policies and rights that one search caches. */
-const RIGHTS_BYTES = 16 * 2 ** 20;
 /** Ids, denied ids and prefixes that one search finds. */
 const FOUND_MAX = 10_000;
 

@@ -16,7 +16,7 @@ import { mustRead, readState, stateIndex } from '../common/reading.js';
 import type { ReadContext, ReadOutcome, StateRead } from '../common/types.js';
 import { mustBeKept, refuseUnknown, shownTime } from '../history/places.js';
 import { ownerOf } from '../reads/long-work.js';
-import { Authorizers } from '../rights/authorizers.js';
+import { Authorizers, RIGHTS_BYTES } from '../rights/authorizers.js';
 import { type Collected, stepOf } from '../rights/origins.js';
 import { type ExplainedParts, type ExplainParts, ownToken, type Whose } from './subject.js';
 
@@ -34,8 +34,6 @@ export interface PastParts extends ExplainedParts {
   readonly moment: Moment;
 }
 
-/** Bytes of the policies and rights that one question about the past caches. */
-const RIGHTS_BYTES = 16 * 2 ** 20;
 /** How often a question is asked again to find the oldest moment that it can be answered for. */
 const TRIES_MAX = 100;
 

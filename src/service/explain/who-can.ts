@@ -16,7 +16,7 @@ import type { PinnedView, View } from '../../state/types.js';
 import { Links, listedNamespaces, readState, stateIndex } from '../common/reading.js';
 import type { ReadContext, ReadOutcome, StateRead } from '../common/types.js';
 import { ownerOf } from '../reads/long-work.js';
-import { Authorizers, authorizerFor, rightsIdOf } from '../rights/authorizers.js';
+import { Authorizers, authorizerFor, RIGHTS_BYTES, rightsIdOf } from '../rights/authorizers.js';
 import { stepOf } from '../rights/origins.js';
 import { askedOf } from './questions.js';
 import { answerPast, type PastQuestion } from './rewind.js';
@@ -37,8 +37,6 @@ const LIMITS: Limits = { tokens: 200_000, ms: 5_000 };
 /** Groups and tokens of a group that one answer shows. */
 const GROUPS_MAX = 200;
 const SAMPLE_MAX = 10;
-/** Bytes of the policies and rights that one search caches. */
-const RIGHTS_BYTES = 16 * 2 ** 20;
 
 /** Who asks, and how current the answer must be. */
 export interface WhoCanRequest extends StateRead {

@@ -24,7 +24,7 @@ import { isAlive, loggedIn, type Token } from '../../state/tokens.js';
 import { keyOf, type View } from '../../state/types.js';
 import type { AuthMethodTypes } from '../login/index.js';
 import { rulesOf } from '../login/judge.js';
-import { Authorizers, rightsIdOf } from '../rights/authorizers.js';
+import { Authorizers, RIGHTS_BYTES, rightsIdOf } from '../rights/authorizers.js';
 import { isUnused, methodUse, type UsageBook } from '../usage/book.js';
 import { type MayRead, surroundingsOf } from './lint.js';
 
@@ -51,9 +51,6 @@ interface LintScope {
   readonly places: readonly LintPlace[];
   readonly mayRead: MayRead;
 }
-
-/** Approximate bytes of the policies and rights that one lint caches. */
-const RIGHTS_BYTES = 16 * 2 ** 20;
 
 /** Lints the objects of some namespaces. Yields after each object. */
 export function* lintNamespaces(

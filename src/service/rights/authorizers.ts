@@ -37,6 +37,9 @@ import {
 } from './origins.js';
 import { type ReadGrants, RightsCache, type SharedRights } from './rights-cache.js';
 
+/** Bytes of the policies and rights that one search, explanation, lint or plan caches. */
+export const RIGHTS_BYTES = 16 * 2 ** 20;
+
 /** The state that authorizers are resolved from, and the limits of their cache. */
 export interface AuthorizersOptions {
   readonly view: View;

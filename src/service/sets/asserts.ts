@@ -20,13 +20,11 @@ import { keyOf, type View } from '../../state/types.js';
 import { accessorOf, askedOf, collectedDraft, DRAFT, draftToken } from '../explain/questions.js';
 import { withoutSecrets } from '../explain/secrets.js';
 import { explained, subjectOf } from '../explain/subject.js';
-import { Authorizers } from '../rights/authorizers.js';
+import { Authorizers, RIGHTS_BYTES } from '../rights/authorizers.js';
 import { type Collected, stepOf } from '../rights/origins.js';
 
 /** Records that apply compares at most: each is a look-up. */
 const RESTS_MAX = 4_096;
-/** Bytes of the policies and rights that the assertions of one set are judged by. */
-const RIGHTS_BYTES = 16 * 2 ** 20;
 const NAME_LENGTH_MAX = 128;
 
 /** What assertions are judged by. */
