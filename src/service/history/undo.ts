@@ -22,6 +22,7 @@ import { ownerOf } from '../reads/long-work.js';
 import { type GroupChecks, undoDenials } from '../rights/gate.js';
 import { inPlanOrder } from '../sets/compare.js';
 import { expectedPointer } from '../sets/items.js';
+import { summaryOf } from '../sets/plan.js';
 import { mustBeKept, readDenial } from './places.js';
 
 /** What an undo needs of a node. */
@@ -156,8 +157,6 @@ function shownPlan(view: View, draft: Overlay, plan: UndoPlan, command: Undo): o
           const { code: Code, message: Message, pointer: Pointer = '' } = problem;
           return { Ref, Code, Message, Pointer };
         });
-  const count = (action: Undone['action']): number =>
-    changes.filter((one) => one.action === action).length;
   const indexOf = ({ present }: Undone): number =>
     present === undefined ? 0 : modifyIndexOf(present);
   return {
@@ -165,13 +164,7 @@ function shownPlan(view: View, draft: Overlay, plan: UndoPlan, command: Undo): o
     Valid: problem === undefined,
     Digest: '',
     Owner: '',
-    Summary: {
-      Create: count('create'),
-      Update: count('update'),
-      Delete: count('delete'),
-      Unchanged: 0,
-      Hidden: 0,
-    },
+    Summary: summaryOf(changes),
     Changes: ordered(changes).map((one) => ({
       ...namesOf(one),
       Action: one.action,

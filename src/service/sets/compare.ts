@@ -83,6 +83,15 @@ export const problemOf = (item: Item, why: Refusal, inside = '/Object'): Found =
   why,
 });
 
+/** Returns a refusal as a problem of the set itself. */
+export const problemOfSet = (why: Refusal, code: string = why.code): Found => ({
+  Ref: '',
+  Code: code,
+  Message: why.message,
+  Pointer: why.pointer ?? '',
+  why,
+});
+
 /**
  * Returns a refusal of a change in words that name only entries which the caller may read, with a
  * pointer into the object that was sent.

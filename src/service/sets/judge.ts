@@ -33,9 +33,11 @@ import {
   type Found,
   type ItemChange,
   problemOf,
+  problemOfSet,
 } from './compare.js';
 import type { SetDrift } from './drift.js';
 import { expectedPointer, type Item, objectOf, storedAt } from './items.js';
+
 /** What sets need of a node. */
 export interface SetParts extends CompareParts {
   readonly longWork: LongWork;
@@ -51,7 +53,7 @@ export interface SetRequest {
   readonly body: SetBody;
 }
 
-/** An object that has not the version that it must have. Null: it does not exist. */
+/** An object whose version is not the expected one. Null: it does not exist. */
 export interface Conflict {
   readonly Ref: string;
   readonly Expected: number;
@@ -122,8 +124,7 @@ export async function judge(
     'explain',
   );
   for (const [i, Message] of judged.failed) {
-    const why = refusal('invalid', Message, { pointer: `/Assert/${i}` });
-    problems.push({ Ref: '', Code: 'assert', Message, Pointer: `/Assert/${i}`, why });
+    problems.push(problemOfSet(refusal('invalid', Message, { pointer: `/Assert/${i}` }), 'assert'));
   }
   const all = { ...compared, authorizer, denials, warnings, changed, asserts: judged.asserts };
   const digest = await inSlices(digestOf(all, body), 'set');
@@ -155,15 +156,11 @@ function* denialsOf(
   return denials;
 }
 
-const OTHER_DIGEST: Found = {
-  Ref: '',
-  Code: 'precondition_failed',
-  Message: 'The set would not do what the plan with this Digest says',
-  Pointer: '/Digest',
-  why: refusal('precondition_failed', 'The set would not do what the plan with this Digest says', {
+const OTHER_DIGEST = problemOfSet(
+  refusal('precondition_failed', 'The set would not do what the plan with this Digest says', {
     pointer: '/Digest',
   }),
-};
+);
 
 /**
  * Returns a command that asks for the right to write an object whose own was not made; undefined
@@ -284,7 +281,7 @@ async function checkIssuers(
   }
 }
 
-/** Returns the objects that have not the version that the set expects. Throws ApiError 400. */
+/** Returns the objects whose version is not the one that the set expects. Throws ApiError 400. */
 function conflictsOf({ changes, missing }: Compared, { Expected }: SetBody): Conflict[] {
   const byRef = new Map(changes.map((one) => [one.item.ref, one]));
   return Object.entries(Expected ?? {}).flatMap(([Ref, expected]) => {
@@ -345,6 +342,7 @@ function* digestOf(
   }
   return `sha256:${digest.update(JSON.stringify(Assert)).digest('hex')}`;
 }
+
 /** Hides secrets that stay as they are: nobody must be able to guess them by the digest. */
 function withoutKept(item: Item, after: Body | undefined): Body | undefined {
   const before = objectOf(item);

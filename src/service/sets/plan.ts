@@ -1,3 +1,4 @@
+/** Plans a set: what it would do, and whose rights would change. */
 import type { Steps } from '../../acl/steps.js';
 import type { Plan } from '../../api/endpoints/sets.js';
 import { putForm } from '../../state/put-form.js';
@@ -21,6 +22,7 @@ import {
   shownProblems,
 } from './judge.js';
 import { fitsOne, partsOf } from './parts.js';
+
 /** Reads the plan of a set. Throws ApiError 400 for a set that cannot be meant. */
 export async function readPlan(
   parts: SetParts,
@@ -44,8 +46,6 @@ async function shownPlan(
   planned: Planned,
 ): Promise<Plan> {
   const { changes, changed, conflicts, problems, digest, asserts, index } = planned;
-  const count = (action: ItemChange['action']): number =>
-    changes.filter((one) => one.action === action).length;
   const inParts = !fitsOne(changed, parts.bodyBytes)
     ? await inSlices(partsOf(parts, planned, view), 'set')
     : { parts: [], problems: [] };
@@ -56,13 +56,7 @@ async function shownPlan(
     Valid: Problems.length === 0,
     Digest: digest,
     Owner: body.Owner ?? '',
-    Summary: {
-      Create: count('create'),
-      Update: count('update'),
-      Delete: count('delete'),
-      Unchanged: count('unchanged'),
-      Hidden: count('hidden'),
-    },
+    Summary: summaryOf(changes),
     // Of what the owner has and the caller may not read, not even the names are shown.
     Changes: await inSlices(
       shownChanges(
@@ -77,6 +71,19 @@ async function shownPlan(
     Asserts: asserts,
     Impact: { Tokens: await impactOf(parts, planned, view) },
     Parts: inParts.problems.length > 0 ? [] : inParts.parts,
+  };
+}
+
+/** Counts changes by what becomes of the objects. */
+export function summaryOf(changes: readonly Pick<ItemChange, 'action'>[]): Plan['Summary'] {
+  const count = (action: ItemChange['action']): number =>
+    changes.filter((one) => one.action === action).length;
+  return {
+    Create: count('create'),
+    Update: count('update'),
+    Delete: count('delete'),
+    Unchanged: count('unchanged'),
+    Hidden: count('hidden'),
   };
 }
 
