@@ -80,7 +80,7 @@ describe('export', () => {
     expect((await run('', json(missing, FILTERED))).err).to.equal(
       'conclave: 2 objects at index 42\n' +
         'conclave: 2 secrets hidden; applying it keeps those stored\n' +
-        'conclave: not known any more: policy/default/x\n' +
+        'conclave: no longer known: policy/default/x\n' +
         'conclave: what this token may not read is left out\n',
     );
   });

@@ -127,7 +127,7 @@ describe('a set in files', () => {
 
   it('refuses an object that is there twice, and names both places', async () => {
     expect((await faultsOf(ROLE, 'Type: role\nObject: {Name: WEB}\n'))[0]).to.equal(
-      'b.yaml:1:1: role/default/WEB is there twice, also a.yaml:1:1',
+      'b.yaml:1:1: role/default/WEB appears twice, also at a.yaml:1:1',
     );
   });
 

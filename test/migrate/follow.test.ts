@@ -104,7 +104,7 @@ describe('conclave migrate --watch', function () {
     moving.source.change((_, index) => {
       Object.assign(first, { Description: 'theirs', ModifyIndex: index });
     });
-    await hears(`conflict: role/default/${first['Name']} is not followed any more`);
+    await hears(`conflict: role/default/${first['Name']} is no longer followed`);
     expect((await role(first['ID'])).body.Description).to.equal('mine');
     await stopped();
   });

@@ -65,7 +65,7 @@ export function addCan(acl: Command, cli: Cli): void {
         const { all, list } = call.options;
         if (list === true) return showRights(call, action !== undefined);
         if (all === undefined) return answer(call, action, resource);
-        if (action !== undefined) misused('--all stands in place of an action and a resource');
+        if (action !== undefined) misused('--all replaces the action and the resource');
         return showAll(call, all);
       }),
     );
@@ -162,7 +162,7 @@ async function showRights(call: Call<CanOptions>, hasQuestion: boolean): Promise
   const { api, options, print } = call;
   const { as, asTokenFile, asJwtFile, method, n, all } = options;
   if (hasQuestion || [as, asTokenFile, asJwtFile, method, n, all].some((one) => one !== undefined))
-    misused('--list shows the rights of your own token: it stands alone');
+    misused('--list cannot be used with a question or its options');
   const read = () => api.get('/v1/acl/token/self/rights');
   const feed = await sent<Feed>(read, []);
   if (feed.Version !== FEED_VERSION)
@@ -191,7 +191,7 @@ async function sent<T>(send: () => Promise<Answer>, misuses: readonly string[]):
   try {
     const value: unknown = (await send()).json();
     if (typeof value === 'object' && value !== null) return value as T;
-    throw new CliError('the answer is no object: this is not a server of this API');
+    throw new CliError('the answer is not an object: this is not a server of this API');
   } catch (error) {
     throw error instanceof CliError ? undecided(error, misuses) : error;
   }

@@ -33,7 +33,7 @@ export function addExport(program: Command, cli: Cli): void {
     .option('--owner <name>', 'only what this owner has')
     .option('--ids', 'with the IDs of policies, roles and binding rules')
     .option('--at <index|time>', 'what was stored at an index or a time')
-    .option('--partial', 'with --at: leave out what is not known any more')
+    .option('--partial', 'with --at: leave out what is no longer known')
     .option('--folder <folder>', 'write a file for each object, as YAML, or as JSON with -o json')
     .option('--consul <folder>', 'write a new folder that the command line of Consul loads')
     .option('--with-secrets', 'with --consul: tokens and secrets too')
@@ -87,7 +87,7 @@ function noteMissing({ print }: Call<object>, exported: Exported, answer: Answer
   print.note(`${counted(Objects.length, 'object')} at ${when}`);
   if (Secrets > 0)
     print.note(`${counted(Secrets, 'secret')} hidden; applying it keeps those stored`);
-  if (Unknown.length > 0) print.note(`not known any more: ${Unknown.join(', ')}`);
+  if (Unknown.length > 0) print.note(`no longer known: ${Unknown.join(', ')}`);
   noteFiltered(print, answer);
 }
 

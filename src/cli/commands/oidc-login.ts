@@ -101,7 +101,9 @@ async function authUrl(
 /** Returns an address of the web. Throws for another one: what a browser opens may be a program. */
 export function webAddress(text: string): URL {
   if (/^https?:/i.test(text) && URL.canParse(text)) return new URL(text);
-  throw new CliError(`the server names an address that is not of the web: ${oneLine(text)}`);
+  throw new CliError(
+    `the server sent an address that is not a URL of http or https: ${oneLine(text)}`,
+  );
 }
 
 /** Sends the user to the provider, and waits until it sends them back. */

@@ -114,7 +114,7 @@ function tellNotes(
   { Since, Complete }: Pick<Unused, 'Since' | 'Complete'>,
 ): void {
   print.note(`uses are known since ${localTime(Since)}`);
-  if (!Complete) print.note('not every member has told which tokens it has seen lately');
+  if (!Complete) print.note('not every member has reported which tokens it has seen lately');
 }
 
 async function cleanUp(call: Call<GcOptions>): Promise<void> {

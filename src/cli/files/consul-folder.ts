@@ -246,9 +246,9 @@ export class ConsulFolder {
       const method = textOf(body, 'AuthMethod');
       const ends = textOf(body, 'ExpirationTime');
       const endMs = ends === '' ? 0 : Date.parse(ends);
-      if (method !== '') leave(`a login made it: its holder logs in anew with ${method}`);
+      if (method !== '') leave(`a login made it: its holder must log in again with ${method}`);
       else if (isHidden(secret)) leave('its secret is not shown: export with acl:write');
-      else if (!isUuid(secret)) leave('its secret is no UUID: make a new token');
+      else if (!isUuid(secret)) leave('its secret is not a UUID: make a new token');
       else if (endMs > this.#content.nowMs + LIFE_MS)
         leave(`it ends at ${ends}: Consul makes tokens that end within a day, or never`);
       else {

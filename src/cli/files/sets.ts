@@ -215,7 +215,7 @@ class Reading {
     const ref = refOfItem(item, this.#namespace);
     if (ref.endsWith('/undefined')) return;
     const before = this.byRef.get(keyOf(ref));
-    if (before !== undefined) this.#fault(spot, `${ref} is there twice, also ${placeIn(before)}`);
+    if (before !== undefined) this.#fault(spot, `${ref} appears twice, also at ${placeIn(before)}`);
     this.byRef.set(keyOf(ref), spot);
   }
 

@@ -176,7 +176,7 @@ export class Follower {
     for (const { Ref, Code, Message } of problems) {
       if (this.#conflicts.has(Ref)) continue;
       this.#conflicts.add(Ref);
-      print.note(`conflict: ${Ref} is not followed any more: ${Code}: ${Message}`);
+      print.note(`conflict: ${Ref} is no longer followed: ${Code}: ${Message}`);
     }
   }
 

@@ -94,6 +94,8 @@ function listOf(
   const words = text?.split(',').map((word) => word.trim());
   const unknown = words?.find((word) => !known.includes(word));
   if (unknown !== undefined)
-    misused(`${option}: "${unknown}" is none of ${known.join(', ')}${didYouMean(unknown, known)}`);
+    misused(
+      `${option}: "${unknown}" is not one of ${known.join(', ')}${didYouMean(unknown, known)}`,
+    );
   return words;
 }

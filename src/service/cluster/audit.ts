@@ -26,7 +26,7 @@ export async function auditTail(
   await service.permit(requester, (authorizer) => authorizer.denial('acl', 'read'));
   const tail = await audit.tail(limit, before);
   if (tail === undefined)
-    return reject('not_found', 'The record that "before" names is not in memory any more');
+    return reject('not_found', 'The record that "before" names is no longer in memory');
   const { records, more } = tail;
   return `{"Node":${JSON.stringify(node.name)},"Records":[${records.join(',')}],"More":${more}}`;
 }

@@ -159,7 +159,7 @@ class Judge {
     if (!isKind(kind) || name === '') return '';
     const ref = refOf('config', homeOf(kind, this.#parts.ns), `${kind}/${name}`);
     const id = ref.toLowerCase();
-    if (this.#known.has(id)) reject('invalid', `${FAILURE}: ${ref} stands twice`, { pointer });
+    if (this.#known.has(id)) reject('invalid', `${FAILURE}: ${ref} appears twice`, { pointer });
     this.#known.set(id, this.#known.size);
     return ref;
   }

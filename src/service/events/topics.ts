@@ -54,7 +54,7 @@ export function topicsIn(text: string | undefined): TopicFilter {
     const key = colon < 0 ? undefined : item.slice(colon + 1);
     if (!TOPICS.includes(topic)) {
       const shown = JSON.stringify(topic.slice(0, 64));
-      refuse(`${shown} is no topic${didYouMean(topic, TOPICS)}`);
+      refuse(`${shown} is not a topic${didYouMean(topic, TOPICS)}`);
     }
     if (key === '') refuse(`${topic} has an empty key`);
     if (topic !== RIGHTS) {

@@ -19,7 +19,7 @@ export function severityOf(text = 'warning'): Severity {
   if (known !== undefined) return known;
   const shown = JSON.stringify(text.slice(0, 60));
   const hint = didYouMean(text, SEVERITIES);
-  const why = `${shown} is none of ${SEVERITIES.join(', ')}${hint}`;
+  const why = `${shown} is not one of ${SEVERITIES.join(', ')}${hint}`;
   return reject('invalid', `Invalid query parameter "severity": ${why}`);
 }
 

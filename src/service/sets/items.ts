@@ -95,7 +95,7 @@ export class Items {
     if (before === undefined && item.handle !== undefined) seen.add(`${own}${item.handle}`);
     for (const one of seen) {
       if (this.#seen.has(one))
-        reject('invalid', `${item.ref} stands in the set twice`, { pointer: at });
+        reject('invalid', `${item.ref} appears twice in the set`, { pointer: at });
       this.#seen.add(one);
     }
     if (before === undefined && body === undefined && isHidden === undefined) {
@@ -304,7 +304,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 function tableOf(type: string, pointer: string): Table {
   const shown = JSON.stringify(type.slice(0, 64));
   const known = Object.values(TYPES);
-  const why = `${shown} is no type: known are ${known.join(', ')}${didYouMean(type, known)}`;
+  const why = `${shown} is not a type: the types are ${known.join(', ')}${didYouMean(type, known)}`;
   return tableOfType(type) ?? reject('invalid', why, { pointer });
 }
 

@@ -200,7 +200,7 @@ export async function cleanUp(
   if (UnusedFor === undefined && KeepPerIdentity === undefined)
     reject('invalid', 'At least one of UnusedFor and KeepPerIdentity is required');
   if (UnusedFor !== undefined && !DryRun && !usage.isComplete)
-    reject('conflict', 'Not every member has told which tokens it has seen lately', {
+    reject('conflict', 'Not every member has reported which tokens it has seen lately', {
       hint: 'try again in a few minutes',
     });
   await service.catchUp(requester.timeoutMs);

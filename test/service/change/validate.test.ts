@@ -162,7 +162,7 @@ describe('POST /v1/config/validate', () => {
     const [a, b] = [defaults('web', 'tcp'), defaults('WEB', 'http')];
     const twice = await refused({ Entries: [a, { Kind: 'mesh' }, b] });
     expect(twice).to.include({ pointer: '/Entries/2' });
-    expect(twice.detail).to.include('config/default/service-defaults/WEB stands twice');
+    expect(twice.detail).to.include('config/default/service-defaults/WEB appears twice');
     await refused({ Entries: Array(1001).fill({ Kind: 'mush' }) });
     expect((await client.ask('POST /config/validate?cas=0', a)).status).to.equal(400);
     expect(await judge({ Entries: [] })).to.deep.include({ Valid: true, Results: [] });
