@@ -150,6 +150,23 @@ describe('requests to issuers', () => {
     );
   });
 
+  it('end if the server changes the protocol, or Node cannot send them', async () => {
+    server.answers.set('/switch', (_: unknown, response: ServerResponse) => {
+      response.writeHead(101, { connection: 'upgrade', upgrade: 'websocket' }).end();
+    });
+    expect(await ask(door(), `${server.url}/switch`)).to.match(/^127\.0\.0\.1:\d+: no reply$/);
+    const fault = (more: object) =>
+      door()
+        .exchange({ url: new URL(`https://127.0.0.1:${port}/`), ...more }, 'default')
+        .catch((why: unknown) => why);
+    const odd = { headers: { authorization: 'Bearer secret\nsecret' } };
+    expect(await fault(odd))
+      .to.be.instanceOf(FetchFault)
+      .with.property('message', `127.0.0.1:${port}: ERR_INVALID_CHAR`);
+    const ca = `${CA}${CA.replace(/M/g, '!')}`;
+    expect(await fault({ ca })).to.be.instanceOf(FetchFault);
+  });
+
   it('are limited in number, and half of them for one namespace', async () => {
     let release: (() => void)[] = [];
     let arrived: () => void = () => {};

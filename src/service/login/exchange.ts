@@ -174,14 +174,17 @@ function send(
     headers: { accept: 'application/json', 'accept-encoding': 'identity', ...headers },
     ...(ca === undefined ? {} : { ca }),
   };
-  const request =
-    url.protocol === 'https:' ? httpsRequest(url, options) : httpRequest(url, options);
-  return new Promise((resolve, fail) => {
+  return new Promise<IncomingMessage>((resolve, fail) => {
+    // Node throws at once for a header or certificate that cannot be used.
+    const request =
+      url.protocol === 'https:' ? httpsRequest(url, options) : httpRequest(url, options);
     request.once('response', resolve);
-    request.on('error', (error) =>
-      fail(new FetchFault(`${url.host}: ${reasonOf(error, signal, timeoutMs)}`)),
-    );
+    request.on('error', fail);
+    // A change of protocol that the server wants ends the request without an error.
+    request.once('close', () => fail(new Error('no reply')));
     request.end(body);
+  }).catch((error: unknown) => {
+    throw new FetchFault(`${url.host}: ${reasonOf(error, signal, timeoutMs)}`);
   });
 }
 
