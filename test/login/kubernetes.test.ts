@@ -61,6 +61,16 @@ describe('login by kubernetes: the cluster reviews the token', () => {
       },
     });
   });
+  it('takes the token of its own account with the line end of a file', async () => {
+    const sent: (string | undefined)[] = [];
+    cluster.answers.set(REVIEW, (request: IncomingMessage) => {
+      sent.push(request.headers.authorization);
+      return { status: demo };
+    });
+    for (const end of ['\n', '\r\n', ' '])
+      expect(await validate({ ServiceAccountJWT: JWT + end })).to.have.property('ok', true);
+    expect(sent).to.deep.equal(Array(3).fill(`Bearer ${JWT}`));
+  });
   it('an annotation of the account may change the name, but not the identity', async () => {
     reviewed(demo);
     cluster.answers.set('/api/v1/namespaces/default/serviceaccounts/demo', {
@@ -127,7 +137,7 @@ describe('login by kubernetes: the cluster reviews the token', () => {
     expect(await refusal({ Host, CACert: CA })).to.equal(
       'Invalid Auth Method: Config.ServiceAccountJWT is required',
     );
-    for (const ServiceAccountJWT of ['x', 'a.b.c', 'a.b']) {
+    for (const ServiceAccountJWT of ['x', 'a.b.c', 'a.b', `${JWT}\nx`, `${JWT}ä`]) {
       const message = await refusal({ Host, CACert: CA, ServiceAccountJWT });
       expect(message).to.match(/Config.ServiceAccountJWT is not a valid JWT: /);
     }

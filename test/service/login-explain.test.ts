@@ -163,6 +163,14 @@ describe('POST /v1/acl/login/explain', () => {
     }
     const both = await explain(await withToken({ ...late, aud: 'x' }));
     expect(results(both)).to.include.members(['times failed', 'audience failed']);
+    const mistyped = await explain(await withToken({ exp: 'soon', aud: 7, iss: 'x' }));
+    expect(mistyped.ReasonCode).to.equal('claims');
+    expect(results(mistyped).slice(2)).to.deep.equal([
+      'times skipped',
+      'issuer failed',
+      'audience skipped',
+      'claims failed',
+    ]);
   });
 
   it('says so when the claims cannot be read', async () => {
@@ -343,7 +351,7 @@ describe('POST /v1/acl/login/explain', () => {
     server.answers.set('/api/v1/namespaces/prod/serviceaccounts/web', { metadata: {} });
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const ServiceAccountJWT = `${part({ alg: 'RS256' })}.${part({ sub: 'planted-account' })}.sig`;
-    const Config = { Host: server.url, CACert: CA, ServiceAccountJWT };
+    const Config = { Host: server.url, CACert: CA, serviceaccountjwt: `${ServiceAccountJWT}\n` };
     await client.must('PUT /acl/auth-method', { Name: 'k8s', Type: 'kubernetes', Config });
     await rule({ AuthMethod: 'k8s', BindType: 'service', BindName: '${serviceaccount.name}' });
     const ask = (body: object) => explain({ AuthMethod: 'k8s', ...body });

@@ -114,11 +114,14 @@ function shownIn({ BearerToken, Claims }: LoginExplainBody): Shown {
   return Claims === undefined ? { bearerToken: (BearerToken ?? '').trim() } : { claims: Claims };
 }
 
+const ACCOUNT_JWT = /^ServiceAccountJWT$/i;
+
 /** Returns what must not be in the answer, whatever claims and names repeat it. */
 function secretsOf({ Config }: AuthMethod, shown: Shown): readonly string[] {
   const bearer = 'bearerToken' in shown ? shown.bearerToken : '';
-  const account = Config['ServiceAccountJWT'];
-  const whole = [bearer, typeof account === 'string' ? account : ''];
+  // The keys of a Config match in any letter case.
+  const account = Object.entries(Config).find(([key]) => ACCOUNT_JWT.test(key))?.[1];
+  const whole = [bearer, typeof account === 'string' ? account.trim() : ''];
   return [...whole, ...whole.flatMap((token) => token.split('.').slice(1))];
 }
 

@@ -15,6 +15,8 @@ export interface ClaimFault extends LoginFault {
 /** What the checks find: the faults in the order of a login, and the identity if it can be read. */
 export interface JudgedClaims {
   readonly faults: readonly ClaimFault[];
+  /** Checks that cannot be made, because a claim has the wrong type: a fault of `claims`. */
+  readonly unjudged: ReadonlySet<CheckName>;
   readonly identity: Identity | undefined;
   /** Identifies the caller among all that the method verifies; see `Verdict`. */
   readonly subject: string;
@@ -64,16 +66,20 @@ export function judgeClaims(
   );
   const isWrong = (...names: readonly string[]): boolean =>
     wrong.some(([name]) => names.includes(name));
+  const unjudged = new Set<CheckName>();
+  if (isWrong(...TIMES)) unjudged.add('times');
+  if (isWrong('aud')) unjudged.add('audience');
   const mapped = mapClaims(claims, config.mappings);
   const found = [
     ...types,
-    ...(isWrong(...TIMES) ? [] : timesAndIssuer(claims, config, nowMs)),
-    ...(isWrong('aud') ? [] : audience(claims, config)),
+    ...timesAndIssuer(claims, config, nowMs),
+    ...audience(claims, config),
     ...(mapped.ok ? [] : [{ check: 'claims', code: 'claims', reason: mapped.reason } as const]),
-  ];
+  ].filter(({ check }) => !unjudged.has(check));
   const identity = mapped.ok ? mapped.identity : undefined;
   return {
     faults: found.filter(({ check }) => only.has(check)),
+    unjudged,
     identity,
     subject: subjectOf(claims, identity),
     who: whoIn(claims, config.identityClaim),
@@ -98,8 +104,8 @@ const subjectOf = ({ sub }: Claims, identity: Identity | undefined): string =>
 
 /** Returns a time claim in milliseconds since the epoch; 0 if it is absent. */
 const timeOf = (claims: Claims, name: (typeof TIMES)[number]): number =>
-  // The caller has checked the type.
-  Object.hasOwn(claims, name) ? (claims[name] as number) * 1000 : 0;
+  // Of another type it is not a number: the caller leaves out what follows from it.
+  Object.hasOwn(claims, name) ? Number(claims[name]) * 1000 : 0;
 
 /** Checks the issuer and times. Derives a missing `exp` or `nbf` from the claims that are there. */
 function timesAndIssuer(claims: Claims, config: JwtConfig, nowMs: number): readonly ClaimFault[] {

@@ -64,11 +64,11 @@ interface MappedClaims {
 
 function checkOf(
   Name: CheckName,
-  { faults }: JudgedClaims,
+  { faults, unjudged }: JudgedClaims,
   only: ReadonlySet<CheckName> | undefined,
   signature: LoginFault | undefined,
 ): Check {
-  const isJudged = only === undefined || only.has(Name);
+  const isJudged = (only === undefined || only.has(Name)) && !unjudged.has(Name);
   if (!isJudged) return { Name, Result: 'skipped', Detail: '' };
   const fault: LoginFault | ClaimFault | undefined =
     Name === 'signature' ? signature : faults.find(({ check }) => check === Name);

@@ -217,14 +217,15 @@ const FAILED_CHECK: Readonly<Partial<Record<LoginFault['code'], CheckName>>> = {
   claims: 'claims',
 };
 
+/** What Node takes as a part of a header: the signature is not decoded. */
+const HEADER_TEXT = /^[!-~]+$/;
+
 /** Reads and checks a Config. Throws ConfigFault. */
 export function readKubernetesConfig(config: unknown): KubernetesConfig {
   const reader = new ConfigReader(config, KUBERNETES_CONFIG.fields);
-  const [hostText, ca, serviceAccountJwt] = [
-    reader.text('Host'),
-    reader.text('CACert'),
-    reader.text('ServiceAccountJWT'),
-  ];
+  const [hostText, ca] = [reader.text('Host'), reader.text('CACert')];
+  // A token that was read from a file ends in a newline.
+  const serviceAccountJwt = reader.text('ServiceAccountJWT').trim();
   if (hostText === '') throw new ConfigFault('Config.Host is required', 'Host');
   const host = httpUrl(hostText);
   // The token of the method's service account is sent to this host.
@@ -239,6 +240,7 @@ export function readKubernetesConfig(config: unknown): KubernetesConfig {
   try {
     decodeProtectedHeader(serviceAccountJwt);
     decodeJwt(serviceAccountJwt);
+    if (!HEADER_TEXT.test(serviceAccountJwt)) throw new Error('not fit for a header');
   } catch {
     const message =
       'Config.ServiceAccountJWT is not a valid JWT: it is not three parts in base64url that hold JSON';
