@@ -17,7 +17,7 @@ export const AT = { namespace: 'default', nowMs: NOW_MS };
 export const options = {
   ...LOGIN_DEFAULTS,
   limits: { ...LOGIN_DEFAULTS.limits, timeoutMs: 10_000, bodyBytesMax: 100_000 },
-  keysRefetchMsMin: 0,
+  keysRenewalMs: 0,
 };
 
 /** A signing key, in the forms in which methods contain it. */

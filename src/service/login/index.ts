@@ -14,8 +14,8 @@ export interface LoginOptions {
   readonly resolve?: Resolve;
   /** Milliseconds for which fetched keys of issuers are used. */
   readonly keysAgeMsMax: number;
-  /** Milliseconds between two fetches that an unknown key id causes, at least. */
-  readonly keysRefetchMsMin: number;
+  /** Milliseconds between two fetches for JWTs that no key fits, on average. */
+  readonly keysRenewalMs: number;
 }
 
 /** Milliseconds for one exchange. It is short, because logins wait for it. */
@@ -26,15 +26,15 @@ const FETCH_BYTES_MAX = 1024 * 1024;
  * Milliseconds for which fetched keys are used. After that, a key that an issuer removed is gone.
  */
 const KEYS_AGE_MS_MAX = 10 * 60_000;
-/** Milliseconds between two fetches for JWTs that no key fits, at least: anyone can send one. */
-const KEYS_REFETCH_MS_MIN = 5_000;
+/** Milliseconds between two fetches for JWTs that no key fits, on average: anyone can send one. */
+const KEYS_RENEWAL_MS = 5_000;
 
 /** Returns the options of a node with these settings. */
 export const loginOptions = (rules: AddressRules, issuerRequests: number): LoginOptions => ({
   limits: { timeoutMs: FETCH_MS, bodyBytesMax: FETCH_BYTES_MAX, issuerRequests },
   rules,
   keysAgeMsMax: KEYS_AGE_MS_MAX,
-  keysRefetchMsMin: KEYS_REFETCH_MS_MIN,
+  keysRenewalMs: KEYS_RENEWAL_MS,
 });
 
 /** Auth method types by name. */
@@ -42,9 +42,9 @@ export type AuthMethodTypes = ReadonlyMap<string, AuthMethodType>;
 
 /** Creates every type. The types cache keys of issuers, so a node creates them once. */
 export function authMethodTypes(options: LoginOptions): AuthMethodTypes {
-  const { keysAgeMsMax, keysRefetchMsMin } = options;
+  const { keysAgeMsMax: ageMsMax, keysRenewalMs: renewalMs } = options;
   const outbound = new Outbound(options);
-  const keys = new KeyCache({ outbound, ageMsMax: keysAgeMsMax, refetchMsMin: keysRefetchMsMin });
+  const keys = new KeyCache({ outbound, ageMsMax, renewalMs });
   const types = [
     new JwtMethod(JWT_RULES, keys),
     new KubernetesMethod(outbound),

@@ -251,22 +251,18 @@ async function byKnownKeys(
 /** Returns the claims if the key set verifies the signature. Throws TokenFault. */
 async function byKeySet(
   jwt: string,
-  { jwks }: IssuerKeys,
+  { keySet }: IssuerKeys,
   algorithms: readonly string[],
   lead: string,
 ): Promise<Claims> {
-  const attempt = () => byKeysOf(jwks, jwt, algorithms);
   try {
-    return await attempt().catch(async (error: unknown) => {
-      // The issuer may sign with a new key under the same id, or under none.
-      if (!isUnverified(error) || jwks.coolingDown) throw error;
-      await jwks.reload();
-      return attempt();
-    });
+    return await keySet.verify(() => byKeysOf(keySet.jwks, jwt, algorithms), isUnverified);
   } catch (error) {
     if (error instanceof UnverifiedFault)
       throw new TokenFault(`${lead}${error.message}`, error.code);
     if (error instanceof TokenFault) throw error;
+    if (error instanceof errors.JWKSInvalid)
+      throw new TokenFault(`${lead}the keys cannot be used: ${error.message}`, 'unreachable');
     if (isOfKey(error)) {
       const why = `${lead}failed to verify id token signature (${codeOf(error)})`;
       throw new TokenFault(why, 'signature');
@@ -278,7 +274,7 @@ async function byKeySet(
 
 /** Returns the claims if one of the keys that fit the header verifies the signature. */
 async function byKeysOf(
-  jwks: IssuerKeys['jwks'],
+  jwks: IssuerKeys['keySet']['jwks'],
   jwt: string,
   algorithms: readonly string[],
 ): Promise<Claims> {
@@ -292,9 +288,14 @@ async function byKeysOf(
   }
 }
 
-/** Whether an error means that keys fit the header of a JWT, but none the signature. */
+/**
+ * Whether an error means that no key fits a JWT. The issuer may sign with a new key, under a new
+ * id, the same one or none.
+ */
 const isUnverified = (error: unknown): boolean =>
-  error instanceof UnverifiedFault || error instanceof errors.JWSSignatureVerificationFailed;
+  error instanceof UnverifiedFault ||
+  error instanceof errors.JWKSNoMatchingKey ||
+  error instanceof errors.JWSSignatureVerificationFailed;
 
 /** Whether an error means that a key does not fit the signature, or is no valid key. */
 const isOfKey = (error: unknown): error is Error =>

@@ -15,9 +15,60 @@ import {
 } from './exchange.js';
 import type { Remote } from './jwt-config.js';
 
+/** Renewals of a key set at once: an issuer may rotate its keys in steps. */
+const RENEWALS_MAX = 5;
+
+/** The key set of an issuer. It is fetched again for JWTs that no key fits, but not for each. */
+class KeySet {
+  readonly jwks: RemoteJWKSet;
+  readonly #renewalMs: number;
+  #renewals = 0;
+  /** When all renewals so far are made up for, in Unix milliseconds. */
+  #paidMs = 0;
+
+  /** `renewalMs`: milliseconds between two renewals, on average. */
+  constructor(jwks: RemoteJWKSet, renewalMs: number) {
+    this.jwks = jwks;
+    this.#renewalMs = renewalMs;
+  }
+
+  /**
+   * Verifies with the keys, and once more with new ones where none fits. Rejects as `verify` does,
+   * and with FetchFault.
+   */
+  async verify<T>(verify: () => Promise<T>, isUnfit: (error: unknown) => boolean): Promise<T> {
+    const { fresh: isCached } = this.jwks;
+    const renewals = this.#renewals;
+    try {
+      return await verify();
+    } catch (error) {
+      // Keys that were not cached have just been fetched.
+      if (!isCached || !isUnfit(error)) throw error;
+      const isNewer = this.#renewals > renewals || (await this.#renew());
+      if (!isNewer) throw error;
+      return verify();
+    }
+  }
+
+  /** Fetches the keys, unless that was done too often: anyone can send a JWT. */
+  async #renew(): Promise<boolean> {
+    if (this.jwks.reloading) {
+      await this.jwks.reload();
+      return true;
+    }
+    const nowMs = Date.now();
+    const paidMs = Math.max(nowMs, this.#paidMs) + this.#renewalMs;
+    if (paidMs - nowMs > RENEWALS_MAX * this.#renewalMs) return false;
+    await this.jwks.reload();
+    this.#paidMs = paidMs;
+    this.#renewals += 1;
+    return true;
+  }
+}
+
 /** The keys of one issuer. */
 export interface IssuerKeys {
-  readonly jwks: RemoteJWKSet;
+  readonly keySet: KeySet;
   /** Signature algorithms that the discovery document lists; empty for a plain key set. */
   readonly algorithms: readonly string[];
   /** The discovery document; empty for a plain key set. */
@@ -28,8 +79,8 @@ export interface KeyCacheOptions {
   readonly outbound: Outbound;
   /** Milliseconds for which fetched keys and discovery documents are used. */
   readonly ageMsMax: number;
-  /** Milliseconds between two fetches of a key set for JWTs that no key fits, at least. */
-  readonly refetchMsMin: number;
+  /** Milliseconds between two fetches of a key set for JWTs that no key fits, on average. */
+  readonly renewalMs: number;
 }
 
 /** Issuers in the cache: far more than a cluster has methods in use. */
@@ -70,7 +121,7 @@ export class KeyCache {
    */
   async check(source: Remote, namespace: string): Promise<IssuerKeys> {
     const keys = await this.#open(source, namespace);
-    await keys.jwks.reload();
+    await keys.keySet.jwks.reload();
     this.#entries.delete(idOf(source, namespace));
     return keys;
   }
@@ -83,7 +134,7 @@ export class KeyCache {
   /** Finds the key set of a source. With discovery, this fetches the discovery document. */
   async #open({ kind, url, text, ca }: Remote, namespace: string): Promise<IssuerKeys> {
     if (kind === 'jwks')
-      return { jwks: this.#keySet({ url, ca }, namespace), algorithms: [], document: {} };
+      return { keySet: this.#keySet({ url, ca }, namespace), algorithms: [], document: {} };
     const at = httpUrl(`${text.replace(/\/$/, '')}/.well-known/openid-configuration`);
     if (at === undefined) throw new FetchFault('not a URL');
     const document = jsonObject(await this.#fetch({ url: at, ca }, namespace), at.host);
@@ -94,13 +145,14 @@ export class KeyCache {
     if (keysAt === undefined) throw new FetchFault('the discovery document has no usable jwks_uri');
     const listed = document['id_token_signing_alg_values_supported'];
     const algorithms = Array.isArray(listed) ? listed.map(String) : [];
-    return { jwks: this.#keySet({ url: keysAt, ca }, namespace), algorithms, document };
+    return { keySet: this.#keySet({ url: keysAt, ca }, namespace), algorithms, document };
   }
 
-  #keySet(what: Exchange, namespace: string): RemoteJWKSet {
-    return createRemoteJWKSet(what.url, {
+  #keySet(what: Exchange, namespace: string): KeySet {
+    const jwks = createRemoteJWKSet(what.url, {
       cacheMaxAge: this.#options.ageMsMax,
-      cooldownDuration: this.#options.refetchMsMin,
+      // KeySet decides when they are fetched again.
+      cooldownDuration: Number.POSITIVE_INFINITY,
       timeoutDuration: this.#options.outbound.limits.timeoutMs,
       [customFetch]: async () => {
         const reply = await this.#fetch(what, namespace);
@@ -108,6 +160,7 @@ export class KeyCache {
         return new Response(reply.text, { status: 200 });
       },
     });
+    return new KeySet(jwks, this.#options.renewalMs);
   }
 
   #fetch(what: Exchange, namespace: string): Promise<Reply> {
