@@ -99,6 +99,15 @@ describe('a login at a provider that lies', function () {
       expect(await field.reasonOf(await logIn(forged()))).to.equal(code);
     });
 
+  it('names who tried where the signature holds', async () => {
+    const whoIn = async (answer: Answer): Promise<unknown> =>
+      (await field.clients[0]!.must(`GET /acl/decision/${answer.decision}`)).Identity;
+    const Identity = { AuthMethod: 'staff', Namespace: 'default', Subject: 'eve' };
+    for (const claims of [{ aud: 'another' }, { nonce: 'another' }, { exp: now() - HOUR }])
+      expect(await whoIn(await logIn({ claims }))).to.deep.equal(Identity);
+    expect(await whoIn(await logIn({ sign: stranger.sign }))).to.equal(null);
+  });
+
   it('is refused with an algorithm that neither provider nor method lists', async () => {
     const id_token_signing_alg_values_supported = ['ES256'];
     forger.answers.set(DISCOVERY, forger.discovery({ id_token_signing_alg_values_supported }));

@@ -6,80 +6,13 @@ import { roleUseCases } from '../../src/service/acl/roles.js';
 import { readOwnToken } from '../../src/service/acl/token-reads.js';
 import { cloneToken } from '../../src/service/acl/tokens.js';
 import type { Service } from '../../src/service/common/types.js';
-import type { Write } from '../../src/service/common/writing.js';
-import { type LoginParts, login, logout } from '../../src/service/login/login.js';
-import { LoginRefusals } from '../../src/service/login/refusals.js';
+import { login, logout } from '../../src/service/login/login.js';
 import type { AuthMethodType } from '../../src/service/login/types.js';
 import { ACL_DEFAULTS } from '../../src/state/login-limits.js';
 import type { Command } from '../../src/state/types.js';
 import { listItems } from './list-items.js';
-import { callerOf, MANAGER, NOBODY, Solo } from './solo.js';
-
-/** Trusts any name: the bearer token is the value of `value.name`. */
-const trusting: AuthMethodType = {
-  name: 'trusting',
-  checkConfig: () => undefined,
-  checkIssuer: async () => undefined,
-  validate: async (_config, bearer) =>
-    bearer === ''
-      ? { ok: false, code: 'signature', reason: 'nobody' }
-      : {
-          ok: true,
-          identity: {
-            selectable: { value: { name: bearer } },
-            variables: new Map([['value.name', bearer]]),
-          },
-          subject: bearer,
-          who: bearer,
-        },
-  vouched: () => undefined,
-  examine: () => Promise.reject(new Error('not explained here')),
-  shapeOf: () => ({
-    selectable: {
-      kind: 'struct',
-      fields: { value: { kind: 'map', key: 'string', of: { kind: 'string' } } },
-    },
-    mapped: { value: ['name'] },
-    variables: ['value.name'],
-  }),
-};
-
-class LoginSetup {
-  readonly solo = new Solo();
-  readonly types = new Map([['trusting', trusting]]);
-  readonly reasons: string[] = [];
-  readonly warnings: object[] = [];
-  readonly parts: LoginParts = {
-    ...this.solo,
-    methodTypes: this.types,
-    datacenter: 'dc1',
-    nowMs: () => this.solo.nowMs,
-    logger: { warn: (context, message) => void this.warnings.push({ ...context, message }) },
-    refusals: new LoginRefusals(
-      { warn: (context) => void this.reasons.push(String(context['reason'])) },
-      () => this.solo.nowMs,
-    ),
-  };
-  readonly write: Write = { caller: MANAGER, ns: 'default', timeoutMs: 1000 };
-
-  method(more: object = {}) {
-    const body = { Name: 'M', Type: 'trusting', ...more };
-    return methodUseCases(this.parts).write(this.write, undefined, body);
-  }
-  rule(BindType: string, BindName: string, more: object = {}) {
-    const body = { AuthMethod: 'M', BindType, BindName, ...more };
-    return ruleUseCases({ ...this.parts, lint: 'warn' }).write(this.write, undefined, body);
-  }
-  async login(BearerToken: string, more: object = {}) {
-    const asked = { ns: 'default', timeoutMs: 1000 };
-    return JSON.parse(await login(this.parts, asked, { AuthMethod: 'm', BearerToken, ...more }));
-  }
-  async refused(BearerToken: string): Promise<string> {
-    const error = await this.login(BearerToken).catch((why: unknown) => why);
-    expect(error).to.be.instanceOf(ApiError).with.property('status', 403);
-    return (error as ApiError).message;
-  }
-}
+import { LoginSetup, trusting } from './login-setup.js';
+import { callerOf, MANAGER, NOBODY } from './solo.js';
 
 describe('login', () => {
   it('creates a token from all matching rules, with the lifetime of the method', async () => {
@@ -168,6 +101,29 @@ describe('login', () => {
     expect(counts.get('method_unknown')).to.equal(30);
     expect(counts.get('binding')).to.equal(1);
     expect(setup.reasons).to.have.lengthOf(21);
+  });
+
+  it('that a change of its method overtakes is judged once more, by the new one', async () => {
+    const setup = new LoginSetup();
+    await setup.method();
+    await setup.rule('service', 'web');
+    const description = ['second', 'third'];
+    setup.types.set('trusting', {
+      ...trusting,
+      validate: async (...asked) => {
+        const Description = description.shift();
+        if (Description !== undefined) await setup.method({ Description });
+        return trusting.validate(...asked);
+      },
+    });
+    expect(await setup.refused('a')).to.equal('Permission denied');
+    expect(setup.reasons).to.deep.equal([
+      'the auth method, what the login binds, or its namespace was changed meanwhile',
+    ]);
+    description.push('fourth');
+    const { ServiceIdentities } = await setup.login('a');
+    expect(ServiceIdentities).to.deep.equal([{ ServiceName: 'web' }]);
+    expect(setup.reasons).to.have.lengthOf(1);
   });
 
   it('beyond the limit of its identity is refused locally and by apply, and counted', async () => {

@@ -49,6 +49,22 @@ export async function login(
   request: LoginRequest,
   body: LoginBody,
 ): Promise<string> {
+  const verified = await verify(parts, request, body);
+  try {
+    return await createToken(parts, request, verified);
+  } catch (error) {
+    if (!(error instanceof Overtaken)) throw error;
+    const { admit: _, ...admitted } = request;
+    return makeToken(parts, admitted, await verify(parts, request, body));
+  }
+}
+
+/** Verifies a bearer token by its method as it is now. Throws ApiError. */
+async function verify(
+  parts: LoginParts,
+  request: LoginRequest,
+  body: LoginBody,
+): Promise<VerifiedToken> {
   const method = await loginMethod(parts, request, body.AuthMethod ?? '');
   if (method.Type === 'oidc') {
     const why = `auth method "${method.Name}" is of type oidc: start at /v1/acl/oidc/auth-url`;
@@ -60,8 +76,7 @@ export async function login(
   const judged = { namespace: method.Namespace, nowMs: parts.nowMs() };
   const verdict = await type.validate(method.Config, bearer, judged);
   if (!verdict.ok) return refuseLogin(parts, method, verdict);
-  const Description = descriptionOf(method.Type, body.Meta);
-  return makeToken(parts, request, method, verdict, { Description });
+  return { method, verdict, Description: descriptionOf(method.Type, body.Meta) };
 }
 
 /** Returns the auth method of a login. Throws ApiError. */
@@ -80,29 +95,48 @@ export async function loginMethod(
   throw new LoginRefused(refusal('acl_not_found', `ACL not found: ${why}`), fault, unknown);
 }
 
-/** What the token of a login has besides what the rules of its method bind. */
-interface TokenParts extends Pick<TokenLogin, 'once' | 'replaces'> {
+/** A verified identity, and what its token has besides what the rules of the method bind. */
+interface VerifiedToken extends Pick<TokenLogin, 'once' | 'replaces'> {
+  readonly method: AuthMethod;
+  readonly verdict: Omit<Extract<Verdict, { readonly ok: true }>, 'ok'>;
   readonly Description: string;
   /** Why the login is refused if what it uses up was used before. */
   readonly usedFault?: LoginFault;
 }
+
+/** The method, what it binds, or the namespace was changed while a login was verified. */
+class Overtaken extends Error {}
 
 /**
  * Creates the token of a verified identity. Returns it as answered. Throws ApiError.
  */
 export async function makeToken(
   parts: LoginParts,
-  { timeoutMs, reason, admit, notes }: LoginRequest,
-  method: AuthMethod,
-  { identity, subject, who }: Omit<Extract<Verdict, { readonly ok: true }>, 'ok'>,
-  { Description, once, replaces, usedFault }: TokenParts,
+  request: LoginRequest,
+  verified: VerifiedToken,
 ): Promise<string> {
+  try {
+    return await createToken(parts, request, verified);
+  } catch (error) {
+    if (!(error instanceof Overtaken)) throw error;
+    const { method, verdict } = verified;
+    return refuseLogin(parts, method, { ...CHANGED, who: verdict.who });
+  }
+}
+
+/** Creates the token of a verified identity. Throws ApiError, and Overtaken. */
+async function createToken(
+  parts: LoginParts,
+  { timeoutMs, reason, admit, notes }: LoginRequest,
+  { method, verdict, Description, once, replaces, usedFault }: VerifiedToken,
+): Promise<string> {
+  const { identity, subject, who } = verdict;
   const { service, methodTypes, datacenter } = parts;
   admit?.(subject);
   const shape = methodTypes.get(method.Type)!.shapeOf(method.Config);
   const at = parts.nowMs();
-  const verified = { identity, subject, who, shape, datacenter, nowMs: at, replaces };
-  const outcome = judgeLogin(service.view, method, verified);
+  const known = { identity, subject, who, shape, datacenter, nowMs: at, replaces };
+  const outcome = judgeLogin(service.view, method, known);
   if (!outcome.ok) return refuseLogin(parts, method, { ...outcome, who });
   const { grant } = outcome;
   const place = { ns: method.Namespace, name: method.Name };
@@ -131,7 +165,8 @@ export async function makeToken(
       ['used', usedFault],
     ]);
     const fault = faults.get(kind ?? '');
-    return refuseLogin(parts, method, { ...(fault ?? CHANGED), who });
+    if (fault === undefined) throw new Overtaken();
+    return refuseLogin(parts, method, { ...fault, who });
   });
   parts.usage.book.note(methodUse(place.ns, place.name));
   return shown(service, token);

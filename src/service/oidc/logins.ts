@@ -325,7 +325,8 @@ async function finish(
     return refuseLogin(parts, method, { code: 'subject', reason: OTHER_SUBJECT, who });
   const Description = descriptionOf(method.Type, meta);
   const more = { once, usedFault, ...(replaces && { replaces: replaces.tokenKey }) };
-  const token = await makeToken(parts, request, method, found, { Description, ...more });
+  const verified = { method, verdict: found, Description, ...more };
+  const token = await makeToken(parts, request, verified);
   const { refreshToken: refresh } = granted;
   const kept = sealedWith(method, meta, parts.nowMs() + RENEWAL_MS);
   const renewal: Renewal | undefined =

@@ -4,7 +4,7 @@
  */
 import type { IdentityShape } from '../../acl/binding.js';
 import type { Refusal } from '../../base/errors.js';
-import { type Claims, hasClaim } from '../login/claims.js';
+import { type Claims, hasClaim, whoIn } from '../login/claims.js';
 import { FetchFault, type Outbound } from '../login/exchange.js';
 import { isForeign, JwtMethod } from '../login/jwt.js';
 import { type JudgedClaims, judgeClaims } from '../login/jwt-claims.js';
@@ -35,6 +35,9 @@ export interface Expected {
 export type Identified =
   | (Extract<Verdict, { readonly ok: true }> & { readonly sub: string })
   | Extract<Verdict, { readonly ok: false }>;
+
+/** Why nobody has logged in, with the Subject where the claims are genuine. */
+type Refused = LoginFault & { readonly who?: string };
 
 /** Claims that are about a token or an answer, and so are never taken from UserInfo. */
 const OF_TOKEN = new Set(['iss', 'aud', 'exp', 'iat', 'nbf', 'jti', 'nonce', 'azp']);
@@ -116,11 +119,9 @@ export class OidcMethod implements AuthMethodType {
       info = await provider.userInfo(accessToken);
     } catch (error) {
       if (!(error instanceof GrantFault)) throw error;
-      return {
-        ok: false,
-        code: 'claims',
-        reason: `the provider refuses UserInfo: ${error.message}`,
-      };
+      const reason = `the provider refuses UserInfo: ${error.message}`;
+      const who = claims && { who: whoIn(claims, config.identityClaim) };
+      return { ok: false, code: 'claims', reason, ...who };
     }
     if (claims === undefined) return infoAlone(info, config, expected, at);
     // OpenID Connect Core 1.0, section 5.3.2: what is said of another subject must not be used
@@ -137,8 +138,10 @@ export class OidcMethod implements AuthMethodType {
     idToken: string | undefined,
     { nonce, sub }: Expected,
     at: At,
-  ): Promise<{ readonly claims: Claims | undefined } | { readonly fault: LoginFault }> {
-    const fault = (code: LoginFault['code'], reason: string) => ({ fault: { code, reason } });
+  ): Promise<{ readonly claims: Claims | undefined } | { readonly fault: Refused }> {
+    const fault = (code: LoginFault['code'], reason: string, who?: string) => ({
+      fault: { code, reason, ...(who !== undefined && { who }) },
+    });
     if (idToken === undefined) {
       if (sub !== undefined) return { claims: undefined };
       return fault('form', 'the provider gives no ID token');
@@ -146,13 +149,14 @@ export class OidcMethod implements AuthMethodType {
     const found = await this.#jwt.claimsOf(config, idToken, at);
     if ('fault' in found) return found;
     const { claims } = found;
-    const [first] = judgeClaims(claims, config, at.nowMs).faults;
-    if (first !== undefined) return { fault: first };
+    const { faults, who } = judgeClaims(claims, config, at.nowMs);
+    const [first] = faults;
+    if (first !== undefined) return fault(first.code, first.reason, who);
     if (typeof claims['sub'] !== 'string' || claims['sub'] === '')
-      return fault('claims', 'the ID token has no sub');
+      return fault('claims', 'the ID token has no sub', who);
     const isOwn = claims['nonce'] === nonce || (sub !== undefined && claims['nonce'] === undefined);
-    if (!isOwn) return fault('nonce', 'the nonce of the ID token is that of another login');
-    if (sub !== undefined && claims['sub'] !== sub) return fault('subject', OTHER);
+    if (!isOwn) return fault('nonce', 'the nonce of the ID token is that of another login', who);
+    if (sub !== undefined && claims['sub'] !== sub) return fault('subject', OTHER, who);
     return found;
   }
 }
