@@ -31,6 +31,8 @@ export type Outcomes = ReadonlyMap<Entity, Outcome>;
 
 /** Different JWTs of one request: each may take a verification. */
 const JWTS_MAX = 16;
+/** Verifications of one request at a time. */
+const PROVEN_AT_ONCE = 4;
 /** Times that a method may change while its JWTs are verified. */
 const ROUNDS_MAX = 3;
 /** Times that the state may change between slices. Then all are resolved in one turn. */
@@ -68,13 +70,28 @@ export async function resolved(
         for (const other of others) outcomes.set(other, outcomes.get(subject)!);
       return withValue(outcome, outcomes);
     }
-    const proven = new Map(proofs);
-    for (const [subject, claim] of needed)
-      proven.set(subject, await parts.proofs.prove(parts.service.view, claim, request.admit));
-    proofs = proven;
+    proofs = new Map([...proofs, ...(await proven(parts, request, needed))]);
     // The barrier was before: the present state is new enough.
     options = { ...options, mode: 'stale' };
   }
+}
+
+/** Proves claims, some at a time: an issuer that is slow must not delay one after the other. */
+async function proven(
+  { service, proofs }: ResolveParts,
+  { admit }: ResolveRequest,
+  needed: readonly [subject: Entity, claim: Claim][],
+): Promise<ReadonlyMap<Entity, Proof>> {
+  const found = new Map<Entity, Proof>();
+  const left = [...needed];
+  const work = async (): Promise<void> => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      const [subject, claim] = next;
+      found.set(subject, await proofs.prove(service.view, claim, admit));
+    }
+  };
+  await Promise.all(Array.from({ length: PROVEN_AT_ONCE }, work));
+  return found;
 }
 
 /** Returns each different subject, with the others that are equal to it. */

@@ -253,6 +253,38 @@ describe('logins that decisions ask about', () => {
     }
   });
 
+  it('of one request do not wait for one another at a slow cluster', async () => {
+    const cluster = await TestServer.start(true);
+    try {
+      const jwt = await key.sign({ sub: 'reviewer' });
+      const Config = { Host: cluster.url, CACert: CA, ServiceAccountJWT: jwt };
+      await must('PUT /acl/auth-method', { Name: 'k8s', Type: 'kubernetes', Config });
+      let arrived = 0;
+      let release = (): void => {};
+      const all = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      cluster.answers.set(REVIEW, async () => {
+        arrived += 1;
+        if (arrived === 4) release();
+        await all;
+        return { status: { authenticated: false } };
+      });
+      const properties = { auth_method: 'k8s' };
+      const evaluations = ['a', 'b', 'c', 'd', 'e'].map((id) => ({
+        subject: { type: 'jwt', id, properties },
+      }));
+      const action = { name: 'read' };
+      const resource = { type: 'service', id: 'web' };
+      const body = { action, resource, evaluations };
+      const answer = await decider.ask('evaluations', body);
+      for (const { context } of answer.body.evaluations) expect(context.code).to.equal('refused');
+      expect(arrived).to.equal(5);
+    } finally {
+      await cluster.stop();
+    }
+  });
+
   it('that others vouch for have the claims that they send', async () => {
     const user = { AuthMethod: 'staff', Namespace: 'default', From: 'properties' };
     await must('PUT /operator/acl/configuration', { SubjectTypes: { user } });
@@ -260,6 +292,8 @@ describe('logins that decisions ask about', () => {
     expect(await ask({ groups: ['clerks'] })).to.equal('true allowed');
     // Times, issuer and audience are not asked for, and nobody else is named by a property.
     expect(await ask({ groups: ['clerks'], exp: 1, sub: 'eve' })).to.equal('true allowed');
+    const mistyped = { exp: 'never', aud: 7, iss: ['x'], jti: 1 };
+    expect(await ask({ groups: ['clerks'], ...mistyped })).to.equal('true allowed');
     expect(await ask({ groups: [] })).to.equal('false refused');
     expect(await ask({ groups: { a: 1 } })).to.equal('false refused');
     const block = { AuthMethod: 'staff', Subject: 'bob', DryRun: false, BlockFor: '1h' };
