@@ -111,6 +111,18 @@ describe('login by JWT: keys of a URL', () => {
     server.answers.set('/keys', { keys: [other.jwk, (await signer('ES256', 'k4')).jwk] });
     expect(await verdict(jwks(), jwt)).to.match(/^error verifying token: no known key/);
   });
+  it('are limited in number, so that one JWT does not keep the node busy', async () => {
+    const keys = (most: number): object[] =>
+      Array.from({ length: most }, (_, at) => ({ ...first.jwk, kid: at === 0 ? 'k1' : undefined }));
+    const unnamed = await first.sign(times, { kid: undefined });
+    server.answers.set('/keys', { keys: keys(32) });
+    expect(await verdict(jwks(), unnamed)).to.deep.equal(ACCEPTED);
+    server.answers.set('/keys', { keys: keys(256) });
+    expect(await verdict(jwks(), unnamed)).to.match(/^error verifying token: more than 32 keys/);
+    expect(await verdict(jwks(), await first.sign(times))).to.deep.equal(ACCEPTED);
+    server.answers.set('/keys', { keys: keys(257) });
+    expect(await verdict(jwks(), await first.sign(times))).to.match(/has more than 256 keys$/);
+  });
   it('a method that lists algorithms accepts no others', async () => {
     server.answers.set('/keys', { keys: [first.jwk, second.jwk] });
     const listed = { ...jwks(), JWTSupportedAlgs: ['RS256'] };

@@ -6,6 +6,7 @@ import * as errors from 'jose/errors';
 import { compactVerify } from 'jose/jws/compact/verify';
 import type { IdentityShape } from '../../acl/binding.js';
 import { shapeOfMappings } from '../../acl/shapes.js';
+import { KEYS_MAX } from '../../api/auth-methods.js';
 import type { Refusal } from '../../base/errors.js';
 import { isObject } from '../../languages/fields.js';
 import { parseStrictJson } from '../../languages/json.js';
@@ -43,6 +44,10 @@ const ALGORITHMS = [
 ];
 /** Characters of a JWT: longer than the HTTP headers that usually carry one. */
 const TOKEN_LENGTH_MAX = 32 * 1024;
+
+const TOO_MANY_FIT =
+  `error verifying token: more than ${KEYS_MAX} keys of the issuer fit it: ` +
+  'its header has no kid that names one';
 
 /** The time at which a JWT is checked, and the namespace of the method. */
 type At = Parameters<AuthMethodType['validate']>[2];
@@ -283,7 +288,10 @@ async function byKeysOf(
   } catch (error) {
     if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
     const keys = [];
-    for await (const key of error) keys.push(key);
+    for await (const key of error) {
+      if (keys.length === KEYS_MAX) throw new TokenFault(TOO_MANY_FIT, 'signature');
+      keys.push(key);
+    }
     return byKnownKeys(jwt, keys, algorithms);
   }
 }

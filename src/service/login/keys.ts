@@ -15,6 +15,8 @@ import {
 } from './exchange.js';
 import type { Remote } from './jwt-config.js';
 
+/** Keys of a set: a JWT without kid is held against each. */
+const KEYS_OF_SET_MAX = 256;
 /** Renewals of a key set at once: an issuer may rotate its keys in steps. */
 const RENEWALS_MAX = 5;
 
@@ -156,7 +158,9 @@ export class KeyCache {
       timeoutDuration: this.#options.outbound.limits.timeoutMs,
       [customFetch]: async () => {
         const reply = await this.#fetch(what, namespace);
-        jsonObject(reply, what.url.host);
+        const { keys } = jsonObject(reply, what.url.host);
+        if (Array.isArray(keys) && keys.length > KEYS_OF_SET_MAX)
+          throw new FetchFault(`the key set has more than ${KEYS_OF_SET_MAX} keys`);
         return new Response(reply.text, { status: 200 });
       },
     });
