@@ -161,6 +161,8 @@ describe('login by JWT: keys of a URL', () => {
     expect(await reason(endless)).to.match(/longer than 2000 bytes/);
     expect(await reason(undefined)).to.match(/answers with status 404/);
     expect(await reason([])).to.match(/does not answer with a JSON object/);
+    const deep = Array.from({ length: 100 }).reduce((inner) => [inner], []);
+    expect(await reason({ keys: [first.jwk], deep })).to.match(/not answer with a JSON object/);
     expect(await reason({ keys: 'none' })).to.match(/the keys cannot be used: .*malformed$/);
     const to =
       (location: string) =>

@@ -10,6 +10,7 @@ import type { LookupFunction } from 'node:net';
 import { reject } from '../../base/errors.js';
 import { request as httpRequest } from '../../base/node-http.js';
 import { isObject } from '../../languages/fields.js';
+import { parseStrictJson } from '../../languages/json.js';
 import { type AddressRules, addressProblem, urlProblem } from './addresses.js';
 import type { FetchLimits } from './types.js';
 
@@ -223,15 +224,13 @@ export function httpUrl(text: string): URL | undefined {
   return web && url.username === '' && url.password === '' ? url : undefined;
 }
 
-/** Parses the reply of a server as a JSON object. Throws FetchFault. */
+/**
+ * Parses the reply of a server as a JSON object, as strictly as a body: nesting without end takes
+ * long to parse. Throws FetchFault.
+ */
 export function jsonObject({ status, text }: Reply, host: string): Record<string, unknown> {
   if (status < 200 || status > 299) throw new FetchFault(`${host} answers with status ${status}`);
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    value = undefined;
-  }
-  if (isObject(value)) return value;
+  const parsed = parseStrictJson(text);
+  if (parsed.ok && isObject(parsed.value)) return parsed.value;
   throw new FetchFault(`${host} does not answer with a JSON object`);
 }

@@ -1,6 +1,7 @@
 /** The OpenID provider of an auth method of type oidc: its endpoints, and requests to them. */
 import * as oauth from 'oauth4webapi';
 import { isObject } from '../../languages/fields.js';
+import { parseStrictJson } from '../../languages/json.js';
 import { FetchFault, httpUrl, jsonObject, type Outbound, type Reply } from '../login/exchange.js';
 import type { OidcConfig } from './config.js';
 
@@ -208,13 +209,8 @@ function mustBeGranted({ status, text }: Reply, host: string): void {
 
 /** Returns the error code of an answer; undefined if it has none. Its description may hold more. */
 function errorCodeIn(text: string): string | undefined {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  const code = isObject(body) ? body['error'] : undefined;
+  const body = parseStrictJson(text);
+  const code = body.ok && isObject(body.value) ? body.value['error'] : undefined;
   return typeof code === 'string' && /^[\w.-]+$/.test(code)
     ? code.slice(0, ERROR_SHOWN)
     : undefined;
