@@ -293,7 +293,9 @@ describe('audit: what a node records', () => {
     const { seq, hash } = linesOf(file('writes.json')).at(-1)!;
     expect(body.Sinks[0]).to.include({ Name: 'writes', Seq: seq, Hash: hash, Failing: false });
     expect((await node.ask('GET /operator/audit/tail?before=x')).status).to.equal(404);
-    expect((await node.ask('GET /operator/audit/tail?limit=0')).status).to.equal(400);
+    const none = await node.ask('GET /operator/audit/tail?limit=0');
+    const why = 'Invalid parameter "limit": "0" should be from 1 to 1000';
+    expect([none.status, none.body.detail]).to.deep.equal([400, why]);
     expect((await node.ask('GET /operator/audit/tail?from=x')).status).to.equal(400);
     expect((await node.ask('GET /operator/audit/tail', undefined, '')).status).to.equal(403);
   });

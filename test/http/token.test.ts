@@ -25,6 +25,24 @@ describe('http: the tokens of one connection', () => {
     await front.close();
   });
 
+  it('count all, of two headers of one name too', async () => {
+    const whoami = '/v1/whoami';
+    const front = await startFront([
+      { path: whoami, GET: (request) => request.answerValue(request.caller) },
+    ]);
+    const ask = async (...sent: string[]): Promise<string> => {
+      const headers = sent.map((value) => `Authorization: ${value}\r\n`).join('');
+      const head = `GET ${whoami} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n`;
+      return (await front.raw(`${head}${headers}\r\n`)).split('\r\n\r\n', 2)[1]!;
+    };
+    const key = createHash('sha256').update('a').digest('hex');
+    const why = 'The request carries more than one token, and they differ: send one, in one header';
+    expect(await ask('Bearer a', 'Bearer b')).to.equal(`${why}\n`);
+    for (const sent of [['Bearer a', 'Bearer a'], ['Basic eDp5', 'Bearer a'], ['bearer a']])
+      expect(JSON.parse(await ask(...sent)), sent.join()).to.deep.equal({ tokenKey: key });
+    await front.close();
+  });
+
   it('that is not known waits for a leader once, and no longer', async () => {
     let waited = 0;
     const service = fakeService({

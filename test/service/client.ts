@@ -41,7 +41,7 @@ export class SoloClient extends Client {
     token?: string,
     headers: Record<string, string> = {},
   ): Promise<{ readonly before: Answer; readonly woken: Answer | undefined }> {
-    const before = await this.ask(`GET ${path}`, undefined, token);
+    const before = await this.ask(`GET ${path}`, undefined, token, { headers });
     const blocking = `${path}${path.includes('?') ? '&' : '?'}index=${before.index}&wait=60s`;
     const { watches } = this.solo;
     const gone = new AbortController();

@@ -210,11 +210,15 @@ describe('namespaces over HTTP', function () {
 
     it('lists over all namespaces neither show it nor wake for it', async () => {
       const all = await client.secretWith('acl = "read"');
-      for (const path of ['/namespaces', '/acl/roles?ns=*']) {
-        const list = await client.ask(`GET ${path}`, undefined, all);
-        expect([list.status, list.filtered], path).to.deep.equal([200, null]);
+      for (const [path, headers] of [
+        ['/namespaces', {}],
+        ['/acl/roles?ns=*', {}],
+        ['/acl/roles', { 'X-Consul-Namespace': '*' }],
+      ] as const) {
         const change = () => client.must('PUT /namespace', { Name: `more-${path.length}` });
-        expect((await client.across(path, change, all)).woken, path).to.equal(undefined);
+        const { before, woken } = await client.across(path, change, all, headers);
+        expect([before.status, before.filtered], path).to.deep.equal([200, null]);
+        expect(woken, path).to.equal(undefined);
       }
     });
 

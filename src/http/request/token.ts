@@ -18,7 +18,7 @@ export interface TokenPlaces {
  * differ: a proxy may have set or checked another than the one that would count.
  */
 export function secretOf(
-  { headers }: IncomingMessage,
+  { headers, rawHeaders }: IncomingMessage,
   query: Query,
   { options, incoming }: TokenPlaces,
 ): string | null {
@@ -33,10 +33,14 @@ export function secretOf(
     const value = headers[key];
     if (typeof value === 'string' && value !== '') secret = single(value, secret);
   }
-  const { authorization } = headers;
-  if (authorization === undefined) return secret;
-  const bearer = /^bearer +([^ ]+)/i.exec(authorization);
-  return bearer === null ? secret : same(secret, bearer[1]!);
+  if (headers.authorization === undefined) return secret;
+  // Node keeps the first header of this name alone
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]!.toLowerCase() !== 'authorization') continue;
+    const bearer = /^bearer +([^ ]+)/i.exec(rawHeaders[at + 1]!);
+    if (bearer !== null) secret = same(secret, bearer[1]!);
+  }
+  return secret;
 }
 
 const ANONYMOUS: Caller = { tokenKey: null };

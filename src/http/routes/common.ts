@@ -131,7 +131,7 @@ export async function answerList(
   service: Service,
   request: ApiRequest,
   useCase: ReadUseCase<ListPlan>,
-  ofNamespaces = request.query('ns') === '*',
+  ofNamespaces = request.namespaceOrAll() === '*',
 ): Promise<void> {
   const options = request.readOptions();
   const page = pageOf(request);

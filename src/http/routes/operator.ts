@@ -31,6 +31,7 @@ import { parseIndex } from '../request/parameters.js';
 import { ifMatchOf } from '../request/preconditions.js';
 import { asksForProblem } from '../response/refusal-body.js';
 import { admit } from './common.js';
+import { limitOf } from './pages.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
 /** The routes below `/v1/operator`. */
@@ -70,7 +71,7 @@ export const operatorRoutes = (parts: ClusterParts): readonly DeclaredRoute[] =>
     isNew: true,
     everywhere: true,
     GET: async (request) => {
-      const limit = limitOf(request.query('limit'));
+      const limit = limitOf(request, TAIL_LIMIT);
       request.answerJson(
         await auditTail(parts, request, { limit, before: request.query('before') }),
       );
@@ -81,17 +82,8 @@ export const operatorRoutes = (parts: ClusterParts): readonly DeclaredRoute[] =>
   ...aclConfigurationRoutes(parts.service),
 ];
 
-/** Records of an answer. */
+/** Records of an answer without `limit`. */
 const TAIL_LIMIT = 100;
-const TAIL_LIMIT_MAX = 1000;
-
-/** The number of `?limit=`. Throws 400. */
-function limitOf(text: string | undefined): number {
-  if (text === undefined) return TAIL_LIMIT;
-  const limit = parseIndex(text) ?? 0;
-  if (limit < 1 || limit > TAIL_LIMIT_MAX) reject('invalid', '?limit: must be from 1 to 1000');
-  return limit;
-}
 
 /** The server that a request names. Throws 400 unless it names it in one way. */
 function peerName(request: ApiRequest): PeerName {

@@ -51,19 +51,19 @@ export function pageOf(request: ApiRequest): PageQuery | undefined {
   };
 }
 
-function sortOf(order: string): Sort {
-  const name = order.replace(/^-/, '');
-  return (
-    SORTS.find((each) => each === name) ??
-    refuseParameter('sort', order, `should be one of ${SORTS.join(', ')}, or one of them after "-"`)
-  );
-}
+const sortIn = (order: string): Sort | undefined =>
+  SORTS.find((each) => each === order.replace(/^-/, ''));
+
+const sortOf = (order: string): Sort =>
+  sortIn(order) ??
+  refuseParameter('sort', order, `should be one of ${SORTS.join(', ')}, or one of them after "-"`);
 
 /** Returns where a page begins: behind a place, given the header of the page before, or an item. */
 function afterOf(order: string, after: string): PageQuery['after'] {
   const text = Buffer.from(after, 'base64url').toString();
   const [sortedBy = '', place] = text.split(/:(.*)/s, 2);
-  if (!place?.includes('\u0000')) return { item: after };
+  // a name may be base64 of other bytes
+  if (sortIn(sortedBy) === undefined || !place?.includes('\u0000')) return { item: after };
   if (sortedBy === order) return { place };
   return refuseParameter('after', after, 'is the header Next of a page with another sort');
 }
@@ -82,16 +82,17 @@ function listOf(request: ApiRequest): string {
 /** Returns an index of the query; undefined if there is none. Throws 400. */
 export function indexOf(request: ApiRequest, name: string): number | undefined {
   const text = request.query(name);
-  return text === undefined ? undefined : (parseIndex(text) ?? refuseParameter(name, text));
+  if (text === undefined) return undefined;
+  return parseIndex(text) ?? refuseParameter(name, text, 'should be an index');
 }
 
 /** Returns the parameter `limit`, or `otherwise` without one. Throws 400. */
 export function limitOf(request: ApiRequest, otherwise: number): number {
-  const limit = indexOf(request, 'limit');
-  if (limit === undefined) return otherwise;
-  return limit >= 1 && limit <= LIMIT_MAX
-    ? limit
-    : reject('invalid', `Invalid parameter "limit": ${limit} should be from 1 to ${LIMIT_MAX}`);
+  const text = request.query('limit');
+  if (text === undefined) return otherwise;
+  const limit = parseIndex(text) ?? 0;
+  if (limit >= 1 && limit <= LIMIT_MAX) return limit;
+  return refuseParameter('limit', text, `should be from 1 to ${LIMIT_MAX}`);
 }
 
 /**
@@ -114,7 +115,7 @@ export const switchOf = (request: ApiRequest, name: string): boolean =>
   wordOf(request, name, ['false', 'true']) === 'true';
 
 /** Refuses the value of a parameter. `expected` says what it should be. */
-function refuseParameter(name: string, text: string, expected = ''): never {
+function refuseParameter(name: string, text: string, expected: string): never {
   const shown = JSON.stringify(text.slice(0, 60));
-  return reject('invalid', `Invalid parameter "${name}": ${`${shown} ${expected}`.trim()}`);
+  return reject('invalid', `Invalid parameter "${name}": ${shown} ${expected}`);
 }

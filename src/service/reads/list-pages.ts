@@ -180,18 +180,22 @@ class ListOrder {
     if (isHidden) this.#hidden -= 1;
   }
 
-  /** Returns the place of an item, given its ID or name. Throws ApiError 400. */
+  /** Returns the place of an item, given its ID or a name of its own. Throws ApiError 400. */
   *#placeOf(sent: string): Generator<void, string> {
     const named = sent.toLowerCase();
     const name = JSON.stringify(named.slice(named.indexOf('/') + 1)).slice(1, -1);
+    let found: string | undefined;
     for (const { text, place } of this.#items.values()) {
       yield;
       if (place === undefined || !text.toLowerCase().includes(name)) continue;
-      if (namesOf(text).includes(named)) return place;
+      const { ids, names } = namesOf(text);
+      if (ids.includes(named)) return place;
+      if (!names.includes(named)) continue;
+      // to go on behind the wrong one shows items again, or never
+      if (found !== undefined) refuseAfter(sent, 'is the name of several items: send', 'ID');
+      found = place;
     }
-    const shown = JSON.stringify(sent.slice(0, 60));
-    const what = 'should be the header Next of the page before, or the ID or name of an item';
-    return reject('invalid', `Invalid parameter "after": ${shown} ${what}`);
+    return found ?? refuseAfter(sent, 'should be', 'ID or name');
   }
 
   #cut({ limit, isDescending }: PagePlan, after: string | undefined): Page {
@@ -229,11 +233,18 @@ function sortedBy(plan: ListPlan, sort: Sort, candidate: string, text: string): 
   return sort === 'expires' ? ExpirationTime : Description.slice(0, NAME_CHARS).toLowerCase();
 }
 
-/** Returns the names of an item in lower case: ID, name, and the kind and name of an entry. */
-function namesOf(text: string): readonly string[] {
+function refuseAfter(sent: string, what: string, names: string): never {
+  const shown = JSON.stringify(sent.slice(0, 60));
+  const how = `the header Next of the page before, or the ${names} of an item`;
+  return reject('invalid', `Invalid parameter "after": ${shown} ${what} ${how}`);
+}
+
+/** Returns what names an item, in lower case: its IDs, and its name, with and without a kind. */
+function namesOf(text: string): Readonly<Record<'ids' | 'names', readonly string[]>> {
   const { ID, AccessorID, Kind, Name } = JSON.parse(text) as Readonly<Record<string, string>>;
-  const names = [ID, AccessorID, Name, Kind !== undefined && `${Kind}/${Name}`];
-  return names.flatMap((name) => (name ? [name.toLowerCase()] : []));
+  const lower = (...all: readonly (string | undefined)[]): string[] =>
+    all.flatMap((name) => (name ? [name.toLowerCase()] : []));
+  return { ids: lower(ID, AccessorID, Kind && `${Kind}/${Name}`), names: lower(Name) };
 }
 
 const padded = (index: number): string => String(index).padStart(16, '0');
