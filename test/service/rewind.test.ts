@@ -197,6 +197,19 @@ describe('the parameter at', () => {
     expect(early.body.detail).to.equal('What held at 2001-02-03T04:05:06Z is no longer known');
   });
 
+  it('is 404 with a moment that can be asked for, where the first lines have no time', async () => {
+    const policy = { Name: 'untimed', Description: '', Rules: '' };
+    const id = 'ffffffff-aaaa-4aaa-8aaa-000000000007';
+    const set = { type: 'policy.set', v: 1, ns: 'default', hash: '', id, create: true, policy };
+    client.solo.must(set as Command);
+    const untimed = client.solo.machine.appliedIndex();
+    await client.must('PUT /acl/policy', { Name: 'p' });
+    const { status, body } = await client.ask(`GET /export?at=${untimed}`);
+    expect([status, body.Oldest.Index]).to.deep.equal([404, untimed + 1]);
+    const { At } = await client.must(`GET /export?at=${body.Oldest.Index}`);
+    expect(At).to.deep.equal(body.Oldest);
+  });
+
   it('is 404 without an oldest moment where nothing is kept', async () => {
     await client.must('PUT /acl/policy', { Name: 'p' });
     const { AccessorID } = await client.must('GET /acl/token/self');

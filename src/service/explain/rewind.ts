@@ -6,10 +6,10 @@ import type { Steps } from '../../acl/steps.js';
 import type { Authorizer } from '../../acl/types.js';
 import { reject } from '../../base/errors.js';
 import { normalTime } from '../../languages/times.js';
-import { indexOfTime, oldestLine, timeOfIndex } from '../../state/history/lines.js';
+import { indexOfTime, timeOfIndex } from '../../state/history/lines.js';
 import { holderOf, NotKnown, PastView } from '../../state/history/past.js';
-import { RINGS } from '../../state/history/records.js';
 import { keys } from '../../state/keys.js';
+import { restoredAt } from '../../state/restore.js';
 import { isAlive, tokenByAccessor } from '../../state/tokens.js';
 import type { PinnedView, View } from '../../state/types.js';
 import { mustRead, readState, stateIndex } from '../common/reading.js';
@@ -55,9 +55,22 @@ export function momentOf(view: View, at: string): Moment {
   }
   const ms = index === 0 ? 0 : timeOfIndex(view, index);
   if (ms > 0) return { index, ms };
-  const oldest = RINGS.flatMap((ring) => oldestLine(view, ring)?.index ?? []);
-  const asked = index === Number(at) ? index : at;
-  return refuseUnknown(view, asked, oldest.length === 0 ? undefined : Math.min(...oldest));
+  return refuseUnknown(view, index === Number(at) ? index : at, oldestMoment(view, newest));
+}
+
+/**
+ * Returns the oldest index that is a moment: the server wrote the first ones without a time, and
+ * those before a restore are of another log. Returns undefined if there is none.
+ */
+function oldestMoment(view: View, newest: number): number | undefined {
+  if (timeOfIndex(view, newest) === 0) return undefined;
+  let [low, high] = [restoredAt(view), newest];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (timeOfIndex(view, middle) > 0) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 /** A question about the past. */
