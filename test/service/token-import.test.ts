@@ -286,6 +286,11 @@ describe('the import of tokens', function () {
     expect(list.body.Tokens[500]).to.have.keys('AccessorID', 'Namespace', 'Hash');
     expect(list.body.Tokens[500].Namespace).to.equal('team');
     expect((await client.must('GET /acl/tokens/import?source=x')).Tokens).to.deep.equal([]);
+    for (const query of ['', '?source=', '?source=a%20b']) {
+      const { status, body: problem } = await client.ask(`GET /acl/tokens/import${query}`);
+      expect([status, problem.pointer], query).to.deep.equal([400, undefined]);
+      expect(problem.detail).to.match(/^Invalid parameter "source": it must be 1 to 120 letters/);
+    }
     const reader = await client.secretWith('operator = "write"');
     const refused = await client.ask('GET /acl/tokens/import?source=dc1', undefined, reader);
     expect(refused.status).to.equal(403);

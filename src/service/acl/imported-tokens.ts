@@ -15,7 +15,7 @@ import type { Caller, QueryMeta, ReadOptions } from '../common/types.js';
 import type { Rendered } from '../reads/list-plan.js';
 import { listPieces } from '../reads/list-rendering.js';
 import { ownerOf } from '../reads/long-work.js';
-import { type ImportParts, sourceOf } from './token-import.js';
+import { type ImportParts, SOURCE_FORM, sourceOf } from './token-import.js';
 
 /** Lists the tokens of a source. `answer` gets the JSON text in pieces. Throws ApiError. */
 export async function listImported(
@@ -24,7 +24,8 @@ export async function listImported(
   source: string | undefined,
   answer: (pieces: AsyncIterable<string>, meta: QueryMeta) => Promise<void>,
 ): Promise<void> {
-  const owner = ownerOfSource(sourceOf(source ?? ''));
+  const why = `Invalid parameter "source": it must be ${SOURCE_FORM}`;
+  const owner = ownerOfSource(sourceOf(source ?? '', why, {}));
   const outcome = await readState(service, { caller, options }, ({ authorizer }) => {
     mustRead(authorizer, DEFAULT_NAMESPACE);
     return authorizer;

@@ -338,9 +338,17 @@ function secretProblem(secret: string): Refusal | undefined {
   return invalid('SecretID is a word with a meaning of its own', '/SecretID');
 }
 
-/** Returns the name of a source. Throws ApiError 400. */
-export function sourceOf(source: string): string {
-  if (SOURCE.test(source)) return source;
-  const why = 'Source must be 1 to 120 letters, digits and the characters . _ / -';
-  return reject('invalid', why, { pointer: '/Source' });
+/** How sources are called. */
+export const SOURCE_FORM = '1 to 120 letters, digits and the characters . _ / -';
+
+/**
+ * Returns the name of a source. Throws ApiError 400, by default in the words for the member of a
+ * body.
+ */
+export function sourceOf(
+  source: string,
+  why = `Source must be ${SOURCE_FORM}`,
+  more: { readonly pointer?: string } = { pointer: '/Source' },
+): string {
+  return SOURCE.test(source) ? source : reject('invalid', why, more);
 }
