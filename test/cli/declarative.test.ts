@@ -166,6 +166,10 @@ describe('sets and their history by the command line, on a node', function () {
     expect(await done(`acl explain acl:write --at ${index}`)).to.match(/^At index \d+ \(/);
     expect(await done(`acl who-can acl:write --at ${index}`)).to.match(/^At index \d+ \(/);
     expect(await done(`acl whoami --at ${index}`)).to.match(/^At index \d+ \(/);
+    // The oldest moment that a refusal names can be asked for.
+    const early = await run('export --at 1');
+    const [, oldest = ''] = /the oldest moment that is known is index (\d+)/.exec(early.err) ?? [];
+    expect((await run(`export --at ${oldest}`)).code, early.err).to.equal(0);
     const ahead = await run('acl whoami --at 999999999');
     expect(ahead.err).to.include('Invalid parameter "at"');
   });
