@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
+import { ERROR_STATUS } from '../../src/base/errors.js';
 import { blocksOf, indentedBlocksOf } from './blocks.js';
 import { pasting } from './pasted.js';
 
@@ -26,6 +27,14 @@ describe('the documents', () => {
       );
       expect(other?.[0], path).to.equal(undefined);
     }
+  });
+
+  it('name all codes of errors', () => {
+    const [, codes = ''] =
+      /^Codes: ([\s\S]*?)\n\n/m.exec(readFileSync('docs/api.md', 'utf8')) ?? [];
+    expect([...codes.matchAll(/`(\w+)`/g)].map(([, code]) => code)).to.have.members(
+      Object.keys(ERROR_STATUS),
+    );
   });
 
   it('name a reason for each block that is not run', () => {
