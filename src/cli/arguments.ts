@@ -1,6 +1,10 @@
 /** Command lines as people write them for Consul: `-policy-name x` for `--policy-name x`. */
 import type { Command, Option } from 'commander';
 
+/** Returns commander's words about misuse without values: an unknown option may hold a secret. */
+export const misuseText = (text: string): string =>
+  text.replace(/^error:/, 'conclave:').replace(/(--?[\w-]+)=[^\s']+/g, '$1=…');
+
 const SINGLE_DASH = /^-([a-z][a-z0-9-]+)(=.*)?$/s;
 
 /** Returns the options of a command and of those above it. */

@@ -135,9 +135,14 @@ function milliseconds(text: string): number {
   return parsed.nanoseconds / 1e6;
 }
 
-/** Checks a duration when the command line is read. */
-const duration = (text: string): string => {
-  milliseconds(text);
+/** The longest `--timeout`, in milliseconds: timers take no more than 24 days. */
+const TIMEOUT_MAX_MS = 86_400_000;
+
+/** Checks a timeout when the command line is read. */
+const timeout = (text: string): string => {
+  const ms = milliseconds(text);
+  if (ms < 1) throw new InvalidArgumentError('expected at least 1ms');
+  if (ms > TIMEOUT_MAX_MS) throw new InvalidArgumentError('expected at most 24h');
   return text;
 };
 
@@ -195,7 +200,7 @@ export function withCommonOptions(program: Command): Command {
       '--timeout <duration>',
       'how long to wait for an answer, and to retry while there is no leader ' +
         `(default: ${TIMEOUT_DEFAULT})`,
-      duration,
+      timeout,
     )
     .option('--no-color', 'disable colours (or set NO_COLOR)')
     .option('--quiet', 'print results and errors only')

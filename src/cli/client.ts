@@ -47,10 +47,10 @@ function errorOf(error: unknown, { signal }: Io): CliError | undefined {
 }
 
 /** Whether the user wants JSON, as far as the arguments tell: the error may be in the profile. */
-const wantsJson = (args: readonly string[], env: Io['env']): boolean =>
-  env['CONCLAVE_OUTPUT'] === 'json' ||
-  args.some(
-    (arg, at) =>
-      /^(-o|--(output|format)=)json$/.test(arg) ||
-      (arg === 'json' && /^(-o|--output|--format)$/.test(args[at - 1] ?? '')),
-  );
+function wantsJson(args: readonly string[], env: Io['env']): boolean {
+  const forms = args.flatMap((arg, at) => {
+    const [, form] = /^(?:-o|--(?:output|format)=)(.+)$/.exec(arg) ?? [];
+    return form ?? (/^(?:-o|--output|--format)$/.test(args[at - 1] ?? '') ? arg : []);
+  });
+  return (forms.at(-1) ?? env['CONCLAVE_OUTPUT']) === 'json';
+}

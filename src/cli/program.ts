@@ -1,5 +1,6 @@
 /** All commands of the client as one program. */
 import { Command } from 'commander';
+import { misuseText } from './arguments.js';
 import { type Cli, withCommonOptions } from './cli.js';
 import { addAclObjects, addNamespace } from './commands/acl.js';
 import { addCan } from './commands/can.js';
@@ -41,9 +42,7 @@ export function programOf(cli: Cli): Command {
       getErrHelpWidth: () => io.err.columns ?? 80,
       getOutHasColors: () => false,
       getErrHasColors: () => false,
-      // An option that is not known may hold a secret.
-      outputError: (text, write) =>
-        write(text.replace(/^error:/, 'conclave:').replace(/(--?[\w-]+)=[^\s']+/g, '$1=…')),
+      outputError: (text, write) => write(misuseText(text)),
     })
     .description('Replicated access control and central configuration')
     .version(io.version)

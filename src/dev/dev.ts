@@ -4,6 +4,7 @@
 import { join, normalize } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { misuseText } from '../cli/arguments.js';
 import { DEV_OPTIONS } from '../cli/commands/node-commands.js';
 import { PORT_MAX, prepare, RAFT_OFFSET, runningPid, UsageError } from './dev-folder.js';
 import { type LocalCluster, type LocalNode, quote } from './local.js';
@@ -74,6 +75,7 @@ function refuseSwallowed({ command }: DevProgram, args: readonly string[]): void
 function parse(args: readonly string[], { command, dir, nodes }: DevProgram): Flags {
   const program = new Command(command === 'npm start' ? `${command} --` : command)
     .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(misuseText(text)) })
     .description('Run a cluster on this machine and show its state until Ctrl-C. The data is kept.')
     .option(NODES[0], `${NODES[1]} (default: ${nodes}, or as many as the data folder has)`, count)
     .option(...PORT, port)

@@ -3,6 +3,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { Command, Option } from 'commander';
+import { misuseText } from '../cli/arguments.js';
 import { describedCommand, type NodeCommandLine } from '../cli/commands/node-commands.js';
 import { type Config, ConfigError, flagName, loadConfig } from '../config/config.js';
 import { type ShownSettings, withSettings } from '../config/help.js';
@@ -165,6 +166,7 @@ export async function runNode(
     .configureOutput({
       getOutHelpWidth: () => process.stdout.columns ?? HELP_WIDTH,
       getErrHelpWidth: () => process.stderr.columns ?? HELP_WIDTH,
+      outputError: (text, write) => write(misuseText(text)),
     })
     .description('Replicated access control and central configuration')
     .version(version);

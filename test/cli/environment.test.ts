@@ -79,7 +79,8 @@ describe('where a command goes, and as whom', () => {
   });
 
   it('refuses a profile that does not exist', () => {
-    expect(() => of({ profile: 'none' }, {}, profiles)).to.throw('there is no profile "none"');
+    for (const profile of ['none', 'constructor'])
+      expect(() => of({ profile }, {}, profiles)).to.throw(`there is no profile "${profile}"`);
   });
 
   it('looks for a token: option, own variables, those of the peer, the login', () => {

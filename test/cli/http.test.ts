@@ -264,6 +264,10 @@ describe('requests of the client', () => {
       code: 2,
       err: 'conclave: --token-file: /none does not exist\n',
     });
+    expect(await list('127.0.0.1:1', {}, ['--token-file', '/dev/null'])).to.include({
+      code: 2,
+      err: 'conclave: --token-file: /dev/null is empty\n',
+    });
     const bad = await list('127.0.0.1:1', { env: { CONSUL_HTTP_TOKEN: 'a b' } });
     expect(bad).to.include({
       code: 2,
@@ -336,8 +340,10 @@ describe('requests of the client over TLS', () => {
     expect(await list(`https://${address}`, ca)).to.include({ code: 0, out: '[]\n' });
     const env = { CONSUL_CACERT: ca[1]!, CONSUL_HTTP_SSL: 'true' };
     expect(await list(address, [], env)).to.include({ code: 0 });
-    const unchecked = { CONSUL_HTTP_SSL_VERIFY: 'false' };
-    expect(await list(`https://${address}`, [], unchecked)).to.include({ code: 0 });
+    for (const no of ['false', 'F', '0'])
+      expect(await list(`https://${address}`, [], { CONSUL_HTTP_SSL_VERIFY: no }), no).to.include({
+        code: 0,
+      });
   });
 
   it('reads when the certificate of a server ends, whoever signed it', async () => {
@@ -355,7 +361,23 @@ describe('requests of the client over TLS', () => {
     expect(await list(address, [...ca, '-tls-server-name', 'localhost'])).to.include({ code: 0 });
     const none = await list(address, ['-ca-file', join(dir, 'none')]);
     expect(none.code).to.equal(2);
-    expect(none.err).to.include('--ca-file: ENOENT');
+    expect(JSON.parse(none.err).detail).to.equal(`--ca-file: ${join(dir, 'none')} does not exist`);
+  });
+
+  it('says which of its files cannot be used', async () => {
+    const address = `https://${await serve(false)}`;
+    const refused = async (...args: string[]): Promise<string> => {
+      const { code, err } = await list(address, args);
+      expect(code, args.join(' ')).to.equal(2);
+      return JSON.parse(err).detail;
+    };
+    const text = file('text', 'not a certificate');
+    for (const option of ['--ca-file', '--client-cert', '--client-key'])
+      expect(await refused(option, text)).to.equal(`${option}: ${text} is not a PEM file`);
+    const broken = file('broken', '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n');
+    expect(await refused('--client-cert', broken)).to.match(
+      /^the certificates or the key cannot be used: \w/,
+    );
   });
 
   it('presents its certificate, and says what is wrong without one', async () => {

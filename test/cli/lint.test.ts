@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { problemLines } from '../../src/cli/commands/lint.js';
 import { FakeServers, json } from './fake-server.js';
@@ -54,6 +56,8 @@ describe('lint by the command line', () => {
     expect(wrong.code).to.equal(1);
     expect(wrong.out).to.match(/^-:1:1: error unknown_resource: .*did you mean "service"\?/);
     expect(wrong.out).to.match(/^-:2:\d+: error bad_level: /m);
+    // The place stands once in each line.
+    expect(wrong.out).not.to.include(' at ');
     const nothing = { code: 0, err: 'conclave: no problems found\n' };
     expect(await lint('acl = "read"')).to.include(nothing);
     const { Valid, File } = JSON.parse((await lint(broad, '-o', 'json')).out);
@@ -67,6 +71,21 @@ describe('lint by the command line', () => {
     expect((await lint('--namespace', 'team')).out).to.include('not_allowed_here');
     expect((await lint('--namespace', '*')).code).to.equal(2);
     expect((await user.run(['acl', 'policy', 'lint', 'none.hcl'])).err).to.include('none.hcl does');
+  });
+
+  it('reads files in UTF-8 alone, with or without a byte order mark', async () => {
+    const lint = async (bytes: Buffer): Promise<Ran> => {
+      const file = join(user.home, 'rules.hcl');
+      writeFileSync(file, bytes);
+      return user.run(['acl', 'policy', 'lint', file]);
+    };
+    const rules = '# Büro\nacl = "read"\n';
+    expect(await lint(Buffer.from(`\ufeff${rules}`, 'utf8'))).to.include({ code: 0 });
+    const { code, err } = await lint(Buffer.from(rules, 'latin1'));
+    expect(code).to.equal(2);
+    expect(err).to.match(/rules\.hcl is not text in UTF-8\n$/);
+    // As PowerShell writes it.
+    expect(await lint(Buffer.from(`\ufeff${rules}`, 'utf16le'))).to.include({ code: 2 });
   });
 
   it('judges a stored policy by the server, besides files', async () => {

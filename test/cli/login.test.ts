@@ -95,6 +95,16 @@ describe('auth methods, binding rules and logins by the command line', function 
     await user.done(['logout', '-token-file', sink]);
   });
 
+  it('says that another token goes before that of the login', async () => {
+    const input = readFileSync(jwtFile, 'utf8');
+    const args = ['login', '-method=ci', '-bearer-token-file', '-'];
+    const env = { CONSUL_HTTP_TOKEN_FILE: jwtFile };
+    expect((await user.run(args, { input, env })).err).to.include(
+      'CONSUL_HTTP_TOKEN_FILE names another token file, which takes precedence over it\n',
+    );
+    await user.done(['logout']);
+  });
+
   it('keeps the JWT out of arguments, and says what a login needs', async () => {
     const given = await user.run(['login', '-method', 'ci', '-bearer-token', 'eyJ.secret']);
     expect(given.code).to.equal(2);

@@ -70,7 +70,7 @@ describe('operators by the command line', function () {
   it('name members by name, ID or address, and are told which there are', async () => {
     const { code, err } = await user.run(['operator', 'raft', 'remove-peer', 'n9', '--yes']);
     expect(code).to.equal(1);
-    expect(err).to.include('there is no server "n9": there are n1');
+    expect(err).to.equal('conclave: there is no member "n9" (not_found)\n  there are n1\n');
     const peer = { ID: 'a-1', Node: 'n4', Address: '127.0.0.1:1', Leader: true, Voter: true };
     const peers = json({ Servers: [peer], Index: 7 });
     for (const which of ['n4', 'a-1', '127.0.0.1:1']) {
@@ -80,5 +80,21 @@ describe('operators by the command line', function () {
       expect(await user.done(args)).to.equal('n4 is the leader now\n');
       expect(servers.seen[1]?.url).to.equal('/v1/operator/raft/transfer-leader?id=a-1');
     }
+  });
+
+  it('name members as for Consul', async () => {
+    const peer = { ID: 'a-1', Node: 'n4', Address: '127.0.0.1:1', Leader: false, Voter: true };
+    const remove = ['operator', 'raft', 'remove-peer', '--yes'];
+    for (const which of ['-id=a-1', '-address=127.0.0.1:1']) {
+      const address = await servers.serve(json({ Servers: [peer], Index: 7 }), json({}));
+      servers.forget();
+      expect(await user.done([...remove, which, '--http-addr', address])).to.include('n4 is no');
+      expect(servers.seen[1]).to.include({
+        method: 'DELETE',
+        url: '/v1/operator/raft/peer?id=a-1',
+      });
+    }
+    for (const args of [[], ['n4', '-id', 'a-1']])
+      expect((await user.run([...remove, ...args])).code, args.join(' ')).to.equal(2);
   });
 });

@@ -1,5 +1,5 @@
-import { readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { User } from './harness.js';
 
@@ -35,12 +35,32 @@ describe('profiles', () => {
     expect(await user.done(['profile', 'list'])).not.to.include('*');
   });
 
+  it('keep files by their whole paths: they are used in other folders', async () => {
+    const set = ['profile', 'set', 'rel', '--http-addr', 'a:1', '--ca-file', 'ca.pem'];
+    const { caFile } = await user.json<{ caFile: string }>(set);
+    expect(caFile).to.equal(resolve('ca.pem'));
+  });
+
+  it('take the token of their login with them', async () => {
+    await user.done(['profile', 'set', 'old', '--http-addr', 'a:1']);
+    const token = join(user.home, '.config/conclave/token-old');
+    for (const name of [token, `${token}.renewal`]) writeFileSync(name, 'secret-1\n');
+    const { code, err } = await user.run(['profile', 'delete', 'old']);
+    expect(code).to.equal(0);
+    expect(err).to.equal(
+      `conclave: removed ${token}; the token of that login stays valid until it expires or is ` +
+        'deleted\n',
+    );
+    expect([existsSync(token), existsSync(`${token}.renewal`)]).to.deep.equal([false, false]);
+  });
+
   it('refuses names that are none, and profiles that do not exist', async () => {
     for (const args of [
       ['set', '../x', '--http-addr', 'a:1'],
       ['set', 'empty'],
       ['use', 'none'],
       ['delete', 'none'],
+      ['use', 'constructor'],
     ])
       expect((await user.run(['profile', ...args])).code, args.join(' ')).to.equal(2);
   });

@@ -99,10 +99,25 @@ describe('the program of the client', () => {
     for (const args of [
       ['namespace', 'list', '-o', 'xml'],
       ['namespace', 'list', '--timeout', '5'],
+      ['namespace', 'list', '--timeout', '0s'],
+      ['namespace', 'list', '--timeout', '-1s'],
+      ['namespace', 'list', '--timeout', '1000h'],
       ['namespace', 'list', '--stale', '--consistent'],
       ['config', 'delete', 'mesh/mesh', '-cas', '-modify-index', 'x'],
       ['leave', '--http-addr', 'a:1,b:1'],
     ])
       expect((await user.run(args)).code, args.join(' ')).to.equal(2);
+  });
+
+  it('tells errors in the form of the option, or else of the variable', async () => {
+    const failed = async (...args: string[]): Promise<string> =>
+      (await user.run(['profile', 'use', 'none', ...args], { env: { CONCLAVE_OUTPUT: 'json' } }))
+        .err;
+    expect(JSON.parse(await failed())).to.include({ code: 'misused' });
+    expect(JSON.parse(await failed('-o', 'yaml', '-format=json'))).to.include({ code: 'misused' });
+    for (const args of [['-o', 'table'], ['--output=yaml'], ['-format', 'name']])
+      expect(await failed(...args), args.join(' ')).to.match(
+        /^conclave: there is no profile "none"/,
+      );
   });
 });

@@ -55,6 +55,18 @@ describe('answers that are not those of the API', () => {
       );
     });
 
+  it('no object is said to be missing if no server has said so', async () => {
+    for (const args of [
+      ['token', 'read', 'xx'],
+      ['binding-rule', 'delete', 'xx'],
+      ['policy', 'read', '-id', 'xx'],
+    ]) {
+      const { code, err } = await user.run(['acl', ...args, '--http-addr', '127.0.0.1:1']);
+      expect(code, args.join(' ')).to.equal(1);
+      expect(err, args.join(' ')).to.include('does not answer');
+    }
+  });
+
   it('a status without a body of the API is told', async () => {
     const { code, err } = await run(text(304, ''), ['namespace', 'list']);
     expect(code).to.equal(1);

@@ -141,6 +141,11 @@ describe('files that the client writes', () => {
     const { code, err } = await run(['snapshot', 'restore', file], json({}));
     expect(code).to.equal(2);
     expect(err).to.equal(`conclave: cannot read the archive: ${file} does not exist\n`);
+    expect(await run(['snapshot', 'restore', dir], json({}))).to.include({
+      code: 2,
+      err: `conclave: cannot read the archive: ${dir} is a folder\n`,
+    });
+    expect((await run(['snapshot', 'save', '-'], json({}))).code).to.equal(2);
     expect(fake.seen).to.deep.equal([]);
   });
 });

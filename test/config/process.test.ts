@@ -279,6 +279,12 @@ describe('a node as a process', function () {
     const { code, err } = await run(MAIN, ['agent', '--http-prot', '1']);
     expect(code).to.equal(2);
     expect(err).to.include('Did you mean --http-port?');
+    // A value may be a secret.
+    for (const command of ['agent', 'dev', 'inspect']) {
+      const other = await run(MAIN, [command, '--shared-key=secret-1']);
+      expect(other.code, command).to.equal(2);
+      expect(other.err, command).to.match(/^conclave: unknown option '--shared-key=…'\n/);
+    }
   });
 
   it('reports in one line that its port is in use', async () => {

@@ -75,7 +75,7 @@ export function surroundingsOf(
 ): Surroundings {
   const { env } = io;
   const named = options.profile ?? variable(env, VARIABLES.profile);
-  if (named !== undefined && profiles[named] === undefined)
+  if (named !== undefined && !Object.hasOwn(profiles, named))
     misused(`there is no profile "${named}"`, 'run conclave profile list to see the profiles');
   const first: Profile = named === undefined ? {} : profiles[named]!;
   const last: Profile =
@@ -96,7 +96,7 @@ export function surroundingsOf(
     token: tokenOf(options, io, { named, first, last, profile }),
     tls: {
       ...Object.fromEntries(Object.entries(tls).filter(([, value]) => value !== undefined)),
-      verify: variable(env, VARIABLES.sslVerify)?.toLowerCase() !== 'false',
+      verify: !isFalse(variable(env, VARIABLES.sslVerify)),
     },
     namespace: setting('namespace'),
     output: options.format ?? setting('output') ?? 'table',
@@ -107,7 +107,9 @@ export function surroundingsOf(
 
 const variable = (env: Env, names: readonly string[]): string | undefined =>
   env[setVariable(env, names) ?? ''];
+// Spelled as Consul reads them.
 const isTrue = (text: string | undefined): boolean => /^(1|t|true)$/i.test(text ?? '');
+const isFalse = (text: string | undefined): boolean => /^(0|f|false)$/i.test(text ?? '');
 
 interface Chosen {
   readonly named: string | undefined;
@@ -143,6 +145,8 @@ export function readToken(source: TokenSource, env: Env): string | undefined {
   if (source.type === 'none') return undefined;
   const text = source.type === 'variable' ? env[source.name]! : readNamed(source.from, source.path);
   const token = text.trim();
+  // Without it the request would be that of nobody, which is not what was asked for.
+  if (token === '' && source.type === 'file') misused(`${source.from}: ${source.path} is empty`);
   if (/[^!-~]/.test(token))
     misused(
       `${source.type === 'variable' ? source.name : source.path} does not contain a valid token`,

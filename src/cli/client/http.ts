@@ -1,11 +1,11 @@
 /** Requests to the cluster, with failover and retries. */
-import { readFileSync } from 'node:fs';
 import type { Agent as AnyAgent, IncomingMessage } from 'node:http';
 import type { AgentOptions } from 'node:https';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent as HttpAgent, request as httpRequest } from '../../base/node-http.js';
+import { readNamed } from '../files/files.js';
 import type { Io } from '../io.js';
 import { CliError, interruption, misused, refusedBy, unknownOutcome } from '../print/error.js';
 import type { TlsSettings } from './environment.js';
@@ -287,17 +287,13 @@ async function agentOf(url: URL, tls: TlsSettings) {
   if (url.protocol === 'http:')
     return { agent: new HttpAgent({ keepAlive: true }), request: httpRequest };
   // Loaded here, because TLS takes a third of the program's start.
-  const { Agent, request } = await import('node:https');
-  const read = (option: string, path: string | undefined): Buffer | undefined => {
-    try {
-      return path === undefined ? undefined : readFileSync(path);
-    } catch (error) {
-      return misused(`${option}: ${(error as Error).message}`);
-    }
-  };
-  const ca = read('--ca-file', tls.caFile);
-  const cert = read('--client-cert', tls.clientCert);
-  const key = read('--client-key', tls.clientKey);
+  const [{ Agent, request }, { createSecureContext }] = await Promise.all([
+    import('node:https'),
+    import('node:tls'),
+  ]);
+  const ca = pemIn('--ca-file', tls.caFile);
+  const cert = pemIn('--client-cert', tls.clientCert);
+  const key = pemIn('--client-key', tls.clientKey);
   const settings: AgentOptions = {
     keepAlive: true,
     rejectUnauthorized: tls.verify,
@@ -306,7 +302,20 @@ async function agentOf(url: URL, tls: TlsSettings) {
     ...(key !== undefined && { key }),
     ...(tls.serverName !== undefined && { servername: tls.serverName }),
   };
+  try {
+    createSecureContext(settings);
+  } catch (error) {
+    const words = (error as Error).message.replace(/^error:[0-9A-F]+:/, '');
+    misused(`the certificates or the key cannot be used: ${words}`);
+  }
   return { agent: new Agent(settings), request: request as typeof httpRequest };
+}
+
+/** Reads a file of certificates or a key. Without any, TLS would fail in words about the server. */
+function pemIn(option: string, path: string | undefined): string | undefined {
+  const text = path === undefined ? undefined : readNamed(option, path);
+  if (text?.includes('-----BEGIN ') === false) misused(`${option}: ${path} is not a PEM file`);
+  return text;
 }
 
 async function answerOf(message: IncomingMessage): Promise<Answer> {

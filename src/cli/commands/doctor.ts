@@ -357,10 +357,7 @@ async function lint({ api }: Call<object>): Promise<Finding> {
     const { Findings: all } = answer.json<Findings>();
     const bad = all.filter(({ Severity }) => Severity !== 'info');
     if (bad.length === 0) return ok('policies', 'no findings');
-    return warning(
-      'policies',
-      `${counted(bad.length, 'finding')}: run conclave acl lint to see them`,
-    );
+    return warning('policies', `${counted(bad.length, 'finding')}: see conclave acl lint`);
   } catch (problem) {
     const isOld = problem instanceof CliError && problem.details.code === 'no_endpoint';
     if (isOld) return ok('policies', 'not checked: the server has no lint');

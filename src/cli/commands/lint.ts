@@ -28,9 +28,11 @@ const PAINTS: Readonly<Record<Finding['Severity'], Paint>> = {
 export function problemLines(name: string, one: Finding): string {
   const { Code, Column: column, Field: field, Fix, Hint, Line, Message, Severity } = one;
   const where = [name, field, Line, column].filter((part) => part !== undefined).join(':');
+  // The message of a refusal names the place too.
+  const message = Message.replace(` at ${Line}:${column}`, '');
   const help = [Hint, Fix].filter((text) => text !== undefined && text !== '');
   const below = help.map((text) => `  ${oneLine(text!)}\n`).join('');
-  return `${oneLine(`${where}: ${Severity} ${Code}: ${Message}`)}\n${below}`;
+  return `${oneLine(`${where}: ${Severity} ${Code}: ${message}`)}\n${below}`;
 }
 
 const COLUMNS: readonly Column<StoredFinding>[] = [

@@ -98,10 +98,17 @@ async function logInWith<T extends Stored>(
   if (sink === surroundings.loginFile) await keep(sink, made);
   const { Renewal: _, ...token } = made;
   print.note(`the token is in ${sink}`);
-  const { type: source } = surroundings.token;
-  if (options.tokenSinkFile === undefined && source === 'variable')
-    print.note(`${surroundings.token.name} is set and takes precedence over it`);
+  if (options.tokenSinkFile === undefined) noteOther(call);
   await print.item(hidden(TYPE.token, token), TYPE.token.shape);
+}
+
+/** Says that commands will send another token than that of the login, if so. */
+function noteOther({ options, print, surroundings }: Call<LoginOptions>): void {
+  const { loginFile, token } = surroundings;
+  if (token.type === 'none' || options.tokenFile !== undefined) return;
+  if (token.type === 'variable') print.note(`${token.name} is set and takes precedence over it`);
+  else if (token.path !== loginFile)
+    print.note(`${token.from} names another token file, which takes precedence over it`);
 }
 
 /** Makes a token, and writes its SecretID to a file. `lost` is called if that fails. */

@@ -178,7 +178,8 @@ export async function find(
     const found = await read(`${type.path}/name/${encodeURIComponent(text)}`);
     if (found !== undefined) return found;
   }
-  if (by === 'name' || !PREFIX.test(text)) return missing(call, type, called);
+  if (by === 'name' || !PREFIX.test(text))
+    return missing(call, type, called, by !== 'id' && type.isReadByName === true);
   const all = (await api.get(type.listPath, ask)).json<Stored[]>();
   const begins = all.filter((one) => idIn(type, one).startsWith(text.toLowerCase()));
   if (begins.length > 1)
@@ -190,18 +191,22 @@ export async function find(
   return found ?? missing(call, type, called);
 }
 
-/** Throws the error of an object that does not exist, with the nearest name as a suggestion. */
+/**
+ * Throws the error of an object that does not exist, with the nearest name as a suggestion.
+ * `isKnown`: the server has said that it does not exist.
+ */
 async function missing(
   { api }: Call<object>,
   type: ObjectType,
   { text, by }: Called,
+  isKnown = true,
 ): Promise<never> {
   let all: readonly Stored[] = [];
   try {
     all = (await api.get(type.listPath)).json<Stored[]>();
   } catch (error) {
     // What is missing can be told without a suggestion.
-    if (!(error instanceof CliError)) throw error;
+    if (!(error instanceof CliError && isKnown)) throw error;
   }
   const near = nearestOf(
     text,

@@ -9,7 +9,7 @@ import { type Call, type Cli, oneNode } from '../cli.js';
 import type { Self } from '../client/cluster.js';
 import { mustOpen, replaceFile } from '../files/files.js';
 import type { Sink } from '../io.js';
-import { CliError } from '../print/error.js';
+import { CliError, misused } from '../print/error.js';
 import { progress, sizeText } from '../print/progress.js';
 import { addAudit } from './audit.js';
 
@@ -26,6 +26,7 @@ export function addOperations(program: Command, cli: Cli): void {
     .argument('<file>', 'replaced if it exists')
     .action(
       cli.action(async (call, file) => {
+        if (file === '-') misused('an archive cannot be written to standard output: name a file');
         const { index, bytes } = await saveSnapshot(call, file!);
         const what = `saved index ${index} to ${file} (${sizeText(bytes)})`;
         call.print.say(`${what}; it contains the secrets of all tokens`);

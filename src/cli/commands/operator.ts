@@ -78,7 +78,7 @@ export function addOperator(program: Command, cli: Cli): void {
       cli.action(async ({ api, print }) => {
         await api.ask('POST', '/v1/operator/oidc/rotate');
         print.say(
-          'logins and renewals have a new key; what older keys than the last one made ends',
+          'logins and renewals have a new key; only what this one or the last made is valid',
         );
       }),
     );
@@ -103,9 +103,11 @@ function addRaft(operator: Command, cli: Cli): void {
     .command('transfer-leader')
     .description('hand leadership over to a voter (default: the most advanced one)')
     .argument('[member]', 'its name, ID or address')
+    .option('--id <id>', 'its ID, as in Consul')
     .action(
-      cli.action(async (call, which) => {
-        const to = which === undefined ? undefined : chosen(await peersOf(call), which);
+      cli.action<MemberOptions>(async (call, argument) => {
+        const which = memberNamed(argument, call.options);
+        const to = which === undefined ? undefined : chosen(await peersOf(call), which, 'member');
         await call.api.ask('POST', `${RAFT}/transfer-leader`, { query: { id: to?.ID } });
         const leader = (await peersOf(call)).find(({ Leader }) => Leader);
         call.print.say(`${leader?.Node ?? to?.Node ?? 'another member'} is the leader now`);
@@ -114,16 +116,25 @@ function addRaft(operator: Command, cli: Cli): void {
   raft
     .command('remove-peer')
     .description('remove a member that will not come back')
-    .argument('<member>', 'its name, ID or address')
+    .argument('[member]', 'its name, ID or address')
+    .option('--id <id>', 'its ID, as in Consul')
+    .option('--address <address>', 'its address, as in Consul')
     .option('--yes', 'remove without asking')
     .action(
-      cli.action<{ yes?: boolean }>(async (call, which) => {
-        const { ID, Node, Address } = chosen(await peersOf(call), which!);
+      cli.action<MemberOptions & { yes?: boolean }>(async (call, argument) => {
+        const which =
+          memberNamed(argument, call.options) ??
+          misused('no member given: use its name, its ID or its address');
+        const { ID, Node, Address } = chosen(await peersOf(call), which, 'member');
         await sure(call, `remove ${Node} at ${Address} from the cluster?`);
         await call.api.ask('DELETE', `${RAFT}/peer`, { query: { id: ID } });
         call.print.say(`${Node} is no longer a member`);
       }),
     );
+  addJoining(raft, cli);
+}
+
+function addJoining(raft: Command, cli: Cli): void {
   raft
     .command('joining')
     .description('list the servers that wait for an operator to admit them')
@@ -135,7 +146,11 @@ function addRaft(operator: Command, cli: Cli): void {
     .option('--yes', 'admit without asking')
     .action(
       cli.action<{ yes?: boolean }>(async (call, which) => {
-        const { ID, Node, Address, PublicKey } = chosen(await joiningOf(call), which!);
+        const { ID, Node, Address, PublicKey } = chosen(
+          await joiningOf(call),
+          which!,
+          'waiting server',
+        );
         const key = PublicKey === undefined ? '' : `, key ${PublicKey}`;
         await sure(call, `let ${Node} at ${Address} (${ID}${key}) join the cluster?`);
         await call.api.ask('PUT', `${RAFT}/joining/${encodeURIComponent(ID)}`);
@@ -151,15 +166,36 @@ export const peersOf = async ({ api }: Call<object>): Promise<readonly Peer[]> =
 export const joiningOf = async ({ api }: Call<object>): Promise<readonly Joining[]> =>
   (await api.get(`${RAFT}/joining`)).json<readonly Joining[]>();
 
+/** The options by which Consul names a member. */
+interface MemberOptions {
+  readonly id?: string;
+  readonly address?: string;
+}
+
+/** Returns the only name of a member that is given; undefined if there is none. */
+function memberNamed(
+  argument: string | undefined,
+  { id, address }: MemberOptions,
+): string | undefined {
+  const given = [argument, id, address].filter((one) => one !== undefined);
+  return given.length > 1 ? misused('more than one member given') : given[0];
+}
+
 /** Returns the server of a name, an ID or an address. Throws unless there is exactly one. */
-function chosen<T extends Server>(servers: readonly T[], which: string): T {
+function chosen<T extends Server>(servers: readonly T[], which: string, noun: string): T {
   const found = servers.filter(({ ID, Node, Address }) => [ID, Node, Address].includes(which));
   const [one] = found;
   if (one !== undefined && found.length === 1) return one;
+  const called = JSON.stringify(which);
+  if (found.length > 1)
+    throw new CliError(`${called} is the name of several servers`, {
+      hint: `use an ID: ${found.map(({ ID }) => ID).join(', ')}`,
+    });
   const names = servers.map(({ Node }) => Node).join(', ');
-  const hint = names === '' ? 'the list is empty' : `there are ${names}`;
-  const how = found.length > 1 ? 'several servers are called' : 'there is no server';
-  throw new CliError(`${how} ${JSON.stringify(which)}: ${hint}`);
+  throw new CliError(`there is no ${noun} ${called}`, {
+    code: 'not_found',
+    hint: names === '' ? 'the list is empty' : `there are ${names}`,
+  });
 }
 
 /** A configuration of the cluster that is read and written as a whole. */

@@ -1,14 +1,21 @@
 /** `profile`. */
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Call, Cli } from '../cli.js';
 import {
+  loginFile,
   PROFILE_SETTINGS,
   type Profile,
+  type ProfileSetting,
   type Profiles,
   profileName,
   readProfiles,
   writeProfiles,
 } from '../client/profiles.js';
+import { dropRenewal } from '../client/renewal.js';
+import type { Io } from '../io.js';
 import { misused } from '../print/error.js';
 import type { Shape } from '../print/output.js';
 
@@ -78,20 +85,36 @@ export function addProfile(program: Command, cli: Cli): void {
         const { [name!]: _, ...others } = profiles;
         const stays = current !== undefined && current !== name;
         await writeProfiles(io, { ...(stays && { current }), profiles: others });
+        await forgetLogin(io, name!, (text) => print.note(text));
         await print.done('deleted', `profile/${name}`, true);
       }),
     );
 }
 
 function mustExist(profiles: Profiles['profiles'], name: string): void {
-  if (profiles[name] === undefined) misused(`there is no profile "${name}"`);
+  if (!Object.hasOwn(profiles, name))
+    misused(`there is no profile "${name}"`, 'run conclave profile list to see the profiles');
 }
+
+/** Removes the token of a profile's login: another profile of that name must not send it. */
+async function forgetLogin(io: Io, name: string, note: (text: string) => void): Promise<void> {
+  const file = loginFile(io, name);
+  await dropRenewal(file);
+  if (!existsSync(file)) return;
+  await rm(file);
+  note(`removed ${file}; the token of that login stays valid until it expires or is deleted`);
+}
+
+/** The settings that are paths. */
+const FILES: readonly ProfileSetting[] = ['tokenFile', 'caFile', 'clientCert', 'clientKey'];
 
 async function setProfile({ io, options, print }: Call<object>, name: string): Promise<void> {
   const { current, profiles } = readProfiles(io);
   const given = PROFILE_SETTINGS.flatMap((setting) => {
     const value = setting === 'httpAddr' ? (options.httpAddr ?? options.url) : options[setting];
-    return value === undefined ? [] : [[setting, value] as const];
+    if (value === undefined) return [];
+    // The profile is used in other folders, too.
+    return [[setting, FILES.includes(setting) ? resolve(value) : value] as const];
   });
   if (given.length === 0)
     misused(

@@ -138,7 +138,7 @@ async function cleanUp(call: Call<GcOptions>): Promise<void> {
   const plan = await send(true);
   const isForPeople = print.format === 'table';
   if (isForPeople) {
-    print.table(CLEANED, plan.Tokens);
+    if (plan.Tokens.length > 0) print.table(CLEANED, plan.Tokens);
     for (const [why, count] of Object.entries(plan.Skipped))
       print.note(`${counted(count, 'token')} left out: ${why.replace('_', ' ')}`);
   }

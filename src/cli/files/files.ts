@@ -8,16 +8,35 @@ import { CliError, misused } from '../print/error.js';
 
 /** Reads a file that an option or argument names. `what` names it in the error. */
 export function readNamed(what: string, path: string): string {
+  let bytes: Uint8Array;
   try {
-    return readFileSync(path, 'utf8');
+    bytes = readFileSync(path);
   } catch (error) {
     return misused(`${what}: ${reasonOf(error, path)}`);
+  }
+  return textOf(bytes, `${what}: ${path}`);
+}
+
+/**
+ * Returns bytes as text, without a byte order mark. Throws for other encodings, whose letters would
+ * be lost. `what` names the bytes in the error.
+ */
+export function textOf(bytes: Uint8Array, what: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return misused(`${what} is not text in UTF-8`);
   }
 }
 
 /** Opens a file that an argument names. `what` names it in the error. */
 export async function mustOpen(what: string, path: string): Promise<FileHandle> {
-  return open(path).catch((error: unknown) => misused(`${what}: ${reasonOf(error, path)}`));
+  const file = await open(path).catch((error: unknown) =>
+    misused(`${what}: ${reasonOf(error, path)}`),
+  );
+  if (!(await file.stat()).isDirectory()) return file;
+  await file.close();
+  return misused(`${what}: ${reasonOf({ code: 'EISDIR' }, path)}`);
 }
 
 /** Returns a file error in words: `ENOENT` is "does not exist". */

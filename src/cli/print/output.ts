@@ -82,7 +82,6 @@ export class Printer {
   async list<T>(items: readonly T[], shape: Shape<T>, raw: unknown = items): Promise<void> {
     if (this.format === 'name') return this.refs(items.map(shape.ref));
     if (this.format !== 'table') return this.value(raw);
-    if (items.length === 0) return this.note('none found');
     this.table(shape.columns, items);
   }
 
@@ -134,9 +133,11 @@ export class Printer {
     this.text([`${oneLine(sentence)}\n`]);
   }
 
+  /** Prints a table, or tells that there is nothing to print. */
   table<T>(columns: readonly Column<T>[], items: readonly T[]): void {
     const rows = items.map((item) => columns.map(({ cell }) => cell(item)));
-    this.text([renderTable(columns, rows, this.style)]);
+    if (rows.length === 0) this.note('none found');
+    else this.text([renderTable(columns, rows, this.style)]);
   }
 
   /** Prints the lines of an object. */

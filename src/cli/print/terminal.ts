@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { homedir } from 'node:os';
 import { createInterface } from 'node:readline/promises';
+import { textOf } from '../files/files.js';
 import type { Io, Sink } from '../io.js';
 import { EXIT } from './error.js';
 
@@ -30,7 +31,7 @@ export function terminal(version: string, archive: Io['archive']): Io {
     async input() {
       const chunks: Buffer[] = [];
       for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
-      return Buffer.concat(chunks).toString('utf8');
+      return textOf(Buffer.concat(chunks), 'standard input');
     },
     async ask(question, signal = controller.signal) {
       const reader = createInterface({ input: process.stdin, output: process.stderr });
