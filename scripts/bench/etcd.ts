@@ -28,7 +28,7 @@ import { putEntry, type Setting, withCluster } from './setting.js';
 const NODES = 3;
 const POLL_MS = 50;
 const READY_MS = 20_000;
-/** After two seconds of writes, the compiler has not done enough: a write takes 1.3 times as long. */
+/** After two seconds of writes, the compiler is not done: a write takes 1.3 times as long. */
 const WARM_UP_SECONDS = 8;
 
 /** How members of a cluster talk to each other. */
