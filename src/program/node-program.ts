@@ -1,5 +1,5 @@
 /** The commands that run a node, check its settings, and look at the folder of a stopped one. */
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { Command, Option } from 'commander';
@@ -213,6 +213,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     }),
   'audit verify': (command, files) =>
     offline(command, async () => {
+      (files as readonly string[]).forEach(mustBeNoFolder);
       const { auditVerify } = await import('./offline.js');
       const option = (name: string): string | undefined =>
         command.getOptionValue(name) as string | undefined;
@@ -222,8 +223,14 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   'snapshot verify': (command, file) => readSnapshot(command, file, true),
 };
 
+/** Exits if a folder is named: the error of reading it would not tell which. */
+function mustBeNoFolder(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) misused([`${path} is a folder`]);
+}
+
 const readSnapshot = (command: Command, file: unknown, isChecked: boolean): Promise<void> =>
   offline(command, async () => {
+    mustBeNoFolder(file as string);
     const { snapshot } = await import('./offline.js');
     return snapshot(file as string, isChecked);
   });

@@ -217,6 +217,8 @@ export async function auditVerify(
   const seen = hash === undefined ? undefined : { seq: Number(seq), hash };
   const verdict = await verify(files, { key, seen });
   const { bad, records, first } = verdict;
+  if (bad === undefined && records === 0)
+    return { value: verdict, text: 'good: there are no records\n' };
   if (bad === undefined) {
     const end = `last: ${verdict.last}:${verdict.hash}`;
     const text = `good: ${records} records, ${first} to ${verdict.last}\n${end}\n`;

@@ -136,6 +136,12 @@ describe('files that the client writes', () => {
     expect(existsSync('/dev/null.part')).to.equal(false);
   });
 
+  it('are refused by the name of a folder that does not exist', async () => {
+    const { code, err } = await run(['snapshot', 'save', join(dir, 'none', 'x')], json({}));
+    expect(code).to.equal(1);
+    expect(err).to.equal(`conclave: the folder ${join(dir, 'none')} does not exist\n`);
+  });
+
   it('are restored only if there is one', async () => {
     const file = join(dir, 'none.snap');
     const { code, err } = await run(['snapshot', 'restore', file], json({}));

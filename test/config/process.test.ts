@@ -154,7 +154,7 @@ describe('a node as a process', function () {
     expect((await ask('GET /v1/acl/roles')).text).to.equal(before);
   });
 
-  it('says which option of a check of its audit log cannot be used', async () => {
+  it('says which option or file of a check of its files cannot be used', async () => {
     const file = join(dir, 'no-key');
     writeFileSync(file, 'short');
     const options = [
@@ -166,6 +166,10 @@ describe('a node as a process', function () {
       const { code, err } = await run(MAIN, ['audit', 'verify', file, name!, value!]);
       expect([code, err.split(': ').slice(0, 2)]).to.deep.equal([2, ['conclave', name]]);
     }
+    for (const command of ['audit verify', 'snapshot inspect'])
+      expect((await run(MAIN, [...command.split(' '), dir])).err).to.equal(
+        `conclave: ${dir} is a folder\n`,
+      );
   });
 
   it('keeps its data folder private, also files that were open to others before', async () => {

@@ -74,7 +74,11 @@ export async function replaceFile(
   if (lstatSync(target, { throwIfNoEntry: false })?.isFile() === false)
     throw new CliError(`${path} exists and is not a regular file`);
   const part = `${target}.${randomBytes(6).toString('hex')}.part`;
-  const file = await open(part, 'wx', 0o600);
+  const file = await open(part, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    // The name of the file beside it would tell nothing.
+    throw new CliError(`the folder ${dirname(target)} does not exist`);
+  });
   try {
     try {
       await fill(file, part);
