@@ -38,10 +38,11 @@ export const recentLine = (
 });
 
 /**
- * Lines, and characters of their objects, that are in memory: a fifth of a second of writes at full
- * rate. More would outlive the young generation of the heap.
+ * Lines in memory: a fifth of a second of writes at full rate. More would outlive the young
+ * generation of the heap.
  */
 const LINES_MAX = 1024;
+/** Characters of the objects of these lines. */
 const CHARS_MAX = 4 * 2 ** 20;
 
 /** The newest lines of one state. */
