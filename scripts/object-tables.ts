@@ -95,11 +95,14 @@ const tables = Object.entries(OBJECTS).map(([name, definition]) => [
   tableOf(name as ObjectName, definition),
 ]);
 const kinds = KINDS.map((kind): KindRow => {
-  const { onlyName, scope } = definitionOf(kind);
+  const { onlyName, scope, permissions } = definitionOf(kind);
+  const { resource, access, named } = permissions.apply;
   return {
     kind,
     ...(onlyName !== '' && { onlyName }),
     ...(scope === 'cluster' && { isClusterWide: true }),
+    ...(resource !== 'never' && { needs: `${resource}:${access}` }),
+    ...(named && { isOnName: true }),
   };
 });
 

@@ -65,6 +65,10 @@ export interface KindRow {
   readonly onlyName?: string;
   /** Whether its entries exist once for the whole cluster: in the namespace default. */
   readonly isClusterWide?: true;
+  /** The right that a write needs: `service:write`. Absent if no token may write them. */
+  readonly needs?: string;
+  /** Whether it must be a right on the name of the entry. */
+  readonly isOnName?: true;
 }
 
 /** The ACL objects. */

@@ -82,7 +82,8 @@ function configPage(at: Place) {
   const [, kind, ...name] = at.parts;
   if (!at.query.has('new') && name.length === 0)
     return <ConfigListPage key={`${namespaceOf(at)}/${kind ?? ''}`} at={at} />;
-  return <EditPage key={at.visit} type={configType(kind)} at={at} beside={besideEntry} />;
+  const shown = at.query.has('new') ? '' : name.join('/');
+  return <EditPage key={at.visit} type={configType(kind, shown)} at={at} beside={besideEntry} />;
 }
 
 function pageOf(at: Place): ComponentChildren {

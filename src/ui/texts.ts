@@ -191,6 +191,7 @@ export const TEXT = {
     previous: 'Previous',
     next: 'Next',
     noMatch: 'Nothing matches the filter. Shorten the word, or clear the filter.',
+    noneReadable: 'Your token may read none of what is here.',
     ended: 'The list has fewer pages than this. Go back to the first page.',
     reading: 'Loading the list',
     create: (noun: string) => `New ${noun}`,

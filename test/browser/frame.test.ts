@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { exportSPKI, generateKeyPair, SignJWT } from 'jose';
 import type { Locator, Page } from 'playwright-core';
-import { button, field, reviewOf } from './actions.js';
+import { button, field, reviewOf, write } from './actions.js';
 import { violations } from './axe.js';
 import { makeSample, type Sample } from './sample.js';
 import { describePages } from './stage.js';
@@ -87,6 +87,23 @@ describePages('the frame of the web UI', 1, (stage) => {
     await button(page, 'Close').click();
   });
 
+  it('leaves keys to an editor, and saves by Ctrl+Enter what is typed in it', async () => {
+    const { page } = await stage.visit(`/policies/${sample.policy.ID}`);
+    await write(page, 'Rules', '');
+    await page.keyboard.type('# a/b?');
+    await page.keyboard.press('Control+Enter');
+    const review = reviewOf(page);
+    await review.getByText('# a/b?').waitFor();
+    await review.getByRole('button', { name: 'Back' }).click();
+    expect(await field(page, 'Rules').locator('.cm-line').allTextContents()).to.deep.equal([
+      '# a/b?',
+    ]);
+    await page.goto(stage.hrefOf('/config/service-defaults/admin'));
+    await write(page, 'Entry', '');
+    await page.keyboard.type('["/?"]');
+    await field(page, 'Entry').getByText('["/?"]').waitFor();
+  });
+
   it('opens the menu by a button on a phone, and closes it after a visit', async () => {
     const { page } = await stage.visit('/', { width: 360, height: 740 });
     const roles = page.getByRole('link', { name: 'Roles', exact: true });
@@ -100,6 +117,27 @@ describePages('the frame of the web UI', 1, (stage) => {
     await opener.click();
     await page.keyboard.press('Escape');
     expect(await roles.isVisible()).to.equal(false);
+  });
+
+  it('leaves a narrow screen to the page, however long a name is', async () => {
+    const about = 'a description without an end '.repeat(8).trim();
+    const made = await stage.api<Sample['token']>('PUT /v1/acl/token', {
+      Description: about,
+      Policies: [{ Name: 'global-management' }],
+    });
+    for (const [width, most] of [
+      [320, 125],
+      [360, 125],
+      [768, 85],
+      [1400, 85],
+    ] as const) {
+      const { page } = await stage.visit('/roles', { token: made.SecretID, width });
+      await page.getByRole('banner').getByText('dc1 · n1').waitFor();
+      await page.getByRole('link', { name: about }).waitFor();
+      const { y } = (await page.getByRole('heading', { level: 1 }).boundingBox())!;
+      expect(y, `${width}`).to.be.below(most);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).to.be.at.most(width);
+    }
   });
 
   it('logs in by a JWT, says why not, and keeps the JWT nowhere', async () => {

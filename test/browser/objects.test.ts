@@ -61,6 +61,10 @@ describePages('objects in the web UI', 1, (stage) => {
     const box = await secret.boundingBox();
     expect(box!.y + box!.height).to.be.below(page.viewportSize()!.height);
     await page.waitForFunction("document.activeElement?.textContent === 'The new SecretID'");
+    // It is read, not only copied.
+    const style = "getComputedStyle(document.querySelector('main .secret code'))";
+    const disguise = await page.evaluate(`${style}.getPropertyValue('-webkit-text-security')`);
+    expect(disguise).to.equal('none');
     await secret.getByRole('button', { name: 'Copy' }).click();
     await secret.getByText('Copied').waitFor();
     const copied = (await page.evaluate('navigator.clipboard.readText()')) as string;

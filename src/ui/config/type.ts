@@ -48,15 +48,22 @@ const entry: Field = {
 const pathOf = (kind: string, name: string): string =>
   `/v1/config/${encodeURIComponent(kind)}/${encodeURIComponent(name)}`;
 
-/** Entries of a kind, or of all kinds. A new one has this kind. */
-export const configType = (kind: string | undefined): ObjectType => ({
+/** Returns the right to write an entry; none where it depends on a name that is not known yet. */
+function rightTo(kind: string | undefined, name: string): Pick<ObjectType, 'right' | 'rightOn'> {
+  const { needs, isOnName } = KINDS.find((row) => row.kind === kind) ?? {};
+  if (!isOnName) return { right: needs };
+  return name === '' ? { right: undefined } : { right: needs, rightOn: name };
+}
+
+/** Entries of a kind, or of all kinds. A new one has this kind. `name`: the entry that is shown. */
+export const configType = (kind: string | undefined, name = ''): ObjectType => ({
   slug: 'config',
   ref: 'config',
   title: TEXT.page.config,
   noun: 'config entry',
   removal: TEXT.remove.about.entry,
   empty: TEXT.empty.config,
-  right: undefined,
+  ...rightTo(kind, name),
   columns: [
     { title: TEXT.field.name, sort: 'name', cell: ({ Name }) => String(Name) },
     { title: TEXT.field.kind, cell: ({ Kind }) => String(Kind) },

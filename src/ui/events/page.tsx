@@ -69,9 +69,11 @@ export function EventsPage() {
       <ProblemNotice problem={problem} />
       <SelectField label={TEXT.events.topic} options={TOPICS} value={topic} onInput={setTopic} />
       <CheckField label={TEXT.events.logins} value={logins} onInput={setLogins} />
-      <button type="button" onClick={togglePause}>
-        {isPaused ? TEXT.events.goOn : TEXT.events.pause}
-      </button>
+      <div class="buttons">
+        <button type="button" onClick={togglePause}>
+          {isPaused ? TEXT.events.goOn : TEXT.events.pause}
+        </button>
+      </div>
       <Status>
         {isPaused ? TEXT.events.paused : isOpen || problem !== undefined ? '' : TEXT.events.again}
       </Status>

@@ -7,10 +7,14 @@ import { Palette } from './palette.js';
 
 type Open = 'palette' | 'keys' | undefined;
 
-/** Whether a key is typed into a field. */
-const isTyped = ({ target }: KeyboardEvent): boolean =>
-  target instanceof HTMLElement &&
-  (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+/** Whether a key is typed into a field. Editors have theirs below a shadow root. */
+function isTyped(event: KeyboardEvent): boolean {
+  const [target] = event.composedPath();
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  );
+}
 
 /**
  * Presses the main button of the dialog that is open. Without one, submits the form of what has

@@ -102,7 +102,7 @@ export function Menu({ at, lacking }: { at: Place; lacking: ReadonlySet<string> 
         aria-controls="menu"
         onClick={() => setOpen(!isOpen)}
       >
-        <Icon name="menu" /> {TEXT.shell.menu}
+        <Icon name="menu" /> <span>{TEXT.shell.menu}</span>
       </button>
       <div id="menu">
         {GROUPS.map(({ title, entries }) => (

@@ -36,15 +36,17 @@ export function NewSecret() {
       </p>
       <div class="row">
         <code>{secret}</code>
-        <button
-          type="button"
-          onClick={async () => {
-            await navigator.clipboard.writeText(secret);
-            setCopied(secret);
-          }}
-        >
-          {TEXT.token.copy}
-        </button>
+        {window.isSecureContext && (
+          <button
+            type="button"
+            onClick={async () => {
+              await navigator.clipboard.writeText(secret);
+              setCopied(secret);
+            }}
+          >
+            {TEXT.token.copy}
+          </button>
+        )}
         <button type="button" onClick={() => newSecret.set(undefined)}>
           {TEXT.token.haveIt}
         </button>

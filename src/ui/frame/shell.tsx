@@ -40,7 +40,7 @@ export function Shell({ at, children }: { at: Place; children: ComponentChildren
         <NodeName />
         <NamespaceSelect at={at} />
         <button type="button" class="finder" onClick={() => open('palette')}>
-          <Icon name="search" /> {TEXT.palette.open} <kbd>Ctrl K</kbd>
+          <Icon name="search" /> <span>{TEXT.palette.open}</span> <kbd>Ctrl K</kbd>
         </button>
         <WhoAmI hasPage={!lacking.has('acl:read')} />
       </header>

@@ -77,7 +77,8 @@ export function IntentionsPage({ at }: { at: Place }) {
 /** Sources down, destinations across. What the filter leaves is cut to what can be read. */
 function Matrix({ rules }: { rules: Rules }) {
   const [typed, setTyped] = useState('');
-  const has = (name: string): boolean => name.includes(typed.trim()) || name === ANY;
+  const wanted = typed.trim().toLowerCase();
+  const has = (name: string): boolean => name.toLowerCase().includes(wanted) || name === ANY;
   const [across, down] = [rules.destinations, rules.sources].map((names) => names.filter(has));
   const [shownAcross, shownDown] = [across!, down!].map((names) => names.slice(0, SHOWN_MAX));
   const cut = across!.length + down!.length - shownAcross!.length - shownDown!.length;

@@ -9,6 +9,8 @@ export interface ListPage<T> {
   readonly total: number;
   /** Where the next page begins; undefined on the last one. */
   readonly next: string | undefined;
+  /** Whether there are items that the user may not read. */
+  readonly isFiltered: boolean;
 }
 
 /** Which part of a list is read. */
@@ -32,7 +34,9 @@ export async function readPage<T>(
   const answer = await ask<readonly T[]>(path, { ...how, query: { ...query, ...page } });
   const { value: items, headers } = answer;
   const total = Number(headers.get('X-Consul-Total') ?? items.length);
-  return { ...answer, value: { items, total, next: headers.get('X-Consul-Next') ?? undefined } };
+  const next = headers.get('X-Consul-Next') ?? undefined;
+  const isFiltered = headers.get('X-Consul-Results-Filtered-By-ACLs') === 'true';
+  return { ...answer, value: { items, total, next, isFiltered } };
 }
 
 /** Reads the first items of a list. Throws `Problem`. */

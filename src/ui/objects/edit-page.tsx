@@ -9,7 +9,7 @@ import type { Caret } from '../parts/field.js';
 import { Findings, useLint } from '../parts/findings.js';
 import { Form } from '../parts/form.js';
 import { Link } from '../parts/link.js';
-import { Empty, ProblemNotice, Status } from '../parts/notice.js';
+import { Empty, ProblemNotice, ReadOnly } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
 import { useMay } from '../parts/rights.js';
 import { go, hrefOf, type Place, place } from '../router.js';
@@ -41,12 +41,12 @@ export function EditPage({ type, at, beside }: { type: ObjectType; at: Place; be
     if (type.fields.some(({ control }) => /^(rules|json)$/.test(control.type))) void loadEditor();
   }, [type]);
   const { edit, problem, isMissing } = editing;
-  const may = useMay(type.right);
+  const may = useMay(type.right, type.rightOn);
   const named = edit?.before && type.nameOf(edit.before.object);
   return (
     <Page title={isNew ? TEXT.form.newTitle(type.noun) : (named ?? type.title)}>
       <Note isWriting={editing.isBusy} />
-      {may === false && <Status>{TEXT.form.readOnlyAbout(type.right ?? '')}</Status>}
+      {may === false && edit !== undefined && <ReadOnly right={type.right!} on={type.rightOn} />}
       {edit === undefined && <ProblemNotice problem={problem} />}
       {isMissing && (
         <Empty>

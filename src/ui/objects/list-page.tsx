@@ -5,7 +5,7 @@ import type { Stored } from '../api/types.js';
 import { readFirst } from '../lists/page.js';
 import { Link } from '../parts/link.js';
 import { useLoad, useSettled } from '../parts/load.js';
-import { Empty, ProblemNotice, Status } from '../parts/notice.js';
+import { Empty, ProblemNotice, ReadOnly, Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
 import { useMay } from '../parts/rights.js';
 import { go, hrefOf, type Place, readdress } from '../router.js';
@@ -70,8 +70,15 @@ export function ListPage({ type, at, children }: ListPageParts) {
     <Page title={type.title}>
       <Note />
       {children}
-      <Toolbar type={type} at={at} shown={shown} onFilter={(typed) => readdress(change(typed))} />
+      <Toolbar
+        type={type}
+        at={at}
+        shown={shown}
+        mayWrite={may !== false}
+        onFilter={(typed) => readdress(change(typed))}
+      />
       <ProblemNotice problem={list.problem} />
+      {may === false && list.problem === undefined && <ReadOnly right={type.right!} />}
       <Chosen
         key={`${filter} ${subject} ${sort} ${after}`}
         type={type}
@@ -82,7 +89,9 @@ export function ListPage({ type, at, children }: ListPageParts) {
       <Status>
         {list.isSlow ? TEXT.list.reading : TEXT.list.shown(page * PAGE_SIZE, items.length, total)}
       </Status>
-      {list.value !== undefined && items.length === 0 && <Nothing type={type} shown={shown} />}
+      {list.value !== undefined && items.length === 0 && (
+        <Nothing type={type} shown={shown} isFiltered={list.value.isFiltered} />
+      )}
       {items.length > 0 && (
         <ListTable
           type={type}
@@ -111,11 +120,13 @@ function Toolbar({
   type,
   at,
   shown,
+  mayWrite,
   onFilter,
 }: {
   type: ObjectType;
   at: Place;
   shown: Shown;
+  mayWrite: boolean;
   onFilter: (typed: Pick<Shown, 'filter'> | Pick<Shown, 'subject'>) => void;
 }) {
   const visit = `${at.visit} ${shown.sort}`;
@@ -138,9 +149,11 @@ function Toolbar({
             onChange={(subject) => onFilter({ subject })}
           />
         )}
-        <Link to={at.parts} query={{ new: '' }} kind="main button">
-          {TEXT.list.create(type.noun)}
-        </Link>
+        {mayWrite && (
+          <Link to={at.parts} query={{ new: '' }} kind="main button">
+            {TEXT.list.create(type.noun)}
+          </Link>
+        )}
       </div>
       {type.facets && <Facets facets={type.facets} shown={shown} at={at} />}
       {type.facetOf && <FacetSelect of={type.facetOf} shown={shown} at={at} />}
@@ -148,9 +161,18 @@ function Toolbar({
   );
 }
 
-function Nothing({ type, shown: { page, filter, subject } }: { type: ObjectType; shown: Shown }) {
+function Nothing({
+  type,
+  shown: { page, filter, subject },
+  isFiltered,
+}: {
+  type: ObjectType;
+  shown: Shown;
+  isFiltered: boolean;
+}) {
   const isWhole = filter === '' && subject === '';
-  return <Empty>{page > 0 ? TEXT.list.ended : isWhole ? type.empty : TEXT.list.noMatch}</Empty>;
+  const none = isFiltered ? TEXT.list.noneReadable : type.empty;
+  return <Empty>{page > 0 ? TEXT.list.ended : isWhole ? none : TEXT.list.noMatch}</Empty>;
 }
 
 /** Links to parts of a list that are often looked for. */

@@ -44,10 +44,10 @@ export function TokenParts({ token }: { token: Stored }) {
         </dl>
         <Clone accessor={accessor} />
         <RevokeIdentity of={identity} />
-        <p>
+        <p class="links">
           <Link to={['explain']} query={{ accessor }}>
             {TEXT.token.explain}
-          </Link>{' '}
+          </Link>
           <Link to={['history']} query={{ author: accessor }}>
             {TEXT.token.changes}
           </Link>

@@ -61,6 +61,8 @@ export interface ObjectType {
   readonly empty: string;
   /** The right to write: resource and access; undefined if it depends on the object. */
   readonly right: string | undefined;
+  /** What that right must be on, if it is one on a name. */
+  readonly rightOn?: string;
   readonly columns: readonly Column[];
   /** Filters that the list offers. */
   readonly facets?: readonly Facet[];

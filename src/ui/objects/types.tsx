@@ -45,7 +45,7 @@ function objectType(name: ObjectName, given: Given): ObjectType {
     .map(([key]) => key)
     .filter((key) => !first.includes(key) && !hidden.includes(key));
   return aclType({
-    right: name === 'namespace' ? undefined : 'acl:write',
+    right: name === 'namespace' ? 'operator:write' : 'acl:write',
     ...pageOf(name),
     ref: slug,
     noun,

@@ -6,6 +6,7 @@ import { Problem } from '../api/problem.js';
 import { useLive } from '../parts/load.js';
 import { ProblemNotice, Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
+import { useMay } from '../parts/rights.js';
 import { Table } from '../parts/table.js';
 import { TEXT } from '../texts.js';
 import { NodeFigures } from './figures.js';
@@ -59,7 +60,8 @@ async function look(signal: AbortSignal): Promise<Cluster> {
 export function OverviewPage() {
   const { value, problem, atMs, isLate } = useLive(look, LIVE);
   const [act, setAct] = useState<Act>();
-  const isCertain = value !== undefined && !isLate && !value.isOwn;
+  const may = useMay('operator:write');
+  const mayAct = value !== undefined && !isLate && !value.isOwn && may !== false;
   if (problem?.status === 403)
     return (
       <Page title={TEXT.page.overview}>
@@ -74,7 +76,7 @@ export function OverviewPage() {
           <Age atMs={atMs} isLate={isLate} isOwn={value.isOwn} />
           <div class={isLate ? 'late' : undefined}>
             <Summary {...value} isLate={isLate} />
-            <Members {...value} onAct={isCertain ? setAct : undefined} />
+            <Members {...value} onAct={mayAct ? setAct : undefined} />
           </div>
         </>
       )}

@@ -105,7 +105,7 @@ export function CodeField({
   return (
     <div class="field">
       <span class="label">{label}</span>
-      <div class="editor" ref={host} />
+      <div class={isDisabled ? 'editor fixed' : 'editor'} ref={host} />
       {help !== undefined && <p class="help">{help}</p>}
       {error !== undefined && (
         <p class="error" role="alert">

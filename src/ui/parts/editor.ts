@@ -115,7 +115,8 @@ export function openEditor(root: ShadowRoot, given: EditorOptions): Editor {
   const extensions: Extension[] = [
     lineNumbers(),
     history(),
-    keymap.of([...defaultKeymap, ...historyKeymap]),
+    // The page saves by Ctrl+Enter, by which the editor would add a line.
+    keymap.of([{ key: 'Mod-Enter', run: () => true }, ...defaultKeymap, ...historyKeymap]),
     bracketMatching(),
     highlightActiveLine(),
     help === undefined ? rulesHelp(given.namesOf) : [json(), help.extension],

@@ -107,7 +107,7 @@ export function TextField({
           {...ties}
           ref={field}
           {...(isPassword ? PASSWORD : TEXT)}
-          class={isSecret ? 'secret' : undefined}
+          class={isSecret ? 'dots' : undefined}
           required={texts.isRequired}
           value={value}
           autocapitalize="off"

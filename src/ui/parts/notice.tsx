@@ -35,6 +35,20 @@ export function ProblemNotice({
   );
 }
 
+/** That the user lacks a right to change what the page shows, which leads to the reason. */
+export function ReadOnly({ right, on = '' }: { right: string; on?: string | undefined }) {
+  const [resource, access] = right.split(':');
+  const needed = on === '' ? right : `${right} on ${JSON.stringify(on)}`;
+  return (
+    <Status>
+      {TEXT.form.readOnlyAbout(needed)}{' '}
+      <Link to={['explain']} query={{ resource, access, segment: on || undefined }}>
+        {TEXT.problem.why}
+      </Link>
+    </Status>
+  );
+}
+
 /** A message that is read out when it appears. */
 export function Status({ children }: { children?: ComponentChildren }) {
   return (
