@@ -25,8 +25,9 @@ export class ValueCache {
   }
 
   set(key: string, value: string): void {
+    const before = this.#young.get(key);
     this.#young.set(key, value);
-    this.#youngChars += key.length + value.length;
+    this.#youngChars += value.length + (before === undefined ? key.length : -before.length);
     if (this.#youngChars <= this.#limitChars / 2) return;
     // Drops what was not read while this half filled up.
     this.#old = this.#young;
@@ -36,13 +37,7 @@ export class ValueCache {
 
   /** Notes that a value has changed. It is kept if the value before is. */
   replace(key: string, value: string): void {
-    const before = this.#young.get(key);
-    if (before === undefined) {
-      if (this.#old.delete(key)) this.set(key, value);
-      return;
-    }
-    this.#young.set(key, value);
-    this.#youngChars += value.length - before.length;
+    if (this.#young.has(key) || this.#old.delete(key)) this.set(key, value);
   }
 
   delete(key: string): void {
