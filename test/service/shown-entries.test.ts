@@ -117,6 +117,17 @@ describe('config entries as they are shown', () => {
       expect(await get(path)).to.include({ PrivateKey: CERTIFICATE.PrivateKey });
     });
 
+    it('is what a reader gets, whoever has read the entry before', async () => {
+      await put(CERTIFICATE);
+      const reader = await tokenOf('operator = "read"');
+      const read = (token?: string): Promise<Entry> =>
+        client.must(`GET /config/${path}`, undefined, token);
+      for (let round = 0; round < 2; round += 1) {
+        expect((await read()).PrivateKey).to.equal(CERTIFICATE.PrivateKey);
+        expect((await read(reader)).PrivateKey).to.equal('<hidden>');
+      }
+    });
+
     it('is refused where nothing is stored', async () => {
       const { status, body } = await client.ask('PUT /config', hiding, undefined, {
         headers: { accept: 'application/json' },

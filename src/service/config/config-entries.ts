@@ -26,7 +26,7 @@ import { modifyIndexOf, nearestKey } from '../common/reading.js';
 import type { ReadContext, ReadUseCase, Requester, Service } from '../common/types.js';
 import { settled, versionRefused, type Write } from '../common/writing.js';
 import { denialOf, homeOf } from './entry-rights.js';
-import { type Hiding, hidingEntry, shownTo, withSecrets } from './shown-entries.js';
+import { type Hiding, hidingEntry, shownTo, withKnownHash, withSecrets } from './shown-entries.js';
 
 /** A write of a config entry: the caller, the namespace, the timeout and the condition. */
 export interface ConfigWrite extends Write {
@@ -296,7 +296,7 @@ export const readConfig =
     const own =
       stored === name ? undefined : denialOf(authorizer, 'get', { kind, name: stored }, ns);
     if (own !== undefined) return { value: undefined, index: deletedAt(), keys: [key] };
-    const value = shownTo(authorizer, kind, ns)(text);
+    const value = shownTo(authorizer, kind, ns, withKnownHash)(text);
     return { value, index: modifyIndexOf(text), keys: [key] };
   };
 

@@ -9,10 +9,13 @@ import { isObject } from '../../languages/fields.js';
 import { nameIn } from '../../state/config-entries.js';
 import { type Body, keepSecrets, secretsOf } from '../../state/put-form.js';
 import { HIDDEN } from '../common/reading.js';
+import { WeightedCache } from '../common/weighted-cache.js';
 import { denialOf } from './entry-rights.js';
 
 /** Hexadecimal digits of a Hash: 48 bits, which every client holds exactly. */
 const HASH_DIGITS = 12;
+/** Characters of the entries that are kept with their Hash: some 8,000 small ones. */
+const HASHED_CHARS = 4 * 2 ** 20;
 
 /**
  * Returns a stored entry with its Hash: a number that is equal for equal content. What the server
@@ -28,16 +31,33 @@ export function withHash(kind: Kind, text: string): string {
   return `${text.slice(0, end)},"Hash":${value}${text.slice(end)}`;
 }
 
+/** Entries with their Hash by their stored text: what is read again needs no hash, of 2 µs. */
+const hashed = new WeightedCache<string>(HASHED_CHARS);
+
+/** As `withHash`, for entries that are read one by one. */
+export function withKnownHash(kind: Kind, text: string): string {
+  const known = hashed.get(text);
+  if (known !== undefined) return known;
+  const made = withHash(kind, text);
+  hashed.set(text, made, text.length + made.length);
+  return made;
+}
+
 /**
  * Returns a function that shows stored entries of a kind to a caller: with their Hash, and without
  * their secrets if the caller may not write them.
  */
-export function shownTo(authorizer: Authorizer, kind: Kind, ns: string): (text: string) => string {
+export function shownTo(
+  authorizer: Authorizer,
+  kind: Kind,
+  ns: string,
+  addHash: typeof withHash = withHash,
+): (text: string) => string {
   const { secrets } = definitionOf(kind);
-  if (secrets.length === 0) return (text) => withHash(kind, text);
+  if (secrets.length === 0) return (text) => addHash(kind, text);
   const hidden = Object.fromEntries(secrets.map((field) => [field, HIDDEN]));
   return (text) => {
-    const shown = withHash(kind, text);
+    const shown = addHash(kind, text);
     const isWriter = denialOf(authorizer, 'apply', { kind, name: nameIn(text) }, ns) === undefined;
     if (isWriter) return shown;
     return JSON.stringify({ ...(JSON.parse(shown) as ConfigEntry), ...hidden });
