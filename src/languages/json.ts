@@ -53,6 +53,8 @@ class Reader {
   #values = 0;
   readonly #text: string;
   readonly #valuesMax: number;
+  /** Where numbers begin and end that are too large to be exact as a number. */
+  readonly large: (readonly [start: number, end: number])[] = [];
   constructor(text: string, valuesMax: number) {
     this.#text = text;
     this.#valuesMax = valuesMax;
@@ -192,9 +194,12 @@ class Reader {
     NUMBER.lastIndex = this.#at;
     const match = NUMBER.exec(this.#text);
     if (match === null) throw this.#fault('a minus sign without a number');
-    if (!Number.isFinite(Number(match[0])))
+    const size = Math.abs(Number(match[0]));
+    if (size === Number.POSITIVE_INFINITY)
       throw this.#fault(`the number ${match[0].slice(0, 40)} is out of range`);
+    const start = this.#at;
     this.#at += match[0].length;
+    if (size > Number.MAX_SAFE_INTEGER) this.large.push([start, this.#at]);
     // Report "01" and "1." as bad numbers rather than as a missing comma.
     if (/[\d.]/.test(this.#text.charAt(this.#at)))
       throw this.#fault('a number that is not valid JSON');
@@ -203,9 +208,48 @@ class Reader {
 
 /** Parses a JSON text of at most so many values. */
 export function parseStrictJson(text: string, valuesMax = VALUES_MAX): Parsed<unknown> {
+  return parse(text, valuesMax, () => JSON.parse(text));
+}
+
+/**
+ * Parses a JSON text that was UTF-8 as `parseStrictJson` does, but keeps every digit of a number
+ * above 2^53: its integer part is a bigint.
+ */
+export function parseExactJson(text: string): Parsed<unknown> {
+  return parse(text, VALUES_MAX, ({ large }) => {
+    if (large.length === 0) return JSON.parse(text);
+    let marked = '';
+    let done = 0;
+    for (const [start, end] of large) {
+      marked += `${text.slice(done, start)}"${MARK}${text.slice(start, end)}"`;
+      done = end;
+    }
+    return JSON.parse(marked + text.slice(done), (_, value: unknown) =>
+      typeof value === 'string' && value.startsWith(MARK) ? integerPart(value.slice(1)) : value,
+    );
+  });
+}
+
+/** Stands before a number in quotes: the reader accepts no string with a lone surrogate. */
+const MARK = '\ud800';
+
+/** Returns the integer part of a JSON number above 2^53. */
+function integerPart(number: string): bigint {
+  const parts = /^(-?\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(number)!;
+  const [, whole = '', fraction = '', exponent = '0'] = parts;
+  const length = whole.length + Number(exponent);
+  return BigInt((whole + fraction).padEnd(length, '0').slice(0, length));
+}
+
+function parse(
+  text: string,
+  valuesMax: number,
+  build: (reader: Reader) => unknown,
+): Parsed<unknown> {
   try {
-    new Reader(text, valuesMax).check();
-    return { ok: true, value: JSON.parse(text) };
+    const reader = new Reader(text, valuesMax);
+    reader.check();
+    return { ok: true, value: build(reader) };
   } catch (error) {
     if (error instanceof JsonError)
       return { ok: false, problem: { message: error.message, ...positionAt(text, error.at) } };

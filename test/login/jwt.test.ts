@@ -233,6 +233,38 @@ describe('login by JWT: claims to values', () => {
     });
     expect(map({ l: [['a']] }, {}, { l: 'x' })).to.have.property('ok', false);
   });
+  it('whole numbers keep every digit', async () => {
+    const rsa = await signer('RS256');
+    const config = {
+      JWTValidationPubKeys: [rsa.pem],
+      ClaimMappings: { id: 'id' },
+      ListClaimMappings: { ids: 'ids' },
+    };
+    const of = async (id: string): Promise<unknown> => {
+      const more = `"id":${id},"ids":[${id},"${id}"],"o":{"id":${id}}`;
+      return verdict(config, await rsa.sign(`{"exp":${NOW + 60},${more}}`));
+    };
+    const whole: Record<string, string> = {
+      '9007199254740993': '9007199254740993',
+      '-9007199254740993': '-9007199254740993',
+      '18446744073709551615': '18446744073709551615',
+      '12345678901234567890.75': '12345678901234567890',
+      '1.2345678901234567890123e21': '1234567890123456789012',
+      '0.012345678901234567890E+20': '1234567890123456789',
+      '-0': '0',
+      '1E2': '100',
+    };
+    for (const [id, value] of Object.entries(whole)) {
+      expect(await of(id), id).to.deep.equal({ value: { id: value }, list: { ids: [value, id] } });
+    }
+  });
+  it('numbers that have lost digits before they came are refused', () => {
+    const reason =
+      "error converting claim 'n' to string from a number above 2^53, " +
+      'which is not exact here: write it as a string';
+    expect(map({ n: 2 ** 53 }, { n: 'n' })).to.deep.equal({ ok: false, reason });
+    expect(map({ n: 2 ** 53 - 1 }, { n: 'n' })).to.have.property('ok', true);
+  });
   it('names that are special in JavaScript are ordinary', () => {
     const done = map(claims, JSON.parse('{"__proto__":"__proto__","constructor":"c"}'));
     if (!done.ok) throw new Error(done.reason);

@@ -31,11 +31,10 @@ export function mapClaims(claims: Claims, { values, lists }: ClaimMappings): Map
     const claim = claimAt(claims, key);
     const text = claim === undefined || claim === null ? '' : textOf(claim);
     if (text === undefined) {
+      const from = `error converting claim '${key}' to string from`;
       const type = Array.isArray(claim) ? 'list' : typeof claim;
-      return {
-        ok: false,
-        reason: `error converting claim '${key}' to string from unknown type ${type}`,
-      };
+      const why = type === 'number' ? INEXACT : `unknown type ${type}`;
+      return { ok: false, reason: `${from} ${why}` };
     }
     variables.set(`value.${name}`, text);
     if (claim !== undefined && claim !== null) value.push([name, text]);
@@ -98,8 +97,11 @@ export const subjectOf = (text: string): string =>
 
 function textOf(claim: unknown): string | undefined {
   if (typeof claim === 'string') return claim;
-  if (typeof claim === 'boolean') return String(claim);
-  // JSON can spell numbers that are too large for a number: they parse as Infinity.
-  if (typeof claim === 'number' && Number.isFinite(claim)) return String(BigInt(Math.trunc(claim)));
+  if (typeof claim === 'boolean' || typeof claim === 'bigint') return String(claim);
+  // A larger one has lost digits. Those of a JWT are bigints.
+  if (typeof claim === 'number' && Math.abs(claim) <= Number.MAX_SAFE_INTEGER)
+    return String(Math.trunc(claim) + 0);
   return undefined;
 }
+
+const INEXACT = 'a number above 2^53, which is not exact here: write it as a string';

@@ -10,7 +10,7 @@ import type { LookupFunction } from 'node:net';
 import { reject } from '../../base/errors.js';
 import { request as httpRequest } from '../../base/node-http.js';
 import { isObject } from '../../languages/fields.js';
-import { parseStrictJson } from '../../languages/json.js';
+import { parseExactJson } from '../../languages/json.js';
 import { type AddressRules, addressProblem, urlProblem } from './addresses.js';
 import type { FetchLimits } from './types.js';
 
@@ -230,7 +230,7 @@ export function httpUrl(text: string): URL | undefined {
  */
 export function jsonObject({ status, text }: Reply, host: string): Record<string, unknown> {
   if (status < 200 || status > 299) throw new FetchFault(`${host} answers with status ${status}`);
-  const parsed = parseStrictJson(text);
+  const parsed = parseExactJson(text);
   if (parsed.ok && isObject(parsed.value)) return parsed.value;
   throw new FetchFault(`${host} does not answer with a JSON object`);
 }

@@ -25,7 +25,8 @@ export interface JudgedClaims {
 }
 
 const isText = (value: unknown): boolean => typeof value === 'string';
-const isNumber = (value: unknown): boolean => typeof value === 'number';
+const isNumber = (value: unknown): boolean =>
+  typeof value === 'number' || typeof value === 'bigint';
 /** The registered claims (RFC 7519, section 4.1), and the type of each if it is present. */
 const REGISTERED: readonly [name: string, isOfType: (value: unknown) => boolean, type: string][] = [
   ['iss', isText, 'a string'],

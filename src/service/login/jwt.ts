@@ -9,7 +9,7 @@ import { shapeOfMappings } from '../../acl/shapes.js';
 import { KEYS_MAX } from '../../api/auth-methods.js';
 import type { Refusal } from '../../base/errors.js';
 import { isObject } from '../../languages/fields.js';
-import { parseStrictJson } from '../../languages/json.js';
+import { parseExactJson } from '../../languages/json.js';
 import type { MethodType } from '../../state/methods.js';
 import { type Claims, withClaim } from './claims.js';
 import { ConfigFault, refusing } from './config-reader.js';
@@ -316,7 +316,7 @@ const codeOf = (error: Error): string => ('code' in error ? String(error.code) :
 
 /** Parses one part of a JWT, in which member names must be unique (RFC 7519, section 4). */
 function objectOf(bytes: Uint8Array, part: 'header' | 'payload' = 'payload'): Claims {
-  const parsed = parseStrictJson(new TextDecoder().decode(bytes));
+  const parsed = parseExactJson(new TextDecoder().decode(bytes));
   if (parsed.ok && isObject(parsed.value)) return parsed.value;
   const why = parsed.ok ? '' : `: ${parsed.problem.message}`;
   throw new TokenFault(`error parsing token: its ${part} is not a JSON object${why}`, 'form');
