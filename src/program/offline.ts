@@ -195,6 +195,11 @@ const BAD_LINES: Readonly<Record<BadLine, string>> = {
   cut: 'the record of --last is not among them: the end was cut off, or a file is missing',
 };
 
+/** What a file without records cannot tell. */
+const EMPTIED =
+  'A file that was emptied looks the same. To know, give --last SEQ:HASH: of the record that was\n' +
+  'shipped last, or Seq and Hash as "conclave operator audit" shows them.\n';
+
 /** Checks the files of an audit sink. Throws ConfigError for options that cannot be used. */
 export async function auditVerify(
   files: readonly string[],
@@ -218,7 +223,7 @@ export async function auditVerify(
   const verdict = await verify(files, { key, seen });
   const { bad, records, first } = verdict;
   if (bad === undefined && records === 0)
-    return { value: verdict, text: 'good: there are no records\n' };
+    return { value: verdict, text: `good: there are no records\n${EMPTIED}` };
   if (bad === undefined) {
     const end = `last: ${verdict.last}:${verdict.hash}`;
     const text = `good: ${records} records, ${first} to ${verdict.last}\n${end}\n`;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { type ChainEnd, chained, EMPTY_CHAIN } from '../../src/audit/chain.js';
 import { type VerifyOptions, verify } from '../../src/audit/verify.js';
+import { auditVerify } from '../../src/program/offline.js';
 
 const lines = (count: number, key?: Uint8Array): string[] => {
   let end: ChainEnd = EMPTY_CHAIN;
@@ -66,6 +67,19 @@ describe('audit: verify', () => {
     expect(await judge([fileOf(all)], { seen: { ...seen, hash: '0'.repeat(64) } })).to.equal(
       '0:4 cut',
     );
+  });
+
+  it('says that a file without records may have been emptied, and how to know', async () => {
+    const file = join(folder, 'empty.json');
+    writeFileSync(file, '');
+    const { text, failed = false } = await auditVerify([file], undefined, undefined);
+    expect([text.split('\n').slice(0, 2).join(' '), failed]).to.deep.equal([
+      'good: there are no records A file that was emptied looks the same. To know, give --last ' +
+        'SEQ:HASH: of the record that was',
+      false,
+    ]);
+    const known = await auditVerify([file], undefined, `4:${'0'.repeat(64)}`);
+    expect(known.failed).to.equal(true);
   });
 
   it('needs the key of a chain that has one', async () => {
