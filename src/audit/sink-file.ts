@@ -6,6 +6,7 @@
 import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { type ChainEnd, EMPTY_CHAIN, readLine } from './chain.js';
+import { type FileLock, lockFile } from './file-lock.js';
 import type { SinkSettings } from './settings.js';
 
 /** Bytes that are read at a time to find the last line. */
@@ -22,6 +23,7 @@ export class SinkFile {
   readonly #settings: SinkSettings;
   readonly #files: Files;
   readonly #nowMs: () => number;
+  #lock: FileLock | undefined;
   #handle: FileHandle | undefined;
   /** Bytes of whole lines in the present file. */
   #bytes = 0;
@@ -51,9 +53,22 @@ export class SinkFile {
     return this.#bytes;
   }
 
-  /** Opens the file. Throws Error if it cannot be written, or does not end with a record. */
+  /**
+   * Opens the file. Throws Error if it cannot be written, does not end with a record, or is another
+   * process's.
+   */
   async open(): Promise<void> {
     const { path } = this.#settings;
+    this.#lock = await lockFile(path);
+    try {
+      await this.#openLocked(path);
+    } catch (error) {
+      await this.#lock.release();
+      throw error;
+    }
+  }
+
+  async #openLocked(path: string): Promise<void> {
     this.#rotated = await this.#rotatedFiles();
     await this.#openPresent();
     if (this.#end.seq > 0 || this.#rotated.length === 0) return;
@@ -158,8 +173,12 @@ export class SinkFile {
   async close(): Promise<void> {
     const handle = this.#handle;
     this.#handle = undefined;
-    await handle?.datasync();
-    await handle?.close();
+    try {
+      await handle?.datasync();
+      await handle?.close();
+    } finally {
+      await this.#lock?.release();
+    }
   }
 }
 

@@ -5,6 +5,7 @@ import {
   readFileSync,
   renameSync,
   statSync,
+  symlinkSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,6 +47,26 @@ describe('audit: a sink', () => {
     expect(idsIn(path)).to.deep.equal(['a', 'b', 'c']);
     expect(await verify([path])).to.include({ ok: true, records: 3, first: 1, last: 3 });
     expect(statSync(path).mode & 0o777).to.equal(0o600);
+  });
+
+  it('is refused to a second node on the same file, until the first has closed it', async () => {
+    const { sink } = sinkOver(path, { rotateBytes: 10 });
+    await sink.open();
+    for (const text of ['a', 'b']) sink.note(record(text));
+    const link = join(folder, 'other');
+    symlinkSync(folder, link);
+    for (const same of [path, join(link, 'audit.json')]) {
+      const refused = await sinkOver(same)
+        .sink.open()
+        .catch((error: Error) => error.message);
+      expect(refused).to.equal(
+        `${same} is in use by another process: each node needs a file of its own`,
+      );
+    }
+    await sink.close();
+    const { sink: next } = sinkOver(path);
+    await next.open();
+    await next.close();
   });
 
   it('loses nothing when it is rotated, and deletes the oldest files', async () => {
