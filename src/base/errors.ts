@@ -66,12 +66,22 @@ export type About =
   /**
    * `own`: the sentence names nothing but what was sent. `limit`: an identity has too many tokens.
    * `blocked`: its logins are refused. `caller`: the token of the request is unknown. `token`: a
-   * token that the request names is unknown. `id`: something is not a UUID.
+   * token that the request names is unknown. `id`: something is not a UUID. `removed`: the server
+   * is no member any more: it will not serve.
    */
   | { readonly kind: (typeof PLAIN_KINDS)[number] };
 
 /** The kinds without further members. */
-export const PLAIN_KINDS = ['own', 'limit', 'blocked', 'used', 'caller', 'token', 'id'] as const;
+export const PLAIN_KINDS = [
+  'own',
+  'limit',
+  'blocked',
+  'used',
+  'caller',
+  'token',
+  'id',
+  'removed',
+] as const;
 
 /** Marks a refusal that names nothing but what was sent. */
 export const OWN = { about: { kind: 'own' } } as const;

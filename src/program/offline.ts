@@ -197,7 +197,7 @@ const BAD_LINES: Readonly<Record<BadLine, string>> = {
 
 /** What a file without records cannot tell. */
 const EMPTIED =
-  'A file that was emptied looks the same. To know, give --last SEQ:HASH: of the record that was\n' +
+  'A file that was emptied looks the same. To know, give --last SEQ:HASH: the record that was\n' +
   'shipped last, or Seq and Hash as "conclave operator audit" shows them.\n';
 
 /** Checks the files of an audit sink. Throws ConfigError for options that cannot be used. */

@@ -60,9 +60,9 @@ export class Availability {
   /** The refusal of a server that does not serve. */
   get refusal(): Refusal | undefined {
     const { fault } = this;
-    return fault === undefined
-      ? undefined
-      : refusal('unavailable', `This server does not serve: ${fault}`);
+    if (fault === undefined) return undefined;
+    const about = fault === REMOVED ? ({ about: { kind: 'removed' } } as const) : {};
+    return refusal('unavailable', `This server does not serve: ${fault}`, about);
   }
 
   /** Why a read failed here that may succeed on another server. */

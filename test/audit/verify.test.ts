@@ -75,7 +75,7 @@ describe('audit: verify', () => {
     const { text, failed = false } = await auditVerify([file], undefined, undefined);
     expect([text.split('\n').slice(0, 2).join(' '), failed]).to.deep.equal([
       'good: there are no records A file that was emptied looks the same. To know, give --last ' +
-        'SEQ:HASH: of the record that was',
+        'SEQ:HASH: the record that was',
       false,
     ]);
     const known = await auditVerify([file], undefined, `4:${'0'.repeat(64)}`);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { FakeServers, json, text } from './fake-server.js';
+import { FakeServers, json, problem, text } from './fake-server.js';
 import { User } from './harness.js';
 
 const PAGE = '<html>Sign in</html>';
@@ -65,6 +65,24 @@ describe('answers that are not those of the API', () => {
       expect(code, args.join(' ')).to.equal(1);
       expect(err, args.join(' ')).to.include('does not answer');
     }
+  });
+
+  it('a node that was removed is not asked again, but the next one is', async () => {
+    const detail = 'This server does not serve: it was removed from the cluster';
+    const gone = problem(503, { code: 'unavailable', detail });
+    const removed = await fake.serve(gone);
+    const list = (...addresses: string[]) =>
+      user.run(['namespace', 'list', '--http-addr', addresses.join(',')]);
+    fake.forget();
+    const { code, err } = await list(removed, await fake.serve(gone));
+    expect([code, fake.seen.length]).to.deep.equal([1, 2]);
+    expect(err).to.equal(`conclave: ${detail} (unavailable)\n`);
+    expect((await list(removed, await fake.serve(json([])))).code).to.equal(0);
+    // a node that has not started yet may serve soon
+    fake.forget();
+    const starting = problem(503, { code: 'unavailable', detail: '' }, { 'Retry-After': '0' });
+    expect((await list(removed, await fake.serve(starting, json([])))).code).to.equal(0);
+    expect(fake.seen).to.have.length(4);
   });
 
   it('a status without a body of the API is told', async () => {

@@ -68,6 +68,8 @@ describe('cluster members', function () {
       ({ status }) => status === 503,
     );
     expect(gone.text).to.include('it was removed from the cluster');
+    const refused = await send(n3.url, 'GET /v1/acl/roles', { token });
+    expect([refused.status, refused.headers['retry-after']]).to.deep.equal([503, undefined]);
     const log = await logOf(n1);
     for (const what of [
       /n4 \(\S+\) at \S+ is now a member and is a learner, by entry \d+/,

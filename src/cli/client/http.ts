@@ -154,6 +154,7 @@ export class Api {
     const isRead = ask.isRead === true;
     const deadline = performance.now() + this.#options.timeoutMs;
     let headers = await this.#headersOf(ask);
+    let gone = 0;
     for (;;) {
       const sent = { ...request, path: this.#pathOf(path, ask), headers };
       const message = await this.#sendAnywhere(sent, isRead);
@@ -168,6 +169,11 @@ export class Api {
         const { [TOKEN]: sentToken } = headers;
         headers = await this.#headersOf(ask);
         if (headers[TOKEN] !== undefined && headers[TOKEN] !== sentToken) continue;
+      }
+      gone = isGone(failure, answer) ? gone + 1 : 0;
+      if (gone > 0 && gone < this.#options.addresses.length) {
+        this.#first += 1;
+        continue;
       }
       const waitMs = retryAfterMs(failure, answer);
       const isLast = ask.isOnce === true || waitMs === undefined;
@@ -355,12 +361,15 @@ function errorOf({ method, path, headers }: Sent, answer: Answer): CliError {
   return refusedBy({ method, path, status, hasToken, type, text, decision, location });
 }
 
+/** Whether a server does not serve and names no time to wait: it was removed from its cluster. */
+const isGone = ({ details: { code } }: CliError, answer: Answer): boolean =>
+  code === 'unavailable' && answer.header('Retry-After') === undefined;
+
 /** Returns after how long a refused request may be sent again; undefined if not at all. */
-function retryAfterMs({ details: { code } }: CliError, answer: Answer): number | undefined {
-  const isPassing = code === 'no_leader' || code === 'unavailable' || answer.status === 429;
-  if (!isPassing) return undefined;
-  const seconds = Number(answer.header('Retry-After') ?? Number.NaN);
-  return Number.isNaN(seconds) ? RETRY_MS : Math.max(RETRY_MS, seconds * 1000);
+function retryAfterMs(failure: CliError, answer: Answer): number | undefined {
+  const isWaiting = ['no_leader', 'unavailable'].includes(failure.details.code ?? '');
+  if ((!isWaiting && answer.status !== 429) || isGone(failure, answer)) return undefined;
+  return Math.max(RETRY_MS, Number(answer.header('Retry-After') ?? 0) * 1000 || 0);
 }
 
 const lossOf = (url: URL, { message }: NoAnswer): string =>

@@ -254,7 +254,7 @@ export abstract class Responder {
     addDecision(headers, this.front.names, decision);
     const current = why.about?.kind === 'version' ? why.about.current : null;
     if (current !== null) headers.push('ETag', `"${current}"`);
-    if (RETRY.has(why.code)) headers.push('Retry-After', '1');
+    if (RETRY.has(why.code) && why.about?.kind !== 'removed') headers.push('Retry-After', '1');
     if (route.isStandard && why.code === 'unauthenticated')
       headers.push('WWW-Authenticate', 'Bearer realm="conclave"');
     const response = { status: ERROR_STATUS[why.code], headers, body };
