@@ -103,27 +103,48 @@ describe('login', () => {
     expect(setup.reasons).to.have.lengthOf(21);
   });
 
-  it('that a change of its method overtakes is judged once more, by the new one', async () => {
+  it('that changes of its method overtake is judged again, by the new one', async () => {
     const setup = new LoginSetup();
     await setup.method();
     await setup.rule('service', 'web');
-    const description = ['second', 'third'];
+    let changes = 5;
+    let verified = 0;
     setup.types.set('trusting', {
       ...trusting,
       validate: async (...asked) => {
-        const Description = description.shift();
-        if (Description !== undefined) await setup.method({ Description });
+        verified += 1;
+        if (changes-- > 0) await setup.method({ Config: { changes } });
         return trusting.validate(...asked);
       },
     });
-    expect(await setup.refused('a')).to.equal('Permission denied');
+    const { ServiceIdentities } = await setup.login('a');
+    expect(ServiceIdentities).to.deep.equal([{ ServiceName: 'web' }]);
+    expect([setup.reasons, verified]).to.deep.equal([[], 6]);
+    changes = 6;
+    const error = await setup.login('a').catch((why: unknown) => why);
+    expect(error).to.be.instanceOf(ApiError).with.property('refusal').that.deep.equals({
+      code: 'conflict',
+      message: 'The auth method kept changing while the login was verified: try again',
+    });
     expect(setup.reasons).to.deep.equal([
       'the auth method, what the login binds, or its namespace was changed meanwhile',
     ]);
-    description.push('fourth');
-    const { ServiceIdentities } = await setup.login('a');
-    expect(ServiceIdentities).to.deep.equal([{ ServiceName: 'web' }]);
-    expect(setup.reasons).to.have.lengthOf(1);
+  });
+  it('is not verified again if its method was written as it was', async () => {
+    const setup = new LoginSetup();
+    await setup.method();
+    await setup.rule('service', 'web');
+    let verified = 0;
+    setup.types.set('trusting', {
+      ...trusting,
+      validate: async (...asked) => {
+        verified += 1;
+        await setup.method({ Description: String(verified) });
+        return trusting.validate(...asked);
+      },
+    });
+    await setup.login('a');
+    expect(verified).to.equal(1);
   });
 
   it('beyond the limit of its identity is refused locally and by apply, and counted', async () => {
@@ -157,7 +178,7 @@ describe('login', () => {
     // Words alone of the leader say nothing.
     late.write = async () => reject('permission_denied', 'too many tokens');
     const worded = login({ ...setup.parts, service: late }, asked, body);
-    expect((await worded.catch((why) => why)).message).to.equal('Permission denied');
+    expect((await worded.catch((why) => why)).message).to.match(/^The auth method kept changing/);
     before.close();
   });
 

@@ -111,7 +111,7 @@ export const TOKEN_OPERATIONS = tagged('acl', {
     tag: 'login',
     body: 'LoginBody',
     answers: ok('The token.', 'Token'),
-    refuses: [401],
+    refuses: [401, 409],
   }),
   'POST /v1/acl/logout': write('logout', {
     says: 'Deletes the token of the request, which must come from a login.',

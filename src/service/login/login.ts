@@ -49,27 +49,48 @@ export async function login(
   request: LoginRequest,
   body: LoginBody,
 ): Promise<string> {
-  const verified = await verify(parts, request, body);
-  try {
-    return await createToken(parts, request, verified);
-  } catch (error) {
-    if (!(error instanceof Overtaken)) throw error;
+  let verified = await verify(parts, request, body);
+  let asked = request;
+  for (let retries = 0; ; retries++) {
+    try {
+      return await createToken(parts, asked, verified);
+    } catch (error) {
+      if (!(error instanceof Overtaken)) throw error;
+      const { method, verdict } = verified;
+      if (retries === RETRIES_MAX)
+        refuseLogin(parts, method, { ...CHANGED, who: verdict.who }, UNSETTLED);
+    }
     const { admit: _, ...admitted } = request;
-    return makeToken(parts, admitted, await verify(parts, request, body));
+    asked = admitted;
+    verified = await verify(parts, request, body, verified);
   }
 }
 
-/** Verifies a bearer token by its method as it is now. Throws ApiError. */
+/** How often a login is decided again because its method or what it binds has changed meanwhile. */
+const RETRIES_MAX = 5;
+const UNSETTLED = refusal(
+  'conflict',
+  'The auth method kept changing while the login was verified: try again',
+);
+
+/**
+ * Verifies a bearer token by its method as it is now. What was verified `before` by a method with
+ * the same Config stays so. Throws ApiError.
+ */
 async function verify(
   parts: LoginParts,
   request: LoginRequest,
   body: LoginBody,
+  before?: VerifiedToken,
 ): Promise<VerifiedToken> {
   const method = await loginMethod(parts, request, body.AuthMethod ?? '');
   if (method.Type === 'oidc') {
     const why = `auth method "${method.Name}" is of type oidc: start at /v1/acl/oidc/auth-url`;
     reject('invalid', why, { pointer: '/AuthMethod' });
   }
+  const judgedBy = ({ Type, Config }: AuthMethod): string => JSON.stringify([Type, Config]);
+  if (before !== undefined && judgedBy(before.method) === judgedBy(method))
+    return { ...before, method };
   const type = parts.methodTypes.get(method.Type)!;
   // A token that was read from a file ends in a newline.
   const bearer = (body.BearerToken ?? '').trim();
@@ -202,14 +223,15 @@ export class LoginRefused extends ApiError {
 /** All that the client of a refused login is told. */
 const DENIED = refusal('permission_denied', 'Permission denied');
 
-/** Refuses a login: counts it, and throws LoginRefused. */
+/** Refuses a login: counts it, and throws LoginRefused. `told`: what its client is told. */
 export function refuseLogin(
   { refusals }: Pick<LoginParts, 'refusals'>,
   method: AuthMethod,
   { code, reason, who }: LoginFault & { readonly who?: string },
+  told = DENIED,
 ): never {
   refusals.note({ cause: causeOf(code), reason, method });
-  throw new LoginRefused(DENIED, { code, reason }, method, who);
+  throw new LoginRefused(told, { code, reason }, method, who);
 }
 
 /** Returns the description of the token of a login with a method of a type, and with a Meta. */
