@@ -136,7 +136,7 @@ describe('a login at a provider that lies', function () {
   });
 
   it('is refused if UserInfo that it needs is', async () => {
-    for (const status of [400, 401, 403]) {
+    for (const status of [200, 400, 401, 403]) {
       forger.answers.set('/userinfo', lies.refuse(status, { error: 'invalid_token' }));
       const answer = await logIn({ claims: { groups: undefined } });
       expect(await field.reasonOf(answer)).to.equal('claims');
@@ -185,6 +185,8 @@ describe('a login at a provider that lies', function () {
     for (const [status, error] of [
       [400, 'invalid_grant'],
       [401, 'invalid_client'],
+      // as GitHub and Slack do
+      [200, 'bad_verification_code'],
       [403, ['not', 'a', 'code']],
     ] as const) {
       forger.answers.set('/token', lies.refuse(status, { error }));

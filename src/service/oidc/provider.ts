@@ -126,8 +126,7 @@ export class Provider {
     const url = new URL(String(at));
     const headers = { authorization: `Bearer ${accessToken}` };
     const reply = await this.#send({ url, headers });
-    mustBeGranted(reply, url.host);
-    return jsonObject(reply, url.host);
+    return answerOf(reply, url.host, 'sub');
   }
 
   /** Returns the address at which the session at the provider ends; empty if it has none. */
@@ -187,8 +186,11 @@ export class Provider {
 /** Reads the answer of a token endpoint (RFC 6749, sections 5.1 and 5.2). */
 async function granted(response: Response, host: string): Promise<Granted> {
   const reply = { status: response.status, text: await response.text() };
-  mustBeGranted(reply, host);
-  const { id_token, access_token, refresh_token, token_type } = jsonObject(reply, host);
+  const { id_token, access_token, refresh_token, token_type } = answerOf(
+    reply,
+    host,
+    'access_token',
+  );
   const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
   const optional = (value: unknown): string | undefined => (isText(value) ? value : undefined);
   if (!isText(access_token)) throw new FetchFault(`${host} gives no access token`);
@@ -201,10 +203,18 @@ async function granted(response: Response, host: string): Promise<Granted> {
   };
 }
 
-/** Throws GrantFault if a provider refuses what it was asked for. */
-function mustBeGranted({ status, text }: Reply, host: string): void {
-  if (status < 400 || status > 499 || BUSY.includes(status)) return;
-  throw new GrantFault(`${host} answers ${errorCodeIn(text) ?? `with ${status}`}`);
+/**
+ * Returns the members of an answer. Throws GrantFault if the provider refuses what it was asked
+ * for: some do so with status 200, and an error in place of the member that is `needed`.
+ */
+function answerOf(reply: Reply, host: string, needed: string): Readonly<Record<string, unknown>> {
+  const { status, text } = reply;
+  const code = errorCodeIn(text);
+  const isRefused = status >= 400 && status <= 499 && !BUSY.includes(status);
+  if (isRefused) throw new GrantFault(`${host} answers ${code ?? `with ${status}`}`);
+  const members = jsonObject(reply, host);
+  if (code === undefined || members[needed] !== undefined) return members;
+  throw new GrantFault(`${host} answers ${code} with ${status}`);
 }
 
 /** Returns the error code of an answer; undefined if it has none. Its description may hold more. */
