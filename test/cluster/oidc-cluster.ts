@@ -86,17 +86,26 @@ export class OidcCluster {
     };
     const field = new OidcCluster(await RealCluster.open(nodes, plan), idp);
     // A new cluster rises to the level of OIDC shortly after its first leader.
-    await until(
-      async () => (await field.cluster.must('GET /operator/level')).Level,
-      (level) => level === SUPPORTED_LEVEL,
-    );
-    for (const group of GROUPS) {
-      const Rules = `service_prefix "${group}-" { policy = "write" }`;
-      await field.cluster.must('PUT /acl/policy', { Name: group, Rules });
-      await field.cluster.must('PUT /acl/role', { Name: group, Policies: [{ Name: group }] });
-    }
+    await field.reached(SUPPORTED_LEVEL);
+    await field.addRoles();
     await field.addMethod();
     return field;
+  }
+
+  /** Waits until the cluster is at a level. */
+  async reached(wanted: number): Promise<void> {
+    await until(
+      async () => (await this.cluster.must('GET /operator/level')).Level,
+      (level) => level === wanted,
+    );
+  }
+
+  async addRoles(): Promise<void> {
+    for (const group of GROUPS) {
+      const Rules = `service_prefix "${group}-" { policy = "write" }`;
+      await this.cluster.must('PUT /acl/policy', { Name: group, Rules });
+      await this.cluster.must('PUT /acl/role', { Name: group, Policies: [{ Name: group }] });
+    }
   }
 
   /** The body of the method `staff`, with changes of its Config. */

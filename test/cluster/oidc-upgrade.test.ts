@@ -5,9 +5,10 @@ import { expect } from 'chai';
 import { SUPPORTED_LEVEL } from '../../src/state/levels.js';
 import type { Answer } from '../support/client.js';
 import { type OidcProvider, startProvider } from '../support/oidc-provider.js';
-import { type Begun, CALLBACK, OidcCluster } from './oidc-cluster.js';
+import { RealCluster } from '../support/real-cluster.js';
+import { type Begun, CALLBACK, OidcCluster, told } from './oidc-cluster.js';
 import { until } from './operator.js';
-import { nextRelease, THIS_MAIN } from './releases.js';
+import { nextRelease, THIS_MAIN, unpackRelease } from './releases.js';
 
 const ALIVE = [200, 200, 200];
 const DEAD = [403, 403, 403];
@@ -103,5 +104,42 @@ describe('OIDC logins during a rolling upgrade', function () {
     expect(await field.reasonOf(await field.complete(returned, 2))).to.equal('state_used');
     expect(await field.writes(late, 'dev-web')).to.deep.equal(ALIVE);
     expect(await field.writes(token, 'dev-web')).to.deep.equal(ALIVE);
+  });
+
+  it('need the level of this release: below it, no method for them can be written', async () => {
+    const release = await unpackRelease(mkdtempSync(join(dir, 'release-')));
+    const mains = new Map<string, string>();
+    const run = (name: string) => ({
+      ...{ preload: [], env: {} },
+      main: () => mains.get(name) ?? release,
+    });
+    const older = new OidcCluster(await RealCluster.open(3, { run }), field.idp);
+    try {
+      const { clients } = older;
+      const upgrade = async (at: number): Promise<void> => {
+        const node = older.cluster.nodes[at]!;
+        await node.kill('SIGTERM');
+        mains.set(node.name, THIS_MAIN);
+        node.start();
+        await node.ready();
+      };
+      const ask = { AuthMethod: 'staff', RedirectURI: CALLBACK, ClientNonce: 'n' };
+      for (const at of [0, 1]) {
+        await upgrade(at);
+        const put = await clients[at]!.ask('PUT /acl/auth-method', older.method());
+        expect(`${put.status} ${put.text}`).to.match(
+          /^503 This needs level 3, the cluster is at level 2: .*\bn3 runs? a release without it$/m,
+        );
+        const begun = await clients[at]!.ask('POST /acl/oidc/auth-url', ask, '');
+        expect(told(begun)).to.deep.equal([403, 'ACL not found: auth method "staff" not found']);
+      }
+      await upgrade(2);
+      await older.reached(SUPPORTED_LEVEL);
+      await older.addRoles();
+      await older.addMethod();
+      expect(await older.alive(await older.logIn(0, 2))).to.deep.equal(ALIVE);
+    } finally {
+      await older.cluster.close();
+    }
   });
 });
