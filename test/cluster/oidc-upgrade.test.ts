@@ -110,7 +110,8 @@ describe('OIDC logins during a rolling upgrade', function () {
     const release = await unpackRelease(mkdtempSync(join(dir, 'release-')));
     const mains = new Map<string, string>();
     const run = (name: string) => ({
-      ...{ preload: [], env: {} },
+      preload: [],
+      env: {},
       main: () => mains.get(name) ?? release,
     });
     const older = new OidcCluster(await RealCluster.open(3, { run }), field.idp);
