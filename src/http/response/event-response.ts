@@ -57,7 +57,7 @@ export async function answerEvents(
   }
   res.write(RETRY);
   const stream = opened.begin({
-    write: (text) => res.write(text),
+    write: (part) => res.write(part),
     end: () => void res.end(),
     cut: () => void res.destroy(),
   });

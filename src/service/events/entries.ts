@@ -1,7 +1,8 @@
 /** What entries changed, and what the streams of a node and their hub know of each other. */
-import { linesAfter, merged } from '../../state/history/lines.js';
+import { linesAfter, merged, oldestLine } from '../../state/history/lines.js';
 import type { RecentLines } from '../../state/history/recent.js';
 import { type Line, RINGS, type Ring, type RingLine } from '../../state/history/records.js';
+import { type Floors, floorsOf } from '../../state/history/settings.js';
 import type { View } from '../../state/types.js';
 import type { Authorizers } from '../rights/authorizers.js';
 import { ObjectChange } from './changes.js';
@@ -81,4 +82,16 @@ function* linesOf(view: View, index: number): Iterable<RingLine> {
 
 function* ofRing(lines: Iterable<Line>, ring: Ring): Iterable<RingLine> {
   for (const line of lines) yield { ...line, ring };
+}
+
+/** Returns the index up to which changes after another one may be forgotten; else that one. */
+export function forgottenTo(view: View, after: number, logins: boolean): number {
+  const floors: Partial<Floors> = floorsOf(view) ?? {};
+  const { Index = 0, Logins = 0, Dropped = 0 } = floors;
+  const lost = (ring: Ring, floor: number): number => {
+    const oldest = oldestLine(view, ring)?.index ?? Number.POSITIVE_INFINITY;
+    return Math.min(Math.max(floor, Dropped), oldest - 1);
+  };
+  const changes = lost('change', Index);
+  return Math.max(after, changes, logins ? lost('login-change', Logins) : 0);
 }

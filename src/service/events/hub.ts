@@ -4,7 +4,7 @@
  *
  *     apply     →  the keys that changed            which readers rest on them: Rights, the token
  *     process   →  the new lines of the rings       which readers have asked for them
- *     pump      →  a frame for each index           as the reader may see it now
+ *     pump      →  a frame for each index           as the reader may see it now (`pieces.ts`)
  *
  * Without readers, nothing of this is done.
  */
@@ -13,17 +13,26 @@ import { Slice } from '../common/event-loop.js';
 import { Queue } from '../common/queue.js';
 import { Dependants } from '../rights/dependants.js';
 import { type EntryChanges, entriesAfter, type HubParts, type HubStream } from './entries.js';
+import { Pieces } from './pieces.js';
 
 /** Changes that are kept parsed. Readers that are further behind read the rings. */
 const TAIL_CHANGES = 8192;
 /** So much longer than it served streams, the hub rests: what comes meanwhile is sent together. */
 const REST = 4;
+/** The same while that is no longer than `FEW_REST_MS`: the fewer streams, the less they cost. */
+const FEW_REST = 24;
+/** Milliseconds by which an event comes later than it could. */
+const FEW_REST_MS = 100;
+/** Entries that are read at once at the latest, before the machine forgets the newest lines. */
+const CATCH_UP = 512;
 /** Milliseconds between two looks at readers that get nothing. */
 const TICK_MS = 1000;
 
 /** The streams of a node. */
 export class EventHub {
   readonly parts: HubParts;
+  /** What streams share in one run. */
+  readonly pieces = new Pieces(this);
   readonly #streams = new Set<HubStream>();
   /** Streams by the topics and objects that they ask for. */
   readonly #byItem = new Map<string, Set<HubStream>>();
@@ -78,6 +87,7 @@ export class EventHub {
         this.wake(stream);
       }
     }
+    if (this.#applied - this.#latest >= CATCH_UP) this.catchUp();
     this.#due();
   }
 
@@ -184,6 +194,7 @@ export class EventHub {
 
   #forget(): void {
     this.#entries.length = 0;
+    this.pieces.clear();
     this.#kept = 0;
     this.#latest = recordOf(this.parts.view)?.index ?? 0;
     this.#from = this.#latest;
@@ -206,6 +217,11 @@ export class EventHub {
     try {
       await slice.renew();
       let sinceMs = performance.now();
+      const pause = async (): Promise<void> => {
+        // connections are written to at the end of a turn, which is most of the work
+        await new Promise<void>((resolve) => process.nextTick(resolve));
+        takenMs += performance.now() - sinceMs;
+      };
       while (this.#isDue) {
         this.#isDue = false;
         this.catchUp();
@@ -213,18 +229,20 @@ export class EventHub {
           stream.isQueued = false;
           stream.pump();
           if (!slice.isOver) continue;
-          takenMs += performance.now() - sinceMs;
+          await pause();
           await slice.renew();
           sinceMs = performance.now();
           this.catchUp();
         }
+        await pause();
+        sinceMs = performance.now();
       }
-      takenMs += performance.now() - sinceMs;
     } catch (error) {
       this.parts.onFault(error);
     } finally {
       this.#isRunning = false;
-      this.#restsUntilMs = performance.now() + takenMs * REST;
+      this.pieces.clear();
+      this.#restsUntilMs = performance.now() + restMs(takenMs);
     }
   }
 
@@ -239,3 +257,7 @@ export class EventHub {
     for (const stream of [...this.#streams]) stream.tick(beganMs);
   }
 }
+
+/** Returns for how long the hub rests after it served streams, in milliseconds. */
+export const restMs = (takenMs: number): number =>
+  Math.max(takenMs * REST, Math.min(takenMs * FEW_REST, FEW_REST_MS));

@@ -8,9 +8,10 @@ import { stateIndex } from '../common/reading.js';
 import type { Caller, ReadContext, ReadOptions, ReadOutcome, Service } from '../common/types.js';
 import { ownToken } from '../explain/subject.js';
 import { mustBeKept } from '../history/places.js';
+import { forgottenTo } from './entries.js';
 import type { EventHub } from './hub.js';
 import { RightsWatch } from './rights-watch.js';
-import { type EventQuery, type EventSink, EventStream, forgottenTo } from './stream.js';
+import { type EventQuery, type EventSink, EventStream } from './stream.js';
 
 /** What a request for events asks for. */
 export interface EventRequest extends Omit<EventQuery, 'tokenKey' | 'after'> {

@@ -2,25 +2,30 @@
  * One reader of events. It goes through the indexes in order, and sends what it may see of each. It
  * holds nothing but its place: while its connection takes no more, it stands still.
  */
+import type { Authorizer } from '../../acl/types.js';
 import { UNKNOWN_TOKEN } from '../../base/errors.js';
-import { oldestLine } from '../../state/history/lines.js';
-import type { Ring } from '../../state/history/records.js';
-import { type Floors, floorsOf } from '../../state/history/settings.js';
 import { keys } from '../../state/keys.js';
 import { restoredAt } from '../../state/restore.js';
 import { expiryOf, isAlive, lifeKeys } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
 import { ownToken } from '../explain/subject.js';
-import type { ObjectChange } from './changes.js';
-import { type EntryChanges, entriesAfter, type HubStream } from './entries.js';
+import { type EntryChanges, entriesAfter, forgottenTo, type HubStream } from './entries.js';
 import type { EventHub } from './hub.js';
+import {
+  changeData,
+  eventsOf,
+  frameTexts,
+  PIECE_BYTES,
+  type Selection,
+  selectionId,
+} from './pieces.js';
 import type { RightsWatch } from './rights-watch.js';
 import type { TopicFilter } from './topics.js';
 
 /** Where the frames of a stream go. */
 export interface EventSink {
-  /** Takes a text. Returns whether it takes more at once; otherwise `drained` is called. */
-  write(text: string): boolean;
+  /** Takes a part. Returns whether it takes more at once; otherwise `drained` is called. */
+  write(part: string | Uint8Array): boolean;
   /** Ends the response. */
   end(): void;
   /** Closes the connection without an end. */
@@ -28,13 +33,8 @@ export interface EventSink {
 }
 
 /** What a reader asks for. */
-export interface EventQuery {
-  readonly tokenKey: string | null;
+export interface EventQuery extends Selection {
   readonly filter: TopicFilter;
-  /** A namespace, or `*`. */
-  readonly ns: string;
-  readonly hasPayload: boolean;
-  readonly logins: boolean;
   /** The index after which it begins. */
   readonly after: number;
 }
@@ -47,7 +47,7 @@ const STEP_CHANGES = 64;
 
 /** The number of streams so far. */
 let made = 0;
-/** Characters that are written at once. */
+/** Characters that are written at once of frames that no other reader shares. */
 const PIECE_CHARS = 16_384;
 
 /** A stream. The hub calls `pump` whenever there may be something to send. */
@@ -60,6 +60,8 @@ export class EventStream implements HubStream {
   readonly #query: EventQuery;
   readonly #sink: EventSink;
   readonly #watches: readonly RightsWatch[];
+  /** By what it shares its frames with other readers; undefined if it watches rights. */
+  readonly #selectionId: string | undefined;
   #own: readonly string[] = [];
   /** When its token expires, in Unix milliseconds. */
   #expiresMs = Number.POSITIVE_INFINITY;
@@ -74,7 +76,7 @@ export class EventStream implements HubStream {
   /** The frames of a turn that are not written yet: together they cost as much as one. */
   #piece = '';
   /** What is left of long frames, which the connection did not take at once. */
-  #left: string[] = [];
+  #left: (string | Uint8Array)[] = [];
   /** When the connection stopped taking more; undefined while it takes. */
   #blockedMs: number | undefined;
   /** Since when this node has not applied what the reader has. */
@@ -95,6 +97,7 @@ export class EventStream implements HubStream {
     this.#sink = sink;
     this.#watches = watches;
     this.items = query.filter.items;
+    this.#selectionId = watches.length === 0 ? selectionId(query) : undefined;
     this.restsOn = watches.flatMap(({ restsOn }) => restsOn);
     this.#at = query.after;
     this.#sent = query.after;
@@ -155,20 +158,43 @@ export class EventStream implements HubStream {
     if (!this.#isReady() || this.#skips()) return;
     const { latest } = this.#hub;
     const isFar = this.#at < this.#hub.from;
+    const isShared = !isFar && this.#selectionId !== undefined;
+    if (!(isShared ? this.#sendShared(this.#selectionId) : this.#sendOwn(isFar))) return;
+    this.#at = latest;
+    this.#hasBegun = true;
+    const events = this.#missed(latest);
+    this.#isIdle = this.#sendChanges(latest, events) && this.#sendProgress(latest);
+  }
+
+  /** Sends the frames that it shares with others. Returns whether it has come to the end. */
+  #sendShared(id: string): boolean {
+    while (this.#at < this.#hub.latest) {
+      const authorizer = this.#authorizer();
+      if (authorizer === undefined) return false;
+      const { bytes, last, to } = this.#hub.pieces.after(this.#at, id, this.#query, authorizer);
+      this.#at = to;
+      if (last === 0) continue;
+      if (this.#piece !== '') this.#cutPiece();
+      for (let from = 0; from < bytes.length; from += PIECE_BYTES)
+        this.#left.push(bytes.subarray(from, from + PIECE_BYTES));
+      if (!this.#sentUpTo(last)) return false;
+    }
+    return true;
+  }
+
+  /** Sends frames that are made for it alone. Returns whether it has come to the end. */
+  #sendOwn(isFar: boolean): boolean {
     let left = STEP_CHANGES;
     const entries = isFar ? entriesAfter(this.#view, this.#at) : this.#hub.after(this.#at);
     for (const entry of entries) {
       if (isFar && left <= 0) {
         this.#hub.wake(this);
-        return;
+        return false;
       }
       left -= entry.changes.length;
-      if (!this.#entry(entry, isFar)) return;
+      if (!this.#entry(entry, isFar)) return false;
     }
-    this.#at = latest;
-    this.#hasBegun = true;
-    const events = this.#missed(latest);
-    this.#isIdle = this.#sendChanges(latest, events) && this.#sendProgress(latest);
+    return true;
   }
 
   tick(nowMs: number): void {
@@ -289,21 +315,10 @@ export class EventStream implements HubStream {
   /** Sends what the reader sees of an entry. Returns whether the connection takes more. */
   #entry(entry: EntryChanges, isFar: boolean): boolean {
     const { index } = entry;
-    const events: string[] = [];
-    const wanted = entry.changes.filter((change) => this.#wants(change));
-    const { authorizers } = this.#hub.parts;
-    const { tokenKey } = this.#query;
-    const authorizer = this.#needsRights ? authorizers.of(tokenKey) : undefined;
-    if (this.#needsRights && authorizer === undefined) {
-      this.#isLifeDue = true;
-      this.#hub.wake(this);
-      return false;
-    }
+    const authorizer = this.#needsRights ? this.#authorizer() : undefined;
+    if (this.#needsRights && authorizer === undefined) return false;
     this.#at = index;
-    for (const change of wanted.sort((a, b) => a.order - b.order)) {
-      const text = change.textFor(authorizer!, this.#query);
-      if (text !== undefined) events.push(text);
-    }
+    const events = authorizer === undefined ? [] : eventsOf(entry, this.#query, authorizer);
     for (const watch of this.#watches) {
       const isTouched = isFar ? watch.mayBeTouchedBy(entry) : watch.isTouchedBy(entry);
       if (watch.isOver || !isTouched || !this.#maySee(watch)) continue;
@@ -314,10 +329,13 @@ export class EventStream implements HubStream {
     return events.length === 0 || this.#sendChanges(index, events);
   }
 
-  #wants(change: ObjectChange): boolean {
-    const { logins, ns } = this.#query;
-    if (change.isOfLogin && !logins) return false;
-    return change.isIn(ns) && change.items.some((item) => this.items.has(item));
+  /** Returns what decides what it may see; undefined, and it looks why, if its token is gone. */
+  #authorizer(): Authorizer | undefined {
+    const authorizer = this.#hub.parts.authorizers.of(this.#query.tokenKey);
+    if (authorizer !== undefined) return authorizer;
+    this.#isLifeDue = true;
+    this.#hub.wake(this);
+    return undefined;
   }
 
   #maySee({ isOwn, ns }: RightsWatch): boolean {
@@ -338,9 +356,7 @@ export class EventStream implements HubStream {
   }
 
   #sendChanges(index: number, events: readonly string[]): boolean {
-    if (events.length === 0) return true;
-    const texts = events.map((text, at) => (at === 0 ? text : `,${text}`));
-    return this.#sendFrame('change', index, [`{"Index":${index},"Events":[`, ...texts, ']}']);
+    return events.length === 0 || this.#sendFrame('change', index, changeData(index, events));
   }
 
   #sendProgress(Index: number): boolean {
@@ -348,11 +364,15 @@ export class EventStream implements HubStream {
   }
 
   #sendFrame(event: string, index: number, data: readonly string[]): boolean {
-    const texts = [`id: ${index}\nevent: ${event}\ndata: `, ...data, '\n\n'];
-    for (const text of texts) {
+    for (const text of frameTexts(event, index, data)) {
       if (this.#piece !== '' && this.#piece.length + text.length > PIECE_CHARS) this.#cutPiece();
       this.#piece += text;
     }
+    return this.#sentUpTo(index);
+  }
+
+  /** Notes the last frame. Returns whether the connection takes more. */
+  #sentUpTo(index: number): boolean {
     this.#isProgressDue = false;
     this.#sent = index;
     this.#sentMs = performance.now();
@@ -376,16 +396,4 @@ export class EventStream implements HubStream {
     }
     return this.#blockedMs === undefined;
   }
-}
-
-/** Returns the index up to which changes after another one may be forgotten; else that one. */
-export function forgottenTo(view: View, after: number, logins: boolean): number {
-  const floors: Partial<Floors> = floorsOf(view) ?? {};
-  const { Index = 0, Logins = 0, Dropped = 0 } = floors;
-  const lost = (ring: Ring, floor: number): number => {
-    const oldest = oldestLine(view, ring)?.index ?? Number.POSITIVE_INFINITY;
-    return Math.min(Math.max(floor, Dropped), oldest - 1);
-  };
-  const changes = lost('change', Index);
-  return Math.max(after, changes, logins ? lost('login-change', Logins) : 0);
 }
