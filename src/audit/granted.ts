@@ -41,6 +41,8 @@ interface Known {
   readonly grants: Map<string, Grant>;
   /** By the rule that decides. */
   readonly sources: Map<string, Said>;
+  /** As a record shows them, by what was granted. */
+  readonly texts: WeakMap<Grant, string>;
 }
 
 /** Rights that are remembered of one token: most ask for few again and again. */
@@ -159,34 +161,33 @@ export class GrantedRules {
   recorder(authorizer: Authorizer): Recorder {
     let known = this.#known.get(authorizer);
     if (known === undefined) {
-      known = { grants: new Map(), sources: new Map() };
+      known = { grants: new Map(), sources: new Map(), texts: new WeakMap() };
       this.#known.set(authorizer, known);
     }
     return new Recorder(authorizer, known);
   }
 
-  /** Returns the rules that allowed a request. */
-  shown({ accessor, grants, known }: Granted): readonly Shown[] | Promise<readonly Shown[]> {
-    const saidBy = ({ why: { rule } }: Grant): Said | undefined =>
-      rule === undefined ? NOTHING : known.sources.get(ruleKey(rule));
-    const all = grants.map(saidBy);
-    if (all.every((said) => said !== undefined))
-      return grants.map((grant, nth) => ({ ...asked(grant), ...all[nth] }));
-    return this.#look(accessor, grants, known.sources);
+  /** Returns the rules that allowed a request, as JSON. */
+  shown({ accessor, grants, known }: Granted): readonly string[] | Promise<readonly string[]> {
+    const texts = grants.map((grant) => textOf(grant, known));
+    if (texts.every((text) => text !== undefined)) return texts;
+    return this.#look(accessor, grants, known);
   }
 
   async #look(
     accessor: string,
     grants: readonly Grant[],
-    sources: Map<string, Said>,
-  ): Promise<readonly Shown[]> {
+    known: Known,
+  ): Promise<readonly string[]> {
+    const { sources } = known;
     const statements = await inSlices(this.#statements(accessor));
     return grants.map((grant) => {
-      const { rule } = grant.why;
-      if (rule === undefined) return asked(grant);
+      const text = textOf(grant, known);
+      if (text !== undefined) return text;
+      const rule = grant.why.rule!;
       const said = saidIn(rule, statements);
       if (sources.size < REMEMBERED_MAX) sources.set(ruleKey(rule), said);
-      return { ...asked(grant), ...said };
+      return JSON.stringify(shownOf(grant, said));
     });
   }
 
@@ -212,13 +213,26 @@ type BothLayers = Readonly<Record<'own' | 'namespace_default', Statements>>;
 const ruleKey = (rule: SpeakingRule): string =>
   `${rule.layer} ${rule.level} ${rule.service ?? ''} ${keyText(rule)}`;
 
-/** What was asked, and why it was granted. */
-const asked = ({ resource, access, segment, namespace, why }: Grant): Shown => ({
+/** What was asked, why it was granted, and who says so. */
+const shownOf = ({ resource, access, segment, namespace, why }: Grant, said: Said): Shown => ({
   right: `${resource}:${access}`,
   segment,
   namespace,
   reason: why.reason,
+  ...said,
 });
+
+/** Returns a grant as JSON; undefined if it is not known yet who says the rule. */
+function textOf(grant: Grant, { sources, texts }: Known): string | undefined {
+  const { rule } = grant.why;
+  let text = texts.get(grant);
+  if (text !== undefined) return text;
+  const said = rule === undefined ? NOTHING : sources.get(ruleKey(rule));
+  if (said === undefined) return undefined;
+  text = JSON.stringify(shownOf(grant, said));
+  texts.set(grant, text);
+  return text;
+}
 
 /** Returns who says a rule. */
 function saidIn(rule: SpeakingRule, statements: BothLayers | undefined): Said {

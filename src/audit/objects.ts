@@ -27,33 +27,34 @@ export interface ChangedObject {
 interface Change {
   readonly type: Difference['Type'];
   readonly path: string;
-  readonly old?: unknown;
-  readonly new?: unknown;
+  readonly old: unknown;
+  readonly new: unknown;
 }
 
 /** Objects of a record, and bytes of all of them together. */
 const OBJECTS_MAX = 50;
 const OBJECTS_BYTES = 8 * 1024;
 
-/** Returns the objects that an entry changed, and whether some are left out. */
+/** Returns the objects that an entry changed, as JSON, and whether some are left out. */
 export function changedObjects(
   { view, recent }: { readonly view: View; readonly recent: RecentLines },
   index: number,
   withChanges: boolean,
-): { readonly objects: readonly ChangedObject[]; readonly truncated: boolean } {
-  const objects: ChangedObject[] = [];
+): { readonly objects: readonly string[]; readonly truncated: boolean } {
+  const objects: string[] = [];
   let left = OBJECTS_BYTES;
   for (const line of recent.at(index) ?? linesAt(view, index)) {
     if (objects.length === OBJECTS_MAX) return { objects, truncated: true };
     const whole = changedObject(view, line, withChanges);
-    left -= JSON.stringify(whole).length;
+    const text = JSON.stringify(whole);
+    left -= text.length;
     if (left >= 0) {
-      objects.push(whole);
+      objects.push(text);
       continue;
     }
     const { changes, ...short } = whole;
     left += JSON.stringify(changes ?? '').length;
-    if (left >= 0) objects.push(short);
+    if (left >= 0) objects.push(JSON.stringify(short));
     return { objects, truncated: true };
   }
   return { objects, truncated: false };
@@ -85,11 +86,12 @@ function changesOf(view: View, line: Line, before: string | undefined): Change[]
     object && putForm(view, table, object, { ids: true });
   try {
     const [past, present] = unlike(parsed(before), parsed(textAfterLine(view, line)));
+    // members that are undefined are not in the record
     return differences(table, form(past), form(present)).map(({ Type, Path, Old, New }) => ({
       type: Type,
       path: Path,
-      ...(Old !== undefined && { old: Old }),
-      ...(New !== undefined && { new: New }),
+      old: Old,
+      new: New,
     }));
   } catch (error) {
     if (error instanceof NotKnown) return undefined;
@@ -103,13 +105,16 @@ const parsed = (text: string | undefined): Body | undefined =>
 /** Returns two objects without the members that are alike: what they send of these is alike too. */
 function unlike(before: Body | undefined, after: Body | undefined): (Body | undefined)[] {
   if (before === undefined || after === undefined) return [before, after];
-  const past: Record<string, unknown> = { ...before };
-  const present: Record<string, unknown> = { ...after };
-  for (const [name, value] of Object.entries(before)) {
-    if (name === 'Kind' || !Object.hasOwn(after, name) || !isAlike(value, after[name])) continue;
-    delete past[name];
-    delete present[name];
+  const past: Record<string, unknown> = {};
+  const present: Record<string, unknown> = {};
+  for (const name of Object.keys(before)) {
+    const isBoth = Object.hasOwn(after, name);
+    if (name !== 'Kind' && isBoth && isAlike(before[name], after[name])) continue;
+    past[name] = before[name];
+    if (isBoth) present[name] = after[name];
   }
+  for (const name of Object.keys(after))
+    if (!Object.hasOwn(before, name)) present[name] = after[name];
   return [past, present];
 }
 

@@ -157,8 +157,10 @@ export class Sink {
   async #write(): Promise<void> {
     this.#isWriting = true;
     // what comes meanwhile is written together
-    await (this.isRequired ? nextTurn() : pause(GATHER_MS));
+    if (this.isRequired) await nextTurn();
     while (this.#queue.length > 0 && this.#retry === undefined) {
+      const isFew = this.#queue.length < BATCH_MAX;
+      if (isFew && !this.isRequired && !this.#isClosed) await pause(GATHER_MS);
       const batch = this.#queue.slice(0, BATCH_MAX);
       try {
         await this.#append(batch);

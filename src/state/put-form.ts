@@ -37,7 +37,8 @@ function shapeOf(table: Table, object: Body): Shape {
   const kind = object['Kind'] ?? object['kind'];
   if (typeof kind !== 'string' || !isKind(kind)) return NO_SHAPE;
   const { type, secrets } = definitionOf(kind);
-  return { ...NO_SHAPE, fields: type.fields, secrets };
+  const { identity, secretKeys } = NO_SHAPE;
+  return { fields: type.fields, identity, secrets, secretKeys };
 }
 
 /** How the form of an object is shown. */
@@ -61,9 +62,11 @@ export function putForm(
   const stored = object as Body;
   const { fields, identity } = shapeOf(table, stored);
   const form: Record<string, unknown> = {};
-  for (const [name, field] of Object.entries(fields)) {
+  for (const name of Object.keys(fields)) {
+    if (!Object.hasOwn(stored, name)) continue;
+    const field = fields[name]!;
     const isAdded = ADDED.has(name) && !(ids && name === 'ID');
-    if (isAdded || field.type.computed !== undefined || !Object.hasOwn(stored, name)) continue;
+    if (isAdded || field.type.computed !== undefined) continue;
     const value = sentMember(view, field, stored[name], name === identity);
     if (value !== undefined) form[name] = value;
   }

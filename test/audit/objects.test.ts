@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { changedObjects } from '../../src/audit/objects.js';
+import { type ChangedObject, changedObjects } from '../../src/audit/objects.js';
 import { differences } from '../../src/service/change/diff.js';
 import { linesAt } from '../../src/state/history/lines.js';
 import { RecentLines } from '../../src/state/history/recent.js';
@@ -24,7 +24,8 @@ describe('the objects of an audit record', () => {
           const shown = changedObjects({ view, recent: machine.recent }, index, true);
           expect(shown).to.deep.equal(changedObjects({ view, recent: none }, index, true));
           const lines = linesAt(view, index);
-          for (const [at, { changes, action }] of shown.objects.entries()) {
+          for (const [at, text] of shown.objects.entries()) {
+            const { changes, action } = JSON.parse(text) as ChangedObject;
             const { content } = lines[at]!;
             if (changes === undefined || action !== 'update' || content === undefined) continue;
             const place = placeOfLine(lines[at]!);

@@ -50,11 +50,13 @@ function compare(before: unknown, after: unknown, path: Path, found: Difference[
 }
 
 function compareObjects(before: Body, after: Body, path: Path, found: Difference[]): void {
-  for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    const at = [...path, name];
-    if (!Object.hasOwn(after, name)) found.push(difference(at, { Old: before[name] }));
-    else if (!Object.hasOwn(before, name)) found.push(difference(at, { New: after[name] }));
-    else compare(before[name], after[name], at, found);
+  for (const name of Object.keys(before)) {
+    const [old, now] = [before[name], after[name]];
+    if (!Object.hasOwn(after, name)) found.push(difference([...path, name], { Old: old }));
+    else if (old !== now) compare(old, now, [...path, name], found);
+  }
+  for (const name of Object.keys(after)) {
+    if (!Object.hasOwn(before, name)) found.push(difference([...path, name], { New: after[name] }));
   }
 }
 
@@ -88,15 +90,20 @@ function named(items: readonly unknown[]): Map<string, unknown> | undefined {
 function difference(path: Path, values: Pick<Difference, 'Old' | 'New'>): Difference {
   const Path = pointerOf(path);
   const Type = !('Old' in values) ? 'Added' : 'New' in values ? 'Edited' : 'Deleted';
-  const shown = Object.entries(values).map(([name, value]) => [name, shortened(value)] as const);
-  const isCut = shown.some(([, { isCut }]) => isCut);
-  const short = Object.fromEntries(shown.map(([name, { value }]) => [name, value]));
-  return { Type, Path, ...short, ...(isCut && { Cut: true }) };
+  const found: { -readonly [K in keyof Difference]: Difference[K] } = { Type, Path };
+  for (const name of ['Old', 'New'] as const) {
+    if (!(name in values)) continue;
+    const { value, isCut } = shortened(values[name]);
+    found[name] = value;
+    if (isCut) found.Cut = true;
+  }
+  return found;
 }
 
 /** Returns a value, or the beginning of a long one: of its text, or of its JSON. */
 function shortened(value: unknown): { readonly value: unknown; readonly isCut: boolean } {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
+  if (text.length * 3 <= VALUE_BYTES_MAX) return { value, isCut: false };
   const bytes = Buffer.from(text);
   if (bytes.length <= VALUE_BYTES_MAX) return { value, isCut: false };
   // A character that was cut in two is left out.
