@@ -10,6 +10,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { EMPTY_CHAIN } from '../../src/audit/chain.js';
+import type { Out } from '../../src/audit/sink.js';
 import { verify } from '../../src/audit/verify.js';
 import { MADE_MS, record, sinkOver } from './sinks.js';
 
@@ -208,6 +210,44 @@ describe('audit: a sink', () => {
   });
 
   describe('of best effort', () => {
+    it('gathers records after each write, and not only after the first one', async () => {
+      const written: string[][] = [];
+      let release = (): void => {};
+      const out: Out = {
+        end: EMPTY_CHAIN,
+        count: 1,
+        bytes: 0,
+        lostBytes: 0,
+        open: async () => {},
+        close: async () => {},
+        append(lines) {
+          const ids = lines.split('\n').slice(0, -1);
+          written.push(ids.map((line) => JSON.parse(line).payload.id));
+          return new Promise((resolve) => {
+            release = resolve;
+            began();
+          });
+        },
+      };
+      let began = (): void => {};
+      const begins = (): Promise<void> => new Promise((resolve) => (began = resolve));
+      const { sink } = sinkOver(path, {}, { out });
+      await sink.open();
+      const first = begins();
+      sink.note(record('a'));
+      await first;
+      const second = begins();
+      sink.note(record('b'));
+      release();
+      // all that follows in the same turn of the event loop
+      for (let n = 0; n < 50; n += 1) await undefined;
+      sink.note(record('c'));
+      await second;
+      expect(written).to.deep.equal([['a'], ['b', 'c']]);
+      release();
+      await sink.close();
+    });
+
     it('keeps 4 MiB while the disk is full, counts what does not fit, and tells it', async () => {
       const { sink, files, told } = sinkOver(path);
       await sink.open();
