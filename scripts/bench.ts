@@ -19,6 +19,7 @@ import { measureGoDecisions } from './bench/go-decisions.js';
 import { measureGrowth } from './bench/growth.js';
 import { measureGuard } from './bench/guard.js';
 import { measureHistory } from './bench/history.js';
+import { measureJobs } from './bench/jobs.js';
 import { measureLocalDecisions } from './bench/local-decisions.js';
 import { measureLoginFlood } from './bench/login-flood.js';
 import { measureMoving } from './bench/moving.js';
@@ -42,7 +43,7 @@ const program = new Command('bench')
     'guard: the main rows as ratios to bare Node servers, compared with kept ones (the default); ' +
       'rates, tokens, decisions, logins, entries, watch, events, failover, transfer, rolling, ' +
       'restart, rejoin, snapshot, restore, disk, sizing, growth, tails, attack, readers, ' +
-      'login-flood, pages, lists, history, audit, moving; ' +
+      'login-flood, pages, lists, jobs, history, audit, moving; ' +
       'etcd: the same work on etcd; compare: --other',
   )
   .option('--keep', 'parts guard and growth: keep these results')
@@ -81,7 +82,7 @@ const program = new Command('bench')
   )
   .option('--minutes <number>', 'minutes of part tails', '5')
   .option('--connections <number>', 'connections of part tails', '256')
-  .option('--other <folder>', 'part compare: a checkout of another commit, built')
+  .option('--other <folder>', 'parts compare, jobs: a checkout of another commit, built')
   .option('--other-node <program>', 'part compare: the Node that runs it; the same by default')
   .option('--other-env <NAME=value...>', 'part compare: environment variables of its nodes')
   .option(
@@ -144,6 +145,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   attack: measureAttack,
   pages: () => measurePages(number('repeat')),
   lists: () => measureLists({ tokens: number('tokens'), rounds: number('repeat') }),
+  jobs: () => measureJobs(options['other']),
   readers: measureReaders,
   'login-flood': measureLoginFlood,
   audit: () => measureAudit(seconds, number('rounds')),

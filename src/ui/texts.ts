@@ -3,6 +3,7 @@ import { AUDIT_TEXT } from './audit-texts.js';
 import { CHANGE_TEXT, plural } from './change-texts.js';
 import { DECISION_TEXT } from './decision-texts.js';
 import { EVENT_TEXT } from './event-texts.js';
+import { EXPLAIN_TEXT } from './explain-texts.js';
 import { IDENTITY_TEXT } from './identity-texts.js';
 import { INTENTION_TEXT } from './intention-texts.js';
 import { LAYOUT_TEXT } from './layout-texts.js';
@@ -32,6 +33,7 @@ export const TEXT = {
     example: 'deploy, new policy, 6d5b06ea',
     page: 'page',
     action: 'action',
+    decision: 'a refusal, explained',
     nothing: 'Nothing is found.',
   },
   keys: {
@@ -325,54 +327,8 @@ export const TEXT = {
     otherwise: (policy: string) => `Where no rule applies, the default policy decides: ${policy}.`,
     truncated: 'Not all rights are shown.',
   },
-  explain: {
-    about: 'Why is a token allowed or denied something?',
-    ask: 'Explain',
-    allowed: 'Allowed.',
-    refused: 'Not allowed.',
-    winner: 'The rule that decides',
-    others: 'Other rules that match',
-    merged: 'overridden by a stronger level',
-    more: (count: number) => `and ${count} more`,
-    decision: 'Decision',
-    refusedBy: (node: string) => `was refused by ${node}`,
-    login: (method: string, reason: string) => `Login by ${method}: ${reason}`,
-    changed: 'In the current state, the decision differs:',
-    unchanged: 'In the current state, the decision is the same:',
-    tryIt: 'Try it',
-    tryAbout: 'What could a token do with only these rules? You need not save them first.',
-    whys: {
-      less_specific: '– less specific',
-      lower_layer: '– a default of the namespace',
-      fallback: '– not consulted',
-      other_namespace_block: '– applies to another namespace',
-      other_datacenter: '– applies to another datacenter',
-      dangling: '– a link to a deleted object',
-      not_for_anonymous: '– does not apply to the anonymous token',
-    } as Readonly<Record<string, string>>,
-  },
-  whoCan: {
-    about: 'Which tokens may read or write something? Each question is a column.',
-    ask: 'Who can?',
-    clear: 'Clear',
-    searching: 'Searching all tokens…',
-    tokens: 'Tokens',
-    table: 'Who can (scrolls sideways)',
-    why: 'Why they can',
-    close: 'Close',
-    yes: 'yes',
-    no: 'no',
-    unknown: 'not known',
-    nothing: 'no grants of their own',
-    logins: (method: string) => `logins of ${method}`,
-    count: (count: number) => `(${plural(count, 'token')})`,
-    found: (question: string, allowed: number, scanned: number) =>
-      `${question}: ${plural(allowed, 'token')} of ${scanned.toLocaleString('en')}.`,
-    more: (count: number) =>
-      count === 1 ? '1 more group is not shown.' : `${plural(count, 'more group')} are not shown.`,
-    truncated: 'The search stopped before it had seen all tokens.',
-    filtered: 'Namespaces that you may not read are left out.',
-  },
+  explain: EXPLAIN_TEXT.explain,
+  whoCan: EXPLAIN_TEXT.whoCan,
   config: {
     all: 'All kinds',
     exists: (kind: string, name: string) =>

@@ -130,7 +130,7 @@ describePages('objects in the web UI', 1, (stage) => {
     await reviewOf(page).getByText('mine').waitFor();
     await stage.api(`PUT /v1/acl/role/${role.ID}`, { ...theirs, Description: 'theirs again' });
     await reviewOf(page).getByRole('button', { name: 'Apply' }).click();
-    await alert.getByText('theirs again').waitFor();
+    await alert.getByText('theirs again').first().waitFor();
     await alert.getByRole('button', { name: 'Keep mine and review' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
     await saved(page);
@@ -156,6 +156,63 @@ describePages('objects in the web UI', 1, (stage) => {
       `GET /v1/acl/role/${role.ID}`,
     );
     expect([now.Name, now.Description]).to.deep.equal(['both-of-us', 'mine']);
+  });
+
+  /** An entry that is open on a page, with another protocol typed. */
+  async function typedEntry(Name: string) {
+    const entry = { Kind: 'service-defaults', Name, Protocol: 'http', MaxInboundConnections: 5 };
+    await stage.api('PUT /v1/config', entry);
+    const { page } = await stage.visit(`/config/service-defaults/${Name}`);
+    await page.getByLabel('Protocol').selectOption('grpc');
+    const read = () => stage.api<typeof entry>(`GET /v1/config/service-defaults/${Name}`);
+    return { page, entry, read };
+  }
+
+  it('are merged at once if what both changed does not collide', async () => {
+    const { page, entry, read } = await typedEntry('merged');
+    await stage.api('PUT /v1/config', { ...entry, MaxInboundConnections: 7 });
+    await page.keyboard.press('Control+Enter');
+    const review = reviewOf(page);
+    const alert = review.getByRole('alert').filter({ hasText: /changed meanwhile/i });
+    await alert.getByText('"MaxInboundConnections": 7').waitFor();
+    await review.getByText('grpc').first().waitFor();
+    await page.keyboard.press('Control+Enter');
+    await saved(page);
+    expect(await read()).to.include({ Protocol: 'grpc', MaxInboundConnections: 7 });
+  });
+
+  it('are merged again if they change once more while the review is read', async () => {
+    const { page, entry, read } = await typedEntry('overtaken');
+    await page.keyboard.press('Control+Enter');
+    const review = reviewOf(page);
+    await review.getByText('grpc').first().waitFor();
+    await review.getByRole('textbox', { name: 'Reason' }).fill('for streams');
+    await stage.api('PUT /v1/config', { ...entry, MaxInboundConnections: 8 });
+    await page.keyboard.press('Control+Enter');
+    await review.getByRole('alert').getByText('"MaxInboundConnections": 8').waitFor();
+    expect(await review.getByRole('textbox', { name: 'Reason' }).inputValue()).to.equal(
+      'for streams',
+    );
+    expect(await read(), 'before it is applied').to.include({ Protocol: 'http' });
+    await review.getByRole('button', { name: 'Go on from theirs' }).click();
+    expect(await page.getByLabel('Protocol').inputValue()).to.equal('http');
+    await page.getByText('Your text, to compare').waitFor();
+  });
+
+  it('ask whose change is kept where both changed the same', async () => {
+    const { page, entry, read } = await typedEntry('chosen');
+    await stage.api('PUT /v1/config', { ...entry, Protocol: 'tcp', MaxInboundConnections: 9 });
+    await page.keyboard.press('Control+Enter');
+    const choice = page.getByRole('alert').getByRole('group', { name: 'Protocol' });
+    expect(await choice.getByRole('radio', { name: /^Mine grpc/ }).isChecked()).to.equal(true);
+    await choice.getByRole('radio', { name: /^Theirs tcp/ }).check();
+    await page.getByLabel('Local connect timeout').fill('30');
+    await page.keyboard.press('Control+Enter');
+    await reviewOf(page).getByText('30').first().waitFor();
+    await page.keyboard.press('Control+Enter');
+    await saved(page);
+    const now = { Protocol: 'tcp', MaxInboundConnections: 9, LocalConnectTimeoutMs: 30 };
+    expect(await read()).to.include(now);
   });
 
   it('offer theirs alone where nothing was typed', async () => {

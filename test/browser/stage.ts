@@ -26,8 +26,13 @@ export interface PageOptions {
 
 /** A cluster and a browser. */
 export class Stage {
+  readonly #openCluster: (nodes: number) => Promise<RealCluster>;
   readonly #contexts: BrowserContext[] = [];
   #parts: { readonly cluster: RealCluster; readonly browser: Browser } | undefined;
+
+  constructor(openCluster: (nodes: number) => Promise<RealCluster> = RealCluster.open) {
+    this.#openCluster = openCluster;
+  }
 
   /** The nodes, once it is open. */
   get cluster(): RealCluster {
@@ -37,7 +42,7 @@ export class Stage {
   /** Starts both. */
   async open(nodes: number): Promise<void> {
     const [cluster, browser] = await Promise.all([
-      RealCluster.open(nodes),
+      this.#openCluster(nodes),
       chromium.launch({
         executablePath: findChromium()!,
         args: ['--no-sandbox', '--disable-gpu', '--force-color-profile=srgb'],

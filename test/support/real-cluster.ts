@@ -24,9 +24,14 @@ export class RealCluster extends Client {
     this.#cluster = cluster;
   }
 
-  static async open(nodes: number, plan: Partial<ClusterPlan> = {}): Promise<RealCluster> {
+  /** Starts the nodes. `start` may be that of another build. */
+  static async open(
+    nodes: number,
+    plan: Partial<ClusterPlan> = {},
+    start: typeof startCluster = startCluster,
+  ): Promise<RealCluster> {
     const dir = mkdtempSync(join(tmpdir(), 'conclave-cluster-'));
-    return new RealCluster(await startCluster({ dir, ...plan, nodes }));
+    return new RealCluster(await start({ dir, ...plan, nodes }));
   }
 
   /** Stops the nodes and removes the folder. */

@@ -3,8 +3,11 @@ import { useEffect, useState } from 'preact/hooks';
 import { question, read } from '../api/client.js';
 import { asProblem, type Problem } from '../api/problem.js';
 import type { Decision, Explained, Question } from '../api/types.js';
+import { Linked } from '../objects/beside.js';
+import { RULES } from '../objects/linking.js';
 import { TextField } from '../parts/field.js';
 import { Form } from '../parts/form.js';
+import { Link } from '../parts/link.js';
 import { ListPicker } from '../parts/list-picker.js';
 import { ProblemNotice, Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
@@ -123,7 +126,15 @@ function DecisionView({ decision }: { decision: Decision }) {
         {TEXT.explain.refusedBy(Node)} <Time at={time} />
       </p>
       <p>{Message}</p>
-      {Login !== null && <p>{TEXT.explain.login(Login.AuthMethod, Login.Reason)}</p>}
+      {Login !== null && (
+        <>
+          <p>{TEXT.explain.login(Login.AuthMethod, Login.Reason)}</p>
+          <p>
+            <Link to={['auth-methods', Login.AuthMethod]}>{TEXT.explain.method}</Link>
+          </p>
+          <Linked by={RULES} of={{ object: { Name: Login.AuthMethod } }} />
+        </>
+      )}
       {Now !== null && (
         <>
           <p>{Changed ? TEXT.explain.changed : TEXT.explain.unchanged}</p>

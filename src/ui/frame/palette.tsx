@@ -60,6 +60,19 @@ const actions = (): readonly Target[] =>
     href: hrefOf([slug], { new: '' }),
   }));
 
+/** The decision whose id was typed, or pasted. */
+const decisions = (typed: string): readonly Target[] =>
+  /^[0-9a-f]{8}-[0-9a-f]{16}$/.test(typed)
+    ? [
+        {
+          icon: 'explain',
+          name: typed,
+          about: TEXT.palette.decision,
+          href: hrefOf(['explain'], { decision: typed }),
+        },
+      ]
+    : [];
+
 /** Whether a text has all words that were typed. */
 const has = (text: string, words: readonly string[]): boolean =>
   words.every((word) => text.toLowerCase().includes(word));
@@ -93,7 +106,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
     [settled, session.get().token, namespace()],
   );
   const known = [...pages(), ...actions()].filter(({ name }) => has(name, words));
-  const targets = words.length === 0 ? known : [...known, ...found];
+  const targets = words.length === 0 ? known : [...decisions(typed.trim()), ...known, ...found];
   const id = useId();
   const at = Math.min(chosen, Math.max(0, targets.length - 1));
   const move = (by: number): void =>

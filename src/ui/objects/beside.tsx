@@ -3,7 +3,9 @@ import type { Stored } from '../api/types.js';
 import { Link } from '../parts/link.js';
 import { useLoad } from '../parts/load.js';
 import { ProblemNotice } from '../parts/notice.js';
+import { useMay } from '../parts/rights.js';
 import { Scroll } from '../parts/table.js';
+import type { Query } from '../router.js';
 import { TEXT } from '../texts.js';
 import type { Beside } from './edit-page.js';
 import { Blocks } from './identity.js';
@@ -18,8 +20,14 @@ import type { Version } from './type.js';
 const SHOWN = 10;
 
 /** The first of the objects that link another one. */
-function Linked({ by: linking, of: { object } }: { by: Linking; of: Version }) {
-  const { title, list, slug, by, nameOf } = linking;
+export function Linked({
+  by: linking,
+  of: { object },
+}: {
+  by: Linking;
+  of: { readonly object: Record<string, unknown> };
+}) {
+  const { title, list, slug, by, field, noun, nameOf } = linking;
   const { value, problem } = useLoad(
     (signal) => linkedTo(linking, object, SHOWN, signal),
     [list, object[by[1]]],
@@ -41,7 +49,18 @@ function Linked({ by: linking, of: { object } }: { by: Linking; of: Version }) {
         })}
         {total > items.length && <li>{TEXT.beside.andMore(total - items.length)}</li>}
       </ul>
+      <MakeLink to={slug} noun={noun} given={{ [field]: String(object['Name']) }} />
     </section>
+  );
+}
+
+/** Leads to the form of a new object that links this one, if the user may make it. */
+function MakeLink({ to, noun, given }: { to: string; noun: string; given: Query }) {
+  if (useMay('acl:write') !== true) return null;
+  return (
+    <Link to={[to]} query={{ new: '', ...given }} kind="button">
+      {TEXT.list.create(noun)}
+    </Link>
   );
 }
 

@@ -1,6 +1,6 @@
 /** The page of one object, or of a new one. */
 import { type ComponentChildren, Fragment } from 'preact';
-import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Problem } from '../api/problem.js';
 import type { Finding } from '../api/types.js';
 import { HistorySection } from '../history/section.js';
@@ -14,11 +14,12 @@ import { Page } from '../parts/page.js';
 import { useMay } from '../parts/rights.js';
 import { go, hrefOf, type Place, place } from '../router.js';
 import { TEXT } from '../texts.js';
+import { ConflictNotice, FormDiff, Merging } from './conflict.js';
 import { Control } from './control.js';
 import type { Field, Form as FormOf } from './fields.js';
 import { leaveNote, Note } from './note.js';
 import type { Planned } from './planned.js';
-import { ConflictNotice, DeleteDialog, FormDiff, WriteDialog } from './review.js';
+import { DeleteDialog, WriteDialog } from './review.js';
 import { findingsOf, formOf, type ObjectType, type Version, type Written } from './type.js';
 import { type Editing, isSame, useEdit, useStored } from './use-edit.js';
 import { useKnown } from './use-known.js';
@@ -34,8 +35,9 @@ export function EditPage({ type, at, beside }: { type: ObjectType; at: Place; be
   const isNew = at.query.has('new');
   const id = isNew ? undefined : at.parts.slice(1);
   const ns = at.query.get('ns') ?? '';
-  const key = [ns, ...at.parts, isNew ? 'new' : ''].join('/');
-  const editing = useEdit(type, id, key);
+  const given = givenBy(at.query);
+  const key = [ns, ...at.parts, isNew ? 'new' : '', ...Object.values(given)].join('/');
+  const editing = useEdit(type, id, key, given);
   // The editor comes while the object is read.
   useLayoutEffect(() => {
     if (type.fields.some(({ control }) => /^(rules|json)$/.test(control.type))) void loadEditor();
@@ -69,6 +71,15 @@ export function EditPage({ type, at, beside }: { type: ObjectType; at: Place; be
   );
 }
 
+/** Returns what a link to the form of a new object fills in: what the object is linked to. */
+const givenBy = (query: URLSearchParams): FormOf =>
+  Object.fromEntries(
+    ['Policies', 'Roles', 'AuthMethod'].flatMap((key) => {
+      const value = query.get(key);
+      return value === null ? [] : [[key, value]];
+    }),
+  );
+
 function ObjectForm({
   type,
   id,
@@ -86,8 +97,12 @@ function ObjectForm({
 }) {
   const [open, setOpen] = useState<Open>();
   const { before, conflict } = editing.edit!;
+  const isTyped = !isSame(type, editing.edit!);
+  // Where both changed something, whose is kept.
+  const [theirsAt, setTheirsAt] = useState<ReadonlySet<string>>(new Set());
   const save = (): void => {
     if (editing.body() === undefined) return;
+    if (conflict !== undefined && isTyped) editing.keepMine(theirsAt);
     // There is nothing to compare a new object with.
     if (before === undefined) void writeNew(editing);
     else setOpen('review');
@@ -95,7 +110,19 @@ function ObjectForm({
   // A problem or a conflict is shown on the page, not behind a dialog.
   useEffect(() => {
     if (editing.problem !== undefined || conflict !== undefined) setOpen(undefined);
+    if (conflict === undefined) setTheirsAt(new Set());
   }, [editing.problem, conflict]);
+  const form = useRef<HTMLDivElement>(null);
+  // After the page has given the focus to its heading.
+  useEffect(() => {
+    if (id !== undefined) return undefined;
+    const frame = requestAnimationFrame(() => {
+      if (document.activeElement?.tagName !== 'H1' && document.activeElement !== document.body)
+        return;
+      form.current?.querySelector<HTMLElement>('input:enabled, select:enabled')?.focus();
+    });
+    return () => cancelAnimationFrame(frame);
+  }, []);
   const now = useStored(type, id);
   // What a dialog shows stays as it is: the server refuses what is outdated.
   useEffect(() => {
@@ -104,22 +131,25 @@ function ObjectForm({
   return (
     <Form onSubmit={save}>
       <Drafts type={type} editing={editing} />
-      <Fields type={type} editing={editing} mayWrite={mayWrite} line={line} />
+      <div ref={form}>
+        <Fields type={type} editing={editing} mayWrite={mayWrite} line={line} />
+      </div>
       {conflict !== undefined && (
         <ConflictNotice
           fields={type.fields}
           before={formOf(type, before?.object)}
           theirs={formOf(type, conflict.object)}
           onTheirs={editing.takeTheirs}
-          onMine={
-            isSame(type, editing.edit!)
-              ? undefined
-              : () => {
-                  editing.keepMine();
-                  setOpen('review');
-                }
-          }
-        />
+        >
+          {isTyped && (
+            <Merging
+              collisions={editing.merged()!.collisions}
+              theirsAt={theirsAt}
+              onChoose={setTheirsAt}
+              onMine={save}
+            />
+          )}
+        </ConflictNotice>
       )}
       {refusedOf(type, editing.problem) === undefined && (
         <ProblemNotice problem={editing.problem} />
@@ -183,6 +213,8 @@ function FormDialog({
   const isLeft = (): boolean => place.get().visit !== visit;
   const apply = async (planned: Planned, reason: string): Promise<void> => {
     const written = await editing.write(planned, reason);
+    // The dialog goes on with what is merged.
+    if (written === 'overtaken') return;
     onClose();
     if (written !== undefined && !isLeft()) leadTo(written);
   };
@@ -230,7 +262,7 @@ function refusedOf({ fields }: ObjectType, problem: Problem | undefined): Refuse
 async function writeNew(editing: Editing): Promise<void> {
   const { visit } = place.get();
   const written = await editing.write(undefined, '');
-  if (written !== undefined && place.get().visit === visit) leadTo(written);
+  if (typeof written === 'object' && place.get().visit === visit) leadTo(written);
 }
 
 /** Goes to what was written. */

@@ -12,14 +12,18 @@ export interface Linking {
   readonly slug: string;
   /** The parameter of the list that chooses by the linked object, and its member that is sent. */
   readonly by: readonly [parameter: string, member: string];
+  /** The field of these objects that links the other one by its name. */
+  readonly field: string;
+  /** What one of these objects is called. */
+  readonly noun: string;
   nameOf(object: Stored): string;
 }
 
-/** Returns the first segment of the pages of objects, and their title: `auth-methods`. */
-export function pageOf(name: ObjectName): { readonly slug: string; readonly title: string } {
-  const { plural } = OBJECTS[name];
+/** Returns the first segment of the pages of objects, `auth-methods`, their title and noun. */
+export function pageOf(name: ObjectName): Pick<Linking, 'slug' | 'title' | 'noun'> {
+  const { plural, noun } = OBJECTS[name];
   const title = plural.charAt(0).toUpperCase() + plural.slice(1);
-  return { slug: plural.replaceAll(' ', '-'), title };
+  return { slug: plural.replaceAll(' ', '-'), title, noun };
 }
 
 /**
@@ -44,6 +48,7 @@ export const tokensBy = (parameter: string, member = 'ID'): Linking => ({
   title: TEXT.beside.tokens,
   list: OBJECTS.token.listPath,
   by: [parameter, member],
+  field: { policy: 'Policies', role: 'Roles' }[parameter] ?? '',
   nameOf: (token) => String(token['Description'] || token['AccessorID']),
 });
 /** The roles that link a policy. */
@@ -52,6 +57,7 @@ export const ROLES: Linking = {
   title: TEXT.beside.roles,
   list: OBJECTS.role.listPath,
   by: ['policy', 'ID'],
+  field: 'Policies',
   nameOf: (role) => String(role['Name']),
 };
 /** The binding rules of an auth method. */
@@ -59,13 +65,14 @@ export const RULES: Linking = {
   ...pageOf('rule'),
   list: OBJECTS.rule.listPath,
   by: ['authmethod', 'Name'],
+  field: 'AuthMethod',
   nameOf: (rule) => `${rule['BindType']} ${rule['BindName']}`,
 };
 
 /** Reads the first objects that link another one. Throws `Problem`. */
 export const linkedTo = (
   { list, by: [parameter, member] }: Linking,
-  object: Stored,
+  object: Readonly<Record<string, unknown>>,
   size: number,
   signal: AbortSignal,
 ): Promise<ListPage<Stored>> =>

@@ -1,41 +1,120 @@
 /** What two people typed into one object, as one form. */
-import type { Field, Form } from './fields.js';
+import { applyPatch, structuredPatch } from 'diff';
+import type { Control, Field, Form } from './fields.js';
+import { linesOf } from './lines.js';
+
+/** The forms of one object: as it was, and as two people have it. */
+export interface Versions {
+  readonly before: Form;
+  readonly mine: Form;
+  readonly theirs: Form;
+}
+
+/** Something that both changed, each in another way. */
+export interface Collision {
+  /** Names it: the key of the field, and the members below it. */
+  readonly at: string;
+  readonly label: string;
+  readonly mine: string;
+  readonly theirs: string;
+}
+
+/** One form of two, and what both changed in it. */
+export interface Merged {
+  readonly form: Form;
+  readonly collisions: readonly Collision[];
+}
+
+/** The texts of a field, and what decides where both changed the same part of it. */
+interface Texts {
+  readonly old: string;
+  readonly own: string;
+  readonly other: string;
+  collide<T>(path: readonly string[], own: T, other: T): T;
+}
+
+/** How the texts of a field are merged; undefined where they collide as a whole. */
+type Merge = (texts: Texts) => string | undefined;
 
 /**
- * Returns a form with what `mine` changed of `before`, and all else as `theirs` has it. Where both
- * changed a field, or a member of a JSON object, mine stays.
+ * Merges what two people changed of `before`. Where both changed the same part, it is mine unless
+ * `theirsAt` names it.
  */
-export function mergeForms(fields: readonly Field[], before: Form, mine: Form, theirs: Form): Form {
-  const merge = ({ key, control }: Field): string => {
+export function mergeForms(
+  fields: readonly Field[],
+  { before, mine, theirs }: Versions,
+  theirsAt: ReadonlySet<string> = new Set(),
+): Merged {
+  const collisions: Collision[] = [];
+  const merge = ({ key, label, control }: Field): string => {
     const [old = '', own = '', other = ''] = [before[key], mine[key], theirs[key]];
-    if (own === old) return other;
-    return (control.type === 'json' ? mergeJson(old, own, other) : undefined) ?? own;
+    const collide: Texts['collide'] = (path, ownPart, otherPart) => {
+      const at = [key, ...path].join('.');
+      const [first, second] = [ownPart, otherPart].map(shownOf) as [string, string];
+      collisions.push({ at, label: path.join('.') || label, mine: first, theirs: second });
+      return theirsAt.has(at) ? otherPart : ownPart;
+    };
+    if (own === old || own === other) return other;
+    if (other === old) return own;
+    return MERGES[control.type]?.({ old, own, other, collide }) ?? collide([], own, other);
   };
-  return Object.fromEntries(fields.map((field) => [field.key, merge(field)]));
+  return { form: Object.fromEntries(fields.map((field) => [field.key, merge(field)])), collisions };
 }
 
-/** Merges JSON objects by member; undefined if one of the texts is something else. */
-function mergeJson(...texts: readonly [before: string, mine: string, theirs: string]) {
-  const objects = texts.map(objectOf);
-  if (objects.includes(undefined)) return undefined;
-  const [before, mine, theirs] = objects as [Members, Members, Members];
-  const merged = new Map(theirs);
-  for (const member of new Set([...before.keys(), ...mine.keys()])) {
-    const own = mine.get(member);
-    if (JSON.stringify(own) === JSON.stringify(before.get(member))) continue;
-    if (own === undefined) merged.delete(member);
-    else merged.set(member, own);
-  }
-  return JSON.stringify(Object.fromEntries(merged), null, 2);
+const shownOf = (value: unknown): string =>
+  typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '');
+
+/** Rules are merged if no line that one changed is near one that the other changed. */
+const mergeRules: Merge = ({ old, own, other }) =>
+  applyPatch(other, structuredPatch('', '', old, own)) || undefined;
+
+/** A list has what both have added, and not what one has removed. */
+const mergeLines: Merge = ({ old, own, other }) => {
+  const [before, mine] = [linesOf(old), linesOf(own)];
+  const kept = linesOf(other).filter((line) => mine.includes(line) || !before.includes(line));
+  return [...new Set([...kept, ...mine.filter((line) => !before.includes(line))])].join('\n');
+};
+
+/** Objects are merged member by member. */
+const mergeJson: Merge = ({ old, own, other, collide }) => {
+  const values = [old, own, other].map(parsedOrNot);
+  if (!values.every(isObject)) return undefined;
+  const merged = mergeValue(values as [unknown, unknown, unknown], [], collide);
+  return JSON.stringify(merged, null, 2);
+};
+
+const MERGES: { readonly [type in Control['type']]?: Merge } = {
+  json: mergeJson,
+  rules: mergeRules,
+  links: mergeLines,
+  lines: mergeLines,
+};
+
+type Members = Readonly<Record<string, unknown>>;
+
+function mergeValue(
+  [old, own, other]: readonly [old: unknown, own: unknown, other: unknown],
+  path: readonly string[],
+  collide: Texts['collide'],
+): unknown {
+  const [before, mine, theirs] = [old, own, other].map((value) => JSON.stringify(value));
+  if (mine === before || mine === theirs) return other;
+  if (theirs === before) return own;
+  if (!isObject(own) || !isObject(other)) return collide(path, own, other);
+  const was = isObject(old) ? old : {};
+  const merged = Object.keys({ ...other, ...own }).map((name) => [
+    name,
+    mergeValue([was[name], own[name], other[name]], [...path, name], collide),
+  ]);
+  return Object.fromEntries(merged.filter(([, value]) => value !== undefined));
 }
 
-type Members = ReadonlyMap<string, unknown>;
+const isObject = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function objectOf(text: string): Members | undefined {
+function parsedOrNot(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? new Map(Object.entries(value)) : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -1,10 +1,9 @@
-/** The dialogs before a write, and the notice of a conflict. */
+/** The dialogs before a write. */
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { type Refs, readRefs } from '../api/sets.js';
 import type { Stored } from '../api/types.js';
 import { Dialog } from '../parts/dialog.js';
-import { Diff } from '../parts/diff.js';
 import { useLoad } from '../parts/load.js';
 import { ProblemNotice, Trouble } from '../parts/notice.js';
 import { Impact } from '../plan/impact.js';
@@ -12,34 +11,11 @@ import { IfDeleted, UsedBy } from '../plan/refs-view.js';
 import { ReasonField, ReviewDialog } from '../plan/review.js';
 import { PlanView, type WholeText } from '../plan/view.js';
 import { TEXT } from '../texts.js';
+import { ConflictNotice, FormDiff } from './conflict.js';
 import type { Field, Form } from './fields.js';
 import { type Planned, planRemoval } from './planned.js';
 import { formOf, type ObjectType, type Version } from './type.js';
 import type { Editing } from './use-edit.js';
-
-/** Every field that differs, with what differs in it. */
-export function FormDiff({
-  fields,
-  before,
-  after,
-}: {
-  fields: readonly Field[];
-  before: Form | undefined;
-  after: Form;
-}) {
-  const changed = fields.filter(({ key }) => (before?.[key] ?? '') !== (after[key] ?? ''));
-  if (changed.length === 0) return <p>{TEXT.review.nothing}</p>;
-  return (
-    <>
-      {changed.map(({ key, label }) => (
-        <section key={key}>
-          <h3>{label}</h3>
-          <Diff before={before?.[key] ?? ''} after={after[key] ?? ''} />
-        </section>
-      ))}
-    </>
-  );
-}
 
 /** Plans the write of a form, and shows the plan. */
 export function WriteDialog({
@@ -55,10 +31,15 @@ export function WriteDialog({
   onBack: () => void;
 }) {
   const [planned, setPlanned] = useState<Planned>();
+  const { before, form, overtaken } = editing.edit!;
+  // Again if another version was written meanwhile: what was typed is merged with that one.
   useLayoutEffect(() => {
-    void editing.plan().then((made) => (made === undefined ? onBack() : setPlanned(made)));
-  }, []);
-  const { before, form } = editing.edit!;
+    setPlanned(undefined);
+    void editing.plan().then((made) => {
+      if (made === undefined) onBack();
+      else if (made !== 'overtaken') setPlanned(made);
+    });
+  }, [before?.index]);
   const forms = { fields: type.fields, before: before && formOf(type, before.object), after: form };
   const plan = planned?.plan;
   return (
@@ -69,6 +50,19 @@ export function WriteDialog({
       onApply={planned && ((reason) => onApply(planned, reason))}
       onBack={editing.isBusy ? editing.stop : onBack}
     >
+      {overtaken !== undefined && (
+        <ConflictNotice
+          fields={type.fields}
+          before={formOf(type, overtaken.object)}
+          theirs={forms.before!}
+          onTheirs={() => {
+            editing.takeTheirs();
+            onBack();
+          }}
+        >
+          <p>{TEXT.conflict.fits}</p>
+        </ConflictNotice>
+      )}
       {plan !== undefined && (
         <PlanView plan={plan} whole={(path) => wholeText(forms, path.slice(1))} />
       )}
@@ -145,40 +139,5 @@ export function DeleteDialog({
         </button>
       </div>
     </Dialog>
-  );
-}
-
-/** Says that another version was written, and how it differs from the one that was read. */
-export function ConflictNotice({
-  fields,
-  before,
-  theirs,
-  onTheirs,
-  onMine,
-}: {
-  fields: readonly Field[];
-  before: Form;
-  theirs: Form;
-  onTheirs: () => void;
-  /** Undefined if nothing was typed. */
-  onMine: (() => void) | undefined;
-}) {
-  return (
-    <div class="notice bad" role="alert">
-      <p>
-        <strong>{TEXT.conflict.title}</strong> {TEXT.conflict.about}
-      </p>
-      <FormDiff fields={fields} before={before} after={theirs} />
-      <div class="buttons">
-        <button type="button" onClick={onTheirs}>
-          {TEXT.conflict.theirs}
-        </button>
-        {onMine !== undefined && (
-          <button type="button" onClick={onMine}>
-            {TEXT.conflict.mine}
-          </button>
-        )}
-      </div>
-    </div>
   );
 }

@@ -5,7 +5,7 @@ import { isOutdated } from '../api/sets.js';
 import { type Indexed, useWatch } from '../parts/load.js';
 import { keep, kept } from '../session.js';
 import { type Body, FieldFault, type Form } from './fields.js';
-import { mergeForms } from './merge.js';
+import { type Merged, mergeForms } from './merge.js';
 import { type Planned, planWrite, writePlanned } from './planned.js';
 import { bodyOf, formOf, type ObjectType, type Version, type Written } from './type.js';
 
@@ -16,6 +16,8 @@ export interface Edit {
   readonly form: Form;
   /** Another version that was written meanwhile. */
   readonly conflict?: Version | undefined;
+  /** The version before, if `before` was written meanwhile and what was typed fits to it. */
+  readonly overtaken?: Version | undefined;
   /** What was typed before the user went on from another version. */
   readonly typedBefore?: Form | undefined;
   /** Whether it comes from an earlier visit of this page. */
@@ -34,9 +36,9 @@ export interface Editing {
   /** The body to send; undefined if a field cannot be sent. Then `fault` says which. */
   body(): Body | undefined;
   /** Plans the write of it. Returns undefined if that failed or the object has changed. */
-  plan(): Promise<Planned | undefined>;
+  plan(): Promise<Done<Planned>>;
   /** Writes what was planned, or a body that needs no plan. Returns undefined as `plan`. */
-  write(planned: Planned | undefined, reason: string): Promise<Written | undefined>;
+  write(planned: Planned | undefined, reason: string): Promise<Done<Written>>;
   /** Deletes the object. Returns whether it did. */
   remove(reason: string): Promise<boolean>;
   /** Ends a write or delete that waits to be sent. One that was sent is awaited. */
@@ -45,11 +47,19 @@ export interface Editing {
   meet(now: Version): void;
   /** Takes the version of the conflict, and keeps what was typed beside it. */
   takeTheirs(): void;
-  /** Keeps what was typed, to be written over the version of the conflict. */
-  keepMine(): void;
+  /** What both changed, if there is a conflict. */
+  merged(theirsAt?: ReadonlySet<string>): Merged | undefined;
+  /** Merges what was typed with the version of the conflict. `theirsAt`: where theirs is taken. */
+  keepMine(theirsAt: ReadonlySet<string>): void;
   /** Forgets what was typed. */
   discard(): void;
 }
+
+/**
+ * What was done. `overtaken` if the object has changed meanwhile, and what was typed is now merged
+ * with the new version; undefined if nothing was done for another reason.
+ */
+export type Done<T> = T | 'overtaken' | undefined;
 
 /** An edit that was begun, and what kept it from that. */
 interface Begun {
@@ -63,10 +73,12 @@ async function begin(
   type: ObjectType,
   id: readonly string[] | undefined,
   key: string,
+  given: Form,
 ): Promise<Begun> {
   const draft = kept<Edit>(key);
   if (draft !== undefined) return { edit: { ...draft, isRestored: true } };
-  if (id === undefined) return { edit: { before: undefined, form: formOf(type, undefined) } };
+  if (id === undefined)
+    return { edit: { before: undefined, form: { ...formOf(type, undefined), ...given } } };
   try {
     const before = await type.find(id);
     if (before === undefined) return { isMissing: true };
@@ -76,15 +88,23 @@ async function begin(
   }
 }
 
-/** Edits an object of a type: that of `id`, or a new one. `key` names its draft. */
-export function useEdit(type: ObjectType, id: readonly string[] | undefined, key: string): Editing {
+/**
+ * Edits an object of a type: that of `id`, or a new one with the fields that are `given`. `key`
+ * names its draft.
+ */
+export function useEdit(
+  type: ObjectType,
+  id: readonly string[] | undefined,
+  key: string,
+  given: Form,
+): Editing {
   const [{ edit, isMissing = false, problem }, setBegun] = useState<Begun>({});
   const [fault, setFault] = useState<FieldFault>();
   const [isBusy, setBusy] = useState(false);
   const [turn, setTurn] = useState(0);
   useLayoutEffect(() => {
     let isGone = false;
-    void begin(type, id, key).then((begun) => !isGone && setBegun(begun));
+    void begin(type, id, key, given).then((begun) => !isGone && setBegun(begun));
     return () => {
       isGone = true;
     };
@@ -99,18 +119,19 @@ export function useEdit(type: ObjectType, id: readonly string[] | undefined, key
   const stop = (): void => waiting.current?.abort();
   // Who leaves the page does not want the write any more.
   useEffect(() => stop, [key]);
-  const attempt = async <T>(run: Attempt<T>): Promise<T | undefined> => {
+  const attempt = async <T>(run: Attempt<T>): Promise<Done<T>> => {
     waiting.current = new AbortController();
     setBusy(true);
     setBegun({ edit });
     const { done, ...begun } = await outcomeOf(type, edit, run, waiting.current.signal);
+    if (done === 'overtaken') keep(key, begun.edit);
     setBegun(begun);
     setBusy(false);
     return done;
   };
-  const attemptWrite = async <T>(run: Attempt<T>): Promise<T | undefined> => {
+  const attemptWrite = async <T>(run: Attempt<T>): Promise<Done<T>> => {
     const done = await attempt(run);
-    if (done !== undefined) keep(key, undefined);
+    if (done !== undefined && done !== 'overtaken') keep(key, undefined);
     return done;
   };
   return {
@@ -155,31 +176,43 @@ function changes(
   type: ObjectType,
   edit: Edit | undefined,
   change: (next: Edit) => void,
-): Pick<Editing, 'set' | 'takeTheirs' | 'keepMine'> {
+): Pick<Editing, 'set' | 'takeTheirs' | 'merged' | 'keepMine'> {
   return {
     set(field, value) {
       if (edit !== undefined) change({ ...edit, form: { ...edit.form, [field]: value } });
     },
     takeTheirs() {
-      const { conflict, form } = edit ?? {};
-      if (edit === undefined || conflict === undefined) return;
-      const taken = { before: conflict, form: formOf(type, conflict.object) };
+      if (edit === undefined) return;
+      const { conflict = edit.before, form } = edit;
+      const taken = { before: conflict, form: formOf(type, conflict?.object) };
       change(isSame(type, edit) ? taken : { ...taken, typedBefore: form });
     },
-    keepMine() {
-      const { before, conflict, form } = edit ?? {};
-      if (form === undefined || conflict === undefined) return;
-      const [old, theirs] = [before, conflict].map((version) => formOf(type, version?.object));
-      change({ before: conflict, form: mergeForms(type.fields, old!, form, theirs!) });
+    merged: (theirsAt) => edit?.conflict && mergedWith(type, edit, edit.conflict, theirsAt),
+    keepMine(theirsAt) {
+      const { conflict } = edit ?? {};
+      if (edit === undefined || conflict === undefined) return;
+      const { form } = mergedWith(type, edit, conflict, theirsAt);
+      change({ before: conflict, form });
     },
   };
 }
 
+/** Merges what was typed with another version. */
+function mergedWith(
+  type: ObjectType,
+  { before, form: mine }: Edit,
+  { object }: Version,
+  theirsAt?: ReadonlySet<string>,
+): Merged {
+  const old = formOf(type, before?.object);
+  return mergeForms(type.fields, { before: old, mine, theirs: formOf(type, object) }, theirsAt);
+}
+
 /** How an act is attempted. */
 interface Attempts {
-  attempt<T>(run: Attempt<T>): Promise<T | undefined>;
+  attempt<T>(run: Attempt<T>): Promise<Done<T>>;
   /** Forgets the draft once it is done. */
-  attemptWrite<T>(run: Attempt<T>): Promise<T | undefined>;
+  attemptWrite<T>(run: Attempt<T>): Promise<Done<T>>;
 }
 
 /** Returns what is done with an edit. */
@@ -205,7 +238,7 @@ function acts(
       if (before === undefined) return false;
       const remove: Attempt<boolean> = async (signal) =>
         (await type.remove(before, { signal, reason })) || undefined;
-      return (await attemptWrite(remove)) ?? false;
+      return (await attemptWrite(remove)) === true;
     },
   };
 }
@@ -213,13 +246,16 @@ function acts(
 /** A write; undefined if the object was changed meanwhile. The signal ends its wait. */
 type Attempt<T> = (signal: AbortSignal) => Promise<T | undefined>;
 
-/** Runs a write. Returns its problem, or the version that it found instead of that of the edit. */
+/**
+ * Runs a write. Returns its problem, or the version that it found instead of that of the edit: as a
+ * conflict, or merged with what was typed if nothing of that collides.
+ */
 async function outcomeOf<T>(
   type: ObjectType,
   edit: Edit | undefined,
   run: Attempt<T>,
   signal: AbortSignal,
-): Promise<Begun & { readonly done?: T | undefined }> {
+): Promise<Begun & { readonly done?: Done<T> }> {
   try {
     const done = await run(signal).catch((error: unknown) => {
       if (isOutdated(error) && edit?.before !== undefined) return undefined;
@@ -228,7 +264,10 @@ async function outcomeOf<T>(
     if (done !== undefined || edit === undefined) return { edit, done };
     const theirs = edit.before && (await type.find(type.idOf(edit.before.object), signal));
     if (theirs === undefined) return { edit, isMissing: true };
-    return { edit: { ...edit, conflict: theirs } };
+    const { form, collisions } = mergedWith(type, edit, theirs);
+    if (collisions.length > 0 || isSame(type, edit)) return { edit: { ...edit, conflict: theirs } };
+    const overtaken = edit.overtaken ?? edit.before;
+    return { edit: { before: theirs, form, overtaken }, done: 'overtaken' };
   } catch (error) {
     if (signal.aborted && !(error instanceof Problem)) return { edit };
     return { edit, problem: asProblem(error) };
