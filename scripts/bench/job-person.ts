@@ -59,6 +59,17 @@ export class Person {
     await this.press(page, 'Enter');
   }
 
+  /**
+   * Types the beginning of a name, and takes it of the browser's own list by two keys. A browser
+   * without a window shows no such list: the name is put in.
+   */
+  async pick({ keyboard }: Page, begin: string, name: string): Promise<void> {
+    const keys = begin.length + 2;
+    this.#keys += keys;
+    await sleep(MODEL.think * 2 + MODEL.key * keys);
+    await keyboard.insertText(name);
+  }
+
   /** Presses keys one after the other, without a thought; `Control+v` is two. */
   async press({ keyboard }: Page, ...chords: readonly string[]): Promise<void> {
     for (const chord of chords) {

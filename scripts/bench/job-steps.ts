@@ -25,7 +25,14 @@ export interface Scene {
 type Play = (scene: Scene, person: Person) => Promise<void>;
 
 /** The jobs. Each begins where the one before it has ended. */
-export const JOBS = ['policy', 'role', 'token', 'login refused and mended', 'conflict'] as const;
+export const JOBS = [
+  'policy',
+  'role',
+  'token',
+  'login refused and mended',
+  'conflict',
+  'conflict about the same field',
+] as const;
 
 /** How each job is played. */
 export type Steps = Readonly<Record<(typeof JOBS)[number], Play>>;
@@ -37,20 +44,18 @@ const dialogButton = (page: Page, name: string): Locator =>
 const selected = (page: Page): Locator => page.getByRole('button', { name: 'Apply' });
 
 /** What somebody else changes while the entry is edited. */
-const changeMeanwhile = ({ stage }: Scene): Promise<unknown> =>
-  stage.api('PUT /v1/config', {
-    Kind: 'service-defaults',
-    Name: 'web',
-    Protocol: 'http',
-    MaxInboundConnections: 7,
-  });
+const changeMeanwhile = ({ stage }: Scene, members: object): Promise<unknown> =>
+  stage.api('PUT /v1/config', { Kind: 'service-defaults', Name: 'web', ...members });
 
-/** Fails if not both changes are stored. */
-async function mustHaveBoth({ stage }: Scene): Promise<void> {
+/** Fails unless the entry has the protocol, and what somebody else has changed. */
+async function mustHave({ stage }: Scene, protocol: string): Promise<void> {
   const entry = await stage.api<Record<string, unknown>>('GET /v1/config/service-defaults/web');
   const { Protocol, MaxInboundConnections } = entry;
-  if (Protocol !== 'grpc' || MaxInboundConnections !== 7) throw new Error(JSON.stringify(entry));
+  if (Protocol !== protocol || MaxInboundConnections !== 7) throw new Error(JSON.stringify(entry));
 }
+
+const OTHER_FIELD = { Protocol: 'http', MaxInboundConnections: 7 };
+const SAME_FIELD = { Protocol: 'http2', MaxInboundConnections: 7 };
 
 /** Fails unless the policy that was made means what it is to mean. */
 async function mustGrant({ stage }: Scene): Promise<void> {
@@ -79,14 +84,14 @@ export const STEPS: Steps = {
     await person.click(link(page, 'New role'));
     await page.locator('input:focus').waitFor();
     await person.type(page, 'deploy-web');
-    await person.command(page, 'Control+Enter');
+    await person.press(page, 'Enter');
     await saved(page);
   },
   async token({ page }, person) {
     await person.click(link(page, 'New token'));
     await page.locator('input:focus').waitFor();
     await person.type(page, 'web deploys');
-    await person.command(page, 'Control+Enter');
+    await person.press(page, 'Enter');
     await person.click(button(page, 'Copy'));
     await page.getByText('Copied').waitFor();
     // Not counted: the box of the secret stays until then.
@@ -125,12 +130,26 @@ export const STEPS: Steps = {
     const { page } = scene;
     await person.click(page.getByLabel('Protocol'));
     await person.press(page, 'g', 'Enter');
-    await changeMeanwhile(scene);
+    await changeMeanwhile(scene, OTHER_FIELD);
     await person.click(button(page, 'Save'));
     await person.read(selected(page));
     await person.click(dialogButton(page, 'Apply'));
     await saved(page);
-    await mustHaveBoth(scene);
+    await mustHave(scene, 'grpc');
+  },
+  async 'conflict about the same field'(scene, person) {
+    const { page } = scene;
+    await person.click(page.getByLabel('Protocol'));
+    await person.press(page, 't', 'Enter');
+    await changeMeanwhile(scene, SAME_FIELD);
+    await person.click(button(page, 'Save'));
+    await person.read(page.getByRole('alert').filter({ hasText: /changed meanwhile/i }));
+    if ((await selected(page).count()) === 0)
+      await person.click(button(page, 'Keep mine and review'));
+    await person.read(selected(page));
+    await person.click(dialogButton(page, 'Apply'));
+    await saved(page);
+    await mustHave(scene, 'tcp');
   },
 };
 
@@ -184,7 +203,7 @@ export const STEPS_BEFORE: Steps = {
     await person.click(field(page, 'Name'));
     await person.type(page, 'deploy-web');
     await person.press(page, 'Tab', 'Tab');
-    await person.type(page, 'web-team');
+    await person.pick(page, 'web', 'web-team');
     await person.press(page, 'Enter');
     await saveBefore(page, person);
     await saved(page);
@@ -195,7 +214,7 @@ export const STEPS_BEFORE: Steps = {
     await person.click(field(page, 'Description'));
     await person.type(page, 'web deploys');
     await person.press(page, 'Tab', 'Tab', 'Tab');
-    await person.type(page, 'deploy-web');
+    await person.pick(page, 'dep', 'deploy-web');
     await person.press(page, 'Enter');
     await saveBefore(page, person);
     await saved(page);
@@ -241,7 +260,7 @@ export const STEPS_BEFORE: Steps = {
     const protocol = page.locator('.cm-content').getByText('"http"');
     await person.click(protocol, 2);
     await person.type(page, 'grpc');
-    await changeMeanwhile(scene);
+    await changeMeanwhile(scene, OTHER_FIELD);
     await saveBefore(page, person);
     await person.read(page.getByRole('alert').filter({ hasText: /changed meanwhile/i }));
     // "Keep mine" would undo what the other person has changed.
@@ -250,6 +269,19 @@ export const STEPS_BEFORE: Steps = {
     await person.type(page, 'grpc');
     await saveBefore(page, person);
     await saved(page);
-    await mustHaveBoth(scene);
+    await mustHave(scene, 'grpc');
+  },
+  async 'conflict about the same field'(scene, person) {
+    const { page } = scene;
+    await person.click(page.locator('.cm-content').getByText('"grpc"'), 2);
+    await person.type(page, 'tcp');
+    await changeMeanwhile(scene, SAME_FIELD);
+    await saveBefore(page, person);
+    await person.read(page.getByRole('alert').filter({ hasText: /changed meanwhile/i }));
+    await person.click(button(page, 'Keep mine and review'));
+    await person.read(selected(page));
+    await person.click(dialogButton(page, 'Apply'));
+    await saved(page);
+    await mustHave(scene, 'tcp');
   },
 };

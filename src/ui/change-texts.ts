@@ -123,6 +123,7 @@ export const CHANGE_TEXT = {
     same: 'These versions do not differ.',
     goBack: 'Go back to this version',
     undo: 'Undo this change',
+    requires: (right: string) => `Requires ${right}`,
     explain: 'Explain at this moment',
     object: 'Open the object',
     all: 'All versions',

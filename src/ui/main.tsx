@@ -41,6 +41,7 @@ import { Page } from './parts/page.js';
 import { PlanPage } from './plan/page.js';
 import { type Place, place } from './router.js';
 import { session, watchIdle } from './session.js';
+import { SettingsPage } from './settings/page.js';
 import { useStore } from './store.js';
 import './style/base.css';
 import './style/parts.css';
@@ -75,6 +76,7 @@ const PAGES: Readonly<Record<string, (at: Place) => ComponentChildren>> = {
   'login-explain': (at) => <LoginExplainPage key={namespaceOf(at)} />,
   migration: () => <MigrationPage />,
   plan: (at) => <PlanPage key={namespaceOf(at)} />,
+  settings: () => <SettingsPage />,
   'who-can': (at) => <WhoCanPage key={namespaceOf(at)} />,
 };
 

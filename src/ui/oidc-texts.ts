@@ -1,4 +1,4 @@
-/** The texts of logins at OpenID providers. */
+/** The texts of logins at OpenID providers, and of the end of sessions. */
 import { plural } from './change-texts.js';
 
 /** Part of `TEXT`. */
@@ -13,4 +13,6 @@ export const OIDC_TEXT = {
   ends: (minutes: number) => `Your session ends in ${plural(minutes, 'minute')}`,
   commandAbout: 'In a terminal. It opens a browser, and keeps the token for later commands:',
   stay: 'Stay logged in',
+  logInAgain: 'Log in again',
+  again: 'Log in to continue where you were, with what you had typed.',
 } as const;

@@ -10,6 +10,7 @@ import { LAYOUT_TEXT } from './layout-texts.js';
 import { MIGRATION_TEXT } from './migration-texts.js';
 import { OIDC_TEXT } from './oidc-texts.js';
 import { OVERVIEW_TEXT } from './overview-texts.js';
+import { SETTINGS_TEXT } from './settings-texts.js';
 
 /** The texts by where they stand. */
 export const TEXT = {
@@ -62,6 +63,7 @@ export const TEXT = {
     events: 'Events',
     plan: 'Plan',
     migration: 'Moving in',
+    settings: SETTINGS_TEXT.page,
   },
   field: {
     token: 'Token',
@@ -353,4 +355,5 @@ export const TEXT = {
   layout: LAYOUT_TEXT,
   overview: OVERVIEW_TEXT.overview,
   figures: OVERVIEW_TEXT.figures,
+  settings: SETTINGS_TEXT,
 } as const;

@@ -184,4 +184,28 @@ describePages('the frame of the web UI', 1, (stage) => {
     await button(page, 'Log out').click();
     await page.getByRole('tab', { name: 'With a token' }).waitFor();
   });
+
+  it('says when a session ends that nothing renews, and loses nothing by a new login', async () => {
+    const { SecretID: token } = await stage.api<{ SecretID: string }>('PUT /v1/acl/token', {
+      Policies: [{ Name: 'global-management' }],
+      ExpirationTTL: '25m',
+    });
+    const page = await stage.blank({ token });
+    await page.clock.install();
+    await page.goto(stage.hrefOf('/roles?new'));
+    await field(page, 'Description').fill('half');
+    const told = page.getByRole('status').getByText('Your session ends in 5 minutes');
+    await page.clock.fastForward(19 * 60_000);
+    expect(await told.count()).to.equal(0);
+    await page.clock.fastForward(60_000);
+    await told.waitFor();
+    expect(await violations(page)).to.deep.equal([]);
+    await button(page, 'Log in again').click();
+    await field(page, 'Token').fill(stage.cluster.token);
+    await button(page, 'Log in').click();
+    await heading(page, 'New role');
+    expect(await field(page, 'Description').inputValue()).to.equal('half');
+    await page.clock.fastForward(10_000);
+    expect(await told.count()).to.equal(0);
+  });
 });

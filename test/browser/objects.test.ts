@@ -1,6 +1,6 @@
 /** Objects in lists and forms: made, changed, deleted, in conflict, filtered. */
 import { expect } from 'chai';
-import { apply, button, create, reviewOf, saved, write } from './actions.js';
+import { apply, button, create, field, reviewOf, saved, write } from './actions.js';
 import { makeSample, type Sample } from './sample.js';
 import { describePages } from './stage.js';
 
@@ -85,6 +85,26 @@ describePages('objects in the web UI', 1, (stage) => {
     await page.goBack();
     await page.getByRole('heading', { name: 'Effective rights' }).waitFor();
     expect(await secret.count()).to.equal(0);
+  });
+
+  it('lead to new ones that link them, whose first field has the focus', async () => {
+    await stage.api('PUT /v1/acl/policy', { Name: 'linked', Rules: '' });
+    const { ID } = await stage.api<{ ID: string }>('GET /v1/acl/policy/name/linked');
+    const { page } = await stage.visit(`/policies/${ID}`);
+    await page.getByRole('link', { name: 'New role' }).click();
+    await page.locator('input:focus').waitFor();
+    await page.keyboard.type('links-it');
+    await page.getByRole('list', { name: 'Chosen: Policies' }).getByText('linked').waitFor();
+    await page.keyboard.press('Enter');
+    await saved(page);
+    await page.getByRole('link', { name: 'New token' }).click();
+    await page.getByRole('list', { name: 'Chosen: Roles' }).getByText('links-it').waitFor();
+    // A link of another site cannot fill in more than that.
+    await page.goto(stage.hrefOf('/binding-rules?new&AuthMethod=a&BindName=b&Selector=c'));
+    await page.locator('input:focus').waitFor();
+    expect(await field(page, 'Auth method').inputValue()).to.equal('a');
+    expect(await field(page, 'Bind name').inputValue()).to.equal('');
+    expect(await field(page, 'Selector').inputValue()).to.equal('');
   });
 
   it('say before a deletion what it does, and who links to the object', async () => {

@@ -27,7 +27,7 @@ describePages('the pages of the web UI', 1, (stage) => {
     ...['Overview', 'Policies', 'Roles', 'Tokens', 'Auth methods', 'Binding rules'],
     ...['Login playground', 'Explain', 'Who can', 'Decisions'],
     ...['Config entries', 'Chains', 'Intentions'],
-    ...['Namespaces', 'History', 'Audit', 'Events', 'Plan', 'Moving in'],
+    ...['Namespaces', 'History', 'Audit', 'Events', 'Plan', 'Moving in', 'Settings'],
   ];
 
   it('lead on where there is nothing yet', async () => {

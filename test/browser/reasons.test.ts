@@ -36,6 +36,22 @@ describePages('reasons in the web UI', 1, (stage) => {
     await page.getByText('PUT /v1/acl/role').waitFor();
   });
 
+  it('of a refused login lead to the rules of its auth method', async () => {
+    const body = JSON.stringify({ AuthMethod: 'builds', BearerToken: 'a.b.c' });
+    const answer = await send(stage.cluster.urls[0]!, 'POST /v1/acl/login', { token: '', body });
+    const decision = answer.headers['x-consul-decision'] as string;
+    const { page } = await stage.visit('/policies');
+    await page.getByRole('table').waitFor();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.insertText(decision);
+    await page.getByRole('option', { name: decision }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByText(/^Login by builds: /).waitFor();
+    await page.getByRole('link', { name: 'Open the auth method' }).waitFor();
+    await page.getByRole('link', { name: 'role blue' }).click();
+    await field(page, 'Selector').waitFor();
+  });
+
   it('of a login are shown clause by clause', async () => {
     const { page, faults } = await stage.visit('/login-explain');
     await field(page, 'Auth method').fill('builds');

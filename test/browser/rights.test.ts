@@ -77,4 +77,21 @@ describePages('a token that only reads, in the web UI', 3, (stage) => {
     await page.waitForLoadState('networkidle');
     expect(await page.locator('main details.acts').count()).to.equal(0);
   });
+
+  it('is not offered to undo what it may not write', async () => {
+    const { page } = await stage.visit('/history', { token: reader.SecretID });
+    const row = page.getByRole('row').filter({ hasText: 'create policy reader' });
+    await row.getByText('Requires acl:write').waitFor();
+    const entry = page.getByRole('row').filter({ hasText: 'service-defaults/web' }).first();
+    await entry.getByText('Requires service:write').waitFor();
+    expect(await button(page, 'Undo this change').count()).to.equal(0);
+    await page.goto(stage.hrefOf(`/history/policy/${sample.policy.ID}`));
+    await page.getByText('It requires acl:write.').waitFor();
+    await button(page, 'Explain at this moment').waitFor();
+    expect(await button(page, 'Undo this change').count()).to.equal(0);
+    // Who may write one of the objects is offered that one.
+    const { page: own } = await stage.visit('/history', { token: sample.token.SecretID });
+    const web = own.getByRole('row').filter({ hasText: 'service-defaults/web' }).first();
+    await web.getByRole('button', { name: 'Undo this change' }).waitFor();
+  });
 });

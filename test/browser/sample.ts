@@ -96,5 +96,5 @@ export const pathsOf = ({ policy, role, token, rule }: Sample): readonly string[
   `/explain?resource=service&access=write&accessor=${token.AccessorID}`,
   ...['/config/service-router/web', '/chains', '/chains/web', '/intentions'],
   ...['/namespaces', '/namespaces/team-a'],
-  ...['/history', `/history/policy/${policy.ID}`, '/audit', '/plan', '/nowhere'],
+  ...['/history', `/history/policy/${policy.ID}`, '/audit', '/plan', '/settings', '/nowhere'],
 ];

@@ -59,6 +59,7 @@ export const GROUPS: readonly { readonly title: string; readonly entries: readon
       { slug: 'events', name: page.events },
       { slug: 'plan', name: page.plan },
       { slug: 'migration', name: page.migration },
+      { slug: 'settings', name: page.settings, needs: 'operator:read' },
     ],
   },
 ];

@@ -6,6 +6,7 @@ import type { Stored } from '../api/types.js';
 import { readFirst } from '../lists/page.js';
 import logo from '../logo.svg';
 import { endToken } from '../oidc/login.js';
+import { noteEnd } from '../oidc/renewal.js';
 import { SessionEnd } from '../oidc/session-end.js';
 import { Icon } from '../parts/icon.js';
 import { Link } from '../parts/link.js';
@@ -113,7 +114,12 @@ function NamespaceSelect({ at }: { at: Place }) {
 function WhoAmI({ hasPage }: { hasPage: boolean }) {
   const { token, login } = useStore(session);
   const { value: self } = useLoad(
-    async (signal) => (token === undefined ? undefined : read<Stored>(SELF, { signal, ns: '' })),
+    async (signal) => {
+      if (token === undefined) return undefined;
+      const { value, headers } = await ask<Stored>(SELF, { signal, ns: '' });
+      noteEnd(value, headers.get('Date'));
+      return value;
+    },
     [token],
   );
   useEffect(() => {

@@ -3,6 +3,8 @@
 import { read } from '../api/client.js';
 import { historyPath, type VersionContent } from '../api/history.js';
 import { applySet, type ChangeSet, planSet, planUndo, undo } from '../api/sets.js';
+import { configType } from '../config/type.js';
+import type { Need } from '../parts/rights.js';
 import type { Act } from '../plan/review.js';
 
 /** Types whose objects have an ID that a set may name, and the member that holds it. */
@@ -12,6 +14,14 @@ const IDS: Readonly<Record<string, string>> = {
   'binding-rule': 'ID',
   token: 'AccessorID',
 };
+
+/** Returns the right to change an object. */
+export function needOf(type: string, [kind = '', ...name]: readonly string[], ns?: string): Need {
+  if (type === 'namespace') return { right: 'operator:write' };
+  if (type !== 'config') return { right: 'acl:write', ns };
+  const { right = '', rightOn: on } = configType(kind, name.join('/'));
+  return { right, on, ns };
+}
 
 /** Undoes all that an entry has changed. */
 export const undoing = (index: number): Act => ({

@@ -8,12 +8,13 @@ import { Link } from '../parts/link.js';
 import { useWatch } from '../parts/load.js';
 import { Empty, ProblemNotice, Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
+import { type Need, useRights } from '../parts/rights.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { type Act, ActDialog } from '../plan/review.js';
 import { hrefOf, type Place, readdress } from '../router.js';
 import { TEXT } from '../texts.js';
-import { undoing } from './acts.js';
+import { needOf, undoing } from './acts.js';
 import { Who } from './made.js';
 
 /** Lines that are read at first, and at most. */
@@ -72,6 +73,8 @@ export function FeedPage({ at }: { at: Place }) {
 
 /** One row for each object; an entry that changed several is undone by its first row. */
 function Lines({ all, onUndo }: { all: readonly FeedLine[]; onUndo: (index: number) => void }) {
+  const undoable = all.filter(isUndoable);
+  const may = useRights(undoable.map(needOfLine));
   return (
     <Table caption={TEXT.page.history} label={TEXT.history.table} columns={TEXT.history.columns}>
       {all.map((line, nth) => (
@@ -88,9 +91,13 @@ function Lines({ all, onUndo }: { all: readonly FeedLine[]; onUndo: (index: numb
           <td>{line.Reason}</td>
           <td>
             {line.Index !== all[nth - 1]?.Index && isUndoable(line) && (
-              <button type="button" onClick={() => onUndo(line.Index)}>
-                {TEXT.history.undo}
-              </button>
+              <UndoButton
+                lacking={undoable
+                  .filter(({ Index }) => Index === line.Index)
+                  .map(needOfLine)
+                  .find((need) => may(need) === false)}
+                onUndo={() => onUndo(line.Index)}
+              />
             )}
           </td>
         </tr>
@@ -98,6 +105,20 @@ function Lines({ all, onUndo }: { all: readonly FeedLine[]; onUndo: (index: numb
     </Table>
   );
 }
+
+/** Undoes an entry, unless a right is lacking. */
+function UndoButton({ lacking, onUndo }: { lacking: Need | undefined; onUndo: () => void }) {
+  if (lacking !== undefined)
+    return <span class="quiet">{TEXT.history.requires(lacking.right)}</span>;
+  return (
+    <button type="button" onClick={onUndo}>
+      {TEXT.history.undo}
+    </button>
+  );
+}
+
+const needOfLine = ({ Type, ID, Namespace }: FeedLine): Need =>
+  needOf(Type, idParts(Type, ID), Namespace);
 
 const isUndoable = ({ Type, Operation, Author }: FeedLine): boolean =>
   Type !== 'login-tokens' && Operation !== 'restore' && Author?.Description !== 'server';
@@ -110,12 +131,14 @@ function What({ line }: { line: FeedLine }) {
     const count = Count === undefined ? '' : TEXT.history.count(Count);
     return <>{what + (Name || ID) + count}</>;
   }
+  // Entries of several kinds have the same name.
+  const shown = (Type !== 'config' && Name) || ID;
   const ns = Type === 'namespace' || Namespace === '' ? {} : { ns: Namespace };
   return (
     <>
       {what}
       <Link to={['history', Type, ...idParts(Type, ID)]} query={ns}>
-        {Name || ID}
+        {shown}
       </Link>
     </>
   );

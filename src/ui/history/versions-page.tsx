@@ -12,13 +12,14 @@ import { SelectField } from '../parts/field.js';
 import { Form, useAttempt } from '../parts/form.js';
 import { Link } from '../parts/link.js';
 import { useLoad } from '../parts/load.js';
-import { ProblemNotice, Status } from '../parts/notice.js';
+import { ProblemNotice, ReadOnly, Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
+import { useMay } from '../parts/rights.js';
 import { type Act, ActDialog } from '../plan/review.js';
 import { DiffItems } from '../plan/view.js';
 import { go, hrefOf, type Place } from '../router.js';
 import { TEXT } from '../texts.js';
-import { goingBack, undoing } from './acts.js';
+import { goingBack, needOf, undoing } from './acts.js';
 import { VersionLine } from './made.js';
 
 /** Versions that are read at first, and at most. */
@@ -46,10 +47,13 @@ export function VersionsPage({ at }: { at: Place }) {
     [limit],
   );
   const to = objectPage(type, id);
+  const { right, on } = needOf(type, id);
+  const mayWrite = useMay(right, on);
   const { Name, Exists = false, Versions: versions = [], More = false } = value ?? {};
   return (
     <Page title={TEXT.history.title(Name || id.join('/'))}>
       <ProblemNotice problem={problem} />
+      {mayWrite === false && <ReadOnly right={right} on={on} />}
       <Status>{done}</Status>
       {Exists && to && (
         <p>
@@ -59,7 +63,13 @@ export function VersionsPage({ at }: { at: Place }) {
       {value !== undefined && (
         <>
           <h2 id="versions">{TEXT.history.versions}</h2>
-          <VersionList type={type} id={id} versions={versions} onAct={setAct} />
+          <VersionList
+            type={type}
+            id={id}
+            versions={versions}
+            mayWrite={mayWrite !== false}
+            onAct={setAct}
+          />
           {More && limit < MOST && (
             <button type="button" onClick={() => setLimit(Math.min(MOST, limit * 2))}>
               {TEXT.history.more}
@@ -86,13 +96,20 @@ export function VersionsPage({ at }: { at: Place }) {
 }
 
 /** Two ways back lead from a version, and one to its moment. */
-const VersionList = ({ type, id, versions, onAct }: Shown & { onAct: (act: Act) => void }) => (
+const VersionList = ({
+  type,
+  id,
+  versions,
+  mayWrite,
+  onAct,
+}: Shown & { mayWrite: boolean; onAct: (act: Act) => void }) => (
   <ul class="versions" aria-labelledby="versions">
     {versions.map((version) => (
       <li key={version.Index}>
         <VersionLine version={version} />
         <Ways
           version={version}
+          mayWrite={mayWrite}
           accessor={type === 'token' ? id[0] : undefined}
           onGoBack={() => onAct(goingBack(type, id, version.Index))}
           onUndo={() => onAct(undoing(version.Index))}
@@ -105,11 +122,13 @@ const VersionList = ({ type, id, versions, onAct }: Shown & { onAct: (act: Act) 
 /** What can be done with a version. */
 function Ways({
   version: { Index, Operation, Current },
+  mayWrite,
   accessor,
   onGoBack,
   onUndo,
 }: {
   version: ObjectVersion;
+  mayWrite: boolean;
   /** The token whose rights are explained, if it is one. */
   accessor: string | undefined;
   onGoBack: () => void;
@@ -118,12 +137,12 @@ function Ways({
   const explain = (): void => go(hrefOf(['explain'], { at: String(Index), accessor }));
   return (
     <div class="buttons">
-      {!Current && Operation !== 'delete' && (
+      {mayWrite && !Current && Operation !== 'delete' && (
         <button type="button" onClick={onGoBack}>
           {TEXT.history.goBack}
         </button>
       )}
-      {Operation !== 'unknown' && (
+      {mayWrite && Operation !== 'unknown' && (
         <button type="button" onClick={onUndo}>
           {TEXT.history.undo}
         </button>

@@ -100,17 +100,32 @@ function ObjectForm({
   const isTyped = !isSame(type, editing.edit!);
   // Where both changed something, whose is kept.
   const [theirsAt, setTheirsAt] = useState<ReadonlySet<string>>(new Set());
+  // Whether the user has been asked that, and has seen it.
+  const [isAsked, setAsked] = useState(false);
+  const notice = useRef<HTMLDivElement>(null);
+  const collisions = isTyped ? editing.merged()?.collisions : undefined;
+  const keepMine = (isTold: boolean): void => {
+    editing.keepMine(theirsAt, isTold);
+    setOpen('review');
+  };
   const save = (): void => {
     if (editing.body() === undefined) return;
-    if (conflict !== undefined && isTyped) editing.keepMine(theirsAt);
+    if (collisions !== undefined && collisions.length > 0 && !isAsked) {
+      setAsked(true);
+      notice.current?.querySelector<HTMLElement>('button.main')?.focus();
+      return;
+    }
+    // It may have come just now: the review says it again.
+    if (collisions !== undefined) keepMine(collisions.length > 0);
     // There is nothing to compare a new object with.
-    if (before === undefined) void writeNew(editing);
+    else if (before === undefined) void writeNew(editing);
     else setOpen('review');
   };
   // A problem or a conflict is shown on the page, not behind a dialog.
   useEffect(() => {
     if (editing.problem !== undefined || conflict !== undefined) setOpen(undefined);
-    if (conflict === undefined) setTheirsAt(new Set());
+    setAsked(conflict !== undefined && open === 'review');
+    setTheirsAt(new Set());
   }, [editing.problem, conflict]);
   const form = useRef<HTMLDivElement>(null);
   // After the page has given the focus to its heading.
@@ -134,23 +149,28 @@ function ObjectForm({
       <div ref={form}>
         <Fields type={type} editing={editing} mayWrite={mayWrite} line={line} />
       </div>
-      {conflict !== undefined && (
-        <ConflictNotice
-          fields={type.fields}
-          before={formOf(type, before?.object)}
-          theirs={formOf(type, conflict.object)}
-          onTheirs={editing.takeTheirs}
-        >
-          {isTyped && (
-            <Merging
-              collisions={editing.merged()!.collisions}
-              theirsAt={theirsAt}
-              onChoose={setTheirsAt}
-              onMine={save}
-            />
-          )}
-        </ConflictNotice>
-      )}
+      <div ref={notice}>
+        {conflict !== undefined && (
+          <ConflictNotice
+            fields={type.fields}
+            before={formOf(type, before?.object)}
+            theirs={formOf(type, conflict.object)}
+            onTheirs={editing.takeTheirs}
+          >
+            {collisions !== undefined && (
+              <Merging
+                collisions={collisions}
+                theirsAt={theirsAt}
+                onChoose={(next) => {
+                  setTheirsAt(next);
+                  setAsked(true);
+                }}
+                onMine={() => editing.body() !== undefined && keepMine(true)}
+              />
+            )}
+          </ConflictNotice>
+        )}
+      </div>
       {refusedOf(type, editing.problem) === undefined && (
         <ProblemNotice problem={editing.problem} />
       )}

@@ -49,8 +49,11 @@ export interface Editing {
   takeTheirs(): void;
   /** What both changed, if there is a conflict. */
   merged(theirsAt?: ReadonlySet<string>): Merged | undefined;
-  /** Merges what was typed with the version of the conflict. `theirsAt`: where theirs is taken. */
-  keepMine(theirsAt: ReadonlySet<string>): void;
+  /**
+   * Merges what was typed with the version of the conflict. `theirsAt`: where theirs is taken.
+   * `isTold`: the user knows of that version, and the review need not tell them.
+   */
+  keepMine(theirsAt: ReadonlySet<string>, isTold: boolean): void;
   /** Forgets what was typed. */
   discard(): void;
 }
@@ -188,11 +191,11 @@ function changes(
       change(isSame(type, edit) ? taken : { ...taken, typedBefore: form });
     },
     merged: (theirsAt) => edit?.conflict && mergedWith(type, edit, edit.conflict, theirsAt),
-    keepMine(theirsAt) {
-      const { conflict } = edit ?? {};
+    keepMine(theirsAt, isTold) {
+      const { before, conflict } = edit ?? {};
       if (edit === undefined || conflict === undefined) return;
       const { form } = mergedWith(type, edit, conflict, theirsAt);
-      change({ before: conflict, form });
+      change({ before: conflict, form, ...(!isTold && { overtaken: before }) });
     },
   };
 }

@@ -1,5 +1,6 @@
-/** Keeps the session of an OIDC login from ending while its page is open. */
+/** Keeps the session of an OIDC login from ending while its page is open, or tells of the end. */
 import { asProblem } from '../api/problem.js';
+import type { Stored } from '../api/types.js';
 import { type OidcLogin, openSession, session, successorOf } from '../session.js';
 import { type Store, store } from '../store.js';
 import { type Handed, handOver, hear } from './channel.js';
@@ -42,8 +43,34 @@ export function watchLogin(): void {
 
 function look(): void {
   const { token, login } = session.get();
-  const isOidc = token !== undefined && login !== undefined;
-  minutesLeft.set(isOidc ? minutesOf(token, login) : undefined);
+  if (token !== undefined && login !== undefined) minutesLeft.set(minutesOf(token, login));
+  else minutesLeft.set(ending && ending.token === token ? minutesTold(ending) : undefined);
+}
+
+/** The end of a token, by the clock of the browser. */
+interface Ending {
+  readonly endMs: number;
+  readonly lifeMs: number;
+}
+
+/** The end of a token that nothing renews, such as that of a login by a JWT. */
+let ending: (Ending & { readonly token: string | undefined }) | undefined;
+
+/** Notes when the token of the session ends, if it does. `now` is the time of the server. */
+export function noteEnd({ CreateTime, ExpirationTime }: Stored, now: string | null): void {
+  const [since, end] = [CreateTime, ExpirationTime].map((time) => Date.parse(String(time)));
+  const leftMs = end! - (now === null ? Date.now() : Date.parse(now));
+  ending = Number.isNaN(leftMs)
+    ? undefined
+    : { token: session.get().token, endMs: Date.now() + leftMs, lifeMs: end! - since! };
+  look();
+}
+
+/** Returns the minutes left if the user is to be told, whom nothing keeps logged in. */
+function minutesTold({ endMs, lifeMs }: Ending): number | undefined {
+  const leftMs = endMs - Date.now();
+  const isNear = leftMs <= Math.min(WARNED_MS, lifeMs * (1 - RENEWED_AT));
+  return isNear ? Math.max(1, Math.ceil(leftMs / MINUTE_MS)) : undefined;
 }
 
 /** Renews a token if it is time to. Returns the minutes left if the user is to be told. */
@@ -54,8 +81,7 @@ function minutesOf(token: string, login: OidcLogin): number | undefined {
   const renewMs = lifeMs * (1 - RENEWED_AT);
   if (renewal !== undefined && leftMs <= renewMs) void keepOn(token, login);
   const isTold = renewal === undefined || failed === token;
-  const isNear = leftMs <= Math.min(WARNED_MS, renewMs);
-  return isTold && isNear ? Math.max(1, Math.ceil(leftMs / MINUTE_MS)) : undefined;
+  return isTold ? minutesTold({ endMs: sinceMs + lifeMs, lifeMs }) : undefined;
 }
 
 /** Renews a token that is still the session's. */

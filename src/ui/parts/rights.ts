@@ -5,26 +5,53 @@ import { namespace, place } from '../router.js';
 import { useStore } from '../store.js';
 import { useLoad } from './load.js';
 
-/**
- * Whether the user has a right such as `acl:write`, if need be on something of a name; undefined
- * until it is known, or for none.
- */
-export function useMay(right: string | undefined, Segment = ''): boolean | undefined {
-  const [may, setMay] = useState<boolean>();
+/** Questions in one request. */
+const ASKED = 64;
+
+/** A right such as `acl:write`, if need be on something of a name, or in another namespace. */
+export interface Need {
+  readonly right: string;
+  readonly on?: string | undefined;
+  readonly ns?: string | undefined;
+}
+
+const nameOf = ({ right, on = '', ns = '' }: Need): string => [right, on, ns].join('\n');
+
+/** Returns whether the user has each of some rights, by its name. */
+async function askAll(names: readonly string[], signal: AbortSignal) {
+  const known = new Map<string, boolean>();
+  const parts = names.map((name) => ({ name, of: name.split('\n') }));
+  for (const ns of new Set(parts.map(({ of }) => of[2]!))) {
+    const within = parts.filter(({ of }) => of[2] === ns);
+    for (let from = 0; from < within.length; from += ASKED) {
+      const part = within.slice(from, from + ASKED);
+      const asked = part.map(({ of: [right = '', Segment] }) => {
+        const [Resource, Access] = right.split(':');
+        return { Resource, Access, Segment };
+      });
+      const path = '/v1/internal/acl/authorize';
+      const how = { signal, ...(ns !== '' && { ns }) };
+      const answers = await question<readonly { readonly Allow: boolean }[]>(path, asked, how);
+      for (const [nth, { name }] of part.entries()) known.set(name, answers[nth]?.Allow === true);
+    }
+  }
+  return known;
+}
+
+/** Whether the user has each of some rights: undefined until it is known. */
+export function useRights(needs: readonly Need[]): (need: Need) => boolean | undefined {
+  const [known, setKnown] = useState<ReadonlyMap<string, boolean>>(new Map());
   useStore(place);
-  const ns = namespace();
+  const names = [...new Set(needs.filter(({ right }) => right !== '').map(nameOf))];
   useLoad(
     async (signal) => {
-      if (right === undefined) return;
-      const [Resource, Access] = right.split(':');
-      const asked = [{ Resource, Access, Segment }];
-      const path = '/v1/internal/acl/authorize';
-      const [answer] = await question<readonly { readonly Allow: boolean }[]>(path, asked, {
-        signal,
-      });
-      setMay(answer?.Allow);
+      if (names.length > 0) setKnown(await askAll(names, signal));
     },
-    [right, Segment, ns],
+    [names.join('\n\n'), namespace()],
   );
-  return may;
+  return (need) => known.get(nameOf(need));
 }
+
+/** Whether the user has a right, as `useRights`; undefined for none. */
+export const useMay = (right = '', on = ''): boolean | undefined =>
+  useRights([{ right, on }])({ right, on });

@@ -1,0 +1,155 @@
+/** A configuration of the cluster as a form. */
+import { useState } from 'preact/hooks';
+import { ask, read } from '../api/client.js';
+import { Problem } from '../api/problem.js';
+import { isOutdated } from '../api/sets.js';
+import { wordsOf } from '../forms/layout.js';
+import { CheckField, TextField } from '../parts/field.js';
+import { Form, useAttempt } from '../parts/form.js';
+import { useLoad } from '../parts/load.js';
+import { ProblemNotice, ReadOnly, Status } from '../parts/notice.js';
+import { useMay } from '../parts/rights.js';
+import { Table } from '../parts/table.js';
+import { ReviewDialog } from '../plan/review.js';
+import { TEXT } from '../texts.js';
+
+const T = TEXT.settings;
+
+/** What is stored. */
+type Stored = Readonly<Record<string, unknown>> & { readonly ModifyIndex: number };
+
+/** A configuration, and how it is shown. */
+export interface Configuration {
+  readonly title: string;
+  readonly about: string;
+  readonly path: string;
+  /** The members that the form shows. */
+  readonly members: readonly string[];
+  /** Whether `cas` guards a write; If-Match by default. */
+  readonly byCas?: true;
+  /** The right that a write requires. */
+  readonly right: string;
+}
+
+/** Returns a typed text as the stored value has it. Throws `Problem`. */
+function typedValue(member: string, stored: unknown, text: string): unknown {
+  if (typeof stored === 'boolean') return text === 'true';
+  if (typeof stored !== 'number') return text.trim();
+  if (/^\d+$/.test(text.trim())) return Number(text);
+  throw new Problem(400, { detail: T.noNumber, pointer: `/${member}` });
+}
+
+/** Writes a configuration if it is still the one that was read. Throws `Problem`. */
+async function write({ path, byCas }: Configuration, stored: Stored, changed: object) {
+  const { ModifyIndex, CreateIndex: _created, ...rest } = stored;
+  const how = { method: 'PUT', body: { ...rest, ...changed } } as const;
+  const outdated = new Problem(412, { detail: T.outdated });
+  if (byCas) {
+    const isWritten = await read(path, { ...how, query: { cas: String(ModifyIndex) } });
+    if (isWritten === false) throw outdated;
+    return;
+  }
+  await ask(path, { ...how, ifMatch: ModifyIndex }).catch((error: unknown) => {
+    throw isOutdated(error) ? outdated : error;
+  });
+}
+
+/** The form. What is typed is reviewed before it is written. */
+export function ConfigurationForm({ of }: { of: Configuration }) {
+  const { title, about, path, members, right } = of;
+  const {
+    value: stored,
+    problem,
+    reload,
+  } = useLoad((signal) => read<Stored>(path, { signal, ns: '' }), [path]);
+  const [typed, setTyped] = useState<Readonly<Record<string, string>>>({});
+  const [review, setReview] = useState<Readonly<Record<string, unknown>>>();
+  const [isSaved, setSaved] = useState(false);
+  const { problem: refused, isBusy, attempt } = useAttempt();
+  const may = useMay(right);
+  const textOf = (member: string): string => typed[member] ?? String(stored?.[member] ?? '');
+  const check = async (): Promise<void> => {
+    const changed = members.filter((member) => textOf(member) !== String(stored![member] ?? ''));
+    const values = changed.map((member) => [
+      member,
+      typedValue(member, stored![member], textOf(member)),
+    ]);
+    setSaved(false);
+    setReview(Object.fromEntries(values));
+  };
+  const apply = async (changed: object): Promise<void> => {
+    setReview(undefined);
+    try {
+      await write(of, stored!, changed);
+      setTyped({});
+      setSaved(true);
+    } finally {
+      reload();
+    }
+  };
+  const wrongOf = (member: string): string | undefined =>
+    refused?.pointer === `/${member}` ? refused.message : undefined;
+  return (
+    <section class="panel" aria-label={title}>
+      <h2>{title}</h2>
+      <p class="about">{about}</p>
+      <ProblemNotice problem={problem} />
+      {may === false && <ReadOnly right={right} />}
+      {stored !== undefined && (
+        <Form onSubmit={() => void attempt(check)}>
+          {members.map((member) => {
+            const field = {
+              label: wordsOf(member),
+              help: T.help[member] || undefined,
+              value: textOf(member),
+              isDisabled: may === false,
+              onInput: (text: string) => setTyped({ ...typed, [member]: text }),
+            };
+            return typeof stored[member] === 'boolean' ? (
+              <CheckField key={member} {...field} />
+            ) : (
+              <TextField key={member} {...field} error={wrongOf(member)} />
+            );
+          })}
+          {members.every((member) => wrongOf(member) === undefined) && (
+            <ProblemNotice problem={refused} />
+          )}
+          <Status>{isSaved && T.saved}</Status>
+          <button type="submit" class="main" disabled={may === false || isBusy}>
+            {T.save}
+          </button>
+        </Form>
+      )}
+      {review !== undefined && (
+        <ReviewDialog
+          isReady
+          isBusy={isBusy}
+          mayReason={false}
+          onApply={
+            Object.keys(review).length === 0 ? undefined : () => void attempt(() => apply(review))
+          }
+          onBack={() => setReview(undefined)}
+        >
+          <Changes stored={stored!} changed={review} />
+        </ReviewDialog>
+      )}
+    </section>
+  );
+}
+
+/** What differs from what is stored. */
+function Changes({ stored, changed }: { stored: Stored; changed: object }) {
+  const entries = Object.entries(changed);
+  if (entries.length === 0) return <p>{TEXT.review.nothing}</p>;
+  return (
+    <Table caption={TEXT.diff.title} columns={T.changes}>
+      {entries.map(([member, value]) => (
+        <tr key={member}>
+          <th scope="row">{wordsOf(member)}</th>
+          <td>{String(stored[member])}</td>
+          <td>{String(value)}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
