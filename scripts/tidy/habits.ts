@@ -5,7 +5,6 @@ import {
   isConstructorDeclaration,
   isFunctionDeclaration,
   isFunctionExpression,
-  isInterfaceDeclaration,
   isMethodDeclaration,
   isObjectLiteralExpression,
   isPropertyAccessExpression,
@@ -14,6 +13,7 @@ import {
   isVariableDeclaration,
   isVariableStatement,
   type Node,
+  type SignatureDeclaration,
   SyntaxKind,
 } from 'typescript/unstable/ast';
 import type { Finding } from './findings.js';
@@ -74,18 +74,31 @@ export function longFunctions(source: Source): Finding[] {
   return findings;
 }
 
+/** Endings of names whose members, or whose place, say what there is to say. */
+const PLAIN_ENDING = /(Parts|Options|Props|Routes|Page|_TEXT|_OPERATIONS)$/;
+/** Calls that are given a sentence for each member. */
+const DECLARING = /^(define\w+|bodyOf|rows|tagged)[<(]/;
+
+/** Whether a function registers commands, or is a type guard: its signature says so. */
+function isPlainFunction(name: string, { parameters, type }: SignatureDeclaration): boolean {
+  const registers = /^add[A-Z]/.test(name) && parameters[0]?.type?.getText() === 'Command';
+  return registers || type?.kind === SyntaxKind.TypePredicate;
+}
+
 /**
- * Whether a doc comment would only repeat the name: of options and parts of something, of a type
- * derived from a constant, of a constant of one word, of what a `define…` call describes.
+ * Whether a doc comment would only repeat the name: of what has a plain ending, of a type derived
+ * from a constant or from a member, of a constant of one word, of a declaration with sentences.
  */
 function speaksForItself({ name, node }: Exported): boolean {
-  if (isInterfaceDeclaration(node)) return /(Parts|Options)$/.test(name);
+  if (PLAIN_ENDING.test(name)) return true;
+  if (isFunctionDeclaration(node)) return isPlainFunction(name, node);
   if (isTypeAliasDeclaration(node))
-    return /(Parts|Options)$/.test(name) || /\btypeof \w/.test(node.getText());
+    return /\btypeof \w/.test(node.getText()) || node.type.kind === SyntaxKind.IndexedAccessType;
   if (!isVariableStatement(node)) return false;
   const [declared] = node.declarationList.declarations;
-  if (declared?.initializer === undefined || isArrowFunction(declared.initializer)) return false;
-  return /^([A-Z]+|[a-z]+)$/.test(name) || /^define\w+[<(]/.test(declared.initializer.getText());
+  if (declared?.initializer === undefined) return false;
+  if (isArrowFunction(declared.initializer)) return isPlainFunction(name, declared.initializer);
+  return /^([A-Z]+|[a-z]+)$/.test(name) || DECLARING.test(declared.initializer.getText());
 }
 
 /** Whether the head of a file describes this export, after which the file is named. */

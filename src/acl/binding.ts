@@ -156,7 +156,6 @@ export function* ruleFaults(
 const START = { line: 1, column: 1 };
 const placeOf = ({ line, column }: Omit<Problem, 'message'> = START) => ({ line, column });
 
-/** Whether a text is a BindType. */
 export const isBindType = (text: string): text is BindType =>
   (BIND_TYPES as readonly string[]).includes(text);
 const at = ({ message, line, column }: Problem): string => `${message} at ${line}:${column}`;

@@ -7,7 +7,6 @@ export type Level = 'deny' | 'read' | 'list' | 'write';
 export const SCALARS = ['acl', 'keyring', 'operator', 'mesh', 'peering'] as const;
 /** Resources whose rules match the name of an object exactly or by prefix. */
 export const NAMED = ['agent', 'event', 'key', 'node', 'query', 'service', 'session'] as const;
-/** A resource without names. */
 export type Scalar = (typeof SCALARS)[number];
 export type Named = (typeof NAMED)[number];
 

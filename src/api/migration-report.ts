@@ -18,7 +18,6 @@ export const FINDING_CODES = [
   'other_datacenter',
   'not_readable',
 ] as const;
-/** A code of FINDING_CODES. */
 export type FindingCode = (typeof FINDING_CODES)[number];
 
 /** One thing that has no counterpart, or that was not read. */

@@ -122,7 +122,6 @@ export const apiGateway = defineKind(
     },
   },
 );
-/** A normalised `api-gateway` entry. */
 export type ApiGateway = Normal<typeof apiGateway.type>;
 
 /** Yields the jwt-providers that a listener names. */

@@ -40,6 +40,5 @@ export const boundApiGateway = defineKind(
     *validate() {},
   },
 );
-/** A normalised `bound-api-gateway` entry. */
 export type BoundApiGateway = Normal<typeof boundApiGateway.type>;
 export type Reference = Normal<typeof routeReference>;

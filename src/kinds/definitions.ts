@@ -50,7 +50,6 @@ const DEFINITIONS = new Map(Object.entries(BY_KIND as unknown as Record<Kind, An
 /** Returns the definition of a kind. */
 export const definitionOf = (kind: Kind): AnyKind => DEFINITIONS.get(kind)!;
 
-/** Whether the text names a kind. */
 export const isKind = (text: string): text is Kind => DEFINITIONS.has(text);
 
 /** Whether entries of a kind exist once for the whole cluster. They belong to `default`. */

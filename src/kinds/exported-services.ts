@@ -57,7 +57,6 @@ export const exportedServices = defineKind(
     }),
   },
 );
-/** A normalised `exported-services` entry. */
 export type ExportedServices = Normal<typeof exportedServices.type>;
 
 function* serviceProblems(

@@ -105,7 +105,6 @@ const fields = {
   ),
   Meta: metaField,
 };
-/** A normalised `proxy-defaults` entry. */
 export type ProxyDefaults = EntryOf<typeof fields>;
 
 export const proxyDefaults = defineKind('proxy-defaults', fields, {

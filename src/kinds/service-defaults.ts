@@ -189,7 +189,6 @@ const fields = {
   ),
   Meta: metaField,
 };
-/** A normalised `service-defaults` entry. */
 export type ServiceDefaults = EntryOf<typeof fields>;
 
 const upstreamsOrDestination = atMostOne('UpstreamConfig', 'Destination');

@@ -126,7 +126,6 @@ const fields = {
   LoadBalancer: given('How an instance is chosen for a request.', loadBalancer, 'load_balancer'),
   Meta: metaField,
 };
-/** A normalised `service-resolver` entry. */
 export type ServiceResolver = EntryOf<typeof fields>;
 
 export const serviceResolver = defineKind('service-resolver', fields, {

@@ -159,7 +159,6 @@ export const serviceRouter = defineKind(
     },
   },
 );
-/** A normalised `service-router` entry. */
 export type ServiceRouter = Normal<typeof serviceRouter.type>;
 
 function* routeProblems(

@@ -59,7 +59,6 @@ export const serviceSplitter = defineKind(
     },
   },
 );
-/** A normalised `service-splitter` entry. */
 export type ServiceSplitter = Normal<typeof serviceSplitter.type>;
 
 /**

@@ -78,5 +78,4 @@ export const LOG_EVENTS = {
   raft_decision: 'why Raft decided as it did: votes, appends, changes, reads (level debug)',
 } as const;
 
-/** The name of a line of the log. */
 export type LogEvent = keyof typeof LOG_EVENTS;

@@ -40,7 +40,6 @@ const subjectType = object({
     text({ values: ['tokens', 'properties'] }),
   ),
 });
-/** Subject types by name. */
 export type SubjectTypes = Readonly<Record<string, Infer<typeof subjectType.fields>>>;
 
 /** Subject types: few applications have more words for who acts. */

@@ -9,7 +9,6 @@ export interface Grant {
   readonly line?: number;
 }
 
-/** Part of `TEXT`. */
 export const AUDIT_TEXT = {
   about: (node: string) =>
     `Who asked for what, and what was refused: the newest requests of ${node || 'this node'}.`,

@@ -4,7 +4,6 @@
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 
-/** Part of `TEXT`. */
 export const CHANGE_TEXT = {
   review: {
     title: 'Review changes',

@@ -3,7 +3,6 @@
 /** Types of subjects that every server knows. */
 export const SUBJECT_TYPES = ['token', 'token_secret', 'jwt', 'identity', 'role'] as const;
 
-/** Part of `TEXT`. */
 export const DECISION_TEXT = {
   about: 'Ask what programs ask: may a subject do something?',
   ask: 'Question',

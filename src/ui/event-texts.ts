@@ -13,7 +13,6 @@ export const TOPICS = [
   'Rights',
 ] as const;
 
-/** Part of `TEXT`. */
 export const EVENT_TEXT = {
   about: 'The changes of objects, as they happen. Nothing from before you came is shown.',
   topic: 'Topic',

@@ -4,7 +4,6 @@ import { plural } from './change-texts.js';
 /** How long a block may last: the value for the API, and in words. */
 export const BLOCK_FOR = ['no', '1h', '24h', '168h', 'forever'] as const;
 
-/** Part of `TEXT`. */
 export const IDENTITY_TEXT = {
   subject: 'Identity',
   revoke: 'Revoke identity',

@@ -3,7 +3,6 @@ import type { Decision } from './intentions/decide.js';
 
 const words = { allow: 'allowed', deny: 'denied', requests: 'by request' } as const;
 
-/** Part of `TEXT`. */
 export const INTENTION_TEXT = {
   intentions: {
     about: 'Which service may connect to which.',

@@ -1,6 +1,5 @@
 /** The texts of forms over JSON. */
 
-/** Part of `TEXT`. */
 export const LAYOUT_TEXT = {
   broken: 'The JSON has a syntax error. The form shows the last text that had none.',
   name: 'Name',

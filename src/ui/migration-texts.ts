@@ -3,7 +3,6 @@ import { plural } from './change-texts.js';
 
 const many = (count: number): string => count.toLocaleString('en');
 
-/** Part of `TEXT`. */
 export const MIGRATION_TEXT = {
   about: 'What conclave migrate found, object by object. The report is read here and sent nowhere.',
   file: 'Report',

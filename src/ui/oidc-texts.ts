@@ -1,7 +1,6 @@
 /** The texts of logins at OpenID providers, and of the end of sessions. */
 import { plural } from './change-texts.js';
 
-/** Part of `TEXT`. */
 export const OIDC_TEXT = {
   continueWith: (name: string) => `Continue with ${name}`,
   completing: 'Logging in…',

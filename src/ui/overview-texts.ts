@@ -1,7 +1,6 @@
 /** The texts of the first page. */
 import { plural } from './change-texts.js';
 
-/** Part of `TEXT`. */
 export const OVERVIEW_TEXT = {
   overview: {
     health: 'Health',

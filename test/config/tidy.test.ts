@@ -113,12 +113,20 @@ describe('tidy', () => {
         '/** A log. */\nexport interface LogOptions {}\nexport type LogParts = string;\n' +
         "export const ROLES = ['a'];\nexport type Role = (typeof ROLES)[number];\n" +
         'export const memberTable = defineObject();\nexport class Log {}\n' +
-        'export interface Entry {}\nexport const read = () => 1;\nexport const twoWords = 1;\n',
+        "export type Name = Role['name'];\nexport const logRoutes = () => [];\n" +
+        'export const LOG_BODY = bodyOf({});\n' +
+        'export function addLog(parent: Command): void {}\n' +
+        'export function isLog(one: unknown): one is Log {}\n' +
+        'export const isRole = (one: unknown): one is Role => true;\n' +
+        'export interface Entry {}\nexport const read = () => 1;\nexport const twoWords = 1;\n' +
+        'export function addEntry(log: Log): void {}\nexport const routes = () => 1;\n',
     });
     expect(textOf(undocumented(log!)).map((text) => text.split(' ')[1])).to.deep.equal([
       'Entry:',
       'read:',
       'twoWords:',
+      'addEntry:',
+      'routes:',
     ]);
   });
 

@@ -139,7 +139,6 @@ const document = (says: string): Operation['answers'] => ({
   304: { says: 'The client already has this version.', headers: ['etag'] },
 });
 
-/** The operations of one node, of archives, and of documents. */
 export const NODE_OPERATIONS = tagged('agent', {
   'GET /v1/status/leader': open('readLeader', {
     says: 'Reads the address of the leader.',

@@ -86,20 +86,15 @@ const EXPORT = shape({
 
 /** `GET /v1/refs/:type/:id`. */
 export type Refs = Normal<typeof REFS>;
-/** An object as it is shown among others. */
 export type ShownObject = Refs['Uses'][number];
 /** `POST /v1/config/validate`. */
 export type Validation = Normal<typeof VALIDATION>;
-/** The result of one entry. */
 export type EntryResult = Validation['Results'][number];
-/** What is wrong with an entry. */
 export type EntryProblem = EntryResult['Problems'][number];
 /** `GET /v1/export`. */
 export type Export = Normal<typeof EXPORT>;
-/** An object of a set. */
 export type SetObject = Export['Objects'][number];
 
-/** The operations that look before a change. */
 export const CHANGE_OPERATIONS = tagged('change', {
   'GET /v1/refs/:type/:id': read('readReferences', {
     says: 'Shows what an object names, what names it, and the effects of deleting it.',

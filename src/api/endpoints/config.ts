@@ -82,9 +82,7 @@ const KIND_RIGHTS = ['by kind, such as service:write'];
 
 /** The chain of `GET /v1/discovery-chain/:service`. */
 export type Chain = Made<typeof chain, ChainGraph>;
-/** A node of a discovery chain. */
 export type ChainNode = Chain['Nodes'][string];
-/** A target of a discovery chain. */
 export type ChainTarget = Chain['Targets'][string];
 /** A route as its entry has it, with the members that clients show. */
 export interface RouteDefinition {
@@ -100,7 +98,6 @@ export interface RouteMatch {
   readonly QueryParam?: readonly { readonly Name: string }[] | null;
 }
 
-/** The operations below `/v1/config`, and that of chains. */
 export const CONFIG_OPERATIONS = tagged('config', {
   'PUT /v1/config': write('writeConfigEntry', {
     says: 'Creates or replaces a config entry.',

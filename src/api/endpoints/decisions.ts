@@ -61,7 +61,6 @@ const CONFIGURATION = object({
 const RIGHTS = ['none for oneself, for a secret and for a JWT; acl:read for others'] as const;
 const answer = (says: string, schema: JsonSchema) => ok(says, { schema }, 'index');
 
-/** The operations of decisions. */
 export const DECISION_OPERATIONS = tagged('Decisions', {
   'GET /.well-known/authzen-configuration': open('authzenConfiguration', {
     says: 'Says where decisions are made.',

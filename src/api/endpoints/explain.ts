@@ -53,10 +53,8 @@ export const QUESTION_FIELDS = {
   Segment: given('The name of the resource. Omitted for resources without names.', text()),
   Namespace: given('The namespace of the resource. Defaults to that of the request.', text()),
 };
-/** A question as it is sent. */
 export type SentQuestion = Sent<typeof QUESTION_FIELDS>;
 
-/** The body of a request for explanations. */
 export const EXPLAIN = bodyOf({
   AccessorID: given(
     'The token whose rights are explained. Defaults to the token of the request.',
@@ -66,7 +64,6 @@ export const EXPLAIN = bodyOf({
   Requests: given('Between 1 and 64 questions.', items(bodyOf(QUESTION_FIELDS))),
   Namespace: given('The namespace of the request.', text()),
 });
-/** The decoded body. */
 export type ExplainBody = Sent<(typeof EXPLAIN)['fields']>;
 
 /** The body of a search for who may do something: one question. */
@@ -140,7 +137,6 @@ const EXPLAINED = shape({
   Results: keep('The answers, in the order of the questions.', listOf(explanation)),
 });
 
-/** The rights of a token. */
 export const RIGHTS = rows({
   Layer: keep('own, or namespace_default.', word),
   Namespace: keep('The namespaces in which the right applies.', place),
@@ -245,11 +241,9 @@ const DECISION = shape({
   ),
 });
 
-/** A step of the way from a token to a text. */
 export type Step = Normal<typeof step>;
 /** Where a rule stands. Texts that the server writes have no lines. */
 export type Source = Normal<typeof source>;
-/** A rule that concerns a question. */
 export type Rule = Normal<typeof rule>;
 /** A rule that does not decide. */
 export type Candidate = Normal<typeof candidate>;
@@ -257,7 +251,6 @@ export type Candidate = Normal<typeof candidate>;
 export type Result = Made<typeof explanation, Explanation>;
 /** `POST /v1/acl/authorize/explain`. */
 export type Explained = Normal<typeof EXPLAINED>;
-/** A row of the rights of a token. */
 export type Right = Made<typeof RIGHTS, readonly RightsRow[]>[number];
 /** `GET /v1/acl/token/:accessor/effective`. */
 export type Effective = Normal<typeof EFFECTIVE>;
@@ -268,7 +261,6 @@ export type Group = WhoCan['Groups'][number];
 /** `GET /v1/acl/decision/:id`. */
 export type Decision = Normal<typeof DECISION>;
 
-/** The operations that explain rights. */
 export const EXPLAIN_OPERATIONS = tagged('explain', {
   'GET /v1/acl/token/self/effective': read('readOwnRights', {
     query: ['at'],

@@ -87,7 +87,6 @@ const FEED = shape({
   More: keep('Whether there are more.', boolean),
 });
 
-/** The body of an undo. */
 export const UNDO = bodyOf({
   Index: given('The index of the entry to take back.', whole64),
   Reason: given('Why, for the history.', text()),
@@ -126,7 +125,6 @@ const UNDONE = shape({
 });
 /** `POST /v1/undo`. */
 export type Undone = Normal<typeof UNDONE>;
-/** The decoded body of an undo. */
 export type UndoBody = Sent<(typeof UNDO)['fields']>;
 
 /** The name of the component of the configuration. */
@@ -136,7 +134,6 @@ const CONFIGURATION = 'HistoryConfiguration';
 export type Versions = Normal<typeof VERSIONS>;
 /** `GET /v1/history`. */
 export type Feed = Normal<typeof FEED>;
-/** Who made a change. */
 export type Author = Feed['Changes'][number]['Author'];
 
 /** Server-sent events: each frame has an id, an event and its data as JSON. */
@@ -149,7 +146,6 @@ const EVENTS = {
   },
 } as const;
 
-/** The operations of the history. */
 export const HISTORY_OPERATIONS = tagged('history', {
   'GET /v1/history': read('readChanges', {
     level: HISTORY_LEVEL,

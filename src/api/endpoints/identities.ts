@@ -15,7 +15,6 @@ import { COMMAND_LEVELS } from '../../state/levels.js';
 import { ok, read, tagged, write } from './operation.js';
 import { author, orNone, rows, shape } from './shapes.js';
 
-/** The body of a revocation. */
 export const REVOKE = bodyOf({
   AuthMethod: given('The auth method that knows the identity.', text()),
   Namespace: given('The namespace of the auth method.', text()),
@@ -31,7 +30,6 @@ export const REVOKE = bodyOf({
   ),
   Reason: given('Why, for the history.', text()),
 });
-/** The decoded body of a revocation. */
 export type RevokeBody = Sent<(typeof REVOKE)['fields']>;
 
 const REVOKED = shape({
@@ -73,7 +71,6 @@ const BLOCKS = rows({
 /** An item of `GET /v1/acl/identity-blocks`. */
 export type BlockRow = Normal<typeof BLOCKS>[number];
 
-/** The operations on identities. */
 export const IDENTITY_OPERATIONS = tagged('acl', {
   'POST /v1/acl/tokens/revoke': write('revokeIdentity', {
     level: COMMAND_LEVELS['identity.revoke']!,

@@ -45,10 +45,8 @@ const IMPORTED = bodyOf({
   ExpirationTime,
   CreateTime: given('When the token was created. Defaults to now.', utcTime),
 });
-/** A token of an import as it is sent. */
 export type SentToken = Sent<(typeof IMPORTED)['fields']>;
 
-/** The body of an import. */
 export const IMPORT = bodyOf({
   Source: given('Where the tokens come from, such as dc1. Their owner is migrate/dc1.', text()),
   DryRun: given('Whether only to judge the import. Nothing is written.', boolean),
@@ -57,7 +55,6 @@ export const IMPORT = bodyOf({
   Tokens: given('The tokens. At most 500 with those of Delete.', items(IMPORTED, DECODED_MAX)),
   Delete: given('AccessorIDs of tokens of this source that end.', items(text(), DECODED_MAX)),
 });
-/** The decoded body of an import. */
 export type ImportBody = Sent<(typeof IMPORT)['fields']>;
 
 const accessor = keep('The AccessorID of the token.', text());
@@ -97,7 +94,6 @@ const IMPORTS = shape({
 /** `GET /v1/acl/tokens/import`. */
 export type Imports = Normal<typeof IMPORTS>;
 
-/** The body of a release. */
 export const RELEASE = bodyOf({
   Owner: given('The owner whose name is taken from all its objects.', text()),
   Reason: given('Why, for the history.', text()),
@@ -117,7 +113,6 @@ const OWNERS = rows({
 /** `GET /v1/owners`. */
 export type Owners = Normal<typeof OWNERS>;
 
-/** The operations of imports and of owners. */
 export const IMPORT_OPERATIONS = tagged('acl', {
   'POST /v1/acl/tokens/import': write('importTokens', {
     level: COMMAND_LEVELS['tokens.import']!,

@@ -33,7 +33,6 @@ const LINTED_RULE = {
 
 const severity = keep('The severity of the problem.', oneOf('error', 'warning', 'info'));
 
-/** What lint finds in a text. */
 export const LINTED = rows({
   Severity: severity,
   Code: keep('The problem, in one word.', word),
@@ -67,16 +66,12 @@ const FINDINGS = shape({
   More: keep('How many findings are left out.', whole64),
 });
 
-/** Lint of a policy or of a binding rule. */
 export type Linted = Made<typeof LINT, Lint>;
-/** One thing that lint finds in a text. */
 export type Finding = Linted['Problems'][number];
 /** `GET /v1/acl/lint`. */
 export type Findings = Normal<typeof FINDINGS>;
-/** What lint finds in what is stored. */
 export type StoredFinding = Findings['Findings'][number];
 
-/** The operations of lint. */
 export const LINT_OPERATIONS = tagged('explain', {
   'POST /v1/acl/policy/lint': read('lintPolicy', {
     says: 'Lints rules, or a stored policy.',

@@ -32,7 +32,6 @@ import {
 const word = text();
 const nullableText = orNone(word);
 
-/** The body of a request that explains a login. */
 export const LOGIN_EXPLAIN = bodyOf({
   AuthMethod: given('The name of the auth method.', text()),
   BearerToken: given(
@@ -42,7 +41,6 @@ export const LOGIN_EXPLAIN = bodyOf({
   Claims: given('Claims to use instead of a bearer token.', anyObject),
   Namespace: given('The namespace of the auth method.', text()),
 });
-/** The decoded body. */
 export type LoginExplainBody = Sent<(typeof LOGIN_EXPLAIN)['fields']>;
 
 const names = listOf(word);
@@ -130,12 +128,10 @@ export interface Clause {
   readonly Actual?: unknown;
   readonly Missing?: boolean;
 }
-/** A binding rule, judged for a login. */
 export type JudgedRule = Made<typeof judgedRule, RuleExplanation>;
 /** `POST /v1/acl/login/explain`. */
 export type LoginExplained = Normal<typeof LOGIN_EXPLAINED>;
 
-/** The operation that explains a login. */
 export const LOGIN_EXPLAIN_OPERATIONS = tagged('explain', {
   'POST /v1/acl/login/explain': read('explainLogin', {
     says: 'Explains the outcome of a login. Nothing is written.',

@@ -29,7 +29,6 @@ export const AUTH_URL = bodyOf({
     text({ values: PROMPTS }),
   ),
 });
-/** Its decoded form. */
 export type AuthUrlBody = Sent<(typeof AUTH_URL)['fields']>;
 
 /** The body of `POST /v1/acl/oidc/callback`. */
@@ -40,7 +39,6 @@ export const CALLBACK = bodyOf({
   ClientNonce,
   Namespace,
 });
-/** Its decoded form. */
 export type CallbackBody = Sent<(typeof CALLBACK)['fields']>;
 
 /** The body of `POST /v1/acl/oidc/renew`. */
@@ -49,7 +47,6 @@ export const RENEW = bodyOf({
   Namespace,
   Renewal: given('The Renewal that came with the token. It can be used once.', text()),
 });
-/** Its decoded form. */
 export type RenewBody = Sent<(typeof RENEW)['fields']>;
 
 const METHODS = rows({
@@ -59,7 +56,6 @@ const METHODS = rows({
   Namespace: keep('Its namespace.', text()),
 });
 
-/** The operations of OIDC logins. */
 export const OIDC_OPERATIONS = tagged('login', {
   'POST /v1/acl/oidc/auth-url': read('oidcAuthUrl', {
     says: 'Returns the address at which a user logs in. Nothing is written.',

@@ -16,7 +16,6 @@ import {
 import { DONE, ok, read, tagged, write } from './operation.js';
 import { labelsOf, listOf, mapOf, oneOf, orNone, rows, shape } from './shapes.js';
 
-/** The configuration as clients send it. */
 export const AUTOPILOT_CONFIGURATION = bodyOf({
   CleanupDeadServers: given('Whether dead servers are removed once others replace them.', boolean),
   LastContactThreshold: given(
@@ -182,7 +181,6 @@ const AUDIT_TAIL = shape({
 
 /** `GET /v1/operator/audit`. */
 export type AuditSinks = Normal<typeof AUDIT>;
-/** A sink of the audit log. */
 export type AuditSink = AuditSinks['Sinks'][number];
 /** `GET /v1/operator/raft/configuration`. */
 export type RaftConfiguration = Normal<typeof RAFT_CONFIGURATION>;
@@ -197,7 +195,6 @@ export type Autopilot = Normal<typeof AUTOPILOT_STATE>;
 /** A member as the leader, or a node without one, sees it. */
 export type Server = Autopilot['Servers'][string];
 
-/** The operations of operators. */
 export const OPERATOR_OPERATIONS = tagged('operator', {
   'GET /v1/operator/level': read('readLevel', {
     says: 'Reads the level in force, and what each member supports.',

@@ -118,7 +118,6 @@ export const QUERY = {
   },
 } as const satisfies Readonly<Record<string, Parameter>>;
 
-/** The name of a query parameter. */
 export type QueryName = keyof typeof QUERY;
 
 /** Query parameters of lists that have pages. */

@@ -77,7 +77,6 @@ const feed: Pick<Operation, 'query' | 'answers' | 'refuses' | 'blocks'> = {
   blocks: true,
 };
 
-/** The operations of the feed. */
 export const RIGHTS_OPERATIONS = tagged('Decisions', {
   'GET /v1/acl/token/self/rights': read('readOwnFeed', {
     says: 'Reads all that decides for the token of the request, as data.',

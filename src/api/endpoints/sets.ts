@@ -62,7 +62,6 @@ const subjectFields = {
   Namespace: given('Where the subject lives. Defaults to the namespace of the request.', text()),
 };
 
-/** The body of a plan and of an apply. */
 export const SET = bodyOf({
   Owner: given('Who owns the objects of the set, such as gitops/payments.', text()),
   Prune: given('Whether objects of the owner that are not in the set are deleted.', boolean),
@@ -115,7 +114,6 @@ export const SET = bodyOf({
   At: given('Ignored. Exports have it.', anyObject),
   Secrets: given('Ignored. Exports have it.', whole64),
 });
-/** The decoded body. */
 export type SetBody = Sent<(typeof SET)['fields']>;
 /** An assertion as it is sent. */
 export type SentAssert = NonNullable<SetBody['Assert']>[number];
@@ -208,16 +206,12 @@ const APPLIED = shape({
   Asserts: asserts,
 });
 
-/** The answer of a plan. */
 export type Plan = Normal<typeof PLAN>;
-/** The answer of an apply. */
 export type Applied = Normal<typeof APPLIED>;
 /** Why an apply would be refused. */
 export type Problem = Plan['Problems'][number];
-/** What becomes of an assertion. */
 export type Asserted = Plan['Asserts'][number];
 
-/** The operations of sets. */
 export const SET_OPERATIONS = tagged('sets', {
   'POST /v1/plan': read('planSet', {
     says: 'Compares a set with the state. Nothing is written.',

@@ -26,24 +26,20 @@ export const AUTHORIZE = items(
   }),
 );
 
-/** The body of a login. */
 export const LOGIN = bodyOf({
   AuthMethod: given('The name of the auth method.', text()),
   BearerToken: given('The token that proves the identity of the client.', text()),
   Meta: given('Labels that become part of the description of the token.', labels),
   Namespace: given('The namespace of the auth method.', text()),
 });
-/** A decoded login. */
 export type LoginBody = Normal<typeof LOGIN>;
 
-/** The body of a bootstrap. */
 export const BOOTSTRAP = bodyOf({
   BootstrapSecret: given(
     'The SecretID of the first token, a UUID. By default, the server generates one.',
     text(),
   ),
 });
-/** A decoded body of a bootstrap. */
 export type BootstrapBody = Normal<typeof BOOTSTRAP>;
 
 /** The body of a preview of a templated policy: the variables of the template. */
@@ -75,10 +71,8 @@ const AUTHORIZED = rows({
   Allow: keep('Whether the access is allowed.', boolean),
 });
 
-/** A built-in template. */
 export type Template = Normal<typeof TEMPLATE>;
 
-/** The operations on tokens, logins and bootstrap. */
 export const TOKEN_OPERATIONS = tagged('acl', {
   'POST /v1/internal/acl/authorize': read('authorize', {
     says: 'Checks what the token of the request may do.',

@@ -61,7 +61,6 @@ const UNUSED = shape({
 /** `GET /v1/acl/usage`. */
 export type Unused = Normal<typeof UNUSED>;
 
-/** The body of a clean-up. */
 export const CLEAN_UP = bodyOf({
   DryRun: given('Whether only to show what would be deleted. True unless it is false.', boolean),
   UnusedFor: given('Deletes tokens that were not used for so long.', text()),
@@ -72,7 +71,6 @@ export const CLEAN_UP = bodyOf({
   Limit: given('How many tokens to delete, 1,000 at most.', whole64),
   Reason: given('Why, for the history.', text()),
 });
-/** The decoded body of a clean-up. */
 export type CleanUpBody = Sent<(typeof CLEAN_UP)['fields']>;
 
 const CLEANED = shape({
@@ -93,7 +91,6 @@ const CLEANED = shape({
 /** `POST /v1/acl/tokens/gc`. */
 export type Cleaned = Normal<typeof CLEANED>;
 
-/** The operations on the use of tokens. */
 export const USAGE_OPERATIONS = tagged('acl', {
   'GET /v1/acl/token/:accessor/usage': read('readTokenUsage', {
     says: 'Tells when a token was used last, to the hour.',

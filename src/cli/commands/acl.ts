@@ -311,7 +311,7 @@ const NAMESPACE: ObjectCommands = {
   instead: 'use conclave namespace update to change it, or write to replace it',
 };
 
-/** Adds the commands below `acl`. Returns those to which a lint is added. */
+/** Returns the commands to which a lint is added. */
 export function addAclObjects(acl: Command, cli: Cli) {
   const token = addObject(acl, cli, TOKEN);
   addTokenRead(token.commands.find((one) => one.name() === 'read')!, cli);
@@ -359,7 +359,6 @@ function addClone(token: Command, cli: Cli): void {
     );
 }
 
-/** Adds `namespace`. */
 export function addNamespace(program: Command, cli: Cli): void {
   addObject(program, cli, NAMESPACE)
     .command('write')

@@ -62,7 +62,6 @@ function whoOf({ auth }: AuditRecord['payload']): string {
   return description || accessor.slice(0, 8);
 }
 
-/** Adds the command. */
 export function addAudit(program: Command, cli: Cli): void {
   const audit = program.command('audit').description('who asked for what, and what was refused');
   audit

@@ -40,7 +40,6 @@ const CREDENTIALS: Readonly<Record<string, string>> = {
   jwt: '--as-jwt-file and --method',
 };
 
-/** Adds `acl can`. */
 export function addCan(acl: Command, cli: Cli): void {
   acl
     .command('can')

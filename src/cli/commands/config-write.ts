@@ -44,7 +44,6 @@ function mustBeOne(entries: readonly unknown[], query: Record<string, string>): 
     misused('--cas: the file may contain only one entry');
 }
 
-/** Adds `config write`. */
 export function addWrite(config: Command, cli: Cli): void {
   withCas(config.command('write').description('create or replace the entries in files'))
     .argument('<file...>', 'JSON or YAML files, folders with such files, or - for standard input')
@@ -114,7 +113,6 @@ async function writeEntry(
   await print.done('wrote', ref, true);
 }
 
-/** Adds `config delete`. */
 export function addDelete(config: Command, cli: Cli): void {
   const command = config
     .command('delete')

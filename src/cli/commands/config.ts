@@ -24,7 +24,6 @@ import {
 import { noteNamespace } from './objects.js';
 import { notePage, type PageOptions, pageQuery, withPages } from './pages.js';
 
-/** Adds `config`. */
 export function addConfig(program: Command, cli: Cli): void {
   const config = program.command('config').description('configuration entries of services');
   addWrite(config, cli);

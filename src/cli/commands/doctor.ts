@@ -43,7 +43,6 @@ const SHAPE: Shape<Finding> = {
   ref: ({ Check }) => `check/${Check}`,
 };
 
-/** Adds `doctor`. */
 export function addDoctor(program: Command, cli: Cli): void {
   program
     .command('doctor')

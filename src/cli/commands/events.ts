@@ -16,7 +16,6 @@ interface EventOptions {
   readonly exec?: string;
 }
 
-/** Adds the command. */
 export function addEvents(program: Command, cli: Cli): void {
   program
     .command('events')

@@ -51,7 +51,6 @@ function sayWhen({ print }: Call<object>, { At }: { readonly At?: Moment }): voi
   if (At !== undefined) print.say(`At ${momentText(At)}:`);
 }
 
-/** Adds the commands. */
 export function addExplain(acl: Command, cli: Cli): void {
   addQuestions(acl, cli);
   addWhoAmI(acl, cli);

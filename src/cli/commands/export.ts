@@ -23,7 +23,6 @@ interface ExportOptions extends ConsulOptions {
   readonly folder?: string;
 }
 
-/** Adds `export`. */
 export function addExport(program: Command, cli: Cli): void {
   program
     .command('export')

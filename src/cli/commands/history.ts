@@ -79,7 +79,6 @@ interface ListOptions {
   readonly show?: number;
 }
 
-/** Adds the commands. */
 export function addHistory(program: Command, cli: Cli): void {
   const history = withObject(
     program.command('history').description('show the versions of an object: who, when and why'),

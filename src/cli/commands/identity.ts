@@ -47,7 +47,6 @@ const BLOCKS: Shape<BlockRow> = {
   ref: ({ ID }) => `identity-block/${ID}`,
 };
 
-/** Adds the commands. */
 export function addIdentity(acl: Command, cli: Cli): void {
   const identity = acl
     .command('identity')

@@ -27,7 +27,6 @@ interface LogoutOptions {
 /** Where Kubernetes puts the token of a pod's service account. */
 const POD_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 
-/** Adds `login` and `logout`. */
 export function addLogin(program: Command, cli: Cli): void {
   const login = program
     .command('login')
@@ -179,7 +178,6 @@ const RESET_FILE = 'acl-bootstrap-reset';
 /** Consul and this server tell the index in the sentence alone: it is part of the API. */
 const RESET_INDEX = /reset index: (\d+)/;
 
-/** Adds `acl bootstrap`. */
 export function addBootstrap(acl: Command, cli: Cli): void {
   acl
     .command('bootstrap')

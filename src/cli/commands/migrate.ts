@@ -18,7 +18,6 @@ import { sourceApi, Way } from '../migrate/source-way.js';
 import { CliError, interruption } from '../print/error.js';
 import { counted } from '../print/text.js';
 
-/** Adds `migrate`. */
 export function addMigrate(program: Command, cli: Cli): void {
   program
     .command('migrate')

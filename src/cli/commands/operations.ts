@@ -16,7 +16,6 @@ import { addAudit } from './audit.js';
 /** Where progress goes that nobody wants to see. */
 const SILENT: Sink = { write: () => {}, isTerminal: false, columns: undefined };
 
-/** Adds the commands. */
 export function addOperations(program: Command, cli: Cli): void {
   addAudit(program, cli);
   const snapshot = program.command('snapshot').description('save or restore the whole state');

@@ -45,7 +45,6 @@ const JOINING: Shape<Joining> = {
   ref: ({ ID }) => `joining/${ID}`,
 };
 
-/** Adds the commands. */
 export function addOperator(program: Command, cli: Cli): void {
   const operator = program.command('operator').description('cluster members and configuration');
   addRaft(operator, cli);

@@ -37,7 +37,6 @@ const FILES =
   '\nA document is a set, with Objects, Delete or Assert, or one object: Type, Namespace, Object.' +
   '\nFolders are read with the folders in them, without hidden files. All become one set.';
 
-/** Adds the commands. */
 export function addSets(program: Command, cli: Cli): void {
   const withExitCode = (command: Command): Command =>
     withFiles(command).option('--exit-code', 'exit with 3 if there are changes');

@@ -46,7 +46,7 @@ const listed = ({ current, profiles }: Profiles): Named[] =>
     ...profile,
   }));
 
-/** Adds `profile`. The commands read and write the user's own file, and ask no server. */
+/** The commands read and write the user's own file, and ask no server. */
 export function addProfile(program: Command, cli: Cli): void {
   const profile = program
     .command('profile')

@@ -50,7 +50,6 @@ function fieldsOf({ IfDeleted, ModifyIndex, Owner, Ref, UsedByTotal }: Refs): re
   ];
 }
 
-/** Adds `refs`. */
 export function addRefs(program: Command, cli: Cli): void {
   withObject(
     program.command('refs').description('show what uses an object, and what a delete would do'),

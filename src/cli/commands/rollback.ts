@@ -26,7 +26,6 @@ interface RollbackOptions extends ApplyOptions {
   readonly prune?: boolean;
 }
 
-/** Adds `rollback`. */
 export function addRollback(program: Command, cli: Cli): void {
   const rollback = withObject(
     program.command('rollback').description('make objects as they were at an earlier moment'),

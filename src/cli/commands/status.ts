@@ -21,7 +21,6 @@ interface Member extends Server {
   readonly Level: number | null | undefined;
 }
 
-/** Adds the commands. */
 export function addStatus(program: Command, cli: Cli): void {
   program
     .command('status')

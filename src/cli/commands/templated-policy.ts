@@ -31,7 +31,6 @@ const shape: Shape<Template> = {
   text: ({ Template }) => lines(Template.trimStart()),
 };
 
-/** Adds `acl templated-policy`. */
 export function addTemplatedPolicy(acl: Command, cli: Cli): void {
   const template = acl.command('templated-policy').description('built-in policies with variables');
   template

@@ -39,7 +39,6 @@ interface GcOptions extends UsageOptions {
   readonly dryRun?: boolean;
 }
 
-/** Adds the commands. */
 export function addTokenUsage(token: Command, cli: Cli): void {
   token
     .command('usage')
@@ -66,7 +65,6 @@ export function addTokenUsage(token: Command, cli: Cli): void {
     .action(cli.action<GcOptions>(cleanUp));
 }
 
-/** Adds `acl auth-method usage`. */
 export function addMethodUsage(method: Command, cli: Cli): void {
   const usage = method
     .command('usage')

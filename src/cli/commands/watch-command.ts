@@ -35,7 +35,6 @@ const PAINTS: Readonly<Record<Change['what'], Paint>> = {
   deleted: 'red',
 };
 
-/** Adds `watch`. */
 export function addWatch(program: Command, cli: Cli): void {
   program
     .command('watch')

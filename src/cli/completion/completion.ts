@@ -36,7 +36,7 @@ const HARMLESS = /^[\p{L}\p{M}\p{N}_.,:@%+=/-]+$/u;
 /** How long a server may take: a shell waits for it. */
 const ANSWER_MS = 500;
 
-/** Adds `completion`, and the hidden command that its scripts run. */
+/** Also adds the hidden command that the scripts run. */
 export function addCompletion(program: Command, cli: Cli): void {
   program
     .command('completion')

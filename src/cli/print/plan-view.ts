@@ -6,7 +6,6 @@ import { whereDecided } from './explain-view.js';
 import { type Paint, painted } from './table.js';
 import { counted, oneLine } from './text.js';
 
-/** What a plan does to one object. */
 export type PlannedChange = PlanAnswer['Changes'][number];
 
 interface RightChange {

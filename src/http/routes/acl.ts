@@ -41,7 +41,7 @@ import { setRoutes } from './sets.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 import { usageRoutes } from './usage.js';
 
-/** The routes under /v1/acl, and of namespaces. Fixed paths stand before those with parameters. */
+/** Fixed paths stand before those with parameters. */
 export const aclRoutes = (parts: AclParts): readonly DeclaredRoute[] => [
   ...lintRoutes(parts),
   ...explainRoutes(parts),

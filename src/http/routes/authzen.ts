@@ -66,7 +66,6 @@ const PATHS = {
   search_action_endpoint: '/access/v1/search/action',
 } as const;
 
-/** The routes of decisions. */
 export function authzenRoutes(parts: AuthzenParts): readonly DeclaredRoute[] {
   const common = { counts: 'read', isNew: true, isStandard: true } as const;
   const asking = (answer: Answer): { readonly POST: Endpoint } => ({

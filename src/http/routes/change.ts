@@ -6,7 +6,7 @@ import { type AclParts, escaped, mustHave } from './common.js';
 import { switchOf } from './pages.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
-/** The routes. Validation stands before those of entries, whose paths it extends. */
+/** Validation stands before the routes of entries, whose paths it extends. */
 export const changeRoutes = (parts: AclParts): readonly DeclaredRoute[] => [
   {
     path: '/v1/config/validate',

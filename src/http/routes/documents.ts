@@ -17,7 +17,6 @@ const schemaNamed =
     reject('not_found', `There is no schema ${shown}${didYouMean(name, known)}`);
   };
 
-/** The routes of `/v1/schema` and of the OpenAPI document. */
 export const documentRoutes: readonly DeclaredRoute[] = [
   {
     path: '/v1/openapi.json',

@@ -6,7 +6,6 @@ import { type AclParts, withIndex } from './common.js';
 import { indexOf, switchOf, wordOf } from './pages.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
-/** The route. */
 export const eventRoutes = ({ service, events }: AclParts): readonly DeclaredRoute[] => [
   {
     path: '/v1/events',

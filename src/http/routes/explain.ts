@@ -26,7 +26,7 @@ const FAILURE = 'Failed to decode request body';
 const NO_METHOD = 'auth method does not exist';
 const NO_TOKEN = 'token does not exist';
 
-/** The routes of explanations. They stand before those of tokens, whose paths they extend. */
+/** They stand before the routes of tokens, whose paths they extend. */
 export function explainRoutes(parts: AclParts): readonly DeclaredRoute[] {
   const rights = new EffectiveRights(parts);
   const feed = new RightsFeed(parts);

@@ -24,7 +24,6 @@ const FAILURE = 'Error parsing history configuration';
 const VERSIONS = 50;
 const CHANGES = 100;
 
-/** The routes of the history. */
 export const historyRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
   const { service } = parts;
   return [

@@ -8,7 +8,6 @@ import type { DeclaredRoute } from './types.js';
 
 const FAILURE = 'Revocation decoding failed';
 
-/** The routes of identities. */
 export const identityRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
   const { service, nowMs } = parts;
   return [

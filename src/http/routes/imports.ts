@@ -10,7 +10,6 @@ import type { ApiRequest, DeclaredRoute } from './types.js';
 const IMPORT_FAILURE = 'Import decoding failed';
 const RELEASE_FAILURE = 'Release decoding failed';
 
-/** The routes of imports and owners. */
 export const importRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
   const { service } = parts;
   return [

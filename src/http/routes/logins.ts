@@ -17,7 +17,6 @@ import type { ApiRequest, DeclaredRoute } from './types.js';
 const FAILURE = 'Failed to decode request body';
 const SMALL = { small: true };
 
-/** The routes of logins and logouts. */
 export const loginRoutes = (parts: LoginParts): readonly DeclaredRoute[] => [
   ...bearerRoutes(parts),
   ...oidcRoutes(parts),

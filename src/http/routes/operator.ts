@@ -34,7 +34,6 @@ import { admit } from './common.js';
 import { limitOf } from './pages.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
-/** The routes below `/v1/operator`. */
 export const operatorRoutes = (parts: ClusterParts): readonly DeclaredRoute[] => [
   {
     path: '/v1/operator/level',
@@ -198,7 +197,6 @@ const ACL_FAILURE = 'Error parsing ACL configuration';
 export const etagOf = (text: string): string =>
   `"${(JSON.parse(text) as { ModifyIndex: number }).ModifyIndex}"`;
 
-/** The ACL configuration: read and replace it. */
 export function aclConfigurationRoutes(service: Service): readonly DeclaredRoute[] {
   const read = async (request: ApiRequest): Promise<void> => {
     const options = request.readOptions(false);

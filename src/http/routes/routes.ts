@@ -23,7 +23,6 @@ export interface RouteParts {
   readonly snapshot: SnapshotParts;
 }
 
-/** All routes. */
 export const allRoutes = ({ acl, cluster, snapshot }: RouteParts): readonly DeclaredRoute[] => [
   ...changeRoutes(acl),
   ...configRoutes(acl),

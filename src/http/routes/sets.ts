@@ -8,7 +8,6 @@ import type { ApiRequest, DeclaredRoute } from './types.js';
 
 const FAILURE = 'Set decoding failed';
 
-/** The routes of plan and apply. */
 export const setRoutes = (parts: AclParts): readonly DeclaredRoute[] => [
   {
     path: '/v1/plan',

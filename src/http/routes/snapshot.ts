@@ -2,7 +2,6 @@
 import { type SnapshotParts, Snapshots } from '../../service/archives/snapshot.js';
 import type { DeclaredRoute } from './types.js';
 
-/** The routes of `/v1/snapshot`. */
 export function snapshotRoutes(parts: SnapshotParts): readonly DeclaredRoute[] {
   const snapshots = new Snapshots(parts);
   return [

@@ -3,7 +3,6 @@ import type { ClusterParts } from '../../service/cluster/cluster.js';
 import { leaderAddress, readiness, voterAddresses } from '../../service/cluster/status.js';
 import type { DeclaredRoute } from './types.js';
 
-/** The routes below `/v1/status` and `/v1/health`. */
 export const statusRoutes = (parts: ClusterParts): readonly DeclaredRoute[] => [
   {
     path: '/v1/status/leader',

@@ -11,7 +11,6 @@ const FAILURE = 'Clean-up decoding failed';
 /** Tokens of a list without `limit`. */
 const TOKENS = 100;
 
-/** The routes of the use of tokens. */
 export const usageRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
   const { service } = parts;
   return [

@@ -39,7 +39,6 @@ export const OBJECT_TYPES = [
   'token',
   'config',
 ] as const;
-/** A type of objects that are moved. */
 export type ObjectType = (typeof OBJECT_TYPES)[number];
 
 /** How a source is read. */

@@ -25,7 +25,6 @@ import { DEFAULT_NAMESPACE } from '../../state/object.js';
 import { decodeBody } from '../common/decode.js';
 import type { ReadUseCase, Requester, Service } from '../common/types.js';
 
-/** The body of a configuration. */
 export const CONFIGURATION_BODY = bodyOf(configurationFields);
 
 /** Shortest life of the tokens of logins, in nanoseconds: the clocks of members differ. */

@@ -23,7 +23,6 @@ import { readTokenExpanded } from './expanded-token.js';
 import type { ObjectParts, ObjectUseCases } from './objects.js';
 import { listTokens, readToken, tokenShown } from './token-reads.js';
 
-/** The body of a write of a token. */
 export const TOKEN_BODY = bodyOf(tokens.fields);
 type TokenBody = Sent<typeof tokens.fields>;
 

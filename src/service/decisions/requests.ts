@@ -26,7 +26,6 @@ export type Item = Evaluation | NoQuestion;
 
 /** When a batch ends. */
 const SEMANTICS = ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit'] as const;
-/** One of them. */
 export type Semantics = (typeof SEMANTICS)[number];
 
 /** A batch of questions. */

@@ -18,7 +18,6 @@ import {
 import { decodeBody } from '../common/decode.js';
 import type { ReadUseCase, Requester, Service } from '../common/types.js';
 
-/** The body of a configuration. */
 export const BOUNDS_BODY = bodyOf(historyFields);
 const HOUR_NS = 3600e9;
 /** Most of MaxAge: ten years. */

@@ -2,14 +2,12 @@
 import type { Versions as Answer, Feed } from '../../api/endpoints/history.js';
 
 export type { Feed };
-/** One line of the feed. */
 export type FeedLine = Feed['Changes'][number];
 /** Who caused a change; null for those who may not know. The server itself has no AccessorID. */
 export type Author = FeedLine['Author'];
 
 /** The versions of an object. */
 export type Versions = Whole<'Name' | 'Exists' | 'Versions' | 'More'>;
-/** A version of an object. */
 export type ObjectVersion = Versions['Versions'][number];
 /** The content of a version; null for a deletion. */
 export type VersionContent = Whole<'Object'>;

@@ -9,7 +9,6 @@ export type { Applied, Refs };
 
 /** A set as it is sent. */
 export type ChangeSet = SetBody;
-/** What a plan would do to one object. */
 export type Change = Plan['Changes'][number];
 /** What differs in one place of an object. */
 export type DiffItem = Omit<NonNullable<Change['Diff']>[number], 'Type'>;

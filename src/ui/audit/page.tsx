@@ -60,7 +60,6 @@ async function look(signal: AbortSignal): Promise<Seen> {
   return { ...tail, sinks };
 }
 
-/** The page. */
 export function AuditPage() {
   const { value, problem } = useLive(look, LIVE);
   const [filter, setFilter] = useState('');

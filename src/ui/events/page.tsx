@@ -28,7 +28,6 @@ const keyed = <T extends object>(row: T): T & { readonly key: number } => {
   return { ...row, key: made };
 };
 
-/** The page. */
 export function EventsPage() {
   const [topic, setTopic] = useState<string>(TOPICS[0]);
   const [logins, setLogins] = useState('false');

@@ -12,7 +12,6 @@ import {
 } from './layout.js';
 import { useTyped } from './typed.js';
 
-/** What parts of a form are given. */
 export interface PartProps<P> {
   readonly part: P;
   readonly object: Json;

@@ -30,7 +30,6 @@ async function opened(file: File): Promise<Report | string> {
   return reportIn(await file.text());
 }
 
-/** The page. */
 export function MigrationPage() {
   const [report, setReport] = useState<Report | string>();
   const open = async (files: FileList | null | undefined): Promise<void> => {

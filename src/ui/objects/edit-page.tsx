@@ -30,7 +30,6 @@ export type Beside = (shown: {
   readonly form: FormOf;
 }) => ComponentChildren;
 
-/** The form of an object with what belongs to it. */
 export function EditPage({ type, at, beside }: { type: ObjectType; at: Place; beside?: Beside }) {
   const isNew = at.query.has('new');
   const id = isNew ? undefined : at.parts.slice(1);

@@ -56,7 +56,6 @@ async function look(signal: AbortSignal): Promise<Cluster> {
   }
 }
 
-/** The first page. */
 export function OverviewPage() {
   const { value, problem, atMs, isLate } = useLive(look, LIVE);
   const [act, setAct] = useState<Act>();

@@ -2,7 +2,6 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 
-/** What all fields have. */
 export interface FieldProps {
   readonly label: string;
   readonly help?: string | undefined;

@@ -16,7 +16,6 @@ const either = (types: readonly string[]): string => types.map(typeName).join(' 
 const listed = (values: readonly unknown[]): string =>
   values.map((value) => JSON.stringify(value)).join(', ');
 
-/** The texts. */
 export const SCHEMA_TEXT = {
   typeName,
   example: 'for example',
