@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { chunksOf, judgedAlone, partSets } from '../../src/cli/commands/in-parts.js';
 import { documentsOf } from '../../src/cli/files/documents.js';
-import { type ReadSet, type SetBody, setOf } from '../../src/cli/files/sets.js';
+import { type ReadSet, setOf, type WholeSet } from '../../src/cli/files/sets.js';
 import type { Plan, PlannedChange } from '../../src/cli/print/plan-view.js';
 
 const setFrom = async (body: object): Promise<ReadSet> =>
@@ -183,7 +183,7 @@ describe('the chunks of a set', () => {
 });
 
 describe('the plan of a chunk', () => {
-  const WHOLE: SetBody = { Owner: 'pay', Prune: true, Objects: [], Delete: [], Assert: [] };
+  const WHOLE: WholeSet = { Owner: 'pay', Prune: true, Objects: [], Delete: [], Assert: [] };
   const missing = { Ref: 'role/default/a', Code: 'unknown_reference', Message: 'no', Pointer: '' };
 
   it('misses nothing that an earlier chunk makes, in a dry run', () => {
@@ -208,7 +208,7 @@ describe('the plan of a chunk', () => {
       change('role/default/b', { Action: 'update', Owner: 'pay' }),
       change('role/default/c'),
     ];
-    const refs = (whole: Partial<SetBody>): string[] =>
+    const refs = (whole: Partial<WholeSet>): string[] =>
       judgedAlone({ ...PLAN, Changes }, { ...WHOLE, ...whole }, false).Problems.map(
         ({ Code, Ref }) => `${Code} ${Ref}`,
       );

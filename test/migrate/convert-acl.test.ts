@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Finding } from '../../src/api/migration-report.js';
-import type { Converted, SetItem, Shown } from '../../src/migrate/source/types.js';
+import type { Converted, MovedItem, Shown } from '../../src/migrate/source/types.js';
 import { converted, stateOf } from './reading.js';
 import { type Json, recordedSource } from './stand-in.js';
 
@@ -10,7 +10,7 @@ const ROLE = '3c1b0a5e-8d5c-4f7e-9a34-52f1f5f6b002';
 /** Returns the objects of a type that are written. */
 const written = ({ parts }: Converted, type: string): readonly Shown[] =>
   parts
-    .flatMap(({ items }): readonly SetItem[] => items)
+    .flatMap(({ items }): readonly MovedItem[] => items)
     .flatMap((item) => (item.Type === type ? [item.Object] : []));
 /** Returns the findings, without the words that each code has. */
 const found = ({ findings }: Converted): readonly Partial<Finding>[] =>

@@ -115,6 +115,14 @@ export const SET = bodyOf({
   Secrets: given('Ignored. Exports have it.', whole64),
 });
 export type SetBody = Sent<(typeof SET)['fields']>;
+/** An item of Objects, as clients write it. */
+export type SetItem<Type extends string = string> = Omit<Objects, 'Type' | 'Object'> & {
+  readonly Type: Type;
+  readonly Object: Readonly<Record<string, unknown>>;
+};
+type Objects = NonNullable<SetBody['Objects']>[number];
+/** An item of Delete, as clients write it. */
+export type SetDelete = NonNullable<SetBody['Delete']>[number] & { readonly Type: string };
 /** An assertion as it is sent. */
 export type SentAssert = NonNullable<SetBody['Assert']>[number];
 

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Applied as AppliedAnswer, Problem } from '../../api/endpoints/sets.js';
 import { type Call, sure } from '../cli.js';
 import type { Answer } from '../client/http.js';
-import type { About, ReadSet, SetBody } from '../files/sets.js';
+import type { About, ReadSet, WholeSet } from '../files/sets.js';
 import { CliError, misused } from '../print/error.js';
 import { changesOf, type Plan, planLines, problemText } from '../print/plan-view.js';
 import { counted } from '../print/text.js';
@@ -21,7 +21,7 @@ export type Applied = Pick<AppliedAnswer, 'Index' | 'Changes'>;
 export const ITEMS_MAX = 10_000;
 
 /** Returns the number of objects and deletes of a set. */
-export const sizeOf = ({ Objects, Delete }: SetBody): number => Objects.length + Delete.length;
+export const sizeOf = ({ Objects, Delete }: WholeSet): number => Objects.length + Delete.length;
 
 /** How long the server may take for a large set, besides the usual time, in milliseconds. */
 const LARGE_MS = 120_000;

@@ -1,10 +1,11 @@
 /** `export --consul`: a folder that Consul's own command line loads (moving-in.md 9). */
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { SetItem } from '../../api/endpoints/sets.js';
 import type { Call } from '../cli.js';
 import { ConsulFolder, type Left } from '../files/consul-folder.js';
 import { scriptOf } from '../files/consul-script.js';
-import type { Exported, Item } from '../files/sets.js';
+import type { Exported } from '../files/sets.js';
 import { EXIT, misused } from '../print/error.js';
 import { counted } from '../print/text.js';
 
@@ -91,11 +92,11 @@ async function namespacesOf({ api, options }: Call<ConsulOptions>): Promise<Read
   return new Set(named);
 }
 
-const placeOf = ({ Type, Namespace = 'default', Object: body }: Item): string =>
+const placeOf = ({ Type, Namespace = 'default', Object: body }: SetItem): string =>
   Type === 'namespace' ? String(body['Name']) : Namespace;
 
 /** Returns an object with the secrets that its own read shows. */
-async function shown({ api }: Call<object>, item: Item): Promise<Item> {
+async function shown({ api }: Call<object>, item: SetItem): Promise<SetItem> {
   if (!JSON.stringify(item).includes('"<hidden>"')) return item;
   const { Type, Namespace = 'default', Object: body } = item;
   const name = encodeURIComponent(String(body['Name']));

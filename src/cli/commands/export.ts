@@ -3,12 +3,13 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
+import type { SetItem } from '../../api/endpoints/sets.js';
 import type { Call, Cli } from '../cli.js';
 import type { Answer } from '../client/http.js';
 import { asOf, momentText } from '../client/moment.js';
 import { safe } from '../files/consul-folder.js';
 import { documentOf, filesIn } from '../files/documents.js';
-import { type Exported, type Item, refOfItem } from '../files/sets.js';
+import { type Exported, refOfItem } from '../files/sets.js';
 import { CliError, misused } from '../print/error.js';
 import { counted } from '../print/text.js';
 import { type ConsulOptions, exportToConsul } from './export-consul.js';
@@ -102,7 +103,7 @@ async function yamlOf(value: unknown): Promise<string> {
 }
 
 /** Returns the path of the file of an object: `config/default/service-defaults/web.yaml`. */
-export function pathOfItem(item: Item, ending: string, namespace?: string): string {
+export function pathOfItem(item: SetItem, ending: string, namespace?: string): string {
   const [type, ...parts] = refOfItem(item, namespace).split('/');
   const fixed = type === 'config' ? 2 : type === 'namespace' ? 0 : 1;
   const name = parts.slice(fixed).join('/');
@@ -138,7 +139,7 @@ async function writeFolder(
 }
 
 /** Whether a file holds an object already, whatever its comments and the order of members. */
-async function saysTheSame(file: string, item: Item): Promise<boolean> {
+async function saysTheSame(file: string, item: SetItem): Promise<boolean> {
   let text: string;
   try {
     text = await readFile(file, 'utf8');

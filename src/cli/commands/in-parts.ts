@@ -2,16 +2,16 @@
  * `apply --in-parts`: a set that one entry cannot take is applied in the parts of its plan, one
  * after the other; one that a plan cannot take, in chunks that are planned one after the other.
  */
+import type { SetDelete, SetItem } from '../../api/endpoints/sets.js';
 import { KIND_ORDER } from '../../api/kind-order.js';
 import type { Call } from '../cli.js';
 import {
-  type Doomed,
+  deletionOf,
   type Exported,
-  type Item,
   keyOf,
   type ReadSet,
   refOfItem,
-  type SetBody,
+  type WholeSet,
 } from '../files/sets.js';
 import { CliError, interruption, misused } from '../print/error.js';
 import type { Plan, PlannedChange } from '../print/plan-view.js';
@@ -38,7 +38,7 @@ interface Picked {
 }
 
 /** Returns a part of a set, whose problems have the places that they have in the whole. */
-function subset(set: ReadSet, picked: Picked, more: Partial<SetBody>): ReadSet {
+function subset(set: ReadSet, picked: Picked, more: Partial<WholeSet>): ReadSet {
   const { Objects, Delete } = set.body;
   const { Owner, TakeOver, Reason } = set.body;
   return {
@@ -64,14 +64,14 @@ function subset(set: ReadSet, picked: Picked, more: Partial<SetBody>): ReadSet {
 }
 
 /** Returns the delete that a plan makes. */
-const doomedBy = ({ ID, Name, Namespace, Type }: PlannedChange): Doomed => ({
+const doomedBy = ({ ID, Name, Namespace, Type }: PlannedChange): SetDelete => ({
   Type,
   ...(Namespace !== undefined && Type !== 'namespace' && { Namespace }),
   ...(ID !== undefined && Type === 'binding-rule' ? { ID } : { Name }),
 });
 
 /** Returns the Refs and IDs by which a change can name an item. */
-const namesOf = (item: Item | Doomed, namespace: string | undefined): string[] => {
+const namesOf = (item: SetItem | SetDelete, namespace: string | undefined): string[] => {
   const { Type } = item;
   const { ID } = 'Object' in item ? (item.Object as { ID?: string }) : item;
   return [keyOf(refOfItem(item, namespace)), ...(ID === undefined ? [] : [`${Type} ${ID}`])];
@@ -79,7 +79,7 @@ const namesOf = (item: Item | Doomed, namespace: string | undefined): string[] =
 
 /** Returns the sets of which a plan says that each fits one entry. */
 export function partSets(set: ReadSet, plan: Plan, namespace?: string): readonly ReadSet[] {
-  const byName = (items: readonly (Item | Doomed)[]): Map<string, number> =>
+  const byName = (items: readonly (SetItem | SetDelete)[]): Map<string, number> =>
     new Map(items.flatMap((item, at) => namesOf(item, namespace).map((name) => [name, at])));
   const items = byName(set.body.Objects);
   const deletes = byName(set.body.Delete);
@@ -110,7 +110,7 @@ export function partSets(set: ReadSet, plan: Plan, namespace?: string): readonly
 }
 
 /** Returns where an object stands in the order in which objects can be made. */
-function rankOf(item: Item | Doomed): number {
+function rankOf(item: SetItem | SetDelete): number {
   const { Namespace = 'default', Type } = item;
   const isDefault = Namespace === 'default';
   if (Type === 'policy') return isDefault ? 0 : 3;
@@ -127,7 +127,7 @@ export function chunksOf(
   max: { readonly items: number; readonly bytes: number } = { items: ITEMS_MAX, bytes: BYTES_MAX },
 ): readonly ReadSet[] {
   const { Objects, Delete, Assert } = set.body;
-  const piece = (list: keyof Picked, item: Item | Doomed, at: number) => {
+  const piece = (list: keyof Picked, item: SetItem | SetDelete, at: number) => {
     const rank = list === 'Objects' ? rankOf(item) : 100 - rankOf(item);
     return { list, at, rank, bytes: Buffer.byteLength(JSON.stringify(item)) + 1 };
   };
@@ -250,7 +250,7 @@ function stoppedAt(which: string, { details, message }: CliError, done: Done): C
  * Returns the plan of a chunk as it is to be judged. In a dry run, what an earlier chunk would have
  * made is missing. Without Prune, the server takes what has no owner: that is refused here.
  */
-export function judgedAlone(plan: Plan, whole: SetBody, isLater: boolean): Plan {
+export function judgedAlone(plan: Plan, whole: WholeSet, isLater: boolean): Plan {
   const isMissing = ({ Code }: Plan['Problems'][number]): boolean =>
     isLater && Code === 'unknown_reference';
   const missing = plan.Problems.filter(isMissing);
@@ -280,27 +280,28 @@ export function judgedAlone(plan: Plan, whole: SetBody, isLater: boolean): Plan 
   };
 }
 
+/** Returns what an owner has, with the IDs of objects. */
+export async function ownedObjects(
+  { api }: Call<object>,
+  owner: string,
+): Promise<readonly SetItem[]> {
+  const query = { owner, ns: '*', ids: 'true' };
+  const answer = await api.get('/v1/export', { query, isCurrent: true });
+  return answer.json<Exported>().Objects;
+}
+
 /** Returns a set with the deletes by which it prunes, which the command decides. */
-async function withPruned({ api }: Call<object>, set: ReadSet): Promise<ReadSet> {
+async function withPruned(call: Call<object>, set: ReadSet): Promise<ReadSet> {
+  const { namespace } = call.api;
   const { Prune, ...body } = set.body;
   if (Prune !== true) return set;
   if (body.Owner === undefined) misused('--prune needs --owner: whose objects are deleted?');
-  const query = { owner: body.Owner, ns: '*', ids: 'true' };
-  const answer = await api.get('/v1/export', { query, isCurrent: true });
-  const held = answer.json<Exported>().Objects;
+  const held = await ownedObjects(call, body.Owner);
   const names = new Set(
-    [...body.Objects, ...body.Delete].flatMap((item) => namesOf(item, api.namespace)),
+    [...body.Objects, ...body.Delete].flatMap((item) => namesOf(item, namespace)),
   );
   const pruned = held
-    .filter((item) => !namesOf(item, api.namespace).some((name) => names.has(name)))
-    .map(({ Handle, Namespace, Object: object, Type }): Doomed => {
-      const { ID, Kind, Name } = object as { ID?: string; Kind?: string; Name?: string };
-      const name = Kind === undefined ? Name : `${Kind}/${Name ?? Kind}`;
-      return {
-        Type,
-        ...(Namespace !== undefined && { Namespace }),
-        ...(Type !== 'binding-rule' ? { Name: name! } : Handle ? { Handle } : { ID: ID! }),
-      };
-    });
+    .filter((item) => !namesOf(item, namespace).some((name) => names.has(name)))
+    .map(deletionOf);
   return { ...set, body: { ...body, Delete: [...body.Delete, ...pruned] } };
 }

@@ -1,10 +1,11 @@
 /** `rollback`: an object, or all objects of an owner, as they were at a moment. */
 import type { Command } from 'commander';
 import type { Versions } from '../../api/endpoints/history.js';
+import type { SetItem } from '../../api/endpoints/sets.js';
 import type { Call, Cli } from '../cli.js';
 import type { Answer } from '../client/http.js';
 import { asOf, momentText } from '../client/moment.js';
-import { type Exported, type Item, keyOf, refOfItem, type SetBody } from '../files/sets.js';
+import { type Exported, keyOf, refOfItem, type WholeSet } from '../files/sets.js';
 import { CliError, misused } from '../print/error.js';
 import {
   type Applied,
@@ -66,7 +67,7 @@ async function exportedAt(
 }
 
 /** Returns a set of what an owner's objects were. */
-async function ownedAt(call: Call<RollbackOptions>, owner: string, at: string): Promise<SetBody> {
+async function ownedAt(call: Call<RollbackOptions>, owner: string, at: string): Promise<WholeSet> {
   const answer = await exportedAt(call, at, { owner, ns: '*' });
   noteFiltered(call.print, answer);
   const { Objects } = answer.json<Exported>();
@@ -79,7 +80,7 @@ async function oneAt(
   call: Call<RollbackOptions>,
   object: HistoryObject,
   at: string,
-): Promise<SetBody> {
+): Promise<WholeSet> {
   const { api, options } = call;
   const { id, path, type } = object;
   if (type === 'token') return tokenAt(call, object, at);
@@ -115,7 +116,7 @@ async function tokenAt(
   { api }: Call<object>,
   { id, path }: HistoryObject,
   at: string,
-): Promise<SetBody> {
+): Promise<WholeSet> {
   const isIndex = /^\d+$/.test(at);
   const query = isIndex ? { before: String(Number(at) + 1), limit: '1' } : { limit: VERSIONS_MAX };
   const { Versions: all = [] } = (await api.get(path, { query })).json<Versions>();
@@ -135,7 +136,7 @@ const doomedOf = ({ id, type }: Pick<HistoryObject, 'id' | 'type'>) =>
   isById(type) ? { Type: type, ID: id } : { Type: type, Name: id };
 
 /** Whether an item of an export is an object. */
-function isMeant(item: Item, { id, type }: HistoryObject, namespace = 'default'): boolean {
+function isMeant(item: SetItem, { id, type }: HistoryObject, namespace = 'default'): boolean {
   if (isById(type)) return item.Object['ID'] === id;
   const { Namespace = namespace } = item;
   const meant = refOfItem(doomedOf({ id, type }), Namespace);

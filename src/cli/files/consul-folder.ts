@@ -3,9 +3,10 @@
  * out, with the reason (moving-in.md 9).
  */
 import { isUuid } from '../../acl/names.js';
+import type { SetItem } from '../../api/endpoints/sets.js';
 import { HIDDEN, isHidden } from '../../migrate/source/conversion.js';
 import { call, ruleContent, templatesText } from './consul-script.js';
-import { type Item, refOfItem } from './sets.js';
+import { refOfItem } from './sets.js';
 
 /** An object as a PUT would write it. */
 type Body = Readonly<Record<string, unknown>>;
@@ -19,7 +20,7 @@ export interface Left {
 
 /** What is to be in a folder. */
 export interface Content {
-  readonly items: readonly Item[];
+  readonly items: readonly SetItem[];
   /** Tokens with their secrets; undefined if none were asked for. */
   readonly tokens: readonly Body[] | undefined;
   readonly anonymous: Body;
@@ -98,7 +99,7 @@ export class ConsulFolder {
   }
 
   /** Adds an object. Returns whether it is loaded. */
-  #add(item: Item): boolean {
+  #add(item: SetItem): boolean {
     const { Type, Namespace = ANY, Object: body } = item;
     const ref = refOfItem(item);
     const ns = Namespace === ANY ? '' : Namespace;
@@ -160,7 +161,11 @@ export class ConsulFolder {
     ];
   }
 
-  #addMethod({ Namespace = ANY, Object: body }: Item, ref: string, described: string[]): boolean {
+  #addMethod(
+    { Namespace = ANY, Object: body }: SetItem,
+    ref: string,
+    described: string[],
+  ): boolean {
     const [name, type] = [textOf(body, 'Name'), textOf(body, 'Type')];
     const leave = (act: string): false => {
       this.#withoutMethod.add(`${Namespace}/${name.toLowerCase()}`);
@@ -208,7 +213,7 @@ export class ConsulFolder {
     return this.#call(ref, Namespace, line, Namespace !== ANY || rules.length > 0);
   }
 
-  #addRule({ Namespace = ANY, Object: body }: Item, ref: string, described: string[]): boolean {
+  #addRule({ Namespace = ANY, Object: body }: SetItem, ref: string, described: string[]): boolean {
     const method = textOf(body, 'AuthMethod');
     if (this.#withoutMethod.has(`${Namespace}/${method.toLowerCase()}`))
       return this.#leave(
@@ -274,7 +279,7 @@ export class ConsulFolder {
     this.files.set('tokens.json', `[\n${lines}\n]\n`);
   }
 
-  #addEntries(items: readonly Item[]): void {
+  #addEntries(items: readonly SetItem[]): void {
     const byNamespace = new Map<string, string[]>();
     for (const item of items) {
       const { Namespace = ANY, Object: body } = item;

@@ -3,6 +3,7 @@
  * document of a file is a set, or one item of its Objects (section 2.5 of the contract).
  */
 import type { Export } from '../../api/endpoints/change.js';
+import type { SetBody, SetDelete, SetItem } from '../../api/endpoints/sets.js';
 import { KINDS } from '../../api/objects.js';
 import { isObject } from '../../languages/fields.js';
 import { pathOf } from '../../languages/pointers.js';
@@ -12,40 +13,16 @@ import type { Written } from './documents.js';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** An object that is to be as it is given. */
-export interface Item {
-  readonly Type: string;
-  readonly Namespace?: string;
-  readonly Handle?: string;
-  readonly Object: Members;
-}
-
 /** The answer of `GET /v1/export`, whose objects are items of a set. */
 export interface Exported extends Omit<Export, 'Objects'> {
-  readonly Objects: readonly Item[];
+  readonly Objects: readonly SetItem[];
 }
 
-/** An object that is to be deleted. */
-export interface Doomed {
-  readonly Type: string;
-  readonly Namespace?: string;
-  readonly Name?: string;
-  readonly ID?: string;
-  readonly Handle?: string;
-  readonly IfUnused?: boolean;
-}
-
-/** The body of a plan and of an apply. */
-export interface SetBody {
-  readonly Owner?: string;
-  readonly Prune?: boolean;
-  readonly TakeOver?: boolean;
-  readonly Reason?: string;
-  readonly Digest?: string;
-  readonly Objects: readonly Item[];
-  readonly Delete: readonly Doomed[];
+/** The body of a plan and of an apply. The server judges its assertions. */
+export interface WholeSet extends Omit<SetBody, 'Objects' | 'Delete' | 'Assert'> {
+  readonly Objects: readonly SetItem[];
+  readonly Delete: readonly SetDelete[];
   readonly Assert: readonly unknown[];
-  readonly Expected?: Readonly<Record<string, number>>;
 }
 
 /** What a problem is about, as the server says it: an object, and a pointer into it or the set. */
@@ -56,7 +33,7 @@ export interface About {
 
 /** A set that was read. */
 export interface ReadSet {
-  readonly body: SetBody;
+  readonly body: WholeSet;
   /** Returns `FILE:LINE:COLUMN` of what a problem is about; undefined if it stands in no file. */
   placeOf(about: About): string | undefined;
 }
@@ -85,7 +62,7 @@ const named = (object: Members, name: string): unknown =>
   object[name] ?? object[name.toLowerCase()];
 
 /** Returns the Ref of an item or a delete as far as it can be told from it. */
-export function refOfItem(item: Item | Doomed, namespace = 'default'): string {
+export function refOfItem(item: SetItem | SetDelete, namespace = 'default'): string {
   const { Type, Namespace = namespace, Handle } = item;
   const object: Members = 'Object' in item ? item.Object : { ...item };
   const name = named(object, 'Name');
@@ -98,6 +75,17 @@ export function refOfItem(item: Item | Doomed, namespace = 'default'): string {
   const row = KINDS.find((one) => one.kind === kind);
   const own = named(object, 'Kind') === undefined ? rest : (name ?? row?.onlyName);
   return `config/${row?.isClusterWide ? 'default' : Namespace}/${kind}/${own}`;
+}
+
+/** Returns the delete of an object as exports hold it. A binding rule has no name. */
+export function deletionOf({ Handle, Namespace, Object: object, Type }: SetItem): SetDelete {
+  const { ID, Kind, Name = '' } = object as { ID?: string; Kind?: string; Name?: string };
+  const name = Kind === undefined ? Name : `${Kind}/${Name || Kind}`;
+  return {
+    Type,
+    ...(Namespace !== undefined && { Namespace }),
+    ...(Type !== 'binding-rule' ? { Name: name } : Handle ? { Handle } : { ID: ID! }),
+  };
 }
 
 /** Names do not mind letter case, but those of binding rules do. */
@@ -147,7 +135,7 @@ function faultOf(
 
 /** A set while its documents are read. */
 class Reading {
-  readonly body = { Objects: [] as Item[], Delete: [] as Doomed[], Assert: [] as unknown[] };
+  readonly body = { Objects: [] as SetItem[], Delete: [] as SetDelete[], Assert: [] as unknown[] };
   readonly settings: Record<string, unknown> = {};
   readonly expected: Record<string, number> = {};
   readonly spots = { Objects: [] as Spot[], Delete: [] as Spot[], Assert: [] as Spot[] };
@@ -207,10 +195,10 @@ class Reading {
     const fault = faultOf(list, value);
     if (fault !== undefined) this.#fault(spot, ...fault);
     else if (list === 'Assert') this.body.Assert.push(value);
-    else this.#add(list, value as Item & Doomed, spot);
+    else this.#add(list, value as SetItem & SetDelete, spot);
   }
 
-  #add(list: 'Objects' | 'Delete', item: Item & Doomed, spot: Spot): void {
+  #add(list: 'Objects' | 'Delete', item: SetItem & SetDelete, spot: Spot): void {
     this.body[list].push(item);
     const ref = refOfItem(item, this.#namespace);
     if (ref.endsWith('/undefined')) return;
@@ -266,7 +254,7 @@ export function setOf(
       hint: [...others, 'nothing was sent'].join('\n  '),
     });
   const { expected, settings } = reading;
-  const body: SetBody = {
+  const body: WholeSet = {
     ...settings,
     ...(owner !== undefined && { Owner: owner }),
     ...(prune !== undefined && { Prune: prune }),

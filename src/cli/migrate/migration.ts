@@ -18,6 +18,7 @@ import {
   type SourceState,
 } from '../../migrate/source/types.js';
 import type { Call } from '../cli.js';
+import { ownedObjects } from '../commands/in-parts.js';
 import { refOfItem } from '../files/sets.js';
 import { CliError, EXIT, interruption } from '../print/error.js';
 import { counted } from '../print/text.js';
@@ -27,7 +28,6 @@ import {
   changedHere,
   goneObjects,
   type Marks,
-  ownedObjects,
   planObjects,
   policyTexts,
 } from './objects.js';
@@ -139,7 +139,7 @@ export class Migration {
     const marks = this.#marksOf(state);
     progress.begin('planning');
     const allNamespaces = plan.read.namespaces === 'all';
-    const owned = await ownedObjects(call, marks);
+    const owned = await ownedObjects(call, marks.owner);
     const others = await otherIds(call, state, owned);
     const { ids } = others;
     const isOther = new Set(others.problems.map(({ Ref }) => Ref));

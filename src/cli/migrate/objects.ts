@@ -3,22 +3,17 @@
  * set of the owner `migrate/<datacenter>`. What it no longer holds is deleted by name and not by
  * Prune, so that what the source did not show, or what is left out, stays.
  */
+
 import { ANONYMOUS_ACCESSOR } from '../../acl/builtin.js';
 import type { Versions } from '../../api/endpoints/history.js';
+import type { SetDelete, SetItem } from '../../api/endpoints/sets.js';
 import type { Problem } from '../../api/migration-report.js';
 import { refOf } from '../../migrate/source/conversion.js';
 import type { ObjectType, Refused, Shown, SourceState } from '../../migrate/source/types.js';
 import type { Call } from '../cli.js';
 import { type Applied, planOf, sent } from '../commands/apply-set.js';
 import { chunksOf, partSets } from '../commands/in-parts.js';
-import {
-  type Doomed,
-  type Exported,
-  type Item,
-  keyOf,
-  type ReadSet,
-  refOfItem,
-} from '../files/sets.js';
+import { deletionOf, type Exported, keyOf, type ReadSet, refOfItem } from '../files/sets.js';
 import type { Plan, PlannedChange } from '../print/plan-view.js';
 import type { OtherIds } from './other-ids.js';
 
@@ -49,8 +44,8 @@ export interface PlannedObjects {
 export async function planObjects(
   call: Call<object>,
   marks: Marks,
-  objects: readonly Item[],
-  doomed: readonly Doomed[],
+  objects: readonly SetItem[],
+  doomed: readonly SetDelete[],
 ): Promise<PlannedObjects> {
   const { owner: Owner, reason: Reason, force } = marks;
   const body = { Owner, Reason, ...(force && { TakeOver: true }), Assert: [] };
@@ -162,22 +157,12 @@ export async function policyTexts({ api }: Call<object>): Promise<ReadonlyMap<st
   return new Map(policies.map(({ ID, Rules }) => [String(ID), String(Rules ?? '')]));
 }
 
-/** Returns what the owner has here. */
-export async function ownedObjects(
-  { api }: Call<object>,
-  { owner }: Marks,
-): Promise<Exported['Objects']> {
-  const query = { owner, ns: '*', ids: 'true' };
-  const answer = await api.get('/v1/export', { query, isCurrent: true, isPlain: true });
-  return answer.json<Exported>().Objects;
-}
-
 /** Returns what the owner has and the source no longer, of what was read whole. */
 export function goneObjects(
-  owned: Exported['Objects'],
+  owned: readonly SetItem[],
   source: SourceState,
   { allNamespaces, ids }: Pick<OtherIds, 'ids'> & { readonly allNamespaces: boolean },
-): readonly Doomed[] {
+): readonly SetDelete[] {
   const lists: readonly (readonly [ObjectType, readonly Shown[]])[] = [
     ['policy', source.policies],
     ['role', source.roles],
@@ -195,19 +180,14 @@ export function goneObjects(
       ]),
     ),
   );
-  return owned.flatMap((item): Doomed[] => {
+  return owned.flatMap((item): SetDelete[] => {
     const type = item.Type as ObjectType;
     const { Kind: kind = '', ID } = item.Object as { Kind?: string; ID?: string };
     const isScope = type === 'namespace' ? allNamespaces : true;
     if (!isScope || !wasRead(source, type, { ns: item.Namespace, kind })) return [];
     if (there.has(`${type} ${ID}`) || there.has(keyOf(refOfItem(item)))) return [];
-    const { Namespace, Object: object } = item;
-    const name = String(object['Name'] ?? '');
-    const own =
-      type === 'binding-rule'
-        ? { ID: ID! }
-        : { Name: type === 'config' ? `${kind}/${name === '' ? kind : name}` : name };
-    return [{ Type: type, ...(Namespace !== undefined && { Namespace }), ...own }];
+    const { Handle: _handle, ...known } = item;
+    return [deletionOf(known)];
   });
 }
 

@@ -4,7 +4,7 @@
  */
 import type { BlockRow, Revoked } from '../../api/endpoints/identities.js';
 import { jsonOf, refusedWith } from '../../migrate/source/asking.js';
-import type { Converted, SetItem } from '../../migrate/source/types.js';
+import type { Converted, MovedItem } from '../../migrate/source/types.js';
 import type { Call } from '../cli.js';
 import type { Marks } from './objects.js';
 import type { Way } from './source-way.js';
@@ -110,7 +110,7 @@ async function shownBy<T>(
   return jsonOf<T>(name, answer);
 }
 
-const methodOf = ({ Type, Namespace, Object: { Name } }: SetItem): string =>
+const methodOf = ({ Type, Namespace, Object: { Name } }: MovedItem): string =>
   JSON.stringify([Type, Namespace, String(Name).toLowerCase()]);
 
 const contentOf = ({ CreateIndex: _created, ModifyIndex: _modified, ...rest }: Body): Body => rest;

@@ -1,9 +1,9 @@
 /** Objects of the source that are here with another ID: by their name, or as an equal rule. */
+import type { SetItem } from '../../api/endpoints/sets.js';
 import type { Problem } from '../../api/migration-report.js';
 import { MANAGEMENT_POLICY, refOf } from '../../migrate/source/conversion.js';
 import type { Shown, SourceState } from '../../migrate/source/types.js';
 import type { Call } from '../cli.js';
-import type { Exported } from '../files/sets.js';
 
 /** The IDs here by those of the source, and what is said of them. */
 export interface OtherIds {
@@ -18,7 +18,7 @@ export interface OtherIds {
 export async function otherIds(
   { api }: Call<object>,
   source: SourceState,
-  owned: Exported['Objects'],
+  owned: readonly SetItem[],
 ): Promise<OtherIds> {
   const own = new Set(owned.map(({ Object: one }) => idOf(one)));
   const ids = new Map<string, string>();

@@ -3,7 +3,7 @@ import type { Asked } from '../../acl/reasons.js';
 import type { Report, RightsDifference, Writer } from '../../api/migration-report.js';
 import { grantClasses } from '../../migrate/rights/compare.js';
 import type { Reader, RightsState, TokenShown } from '../../migrate/rights/types.js';
-import type { Converted, SetItem, Shown, SourceState } from '../../migrate/source/types.js';
+import type { Converted, MovedItem, Shown, SourceState } from '../../migrate/source/types.js';
 import type { Decision, Way } from './source-way.js';
 
 /** What a report says of rights. */
@@ -49,7 +49,7 @@ export function overlaid(
   { parts, tokens }: Pick<Converted, 'parts' | 'tokens'>,
 ): SourceState {
   const items = parts.flatMap((part) => part.items);
-  const of = (type: SetItem['Type']): Shown[] =>
+  const of = (type: MovedItem['Type']): Shown[] =>
     items
       .filter(({ Type }) => Type === type)
       .map(({ Namespace, Object: object }) => ({ Namespace, ...object }));

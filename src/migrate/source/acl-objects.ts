@@ -18,16 +18,16 @@ import {
   textOf,
 } from './conversion.js';
 import { mendSelector } from './selectors.js';
-import type { SetItem, Shown } from './types.js';
+import type { MovedItem, Shown } from './types.js';
 
-const itemOf = (Type: SetItem['Type'], one: Shown, object: Shown): SetItem => ({
+const itemOf = (Type: MovedItem['Type'], one: Shown, object: Shown): MovedItem => ({
   Type,
   ...(Type !== 'namespace' && { Namespace: textOf(one, 'Namespace') }),
   Object: object,
 });
 
 /** Converts a policy; undefined if it is not written. */
-export function policyOf(conversion: Conversion, one: Shown): SetItem | undefined {
+export function policyOf(conversion: Conversion, one: Shown): MovedItem | undefined {
   const [id, name, ns] = [textOf(one, 'ID'), textOf(one, 'Name'), textOf(one, 'Namespace')];
   if (isReservedId(id) || (name === MANAGEMENT_POLICY && ns !== 'default')) return undefined;
   const ref = refOf('policy', one);
@@ -75,7 +75,7 @@ function firstFault({ source, faults }: ReturnType<typeof readRules>) {
 }
 
 /** Converts a role; undefined if it is not written. */
-export function roleOf(conversion: Conversion, one: Shown): SetItem | undefined {
+export function roleOf(conversion: Conversion, one: Shown): MovedItem | undefined {
   const ref = refOf('role', one);
   if (!conversion.stays(ref, one)) return undefined;
   const own = conversion.members(ref, one, ['ID', 'Name', 'Description', ...GRANTS]);
@@ -145,7 +145,7 @@ function identityProblem(member: string, identity: Shown, ns: string): string | 
 }
 
 /** Converts a namespace; undefined if it is not written. */
-export function namespaceOf(conversion: Conversion, one: Shown): SetItem | undefined {
+export function namespaceOf(conversion: Conversion, one: Shown): MovedItem | undefined {
   const ref = refOf('namespace', one);
   if (!conversion.stays(ref, { ...one, Namespace: 'default' })) return undefined;
   const own = conversion.members(ref, one, ['Name', 'Description', 'ACLs', 'Meta']);
@@ -173,7 +173,7 @@ const METHOD_MEMBERS = [
 const TOKEN_NAMES = '${auth_method_type}-${auth_method_name}';
 
 /** Converts an auth method; undefined if it is not written. */
-export function methodOf(conversion: Conversion, shown: Shown): SetItem | undefined {
+export function methodOf(conversion: Conversion, shown: Shown): MovedItem | undefined {
   const { TokenNameFormat = TOKEN_NAMES, ...one } = shown;
   const ref = refOf('auth-method', one);
   if (!conversion.stays(ref, one)) return undefined;
@@ -243,7 +243,7 @@ const RULE_MEMBERS = [
 export function bindingRuleOf(
   conversion: Conversion,
   { Handle, ...one }: Shown,
-): SetItem | undefined {
+): MovedItem | undefined {
   const ref = refOf('binding-rule', { ...one, Handle });
   if (!conversion.stays(ref, one)) return undefined;
   const [ns, method] = [textOf(one, 'Namespace'), textOf(one, 'AuthMethod')];

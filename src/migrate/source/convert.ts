@@ -3,7 +3,7 @@ import { bindingRuleOf, methodOf, namespaceOf, policyOf, roleOf } from './acl-ob
 import { Conversion } from './conversion.js';
 import { entryOf } from './entries.js';
 import { anonymousOf, isAnonymous, tokenOf } from './tokens.js';
-import type { Converted, ConvertOptions, Part, SetItem, Shown, SourceState } from './types.js';
+import type { Converted, ConvertOptions, MovedItem, Part, Shown, SourceState } from './types.js';
 
 /** Returns what is to be written, and what has no counterpart. Reads no clock, changes nothing. */
 export function convert(source: SourceState, options: ConvertOptions): Converted {
@@ -12,7 +12,7 @@ export function convert(source: SourceState, options: ConvertOptions): Converted
     list.flatMap((one) => to(conversion, one) ?? []);
   const inside = (list: readonly Shown[], isDefault: boolean): readonly Shown[] =>
     list.filter(({ Namespace }) => (Namespace === 'default') === isDefault);
-  const part = (step: Part['step'], items: readonly SetItem[]): Part => ({ step, items });
+  const part = (step: Part['step'], items: readonly MovedItem[]): Part => ({ step, items });
 
   const parts = [
     part('policy', each(inside(source.policies, true), policyOf)),

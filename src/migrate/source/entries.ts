@@ -10,7 +10,7 @@ import type { Decoded } from '../../kinds/types.js';
 import { isObject } from '../../languages/fields.js';
 import { pathOf } from '../../languages/pointers.js';
 import { type Conversion, isHidden, isNothing, listIn, refOf, textOf } from './conversion.js';
-import type { SetItem, Shown } from './types.js';
+import type { MovedItem, Shown } from './types.js';
 
 /** What the server adds to entries. */
 const ADDED = ['CreateIndex', 'ModifyIndex', 'Hash', 'Namespace', 'Status'];
@@ -18,7 +18,7 @@ const ADDED = ['CreateIndex', 'ModifyIndex', 'Hash', 'Namespace', 'Status'];
 const LEGACY = ['LegacyID', 'LegacyMeta', 'LegacyCreateTime', 'LegacyUpdateTime'];
 
 /** Converts an entry; undefined if it is not written. */
-export function entryOf(conversion: Conversion, one: Shown): SetItem | undefined {
+export function entryOf(conversion: Conversion, one: Shown): MovedItem | undefined {
   const ref = refOf('config', one);
   const kind = textOf(one, 'Kind');
   if (!isKind(kind)) {

@@ -3,7 +3,7 @@ import { ANONYMOUS_ACCESSOR } from '../../acl/builtin.js';
 import { isUuid } from '../../acl/names.js';
 import { GRANTS, grantsOf, hasGoodGrants } from './acl-objects.js';
 import { type Conversion, isHidden, isNothing, refOf, textOf } from './conversion.js';
-import type { SetItem, Shown, TokenImport } from './types.js';
+import type { MovedItem, Shown, TokenImport } from './types.js';
 
 /** A token that ends in this time is not worth moving, in milliseconds. */
 const NEARLY_OVER_MS = 10_000;
@@ -24,7 +24,7 @@ const MEMBERS = [
 const SAID_TWICE = ['ExpirationTTL', 'AuthMethodMeta', 'Legacy', 'ID', 'Name'];
 
 /** Converts the anonymous token; undefined if it is not written. */
-export function anonymousOf(conversion: Conversion, one: Shown): SetItem | undefined {
+export function anonymousOf(conversion: Conversion, one: Shown): MovedItem | undefined {
   const ref = refOf('token', one);
   if (!conversion.stays(ref, one) || !hasGoodGrants(conversion, ref, one)) return undefined;
   const own = Object.fromEntries(

@@ -1,4 +1,5 @@
 /** What is read of a source, and through what (moving-in.md 2 and 3). */
+import type { SetItem } from '../../api/endpoints/sets.js';
 import type { Finding } from '../../api/migration-report.js';
 
 /** An object as the source shows it. */
@@ -101,18 +102,13 @@ export class SourceError extends Error {
   }
 }
 
-/** One object of a set (beyond.md 2.5). */
-export interface SetItem {
-  readonly Type: ObjectType;
-  readonly Namespace?: string;
-  readonly Handle?: string;
-  readonly Object: Shown;
-}
+/** An item of a set (beyond.md 2.5). */
+export type MovedItem = SetItem<ObjectType>;
 
 /** The objects of one step, in the order in which they are written. */
 export interface Part {
   readonly step: ObjectType;
-  readonly items: readonly SetItem[];
+  readonly items: readonly MovedItem[];
 }
 
 /** One of `Tokens` of an import (moving-in.md 1.1). It holds a secret: it is never printed. */
