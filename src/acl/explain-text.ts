@@ -2,7 +2,7 @@
 import { CLUSTER_WIDE } from './layer.js';
 import type { Path, PathStep, Source } from './origins.js';
 import type { Asked } from './reasons.js';
-import { type Level, SCALARS, type SpeakingRule, type Why } from './types.js';
+import { isScalar, type Level, type SpeakingRule, type Why } from './types.js';
 
 /** A namespace, or the namespaces of a prefix, as answers show it. */
 export interface ShownPlace {
@@ -56,8 +56,7 @@ export function sentenceOf(
 }
 
 function questionText({ resource, access, segment, namespace }: Asked): string {
-  const isScalar = (SCALARS as readonly string[]).includes(resource);
-  const on = isScalar ? '' : ` on ${quoted(segment)}`;
+  const on = isScalar(resource) ? '' : ` on ${quoted(segment)}`;
   const isPlain = namespace === 'default' || resource === 'namespace' || CLUSTER_WIDE.has(resource);
   return `${resource}:${access}${on}${isPlain ? '' : ` in namespace ${quoted(namespace)}`}`;
 }

@@ -1,5 +1,6 @@
 /** Explains the decisions on the accesses of a token: which rule decides, and who says it. */
 
+import { compare } from '../base/text.js';
 import { cut } from '../languages/shown-values.js';
 import { compileRights } from './authorizer.js';
 import { type ShownPlace, type ShownRule, sentenceOf } from './explain-text.js';
@@ -279,10 +280,9 @@ function inOrder(a: SpeakingRule, b: SpeakingRule): number {
   return (
     LAYERS.indexOf(a.layer) - LAYERS.indexOf(b.layer) ||
     MATCH_ORDER.indexOf(a.place.match) - MATCH_ORDER.indexOf(b.place.match) ||
-    inTextOrder(a.place.name, b.place.name) ||
+    compare(a.place.name, b.place.name) ||
     RESOURCE_ORDER.indexOf(a.resource) - RESOURCE_ORDER.indexOf(b.resource) ||
     MATCH_ORDER.indexOf(a.match) - MATCH_ORDER.indexOf(b.match) ||
-    inTextOrder(a.name, b.name)
+    compare(a.name, b.name)
   );
 }
-const inTextOrder = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

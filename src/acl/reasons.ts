@@ -7,6 +7,7 @@ import { CLUSTER_WIDE, type Layer, type Rights } from './layer.js';
 import { grantsAccess, impliedIntentions, type RuleSet } from './rule-set.js';
 import {
   type Access,
+  isScalar,
   LAYERS,
   type LayerName,
   type Level,
@@ -14,8 +15,6 @@ import {
   type Reason,
   type Resource,
   type RuleKey,
-  SCALARS,
-  type Scalar,
   type SpeakingRule,
   type Why,
 } from './types.js';
@@ -150,8 +149,6 @@ const OPERATOR: Asked = {
   namespace: 'default',
 };
 const fallsBack = (resource: Resource): boolean => resource === 'mesh' || resource === 'peering';
-const isScalar = (resource: Resource): resource is Scalar =>
-  (SCALARS as readonly Resource[]).includes(resource);
 const namespaceOf = ({ resource, namespace }: Asked): string =>
   CLUSTER_WIDE.has(resource) ? 'default' : namespace;
 

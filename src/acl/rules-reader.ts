@@ -6,6 +6,7 @@ import type { RulesTree } from '../languages/policy-rules.js';
 import type { Body, Item, Key, Value } from '../languages/policy-rules.peggy.js';
 import { didYouMean } from '../languages/suggest.js';
 import {
+  isScalar,
   type Level,
   NAMED,
   type Named,
@@ -379,10 +380,9 @@ function hint(word: string, known: readonly string[]): string {
   return why === undefined ? didYouMean(word, known) : `; ${why}`;
 }
 
-const isScalar = (resource: string): resource is Scalar =>
-  (SCALARS as readonly string[]).includes(resource);
-const isEmpty = (rules: Rules): boolean =>
-  Object.keys(rules.scalars).length === 0 && rules.named.length === 0;
+/** Whether rules say nothing. */
+export const isEmpty = ({ scalars, named }: Rules): boolean =>
+  Object.keys(scalars).length === 0 && named.length === 0;
 
 /** `"a" "b" { … }` is a block "a" that contains a block "b". */
 function nest(keys: readonly Key[], value: Value): Body {

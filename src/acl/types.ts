@@ -9,6 +9,8 @@ export const SCALARS = ['acl', 'keyring', 'operator', 'mesh', 'peering'] as cons
 export const NAMED = ['agent', 'event', 'key', 'node', 'query', 'service', 'session'] as const;
 export type Scalar = (typeof SCALARS)[number];
 export type Named = (typeof NAMED)[number];
+export const isScalar = (resource: string): resource is Scalar =>
+  (SCALARS as readonly string[]).includes(resource);
 
 /** A rule for one name or prefix. */
 export interface NamedRule {

@@ -34,17 +34,17 @@ export interface Found<R> {
   readonly page: { readonly next_token: string };
   readonly results: readonly R[];
   readonly context?: {
-    readonly prefixes?: readonly Ruled[];
+    readonly prefixes?: readonly PrefixRule[];
     readonly denied?: readonly string[];
     readonly any_action?: boolean;
-    readonly action_prefixes?: readonly Ruled[];
+    readonly action_prefixes?: readonly PrefixRule[];
     readonly unsupported?: string;
     readonly truncated?: boolean;
   };
 }
 
-/** What is decided about all names that begin so. */
-interface Ruled {
+/** What is decided about names that begin so, unless a longer prefix or an exact rule says more. */
+export interface PrefixRule {
   readonly prefix: string;
   readonly allow: boolean;
 }

@@ -13,5 +13,8 @@ export function compareCodePoints(a: string, b: string): number {
 /** Whether a text is Unicode: one with half a surrogate pair equals no name of a request. */
 export const isText = (text: string): boolean => !/\p{Surrogate}/u.test(text);
 
+/** Returns a text in double quotes, as errors show it. */
+export const quoted = (text: string): string => JSON.stringify(text);
+
 /** Returns a number of a date or a time with two digits. */
 export const two = (value: number): string => String(value).padStart(2, '0');

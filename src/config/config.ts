@@ -2,6 +2,7 @@
  * Reads and checks the configuration of a node: a JSON file, and environment variables and flags
  * for the same settings.
  */
+
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { ErrorObject } from 'ajv';
@@ -11,9 +12,10 @@ import { validateSettings } from '../base/validators.js';
 import { TEXT_MAX } from '../base/wire-limits.js';
 import { VARIABLES } from '../cli/client/variables.js';
 import { changesBetween, nearestOf } from '../languages/suggest.js';
+import type { InitialMember } from '../node/identity.js';
 import { inTicks } from '../node/options.js';
 import { leaseMsMax } from '../raft/options.js';
-import { MEMBER, type MemberSetting, type Setting } from './setting.js';
+import { MEMBER, type Setting } from './setting.js';
 import { type ConfigOfSettings, SETTINGS } from './settings.js';
 
 /** A checked configuration. Times in milliseconds, sizes in bytes; see settings.ts for each. */
@@ -157,7 +159,7 @@ function fromText(setting: Setting, text: string): unknown {
 }
 
 /** Parses a member, `name=host:port`. Throws Error for anything else. */
-export function memberOf(text: string): MemberSetting {
+export function memberOf(text: string): InitialMember {
   const [, name, address] = MEMBER.exec(text) ?? [];
   if (name === undefined || address === undefined)
     throw new Error(`"${text}" is not a member: expected name=host:port`);
@@ -329,7 +331,7 @@ const issuerHostRule = (host: string): Rule => [
 ];
 
 /** Returns the rules of the members of a new cluster, which a setting or an option gives. */
-function memberRules(key: string, members: readonly MemberSetting[]): readonly Rule[] {
+function memberRules(key: string, members: readonly InitialMember[]): readonly Rule[] {
   const isTwice = (texts: readonly string[]): boolean => new Set(texts).size < texts.length;
   return [
     [isTwice(members.map(({ name }) => name)), `${key}: names a member twice`],
@@ -339,7 +341,7 @@ function memberRules(key: string, members: readonly MemberSetting[]): readonly R
 }
 
 /** Returns what is wrong with the members of a new cluster. */
-export const memberFaults = (key: string, members: readonly MemberSetting[]): string[] =>
+export const memberFaults = (key: string, members: readonly InitialMember[]): string[] =>
   memberRules(key, members).flatMap(([broken, fault]) => (broken ? [fault] : []));
 
 /** Returns the rules of an address that can be dialled. */

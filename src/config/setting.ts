@@ -1,6 +1,7 @@
 /** The definition of a setting, and the configuration type that follows from a list of settings. */
 
 import type { SentSinks } from '../audit/settings.js';
+import type { InitialMember } from '../node/identity.js';
 
 /** The type of a value. As text, a list is separated by commas, a map and sinks are JSON. */
 export type SettingType = 'text' | 'integer' | 'boolean' | 'list' | 'members' | 'map' | 'sinks';
@@ -33,18 +34,12 @@ export interface Setting {
 /** A member of a cluster as text: `name=host:port`. */
 export const MEMBER = /^([a-zA-Z0-9][a-zA-Z0-9._-]*)=(.+:\d+)$/;
 
-/** A member of a cluster, written as `name=host:port`. */
-export interface MemberSetting {
-  readonly name: string;
-  readonly address: string;
-}
-
 interface Values {
   text: string;
   integer: number;
   boolean: boolean;
   list: readonly string[];
-  members: readonly MemberSetting[];
+  members: readonly InitialMember[];
   map: Readonly<Record<string, string>>;
   sinks: SentSinks;
 }

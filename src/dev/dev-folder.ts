@@ -1,15 +1,6 @@
 /** The folder of a cluster that somebody tries: checks, and the files beside those of the nodes. */
 import { execFileSync } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import {
@@ -20,6 +11,7 @@ import {
   planCluster,
   quote,
   removeCluster,
+  writePrivate,
 } from './local.js';
 import { HOST } from './ports.js';
 
@@ -202,10 +194,4 @@ esac
   );
   const example = join(dir, 'web.yaml');
   if (!existsSync(example)) writePrivate(example, EXAMPLE);
-}
-
-function writePrivate(path: string, text: string, mode = 0o600): void {
-  writeFileSync(path, text, { mode });
-  // A file that was there keeps its mode.
-  chmodSync(path, mode);
 }

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import {
+  chmodSync,
   closeSync,
   existsSync,
   mkdirSync,
@@ -115,7 +116,7 @@ export async function planCluster(plan: ClusterPlan): Promise<LocalCluster> {
     const { http, raft } = ports[at]!;
     const node = localNode(dir, name, { http, raft }, plan.run?.(name));
     const extra = plan.settings ?? {};
-    writePrivate(join(dir, `${name}.json`), {
+    const settings = {
       ...extra,
       nodeName: name,
       dataDir: node.entry.dataDir,
@@ -124,7 +125,8 @@ export async function planCluster(plan: ClusterPlan): Promise<LocalCluster> {
       raft: { sharedKeyFile, ...extra['raft'], host: HOST, port: raft },
       cluster: { initial },
       acl: { ...extra['acl'], ...(token === '' ? {} : { initialManagement: token }) },
-    });
+    };
+    writePrivate(join(dir, `${name}.json`), jsonOf(settings));
     return node;
   });
   const file: ClusterFile = {
@@ -135,7 +137,7 @@ export async function planCluster(plan: ClusterPlan): Promise<LocalCluster> {
     reset: `rm -rf ${nodes.map((node) => quote(node.entry.dataDir)).join(' ')}`,
     nodes: nodes.map((node) => node.entry),
   };
-  writePrivate(join(dir, 'cluster.json'), file);
+  writePrivate(join(dir, 'cluster.json'), jsonOf(file));
   return clusterOf(dir, file, nodes);
 }
 
@@ -278,9 +280,14 @@ export function endOf(logFile: string, lines = 5): string {
   }
 }
 
-function writePrivate(path: string, value: unknown): void {
-  writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+/** Writes a file that only its owner may read. */
+export function writePrivate(path: string, text: string, mode = 0o600): void {
+  writeFileSync(path, text, { mode });
+  // A file that was there keeps its mode.
+  chmodSync(path, mode);
 }
+
+const jsonOf = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 /** Quotes a word for the shell. */
 export function quote(word: string): string {

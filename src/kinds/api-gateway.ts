@@ -24,8 +24,8 @@ import { OF_GATEWAY } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 import { target } from './targets.js';
 import { gatewayTlsRules, tlsProblem, tlsVersion } from './tls.js';
+import { CERTIFICATE_KINDS } from './types.js';
 
-const CERTIFICATE_KINDS = ['file-system-certificate', 'inline-certificate'];
 const listenerName = textLike(
   '^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$',
   { limits: { needed: true } },
@@ -201,7 +201,7 @@ function* referenceProblems(
   reference: Normal<typeof certificateReference>,
   ...path: Path
 ): Iterable<Problem> {
-  if (!CERTIFICATE_KINDS.includes(reference.Kind)) {
+  if (!(CERTIFICATE_KINDS as readonly string[]).includes(reference.Kind)) {
     yield problem(
       `unsupported certificate kind: ${JSON.stringify(reference.Kind)}, must be 'file-system-certificate' or 'inline-certificate'`,
       ...path,

@@ -8,7 +8,9 @@
  * A change of service-defaults "web" affects the chains of "web" and "api", and through "api" the
  * listeners of "edge".
  */
+
 import { OWN, type Refusal, refusal } from '../base/errors.js';
+import { quoted } from '../base/text.js';
 import {
   type Budget,
   CHAIN_KINDS,
@@ -29,7 +31,6 @@ import { target } from './targets.js';
 import type { ConfigEntry, EntryId, EntryLookup, Kind } from './types.js';
 
 const isChainKind = (kind: Kind): boolean => CHAIN_KINDS.includes(kind);
-const quoted = (text: string): string => JSON.stringify(text);
 
 /**
  * Returns the services whose chains a change may alter: lower-case names, each with its spelling.

@@ -2,9 +2,14 @@
 import type { Change } from './conflicts.js';
 import { parentsOf } from './references.js';
 import { target } from './targets.js';
-import type { ConfigEntry, EntryId, EntryLookup, Kind } from './types.js';
+import {
+  CERTIFICATE_KINDS,
+  type ConfigEntry,
+  type EntryId,
+  type EntryLookup,
+  type Kind,
+} from './types.js';
 
-const CERTIFICATES: readonly Kind[] = ['file-system-certificate', 'inline-certificate'];
 const isRoute = (kind: Kind): boolean => kind === 'http-route' || kind === 'tcp-route';
 
 /** A change, and the services whose chains it may alter (affectedServices). */
@@ -41,7 +46,7 @@ class Reach {
     if (kind === 'api-gateway') this.#addGateway(name);
     // Only the existence of certificates and providers counts.
     const comesOrGoes = before === undefined || after === undefined;
-    if (CERTIFICATES.includes(kind) && comesOrGoes) {
+    if (CERTIFICATE_KINDS.includes(kind) && comesOrGoes) {
       for (const id of this.#lookup.naming(target.certificate(kind, name))) {
         this.#addGateway(id.name);
       }

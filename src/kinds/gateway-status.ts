@@ -2,6 +2,7 @@
  * What the server computes about api-gateways: the routes bound to each gateway, and the status
  * conditions of gateways and routes. It does so inside apply, so a read after a write shows both.
  */
+import { quoted } from '../base/text.js';
 import { type ApiGateway, providersOfListener } from './api-gateway.js';
 import type { BoundApiGateway, Reference } from './bound-api-gateway.js';
 import { type Budget, compileChain } from './chain.js';
@@ -21,8 +22,6 @@ import { type Affecting, reached } from './gateway-reach.js';
 import { parentsOf, providersNamed, routedServices } from './references.js';
 import { target } from './targets.js';
 import type { ConfigEntry, EntryId, EntryLookup } from './types.js';
-
-const quoted = (text: string): string => JSON.stringify(text);
 
 /** The effects of a change: new statuses and bound-api-gateways. An undefined entry is deleted. */
 export interface Settled {

@@ -31,7 +31,9 @@ export function unknownKind(text: string, prefix = ''): Refusal {
 /** Kinds of other editions of the API. */
 const ELSEWHERE: readonly string[] = ['control-plane-request-limit', 'sameness-group'];
 
-const DECODING = 'Request decoding failed: ';
+/** The beginning of the refusal of a body that cannot be decoded. */
+export const DECODING = 'Request decoding failed';
+const PREFIX = `${DECODING}: `;
 /** Members of answers that a body may contain. They have no effect. */
 const RESPONSE_ONLY = ['CreateIndex', 'ModifyIndex', 'Hash'];
 
@@ -92,7 +94,7 @@ export function* decodeInSteps(
   yield;
   const [first, ...others] = report.problems;
   if (first !== undefined) {
-    const why = refusalOf([first, ...others], { prefix: DECODING, count: report.count });
+    const why = refusalOf([first, ...others], { prefix: PREFIX, count: report.count });
     return { ok: false, refusal: why, problems: report.problems };
   }
   const problems: Problem[] = [...entryNameProblems(entry.Name), ...displayProblems(entry.Name)];
@@ -161,7 +163,7 @@ function spelledAs(pointer: string, body: unknown): string {
 /** Returns the kind that a body names, or the refusal. */
 function kindOf(body: unknown): Kind | Refusal {
   const decoding = (what: string, pointer = ''): Refusal =>
-    refusal('invalid', DECODING + what, { pointer });
+    refusal('invalid', PREFIX + what, { pointer });
   if (body !== null && jsonKind(body) !== 'map') {
     return decoding(`'' expected a map, got '${jsonKind(body)}'`);
   }
@@ -175,7 +177,7 @@ function kindOf(body: unknown): Kind | Refusal {
   if (typeof kind !== 'string') {
     return decoding('Kind value in payload is not a string', `/${key}`);
   }
-  return isKind(kind) ? kind : { ...unknownKind(kind, DECODING), pointer: `/${key}` };
+  return isKind(kind) ? kind : { ...unknownKind(kind, PREFIX), pointer: `/${key}` };
 }
 
 /** Returns the members that belong to the entry, without those that only answers have. */
@@ -203,7 +205,7 @@ function ownFields(
 
 const CONTROL = /[\u0000-\u001f\u007f]/;
 /** Segments that clients and proxies remove from a path: `//`, `/./`, `/../`. */
-const UNCLEAN = /\/\/|\/\.\.?(?:\/|$)/;
+export const UNCLEAN = /\/\/|\/\.\.?(?:\/|$)/;
 
 /**
  * Checks a name. It becomes part of a state key, and of the URL that reads and deletes the entry.

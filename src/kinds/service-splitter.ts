@@ -1,5 +1,6 @@
 /** `service-splitter`: how the traffic of a service is split. */
 
+import { quoted } from '../base/text.js';
 import {
   fraction,
   given,
@@ -72,7 +73,6 @@ function* repeats(splits: readonly Split[], name: string): Iterable<Problem> {
     const { Service = name, ServiceSubset = '', Namespace = '', Partition = '' } = one;
     const key = JSON.stringify([Service.toLowerCase(), ServiceSubset]);
     if (seen.has(key)) {
-      const quoted = (text: string): string => JSON.stringify(text);
       yield problem(
         `split destination occurs more than once: service=${quoted(Service)}, subset=${quoted(ServiceSubset)}, namespace=${quoted(Namespace)}, partition=${quoted(Partition)}`,
         'Splits',

@@ -23,6 +23,8 @@ export const KINDS = [
   'terminating-gateway',
 ] as const;
 export type Kind = (typeof KINDS)[number];
+/** The kinds of certificates. */
+export const CERTIFICATE_KINDS: readonly Kind[] = ['file-system-certificate', 'inline-certificate'];
 
 /**
  * A normalised entry, as answers contain it but without indexes, Namespace and Status. Answers keep

@@ -1,4 +1,5 @@
 /** What a node decides for other programs: how often, how, and how long it takes. */
+import type { CountedDecision } from '../http/routes/authzen.js';
 import { OWN_TYPES } from '../service/acl/acl-configuration.js';
 import { JWT_CHECKS, type JwtCheck } from '../service/decisions/proofs.js';
 import { byLabel, counter, type Family, type Sample } from './families.js';
@@ -7,20 +8,13 @@ import { Histogram } from './histogram.js';
 /** Seconds: from a decision by known rights to one that waits for an issuer. */
 const BOUNDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5];
 
-/** A decision as it is counted. */
-interface Counted {
-  readonly decision: boolean;
-  readonly code: string;
-  readonly subjectType: string;
-}
-
 /** Counts decisions. */
 export class DecisionCounts {
   readonly #counts = new Map<string, { readonly labels: Sample['labels']; value: number }>();
   readonly #seconds = new Histogram(BOUNDS);
   readonly #checks = new Map(JWT_CHECKS.map((result) => [result, 0]));
 
-  count({ decision, code, subjectType }: Counted, times: number): void {
+  count({ decision, code, subjectType }: CountedDecision, times: number): void {
     // The words of applications are any number.
     const subject_type = OWN_TYPES.includes(subjectType) ? subjectType : 'other';
     const key = `${decision} ${code} ${subject_type}`;

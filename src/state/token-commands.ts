@@ -63,7 +63,8 @@ export interface TokenReap extends Command {
   readonly max: number;
 }
 
-const notFound = (): Refusal =>
+/** Returns the refusal of a token that does not exist. */
+export const tokenNotFound = (): Refusal =>
   refusal('acl_not_found', 'token does not exist: ACL not found', { about: { kind: 'token' } });
 
 /** Stores a new token. Answers it without the names of its links. */
@@ -97,7 +98,7 @@ const cloneToken: Handler<TokenClone> = (context, command) => {
   const { draft } = context;
   const { ns, nowMs } = command;
   const source = stored<Token>(draft, keys.token(ns, command.source));
-  if (source === undefined || !isAlive(draft, source, nowMs)) return refused(notFound());
+  if (source === undefined || !isAlive(draft, source, nowMs)) return refused(tokenNotFound());
   if (source.AuthMethod !== undefined) {
     return refused(refusal('invalid', 'Cannot clone a token created from an auth method'));
   }

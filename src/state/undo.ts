@@ -50,8 +50,8 @@ export interface Undone {
   readonly target: string | undefined;
 }
 
-/** An object that has changed since the entry. Actual: its ModifyIndex, null if it is gone. */
-export interface UndoConflict {
+/** An object whose version is not the expected one. Actual: its ModifyIndex, null if it is gone. */
+export interface VersionConflict {
   readonly Ref: string;
   readonly Expected: number;
   readonly Actual: number | null;
@@ -60,7 +60,7 @@ export interface UndoConflict {
 /** What an undo would do, or why it is refused. */
 export interface UndoPlan {
   readonly changes: readonly Undone[];
-  readonly conflicts: readonly UndoConflict[];
+  readonly conflicts: readonly VersionConflict[];
   readonly problem?: Refusal;
 }
 
@@ -93,7 +93,7 @@ export function undoPlan(
   if (lines.length > SET_CHANGES_MAX)
     return no(refusal('too_large', `Entry ${undone} changed more than ${SET_CHANGES_MAX} objects`));
   const changes: Undone[] = [];
-  const conflicts: UndoConflict[] = [];
+  const conflicts: VersionConflict[] = [];
   for (const line of lines) {
     // Only the owner of the object changed.
     if (line.operation === 'update' && line.was === 0) continue;
@@ -116,7 +116,7 @@ const notKept = (index: number): Refusal =>
   refusal('not_found', `Entry ${index} is no longer kept, or it changed nothing`);
 
 /** Returns what becomes of the object of a line, or why it cannot go back. */
-function undoneBy(view: View, line: Line, caller: string): Undone | UndoConflict | Refusal {
+function undoneBy(view: View, line: Line, caller: string): Undone | VersionConflict | Refusal {
   const place = placeOfLine(line);
   const { type, id, index, was } = line;
   const present = view.get(objectKeyOf(place));

@@ -1,13 +1,5 @@
 /** The texts of the audit log. */
-
-/** A rule that allowed a request. */
-export interface Grant {
-  readonly right: string;
-  readonly segment: string;
-  readonly rule?: string;
-  readonly policy?: { readonly type: string; readonly name: string };
-  readonly line?: number;
-}
+import type { Grant } from '../api/audit-record.js';
 
 export const AUDIT_TEXT = {
   about: (node: string) =>

@@ -1,10 +1,11 @@
 /** The commands on policies, roles, tokens, auth methods, binding rules and namespaces. */
 import type { Command } from 'commander';
+import type { Link } from '../../api/links.js';
 import type { Call, Cli } from '../cli.js';
 import { documentOf, objectsOf } from '../files/documents.js';
 import { readInput, readNamed, textOption } from '../files/files.js';
 import { misused } from '../print/error.js';
-import { type Link, nodeIdentity, pairsOf, serviceIdentity } from './links.js';
+import { nodeIdentity, pairsOf, serviceIdentity } from './links.js';
 import { addObject, type Flag, type ObjectCommands, withOne } from './object-commands.js';
 import {
   find,

@@ -1,28 +1,12 @@
 /** `audit tail`: the newest audit records of one node or several. */
+
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
+import type { AuditRecord } from '../../api/audit-record.js';
 import { type Call, type Cli, whole } from '../cli.js';
 import { CliError } from '../print/error.js';
 import type { Column } from '../print/output.js';
 import { localTime, oneLine } from '../print/text.js';
-
-/** The members of a record that are shown; docs/audit.md lists all. */
-interface AuditRecord {
-  readonly created_at: string;
-  readonly payload: {
-    readonly id: string;
-    readonly type: string;
-    readonly auth: {
-      readonly accessor_id: string;
-      readonly description: string;
-      readonly identity?: { readonly auth_method: string; readonly subject: string };
-    };
-    readonly request: { readonly operation: string; readonly endpoint: string };
-    readonly response: { readonly status: string };
-    readonly node: string;
-    readonly reason: string;
-  };
-}
 
 interface Tail {
   readonly Records: readonly AuditRecord[];

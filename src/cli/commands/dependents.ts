@@ -1,9 +1,10 @@
 /** What a delete takes something away from, or deletes as well. */
+
+import type { Link } from '../../api/links.js';
 import { KINDS, OBJECTS, type ObjectName } from '../../api/objects.js';
 import type { Call } from '../cli.js';
 import { CliError } from '../print/error.js';
 import { counted } from '../print/text.js';
-import type { Link } from './links.js';
 import { memberAt, type Stored } from './objects.js';
 
 type Query = Readonly<Record<string, string | undefined>>;

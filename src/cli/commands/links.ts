@@ -1,30 +1,6 @@
 /** Links and identities of tokens and roles, from options in Consul's form. */
+import type { Link, NodeIdentity, ServiceIdentity, TemplatedPolicy } from '../../api/links.js';
 import { misused } from '../print/error.js';
-
-/** A link to a policy or role. */
-export interface Link {
-  readonly ID?: string;
-  readonly Name?: string;
-}
-
-/** A service identity. */
-export interface ServiceIdentity {
-  readonly ServiceName: string;
-  readonly Datacenters?: readonly string[];
-}
-
-/** A node identity. */
-export interface NodeIdentity {
-  readonly NodeName: string;
-  readonly Datacenter: string;
-}
-
-/** A templated policy with its variables. */
-export interface TemplatedPolicy {
-  readonly TemplateName: string;
-  readonly TemplateVariables?: Readonly<Record<string, string>>;
-  readonly Datacenters?: readonly string[];
-}
 
 /** Everything that a token or role can be linked to. */
 export interface Links {

@@ -1,5 +1,6 @@
 /** ACL objects and namespaces: what they are called, how people see them, how they are found. */
 import { isUuid } from '../../acl/names.js';
+import type { Link } from '../../api/links.js';
 import { OBJECTS, type ObjectName, type ObjectTable, type Shown } from '../../api/objects.js';
 import { nearestOf } from '../../languages/suggest.js';
 import type { Call } from '../cli.js';
@@ -7,7 +8,7 @@ import type { Ask } from '../client/http.js';
 import { CliError, isMissing, misused } from '../print/error.js';
 import type { Column, Shape } from '../print/output.js';
 import { lines, localTime } from '../print/text.js';
-import { identityTexts, type Link, type Links, linkNames } from './links.js';
+import { identityTexts, type Links, linkNames } from './links.js';
 
 /** An object as the API answers it. Its table says which members it has. */
 export interface Stored extends Links {

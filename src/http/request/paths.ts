@@ -6,6 +6,7 @@
  *                         must not take it for another one
  */
 
+import { UNCLEAN } from '../../kinds/index.js';
 import { changesBetween, nearestOf } from '../../languages/suggest.js';
 import type { Front } from '../front.js';
 import { refuseEarly } from '../response/error-handling.js';
@@ -22,8 +23,6 @@ const WELCOME = 'Conclave: access control and central configuration; the API is 
 
 /** URLs whose path is routed as it was sent: nothing to decode, and no parser rewrites it. */
 const PLAIN = /^\/[\w\-.~!$&()*+,;=:@/]*(?:\?|$)/;
-/** Empty segments, `.` and `..`: a proxy may have resolved them, this server does not. */
-const UNCLEAN = /\/\/|\/\.\.?(?:\/|$)/;
 
 /**
  * Decodes the path. Routes it in its canonical spelling, with the query as it was sent; the whole

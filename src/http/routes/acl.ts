@@ -29,6 +29,7 @@ import {
   type IdHelp,
   mustBePatch,
   mustHave,
+  UNDECODED,
   withIdHint,
   writeOf,
 } from './common.js';
@@ -220,7 +221,6 @@ function mustKnowSecret({ bootstrapSecret }: AclParts, { caller }: ApiRequest): 
   });
 }
 
-const FAILURE = 'Failed to decode request body';
 const WHAT = 'templated policy Name';
 
 /** Templated policies: list, read and preview them. */
@@ -243,8 +243,8 @@ function templateRoutes({ service }: AclParts): readonly DeclaredRoute[] {
       POST: async (request) => {
         const name = mustHave(request, 'name', WHAT);
         await mustPreview(service, writeOf(request), name);
-        const body = (await request.bodyValue(FAILURE, PREVIEW_VARIABLES)) ?? {};
-        const variables = decodeValue(FAILURE, body, PREVIEW_VARIABLES);
+        const body = (await request.bodyValue(UNDECODED, PREVIEW_VARIABLES)) ?? {};
+        const variables = decodeValue(UNDECODED, body, PREVIEW_VARIABLES);
         request.answerValue(previewTemplate(name, variables));
       },
     },

@@ -74,6 +74,9 @@ export const writeOf = (request: ApiRequest, bodyNamespace?: string): Write => (
 /** Returns the entity tag of an object, given its text. */
 export const etagOf = (text: string): string => `"${modifyIndexOf(text)}"`;
 
+/** The beginning of the error for a body that cannot be decoded. */
+export const UNDECODED = 'Failed to decode request body';
+
 /** The media types of a JSON Merge Patch. */
 const PATCHES = ['application/merge-patch+json', 'application/json', ''];
 

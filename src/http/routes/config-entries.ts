@@ -1,7 +1,7 @@
 /** Routes of config entries, and of the discovery chains that they make. */
 import { reject } from '../../base/errors.js';
 import { definitionOf } from '../../kinds/definitions.js';
-import { ENTRY_BODY } from '../../kinds/index.js';
+import { DECODING, ENTRY_BODY } from '../../kinds/index.js';
 import type { ReadContext, Service } from '../../service/common/types.js';
 import {
   applyConfig,
@@ -32,8 +32,6 @@ import {
 import { pageOf } from './pages.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
-const FAILURE = 'Request decoding failed';
-
 /** The routes below `/v1/config`, and the chains that entries make. */
 export function configRoutes({
   service,
@@ -58,11 +56,11 @@ export function configRoutes({
       ifMatch: true,
       ifNoneMatch: true,
       PUT: async (request) => {
-        await admit(request, FAILURE, mayApplySomething(service, request), {
+        await admit(request, DECODING, mayApplySomething(service, request), {
           type: ENTRY_BODY,
           mustMay: async (body) => mustApply(service, writeOf(request), body),
         });
-        const body = await request.bodyValue(FAILURE, ENTRY_BODY);
+        const body = await request.bodyValue(DECODING, ENTRY_BODY);
         const write = writeOf(request);
         const answer = await applyConfig(service, write, body);
         if (write.match === undefined) request.answerJson(answer);
@@ -113,8 +111,8 @@ const entryRoute = (
     const id = { kind: kindOf(request.param('kind')), name: request.param('name') };
     const write = writeOf(request);
     const { kind, name } = id;
-    await admit(request, FAILURE, mustChange(service, write, { operation: 'apply', kind, name }));
-    const sent = await request.body(FAILURE, definitionOf(kind).type);
+    await admit(request, DECODING, mustChange(service, write, { operation: 'apply', kind, name }));
+    const sent = await request.body(DECODING, definitionOf(kind).type);
     const text = await patchConfig(service, write, id, sent);
     request.answerWritten(text, { etag: etagOf(text) });
   },

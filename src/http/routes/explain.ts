@@ -18,11 +18,10 @@ import { RightsFeed } from '../../service/explain/rights-feed.js';
 import { whoCan } from '../../service/explain/who-can.js';
 import { clusterLint, severityOf } from '../../service/lint/cluster-lint.js';
 import { policyLint, ruleLint } from '../../service/lint/lint.js';
-import { type AclParts, admit, answerPast } from './common.js';
+import { type AclParts, admit, answerPast, UNDECODED } from './common.js';
 import { switchOf } from './pages.js';
 import type { ApiRequest, DeclaredRoute, Endpoint } from './types.js';
 
-const FAILURE = 'Failed to decode request body';
 const NO_METHOD = 'auth method does not exist';
 const NO_TOKEN = 'token does not exist';
 
@@ -114,7 +113,7 @@ async function answerDecision(parts: AclParts, request: ApiRequest): Promise<voi
 }
 
 async function answerQuestions(parts: AclParts, request: ApiRequest): Promise<void> {
-  const body = await request.decoded(FAILURE, EXPLAIN);
+  const body = await request.decoded(UNDECODED, EXPLAIN);
   const { caller } = request;
   const ns = request.namespace(body.Namespace);
   const asked = { caller, ns, options: request.readOptions(false) };
@@ -124,7 +123,7 @@ async function answerQuestions(parts: AclParts, request: ApiRequest): Promise<vo
 
 async function answerWhoCan(parts: AclParts, request: ApiRequest): Promise<void> {
   const { caller, incoming } = request;
-  const body = await request.decoded(FAILURE, WHO_CAN);
+  const body = await request.decoded(UNDECODED, WHO_CAN);
   const options = request.readOptions(false);
   const isGone = (): boolean => incoming.socket.destroyed;
   const asked = { caller, ns: request.namespace(), options, isGone };
@@ -133,7 +132,7 @@ async function answerWhoCan(parts: AclParts, request: ApiRequest): Promise<void>
 }
 
 async function answerLogin(parts: AclParts, request: ApiRequest): Promise<void> {
-  const body = await request.decoded(FAILURE, LOGIN_EXPLAIN);
+  const body = await request.decoded(UNDECODED, LOGIN_EXPLAIN);
   const { caller } = request;
   const ns = request.namespace(body.Namespace);
   const asked = { caller, ns, options: request.readOptions(false) };
@@ -154,8 +153,8 @@ export function lintRoutes(parts: AclParts): readonly DeclaredRoute[] {
     isNew: true,
     adds: true,
     POST: async (request) => {
-      await admit(request, FAILURE, maySomewhere(service, request, 'acl', 'read'));
-      const body = await request.decoded(FAILURE, type);
+      await admit(request, UNDECODED, maySomewhere(service, request, 'acl', 'read'));
+      const body = await request.decoded(UNDECODED, type);
       const options = request.readOptions(false);
       const ns = request.namespace(body.Namespace);
       const outcome = await lint({ caller: request.caller, ns, options }, body);
@@ -225,9 +224,9 @@ export function authorizeRoutes(service: Service): readonly DeclaredRoute[] {
       counts: 'read',
       POST: async (request) => {
         const options = { small: true, usual: USUAL };
-        const sent = (await request.bodyValue(FAILURE, AUTHORIZE, options)) ?? [];
-        if (!Array.isArray(sent)) reject('invalid', `${FAILURE}: expected a list of questions`);
-        const questions = arePlain(sent) ? sent : decodeValue(FAILURE, sent, AUTHORIZE);
+        const sent = (await request.bodyValue(UNDECODED, AUTHORIZE, options)) ?? [];
+        if (!Array.isArray(sent)) reject('invalid', `${UNDECODED}: expected a list of questions`);
+        const questions = arePlain(sent) ? sent : decodeValue(UNDECODED, sent, AUTHORIZE);
         const ns = request.namespace();
         // a read like others: rights that were removed before the request do not count
         const { value } = await service.read(

@@ -13,8 +13,7 @@ import { type FeedQuery, readFeed } from '../../service/history/feed.js';
 import { undoEntry } from '../../service/history/undo.js';
 import { readVersions } from '../../service/history/versions.js';
 import { ifMatchOf } from '../request/preconditions.js';
-import { type AclParts, admit, answerPast } from './common.js';
-import { etagOf } from './operator.js';
+import { type AclParts, admit, answerPast, etagOf } from './common.js';
 import { indexOf, limitOf, subjectIn, switchOf } from './pages.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 

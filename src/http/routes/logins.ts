@@ -1,4 +1,5 @@
 /** Routes of logins: by a bearer token, and at an OpenID provider. */
+
 import { AUTH_URL, CALLBACK, RENEW } from '../../api/endpoints/oidc.js';
 import { LOGIN } from '../../api/endpoints/tokens.js';
 import { reject } from '../../base/errors.js';
@@ -12,9 +13,9 @@ import {
   renewLogin,
   rotateKey,
 } from '../../service/oidc/logins.js';
+import { UNDECODED } from './common.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
-const FAILURE = 'Failed to decode request body';
 const SMALL = { small: true };
 
 export const loginRoutes = (parts: LoginParts): readonly DeclaredRoute[] => [
@@ -28,9 +29,9 @@ function bearerRoutes(parts: LoginParts): readonly DeclaredRoute[] {
       path: '/v1/acl/login',
       counts: 'login',
       POST: async (request) => {
-        const sent = await request.bodyValue(FAILURE, LOGIN, SMALL);
+        const sent = await request.bodyValue(UNDECODED, LOGIN, SMALL);
         if (sent === null) reject('invalid', 'Invalid Login request: Missing auth parameters');
-        const body = decodeBody(FAILURE, sent, LOGIN);
+        const body = decodeBody(UNDECODED, sent, LOGIN);
         request.answerJson(await login(parts, loginRequest(request, body), body));
       },
     },
@@ -49,7 +50,7 @@ function oidcRoutes(parts: LoginParts): readonly DeclaredRoute[] {
       isNew: true,
       isSecret: true,
       POST: async (request) => {
-        const body = await request.decoded(FAILURE, AUTH_URL, SMALL);
+        const body = await request.decoded(UNDECODED, AUTH_URL, SMALL);
         const AuthURL = await authUrl(parts, loginRequest(request, body), body);
         request.answerValue({ AuthURL });
       },
@@ -60,7 +61,7 @@ function oidcRoutes(parts: LoginParts): readonly DeclaredRoute[] {
       isNew: true,
       isSecret: true,
       POST: async (request) => {
-        const body = await request.decoded(FAILURE, CALLBACK, SMALL);
+        const body = await request.decoded(UNDECODED, CALLBACK, SMALL);
         request.answerJson(await completeLogin(parts, loginRequest(request, body), body));
       },
     },
@@ -70,7 +71,7 @@ function oidcRoutes(parts: LoginParts): readonly DeclaredRoute[] {
       isNew: true,
       isSecret: true,
       POST: async (request) => {
-        const body = await request.decoded(FAILURE, RENEW, SMALL);
+        const body = await request.decoded(UNDECODED, RENEW, SMALL);
         const { tokenKey } = request.caller;
         request.answerJson(await renewLogin(parts, loginRequest(request, body), tokenKey, body));
       },

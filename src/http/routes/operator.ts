@@ -30,7 +30,7 @@ import type { Service } from '../../service/common/types.js';
 import { parseIndex } from '../request/parameters.js';
 import { ifMatchOf } from '../request/preconditions.js';
 import { asksForProblem } from '../response/refusal-body.js';
-import { admit } from './common.js';
+import { admit, etagOf } from './common.js';
 import { limitOf } from './pages.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
@@ -192,10 +192,6 @@ function casOf(request: ApiRequest): number | undefined {
 }
 
 const ACL_FAILURE = 'Error parsing ACL configuration';
-
-/** Returns the entity tag of a configuration. */
-export const etagOf = (text: string): string =>
-  `"${(JSON.parse(text) as { ModifyIndex: number }).ModifyIndex}"`;
 
 export function aclConfigurationRoutes(service: Service): readonly DeclaredRoute[] {
   const read = async (request: ApiRequest): Promise<void> => {

@@ -3,7 +3,9 @@
  * levels without regard to case where it checks them, and with regard to case where it merges them:
  * a scalar `"WRITE"` does nothing, and `policy = "WRITE"` yields to any level in lower case.
  */
+
 import { merged } from '../../acl/rule-set.js';
+import { isEmpty } from '../../acl/rules-reader.js';
 import {
   type Level,
   NAMED,
@@ -259,9 +261,6 @@ export function mergeWritten(all: readonly Written[]): Rules {
     }),
   };
 }
-
-const isEmpty = ({ scalars, named }: Rules): boolean =>
-  Object.keys(scalars).length === 0 && named.length === 0;
 
 /** The level on intentions that is absent loses, but one that is not in lower case is no better. */
 function mergedRule(past: WrittenRule, next: WrittenRule): WrittenRule {

@@ -1,9 +1,11 @@
 /** Use cases that read tokens. Only callers who may write them see their secrets. */
+
 import { isUuid } from '../../acl/names.js';
-import { ApiError, reject } from '../../base/errors.js';
+import { ApiError, refuse, reject } from '../../base/errors.js';
 import type { Identity } from '../../state/author.js';
 import { keys } from '../../state/keys.js';
 import { keysBelow, lastPart, stored } from '../../state/lists.js';
+import { tokenNotFound } from '../../state/token-commands.js';
 import { identityOf, isAlive, type Token, tokenBySecret } from '../../state/tokens.js';
 import { keyOf, type View } from '../../state/types.js';
 import type { Matches } from '../common/filters.js';
@@ -22,8 +24,7 @@ import type { ListPlan } from '../reads/list-plan.js';
 import { planOf } from '../reads/list-rendering.js';
 import type { ListQuery } from './objects.js';
 
-const notFound = (): never =>
-  reject('acl_not_found', 'token does not exist: ACL not found', { about: { kind: 'token' } });
+const notFound = (): never => refuse(tokenNotFound());
 
 /**
  * Returns a token with the present names of its links. With `identity` that follows its auth

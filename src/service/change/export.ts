@@ -1,4 +1,5 @@
 /** Objects as a set, which plan and apply take as it is (beyond.md 2.6). */
+
 import { isReservedId } from '../../acl/builtin.js';
 import type { Steps } from '../../acl/steps.js';
 import type { Authorizer } from '../../acl/types.js';
@@ -11,6 +12,7 @@ import { keys, type Table } from '../../state/keys.js';
 import { keysBelow, lastPart, stored } from '../../state/lists.js';
 import { MANAGEMENT_POLICY, type Namespace } from '../../state/namespaces.js';
 import { DEFAULT_NAMESPACE } from '../../state/object.js';
+import type { ObjectPlace } from '../../state/owners.js';
 import { type Body, putForm, secretsOf } from '../../state/put-form.js';
 import { refOf, TYPES } from '../../state/refs.js';
 import type { BindingRule } from '../../state/rules.js';
@@ -24,7 +26,7 @@ import { refuseUnknown, shownTime } from '../history/places.js';
 import type { Rendered } from '../reads/list-plan.js';
 import { listPieces } from '../reads/list-rendering.js';
 import { type LongWork, ownerOf } from '../reads/long-work.js';
-import { type FoundObject, isUnseen, mayReadObject, type ObjectId, objectAt } from './found.js';
+import { type FoundObject, isUnseen, mayReadObject, objectAt } from './found.js';
 
 /** The tables of what a set may hold, in the order of plans. Sets make no tokens. */
 const TABLES = (Object.keys(TYPES) as Table[]).filter((table) => table !== 'token');
@@ -149,7 +151,7 @@ class Exporter {
   }
 
   /** Returns the Ref of an object that is exported; undefined if it is not. */
-  #shownRef(id: ObjectId): string | undefined {
+  #shownRef(id: ObjectPlace): string | undefined {
     const { owner } = this.#query;
     let object: FoundObject | undefined;
     try {
@@ -170,13 +172,13 @@ class Exporter {
     return this.#mayShow(object) && isAsked ? object.ref : undefined;
   }
 
-  #mayShow(object: ObjectId): boolean {
+  #mayShow(object: ObjectPlace): boolean {
     const mayRead = mayReadObject(this.#authorizer, object);
     if (!mayRead) this.isFiltered ||= !isUnseen(this.#authorizer, object);
     return mayRead;
   }
 
-  *#idsOf(table: Table, places: readonly string[]): Iterable<ObjectId> {
+  *#idsOf(table: Table, places: readonly string[]): Iterable<ObjectPlace> {
     for (const ns of places) {
       if (table === 'namespace') yield { table, ns: DEFAULT_NAMESPACE, id: ns };
       else if (table === 'config') yield* this.#entriesIn(ns);
@@ -184,7 +186,7 @@ class Exporter {
     }
   }
 
-  *#entriesIn(ns: string): Iterable<ObjectId> {
+  *#entriesIn(ns: string): Iterable<ObjectPlace> {
     for (const kind of this.#query.kinds) {
       // Nobody may write what the server computes.
       if (definitionOf(kind).permissions.apply.resource === 'never') continue;

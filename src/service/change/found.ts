@@ -10,7 +10,7 @@ import { keys, type Table } from '../../state/keys.js';
 import { stored } from '../../state/lists.js';
 import { DEFAULT_NAMESPACE, type StoredObject } from '../../state/object.js';
 import { OBJECTS } from '../../state/objects.js';
-import { ownershipOf } from '../../state/owners.js';
+import { type ObjectPlace, ownershipOf } from '../../state/owners.js';
 import { refOf, TYPES, tableOfType } from '../../state/refs.js';
 import { isAlive, type Token, tokenByAccessor } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
@@ -19,16 +19,8 @@ import type { ReadContext } from '../common/types.js';
 import { kindOf } from '../config/config-entries.js';
 import { denialOf, homeOf } from '../config/entry-rights.js';
 
-/** An object. `id`: its ID, AccessorID or name, of a config entry `<kind>/<name>`. */
-export interface ObjectId {
-  readonly table: Table;
-  /** Namespaces are in `default`. */
-  readonly ns: string;
-  readonly id: string;
-}
-
 /** An object as it is stored, with what names it. */
-export interface FoundObject extends ObjectId {
+export interface FoundObject extends ObjectPlace {
   readonly object: StoredObject & Readonly<Record<string, unknown>>;
   readonly name: string;
   readonly ref: string;
@@ -55,25 +47,25 @@ export function entryIdOf(id: string): EntryId {
 }
 
 /** Returns the key of an object. */
-function keyOfObject({ table, ns, id }: ObjectId): string {
+function keyOfObject({ table, ns, id }: ObjectPlace): string {
   if (table !== 'config') return OBJECTS[table].key(ns, id);
   const { kind, name } = entryIdOf(id);
   return keys.config(ns, kind, name);
 }
 
 /** Whether a caller may read an object. Names of entries count as they are stored. */
-export function mayReadObject(authorizer: Authorizer, { table, ns, id }: ObjectId): boolean {
+export function mayReadObject(authorizer: Authorizer, { table, ns, id }: ObjectPlace): boolean {
   if (table === 'namespace') return authorizer.allowed('namespace', 'read', id);
   if (table !== 'config') return authorizer.allowed('acl', 'read', undefined, ns);
   return denialOf(authorizer, 'get', entryIdOf(id), ns) === undefined;
 }
 
 /** Whether an object that a caller may not read must not even be counted as left out. */
-export const isUnseen = (authorizer: Authorizer, { table, ns, id }: ObjectId): boolean =>
+export const isUnseen = (authorizer: Authorizer, { table, ns, id }: ObjectPlace): boolean =>
   isHidden(authorizer, table === 'namespace' ? id : ns);
 
 /** Returns an object of the state; undefined if there is none. */
-export function objectAt(view: View, { table, ns, id }: ObjectId): FoundObject | undefined {
+export function objectAt(view: View, { table, ns, id }: ObjectPlace): FoundObject | undefined {
   const object = stored<FoundObject['object']>(view, keyOfObject({ table, ns, id }));
   if (object === undefined) return undefined;
   const { Owner: owner = '', Handle: handle } = ownershipOf(view, { table, ns, id }) ?? {};
@@ -94,7 +86,7 @@ const idMember = (table: Exclude<Table, 'config'>) => OBJECTS[table].identity;
  */
 export function findObject(
   { view, authorizer }: ReadContext,
-  { table, ns, id }: ObjectId,
+  { table, ns, id }: ObjectPlace,
   nowMs: number,
 ): FoundObject | undefined {
   if (table === 'namespace') {

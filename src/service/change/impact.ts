@@ -2,6 +2,7 @@
  * The tokens whose rights a change touches (beyond.md 2.5, Impact): of those that the changed
  * objects are or are linked by, what enforcement decides before and after.
  */
+
 import { ANONYMOUS_ACCESSOR } from '../../acl/builtin.js';
 import { isGain, type RightChange, rightChanges } from '../../acl/right-changes.js';
 import type { Steps } from '../../acl/steps.js';
@@ -9,6 +10,7 @@ import type { Authorizer } from '../../acl/types.js';
 import { cut } from '../../languages/shown-values.js';
 import { keys } from '../../state/keys.js';
 import { keysBelow, lastPart, stored } from '../../state/lists.js';
+import type { ObjectPlace } from '../../state/owners.js';
 import { isAlive, type Token } from '../../state/tokens.js';
 import { keyOf, type View } from '../../state/types.js';
 import { isHidden, Links } from '../common/reading.js';
@@ -18,7 +20,6 @@ import {
   RIGHTS_BYTES,
   rightsIdOf,
 } from '../rights/authorizers.js';
-import type { ObjectId } from './found.js';
 
 /** Tokens that one answer looks at. */
 const TOKENS_MAX = 10_000;
@@ -84,7 +85,7 @@ interface Counted {
 /** Finds the tokens whose rights some changes touch. */
 export function* tokensImpact(
   parts: ImpactParts,
-  changed: readonly ObjectId[],
+  changed: readonly ObjectPlace[],
 ): Steps<FoundImpact> {
   const { groups, isHiding, isCut } = yield* touchedGroups(parts, changed);
   const [past, present] = [parts.before, parts.after].map(
@@ -111,7 +112,7 @@ export function* tokensImpact(
 /** Groups the tokens that the changes may touch by their grants before and after. */
 function* touchedGroups(
   { before, after, nowMs, authorizer }: ImpactParts,
-  changed: readonly ObjectId[],
+  changed: readonly ObjectPlace[],
 ): Steps<{
   readonly groups: Iterable<Counted>;
   readonly isCut: boolean;
@@ -148,7 +149,7 @@ function* touchedGroups(
 }
 
 /** Yields the keys of the tokens whose rights follow from some objects, some of them twice. */
-function* tokenKeys(view: View, changed: readonly ObjectId[]): Iterable<string> {
+function* tokenKeys(view: View, changed: readonly ObjectPlace[]): Iterable<string> {
   const tokenOf = (key: string): string => keyOf('token', ...key.split('\u0000').slice(-2));
   for (const { table, ns, id } of changed) {
     if (table === 'token') yield keys.token(ns, id);

@@ -1,4 +1,5 @@
 /** What an object names, who names it, and what its deletion would do (beyond.md 2.3). */
+
 import type { Steps } from '../../acl/steps.js';
 import type { Authorizer } from '../../acl/types.js';
 import type { Refs, ShownObject } from '../../api/endpoints/change.js';
@@ -8,6 +9,7 @@ import type { ConfigDelete } from '../../state/config.js';
 import { Overlay } from '../../state/draft.js';
 import { HANDLERS } from '../../state/handlers.js';
 import { keysBelow, lastPart } from '../../state/lists.js';
+import type { ObjectPlace } from '../../state/owners.js';
 import { TYPES } from '../../state/refs.js';
 import type { Command, View } from '../../state/types.js';
 import { readState, stateIndex } from '../common/reading.js';
@@ -23,7 +25,6 @@ import {
   isUnseen,
   mayReadObject,
   mustBeType,
-  type ObjectId,
   shownObject,
 } from './found.js';
 import { tokensImpact } from './impact.js';
@@ -86,7 +87,7 @@ class RefsFinder {
   }
 
   /** Returns the answer as JSON; undefined if the object is gone meanwhile. */
-  *refs(asked: ObjectId): Steps<string | undefined> {
+  *refs(asked: ObjectPlace): Steps<string | undefined> {
     const view = this.#view;
     const found = findObject({ view, authorizer: this.#authorizer }, asked, this.#parts.nowMs());
     if (found === undefined) return undefined;
@@ -109,7 +110,7 @@ class RefsFinder {
   }
 
   /** Lists the objects that the caller may read, and counts them. */
-  *#listed(ids: Iterable<ObjectId>, self?: FoundObject): Steps<Listed> {
+  *#listed(ids: Iterable<ObjectPlace>, self?: FoundObject): Steps<Listed> {
     const totals: Record<string, number> = {};
     const shown: ShownObject[] = [];
     const nowMs = this.#parts.nowMs();
@@ -186,7 +187,7 @@ class RefsFinder {
 }
 
 /** Yields the objects in a namespace. */
-function* contents(view: View, ns: string): Iterable<ObjectId> {
+function* contents(view: View, ns: string): Iterable<ObjectPlace> {
   for (const table of ['policy', 'role', 'method', 'rule', 'token'] as const) {
     for (const key of keysBelow(view, table, ns)) yield { table, ns, id: lastPart(key) };
   }

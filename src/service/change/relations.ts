@@ -1,4 +1,5 @@
 /** Which objects an object names, and which name it. */
+
 import { CHAIN_KINDS } from '../../kinds/chain.js';
 import { ofKind } from '../../kinds/entry-types.js';
 import { targetsOf } from '../../kinds/references.js';
@@ -8,18 +9,19 @@ import { allNamespaces, Entries } from '../../state/config-entries.js';
 import { keysBelow, lastPart } from '../../state/lists.js';
 import { DEFAULT_NAMESPACE, linksAt } from '../../state/object.js';
 import { OBJECTS } from '../../state/objects.js';
+import type { ObjectPlace } from '../../state/owners.js';
 import type { BindingRule } from '../../state/rules.js';
 import type { Token } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
 import { kindOf } from '../config/config-entries.js';
 import { homeOf } from '../config/entry-rights.js';
-import { entryIdOf, type FoundObject, type ObjectId, objectAt } from './found.js';
+import { entryIdOf, type FoundObject, objectAt } from './found.js';
 
 /** The kinds of entries about one service. */
 const OF_SERVICE: readonly Kind[] = ['service-defaults', ...CHAIN_KINDS];
 
 /** Yields the objects that name an object. They exist. */
-export function* usersOf(view: View, found: FoundObject): Iterable<ObjectId> {
+export function* usersOf(view: View, found: FoundObject): Iterable<ObjectPlace> {
   const { table, ns, id } = found;
   if (table === 'policy' || table === 'role') yield* holdersOf(view, found, table);
   if (table === 'method') {
@@ -33,7 +35,7 @@ export function* usersOf(view: View, found: FoundObject): Iterable<ObjectId> {
 }
 
 /** Returns the object whose namespace and identity end a key. */
-function placedIn(table: 'role' | 'token', key: string): ObjectId {
+function placedIn(table: 'role' | 'token', key: string): ObjectPlace {
   const [ns, id] = key.split('\u0000').slice(-2) as [string, string];
   return { table, ns, id };
 }
@@ -42,7 +44,7 @@ function* holdersOf(
   view: View,
   { ns, id, name }: FoundObject,
   table: 'policy' | 'role',
-): Iterable<ObjectId> {
+): Iterable<ObjectPlace> {
   for (const holder of ['role', 'token'] as const) {
     for (const key of keysBelow(view, `${holder}-by-${table}`, id)) yield placedIn(holder, key);
   }
@@ -57,7 +59,7 @@ function* holdersOf(
 }
 
 /** Yields the entries that name an entry, its intentions and its exports. */
-function* entriesNaming(view: View, ns: string, { kind, name }: EntryId): Iterable<ObjectId> {
+function* entriesNaming(view: View, ns: string, { kind, name }: EntryId): Iterable<ObjectPlace> {
   const isCertificate = kind === 'file-system-certificate' || kind === 'inline-certificate';
   if (kind === 'jwt-provider') {
     for (const each of allNamespaces(view)) yield* naming(view, each, target.provider(name));
@@ -74,13 +76,13 @@ function* entriesNaming(view: View, ns: string, { kind, name }: EntryId): Iterab
   if (exported !== undefined && isExported) yield entry(ns, exported);
 }
 
-const entry = (ns: string, { Kind, Name }: ConfigEntry): ObjectId => ({
+const entry = (ns: string, { Kind, Name }: ConfigEntry): ObjectPlace => ({
   table: 'config',
   ns,
   id: `${Kind}/${Name}`,
 });
 
-function* naming(view: View, ns: string, named: string): Iterable<ObjectId> {
+function* naming(view: View, ns: string, named: string): Iterable<ObjectPlace> {
   for (const { kind, name } of new Entries(view, ns).naming(named)) {
     yield { table: 'config', ns, id: `${kind}/${name}` };
   }
@@ -93,7 +95,7 @@ const servicesIn = (one: ConfigEntry | undefined): readonly string[] => [
 ];
 
 /** Yields the objects that an object names. They may not exist. */
-export function* usesOf(view: View, found: FoundObject): Iterable<ObjectId> {
+export function* usesOf(view: View, found: FoundObject): Iterable<ObjectPlace> {
   const { table, ns, object } = found;
   if (table === 'config') {
     yield* entriesNamedIn(ns, object as unknown as ConfigEntry);
@@ -111,7 +113,7 @@ export function* usesOf(view: View, found: FoundObject): Iterable<ObjectId> {
 }
 
 /** Yields the auth method of a rule, and the policy or role that its BindName is. */
-function* boundBy(view: View, rule: BindingRule): Iterable<ObjectId> {
+function* boundBy(view: View, rule: BindingRule): Iterable<ObjectPlace> {
   const { AuthMethod, BindType, BindName, Namespace: ns } = rule;
   yield { table: 'method', ns, id: AuthMethod };
   if (BindType !== 'policy' && BindType !== 'role') return;
@@ -119,7 +121,7 @@ function* boundBy(view: View, rule: BindingRule): Iterable<ObjectId> {
   if (id !== undefined) yield { table: BindType, ns, id };
 }
 
-function* entriesNamedIn(ns: string, one: ConfigEntry): Iterable<ObjectId> {
+function* entriesNamedIn(ns: string, one: ConfigEntry): Iterable<ObjectPlace> {
   const services = servicesIn(one)
     .filter((name) => name !== '*')
     .map(target.service);
@@ -135,7 +137,7 @@ function* entriesNamedIn(ns: string, one: ConfigEntry): Iterable<ObjectId> {
 }
 
 /** Returns those that exist, as they are stored. */
-export function* existing(view: View, ids: Iterable<ObjectId>): Iterable<FoundObject> {
+export function* existing(view: View, ids: Iterable<ObjectPlace>): Iterable<FoundObject> {
   for (const id of ids) {
     const found = objectAt(view, id);
     if (found !== undefined) yield found;

@@ -93,6 +93,22 @@ const applying = (entry: ConfigEntry, ns: string): Change => ({
   entry,
 });
 
+/** Returns the command that writes an entry. */
+export const configSet = (
+  entry: ConfigEntry,
+  { ns, cas, at, datacenter }: Pick<ConfigSet, 'ns' | 'cas' | 'at' | 'datacenter'>,
+): ConfigSet => ({
+  type: 'config.set',
+  v: 1,
+  ns,
+  kind: entry.Kind,
+  name: entry.Name,
+  entry: JSON.stringify(entry),
+  cas,
+  at,
+  datacenter,
+});
+
 /** Returns what a write answers. Throws ApiError 412 if the client wants to know the version. */
 function conditional(
   { view }: Service,
@@ -125,17 +141,8 @@ export async function applyConfig(
   const change = applying(entry, write.ns);
   const { ns, kind, name } = change;
   await service.permit(write, (authorizer) => changeDenial(authorizer, service.view, change));
-  const command: ConfigSet = {
-    type: 'config.set',
-    v: 1,
-    ns,
-    kind,
-    name,
-    entry: JSON.stringify(entry),
-    cas: write.cas ?? kept?.index ?? null,
-    at: new Date().toISOString(),
-    datacenter,
-  };
+  const cas = write.cas ?? kept?.index ?? null;
+  const command = configSet(entry, { ns, cas, at: new Date().toISOString(), datacenter });
   const answer = await proposeChange(service, write, command);
   if (answer === 'false' && write.cas === null)
     reject('conflict', `Other requests are changing ${kind} ${JSON.stringify(name)}: try again`);

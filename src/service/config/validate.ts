@@ -8,7 +8,7 @@ import type { EntryProblem, EntryResult, Validation } from '../../api/endpoints/
 import { type Refusal, reject } from '../../base/errors.js';
 import type { Change } from '../../kinds/conflicts.js';
 import { isKind } from '../../kinds/definitions.js';
-import { decodeInSteps, ENTRY_BODY } from '../../kinds/index.js';
+import { DECODING, decodeInSteps, ENTRY_BODY } from '../../kinds/index.js';
 import type { Problem } from '../../kinds/problems.js';
 import type { ConfigEntry } from '../../kinds/types.js';
 import { anyObject, bodyOf, given, isObject, items, type Type } from '../../languages/fields.js';
@@ -25,7 +25,7 @@ import { readState, stateIndex } from '../common/reading.js';
 import type { ReadOutcome, StateRead } from '../common/types.js';
 import type { WhoCanParts } from '../explain/who-can.js';
 import { ownerOf } from '../reads/long-work.js';
-import { applyDenial, toldTo } from './config-entries.js';
+import { applyDenial, configSet, toldTo } from './config-entries.js';
 import { denialOf, homeOf } from './entry-rights.js';
 import { hidingEntry, withSecrets } from './shown-entries.js';
 
@@ -33,8 +33,6 @@ import { hidingEntry, withSecrets } from './shown-entries.js';
 const ENTRIES_MAX = 1_000;
 /** Problems that the rules between entries find in one entry. */
 const PROBLEMS_MAX = 100;
-
-const FAILURE = 'Request decoding failed';
 
 /** A body to judge: an entry, or several as Entries. */
 export const ENTRIES_BODY: Type<Readonly<Record<string, unknown>>> = {
@@ -71,18 +69,18 @@ export async function validateEntries(
 
 /** Returns the entries of a body: itself, or its member Entries. Throws ApiError 400. */
 function bodiesIn(body: unknown): readonly unknown[] {
-  if (!isObject(body)) reject('invalid', `${FAILURE}: expected an entry, or {"Entries":[…]}`);
+  if (!isObject(body)) reject('invalid', `${DECODING}: expected an entry, or {"Entries":[…]}`);
   if (!Object.hasOwn(body, 'Entries')) return [body];
   const pointer = '/Entries';
   const { Entries, ...others } = body;
   const [other] = Object.keys(others);
   if (other !== undefined) {
-    const why = `${FAILURE}: unknown field ${JSON.stringify(cut(other))} beside "Entries"`;
+    const why = `${DECODING}: unknown field ${JSON.stringify(cut(other))} beside "Entries"`;
     reject('invalid', why);
   }
-  if (!Array.isArray(Entries)) reject('invalid', `${FAILURE}: expected a list`, { pointer });
+  if (!Array.isArray(Entries)) reject('invalid', `${DECODING}: expected a list`, { pointer });
   if (Entries.length > ENTRIES_MAX) {
-    const why = `${FAILURE}: at most ${ENTRIES_MAX} entries are judged together`;
+    const why = `${DECODING}: at most ${ENTRIES_MAX} entries are judged together`;
     reject('invalid', why, { pointer });
   }
   return Entries;
@@ -159,7 +157,7 @@ class Judge {
     if (!isKind(kind) || name === '') return '';
     const ref = refOf('config', homeOf(kind, this.#parts.ns), `${kind}/${name}`);
     const id = ref.toLowerCase();
-    if (this.#known.has(id)) reject('invalid', `${FAILURE}: ${ref} appears twice`, { pointer });
+    if (this.#known.has(id)) reject('invalid', `${DECODING}: ${ref} appears twice`, { pointer });
     this.#known.set(id, this.#known.size);
     return ref;
   }
@@ -180,17 +178,7 @@ class Judge {
     const { at, datacenter, ns } = this.#parts;
     const { Kind: kind, Name: name } = entry;
     this.#refOf(kind, name, pointer);
-    const command: ConfigSet = {
-      type: 'config.set',
-      v: 1,
-      ns: homeOf(kind, ns),
-      kind,
-      name,
-      entry: JSON.stringify(entry),
-      cas: null,
-      at,
-      datacenter,
-    };
+    const command = configSet(entry, { ns: homeOf(kind, ns), cas: null, at, datacenter });
     return { command, entry, change: stageEntry(this.#context, command) };
   }
 

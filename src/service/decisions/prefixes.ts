@@ -1,17 +1,13 @@
 /** What rules say of names that no rule has: by the prefixes of the rules (decisions.md 4.2). */
+
 import { type Steps, sorted } from '../../acl/steps.js';
+import type { PrefixRule } from '../../api/decided.js';
 import { compareCodePoints } from '../../base/text.js';
 
 /** Names of rules: of single objects, and of all whose names begin so. */
 export interface RuleNames {
   readonly exact: Set<string>;
   readonly prefix: Set<string>;
-}
-
-/** What is decided about names that begin so, unless a longer prefix or an exact rule says more. */
-export interface ShownPrefix {
-  readonly prefix: string;
-  readonly allow: boolean;
 }
 
 /** The decisions on all names that begin with one of the prefixes of some rules. */
@@ -60,7 +56,7 @@ export class Prefixes {
   }
 
   /** Returns those that decide otherwise than the longest shorter one among them. */
-  *shown(): Steps<readonly ShownPrefix[]> {
+  *shown(): Steps<readonly PrefixRule[]> {
     const shortest = (a: string, b: string) => a.length - b.length || compareCodePoints(a, b);
     const all = yield* sorted([...this.#decided.keys()], shortest);
     const kept = new Map<string, boolean>();

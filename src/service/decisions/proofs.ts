@@ -2,8 +2,10 @@
  * What a JWT, or the properties that a caller vouches for, prove about a subject (decisions.md 2.1
  * and 2.2). What an issuer says is remembered for a minute; what follows from it is not.
  */
+
 import { decodeJwt } from 'jose/jwt/decode';
 import { reject } from '../../base/errors.js';
+import type { MethodPlace } from '../../state/identity-blocks.js';
 import { keys } from '../../state/keys.js';
 import { stored } from '../../state/lists.js';
 import { subjectTypes } from '../../state/login-limits.js';
@@ -15,12 +17,6 @@ import { WeightedCache } from '../common/weighted-cache.js';
 import type { LoginParts } from '../login/login.js';
 import type { LoginReason, Verdict } from '../login/types.js';
 import { type Entity, namespaceIn } from './questions.js';
-
-/** An auth method by its place. */
-interface MethodPlace {
-  readonly ns: string;
-  readonly name: string;
-}
 
 /** Who somebody is to a method, or why the method refuses them. */
 export interface Proof {

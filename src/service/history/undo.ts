@@ -15,13 +15,13 @@ import { tokensImpact } from '../change/impact.js';
 import { stateIndex } from '../common/reading.js';
 import type { Requester } from '../common/types.js';
 import { reasoned } from '../common/writing.js';
-import { configCheck } from '../config/config-entries.js';
 import { ownToken } from '../explain/subject.js';
 import type { WhoCanParts } from '../explain/who-can.js';
 import { ownerOf } from '../reads/long-work.js';
-import { type GroupChecks, undoDenials } from '../rights/gate.js';
+import { undoDenials } from '../rights/gate.js';
 import { inPlanOrder } from '../sets/compare.js';
 import { expectedPointer } from '../sets/items.js';
+import { CHECKS } from '../sets/judge.js';
 import { summaryOf } from '../sets/plan.js';
 import { mustBeKept, readDenial } from './places.js';
 
@@ -30,8 +30,6 @@ export type UndoParts = Pick<
   WhoCanParts,
   'service' | 'longWork' | 'datacenter' | 'defaultPolicy' | 'nowMs'
 >;
-
-const CHECKS: GroupChecks = { config: configCheck };
 
 /** Undoes an entry, or plans that. Returns the answer as JSON. Throws ApiError. */
 export async function undoEntry(

@@ -1,15 +1,16 @@
 /** Applies a set as one entry of the log: all of its changes, or none. */
+
 import type { Applied } from '../../api/endpoints/sets.js';
 import { ApiError, refusal, refuse, reject } from '../../base/errors.js';
 import { cut } from '../../languages/shown-values.js';
 import { TYPES } from '../../state/refs.js';
 import { keyAt, SET_CHANGES_MAX, type SetApply } from '../../state/sets.js';
 import type { View } from '../../state/types.js';
+import type { VersionConflict } from '../../state/undo.js';
 import { modifyIndexOf } from '../common/reading.js';
 import type { Requester } from '../common/types.js';
 import type { ItemChange } from './compare.js';
 import {
-  type Conflict,
   indexOf,
   judge,
   mustBeValid,
@@ -100,7 +101,7 @@ function commandOf(
 
 /** Throws ApiError 412 that names the objects that have changed since the set was compared. */
 function mustNotHaveMoved({ changed }: Planned, view: View): void {
-  const Conflicts = changed.flatMap((one): Conflict[] => {
+  const Conflicts = changed.flatMap((one): VersionConflict[] => {
     const text = view.get(keyAt(one.item));
     const [Expected, Actual] = [indexOf(one), text === undefined ? 0 : modifyIndexOf(text)];
     return Expected === Actual ? [] : [{ Ref: one.item.ref, Expected, Actual: Actual || null }];

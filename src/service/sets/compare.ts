@@ -28,7 +28,7 @@ import { decodeBody } from '../common/decode.js';
 import { inSlices, Slice } from '../common/event-loop.js';
 import { modifyIndexOf, stateIndex } from '../common/reading.js';
 import type { Caller } from '../common/types.js';
-import { toldTo } from '../config/config-entries.js';
+import { configSet, toldTo } from '../config/config-entries.js';
 import { Captured, offline } from './captured.js';
 import { type Item, Items, objectOf } from './items.js';
 
@@ -336,12 +336,10 @@ class Compiler {
     const { ns: namespace } = item;
     const decoded = await inSlices(decodeInSteps(body, { namespace }), 'decode');
     if (!decoded.ok) throw new ApiError(decoded.refusal);
-    const { Kind: kind, Name: name } = decoded.entry;
-    const entry = JSON.stringify(decoded.entry);
-    if (item.before !== undefined && holdsContent(item.before, entry)) return undefined;
-    const head = { type: 'config.set', v: 1, ns: namespace, kind, name } as const;
-    const facts = { at: this.at, datacenter: this.#datacenter };
-    return { ...head, entry, cas: null, ...facts } as Command;
+    const facts = { ns: namespace, cas: null, at: this.at, datacenter: this.#datacenter };
+    const command = configSet(decoded.entry, facts);
+    const { before } = item;
+    return before !== undefined && holdsContent(before, command.entry) ? undefined : command;
   }
 
   /** Makes a change in the draft. Returns whether the object has other content then. */

@@ -1,4 +1,5 @@
 /** Judges a set on a state: what it would do, and everything for which it would be refused. */
+
 import { createHash } from 'node:crypto';
 import { lintBindingRule } from '../../acl/lint/binding-rule.js';
 import { type Finding, lintOf } from '../../acl/lint/findings.js';
@@ -16,6 +17,7 @@ import { type Body, hideSecrets, putForm, secretsOf } from '../../state/put-form
 import type { BindingRule } from '../../state/rules.js';
 import { keyAt, type Rest } from '../../state/sets.js';
 import type { Command, View } from '../../state/types.js';
+import type { VersionConflict } from '../../state/undo.js';
 import { issuerRefusal } from '../acl/auth-methods.js';
 import { inSlices } from '../common/event-loop.js';
 import { modifyIndexOf } from '../common/reading.js';
@@ -53,13 +55,6 @@ export interface SetRequest {
   readonly body: SetBody;
 }
 
-/** An object whose version is not the expected one. Null: it does not exist. */
-export interface Conflict {
-  readonly Ref: string;
-  readonly Expected: number;
-  readonly Actual: number | null;
-}
-
 /** A set that was judged on a state. */
 export interface Planned extends Compared {
   readonly authorizer: Authorizer;
@@ -68,13 +63,13 @@ export interface Planned extends Compared {
   readonly warnings: ReadonlyMap<ItemChange, readonly Finding[]>;
   readonly asserts: readonly Asserted[];
   readonly rests: readonly Rest[];
-  readonly conflicts: readonly Conflict[];
+  readonly conflicts: readonly VersionConflict[];
   readonly digest: string;
   readonly changed: readonly ItemChange[];
 }
 
 /** Who may make the changes that are no ACL commands. */
-const CHECKS: GroupChecks = { config: configCheck };
+export const CHECKS: GroupChecks = { config: configCheck };
 
 /** Sets of so few objects wait for a place among the long works of a node. */
 const FEW = 500;
@@ -282,7 +277,7 @@ async function checkIssuers(
 }
 
 /** Returns the objects whose version is not the one that the set expects. Throws ApiError 400. */
-function conflictsOf({ changes, missing }: Compared, { Expected }: SetBody): Conflict[] {
+function conflictsOf({ changes, missing }: Compared, { Expected }: SetBody): VersionConflict[] {
   const byRef = new Map(changes.map((one) => [one.item.ref, one]));
   return Object.entries(Expected ?? {}).flatMap(([Ref, expected]) => {
     const one = byRef.get(Ref);
@@ -382,7 +377,7 @@ const INVALID = ['invalid', 'unknown_reference', 'not_found'];
 /** Returns the problems of a set as clients see them, those of `Expected` last. */
 export const shownProblems = (
   problems: readonly Found[],
-  conflicts: readonly Conflict[],
+  conflicts: readonly VersionConflict[],
 ): Problem[] => [
   ...problems.map(({ why: _why, ...shown }) => shown),
   ...conflicts.map(({ Ref, Expected, Actual }) => ({

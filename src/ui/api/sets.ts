@@ -1,9 +1,9 @@
 /** Sets of changes: planned, applied, undone. And what refers to an object. */
 import type { Refs } from '../../api/endpoints/change.js';
 import type { Plan as AnyPlan, Applied, SetBody } from '../../api/endpoints/sets.js';
+import type { Link } from '../../api/links.js';
 import { ask, question, read } from './client.js';
 import { Problem } from './problem.js';
-import type { Link } from './types.js';
 
 export type { Applied, Refs };
 

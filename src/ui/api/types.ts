@@ -21,12 +21,6 @@ export interface Stored {
   readonly [member: string]: unknown;
 }
 
-/** A link to a policy or a role, as forms send it. */
-export interface Link {
-  readonly ID?: string;
-  readonly Name?: string;
-}
-
 /** A rule that speaks about a question, and why it does not decide if it does not. */
 export type SpeakingRule = Rule & Partial<Pick<Candidate, 'Why'>>;
 

@@ -1,8 +1,9 @@
 /** The newest audit records of the node that serves the page, and where it writes them. */
+
 import { useState } from 'preact/hooks';
+import type { AuditRecord } from '../../api/audit-record.js';
 import type { AuditSink, AuditSinks } from '../../api/endpoints/operator.js';
 import { read } from '../api/client.js';
-import type { Grant } from '../audit-texts.js';
 import { TextField } from '../parts/field.js';
 import { Link } from '../parts/link.js';
 import { useLive } from '../parts/load.js';
@@ -14,36 +15,6 @@ import { TEXT } from '../texts.js';
 
 const LIVE = { everyMs: 2000, lateMs: 10_000 };
 const RECORDS = '500';
-
-/** A record (docs/audit.md). */
-interface AuditRecord {
-  readonly created_at: string;
-  readonly payload: {
-    readonly id: string;
-    readonly auth: {
-      readonly accessor_id: string;
-      readonly description: string;
-      readonly identity?: { readonly auth_method: string; readonly subject: string };
-    };
-    readonly request: {
-      readonly operation: string;
-      readonly endpoint: string;
-      readonly remote_addr: string;
-    };
-    readonly response: { readonly status: string };
-    readonly decision: string;
-    readonly reason: string;
-    readonly granted_by: readonly Grant[];
-    readonly objects: readonly AuditObject[];
-  };
-}
-
-interface AuditObject {
-  readonly type: string;
-  readonly name: string;
-  readonly id: string;
-  readonly action: string;
-}
 
 interface Seen {
   readonly Node: string;

@@ -53,7 +53,7 @@ export type Layout = readonly Part[];
 /** An object of JSON. */
 export type Json = Readonly<Record<string, unknown>>;
 
-const isObject = (value: unknown): value is Json =>
+export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Returns the object that a text holds; undefined if it holds none. */

@@ -1,6 +1,8 @@
 /** Reads the report of a migration from a file, which may be any file. */
+
 import type { Finding, Report, RightsDifference } from '../../api/migration-report.js';
 import type { Result } from '../api/types.js';
+import { isObject } from '../forms/layout.js';
 import { TEXT } from '../texts.js';
 
 const { problems } = TEXT.migration;
@@ -72,9 +74,6 @@ const COUNTS: Form = {
   Delete: 'number',
   LeftOut: 'number',
 };
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Returns the pointer to what has not its form; undefined if all has. */
 function fault(value: unknown, form: Form, pointer = ''): string | undefined {

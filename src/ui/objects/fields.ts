@@ -1,6 +1,8 @@
 /** Fields of objects: how each is edited, read from the object, and written into a body. */
+
+import type { Link } from '../../api/links.js';
 import { type Member, OBJECTS } from '../../api/objects.js';
-import type { Link, Stored } from '../api/types.js';
+import type { Stored } from '../api/types.js';
 import type { Layout } from '../forms/layout.js';
 import { TEXT } from '../texts.js';
 import {

@@ -1,4 +1,5 @@
 /** Lists of an object as text: one item in a line. */
+import type { NodeIdentity, ServiceIdentity, TemplatedPolicy } from '../../api/links.js';
 import { TEXT } from '../texts.js';
 
 /** How the text of an item is edited: by a text field for each of its parts. */
@@ -47,20 +48,6 @@ function partsOf(line: string): { readonly name: string; readonly places: string
 
 const joined = (name: string, places: readonly string[] = []): string =>
   withPlaces(name, places.join(', '));
-
-interface ServiceIdentity {
-  readonly ServiceName: string;
-  readonly Datacenters?: readonly string[];
-}
-interface NodeIdentity {
-  readonly NodeName: string;
-  readonly Datacenter: string;
-}
-interface TemplatedPolicy {
-  readonly TemplateName: string;
-  readonly TemplateVariables?: { readonly name?: string };
-  readonly Datacenters?: readonly string[];
-}
 
 /** How one kind of items is written in a line, and read from it. */
 export interface LineForm<T> {

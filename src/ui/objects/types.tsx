@@ -1,6 +1,8 @@
 /** Policies, roles, tokens, auth methods, binding rules and namespaces. */
+
+import type { Link as LinkOf } from '../../api/links.js';
 import { OBJECTS, type ObjectName } from '../../api/objects.js';
-import type { Link as LinkOf, Stored } from '../api/types.js';
+import type { Stored } from '../api/types.js';
 import { METHOD_LAYOUTS } from '../forms/layouts.js';
 import { Link } from '../parts/link.js';
 import { SHORT, ShortId } from '../parts/short-id.js';

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { atOnce } from '../../../src/acl/steps.js';
 import type { Authorizer } from '../../../src/acl/types.js';
-import type { ObjectId } from '../../../src/service/change/found.js';
 import { tokensImpact } from '../../../src/service/change/impact.js';
 import { Overlay } from '../../../src/state/draft.js';
 import { HANDLERS } from '../../../src/state/handlers.js';
+import type { ObjectPlace } from '../../../src/state/owners.js';
 import type { Command } from '../../../src/state/types.js';
 import { SoloClient } from '../client.js';
 import { callerOf, MANAGER } from '../solo.js';
@@ -25,7 +25,7 @@ describe('the tokens whose rights a change touches', () => {
     client.must(`PUT /acl/policy?ns=${ns}`, { Name, Rules });
   const token = (body: object, ns = 'default') => client.must(`PUT /acl/token?ns=${ns}`, body);
   /** The impact of a command on the present state. */
-  function impactOf(command: object, changed: ObjectId, authorizer = manager): Any {
+  function impactOf(command: object, changed: ObjectPlace, authorizer = manager): Any {
     const { store, nowMs } = client.solo;
     const before = store.pin();
     const after = new Overlay(before);
@@ -45,7 +45,7 @@ describe('the tokens whose rights a change touches', () => {
     hash: '',
     policy: { Name: of.Name, Description: '', Rules },
   });
-  const idOf = (of: Any): ObjectId => ({ table: 'policy', ns: of.Namespace, id: of.ID });
+  const idOf = (of: Any): ObjectPlace => ({ table: 'policy', ns: of.Namespace, id: of.ID });
 
   it('are those that link a policy, directly, by a role or by a namespace, in groups', async () => {
     const ops = await policy('ops', 'service_prefix "" { policy = "read" }');
