@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import Koa from 'koa';
 import { loopShare } from '../service/common/event-loop.js';
 import { makeFront } from './front.js';
-import type { HeldCalls } from './limits/held.js';
+import type { HeldCalls } from './limits/concurrency.js';
 import type { RefusalCounts } from './limits/rates.js';
 import { Strangers } from './limits/strangers.js';
 import type { HttpOptions } from './options.js';

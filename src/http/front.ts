@@ -1,4 +1,10 @@
-import { EVENT_PLACES, type EventLimits, HeldCalls, Places, Streams } from './limits/held.js';
+import {
+  EVENT_PLACES,
+  type EventLimits,
+  HeldCalls,
+  Places,
+  Streams,
+} from './limits/concurrency.js';
 import { Rates, RefusalCounts } from './limits/rates.js';
 import type { HttpOptions } from './options.js';
 import { type BodyReader, bodyReader } from './request/body.js';

@@ -4,7 +4,7 @@ import type { LoopShare } from '../service/common/loop-share.js';
 import type { Service } from '../service/common/types.js';
 import type { RefusedRequest } from '../service/explain/decisions.js';
 import type { Auditor } from './audited.js';
-import type { EventLimits, HeldLimits } from './limits/held.js';
+import type { EventLimits, HeldLimits } from './limits/concurrency.js';
 import type { RateLimits } from './limits/rates.js';
 import type { RefusalLimits } from './response/refusals.js';
 import type { Method, Route } from './routes/types.js';

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { ApiError } from '../../src/base/errors.js';
-import { unpacking } from '../../src/http/limits/held.js';
+import { unpacking } from '../../src/http/limits/concurrency.js';
 import type { ApiRequest } from '../../src/http/routes/types.js';
 import { anyObject } from '../../src/languages/fields.js';
 import type { Ask } from '../support/client.js';

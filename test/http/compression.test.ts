@@ -2,7 +2,7 @@
 import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { OPENAPI } from '../../src/api/documents.js';
-import { packing } from '../../src/http/limits/held.js';
+import { packing } from '../../src/http/limits/concurrency.js';
 import { bytesOf } from '../../src/http/response/document-bytes.js';
 import { documentRoutes } from '../../src/http/routes/documents.js';
 import type { Route } from '../../src/http/routes/types.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { FILTER_LENGTH_MAX } from '../../src/kinds/budget.js';
-import { decodeInSteps } from '../../src/kinds/index.js';
+import { decodeInSteps } from '../../src/kinds/decode.js';
 import { ITEMS_MAX } from '../../src/languages/fields.js';
 import { parseStrictJson } from '../../src/languages/json.js';
 import { decodeEntry } from './decode-entry.js';

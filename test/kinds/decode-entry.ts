@@ -1,5 +1,5 @@
+import { decodeInSteps } from '../../src/kinds/decode.js';
 import type { EntryContext } from '../../src/kinds/definition.js';
-import { decodeInSteps } from '../../src/kinds/index.js';
 import type { Decoded } from '../../src/kinds/types.js';
 
 /** Decodes a body without pausing. */

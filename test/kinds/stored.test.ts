@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { storedProblem } from '../../src/kinds/index.js';
+import { storedProblem } from '../../src/kinds/decode.js';
 import { decodeEntry } from './decode-entry.js';
 
 interface Row {

@@ -1,6 +1,6 @@
 /** Commands of the product by chance, over a few names, so that they meet. */
 import type { Random } from '../../cluster/checker/random.js';
-import { decodeInSteps } from '../../src/kinds/index.js';
+import { decodeInSteps } from '../../src/kinds/decode.js';
 import type { Command } from '../../src/state/types.js';
 
 /** The services that entries are about. */

@@ -1,6 +1,6 @@
 /** Config entries by chance, of all kinds, over a few names, so that they meet. */
 import type { Random } from '../../cluster/checker/random.js';
-import { decodeInSteps } from '../../src/kinds/index.js';
+import { decodeInSteps } from '../../src/kinds/decode.js';
 import { providersNamed } from '../../src/kinds/references.js';
 import type { ConfigEntry } from '../../src/kinds/types.js';
 import type { Command } from '../../src/state/types.js';

@@ -1,6 +1,6 @@
 /** Sets: objects that are planned and applied together. */
 import type { Explanation } from '../../acl/explain.js';
-import { ENTRY_BODY } from '../../kinds/index.js';
+import { ENTRY_BODY } from '../../kinds/decode.js';
 import {
   anyObject,
   bodyOf,

@@ -18,7 +18,7 @@ import {
   tellApplied,
   withQuestion,
 } from './apply-set.js';
-import { type HistoryObject, objectCalled, withObject } from './history-object.js';
+import { type HistoryObject, objectCalled, withObject } from './object-argument.js';
 
 /** A line of the feed. */
 type FeedLine = Feed['Changes'][number];

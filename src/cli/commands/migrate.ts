@@ -14,7 +14,7 @@ import { type MigrateOptions, planOf } from '../migrate/options.js';
 import { stopping } from '../migrate/outcome.js';
 import { Progress } from '../migrate/progress.js';
 import type { Round } from '../migrate/round.js';
-import { sourceApi, Way } from '../migrate/source-way.js';
+import { sourceApi, Way } from '../migrate/source-connection.js';
 import { CliError, interruption } from '../print/error.js';
 import { counted } from '../print/text.js';
 

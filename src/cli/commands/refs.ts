@@ -5,7 +5,7 @@ import type { Cli } from '../cli.js';
 import type { Column } from '../print/output.js';
 import type { Cell, Field } from '../print/table.js';
 import { counted } from '../print/text.js';
-import { objectCalled, withObject } from './history-object.js';
+import { objectCalled, withObject } from './object-argument.js';
 
 const refOf = ({ ID, Name, Namespace, Type }: ShownObject): string =>
   [

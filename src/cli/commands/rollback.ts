@@ -18,7 +18,7 @@ import {
   withQuestion,
 } from './apply-set.js';
 import { noteFiltered } from './export.js';
-import { type HistoryObject, objectCalled, withObject } from './history-object.js';
+import { type HistoryObject, objectCalled, withObject } from './object-argument.js';
 
 interface RollbackOptions extends ApplyOptions {
   readonly to?: string;

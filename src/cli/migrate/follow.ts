@@ -11,7 +11,7 @@ import { HEARD_OF_OURS } from './of-ours.js';
 import type { MigrateOptions } from './options.js';
 import { Others } from './others.js';
 import type { Round } from './round.js';
-import type { Way } from './source-way.js';
+import type { Way } from './source-connection.js';
 
 /** The pause between two lines that say the same. */
 const MINUTE_MS = 60_000;

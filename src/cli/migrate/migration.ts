@@ -45,7 +45,7 @@ import {
   writersIn,
 } from './rights.js';
 import { isIdle, type Round } from './round.js';
-import type { Way } from './source-way.js';
+import type { Way } from './source-connection.js';
 import { batchesOf, deletionsOf, importBatch, planTokens } from './tokens.js';
 
 /** The level that has sets and imports. */

@@ -7,7 +7,7 @@ import { jsonOf, refusedWith } from '../../migrate/source/asking.js';
 import type { Converted, MovedItem } from '../../migrate/source/types.js';
 import type { Call } from '../cli.js';
 import type { Marks } from './objects.js';
-import type { Way } from './source-way.js';
+import type { Way } from './source-connection.js';
 
 const CONFIGURATION = '/v1/operator/acl/configuration';
 const BLOCKS = '/v1/acl/identity-blocks';

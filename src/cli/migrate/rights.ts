@@ -4,7 +4,7 @@ import type { Report, RightsDifference, Writer } from '../../api/migration-repor
 import { grantClasses } from '../../migrate/rights/compare.js';
 import type { Reader, RightsState, TokenShown } from '../../migrate/rights/types.js';
 import type { Converted, MovedItem, Shown, SourceState } from '../../migrate/source/types.js';
-import type { Decision, Way } from './source-way.js';
+import type { Decision, Way } from './source-connection.js';
 
 /** What a report says of rights. */
 export type RightsFound = NonNullable<Report['Rights']>;

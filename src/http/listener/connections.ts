@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { HttpApp } from '../app.js';
-import { Tally } from '../limits/held.js';
+import { Tally } from '../limits/concurrency.js';
 import { PROBES } from '../limits/strangers.js';
 import { clientAt } from './addresses.js';
 

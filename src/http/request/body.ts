@@ -8,7 +8,7 @@ import type { Context, Middleware } from 'koa';
 import { ApiError, refusal, reject } from '../../base/errors.js';
 import { named } from '../../base/works.js';
 import { parseStrictJson } from '../../languages/json.js';
-import { unpacking } from '../limits/held.js';
+import { unpacking } from '../limits/concurrency.js';
 import type { JsonObject } from '../routes/types.js';
 
 /**

@@ -6,7 +6,7 @@
  *                         must not take it for another one
  */
 
-import { UNCLEAN } from '../../kinds/index.js';
+import { UNCLEAN } from '../../kinds/decode.js';
 import { changesBetween, nearestOf } from '../../languages/suggest.js';
 import type { Front } from '../front.js';
 import { refuseEarly } from '../response/error-handling.js';

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { QueryMeta } from '../../service/common/types.js';
 import type { OpenedEvents } from '../../service/events/open.js';
 import type { Front } from '../front.js';
-import type { Client } from '../limits/held.js';
+import type { Client } from '../limits/concurrency.js';
 import { isGone, onceGone } from './send.js';
 
 /** Milliseconds after which a client connects again. */

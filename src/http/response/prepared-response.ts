@@ -5,7 +5,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { QueryMeta } from '../../service/common/types.js';
-import { packing } from '../limits/held.js';
+import { packing } from '../limits/concurrency.js';
 
 const compress = promisify(gzip);
 

@@ -7,7 +7,7 @@ import { escapeHtml } from '../../languages/json.js';
 import type { Caller, Notes, QueryMeta, ReadOutcome } from '../../service/common/types.js';
 import type { OpenedEvents } from '../../service/events/open.js';
 import type { Front } from '../front.js';
-import type { Client } from '../limits/held.js';
+import type { Client } from '../limits/concurrency.js';
 import { clientOf } from '../listener/addresses.js';
 import { prettyJson } from '../request/body.js';
 import type { Query } from '../request/parameters.js';

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { createGzip } from 'node:zlib';
 import { named } from '../../base/works.js';
 import { Slice } from '../../service/common/event-loop.js';
-import { packing } from '../limits/held.js';
+import { packing } from '../limits/concurrency.js';
 import type { Pieces } from '../routes/types.js';
 import type { PreparedResponse } from './prepared-response.js';
 

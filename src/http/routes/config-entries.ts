@@ -1,7 +1,7 @@
 /** Routes of config entries, and of the discovery chains that they make. */
 import { reject } from '../../base/errors.js';
+import { DECODING, ENTRY_BODY } from '../../kinds/decode.js';
 import { definitionOf } from '../../kinds/definitions.js';
-import { DECODING, ENTRY_BODY } from '../../kinds/index.js';
 import type { ReadContext, Service } from '../../service/common/types.js';
 import {
   applyConfig,

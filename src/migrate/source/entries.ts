@@ -2,8 +2,8 @@
 
 import { atOnce } from '../../acl/steps.js';
 import type { FindingCode } from '../../api/migration-report.js';
+import { decodeInSteps } from '../../kinds/decode.js';
 import { isKind } from '../../kinds/definitions.js';
-import { decodeInSteps } from '../../kinds/index.js';
 import type { Problem } from '../../kinds/problems.js';
 import { providersNamed } from '../../kinds/references.js';
 import type { Decoded } from '../../kinds/types.js';

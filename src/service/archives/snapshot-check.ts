@@ -8,8 +8,8 @@
 import { isNamespaceName } from '../../acl/names.js';
 import { templateByName } from '../../acl/templates.js';
 import { ApiError, reject } from '../../base/errors.js';
+import { storedProblem } from '../../kinds/decode.js';
 import { isKind } from '../../kinds/definitions.js';
-import { storedProblem } from '../../kinds/index.js';
 import { targetsOf } from '../../kinds/references.js';
 import type { ConfigEntry } from '../../kinds/types.js';
 import { isObject } from '../../languages/fields.js';

@@ -10,8 +10,8 @@ import {
   refuseIf,
   reject,
 } from '../../base/errors.js';
+import { decodeInSteps, nameRefusal, unknownKind } from '../../kinds/decode.js';
 import { definitionOf, isClusterWide, isKind } from '../../kinds/definitions.js';
-import { decodeInSteps, nameRefusal, unknownKind } from '../../kinds/index.js';
 import { intentionsNaming, providerInUse } from '../../kinds/provider-rules.js';
 import { providersNamed, servicesNamed } from '../../kinds/references.js';
 import type { ConfigEntry, EntryId, Kind } from '../../kinds/types.js';

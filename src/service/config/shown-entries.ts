@@ -2,8 +2,8 @@
 import { hash } from 'node:crypto';
 import type { Authorizer } from '../../acl/types.js';
 import type { Refusal } from '../../base/errors.js';
+import { nameRefusal } from '../../kinds/decode.js';
 import { definitionOf, isKind } from '../../kinds/definitions.js';
-import { nameRefusal } from '../../kinds/index.js';
 import type { ConfigEntry, EntryId, Kind } from '../../kinds/types.js';
 import { isObject } from '../../languages/fields.js';
 import { nameIn } from '../../state/config-entries.js';

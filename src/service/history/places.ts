@@ -1,7 +1,7 @@
 /** Which object a path of the history names, and who may read it. */
 import type { Authorizer } from '../../acl/types.js';
 import { type Refusal, refuse, refuseIf, reject } from '../../base/errors.js';
-import { nameRefusal } from '../../kinds/index.js';
+import { nameRefusal } from '../../kinds/decode.js';
 import type { Author } from '../../state/author.js';
 import { timeOfIndex } from '../../state/history/lines.js';
 import { holderOf, NotKnown } from '../../state/history/past.js';

@@ -9,7 +9,7 @@ import type { Authorizer } from '../../acl/types.js';
 import type { Problem, SetBody } from '../../api/endpoints/sets.js';
 import { ApiError, type Refusal, refusal } from '../../base/errors.js';
 import { compare as compareText } from '../../base/text.js';
-import { decodeInSteps } from '../../kinds/index.js';
+import { decodeInSteps } from '../../kinds/decode.js';
 import { type ConfigDelete, type ConfigSet, holdsContent } from '../../state/config.js';
 import { Overlay } from '../../state/draft.js';
 import { keys, type Table } from '../../state/keys.js';

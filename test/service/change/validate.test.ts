@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { decodeInSteps } from '../../../src/kinds/index.js';
+import { decodeInSteps } from '../../../src/kinds/decode.js';
 import { SoloClient } from '../client.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { decodeInSteps } from '../../../src/kinds/index.js';
+import { decodeInSteps } from '../../../src/kinds/decode.js';
 import { Checksums, tableOf } from '../../../src/state/checksum.js';
 import { HANDLERS } from '../../../src/state/handlers.js';
 import { hiddenText, isComputed } from '../../../src/state/history/contents.js';
