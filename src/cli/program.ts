@@ -1,8 +1,10 @@
 /** All commands of the client as one program. */
+
 import { Command } from 'commander';
 import { misuseText } from './arguments.js';
 import { type Cli, withCommonOptions } from './cli.js';
 import { addAclObjects, addNamespace } from './commands/acl.js';
+import { addBootstrap } from './commands/bootstrap.js';
 import { addCan } from './commands/can.js';
 import { addConfig } from './commands/config.js';
 import { addDoctor } from './commands/doctor.js';
@@ -13,7 +15,7 @@ import { addExport } from './commands/export.js';
 import { addHistory } from './commands/history.js';
 import { addIdentity } from './commands/identity.js';
 import { addLint } from './commands/lint.js';
-import { addBootstrap, addLogin } from './commands/login.js';
+import { addLogin } from './commands/login.js';
 import { addMigrate } from './commands/migrate.js';
 import { addNodeCommands } from './commands/node-commands.js';
 import { addOperations } from './commands/operations.js';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Authorizer } from '../../src/acl/types.js';
 import { refusal, refuseIf } from '../../src/base/errors.js';
 import { agentRoutes } from '../../src/http/routes/agent.js';
-import { authorizeRoutes } from '../../src/http/routes/explain.js';
+import { authorizeRoutes } from '../../src/http/routes/authorize.js';
 import { operatorRoutes } from '../../src/http/routes/operator.js';
 import { statusRoutes } from '../../src/http/routes/status.js';
 import type { ClusterNode, NodeStatus, PeerStatus } from '../../src/node/types.js';

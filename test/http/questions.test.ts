@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { authorizeRoutes } from '../../src/http/routes/explain.js';
+import { authorizeRoutes } from '../../src/http/routes/authorize.js';
 import { SoloClient } from '../service/client.js';
 import { Solo } from '../service/solo.js';
 import { send } from '../support/client.js';

@@ -1,9 +1,10 @@
 /** Runs `conclave migrate` from a server that plays a source to a node in this process. */
+
 import { once } from 'node:events';
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { authorizeRoutes } from '../../src/http/routes/authorize.js';
 import { documentRoutes } from '../../src/http/routes/documents.js';
-import { authorizeRoutes } from '../../src/http/routes/explain.js';
 import { historyRoutes } from '../../src/http/routes/history.js';
 import { aclConfigurationRoutes } from '../../src/http/routes/operator.js';
 import type { Route } from '../../src/http/routes/types.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { authorizeRoutes } from '../../src/http/routes/explain.js';
+import { authorizeRoutes } from '../../src/http/routes/authorize.js';
 import { operatorRoutes } from '../../src/http/routes/operator.js';
 import type { NodeStatus } from '../../src/node/types.js';
 import type { ClusterParts } from '../../src/service/cluster/cluster.js';

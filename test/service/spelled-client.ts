@@ -1,6 +1,7 @@
 /** Nodes with either `http.fieldNames`, and requests in spellings that OpenAPI does not have. */
+
 import type { FieldNames } from '../../src/http/options.js';
-import { authorizeRoutes } from '../../src/http/routes/explain.js';
+import { authorizeRoutes } from '../../src/http/routes/authorize.js';
 import { type Reply, send } from '../support/client.js';
 import { SoloClient } from './client.js';
 import { Solo } from './solo.js';

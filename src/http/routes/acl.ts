@@ -1,44 +1,33 @@
-/** The routes of ACL objects: those that all have, by their definitions, and those of one. */
-import { hash, timingSafeEqual } from 'node:crypto';
+/** The routes that all ACL objects have, by their definitions. */
 import { NAMED_PATHS, OBJECT_PATHS } from '../../api/endpoints/objects.js';
-import { BOOTSTRAP, PREVIEW_VARIABLES } from '../../api/endpoints/tokens.js';
-import { reject } from '../../base/errors.js';
-import { bootstrap } from '../../service/acl/bootstrap.js';
 import { allUseCases } from '../../service/acl/object-list.js';
 import type { ListQuery, ObjectUseCases } from '../../service/acl/objects.js';
 import { patchObject } from '../../service/acl/patch-object.js';
-import {
-  listTemplates,
-  mustPreview,
-  previewTemplate,
-  readTemplate,
-} from '../../service/acl/templated-policies.js';
-import { readOwnToken, refuseOwnToken } from '../../service/acl/token-reads.js';
-import { cloneToken, TOKEN_BODY } from '../../service/acl/tokens.js';
-import { decodeValue } from '../../service/common/decode.js';
 import { filterOf } from '../../service/common/filters.js';
 import type { Service } from '../../service/common/types.js';
-import { maySomewhere, type Write } from '../../service/common/writing.js';
+import type { Write } from '../../service/common/writing.js';
 import {
   type AclParts,
   admit,
-  answerList,
   answerOne,
   etagOf,
   helpOf,
   type IdHelp,
   mustBePatch,
   mustHave,
-  UNDECODED,
   withIdHint,
   writeOf,
 } from './common.js';
-import { explainRoutes, lintRoutes } from './explain.js';
+import { explainRoutes } from './explain.js';
 import { identityRoutes } from './identities.js';
 import { importRoutes } from './imports.js';
+import { lintRoutes } from './lint.js';
+import { answerList } from './lists.js';
 import { loginRoutes } from './logins.js';
 import { subjectIn } from './pages.js';
 import { setRoutes } from './sets.js';
+import { templateRoutes } from './templated-policies.js';
+import { tokenRoutes } from './tokens.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 import { usageRoutes } from './usage.js';
 
@@ -168,85 +157,3 @@ const queryOf = (request: ApiRequest): ListQuery => ({
   subject: subjectIn(request),
   authmethodNs: request.query('authmethod-ns'),
 });
-
-const TOKEN_FAILURE = 'Token decoding failed';
-const BOOTSTRAP_FAILURE = 'Request decoding failed';
-
-/** Bootstrap, the token of the request, and clones. */
-export function tokenRoutes(parts: AclParts): readonly DeclaredRoute[] {
-  const { service, nowMs } = parts;
-  return [
-    { path: '/v1/acl/bootstrap', PUT: (request) => putBootstrap(parts, request) },
-    {
-      path: '/v1/acl/token/self',
-      GET: async (request) => {
-        const useCase = readOwnToken(request.caller.tokenKey, request.flag('expanded'));
-        const outcome = service.read(request.caller, request.readOptions(), useCase);
-        request.answerRead(await outcome.catch(refuseOwnToken));
-      },
-    },
-    {
-      path: '/v1/acl/token/:accessor/clone',
-      PUT: async (request) => {
-        const accessor = mustHave(request, 'accessor', 'token AccessorID');
-        await admit(request, TOKEN_FAILURE, maySomewhere(service, request, 'acl', 'write'));
-        const body = await request.decoded(TOKEN_FAILURE, TOKEN_BODY);
-        const write = writeOf(request, body.Namespace);
-        request.answerJson(await cloneToken(service, write, accessor, body, nowMs()));
-      },
-    },
-  ];
-}
-
-async function putBootstrap(parts: AclParts, request: ApiRequest): Promise<void> {
-  mustKnowSecret(parts, request);
-  const how = { optional: true, small: true };
-  const body = await request.decoded(BOOTSTRAP_FAILURE, BOOTSTRAP, how);
-  const { service, nowMs, bootstrapReset: reset } = parts;
-  request.answerJson(await bootstrap(service, request, body, { nowMs: nowMs(), reset }));
-}
-
-/**
- * Checks the bootstrap secret, if the node has one: only callers who know it create the first
- * token. Throws ApiError 403.
- */
-function mustKnowSecret({ bootstrapSecret }: AclParts, { caller }: ApiRequest): void {
-  if (bootstrapSecret === undefined) return;
-  // Hashes have one length, so that the duration of the comparison reveals nothing.
-  const wanted = Buffer.from(hash('sha256', bootstrapSecret));
-  const given = Buffer.from(caller.tokenKey ?? hash('sha256', ''));
-  if (timingSafeEqual(wanted, given)) return;
-  reject('permission_denied', 'Permission denied: this bootstrap needs a secret', {
-    hint: 'send acl.bootstrapSecret of the node as the token of the request',
-  });
-}
-
-const WHAT = 'templated policy Name';
-
-/** Templated policies: list, read and preview them. */
-function templateRoutes({ service }: AclParts): readonly DeclaredRoute[] {
-  return [
-    {
-      path: '/v1/acl/templated-policies',
-      GET: async (request) => request.answerValue(await listTemplates(service, writeOf(request))),
-    },
-    {
-      path: '/v1/acl/templated-policy/name/:name',
-      GET: async (request) => {
-        const name = mustHave(request, 'name', WHAT);
-        request.answerValue(await readTemplate(service, writeOf(request), name));
-      },
-    },
-    {
-      path: '/v1/acl/templated-policy/preview/:name',
-      counts: 'read',
-      POST: async (request) => {
-        const name = mustHave(request, 'name', WHAT);
-        await mustPreview(service, writeOf(request), name);
-        const body = (await request.bodyValue(UNDECODED, PREVIEW_VARIABLES)) ?? {};
-        const variables = decodeValue(UNDECODED, body, PREVIEW_VARIABLES);
-        request.answerValue(previewTemplate(name, variables));
-      },
-    },
-  ];
-}

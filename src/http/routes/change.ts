@@ -1,8 +1,10 @@
 /** Routes that look before a change: references, validation of entries, and objects as a set. */
+
 import { exportObjects, kindsIn, tablesIn } from '../../service/change/export.js';
 import { readRefs } from '../../service/change/refs.js';
 import { ENTRIES_BODY, validateEntries } from '../../service/config/validate.js';
-import { type AclParts, escaped, mustHave } from './common.js';
+import { type AclParts, mustHave } from './common.js';
+import { escaped } from './lists.js';
 import { switchOf } from './pages.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 

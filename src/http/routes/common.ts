@@ -1,37 +1,20 @@
-/** What routes share: parameters, lists, hints about one object, and the order of a write. */
+/** What routes share: parameters, hints about one object, and the order of a write. */
 import { isUuid } from '../../acl/names.js';
 import { ApiError, reject } from '../../base/errors.js';
 import { anyObject } from '../../languages/fields.js';
-import { escapeHtml } from '../../languages/json.js';
 import type { BootstrapReset } from '../../service/acl/bootstrap.js';
 import type { LintMode, ObjectUseCases } from '../../service/acl/objects.js';
 import { modifyIndexOf, readState } from '../../service/common/reading.js';
-import type {
-  PageMeta,
-  QueryMeta,
-  ReadOutcome,
-  ReadUseCase,
-  Service,
-} from '../../service/common/types.js';
+import type { ReadOutcome, Service } from '../../service/common/types.js';
 import type { Write } from '../../service/common/writing.js';
 import type { EventHub } from '../../service/events/hub.js';
 import type { DecisionParts } from '../../service/explain/decision-reads.js';
 import type { FeedParts } from '../../service/explain/rights-feed.js';
 import type { WhoCanParts } from '../../service/explain/who-can.js';
 import type { LoginParts } from '../../service/login/login.js';
-import { paged } from '../../service/reads/list-pages.js';
-import type { ListPlan } from '../../service/reads/list-plan.js';
-import {
-  decided,
-  heldList,
-  listPieces,
-  ofSome,
-  shortList,
-} from '../../service/reads/list-rendering.js';
 import type { SetParts } from '../../service/sets/judge.js';
 import type { UsageParts } from '../../service/usage/usage.js';
 import type { AuthzenParts } from './authzen.js';
-import { nextOf, pageOf } from './pages.js';
 import type { ApiRequest, BodyType } from './types.js';
 
 export interface AclParts
@@ -119,74 +102,6 @@ export async function withIndex(
     const state = await readState(service, asked, () => true);
     request.answerMissing(state, message, hint, members);
   }
-}
-
-/** Parameters that leave items of a list out. */
-const NARROWING = ['filter', 'search', 'policy', 'role', 'servicename', 'authmethod', 'subject'];
-
-/**
- * Reads a list and answers it, a long one over a view that is frozen after the read. The view may
- * be newer than the index of the answer, never older, so blocking queries miss nothing.
- * `ofNamespaces`: the list shows several namespaces or what is in them, without those that are
- * hidden from the caller.
- */
-export async function answerList(
-  service: Service,
-  request: ApiRequest,
-  useCase: ReadUseCase<ListPlan>,
-  ofNamespaces = request.namespaceOrAll() === '*',
-): Promise<void> {
-  const options = request.readOptions();
-  const page = pageOf(request);
-  const isNarrow = ofNamespaces || NARROWING.some((name) => request.query(name) !== undefined);
-  const pages = page === undefined ? useCase : paged(useCase, page);
-  const shown = isNarrow ? ofSome(service, pages) : pages;
-  const { value: plan, ...outcome } = await service.read(request.caller, options, shown);
-  await answerPlan(service, request, plan, outcome);
-}
-
-/**
- * Answers a list, a long one in pieces, over a view that is frozen at the call. Which items it
- * shows is decided before: a refused filter is a 400, however long the list.
- */
-export async function answerPlan(
-  service: Service,
-  request: ApiRequest,
-  plan: ListPlan,
-  outcome: Omit<ReadOutcome<unknown>, 'value'>,
-): Promise<void> {
-  const short = shortList(service.view, plan);
-  if (short !== undefined) return request.answerList({ ...outcome, value: short });
-  const pinned = service.pin();
-  try {
-    const shown = await decided(service, pinned, plan);
-    const filtered = outcome.filtered || shown.filtered;
-    const meta = { ...outcome, filtered, ...pageMeta(request, shown.page) };
-    if (shown.shared !== undefined && !shown.filtered) {
-      const value = await shown.shared(pinned, shown);
-      if (value !== undefined) return request.answerBytes({ ...meta, value });
-    } else {
-      const value = await heldList(pinned, shown);
-      if (value !== undefined) return request.answerList({ ...meta, value });
-    }
-    const pieces = listPieces(pinned, shown, request.flag('pretty'));
-    await request.answerStream(escaped(pieces), { outcome: meta });
-  } finally {
-    pinned.close();
-  }
-}
-
-/** Returns what the headers of a page say of its list. */
-const pageMeta = (request: ApiRequest, page: PageMeta | undefined): Pick<QueryMeta, 'page'> =>
-  page === undefined
-    ? {}
-    : { page: { total: page.total, next: page.next && nextOf(request, page.next) } };
-
-/** Escapes what browsers could take for HTML. */
-export async function* escaped(
-  pieces: Iterable<string> | AsyncIterable<string>,
-): AsyncIterable<string> {
-  for await (const piece of pieces) yield escapeHtml(piece);
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Routes of config entries, and of the discovery chains that they make. */
+
 import { reject } from '../../base/errors.js';
 import { DECODING, ENTRY_BODY } from '../../kinds/decode.js';
 import { definitionOf } from '../../kinds/definitions.js';
@@ -20,15 +21,8 @@ import { Chains } from '../../service/config/discovery-chain.js';
 import { missingEntry } from '../../service/config/shown-entries.js';
 import { parseIndex } from '../request/parameters.js';
 import { asksForProblem } from '../response/refusal-body.js';
-import {
-  type AclParts,
-  admit,
-  answerOne,
-  answerPlan,
-  etagOf,
-  mustBePatch,
-  mustHave,
-} from './common.js';
+import { type AclParts, admit, answerOne, etagOf, mustBePatch, mustHave } from './common.js';
+import { answerPlan } from './lists.js';
 import { pageOf } from './pages.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 

@@ -1,24 +1,15 @@
-/** Routes of questions: explanations, decisions, batches of accesses, and lint. */
-import { authorizeBatch, type Decision, type Question } from '../../acl/batch.js';
+/** Routes that explain rights: of a token, of a decision, of questions, and of a login. */
 import { EXPLAIN, WHO_CAN } from '../../api/endpoints/explain.js';
-import { POLICY_LINT, RULE_LINT } from '../../api/endpoints/lint.js';
 import { LOGIN_EXPLAIN } from '../../api/endpoints/login-explain.js';
-import { AUTHORIZE } from '../../api/endpoints/tokens.js';
-import { ApiError, reject } from '../../base/errors.js';
-import type { Type } from '../../languages/fields.js';
-import { usualList, usualObject, usualText } from '../../languages/usual-json.js';
-import { decodeValue } from '../../service/common/decode.js';
-import type { ReadOutcome, Service, StateRead } from '../../service/common/types.js';
-import { maySomewhere } from '../../service/common/writing.js';
+import { reject } from '../../base/errors.js';
+import type { Service } from '../../service/common/types.js';
 import { findDecision, NO_DECISION, readDecision } from '../../service/explain/decision-reads.js';
 import { EffectiveRights } from '../../service/explain/effective.js';
 import { explainLogin } from '../../service/explain/login.js';
 import { accessorOf, explainQuestions } from '../../service/explain/questions.js';
 import { RightsFeed } from '../../service/explain/rights-feed.js';
 import { whoCan } from '../../service/explain/who-can.js';
-import { clusterLint, severityOf } from '../../service/lint/cluster-lint.js';
-import { policyLint, ruleLint } from '../../service/lint/lint.js';
-import { type AclParts, admit, answerPast, UNDECODED } from './common.js';
+import { type AclParts, answerPast, UNDECODED } from './common.js';
 import { switchOf } from './pages.js';
 import type { ApiRequest, DeclaredRoute, Endpoint } from './types.js';
 
@@ -137,109 +128,4 @@ async function answerLogin(parts: AclParts, request: ApiRequest): Promise<void> 
   const ns = request.namespace(body.Namespace);
   const asked = { caller, ns, options: request.readOptions(false) };
   request.answerRead(await explainLogin(parts, asked, body), NO_METHOD);
-}
-
-/** Lint of policies, of binding rules, and of all that is stored. */
-export function lintRoutes(parts: AclParts): readonly DeclaredRoute[] {
-  const { service } = parts;
-  const route = <B extends { readonly Namespace?: string | undefined }>(
-    path: '/v1/acl/policy/lint' | '/v1/acl/binding-rule/lint',
-    noun: string,
-    type: Type<unknown, B>,
-    lint: (request: StateRead, body: B) => Promise<ReadOutcome<string | undefined>>,
-  ): DeclaredRoute => ({
-    path,
-    counts: 'read',
-    isNew: true,
-    adds: true,
-    POST: async (request) => {
-      await admit(request, UNDECODED, maySomewhere(service, request, 'acl', 'read'));
-      const body = await request.decoded(UNDECODED, type);
-      const options = request.readOptions(false);
-      const ns = request.namespace(body.Namespace);
-      const outcome = await lint({ caller: request.caller, ns, options }, body);
-      request.answerRead(outcome, `Requested ${noun} does not exist`);
-    },
-  });
-  return [
-    route('/v1/acl/policy/lint', 'policy', POLICY_LINT, (request, body) =>
-      policyLint(service, request, body),
-    ),
-    route('/v1/acl/binding-rule/lint', 'binding rule', RULE_LINT, (request, body) =>
-      ruleLint(parts, request, body),
-    ),
-    {
-      path: '/v1/acl/lint',
-      isNew: true,
-      GET: async (request) => {
-        const severity = severityOf(request.query('severity'));
-        const { caller } = request;
-        const options = request.readOptions(false);
-        const ns = request.namespaceOrAll();
-        request.answerRead(await clusterLint(parts, { caller, options }, { ns, severity }));
-      },
-    },
-  ];
-}
-
-const MEMBERS: readonly string[] = ['Resource', 'Access', 'Segment'] satisfies (keyof Question)[];
-/** Whether questions need no decoding, which takes a sixth of the time of a batch. */
-const arePlain = (sent: readonly unknown[]): sent is readonly Question[] => sent.every(isPlain);
-
-function isPlain(sent: unknown): boolean {
-  if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) return false;
-  const members = sent as Readonly<Record<string, unknown>>;
-  for (const name in members)
-    if (!MEMBERS.includes(name) || !isTextOrAbsent(members[name])) return false;
-  return true;
-}
-
-const isTextOrAbsent = (value: unknown): boolean =>
-  typeof value === 'string' || value === undefined;
-
-/** Questions as most clients send them. */
-const USUAL = usualList(
-  usualObject(
-    { Resource: usualText, Access: usualText, Segment: usualText },
-    (Resource, Access, Segment) => ({ Resource, Access, Segment }),
-  ),
-);
-
-/** Texts that JSON has as they are. */
-const AS_IT_IS = /^[ !#-[\]-~]*$/;
-
-/** Returns a decision as JSON. Resource and access are known words. */
-function decisionText({ Resource, Access, Segment, Allow }: Decision): string {
-  const plain = `{"Resource":"${Resource}","Access":"${Access}"`;
-  if (Segment === undefined) return `${plain},"Allow":${Allow}}`;
-  const segment = AS_IT_IS.test(Segment) ? `"${Segment}"` : JSON.stringify(Segment);
-  return `${plain},"Segment":${segment},"Allow":${Allow}}`;
-}
-
-/** The route of `/v1/internal/acl/authorize`. */
-export function authorizeRoutes(service: Service): readonly DeclaredRoute[] {
-  return [
-    {
-      path: '/v1/internal/acl/authorize',
-      counts: 'read',
-      POST: async (request) => {
-        const options = { small: true, usual: USUAL };
-        const sent = (await request.bodyValue(UNDECODED, AUTHORIZE, options)) ?? [];
-        if (!Array.isArray(sent)) reject('invalid', `${UNDECODED}: expected a list of questions`);
-        const questions = arePlain(sent) ? sent : decodeValue(UNDECODED, sent, AUTHORIZE);
-        const ns = request.namespace();
-        // a read like others: rights that were removed before the request do not count
-        const { value } = await service.read(
-          request.caller,
-          request.readOptions(false),
-          ({ authorizer }) => {
-            const outcome = authorizeBatch(authorizer, questions, ns);
-            if (!outcome.ok) throw new ApiError(outcome.refusal);
-            return { value: outcome.decisions, index: 1, keys: [] };
-          },
-        );
-        request.answerJson(`[${value.map(decisionText).join(',')}]`);
-      },
-    },
-  ];
 }

@@ -1,10 +1,12 @@
 /** Routes of tokens that come from elsewhere, and of the owners of objects. */
+
 import { IMPORT, RELEASE } from '../../api/endpoints/imports.js';
 import { listImported } from '../../service/acl/imported-tokens.js';
 import { importTokens, mayImport } from '../../service/acl/token-import.js';
 import { listOwners, mayRelease, releaseOwner } from '../../service/change/owners.js';
 import { reasoned } from '../../service/common/writing.js';
-import { type AclParts, admit, escaped } from './common.js';
+import { type AclParts, admit } from './common.js';
+import { escaped } from './lists.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
 const IMPORT_FAILURE = 'Import decoding failed';
