@@ -1,23 +1,19 @@
-/** `snapshot`, `leave`, `join-token` and `audit`. */
+/** `snapshot`: the whole state, saved to a file and restored from it. */
 import { createReadStream } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
-import type { JoinToken } from '../../api/endpoints/operator.js';
-import { type Call, type Cli, oneNode } from '../cli.js';
-import type { Self } from '../client/cluster.js';
+import type { Call, Cli } from '../cli.js';
 import { mustOpen, replaceFile } from '../files/files.js';
 import type { Sink } from '../io.js';
 import { CliError, misused } from '../print/error.js';
 import { progress, sizeText } from '../print/progress.js';
-import { addAudit } from './audit.js';
 
 /** Where progress goes that nobody wants to see. */
 const SILENT: Sink = { write: () => {}, isTerminal: false, columns: undefined };
 
-export function addOperations(program: Command, cli: Cli): void {
-  addAudit(program, cli);
+export function addSnapshot(program: Command, cli: Cli): void {
   const snapshot = program.command('snapshot').description('save or restore the whole state');
   snapshot
     .command('save')
@@ -39,29 +35,6 @@ export function addOperations(program: Command, cli: Cli): void {
       cli.action(async (call, file) => {
         await restoreSnapshot(call, file!);
         await tellRestored(call, file!);
-      }),
-    );
-  program
-    .command('leave')
-    .description('remove the contacted node from its cluster')
-    .action(
-      cli.action(async (call) => {
-        oneNode(call, 'leave');
-        call.print.say(`${await leave(call)} is no longer a member; stop it`);
-      }),
-    );
-  program
-    .command('join-token')
-    .description('create a token that lets one server join the cluster')
-    .option('--ttl <duration>', 'how long it is valid, up to 24h (default: 15m)')
-    .action(
-      cli.action<{ ttl?: string }>(async (call) => {
-        const query = { ttl: call.options.ttl };
-        const answer = await call.api.ask('POST', '/v1/operator/raft/join-token', { query });
-        const made = answer.json<JoinToken>();
-        call.print.note(`valid for one server, until ${made.ExpirationTime}`);
-        if (call.print.format === 'table') call.print.say(made.JoinToken);
-        else await call.print.value(made);
       }),
     );
 }
@@ -120,11 +93,4 @@ async function tellRestored({ io, print }: Call<object>, file: string): Promise<
   const counts = Object.entries(content.objects).map(([type, count]) => `${type}: ${count}`);
   print.say(`restored ${file}, saved at index ${content.index}`);
   print.say(counts.join(', '));
-}
-
-/** Removes a node from its cluster and returns its name. Does not stop the process. */
-async function leave({ api }: Call<object>): Promise<string> {
-  const { Config } = (await api.get('/v1/agent/self')).json<Self>();
-  await api.ask('DELETE', '/v1/operator/raft/peer', { query: { id: Config.NodeID } });
-  return Config.NodeName;
 }
