@@ -223,12 +223,21 @@ export const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 const HOST = /^(\*\.)?([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d+)?$|^[0-9a-f:.]+$/i;
 
 /** Returns the faults of settings that contradict each other. */
-function crossFaults({ nodeName, http, raft, cluster, acl, login, limits }: Config): string[] {
+function crossFaults(config: Config): string[] {
+  const rules = [
+    ...timeRules(config),
+    ...limitRules(config),
+    ...transportRules(config),
+    ...clusterRules(config),
+    ...secretRules(config),
+  ];
+  return rules.filter(([broken]) => broken).map(([, fault]) => fault);
+}
+
+function timeRules({ raft }: Config): readonly Rule[] {
   const times = inTicks(raft);
   const leaseMax = Math.floor(leaseMsMax(times));
-  const isProtected = raft.tls !== undefined || raft.sharedKeyFile !== undefined;
-  const hasPeers = cluster.initial.length > 1 || cluster.join.length > 0;
-  const rules: readonly Rule[] = [
+  return [
     [
       raft.tickMs > raft.heartbeatMs,
       `raft.heartbeatMs: must be at least raft.tickMs (${raft.tickMs})`,
@@ -241,20 +250,30 @@ function crossFaults({ nodeName, http, raft, cluster, acl, login, limits }: Conf
       raft.leaseMs > leaseMax,
       `raft.leaseMs: must be at most ${leaseMax}, nine tenths of raft.electionMs (${raft.electionMs}) in whole ticks less two, or a deposed leader could answer with old data`,
     ],
-    [
-      raft.electionMs * 4 > limits.requestMs,
-      `limits.requestMs: must be at least four times raft.electionMs (${raft.electionMs}), or requests fail while a leader is elected`,
-    ],
-    [
-      limits.requestMs * 4 > limits.secretsGoneMs,
-      `limits.secretsGoneMs: must be at least four times limits.requestMs (${limits.requestMs}), or outcomes are forgotten while a client still waits for them`,
-    ],
-    [limits.headersMs > limits.receiveMs, 'limits.receiveMs: must be at least limits.headersMs'],
-    [limits.heldPerClient > limits.held, 'limits.heldPerClient: must not be above limits.held'],
-    [
-      limits.held > limits.connections,
-      'limits.held: must not be above limits.connections, because each blocking query occupies one',
-    ],
+  ];
+}
+
+const limitRules = ({ raft, limits }: Config): readonly Rule[] => [
+  [
+    raft.electionMs * 4 > limits.requestMs,
+    `limits.requestMs: must be at least four times raft.electionMs (${raft.electionMs}), or requests fail while a leader is elected`,
+  ],
+  [
+    limits.requestMs * 4 > limits.secretsGoneMs,
+    `limits.secretsGoneMs: must be at least four times limits.requestMs (${limits.requestMs}), or outcomes are forgotten while a client still waits for them`,
+  ],
+  [limits.headersMs > limits.receiveMs, 'limits.receiveMs: must be at least limits.headersMs'],
+  [limits.heldPerClient > limits.held, 'limits.heldPerClient: must not be above limits.held'],
+  [
+    limits.held > limits.connections,
+    'limits.held: must not be above limits.connections, because each blocking query occupies one',
+  ],
+];
+
+function transportRules({ http, raft, cluster }: Config): readonly Rule[] {
+  const isProtected = raft.tls !== undefined || raft.sharedKeyFile !== undefined;
+  const hasPeers = cluster.initial.length > 1 || cluster.join.length > 0;
+  return [
     [!tlsWhole(http.tls), 'http.tls: cert and key are needed together'],
     [
       raft.tls !== undefined && !(raft.tls.cert && raft.tls.key && raft.tls.ca && raft.tls.name),
@@ -285,37 +304,42 @@ function crossFaults({ nodeName, http, raft, cluster, acl, login, limits }: Conf
       'raft.sharedKeyFile: members use either raft.tls or a shared key, not both',
     ],
     ...addressRules('raft.advertise', raft.advertise),
-    ...cluster.join.flatMap((address) => addressRules('cluster.join', address)),
-    ...http.blockedPaths.map(blockedPathRule),
-    ...login.allowedHosts.map(issuerHostRule),
-    [
-      cluster.join.length > 0 && cluster.join.every((address) => address === raft.advertise),
-      'cluster.join: names this node alone; give the addresses of members',
-    ],
-    [
-      cluster.initial.length > 0 && cluster.join.length > 0,
-      'cluster.join: a node either starts a new cluster (cluster.initial) or joins one, not both',
-    ],
-    [
-      cluster.initial.length > 0 && !cluster.initial.some((member) => member.name === nodeName),
-      `cluster.initial: does not name this node (${nodeName})`,
-    ],
-    ...memberRules('cluster.initial', cluster.initial),
-    [
-      acl.initialManagement !== undefined && acl.initialManagementFile !== undefined,
-      'acl.initialManagementFile: acl.initialManagement is set too; give one of them',
-    ],
-    [
-      acl.bootstrapSecret !== undefined && acl.bootstrapSecretFile !== undefined,
-      'acl.bootstrapSecretFile: acl.bootstrapSecret is set too; give one of them',
-    ],
-    [
-      acl.initialManagement !== undefined && !UUID.test(acl.initialManagement),
-      'acl.initialManagement: must be a UUID in lower case',
-    ],
   ];
-  return rules.filter(([broken]) => broken).map(([, fault]) => fault);
 }
+
+const clusterRules = ({ nodeName, http, raft, cluster, login }: Config): readonly Rule[] => [
+  ...cluster.join.flatMap((address) => addressRules('cluster.join', address)),
+  ...http.blockedPaths.map(blockedPathRule),
+  ...login.allowedHosts.map(issuerHostRule),
+  [
+    cluster.join.length > 0 && cluster.join.every((address) => address === raft.advertise),
+    'cluster.join: names this node alone; give the addresses of members',
+  ],
+  [
+    cluster.initial.length > 0 && cluster.join.length > 0,
+    'cluster.join: a node either starts a new cluster (cluster.initial) or joins one, not both',
+  ],
+  [
+    cluster.initial.length > 0 && !cluster.initial.some((member) => member.name === nodeName),
+    `cluster.initial: does not name this node (${nodeName})`,
+  ],
+  ...memberRules('cluster.initial', cluster.initial),
+];
+
+const secretRules = ({ acl }: Config): readonly Rule[] => [
+  [
+    acl.initialManagement !== undefined && acl.initialManagementFile !== undefined,
+    'acl.initialManagementFile: acl.initialManagement is set too; give one of them',
+  ],
+  [
+    acl.bootstrapSecret !== undefined && acl.bootstrapSecretFile !== undefined,
+    'acl.bootstrapSecretFile: acl.bootstrapSecret is set too; give one of them',
+  ],
+  [
+    acl.initialManagement !== undefined && !UUID.test(acl.initialManagement),
+    'acl.initialManagement: must be a UUID in lower case',
+  ],
+];
 
 /** A condition that must not hold, and what is wrong if it does. */
 type Rule = readonly [broken: boolean, fault: string];
