@@ -198,13 +198,8 @@ function namespaceByOtherRights(rights: Rights, anonymous: boolean, asked: Asked
   if (operator.allow) return { allow: true, reason, ...byOperator };
   if (access === 'read') {
     if (rights.allowByDefault) return { allow: true, reason };
-    for (const [at, layer] of rights.layers.entries()) {
-      for (const [place, rules] of layer.placedSetsFor(segment)) {
-        for (const rule of everyRule(rules, { layer: LAYERS[at]!, place })) {
-          if (rule.level !== 'deny') return { allow: true, reason, rule };
-        }
-      }
-    }
+    for (const rule of allRules(rights, segment))
+      if (rule.level !== 'deny') return { allow: true, reason, rule };
   }
   return { allow: false, reason, ...byOperator };
 }
@@ -221,13 +216,14 @@ function* everyRule(rules: RuleSet, where: Where): Iterable<SpeakingRule> {
   for (const resource of rules.named.keys()) yield* allNamed(rules, where, resource);
 }
 
-/** Yields every rule of some rights; those of services a second time, for their intentions. */
-export function* allRules({ layers }: Rights): Iterable<SpeakingRule> {
+/**
+ * Yields every rule of some rights, or of those in a namespace; the rules of services a second
+ * time, for their intentions.
+ */
+export function* allRules({ layers }: Rights, ns?: string): Iterable<SpeakingRule> {
   for (const [at, layer] of layers.entries()) {
-    for (const [place, rules] of layer.placedSets()) {
-      const where = { layer: LAYERS[at]!, place };
-      yield* everyRule(rules, where);
-    }
+    const sets = ns === undefined ? layer.placedSets() : layer.placedSetsFor(ns);
+    for (const [place, rules] of sets) yield* everyRule(rules, { layer: LAYERS[at]!, place });
   }
 }
 
@@ -252,19 +248,22 @@ export function* allAbout(
   if (access === 'write-prefix' || isAll) {
     for (const [place, rules] of layer.placedSetsFor(asked.namespace)) {
       const where = { layer: name, place };
-      const all = allNamed(rules, where, isAll ? 'intention' : 'key');
-      const over = isAll ? [] : prefixesOver(rules, where, segment);
-      for (const rule of over) yield [rule, false];
-      for (const rule of all) {
-        const isBelow = isAll || rule.name.startsWith(segment);
-        if (isBelow && !over.some((each) => isSame(each, rule))) yield [rule, false];
-      }
+      const found = isAll ? allNamed(rules, where, 'intention') : keysAround(rules, where, segment);
+      for (const rule of found) yield [rule, false];
     }
     return;
   }
   for (const rule of rulesAbout(layer, name, asked)) yield [rule, false];
   if (!fallsBack(resource) && resource !== 'namespace') return;
   for (const rule of operatorRules(layer, name)) yield [rule, true];
+}
+
+/** Yields the rules of prefixes that cover a key prefix, then those of the keys below it. */
+function* keysAround(rules: RuleSet, where: Where, segment: string): Iterable<SpeakingRule> {
+  const over = prefixesOver(rules, where, segment);
+  yield* over;
+  for (const rule of allNamed(rules, where, 'key'))
+    if (rule.name.startsWith(segment) && !over.some((each) => isSame(each, rule))) yield rule;
 }
 
 function whyNot(

@@ -218,17 +218,7 @@ function localNode(
     },
     start() {
       if (child !== undefined) return;
-      const log = openSync(logFile, 'a', 0o600);
-      // The process has a group of its own: Ctrl-C interrupts only this program, which then stops
-      // the nodes in order. If this program dies, the node sees the IPC channel close.
-      const preload = run.preload.flatMap((module) => ['--import', module]);
-      const main = run.main?.() ?? PROGRAM;
-      const started = spawn(run.node ?? process.execPath, [...preload, main, ...arguments_], {
-        detached: true,
-        env: { ...process.env, ...run.env },
-        stdio: ['ignore', log, log, 'ipc'],
-      });
-      closeSync(log);
+      const started = spawnNode(run, arguments_, logFile);
       child = started;
       ended = new Promise<void>((done) => {
         started.once('error', () => done());
@@ -254,6 +244,21 @@ function localNode(
       }
     },
   };
+}
+
+function spawnNode(run: NodeRun, arguments_: readonly string[], logFile: string): ChildProcess {
+  const log = openSync(logFile, 'a', 0o600);
+  const preload = run.preload.flatMap((module) => ['--import', module]);
+  const main = run.main?.() ?? PROGRAM;
+  const child = spawn(run.node ?? process.execPath, [...preload, main, ...arguments_], {
+    // The process has a group of its own: Ctrl-C interrupts only this program, which then stops
+    // the nodes in order. If this program dies, the node sees the IPC channel close.
+    detached: true,
+    env: { ...process.env, ...run.env },
+    stdio: ['ignore', log, log, 'ipc'],
+  });
+  closeSync(log);
+  return child;
 }
 
 /** Whether a node reports that it is ready. */

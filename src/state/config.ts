@@ -66,15 +66,11 @@ function put(
   before: StoredEntry | undefined,
 ): Change {
   const after = JSON.parse(content) as ConfigEntry;
-  store(
-    context,
-    ns,
-    { kind, name, content },
-    before,
-    definitionOf(kind).hasStatus ? (before?.Status ?? NO_STATUS) : undefined,
-  );
-  moveReferences(context, ns, { kind, name }, before, after);
-  return { kind, name, before, after };
+  const status = definitionOf(kind).hasStatus ? (before?.Status ?? NO_STATUS) : undefined;
+  store(context, ns, { kind, name, content, created: before?.CreateIndex, status });
+  const change = { kind, name, before, after };
+  moveReferences(context, ns, change);
+  return change;
 }
 
 /**
@@ -124,7 +120,7 @@ export function dropEntry(context: ApplyContext, command: ConfigDelete): Change 
   const before = stored<StoredEntry>(context.draft, keys.config(ns, kind, name));
   if (before === undefined) return undefined;
   remove(context, ns, { kind, name });
-  moveReferences(context, ns, { kind, name }, before, undefined);
+  moveReferences(context, ns, { kind, name, before });
   return { kind, name: before.Name, before };
 }
 
@@ -229,17 +225,22 @@ export function holdsContent(text: string, content: string): boolean {
   );
 }
 
+interface NewEntry extends EntryId {
+  readonly content: string;
+  /** The CreateIndex of the entry that it replaces. */
+  readonly created: number | undefined;
+  readonly status?: Status | undefined;
+}
+
 /** Writes an entry: its content, Status, indexes and Namespace, in this order. */
 function store(
   context: ApplyContext,
   ns: string,
-  { kind, name, content }: EntryId & { readonly content: string },
-  before: { readonly CreateIndex: number } | undefined,
-  status: Status | undefined,
+  { kind, name, content, created, status }: NewEntry,
 ): void {
   const { draft, index } = context;
   const shown = status === undefined ? '' : `,"Status":${JSON.stringify(status)}`;
-  const indexes = `,"CreateIndex":${before?.CreateIndex ?? index},"ModifyIndex":${index}`;
+  const indexes = `,"CreateIndex":${created ?? index},"ModifyIndex":${index}`;
   const text = `${content.slice(0, -1)}${shown}${indexes},"Namespace":${JSON.stringify(ns)}}`;
   draft.put(keys.config(ns, kind, name), text);
   noteChange(context, 'config', ns, kind);
@@ -255,9 +256,7 @@ function remove(context: ApplyContext, ns: string, { kind, name }: EntryId): voi
 function moveReferences(
   { draft }: ApplyContext,
   ns: string,
-  { kind, name }: EntryId,
-  before: ConfigEntry | undefined,
-  after: ConfigEntry | undefined,
+  { kind, name, before, after }: Change,
 ): void {
   const past = before === undefined ? NO_TARGETS : targetsOf(before);
   const present = after === undefined ? NO_TARGETS : targetsOf(after);
@@ -288,7 +287,8 @@ function putStatus(
     ...entry
   } = JSON.parse(text) as StoredEntry & { readonly Namespace: string };
   if (JSON.stringify(Status) === JSON.stringify(status)) return;
-  store(context, ns, { kind, name, content: JSON.stringify(entry) }, { CreateIndex }, status);
+  const content = JSON.stringify(entry);
+  store(context, ns, { kind, name, content, created: CreateIndex, status });
 }
 
 function putBound(
@@ -305,6 +305,6 @@ function putBound(
   }
   const content = JSON.stringify(entry);
   if (text !== undefined && holdsContent(text, content)) return;
-  const before = text === undefined ? undefined : (JSON.parse(text) as StoredEntry);
-  store(context, ns, { kind, name, content }, before, undefined);
+  const created = text === undefined ? undefined : (JSON.parse(text) as StoredEntry).CreateIndex;
+  store(context, ns, { kind, name, content, created });
 }

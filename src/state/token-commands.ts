@@ -74,7 +74,7 @@ const createToken: Handler<TokenCreate> = (context, command) => {
   if (problem !== undefined) return refused(problem);
   const links = allLinks(context.draft, ns, token);
   if ('problem' in links) return refused(links.problem);
-  const built = build(context, command, { ...token, ...links }, command.expirationTime);
+  const built = build(context, command, { ...token, ...links }, { end: command.expirationTime });
   return { ok: true, value: addToken(context, built) };
 };
 
@@ -111,7 +111,7 @@ const cloneToken: Handler<TokenClone> = (context, command) => {
     Policies: existing(draft, 'policy', ns, source.Policies),
     Roles: existing(draft, 'role', ns, source.Roles),
   };
-  const built = build(context, command, content, source.ExpirationTime);
+  const built = build(context, command, content, { end: source.ExpirationTime });
   return { ok: true, value: addToken(context, built) };
 };
 

@@ -129,20 +129,26 @@ function tokenOf(own: Own, content: Content): Token {
   }) as unknown as Token;
 }
 
-/** Returns a token as it is stored. `method`: whose login makes it. */
+interface Made {
+  /** When it expires. */
+  readonly end?: string | undefined;
+  /** Whose login makes it. */
+  readonly method?: AuthMethod | undefined;
+}
+
+/** Returns a token as it is stored. */
 export function build(
   { index }: ApplyContext,
   { ns, accessor, secret, createTime }: Omit<NewToken, 'type' | 'v'>,
   input: Content,
-  expirationTime: string | undefined,
-  method?: AuthMethod,
+  { end, method }: Made = {},
 ): Token {
   const own = {
     AccessorID: accessor,
     SecretID: secret,
     AuthMethod: method?.Name,
     AuthMethodNamespace: method?.Namespace,
-    ExpirationTime: expirationTime,
+    ExpirationTime: end,
     CreateTime: createTime,
     CreateIndex: index,
     ModifyIndex: index,
@@ -170,5 +176,5 @@ export function plantToken(
     Roles: [],
     Local: false,
   };
-  return addToken(context, build(context, ids, content, undefined));
+  return addToken(context, build(context, ids, content));
 }

@@ -131,7 +131,7 @@ function importOne(
   if (before === undefined) {
     const taken = idProblem(draft, imported);
     if (taken !== undefined) return no(taken);
-    const built = build(context, imported, content, imported.expirationTime, method);
+    const built = build(context, imported, content, { end: imported.expirationTime, method });
     addToken(context, built, method && loginOf(draft, imported));
     putOwnership(context, place, { Owner: owner });
     return 'Created';

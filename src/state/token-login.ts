@@ -73,7 +73,7 @@ const loginToken: Handler<TokenLogin> = (context, command) => {
     return refused(refusal('permission_denied', 'Permission denied'));
   }
   if (identity === undefined) {
-    const built = build(context, command, content, command.expirationTime, method);
+    const built = build(context, command, content, { end: command.expirationTime, method });
     return { ok: true, value: addToken(context, built) };
   }
   const nowMs = Date.parse(command.createTime);
@@ -89,7 +89,7 @@ const loginToken: Handler<TokenLogin> = (context, command) => {
   if (replaced !== undefined) removeToken(context, replaced);
   const lifeMs = loginLifeMs(draft, method);
   const end = lifeMs === undefined ? undefined : timeOf(nowMs + lifeMs);
-  const built = build(context, command, content, end, method);
+  const built = build(context, command, content, { end, method });
   const { Made: before } = accountOf(draft, used);
   return { ok: true, value: addToken(context, built, { identity, subject, before }) };
 };

@@ -255,7 +255,9 @@ describe('login', () => {
     await setup.rule('service', 'web');
     const { service } = setup.solo;
     const token = await setup.login('x');
-    const clone = await cloneToken(service, setup.write, token.AccessorID, {}, 0).catch((e) => e);
+    const copy = { body: {}, nowMs: 0 };
+    const cloned = cloneToken(service, setup.write, token.AccessorID, copy);
+    const clone = await cloned.catch((e) => e);
     expect(clone.message).to.match(/Cannot clone a token created from an auth method/);
     const ask = (caller = callerOf(token.SecretID)) =>
       logout(service, { caller, timeoutMs: 1000 }).catch((why: ApiError) => why.status);

@@ -94,6 +94,31 @@ export function writersIn(states: readonly [source: RightsState, target: RightsS
   });
 }
 
+/** A question about a token, and the answer that reading the rules of the source gives. */
+interface AskedOf {
+  readonly accessor: string;
+  readonly question: Asked;
+  readonly expected: boolean;
+}
+
+/** Yields how an answer differs from the reading, or here from there. */
+function* differing(
+  { accessor, question, expected }: AskedOf,
+  there: boolean,
+  here = expected,
+): Iterable<RightsDifference> {
+  const isRead = there === expected;
+  if (isRead && here === there) return;
+  yield {
+    ...shown(question),
+    Code: isRead ? 'unexplained' : 'reading',
+    Tokens: 1,
+    Sample: [accessor],
+    Source: { Allow: there, Rule: 'the source decides otherwise than its rules read' },
+    Target: { Allow: here },
+  };
+}
+
 /** Asks both servers the questions of some tokens of each grant class (moving-in.md 5.3). */
 export class LiveQuestions {
   questions = 0;
@@ -141,19 +166,10 @@ export class LiveQuestions {
           this.#asked.add(accessor);
           this.questions += asked.length;
           for (const [at, question] of asked.entries()) {
-            const expected = one.expected(question);
             const [there, here] = [answers[0]![at] === true, answers[1]?.[at]];
-            const isRead = there === expected;
-            const isKnown = isRead && known.has(questionKey(shown(question)));
-            if (isKnown || (isRead && (here ?? there) === there)) continue;
-            yield {
-              ...shown(question),
-              Code: isRead ? 'unexplained' : 'reading',
-              Tokens: 1,
-              Sample: [accessor],
-              Source: { Allow: there, Rule: 'the source decides otherwise than its rules read' },
-              Target: { Allow: here ?? expected },
-            };
+            const expected = one.expected(question);
+            const isKnown = there === expected && known.has(questionKey(shown(question)));
+            if (!isKnown) yield* differing({ accessor, question, expected }, there, here);
           }
         }
       }

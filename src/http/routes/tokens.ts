@@ -31,7 +31,7 @@ export function tokenRoutes(parts: AclParts): readonly DeclaredRoute[] {
         await admit(request, TOKEN_FAILURE, maySomewhere(service, request, 'acl', 'write'));
         const body = await request.decoded(TOKEN_FAILURE, TOKEN_BODY);
         const write = writeOf(request, body.Namespace);
-        request.answerJson(await cloneToken(service, write, accessor, body, nowMs()));
+        request.answerJson(await cloneToken(service, write, accessor, { body, nowMs: nowMs() }));
       },
     },
   ];

@@ -39,7 +39,7 @@ export function tokenUseCases(parts: ObjectParts): ObjectUseCases<TokenBody> {
     write: (write, accessor, body) =>
       accessor === undefined
         ? createToken(service, write, body, nowMs())
-        : updateToken(service, write, accessor, body, nowMs()),
+        : updateToken(service, write, accessor, { body, nowMs: nowMs() }),
     remove: (write, accessor) => deleteToken(service, write, accessor),
   };
 }
@@ -82,8 +82,7 @@ async function updateToken(
   service: Service,
   write: Write,
   accessor: string,
-  body: TokenBody,
-  nowMs: number,
+  { body, nowMs }: { readonly body: TokenBody; readonly nowMs: number },
 ): Promise<string> {
   const sent = body.AccessorID ?? '';
   if (sent !== '' && sent.toLowerCase() !== accessor.toLowerCase()) {
@@ -121,8 +120,7 @@ export async function cloneToken(
   service: Service,
   write: Write,
   accessor: string,
-  body: TokenBody,
-  nowMs: number,
+  { body, nowMs }: { readonly body: TokenBody; readonly nowMs: number },
 ): Promise<string> {
   await mayWrite(service, write);
   const command: TokenClone = {

@@ -5,7 +5,7 @@ import type { Release } from '../../base/release.js';
 import type { NodeStatus, PeerStatus } from '../../node/types.js';
 import type { FilterOf } from '../common/filters.js';
 import type { Requester } from '../common/types.js';
-import { type ClusterParts, isAlive, mustHaveRight } from './cluster.js';
+import { type ClusterParts, isAlive, mustHaveRight, OPERATOR_READ } from './cluster.js';
 
 /** Time for the leader to report its members. */
 const MEMBERS_MS = 1000;
@@ -15,7 +15,7 @@ const FAILED = 4;
 
 /** Throws 403 unless the caller may read the agent. Needs no leader if this node grants it. */
 const mustReadAgent = ({ service, node }: ClusterParts, requester: Requester): Promise<void> =>
-  mustHaveRight(service, requester, 'agent', 'read', node.name);
+  mustHaveRight(service, requester, { resource: 'agent', access: 'read', segment: node.name });
 
 /** Returns what this node runs. It is for everyone. */
 export const agentVersion = ({ release }: ClusterParts) => ({
@@ -27,7 +27,7 @@ export const agentVersion = ({ release }: ClusterParts) => ({
 
 /**
  * Returns the settings, the Raft status and the membership of this node. Clients read every member
- * but `xDS` as an object; those of what this server does not have are empty.
+ * except `xDS` as an object; those for features that this server lacks are empty.
  */
 export async function agentSelf(parts: ClusterParts, requester: Requester) {
   await mustReadAgent(parts, requester);
@@ -100,7 +100,7 @@ export async function jsonMetrics(parts: ClusterParts, requester: Requester): Pr
 
 /** Returns the figures of this node in the last hour. Needs no leader if this node grants it. */
 export async function agentHistory(parts: ClusterParts, requester: Requester) {
-  await mustHaveRight(parts.service, requester, 'operator', 'read');
+  await mustHaveRight(parts.service, requester, OPERATOR_READ);
   const { fromMs, stepMs, figures, certificates, savedMs } = parts.metrics.history();
   const time = (ms: number): string => new Date(ms).toISOString();
   return {

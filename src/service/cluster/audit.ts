@@ -2,14 +2,14 @@
 import type { AuditSinks } from '../../api/endpoints/operator.js';
 import { reject } from '../../base/errors.js';
 import type { Requester } from '../common/types.js';
-import { type ClusterParts, mustHaveRight } from './cluster.js';
+import { type ClusterParts, mustHaveRight, OPERATOR_READ } from './cluster.js';
 
 /** Returns the sinks of this node. Throws ApiError 403. */
 export async function auditSinks(
   { service, audit }: ClusterParts,
   requester: Requester,
 ): Promise<AuditSinks> {
-  await mustHaveRight(service, requester, 'operator', 'read');
+  await mustHaveRight(service, requester, OPERATOR_READ);
   return { Sinks: audit.sinks() };
 }
 
@@ -22,7 +22,7 @@ export async function auditTail(
   requester: Requester,
   { limit, before }: { readonly limit: number; readonly before: string | undefined },
 ): Promise<string> {
-  await mustHaveRight(service, requester, 'operator', 'read');
+  await mustHaveRight(service, requester, OPERATOR_READ);
   await service.permit(requester, (authorizer) => authorizer.denial('acl', 'read'));
   const tail = await audit.tail(limit, before);
   if (tail === undefined)

@@ -104,7 +104,7 @@ export async function autopilotState(parts: ClusterParts, read: ClusterRead) {
   };
 }
 
-/** What is wrong with a server that says so itself. */
+/** Returns the problem that a server reports about itself, if any. */
 function metaOf({ peers }: NodeStatus, id: string): Readonly<Record<string, string>> {
   const problem = peers.find((peer) => peer.id === id)?.problem;
   return problem === undefined ? {} : { problem };

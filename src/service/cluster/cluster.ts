@@ -65,13 +65,21 @@ export function mustAllow(authorizer: Authorizer, resource: Resource, access: Ac
   refuseIf(authorizer.denial(resource, access));
 }
 
+/** A right to something of the cluster, or to one thing that a segment names. */
+export interface Right {
+  readonly resource: Resource;
+  readonly access: Access;
+  readonly segment?: string;
+}
+
+/** The right to read what concerns the cluster. */
+export const OPERATOR_READ: Right = { resource: 'operator', access: 'read' };
+
 /** Throws 403 unless the caller has a right. See `Service.permit`. */
 export async function mustHaveRight(
   service: Service,
   requester: Requester,
-  resource: Resource,
-  access: Access,
-  segment?: string,
+  { resource, access, segment }: Right,
 ): Promise<void> {
   await service.permit(requester, (authorizer) => authorizer.denial(resource, access, segment));
 }
@@ -86,7 +94,7 @@ export async function mustWrite(
   resource: Resource,
 ): Promise<void> {
   await service.catchUp(requester.timeoutMs);
-  await mustHaveRight(service, requester, resource, 'write');
+  await mustHaveRight(service, requester, { resource, access: 'write' });
 }
 
 /**
@@ -100,7 +108,7 @@ export async function mustReadAsOperator(
     return mustAllow(await service.authorize(read.caller), 'operator', 'read');
   }
   await service.catchUp(read.timeoutMs);
-  await mustHaveRight(service, read, 'operator', 'read');
+  await mustHaveRight(service, read, OPERATOR_READ);
 }
 
 /** Returns the leader's status, after a barrier; this node's own for a stale read. */

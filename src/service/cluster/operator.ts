@@ -84,7 +84,7 @@ export async function clusterLevel(parts: ClusterParts, read: ClusterRead) {
       Name: name,
       Supported: supported ?? null,
     })),
-    // Once the level is in force, nobody keeps it from rising.
+    // Once the level is in force, no server keeps it from rising.
     Waiting:
       Level >= Supported
         ? []

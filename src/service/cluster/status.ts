@@ -3,7 +3,7 @@ import { reject } from '../../base/errors.js';
 import { INIT_FACT } from '../../state/system.js';
 import type { ClusterParts } from './cluster.js';
 
-/** Committed entries that a ready node may lack: too few for a client to notice. */
+/** How many committed entries a ready node may be behind: too few for a client to notice. */
 const BEHIND_MAX = 1000;
 
 /** Returns `host:port` of the leader's Raft listener; "" if no leader is known. */

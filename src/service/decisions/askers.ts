@@ -54,20 +54,23 @@ export function* namesOf(
     const sent = properties['namespace'];
     const asked = typeof sent === 'string' ? sent.toLowerCase() : namespace;
     const ns = CLUSTER_WIDE.has(resource) ? 'default' : asked;
-    for (const layer of rightsBehind(authorizer).layers) {
-      for (const set of layer.setsFor(ns)) {
-        const named = set.named.get(resource);
-        for (const [from, to] of [
-          [named?.exact, exact],
-          [named?.prefix, prefix],
-        ] as const) {
-          for (const name of from?.keys() ?? []) {
-            if (name.startsWith(base) && isText(name)) to.add(name.slice(base.length));
-            yield;
-          }
-        }
-      }
+    const sets = rightsBehind(authorizer).layers.flatMap((layer) => [...layer.setsFor(ns)]);
+    for (const { named } of sets) {
+      yield* addBelow(exact, named.get(resource)?.exact, base);
+      yield* addBelow(prefix, named.get(resource)?.prefix, base);
     }
   }
   return { exact, prefix };
+}
+
+/** Adds the names that begin with a base, without the base. */
+function* addBelow(
+  to: Set<string>,
+  from: ReadonlyMap<string, unknown> | undefined,
+  base: string,
+): Steps<void> {
+  for (const name of from?.keys() ?? []) {
+    if (name.startsWith(base) && isText(name)) to.add(name.slice(base.length));
+    yield;
+  }
 }

@@ -112,10 +112,12 @@ export async function evaluate(
   return withValue(found, made instanceof Promise ? await made : made);
 }
 
-/** Items that are decided before a look at the clock, which takes as long as a decision. */
+/**
+ * Items that are decided between two reads of the clock, each of which takes as long as a decision.
+ */
 const ITEMS_PER_LOOK = 16;
 
-/** Returns the subjects of a batch. Those that follow one another are mostly the same. */
+/** Returns the subjects of a batch. Neighbours are mostly the same. */
 export function subjectsOf(items: readonly Item[]): Entity[] {
   const subjects: Entity[] = [];
   for (const item of items)
@@ -136,7 +138,7 @@ export async function evaluateAll(
   for (let at = 0; at < items.length; at++) {
     if (at % ITEMS_PER_LOOK === 0 && slice.isOver) await slice.renew();
     const made = deciding.item(items[at]!, at);
-    // waiting for what is there costs more than the decision
+    // awaiting a value that is there costs more than the decision
     const decided = made instanceof Promise ? await made : made;
     value.push(decided);
     if (ends(semantics, decided.decision)) break;
@@ -172,35 +174,39 @@ class Deciding {
 
   /** Decides an item of a batch. What is wrong with it is its own answer. */
   item(item: Item, at: number): Decided | Promise<Decided> {
-    if ('problem' in item) return this.#wrong(item, at, 'invalid', 400, item.problem);
+    if ('problem' in item) return this.#wrong(item, at, { ...INVALID, reason: item.problem });
     try {
       const found = this.#outcomes.get(item.subject)!;
       if ('code' in found && found.code === 'forbidden')
-        return this.#wrong(item, at, 'forbidden', 403, deniedText(found));
+        return this.#wrong(item, at, { ...FORBIDDEN, reason: deniedText(found) });
       return this.decided(item, at);
     } catch (error) {
       if (!(error instanceof ApiError) || error.refusal.code !== 'invalid') throw error;
-      return this.#wrong(item, at, 'invalid', 400, error.refusal.message);
+      return this.#wrong(item, at, { ...INVALID, reason: error.refusal.message });
     }
   }
 
   #wrong(
+    item: Partial<Evaluation>,
+    at: number,
+    { code, status, reason }: Denial & { readonly status: number },
+  ): Decided {
+    const error = { status, message: reason };
+    return { decision: false, context: { ...this.#denial(item, at, { code, reason }), error } };
+  }
+
+  #denial(
     { action, resource }: Partial<Evaluation>,
     at: number,
-    code: 'invalid' | 'forbidden',
-    status: number,
-    message: string,
-  ): Decided {
+    { code, reason, noted }: Denial,
+  ): NonNullable<Decided['context']> {
     return {
-      decision: false,
-      context: {
-        id: String(at),
-        code,
-        reason_admin: { en: message },
-        reason_user: { en: userSentence(action, resource) },
-        index: this.#index,
-        error: { status, message },
-      },
+      id: String(at),
+      code,
+      reason_admin: { en: reason },
+      reason_user: { en: userSentence(action, resource) },
+      ...(noted !== undefined && { decision_id: noted }),
+      index: this.#index,
     };
   }
 
@@ -222,7 +228,8 @@ class Deciding {
     }
     const allowing = allowingOf(holders, asked, resource);
     if (allowing === undefined) return this.#denied(evaluation, at, found, asked);
-    if (this.#request.allReasons) return this.#allowed(allowing, at, found, asked, resource);
+    if (this.#request.allReasons)
+      return this.#allowed(allowing, at, found, askedOf(allowing, asked, resource));
     if (allowed.index !== this.#index) allowed = new Allowed(this.#index);
     const plain = allowed.at(at);
     return truncated ? { decision: true, context: { ...plain.context, truncated } } : plain;
@@ -233,10 +240,9 @@ class Deciding {
     holder: Holder,
     at: number,
     { truncated }: Resolved,
-    question: Asked,
-    of: Entity,
+    asked: Asked,
   ): Promise<Decided> {
-    const { sentence, layer } = await this.#explained(holder, askedOf(holder, question, of));
+    const { sentence, layer } = await this.#explained(holder, asked);
     return {
       decision: true,
       context: {
@@ -272,7 +278,7 @@ class Deciding {
   }
 
   #no(
-    { subject, action, resource }: Evaluation,
+    evaluation: Evaluation,
     at: number,
     { code, reason, home = this.#request.ns }: Because,
     found?: Resolved,
@@ -282,24 +288,29 @@ class Deciding {
       holder: found?.holders[0],
       asked,
       home: found?.home ?? home,
-      subjectType: subject.type,
+      subjectType: evaluation.subject.type,
       message: reason,
     });
     return {
       decision: false,
       context: {
-        id: String(at),
-        code,
-        reason_admin: { en: reason },
-        reason_user: { en: userSentence(action, resource) },
-        ...(noted !== undefined && { decision_id: noted }),
-        index: this.#index,
+        ...this.#denial(evaluation, at, { code, reason, noted }),
         ...layer,
         ...(found?.truncated && { truncated: true }),
       },
     };
   }
 }
+
+/** Why a question is not answered, or denied. */
+interface Denial {
+  readonly code: Code;
+  readonly reason: string;
+  /** The id under which the decision is remembered. */
+  readonly noted?: string | undefined;
+}
+const INVALID = { code: 'invalid', status: 400 } as const;
+const FORBIDDEN = { code: 'forbidden', status: 403 } as const;
 
 /** Returns a question as it is about one holder: without a namespace it is about its own. */
 const askedOf = ({ namespace }: Holder, asked: Asked, { properties }: Entity): Asked =>
