@@ -14,7 +14,7 @@ export function optionsOf(command: Command): Option[] {
   return all;
 }
 
-/** Returns the same by their long names; those of the command itself come before others. */
+/** Returns these options by their long names; those of the command itself take precedence. */
 function namedOptions(command: Command): Map<string, Option> {
   const all = [...optionsOf(command), command.createOption('--help')].reverse();
   return new Map(all.map((option) => [option.long?.slice(2) ?? '', option]));

@@ -24,9 +24,9 @@ export interface Call<O> {
   readonly api: Api;
   readonly print: Printer;
   readonly io: Io;
-  /** How long a command may wait and repeat, in milliseconds. */
+  /** How long a command may wait and retry, in milliseconds. */
   readonly timeoutMs: number;
-  /** Makes the program end with an exit code, 1 by default, although the command did its work. */
+  /** Makes the program exit with a code, 1 by default, although the command did its work. */
   fails(exit?: number): void;
 }
 
@@ -40,7 +40,7 @@ export interface CallParts {
   readonly renews?: boolean;
 }
 
-/** Makes the actions of commands. */
+/** Builds the actions of commands. */
 export class Cli {
   readonly io: Io;
   /** The exit code of the command that ran. */

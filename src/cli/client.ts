@@ -35,8 +35,8 @@ export async function runClient(given: readonly string[], io: Io): Promise<numbe
 }
 
 /**
- * A error of the operating system, such as a file that cannot be written, is the user's. Whatever
- * waits ends with an AbortError when the user interrupts it, and a stream with any error.
+ * An error of the operating system, such as a file that cannot be written, is the user's. When the
+ * user interrupts, waiting calls end with an AbortError, and streams with any error.
  */
 function errorOf(error: unknown, { signal }: Io): CliError | undefined {
   if (error instanceof CliError) return error;

@@ -1,6 +1,6 @@
 /** What a command may touch besides the server: passed in, so that tests can watch it. */
 
-/** A stream that is written to. */
+/** An output stream. */
 export interface Sink {
   write(text: string): void;
   readonly isTerminal: boolean;
@@ -20,14 +20,14 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly out: Sink;
   readonly err: Sink;
-  /** Whether a person can be asked: input and error output are a terminal. */
+  /** Whether the user can be asked: standard input and standard error are terminals. */
   readonly canAsk: boolean;
   /** The home folder of the user. */
   readonly home: string;
   readonly version: string;
   /** Aborted when the user interrupts the command. */
   readonly signal: AbortSignal;
-  /** From now on the command prints until it is stopped: by the end of whoever reads it, too. */
+  /** From now on the command runs until it is interrupted, or until its reader closes the pipe. */
   endWithReader(): void;
   /** Reads the standard input to its end. */
   input(): Promise<string>;

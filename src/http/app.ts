@@ -25,8 +25,8 @@ export interface HttpApp {
 }
 
 /**
- * Koa without what it does around the middlewares: to write the response, and to report errors of
- * connections. Neither is used here, and the listeners for it cost 5 % of a read.
+ * Koa without what it does around the middlewares: writing the response and reporting errors of
+ * connections. Neither is used here, and the listeners cost 5 % of a read.
  */
 class Application extends Koa<State, Additions> {
   handleRequest(context: Context, run: (context: Context) => Promise<void>): Promise<void> {

@@ -12,7 +12,7 @@ export interface AuditedAnswer {
   readonly caller?: Caller | undefined;
   /** What `begin` returned. */
   readonly notes?: Notes | undefined;
-  /** Of the answer; 0 if the client has left. */
+  /** The status of the answer; 0 if the client has left. */
   readonly status: number;
   readonly ms: number;
   readonly namespace: string;

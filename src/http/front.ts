@@ -16,7 +16,7 @@ import { type HeaderNames, headerNames } from './response/response-headers.js';
 export interface Front {
   readonly options: HttpOptions;
   readonly names: HeaderNames;
-  /** Names of request headers in lower case by what they carry, the own prefix first. */
+  /** Names of request headers in lower case, by what they carry; our own prefix comes first. */
   readonly incoming: Readonly<
     Record<'token' | 'namespace' | 'partition' | 'reason', readonly string[]>
   >;
@@ -28,9 +28,9 @@ export interface Front {
   readonly refusals: RefusalSender;
   readonly lastRead: LastRead;
   readonly readBody: BodyReader;
-  /** For sets. */
+  /** Reads the bodies of sets. */
   readonly readLargeBody: BodyReader;
-  /** For callers who are not known. */
+  /** Reads the bodies of unknown callers. */
   readonly readSmallBody: BodyReader;
 }
 

@@ -18,11 +18,11 @@ export interface HttpLimits extends HeldLimits, EventLimits, RateLimits, Refusal
   readonly anonymousBodyBytes: number;
   /** Milliseconds a write or a barrier may take; then the answer is 503 or 504. */
   readonly requestMs: number;
-  /** Responses in pieces that one token may read at one time. */
+  /** Streamed responses that one token may read at a time. */
   readonly streamsPerToken: number;
   /** How fast they must be read on average after `stalledMs`. */
   readonly streamBytesPerSecond: number;
-  /** Milliseconds in which a client must read some of a long response. */
+  /** Milliseconds within which a client must read part of a long response. */
   readonly stalledMs: number;
 }
 
@@ -38,7 +38,7 @@ export interface Observation {
   readonly ms: number;
   /** Milliseconds of that wait. */
   readonly heldMs: number;
-  /** Of the traceparent of the request; empty if it has none. */
+  /** The trace id in the request's traceparent; empty if it has none. */
   readonly traceId?: string;
   /** Whether the connection ended before the whole response was written to it. */
   readonly isCut?: boolean;
@@ -50,7 +50,7 @@ export interface UiOptions {
   readonly idleMs: number;
 }
 
-/** How names of fields match: as they are documented, or in any letter case. */
+/** How field names match: exactly as documented, or in any letter case. */
 export type FieldNames = 'exact' | 'anyCase';
 
 export interface HttpOptions {
@@ -62,7 +62,7 @@ export interface HttpOptions {
   readonly headerPrefix: string;
   /** Accepts the token as `?token=`, which ends up in logs. */
   readonly tokenInQuery: boolean;
-  /** Whether names of fields in another letter case are taken. */
+  /** Whether field names in another letter case are accepted. */
   readonly fieldNames: FieldNames;
   /** Hosts this server answers to: undefined stands for those of loopback, `*` for any. */
   readonly allowedHosts?: readonly string[] | undefined;
@@ -78,7 +78,7 @@ export interface HttpOptions {
   readonly noteRefused?: (refused: RefusedRequest) => string | undefined;
   readonly observe?: (observation: Observation) => void;
   readonly audit?: Auditor;
-  /** Called with faults of this server. `path` is that of the route, '' if there is none. */
+  /** Reports a fault of this server. `path` is that of the route, '' if there is none. */
   readonly report: (event: {
     readonly code: ErrorCode;
     readonly path: string;

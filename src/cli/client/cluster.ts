@@ -5,7 +5,7 @@ import { CliError } from '../print/error.js';
 
 export type { Autopilot, Server } from '../../api/endpoints/operator.js';
 
-/** A node about itself. */
+/** What a node says about itself. */
 export interface Self {
   readonly Config: {
     readonly Datacenter: string;
@@ -32,7 +32,7 @@ export interface ClusterView {
   readonly isStale: boolean;
 }
 
-/** Reads what the leader says; what the node itself knows if it has no leader. */
+/** Reads the leader's view, or the node's own if it has no leader. */
 export async function clusterOf({ api, options }: Call<object>): Promise<ClusterView> {
   const self = (await api.get('/v1/agent/self', { isPlain: true })).json<Self>();
   const read = async (query: Readonly<Record<string, string>>) => {

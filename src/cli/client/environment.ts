@@ -1,6 +1,6 @@
 /**
- * Where a command goes, and as whom: from its options, the profile, and the environment. What
- * counts first: an option, a profile that is named, the environment, the current profile.
+ * Which nodes a command asks, and as whom. In order of precedence: an option, the profile that
+ * --profile names, the environment, the current profile.
  */
 import { existsSync } from 'node:fs';
 import { readNamed } from '../files/files.js';
@@ -31,7 +31,7 @@ export interface CommonOptions {
   readonly reason?: string;
 }
 
-/** Where a token comes from. The text of it is read only when a request is sent. */
+/** Where a token comes from. It is read only when a request is sent. */
 export type TokenSource =
   | { readonly type: 'none' }
   | { readonly type: 'variable'; readonly name: string }
@@ -53,7 +53,7 @@ export interface Surroundings {
   readonly tls: TlsSettings;
   readonly namespace: string | undefined;
   readonly output: string;
-  /** The file of `conclave login`, for the profile that holds. */
+  /** The file of `conclave login` for the profile in use. */
   readonly loginFile: string;
   readonly profile: string | undefined;
 }

@@ -1,4 +1,4 @@
-/** Reads the event stream, and goes on where it ended, on another node if need be. */
+/** Reads the event stream, and resumes where it was cut off, on another node if need be. */
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Frame, framesIn } from '../../api/events.js';
@@ -7,13 +7,13 @@ import type { Api } from './http.js';
 
 /** The pause before the stream is opened again, in milliseconds. */
 const AGAIN_MS = 1000;
-/** A node that is alive sends something in this time, in milliseconds. */
+/** The longest silence of a live node, in milliseconds. */
 const SILENCE_MS = 45_000;
 
 interface Reading {
   readonly query: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
-  /** How long nodes may be away, in milliseconds. */
+  /** How long nodes may be unreachable, in milliseconds. */
   readonly timeoutMs: number;
 }
 

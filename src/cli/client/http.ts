@@ -19,7 +19,7 @@ export interface ApiOptions {
   /** Why the command writes: the cluster keeps it with the change. */
   readonly reason: string | undefined;
   readonly mode: 'stale' | 'consistent' | undefined;
-  /** How long a request may take, and be repeated, in milliseconds. */
+  /** How long a request may take, retries included, in milliseconds. */
   readonly timeoutMs: number;
   readonly debug: boolean;
 }
@@ -32,23 +32,23 @@ export interface Ask {
   /** JSON as the user wrote it, so that the server can name the place of an error in it. */
   readonly json?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether a request other than GET changes nothing, and so may be repeated. */
+  /** Whether a request other than GET changes nothing and may be retried. */
   readonly isRead?: boolean;
-  /** Whether a read is never stale, because a write follows from it. */
+  /** Whether a read must not be stale, because a write depends on it. */
   readonly isCurrent?: boolean;
-  /** Sends the token; so do all but those that do without. */
+  /** Whether the token is sent. Default: true. */
   readonly withToken?: boolean;
-  /** Whether a 404 with an index is an answer: what does not exist can be awaited. */
+  /** Whether a 404 with an index is an answer, so that a missing object can be awaited. */
   readonly mayBeMissing?: boolean;
-  /** Whether the namespace and the kind of read stay out: it is about a node or its cluster. */
+  /** Omits namespace and consistency parameters: the request is about a node or its cluster. */
   readonly isPlain?: boolean;
-  /** Whether an answer counts whatever its status: the caller judges it. */
+  /** Returns an answer of any status, which the caller judges. */
   readonly takesAny?: boolean;
-  /** Whether it is sent only once, although there may be a leader later. */
+  /** Sends the request once, without retries while there is no leader. */
   readonly isOnce?: boolean;
-  /** Sends this token in place of the usual one. */
+  /** Sends this token instead of the usual one. */
   readonly token?: string;
-  /** How long the server may hold the request, in milliseconds, besides the usual time. */
+  /** Milliseconds for which the server may hold the request, on top of the usual time. */
   readonly heldMs?: number;
 }
 
@@ -75,7 +75,7 @@ class NoAnswer extends Error {
   }
 }
 
-/** Why a request ends that takes longer than it may. */
+/** The reason of a request that timed out. */
 class NoAnswerInTime extends Error {
   constructor(timeoutMs: number) {
     super(`no answer within ${timeoutMs / 1000} s`);
@@ -88,13 +88,13 @@ interface Sent {
   readonly headers: Readonly<Record<string, string>>;
   /** A stream can be read only once, so each try makes its own. */
   readonly body: string | (() => Readable) | undefined;
-  /** Undefined if the answer may take as long as it wants. */
+  /** Undefined: no limit. */
   readonly timeoutMs: number | undefined;
 }
 
 /** The header of the token. */
 const TOKEN = 'X-Consul-Token';
-/** The pause before a request is repeated when the server names none. */
+/** The pause before a retry if the server names none. */
 const RETRY_MS = 500;
 
 /** A client of the API. */
@@ -110,7 +110,7 @@ export class Api {
     this.#io = io;
   }
 
-  /** The namespace of the requests; undefined if the token's own holds. */
+  /** The namespace of the requests; undefined for that of the token. */
   get namespace(): string | undefined {
     return this.#options.namespace;
   }
@@ -124,12 +124,12 @@ export class Api {
     for (const made of this.#agents) (await made)?.agent.destroy();
   }
 
-  /** Sends a request that reads. */
+  /** Sends a read. */
   get(path: string, ask: Ask = {}): Promise<Answer> {
     return this.ask('GET', path, { ...ask, isRead: true });
   }
 
-  /** Sends a request. Repeats it while there is no leader. Throws if it is refused. */
+  /** Sends a request. Retries while there is no leader. Throws if it is refused. */
   async ask(method: string, path: string, ask: Ask = {}): Promise<Answer> {
     const body = ask.json ?? (ask.body === undefined ? undefined : JSON.stringify(ask.body));
     const timeoutMs = this.#options.timeoutMs + (ask.heldMs ?? 0);
@@ -148,7 +148,9 @@ export class Api {
     return this.#accepted(sent, { ...ask, isRead: method === 'GET' });
   }
 
-  /** Sends a request until it is accepted. Throws if it is refused for good, or for too long. */
+  /**
+   * Retries a request until it is accepted. Throws if it is refused for good, or if time runs out.
+   */
   async #accepted(request: Sent, ask: Ask): Promise<IncomingMessage> {
     const { path } = request;
     const isRead = ask.isRead === true;

@@ -1,4 +1,4 @@
-/** Earlier moments, of which the API can be asked: an index, or a time. */
+/** Earlier moments that the API can be asked about: an index or a time. */
 import { CliError } from '../print/error.js';
 import { localTime } from '../print/text.js';
 
@@ -12,7 +12,7 @@ export interface Moment {
 export const momentText = ({ Index, Time }: Moment): string =>
   Time === null ? `index ${Index}` : `index ${Index} (${localTime(Time)})`;
 
-/** Reads what was. An error says what the oldest moment is that is known. */
+/** Reads an earlier state. If it is no longer known, the error names the oldest known moment. */
 export async function asOf<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();

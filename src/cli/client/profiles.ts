@@ -8,7 +8,7 @@ import { writePrivate } from '../files/files.js';
 import type { Io } from '../io.js';
 import { misused } from '../print/error.js';
 
-/** The settings that a profile may hold. They have the meaning of the options of their names. */
+/** The settings that a profile may hold. They mean the same as the options of their names. */
 export const PROFILE_SETTINGS = [
   'httpAddr',
   'tokenFile',
@@ -26,7 +26,7 @@ export type Profile = Readonly<Partial<Record<ProfileSetting, string>>>;
 
 /** The content of `profiles.json`. */
 export interface Profiles {
-  /** The profile that holds where none is named. */
+  /** The profile that is used if none is named. */
   readonly current?: string;
   readonly profiles: Readonly<Record<string, Profile>>;
 }

@@ -1,6 +1,6 @@
 /**
- * Renews the token of `conclave login` before it ends, without a word. What that takes is in a file
- * beside the token's; a lock lets several commands at once renew it once.
+ * Renews the token of `conclave login` silently before it expires. What that takes is in a file
+ * beside the token's; a lock keeps concurrent commands from renewing it twice.
  */
 import { closeSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -28,7 +28,7 @@ export interface OidcToken {
   readonly Renewal?: string;
 }
 
-/** What is kept of an OIDC login beside its token. */
+/** What is stored of an OIDC login beside its token. */
 interface Kept extends Identity {
   readonly CreateTime: string;
   readonly ExpirationTime?: string | undefined;
@@ -37,21 +37,21 @@ interface Kept extends Identity {
   readonly failedMs?: number;
 }
 
-/** The part of a token's life that is left when it is renewed. */
+/** The fraction of a token's life that is left when it is renewed. */
 const LEFT = 0.2;
-/** Errors after which a renewal is of no use. */
+/** Errors after which another renewal is pointless. */
 const REFUSED = ['permission_denied', 'acl_not_found', 'invalid'];
-/** Milliseconds after a renewal that failed in which no other one is tried. */
+/** Milliseconds before a failed renewal is retried. */
 const AGAIN_MS = 60_000;
-/** Milliseconds between two looks at a lock. */
+/** Milliseconds between two attempts to take a lock. */
 const LOOK_MS = 50;
-/** Milliseconds after which a lock counts no more. */
+/** Milliseconds after which a lock is stale. */
 const LOCK_MS = 60_000;
 
-/** Returns the file of what is kept beside the file of a token. */
+/** Returns the renewal file that belongs to the file of a token. */
 const renewalFile = (loginFile: string): string => `${loginFile}.renewal`;
 
-/** Keeps what renewing a token takes; nothing if it cannot be renewed. */
+/** Stores what is needed to renew a token; nothing if it cannot be renewed. */
 export async function keepRenewal(
   loginFile: string,
   { CreateTime, ExpirationTime, Identity: of, Renewal }: OidcToken,
@@ -64,7 +64,7 @@ export async function keepRenewal(
 const write = (loginFile: string, kept: Kept): Promise<void> =>
   writePrivate(renewalFile(loginFile), `${JSON.stringify(kept)}\n`);
 
-/** Forgets what is kept of the login of a file. */
+/** Removes the renewal file of a login. */
 export const dropRenewal = (loginFile: string): Promise<void> =>
   rm(renewalFile(loginFile), { force: true });
 
@@ -74,13 +74,13 @@ export interface RenewalParts {
   readonly loginFile: string;
   readonly source: TokenSource;
   readonly signal: AbortSignal;
-  /** Tells what was done, for whoever debugs. */
+  /** Reports what was done, for debugging. */
   readonly tell: (text: string) => void;
 }
 
 /**
- * Renews the token of the login file if little of its life is left. A refused renewal is forgotten,
- * and one that fails is tried again later; the command goes on with the token that there is.
+ * Renews the token of the login file if it expires soon. A refused renewal is forgotten, and a
+ * failed one is retried later; the command goes on with the current token.
  */
 export async function renewIfDue(parts: RenewalParts): Promise<void> {
   const { loginFile, signal, source } = parts;

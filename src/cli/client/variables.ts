@@ -1,6 +1,6 @@
 /** The environment variables of the client: those of this program, then those of Consul. */
 
-/** The variables of each setting, in the order in which they count. */
+/** The variables of each setting, in order of precedence. */
 export const VARIABLES = {
   httpAddr: ['CONCLAVE_HTTP_ADDR', 'CONCLAVE_URL', 'CONSUL_HTTP_ADDR'],
   token: ['CONCLAVE_HTTP_TOKEN', 'CONCLAVE_TOKEN', 'CONSUL_HTTP_TOKEN'],

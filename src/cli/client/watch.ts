@@ -1,11 +1,11 @@
-/** Reads that go on, by blocking queries one after the other, and what differs between them. */
+/** Watches: reads repeated by blocking queries, and what differs between their answers. */
 import { CliError } from '../print/error.js';
 import type { Api } from './http.js';
 
 interface Watched {
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>>;
-  /** Whether it may be missing: then it is waited for. A error otherwise. */
+  /** Whether it may be missing and is then awaited. Otherwise that is an error. */
   readonly mayBeMissing?: boolean;
 }
 
@@ -16,7 +16,7 @@ interface Seen {
   readonly value: unknown;
 }
 
-/** How long the server holds a read; then it answers what has not changed. */
+/** How long the server holds a read before it answers with the unchanged value. */
 export const WAIT = '5m';
 /** The same in milliseconds. The server adds up to a sixteenth. */
 export const WAIT_MS = (300_000 * 17) / 16;

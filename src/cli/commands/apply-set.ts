@@ -1,4 +1,4 @@
-/** What plans, applies and going back have in common: a plan is shown, agreed to and applied. */
+/** What plan, apply and rollback share: a plan is shown, confirmed and applied. */
 import type { Command } from 'commander';
 import type { Applied as AppliedAnswer, Problem } from '../../api/endpoints/sets.js';
 import { type Call, sure } from '../cli.js';
@@ -8,7 +8,7 @@ import { CliError, misused } from '../print/error.js';
 import { changesOf, type Plan, planLines, problemText } from '../print/plan-view.js';
 import { counted } from '../print/text.js';
 
-/** Options of what shows a plan and applies it. */
+/** The options of commands that show and apply a plan. */
 export interface ApplyOptions {
   readonly yes?: boolean;
   readonly dryRun?: boolean;
@@ -23,16 +23,16 @@ export const ITEMS_MAX = 10_000;
 /** Returns the number of objects and deletes of a set. */
 export const sizeOf = ({ Objects, Delete }: WholeSet): number => Objects.length + Delete.length;
 
-/** How long the server may take for a large set, besides the usual time, in milliseconds. */
+/** Milliseconds that the server may take for a large set, on top of the usual time. */
 const LARGE_MS = 120_000;
 
-/** Adds the options of what asks before it changes something. */
+/** Adds the options of commands that ask before a change. */
 export const withQuestion = (command: Command): Command =>
   command
     .option('--yes', 'change it without asking; needed without a terminal')
     .option('--dry-run', 'only show what would change');
 
-/** Throws if the command will have to ask, and cannot. */
+/** Throws if the command must ask but cannot. */
 export function mayAsk({ io, options }: Call<ApplyOptions>): void {
   if (options.yes !== true && options.dryRun !== true && !io.canAsk)
     misused('--yes is required without a terminal');
@@ -48,7 +48,7 @@ export async function planOf(call: Call<object>, { body, placeOf }: ReadSet): Pr
   return (await sent(call, '/v1/plan', body, placeOf)).json<Plan>();
 }
 
-/** Sends a set, or another request for which a plan is the answer. */
+/** Sends a set, or another request whose answer is a plan. */
 export async function sent(
   { api }: Call<object>,
   path: string,

@@ -17,10 +17,10 @@ interface TailOptions {
   readonly limit?: number;
 }
 
-/** Records that are read of each node by default, and at most: a node keeps no more. */
+/** The default and the largest number of records per node: a node keeps no more. */
 const LIMIT = 100;
 const LIMIT_MAX = 1000;
-/** Milliseconds between two looks at each node. */
+/** Milliseconds between two polls of each node. */
 const FOLLOW_MS = 1000;
 
 const COLUMNS: readonly Column<AuditRecord>[] = [

@@ -14,7 +14,7 @@ interface BootstrapOptions {
 
 /** The file in a node's data folder that allows another bootstrap. */
 const RESET_FILE = 'acl-bootstrap-reset';
-/** Consul and this server tell the index in the sentence alone: it is part of the API. */
+/** Consul and this server state the index only in the sentence, which is part of the API. */
 const RESET_INDEX = /reset index: (\d+)/;
 
 export function addBootstrap(acl: Command, cli: Cli): void {

@@ -156,7 +156,7 @@ async function readPages<R>(
   }
 }
 
-/** Shows all rights of the own token. */
+/** Shows all rights of the caller's token. */
 async function showRights(call: Call<CanOptions>, hasQuestion: boolean): Promise<void> {
   const { api, options, print } = call;
   const { as, asTokenFile, asJwtFile, method, n, all } = options;
@@ -203,7 +203,7 @@ function undecided(error: CliError, misuses: readonly string[] = []): CliError {
   return new CliError(message, { ...details, exit: isMisused ? EXIT.misused : UNDECIDED });
 }
 
-/** Returns whom the options mean: by default the own token. */
+/** Returns the subject that the options name; by default the caller's token. */
 async function subjectOf({ io, options }: Call<CanOptions>): Promise<Subject> {
   const { as, asTokenFile, asJwtFile, method } = options;
   const given = [as, asTokenFile, asJwtFile].filter((one) => one !== undefined);

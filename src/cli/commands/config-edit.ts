@@ -82,7 +82,7 @@ async function judged({ api }: Call<object>, entry: Written, index: number) {
   }
 }
 
-/** Asks, and writes the text. Returns the error if it can be mended by editing again. */
+/** Asks, then writes the text. Returns the error if another edit can fix it. */
 async function written(
   call: Call<{ yes?: boolean }>,
   file: string,

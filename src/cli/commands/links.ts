@@ -45,7 +45,7 @@ export function pairOf(option: string, text: string): readonly [string, string] 
 export const pairsOf = (option: string, texts: readonly string[]): Record<string, string> =>
   Object.fromEntries(texts.map((text) => pairOf(option, text)));
 
-/** Whether two links lead to the same: by ID, or by name without regard to letter case. */
+/** Whether two links lead to the same object: by ID, or by name in any letter case. */
 function isSame(one: unknown, other: unknown): boolean {
   const [a, b] = [one as Link, other as Link];
   if (a.ID !== undefined && b.ID !== undefined) return a.ID === b.ID;
@@ -57,7 +57,7 @@ function isSame(one: unknown, other: unknown): boolean {
 /** What can be limited to datacenters: an identity of a service, or a templated policy. */
 type Limited = ServiceIdentity | TemplatedPolicy;
 
-/** Returns what two have in common of which the server makes one. */
+/** Returns the key of what the server merges: two with the same key become one. */
 function keyOf(one: Limited): string {
   if ('ServiceName' in one) return one.ServiceName;
   const variables = Object.entries(one.TemplateVariables ?? {});

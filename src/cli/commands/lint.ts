@@ -24,7 +24,7 @@ const PAINTS: Readonly<Record<Finding['Severity'], Paint>> = {
   info: 'dim',
 };
 
-/** Returns a problem as a line that editors understand, with what would help below it. */
+/** Returns a problem as a line that editors understand, followed by its hint. */
 export function problemLines(name: string, one: Finding): string {
   const { Code, Column: column, Field: field, Fix, Hint, Line, Message, Severity } = one;
   const where = [name, field, Line, column].filter((part) => part !== undefined).join(':');

@@ -84,7 +84,7 @@ async function logInAtProvider(call: Call<LoginOptions>, method: string): Promis
   await logInWith(call, () => oidcLogin(call, { method, listenOn, meta: pairs }), keepRenewal);
 }
 
-/** Makes a token, keeps it, and shows it. `keep` puts what belongs to it beside the login file. */
+/** Makes, stores and shows a token. `keep` stores what belongs to it beside the login file. */
 async function logInWith<T extends Stored>(
   call: Call<LoginOptions>,
   make: () => Promise<T>,
@@ -100,7 +100,7 @@ async function logInWith<T extends Stored>(
   await print.item(hidden(TYPE.token, token), TYPE.token.shape);
 }
 
-/** Says that commands will send another token than that of the login, if so. */
+/** Warns if commands will send another token than that of the login. */
 function noteOther({ options, print, surroundings }: Call<LoginOptions>): void {
   const { loginFile, token } = surroundings;
   if (token.type === 'none' || options.tokenFile !== undefined) return;
@@ -109,7 +109,7 @@ function noteOther({ options, print, surroundings }: Call<LoginOptions>): void {
     print.note(`${token.from} names another token file, which takes precedence over it`);
 }
 
-/** Makes a token, and writes its SecretID to a file. `lost` is called if that fails. */
+/** Makes a token and writes its SecretID to a file. Calls `lost` if that fails. */
 export async function tokenInto<T extends Stored>(
   sink: string,
   make: () => Promise<T>,

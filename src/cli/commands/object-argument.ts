@@ -26,8 +26,8 @@ export const withObject = (command: Command): Command =>
     .argument('[name]', 'its name or ID; of an entry KIND/NAME');
 
 /**
- * Finds an object. One that does not exist any more is looked for among the changes, by its name.
- * `below` is the path to whose end the type and ID are added.
+ * Finds an object. One that no longer exists is searched for by name in the history. The type and
+ * the ID are appended to the path `below`.
  */
 export async function objectCalled(
   call: Call<object>,
@@ -65,7 +65,7 @@ async function idOf(call: Call<object>, type: string, name: string): Promise<str
   }
 }
 
-/** How many changes are looked through for the name of an object that is gone. */
+/** How many changes are searched for the name of a deleted object. */
 const CHANGES_MAX = '1000';
 
 async function idOfGone(

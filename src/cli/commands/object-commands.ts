@@ -58,7 +58,7 @@ export interface ObjectCommands {
   readonly kept?: readonly string[];
   /** The same with `--no-merge`. */
   readonly required: readonly string[];
-  /** What to use if a name is in use. */
+  /** What to suggest if a name is taken. */
   readonly instead?: string;
   /** Options of `list`: the parameter that each sets, and the type of object it names. */
   readonly filters?: readonly (readonly [
@@ -96,7 +96,7 @@ export async function membersGiven(call: Call<object>, flags: readonly Flag[], i
   return { sets, adds };
 }
 
-/** Several options can set one list or object. */
+/** Merges values: several options can set one list or object. */
 function together(before: unknown, value: unknown): unknown {
   if (Array.isArray(before)) return [...before, ...(value as unknown[])];
   return before === undefined ? value : { ...before, ...(value as object) };

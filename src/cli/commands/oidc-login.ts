@@ -32,17 +32,17 @@ interface Returned {
   readonly code: string;
 }
 
-/** Where the browser comes back to if no option says another address. */
+/** The address to which the browser returns by default. */
 export const LISTEN_DEFAULT = 'localhost:8550';
 const PATH = '/oidc/callback';
-/** Milliseconds in which the server waits for the end of a login. */
+/** Milliseconds for which the server waits for a login to finish. */
 const LOGIN_MS = 10 * 60_000;
 /** Bytes of the secret that only this command knows. */
 const NONCE_BYTES = 32;
-/** Characters of a provider's words that are shown. */
+/** The most characters of a provider's message that are shown. */
 const SHOWN_MAX = 200;
 
-/** Whether an auth method, of the namespace of the call or another one, logs in by a browser. */
+/** Whether logins by an auth method go through a browser. `ns` defaults to that of the call. */
 export async function isOidc({ api }: Call<object>, method: string, ns?: string): Promise<boolean> {
   try {
     const ask = { withToken: false, query: { ns } };
@@ -98,7 +98,7 @@ async function authUrl(
   }
 }
 
-/** Returns an address of the web. Throws for another one: what a browser opens may be a program. */
+/** Returns a web address. Throws for any other: what a browser opens may be a program. */
 export function webAddress(text: string): URL {
   if (/^https?:/i.test(text) && URL.canParse(text)) return new URL(text);
   throw new CliError(
@@ -114,7 +114,7 @@ async function returned(
 ): Promise<Returned> {
   const state = url.searchParams.get('state') ?? '';
   listener.state = state;
-  // Not a note: --quiet must not hide what has to be done.
+  // Not a note: --quiet must not hide what the user has to do.
   io.err.write(`To log in, open this address in a browser:\n\n  ${url.href}\n\n`);
   if ((io.env['BROWSER'] ?? '') !== '' || io.canAsk) void openBrowser(io, url);
   const done = new AbortController();
@@ -151,7 +151,7 @@ async function pasted(
   }
 }
 
-/** Returns what an address brings back; undefined if it is not of this login. */
+/** Returns the result that an address carries; undefined if it is not of this login. */
 function returnedIn({ searchParams }: URL, expected: string): Returned | undefined {
   if (searchParams.get('state') !== expected) return undefined;
   const shown = (name: string): string => oneLine(searchParams.get(name) ?? '').slice(0, SHOWN_MAX);

@@ -10,7 +10,7 @@ import type { Sink } from '../io.js';
 import { CliError, misused } from '../print/error.js';
 import { progress, sizeText } from '../print/progress.js';
 
-/** Where progress goes that nobody wants to see. */
+/** A sink that discards progress. */
 const SILENT: Sink = { write: () => {}, isTerminal: false, columns: undefined };
 
 export function addSnapshot(program: Command, cli: Cli): void {
@@ -84,7 +84,7 @@ async function restoreSnapshot({ api, io, options }: Call<object>, file: string)
   answer.resume();
 }
 
-/** Says what was restored. It is read from the file once more: the server does not tell it. */
+/** Prints what was restored, which is read from the file: the server does not tell it. */
 async function tellRestored({ io, print }: Call<object>, file: string): Promise<void> {
   // A server of a later release may have taken what this program cannot read.
   const content = await io.archive(file).catch(() => undefined);

@@ -14,7 +14,7 @@ import { type Column, ID_COLUMN, type Shape } from '../print/output.js';
 import type { Cell, Field } from '../print/table.js';
 import { counted } from '../print/text.js';
 
-/** The pause before a node is asked again whether it is well, in milliseconds. */
+/** Milliseconds between two health checks of a node. */
 const AGAIN_MS = 200;
 
 interface Member extends Server {

@@ -33,7 +33,7 @@ export interface Position {
  */
 const HARMLESS = /^[\p{L}\p{M}\p{N}_.,:@%+=/-]+$/u;
 
-/** How long a server may take: a shell waits for it. */
+/** How long a server may take, while the shell waits. */
 const ANSWER_MS = 500;
 
 /** Also adds the hidden command that the scripts run. */
@@ -136,7 +136,7 @@ function pathTo(command: Command): string[] {
   return path;
 }
 
-/** Asks the server for names. Whatever fails, the shell has nothing to say about it. */
+/** Asks the server for names. Failures are silent: the shell cannot show them. */
 async function named(
   cli: Cli,
   { args, options }: Position,

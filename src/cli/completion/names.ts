@@ -1,4 +1,4 @@
-/** Names of what there is, for completion. */
+/** The names of existing objects, for completion. */
 import { ACCESSES, RESOURCES } from '../../acl/types.js';
 import type { Call } from '../cli.js';
 import { readProfiles } from '../client/profiles.js';

@@ -1,6 +1,6 @@
 /**
- * What of an export Consul takes: the files of a folder, the calls that load them, and what is left
- * out, with the reason (moving-in.md 9).
+ * The part of an export that Consul can load: the files of a folder, the calls that load them, and
+ * what is left out, with the reason (moving-in.md 9).
  */
 import { isUuid } from '../../acl/names.js';
 import type { SetItem } from '../../api/endpoints/sets.js';

@@ -76,7 +76,7 @@ export async function replaceFile(
   const part = `${target}.${randomBytes(6).toString('hex')}.part`;
   const file = await open(part, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
-    // The name of the file beside it would tell nothing.
+    // The name of the temporary file would mean nothing to the user.
     throw new CliError(`the folder ${dirname(target)} does not exist`);
   });
   try {

@@ -29,7 +29,7 @@ export interface SchemaSource {
    * server without schemas takes is not for this program to judge.
    */
   readonly own?: 'only' | 'never' | undefined;
-  /** Called with each kind for which the server gives no schema, but this program has one. */
+  /** Called for each kind whose schema the server lacks and this program has. */
   readonly onMissing?: (kind: string) => void;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Sets of objects in files: read, joined to one, and with the place of each object in its file. A
+ * Reads sets of objects from files, merges them into one, and keeps the place of each object. A
  * document of a file is a set, or one item of its Objects (section 2.5 of the contract).
  */
 import type { Export } from '../../api/endpoints/change.js';
@@ -88,7 +88,7 @@ export function deletionOf({ Handle, Namespace, Object: object, Type }: SetItem)
   };
 }
 
-/** Names do not mind letter case, but those of binding rules do. */
+/** Letter case does not matter in names, except in those of binding rules. */
 export const keyOf = (ref: string): string =>
   ref.startsWith('binding-rule/') ? ref : ref.toLowerCase();
 
@@ -229,7 +229,7 @@ class Reading {
   }
 }
 
-/** What options say about a set. It counts before what the files say. */
+/** What options say about a set. It takes precedence over the files. */
 export interface SetSettings {
   readonly owner?: string | undefined;
   readonly prune?: boolean | undefined;
@@ -237,8 +237,8 @@ export interface SetSettings {
 }
 
 /**
- * Joins documents to one set. `namespace` is that of objects that name none. Throws an error that
- * names the place of each fault.
+ * Merges documents into one set. `namespace` is that of objects that name none. Throws an error
+ * that names the place of each fault.
  */
 export function setOf(
   documents: readonly Written[],

@@ -149,7 +149,7 @@ export class Follower {
     }
   }
 
-  /** Says why something fails, once a minute, and waits. Throws what is no failure of a server. */
+  /** Reports a failure at most once a minute, and waits. Throws what is not a server's failure. */
   async #failed(error: unknown): Promise<void> {
     const { call, migration } = this.#parts;
     if (call.io.signal.aborted) return;

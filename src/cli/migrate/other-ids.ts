@@ -12,8 +12,8 @@ export interface OtherIds {
 }
 
 /**
- * Looks for them. They are compared by the ID here, and so are links to them. A policy or a role
- * that is not `owned` is a problem. One that is was made anew at the source.
+ * Finds these objects. They and links to them are compared by the ID here. A policy or role that is
+ * not `owned` is a problem; an owned one was created anew at the source.
  */
 export async function otherIds(
   { api }: Call<object>,

@@ -5,7 +5,7 @@ import { EXIT } from '../print/error.js';
 import type { PlannedOurs } from './of-ours.js';
 import type { Round } from './round.js';
 
-/** Problems that a run does not stop at: what others have changed stays as it is. */
+/** Problems that do not stop a run: what others have changed stays as it is. */
 const SKIPPED: ReadonlySet<string> = new Set(['changed']);
 
 /** Whether a finding costs something that the source has. */

@@ -1,4 +1,6 @@
-/** What a long command does, and how long it still takes, rewritten on one line of a terminal. */
+/**
+ * The progress of a long command and the time it still takes, redrawn on one line of a terminal.
+ */
 import type { Sink } from '../io.js';
 
 /** The pause between two lines, in milliseconds: more often cannot be read. */
@@ -35,7 +37,7 @@ export class Progress {
     this.#timer = setInterval(show, EVERY_MS);
   }
 
-  /** Takes the line away. */
+  /** Erases the line. */
   end(): void {
     if (this.#timer === undefined) return;
     clearInterval(this.#timer);

@@ -1,9 +1,9 @@
-/** Limits of what clients occupy for longer: blocking queries, long responses, compression. */
+/** Limits on what requests occupy for long: blocking queries, streamed responses, compression. */
 import { reject } from '../../base/errors.js';
 import type { CallEnd } from '../../service/common/call-end.js';
 import type { RefusalCounts } from './rates.js';
 
-/** The client that a request counts for. */
+/** The client to which a request is charged. */
 export interface Client {
   /** As `clientOf` returns it. */
   readonly address: string;
@@ -35,15 +35,15 @@ export interface HeldLimits {
   readonly heldAnonymous: number;
 }
 
-/** How many of something clients may have at one time. */
+/** How many places of one kind clients may hold at a time. */
 export interface PlaceLimits<N extends string> {
-  /** The settings: in all, of one address, of one token, of one address without a token. */
+  /** The settings: in total, per address, per token, per address without a token. */
   readonly names: { readonly [K in 'all' | 'client' | 'token' | 'anonymous']: N };
   /** What they have, as refusals say it: `blocking queries are held`. */
   readonly what: string;
 }
 
-/** Places that clients occupy for long, counted in all and by client. */
+/** Places that clients hold for long, counted in total and per client. */
 export class Places<N extends string> {
   readonly #byAddress = new Tally();
   readonly #byToken = new Tally();
@@ -59,7 +59,7 @@ export class Places<N extends string> {
     this.#refused = refused;
   }
 
-  /** Takes a place; throws 429. The caller calls `leave` at its end. */
+  /** Takes a place, or throws 429. The caller must call `leave` when it is done. */
   enter(client: Client): void {
     const { names } = this.#places;
     const { address, tokenKey } = client;
@@ -74,7 +74,7 @@ export class Places<N extends string> {
     this.#count(client, 1);
   }
 
-  /** Ends what `enter` counted. */
+  /** Gives back what `enter` took. */
   leave(client: Client): void {
     this.#count(client, -1);
   }
@@ -142,12 +142,12 @@ export class HeldCalls {
     return this.#held.size;
   }
 
-  /** Number of those that wait for a feed of rights. */
+  /** Number of held queries that wait on a feed of rights. */
   get feeds(): number {
     return this.#feeds.size;
   }
 
-  /** Counts a query; throws 429. The caller calls `leave` at its end. */
+  /** Counts a query, or throws 429. The caller must call `leave` when it ends. */
   enter(client: Client, end: CallEnd, isFeed = false): void {
     this.#places.enter(client);
     this.#held.add(end);
@@ -162,19 +162,19 @@ export class HeldCalls {
     this.#feeds.delete(end);
   }
 
-  /** Makes all held queries answer with what they would show now. */
+  /** Ends all held queries: each answers with the current value. */
   release(): void {
     for (const end of [...this.#held]) end.end();
   }
 
-  /** The same, and holds no query from now on. */
+  /** Ends all held queries, and holds no more from now on. */
   releaseForGood(): void {
     this.#released = true;
     this.release();
   }
 }
 
-/** Responses in pieces being read, by token or, without one, by address. */
+/** Streamed responses in progress, per token or, without a token, per address. */
 export class Streams {
   readonly #open = new Tally();
   readonly #max: number;
@@ -185,7 +185,7 @@ export class Streams {
     this.#refused = refused;
   }
 
-  /** Counts a response; throws 429. Returns the function to call at its end. */
+  /** Counts a response, or throws 429. Returns the function to call when it ends. */
   enter({ address, tokenKey }: Client): () => void {
     const whose = tokenKey ?? address;
     if (this.#open.of(whose) >= this.#max) {
@@ -203,7 +203,7 @@ export class Streams {
   }
 }
 
-/** Slots for work that only a few may do at one time. */
+/** Slots for work of which only a few may run at a time. */
 class Slots {
   #free: number;
   readonly #queue: (() => void)[] = [];
@@ -212,7 +212,7 @@ class Slots {
     this.#free = count;
   }
 
-  /** Takes a slot; false if there is none. Whoever has one calls `leave` once. */
+  /** Takes a slot. Returns false if none is free. Whoever takes one must call `leave` once. */
   tryTake(): boolean {
     if (this.#free === 0) return false;
     this.#free -= 1;
@@ -224,7 +224,7 @@ class Slots {
     if (!this.tryTake()) await new Promise<void>((resolve) => this.#queue.push(resolve));
   }
 
-  /** Gives a slot to the first that waits, or back. */
+  /** Passes the slot to the first in line, or frees it. */
   leave(): void {
     const next = this.#queue.shift();
     if (next === undefined) this.#free += 1;
@@ -233,8 +233,8 @@ class Slots {
 }
 
 /**
- * Slots of this process for compressing responses. That uses the four threads of libuv, in which
- * the syncs of the log wait their turn as well.
+ * Slots of this process for compressing responses. Compression uses libuv's four threads, for which
+ * the fsyncs of the log queue as well.
  */
 export const packing = new Slots(2);
 /** The same for unpacking bodies. */

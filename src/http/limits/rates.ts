@@ -73,7 +73,9 @@ export class Buckets {
     return this.#slots.size;
   }
 
-  /** Takes one for a client; false if it has none left. `nowMs` never decreases. */
+  /**
+   * Takes a token from a client's bucket. Returns false if it is empty. `nowMs` never decreases.
+   */
   take(client: string, nowMs: number): boolean {
     if (this.#max === 0) return true;
     let slot = this.#slots.get(client);
@@ -180,7 +182,7 @@ export class Rates {
     };
   }
 
-  /** Counts a request against the limits of its address and token; throws 429. */
+  /** Charges a request to its address and its token. Throws 429. */
   spendRequest(
     { route, method }: Target,
     address: string,
@@ -196,7 +198,7 @@ export class Rates {
     if (tokenKey !== null) this.spend('writesPerToken', tokenKey, nowMs);
   }
 
-  /** Counts one against a limit; throws 429. */
+  /** Charges one to a limit. Throws 429. */
   spend(limit: RateName, client: string, nowMs: number): void {
     if (this.#buckets[limit].take(client, nowMs)) return;
     this.#refused.add(limit);

@@ -1,5 +1,5 @@
 /**
- * Requests without a token: whoever reaches the API can send them. They take turns, and have a
+ * Requests without a token, which anyone who reaches the API can send. They take turns, and get a
  * bounded share of the event loop while the cluster is written to.
  */
 import type { IncomingMessage } from 'node:http';

@@ -40,7 +40,7 @@ class Reserve {
     this.#max = max;
   }
 
-  /** Takes a connection in; false if there is no place for it. */
+  /** Admits a connection. Returns false if there is no place for it. */
   enter(socket: Socket, address: string): boolean {
     if (this.#places.size >= this.#max) return false;
     if (this.#addresses.of(address) >= PROBES_PER_ADDRESS) return false;
@@ -107,8 +107,9 @@ export class Connections {
   }
 
   /**
-   * Whether an address may have one more connection: up to `connectionsPerAddress` if it is alone,
-   * and the fewer, the fewer places are free. However much each address takes, the next finds some.
+   * Whether an address may have another connection: up to `connectionsPerAddress` if it is alone,
+   * and fewer as fewer places are free. However many each address takes, some are left for the
+   * next.
    */
   #hasShare(address: string): boolean {
     const { connections, connectionsPerAddress } = this.#limits;
@@ -117,7 +118,7 @@ export class Connections {
     return this.#addresses.of(address) * kept < connectionsPerAddress * free;
   }
 
-  /** Passes a request to the application if its connection may ask it. */
+  /** Passes a request to the application if its connection may send it. */
   handle(req: IncomingMessage, res: ServerResponse): void {
     // Node still reads from a refused connection: what it asks for must not happen
     if (this.#refused.has(req.socket)) req.socket.destroy();

@@ -1,4 +1,4 @@
-/** A request's body: bounded, whole, UTF-8, and what it says as JSON. */
+/** Reads the body of a request: bounded, complete, UTF-8, and parsed as JSON. */
 
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
@@ -26,8 +26,8 @@ export interface BodyLimit {
 type Decoder = (bytes: Buffer, options: ZlibOptions) => Promise<Buffer>;
 
 /**
- * The codings that are undone. Not brotli: no client of this API sends it, and a few bytes of it
- * take up to 16 MB of memory.
+ * The content codings that are decoded. Brotli is not: no client of this API sends it, and a few
+ * bytes of it take up to 16 MB of memory.
  */
 const DECODERS: Readonly<Record<string, Decoder>> = {
   gzip: promisify<Buffer, ZlibOptions, Buffer>(gunzip),

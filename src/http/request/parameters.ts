@@ -108,7 +108,7 @@ export function namespaceName(name: string, where: string): string {
   reject('invalid', `Invalid ${where}: ${shown} cannot be a namespace, ${rule}`);
 }
 
-/** Refuses every admin partition but `default`, which means nothing. `what` names the place. */
+/** Refuses every admin partition except `default`, which has no effect. `what` names the place. */
 export function checkPartition(name: string | undefined, what: () => string): void {
   if (name === undefined || name === 'default') return;
   reject('invalid', `Invalid ${what()} - this server has no admin partitions but "default"`);

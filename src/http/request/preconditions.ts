@@ -9,8 +9,8 @@ import type { Match } from '../../service/common/types.js';
 import type { Route, Target } from '../routes/types.js';
 
 /**
- * Throws 400 if a request that is no read has a condition that its endpoint does not heed: a header
- * that asks for safety must not be ignored. `routes` are those of the server.
+ * Throws 400 if a request other than a read has a condition that its endpoint does not support: a
+ * header that asks for safety must not be ignored. `routes` are those of the server.
  */
 export function checkConditions(
   { headers }: IncomingMessage,

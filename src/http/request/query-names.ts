@@ -20,12 +20,12 @@ const EVERYWHERE = [...COMMON, ...CONSISTENCY, 'datacenter', 'token', 'cached'];
 /** Parameters that the paths of Consul accept besides, with an effect or without. */
 const OF_CONSUL = ['index', 'wait', 'leader'];
 
-/** Parameters that change nothing of what is answered, so that a slip in them is no matter. */
+/** Parameters that do not change the answer, so a slip in them does no harm. */
 const WITHOUT_EFFECT: ReadonlySet<string> = new Set(['pretty', 'cached', 'leader']);
-/** Whole words that are taken for a parameter of another name. */
+/** Words that are mistaken for a parameter of another name. */
 const MEANT: Readonly<Record<string, string>> = { namespace: 'ns', namespaces: 'ns' };
 
-/** Unknown names that are looked at and shown. A query string may hold thousands. */
+/** The most unknown names that are compared and shown. A query string may hold thousands. */
 const NAMES_MAX = 5;
 /** Characters of a name in the header, as it is percent-encoded. */
 const SHOWN_MAX = 40;
@@ -91,7 +91,7 @@ function meantBy(name: string, known: ReadonlySet<string>): string | undefined {
   return undefined;
 }
 
-/** Letters of the shortest parameter of which another name is taken for a slip. */
+/** The length of the shortest parameter for which another name counts as a slip. */
 const SHORTEST = 4;
 
 /** Whether a name is a parameter but for one letter, two that changed places, or letter case. */

@@ -38,7 +38,7 @@ import { callerOf, secretOf } from './token.js';
 /** A body of this size is read and parsed within some 100 µs. */
 const TINY_BODY_BYTES = 4096;
 
-/** A header that is taken under two names. */
+/** A header that is accepted under two names. */
 type PrefixedHeader = 'namespace' | 'partition' | 'reason';
 
 /** Implements `ApiRequest`. The constructor throws 400 for a bad query string or token. */

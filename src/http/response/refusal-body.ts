@@ -19,7 +19,7 @@ const PROBLEM_TYPE = 'application/problem+json';
  */
 const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/** Returns a text with escapes in place of characters that are not seen. */
+/** Returns a text with its invisible characters escaped. */
 const visible = (text: string): string =>
   text.replace(INVISIBLE, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
 

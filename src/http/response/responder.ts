@@ -20,9 +20,9 @@ import { noteRefused, refusalBody, tokenHint } from './refusal-body.js';
 import { addDecision, addQueryHeaders, addRequestId, contentTypes } from './response-headers.js';
 import { isGone, send, sendPieces } from './send.js';
 
-/** Bytes of a response that may outgrow what the system buffers of it for the client. */
+/** Bytes above which a response may not fit into the system's send buffer. */
 const LONG_BYTES = 64 * 1024;
-/** Errors that a client may overcome by trying again in a second. */
+/** Errors after which a client may retry in a second. */
 const RETRY: ReadonlySet<string> = new Set([
   'too_many',
   'no_leader',
@@ -37,7 +37,9 @@ const STRANGE: ReadonlySet<string> = new Set([
   'too_large',
   'too_many',
 ]);
-/** Further errors that are delayed for clients without a valid token; others make mistakes. */
+/**
+ * Other errors that are delayed for clients without a valid token; those with one make mistakes.
+ */
 const MISTAKES: ReadonlySet<string> = new Set([
   'invalid',
   'unknown_reference',
@@ -50,7 +52,7 @@ const hasTag = ({ headers }: IncomingMessage, etag: string): boolean =>
     .split(',')
     .some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
 
-/** An answer as the audit log learns of it. `why`: of a refusal. */
+/** An answer as it is passed to the audit log. `why` is set for a refusal. */
 interface Answered {
   readonly status: number;
   readonly why?: Refusal;
@@ -92,7 +94,7 @@ export abstract class Responder {
   /** Milliseconds for which this request was held as a blocking query. */
   protected abstract readonly heldMs: number;
 
-  /** Who the limits count this request for. */
+  /** The client to which the limits charge this request. */
   protected client(): Client {
     return { address: clientOf(this.incoming.socket), tokenKey: this.caller.tokenKey };
   }

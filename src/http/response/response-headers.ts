@@ -26,16 +26,16 @@ export interface HeaderNames {
   readonly knownLeader: readonly string[];
   readonly lastContact: readonly string[];
   readonly filtered: readonly string[];
-  /** Items of a list of which a page is answered, and where the next page begins. */
+  /** How many items the whole list has, and where its next page begins. */
   readonly total: readonly string[];
   readonly next: readonly string[];
-  /** Milliseconds that are left of a token. */
+  /** Milliseconds until a token expires. */
   readonly expiresIn: readonly string[];
   /** What lint finds in what was written. */
   readonly lint: readonly string[];
   /** Who owns what was written. */
   readonly owner: readonly string[];
-  /** What of the request was ignored. */
+  /** The parts of the request that were ignored. */
   readonly warning: readonly string[];
   /** The id of the decision that refused a request. */
   readonly decision: readonly string[];
@@ -88,10 +88,10 @@ export function addDecision(headers: string[], names: HeaderNames, id: string | 
   if (id !== undefined) for (const name of names.decision) headers.push(name, id);
 }
 
-/** Bytes of an X-Request-ID that is sent back. */
+/** The longest X-Request-ID that is sent back, in bytes. */
 export const REQUEST_ID_MAX = 1024;
 
-/** Adds what the client calls its request to a flat list. */
+/** Adds the client's X-Request-ID to a flat list. */
 export function addRequestId(headers: string[], { headers: sent }: IncomingMessage): void {
   const id = sent['x-request-id'];
   if (typeof id === 'string' && id.length <= REQUEST_ID_MAX) headers.push('X-Request-ID', id);

@@ -22,7 +22,7 @@ function acceptsGzip(req: IncomingMessage): boolean {
   });
 }
 
-/** Characters written at a time: what the client has not read yet is in memory a second time. */
+/** Characters written at a time: what the client has not read yet is in memory twice. */
 const PART_LENGTH = 256 * 1024;
 
 /** Splits a piece into parts, none of which ends inside a surrogate pair. */

@@ -199,7 +199,7 @@ async function answerAll(
   request.answerFound(withValue(outcome, value));
 }
 
-/** Counts the decisions of a batch, those that follow one another and are alike at once. */
+/** Counts the decisions of a batch; equal neighbours are counted together. */
 function countAll(
   { counts }: AuthzenParts,
   items: readonly Item[],
@@ -222,7 +222,7 @@ function countAll(
   if (counted !== undefined) counts.count(counted, times);
 }
 
-/** Subjects about whom who holds the credential may ask without a token, if that is permitted. */
+/** Subjects about whom the holder of the credential may ask without a token, if that is allowed. */
 const CREDENTIALS = ['token_secret', 'jwt'];
 
 /** Throws ApiError 401 unless the request may come without a token, or has one. */

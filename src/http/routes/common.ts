@@ -74,8 +74,8 @@ export function mustBePatch({ incoming: { headers } }: ApiRequest): void {
 }
 
 /**
- * Answers a read of the past. Where it throws that something is no longer known, the 404 carries
- * the index of the state, as that of a missing object does.
+ * Answers a read of the past. If what it asks for is no longer known, the 404 carries the index of
+ * the state, as for a missing object.
  */
 export async function answerPast(
   service: Service,
@@ -87,7 +87,7 @@ export async function answerPast(
   await withIndex(service, request, answer());
 }
 
-/** Waits for an answer. Where it throws that something is not there, the 404 has the index. */
+/** Waits for an answer. Adds the index of the state to a 404 that it throws. */
 export async function withIndex(
   service: Service,
   request: ApiRequest,
@@ -126,12 +126,12 @@ export async function admit(
   }
 }
 
-/** A caller without the right learns nothing of the body but what is missing. */
+/** Tells a caller without the right nothing about the body except the missing right. */
 function rethrowDenial(error: unknown): void {
   if (!(error instanceof ApiError) || error.refusal.code === 'permission_denied') throw error;
 }
 
-/** Names that a hint repeats. Others stay out of it. */
+/** Names that a hint may repeat. */
 const PLAIN_NAME = /^[\w-]{1,64}$/;
 
 /**
@@ -155,7 +155,7 @@ export function answerOne(
 /** Returns the hint for an id; undefined if it is one. */
 export type IdHelp = (id: string) => string | undefined;
 
-/** Returns what helps where objects have IDs, and a name may have been sent instead. */
+/** Returns the hint for objects that have IDs, for clients that may have sent a name. */
 export function helpOf<B>(useCases: ObjectUseCases<B>, path: string, listPath: string): IdHelp {
   return (id) => {
     if (useCases.definition.identity === 'Name' || isUuid(id)) return undefined;
@@ -165,7 +165,7 @@ export function helpOf<B>(useCases: ObjectUseCases<B>, path: string, listPath: s
   };
 }
 
-/** Resolves as `work` does. Adds the hint for an id to the refusal that it is no UUID. */
+/** Resolves as `work` does. If the id is refused because it is not a UUID, adds the hint. */
 export function withIdHint<T>(help: IdHelp, id: string | undefined, work: Promise<T>): Promise<T> {
   const hint = id === undefined ? undefined : help(id);
   if (hint === undefined) return work;

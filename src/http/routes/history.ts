@@ -19,7 +19,7 @@ import type { ApiRequest, DeclaredRoute } from './types.js';
 
 const UNDO_FAILURE = 'Undo decoding failed';
 const FAILURE = 'Error parsing history configuration';
-/** Items of an answer: most, and how many there are without `limit`. */
+/** The most items in one answer, and the number without `limit`. */
 const VERSIONS = 50;
 const CHANGES = 100;
 

@@ -19,7 +19,7 @@ import {
 import { nextOf, pageOf } from './pages.js';
 import type { ApiRequest } from './types.js';
 
-/** Parameters that leave items of a list out. */
+/** Parameters that filter a list. */
 const NARROWING = ['filter', 'search', 'policy', 'role', 'servicename', 'authmethod', 'subject'];
 
 /**

@@ -81,7 +81,7 @@ export const operatorRoutes = (parts: ClusterParts): readonly DeclaredRoute[] =>
   ...aclConfigurationRoutes(parts.service),
 ];
 
-/** Records of an answer without `limit`. */
+/** The number of records in an answer without `limit`. */
 const TAIL_LIMIT = 100;
 
 /** The server that a request names. Throws 400 unless it names it in one way. */

@@ -8,7 +8,7 @@ import type { ApiRequest } from './types.js';
 /** Items of an answer at most. */
 const LIMIT_MAX = 1000;
 
-/** What tells a list from others, beside its path. */
+/** What distinguishes a list from others, besides its path. */
 const NARROWING = [
   'ns',
   'filter',

@@ -106,10 +106,13 @@ function mustEnd(service: Service, { MaxTokenTTL = '' }: { readonly MaxTokenTTL?
   reject('invalid', why, { pointer: '/MaxTokenTTL' });
 }
 
-/** Whether a method has secrets that nobody is shown, who writes it included. */
+/** Whether a method has secrets that nobody may see, not even its writer. */
 const isHidden = (text: string): boolean => text.includes('"Type":"oidc"');
 
-/** Returns why what logins by a method need cannot be fetched. Throws ApiError `too_many`. */
+/**
+ * Returns why the keys or settings that a method's logins need cannot be fetched. Throws ApiError
+ * `too_many`.
+ */
 export async function issuerRefusal(
   type: AuthMethodType,
   {

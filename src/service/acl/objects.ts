@@ -56,7 +56,7 @@ export interface ListQuery {
   readonly role?: string | undefined;
   readonly servicename?: string | undefined;
   readonly authmethod?: string | undefined;
-  /** Who is behind tokens of logins. */
+  /** The identity behind tokens of logins. */
   readonly subject?: { readonly method: string; readonly subject: string } | undefined;
   /** The namespace of the auth method; that of the list if absent. */
   readonly authmethodNs?: string | undefined;

@@ -38,7 +38,7 @@ export interface ImportParts {
 
 /** How often an import is judged again because the state has changed meanwhile. */
 const RETRIES_MAX = 5;
-/** A token that ends so soon would be gone before anybody used it. */
+/** A token that expires this soon would be gone before anybody used it. */
 const ENDING_MS = 10_000;
 /** How far the clock of a source may be ahead. */
 const AHEAD_MS = 5 * 60_000;
@@ -204,7 +204,7 @@ class SentImport {
   readonly #deletes: Place[] = [];
   readonly #seen = new Set<string>();
 
-  /** Throws ApiError for what cannot be meant at all. */
+  /** Throws ApiError for what cannot be valid. */
   constructor(nowMs: number, body: ImportBody) {
     const { Source = '', TakeOver = false, Tokens = [], Delete = [] } = body;
     const count = Tokens.length + Delete.length;
@@ -330,7 +330,7 @@ function accessorProblem(id: string): Refusal | undefined {
   return isReservedId(id) ? invalid(why, '/AccessorID') : undefined;
 }
 
-/** No sentence has the secret in it. */
+/** No message contains the secret. */
 function secretProblem(secret: string): Refusal | undefined {
   const form = 'SecretID must be 1 to 256 printable ASCII characters without spaces';
   if (!SECRET.test(secret)) return invalid(form, '/SecretID');

@@ -85,7 +85,7 @@ export const readOwnToken =
     return answerOf(view, token, true, expanded ? identityOf(view, token) : undefined);
   };
 
-/** Throws why the own token cannot be read, in the words that clients look for. */
+/** Throws why the caller's token cannot be read, in the words that clients look for. */
 export function refuseOwnToken(error: unknown): never {
   if (error instanceof ApiError && error.refusal.code === 'acl_not_found') return notFound();
   throw error;

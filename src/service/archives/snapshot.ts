@@ -40,7 +40,7 @@ import { SnapshotCheck } from './snapshot-check.js';
 const PART_BYTES = 256 * 1024;
 /** Milliseconds that storing a part may take on a slow machine. */
 const PART_MS = 64;
-/** Parts in flight at one time: a restore delays other writes by no more than a few writes do. */
+/** Parts in flight at a time: a restore delays other writes no more than a few writes do. */
 const WINDOW = 4;
 /** Parts are compressed quickly rather than well: they travel to every member, and into its log. */
 const DEFLATE = { level: 1 } as const;
@@ -152,7 +152,7 @@ async function replicate(
     await read(async (records) => {
       for (const record of records) {
         const [key] = record;
-        // Archives of older releases hold join tokens.
+        // Archives of older releases contain join tokens.
         if (!isRestored(key) || !isArchived(key)) continue;
         check.add(record);
         const proposed = isTaken(key) ? proposedRecord(record, index) : undefined;

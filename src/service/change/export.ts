@@ -30,7 +30,7 @@ import { type FoundObject, isUnseen, mayReadObject, objectAt } from './found.js'
 
 /** The tables of what a set may hold, in the order of plans. Sets make no tokens. */
 const TABLES = (Object.keys(TYPES) as Table[]).filter((table) => table !== 'token');
-/** Objects that are looked at in one step. */
+/** Objects that are examined in one step. */
 const OBJECTS_PER_STEP = 50;
 
 /** What is exported. */
@@ -188,7 +188,7 @@ class Exporter {
 
   *#entriesIn(ns: string): Iterable<ObjectPlace> {
     for (const kind of this.#query.kinds) {
-      // Nobody may write what the server computes.
+      // What the server computes cannot be written.
       if (definitionOf(kind).permissions.apply.resource === 'never') continue;
       for (const key of this.#keys('config', ns, kind)) {
         yield { table: 'config', ns, id: `${kind}/${lastPart(key)}` };

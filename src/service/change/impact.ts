@@ -21,13 +21,13 @@ import {
   rightsIdOf,
 } from '../rights/authorizers.js';
 
-/** Tokens that one answer looks at. */
+/** The most tokens that one answer examines. */
 const TOKENS_MAX = 10_000;
 /** Groups of tokens that one answer shows, tokens of each, and differences in rights of all. */
 const GROUPS_MAX = 200;
 const SAMPLE_MAX = 5;
 const CHANGES_MAX = 5_000;
-/** Tokens that are looked at in one step. */
+/** Tokens that are examined in one step. */
 const TOKENS_PER_STEP = 50;
 
 type ShownLinks = readonly { readonly ID: string; readonly Name: string }[];
@@ -55,7 +55,7 @@ export interface TokensImpact {
   readonly Groups: readonly TokenGroup[];
 }
 
-/** What was found, and what an answer about one object says of it. */
+/** What was found, and how an answer about one object shows it. */
 interface FoundImpact {
   readonly impact: TokensImpact;
   /** How many tokens lose a right, or are removed. */

@@ -1,4 +1,4 @@
-/** Use cases of owners: who owns how much, and the release of what an owner has. */
+/** Use cases of owners: how much each owns, and the release of their objects. */
 import type { Steps } from '../../acl/steps.js';
 import type { Authorizer } from '../../acl/types.js';
 import type { Owners, Released } from '../../api/endpoints/imports.js';

@@ -32,7 +32,7 @@ import { existing, usersOf, usesOf } from './relations.js';
 
 /** Objects of each type that an answer lists. */
 const LISTED_MAX = 100;
-/** Objects that are looked at in one step. */
+/** Objects that are examined in one step. */
 const OBJECTS_PER_STEP = 50;
 
 /** Counts by type. */

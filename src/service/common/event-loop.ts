@@ -9,7 +9,7 @@ import { LoopShare } from './loop-share.js';
 
 /** Longest slice of work in one turn, in milliseconds. */
 const SLICE_MS = 2;
-/** For so long after a write the next one is expected. */
+/** How long after a write the next one is expected, in milliseconds. */
 const WRITES_MS = 500;
 
 const CLOCK = {
@@ -44,7 +44,7 @@ export async function inSlices<T>(work: Iterator<void, T>, name?: Work): Promise
   }
 }
 
-/** The slice that the works of this turn share, which begin at once. */
+/** The slice that all work begun in this turn shares. */
 let shared: Slice | undefined;
 
 /**

@@ -13,7 +13,7 @@ const LASTING_PERIOD = 4;
 /** Work beyond its lasting share after which it counts as such, and the most that is counted. */
 const BURST_MS = 1000;
 const BURST_MAX_MS = 2 * BURST_MS;
-/** Work after a pause that needs no rest, in milliseconds: what is short is not delayed. */
+/** Milliseconds of work after a pause that need no rest, so that short work is not delayed. */
 const CREDIT_MS = 4;
 
 /** The turns of one kind of work. */
@@ -64,7 +64,7 @@ export class LoopShare {
     else this.#begin();
   }
 
-  /** The second function follows the first one, and all that this calls before it waits. */
+  /** The second function runs after the first, and after all that this calls before it waits. */
   #begin(): void {
     let beganMs = 0;
     this.#clock.soon(() => {

@@ -13,7 +13,7 @@ import { type Body, keepSecrets, putForm } from '../../state/put-form.js';
 import type { View } from '../../state/types.js';
 import type { Requester, Service } from './types.js';
 
-/** Times that an object is read and written before other writers win. */
+/** How often an object is read and written again before other writers win. */
 const TRIES_MAX = 5;
 
 /** What is patched. */

@@ -20,7 +20,7 @@ export function mustRead(authorizer: Authorizer, ns: string): void {
   refuseIf(authorizer.denial('acl', 'read', undefined, ns));
 }
 
-/** Marks the refusal of what is not a UUID. */
+/** Marks the refusal of a value that is not a UUID. */
 export const NO_UUID = { about: { kind: 'id' } } as const;
 
 /** Returns the UUID of a path or parameter in lower case. Throws ApiError 400. */
@@ -172,7 +172,7 @@ export function stateIndex(view: View): number {
   return known.index;
 }
 
-/** Makes the value of an answer from what was read, if that was found. */
+/** Maps the value of an answer, if there is one. */
 export async function made<T extends object | string, V>(
   outcome: ReadOutcome<T | undefined>,
   make: (found: T) => Promise<V>,

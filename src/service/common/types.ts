@@ -8,7 +8,7 @@ import type { CallEnd } from './call-end.js';
 
 export type { Match } from '../../state/types.js';
 
-/** Who sends a request. */
+/** The sender of a request. */
 export interface Caller {
   /** SHA-256 of the SecretID in hex; null without a token, where the anonymous token counts. */
   readonly tokenKey: string | null;
@@ -34,9 +34,9 @@ export interface Requester {
   readonly noteOwner?: (owner: string) => void;
   /** Why, in the caller's words. */
   readonly reason?: string | undefined;
-  /** Which version the object must have that is written. */
+  /** The version that the written object must have. */
   readonly match?: Match | undefined;
-  /** Who is named as the author of what is written. Absent: the token of the caller. */
+  /** The author of the write. Absent: the token of the caller. */
   readonly author?: Author;
   readonly notes?: Notes | undefined;
 }
@@ -78,7 +78,7 @@ export type Digest = string | undefined | Promise<string | undefined>;
  */
 export type ReadUseCase<T> = (context: ReadContext) => Answer<T> & {
   readonly filtered?: boolean;
-  /** The answer needs something first: after it, the use case is called again. */
+  /** What the answer must wait for; then the use case is called again. */
   readonly pending?: Promise<void>;
   /**
    * Of an answer that changes less often than its index, such as a list without the items that are

@@ -1,6 +1,6 @@
 /**
- * Caches values by key up to a total weight. It evicts the oldest when a new one exceeds that. Not
- * `lru-cache`: a look-up costs the same (some 200 ns), and that refuses a value above the weight.
+ * Caches values by key up to a total weight, and evicts the oldest above it. Not `lru-cache`: a
+ * look-up costs the same (some 200 ns), and it refuses a value above the weight.
  */
 export class WeightedCache<V> {
   readonly #max: number;

@@ -42,7 +42,7 @@ export function kindOf(text: string): Kind {
   return isKind(text) ? text : refuse(unknownKind(text));
 }
 
-/** A caller who may write nothing of these resources cannot apply an entry of any kind. */
+/** The resources to which a caller needs some write access to apply any entry. */
 const APPLIED = ['service', 'intention', 'mesh'] as const;
 
 /**
@@ -76,7 +76,7 @@ export async function mustApply(
   refuseIf(applyDenial(authorizer, service.view, decoded.entry, namespace));
 }
 
-/** Returns the 403 of a caller who may not apply an entry. */
+/** Returns the 403 for a caller who may not apply an entry. */
 export const applyDenial = (
   authorizer: Authorizer,
   view: View,
@@ -84,7 +84,7 @@ export const applyDenial = (
   ns: string,
 ): Refusal | undefined => changeDenial(authorizer, view, applying(entry, ns));
 
-/** Returns what is asked of the rights to apply an entry. */
+/** Returns the change that applying an entry makes. */
 const applying = (entry: ConfigEntry, ns: string): Change => ({
   operation: 'apply',
   ns: homeOf(entry.Kind, ns),
@@ -264,7 +264,7 @@ function mayTell(
   );
 }
 
-/** Returns a refusal of a change in words that name nothing but what was sent. */
+/** Returns a refusal of a change that names only what was sent. */
 function unnamed({ type, kind, name }: ConfigSet | ConfigDelete, why: Refusal): Refusal {
   const change = type === 'config.delete' ? 'delete' : 'write';
   const message =

@@ -38,7 +38,7 @@ const CACHED_LENGTH_MAX = 8 * 1024 * 1024;
 /** Characters of a list that stays in memory while a client reads it. A longer one is rendered. */
 const HELD_LENGTH_MAX = CACHED_LENGTH_MAX / 4;
 
-/** Longer lists are sent in pieces, so that they are never one text in memory. */
+/** Longer lists are streamed, so that they are never one string in memory. */
 const HELD_ITEMS_MAX = 1_000;
 
 /** Cached lists may have any number of entries. */

@@ -46,7 +46,7 @@ const CACHED_BYTES_MAX = 8 * 1024 * 1024;
 /** Bytes that a key takes in memory, approximately. */
 const KEY_BYTES = 200;
 
-/** Compiles chains once for all who read them, until one of their entries changes. */
+/** Compiles each chain once for all its readers, until one of its entries changes. */
 export class Chains {
   readonly #service: Service;
   readonly #cached = new WeightedCache<Chain>(CACHED_BYTES_MAX);
@@ -67,7 +67,8 @@ export class Chains {
     let begun: number | undefined;
     return this.#service.read(caller, options, ({ view, authorizer }) => {
       mustReadService(authorizer, query.service, query.ns);
-      // If its entries have changed since, the compiled chain is still an answer, but none to hold.
+      // If its entries have changed since, the compiled chain is still an answer, but not one to
+      // cache.
       const isAnswer = options.index === 0 || (compiled?.lookups.index ?? 0) > last;
       const chain = this.#present(view, query) ?? (isAnswer ? compiled : undefined);
       compiled = undefined;
@@ -176,7 +177,7 @@ function* compile(view: View, query: ChainQuery): Generator<void, Chain> {
 
 /** Characters of entries that are parsed in one step. */
 const STEP_LENGTH = 256 * 1024;
-/** What a lookup costs, in characters parsed in the same time. */
+/** The cost of a lookup, as the number of characters parsed in the same time. */
 const LOOKUP_LENGTH = 128;
 
 /** Ends a step. Never leaves this file. */

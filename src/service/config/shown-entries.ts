@@ -1,4 +1,4 @@
-/** What answers add to stored entries and hide in them, and how hidden secrets come back. */
+/** What answers add to stored entries and hide in them, and how writes restore hidden secrets. */
 import { hash } from 'node:crypto';
 import type { Authorizer } from '../../acl/types.js';
 import type { Refusal } from '../../base/errors.js';

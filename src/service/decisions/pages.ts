@@ -4,7 +4,7 @@ import { reject } from '../../base/errors.js';
 import { compareCodePoints } from '../../base/text.js';
 import type { Search } from './requests.js';
 
-/** A result with what it is sorted by. */
+/** A result with its sort key. */
 export interface Found {
   readonly key: string;
   readonly result: object;

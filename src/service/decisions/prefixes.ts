@@ -1,10 +1,10 @@
-/** What rules say of names that no rule has: by the prefixes of the rules (decisions.md 4.2). */
+/** What rules decide about names that no rule spells out: by their prefixes (decisions.md 4.2). */
 
 import { type Steps, sorted } from '../../acl/steps.js';
 import type { PrefixRule } from '../../api/decided.js';
 import { compareCodePoints } from '../../base/text.js';
 
-/** Names of rules: of single objects, and of all whose names begin so. */
+/** The names in rules: of single objects, and prefixes. */
 export interface RuleNames {
   readonly exact: Set<string>;
   readonly prefix: Set<string>;
@@ -55,7 +55,7 @@ export class Prefixes {
     return false;
   }
 
-  /** Returns those that decide otherwise than the longest shorter one among them. */
+  /** Returns the prefixes whose decision differs from that of the next shorter one. */
   *shown(): Steps<readonly PrefixRule[]> {
     const shortest = (a: string, b: string) => a.length - b.length || compareCodePoints(a, b);
     const all = yield* sorted([...this.#decided.keys()], shortest);

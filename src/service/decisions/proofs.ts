@@ -18,7 +18,7 @@ import type { LoginParts } from '../login/login.js';
 import type { LoginReason, Verdict } from '../login/types.js';
 import { type Entity, namespaceIn } from './questions.js';
 
-/** Who somebody is to a method, or why the method refuses them. */
+/** The identity that a method found, or why it refuses the claim. */
 export interface Proof {
   readonly method: MethodPlace;
   /** The method as it was asked; undefined if there was none. */
@@ -49,7 +49,7 @@ export const JWT_CHECKS = ['known', 'valid', 'refused'] as const;
 export type JwtCheck = (typeof JWT_CHECKS)[number];
 
 export interface ProofParts extends Pick<LoginParts, 'methodTypes' | 'nowMs'> {
-  /** Called with what becomes of each JWT. */
+  /** Called with the outcome of each JWT. */
   readonly onCheck: (result: JwtCheck) => void;
 }
 

@@ -16,7 +16,7 @@ export interface Evaluation {
   readonly resource: Entity;
 }
 
-/** An item of a batch that is no question: why, and what it asks about if that can be read. */
+/** A malformed item of a batch: why, and what it asks about if that can be read. */
 export interface NoQuestion extends Partial<Pick<Evaluation, 'action' | 'resource'>> {
   readonly problem: string;
 }
@@ -179,7 +179,7 @@ function accessOf({ action, resource }: Json, defaults: Defaults) {
 
 const subjectOf = (subject: unknown): Entity => entityOf(subject, 'subject', true);
 
-/** The properties of who has none. */
+/** The properties of an entity without any. */
 const NONE: Json = {};
 
 function entityOf(entity: unknown, name: 'subject' | 'resource', hasId: boolean): Entity {
@@ -224,7 +224,7 @@ function checkSize(value: unknown, name: string): void {
     invalid(`${name} has more than ${PROPERTIES_MAX} bytes of JSON`);
 }
 
-/** Reads an item. Its problem is one of the item alone. */
+/** Reads an item. A problem concerns this item only. */
 function attempt(item: Json, defaults: Defaults): Item {
   const whole = tried(() => itemOf(item, defaults));
   if (!('problem' in whole)) return whole;

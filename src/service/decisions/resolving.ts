@@ -33,9 +33,9 @@ export type Outcomes = ReadonlyMap<Entity, Outcome>;
 const JWTS_MAX = 16;
 /** Verifications of one request at a time. */
 const PROVEN_AT_ONCE = 4;
-/** Times that a method may change while its JWTs are verified. */
+/** How often a method may change while its JWTs are verified. */
 const ROUNDS_MAX = 3;
-/** Times that the state may change between slices. Then all are resolved in one turn. */
+/** How often the state may change between slices before all are resolved in one turn. */
 const STATES_MAX = 5;
 
 const NO_PROOFS: ReadonlyMap<Entity, Proof> = new Map();

@@ -29,7 +29,7 @@ export type Searched = Page & {
   readonly context?: { readonly complete?: boolean; readonly [member: string]: unknown };
 };
 
-/** Tokens that are looked at, and milliseconds of a search: as many as who-can takes. */
+/** The most tokens and milliseconds that a search takes: the same as for who-can. */
 const LIMITS = { tokens: 200_000, ms: 5_000 } as const;
 /** Ids, denied ids and prefixes that one search finds. */
 const FOUND_MAX = 10_000;

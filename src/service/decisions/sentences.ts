@@ -18,7 +18,7 @@ interface Known {
   readonly explainer: Promise<Explainer | undefined>;
 }
 
-/** Bytes of rights whose texts are kept for sentences: those of a few large tokens. */
+/** Bytes of rights whose texts are cached for sentences: enough for a few large tokens. */
 const KEPT_BYTES = 8 * 2 ** 20;
 /** Characters of an id that the sentence for users shows. */
 const ID_SHOWN = 128;
@@ -98,7 +98,7 @@ export function userSentence(action?: string, resource?: Entity): string {
   return `You may not ${[action, type, what].filter((word) => word !== '').join(' ')}.`;
 }
 
-/** A decision does not wait for a place for its sentence. */
+/** Swallows `too_many`: a decision is answered without its sentence rather than late. */
 function ifBusy(error: unknown): undefined {
   if (!(error instanceof ApiError) || error.refusal.code !== 'too_many') throw error;
 }

@@ -55,7 +55,7 @@ export interface About {
   readonly collected: Collected;
 }
 
-/** Why nobody decides. */
+/** Why no token decides. */
 export interface NoHolder {
   /** `forbidden`: the caller may not ask about the subject, whether it exists or not. */
   readonly code: 'unknown_subject' | 'refused' | 'blocked' | 'forbidden';
@@ -73,7 +73,7 @@ export interface Resolved {
   readonly holders: readonly Holder[];
   /** The namespace in which a decision about it may be read. */
   readonly home: string;
-  /** Whether more tokens were there than are asked. */
+  /** Whether there were more tokens than are asked. */
   readonly truncated: boolean;
 }
 
@@ -81,7 +81,7 @@ export interface Resolved {
 const HOLDERS_MAX = 1_000;
 /** Tokens of one identity that are looked at, to find the newest: a tenth of a second. */
 const LOOKED_MAX = 10_000;
-/** Tokens that are looked at between two steps. */
+/** Tokens that are examined between two steps. */
 const TOKENS_PER_STEP = 16;
 
 const unknown = (reason: string, home?: string): NoHolder => ({
