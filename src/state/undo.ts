@@ -84,10 +84,11 @@ export function undoPlan(
   if (all[0]?.position !== 0) return no(notKept(undone));
   const lines = undoLines(view, undone);
   const logins = linesAt(view, undone, ['login-change']);
-  if (lines.length === 0 || all.some(({ type }) => type === '')) {
-    const what = logins.length > 0 ? 'changed only tokens of logins' : 'is of the server itself';
-    return no(refusal('conflict', `Entry ${undone} cannot be undone: it ${what}`));
-  }
+  const final = (what: string): UndoPlan =>
+    no(refusal('conflict', `Entry ${undone} cannot be undone: it ${what}`));
+  if (all.some(({ type }) => type === '')) return final('restored an archive');
+  if (lines.length === 0)
+    return final(logins.length > 0 ? 'changed only tokens of logins' : 'is of the server itself');
   const ended = logins.find(({ more }) => more !== undefined);
   if (ended !== undefined) return no(tokenIsGone(ended.id));
   if (lines.length > SET_CHANGES_MAX)

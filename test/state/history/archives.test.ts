@@ -11,6 +11,7 @@ import { Machine } from '../../../src/state/machine.js';
 import { encodeProposal } from '../../../src/state/proposal.js';
 import { isArchived, isTaken, proposedRecord } from '../../../src/state/restore.js';
 import type { Command, StateRecord } from '../../../src/state/types.js';
+import { undoPlan } from '../../../src/state/undo.js';
 import { restorePart } from '../../support/random-commands.js';
 import { MapStore } from '../store.js';
 import { Recorded } from './random-history.js';
@@ -66,6 +67,10 @@ describe('archives', () => {
     const { store, machine, index } = into;
     const lines = [...store.keys('change\0')].map((key) => store.get(key)!);
     expect(lines.at(-1)).to.include('"restore"');
+    const undone = undoPlan(store, { undone: index, caller: '' });
+    expect(undone.problem?.message).to.equal(
+      `Entry ${index} cannot be undone: it restored an archive`,
+    );
     expect([...versionsOf(store, place)]).to.have.length(6);
     let [bytes, logins] = [0, 0];
     for (const [key, text] of store.map) {
