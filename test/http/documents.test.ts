@@ -54,6 +54,19 @@ describe('http: documents about the API', () => {
     }
   });
 
+  it('that do not exist are told in a type that the client accepts', async () => {
+    const types: [string, RegExp][] = [
+      ['text/plain, application/json;q=0', /^text\/plain/],
+      ['application/json ; q=0.00, text/plain', /^text\/plain/],
+      ['text/plain;q=0', /^application\/problem/],
+      ['text/plain, application/json;q=0.1', /^application\/problem/],
+    ];
+    for (const [accept, type] of types) {
+      const { headers } = await front.ask('/v1/schema/none', { headers: { accept } });
+      expect(headers['content-type'], accept).to.match(type);
+    }
+  });
+
   it('refuse parameters that they do not have', async () => {
     const { status, text } = await front.ask('/v1/schema/role?indx=1');
     expect(status).to.equal(400);

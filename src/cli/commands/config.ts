@@ -116,7 +116,10 @@ function addValidate(config: Command, cli: Cli): void {
     .command('validate')
     .description('check entries in files, and by the server with all that it has; writes nothing')
     .argument('<file...>', 'JSON or YAML files, folders with such files, or - for standard input')
-    .option('--offline', 'use the schemas built into this program; contact no server')
+    .option(
+      '--offline',
+      'contact no server: only the schemas of this program, no rules beyond them',
+    )
     .action(
       cli.action<{ offline?: boolean }>(async (call, ...files) => {
         const schemas = new Schemas({

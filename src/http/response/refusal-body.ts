@@ -6,7 +6,7 @@ import type { RefusedRequest } from '../../service/explain/decisions.js';
 import type { Front } from '../front.js';
 import { traceOf } from '../request/trace.js';
 import type { Route } from '../routes/types.js';
-import { contentTypes } from './response-headers.js';
+import { contentTypes, isNever } from './response-headers.js';
 
 /** Characters of a message and of a pointer, as JSON writes them. */
 const MESSAGE_MAX = 1500;
@@ -35,7 +35,7 @@ export function refusalBody(
 ): { type: string; body: string } {
   const message = clipped(visible(why.message));
   const hint = why.hint === undefined ? undefined : clipped(visible(why.hint));
-  if (!wantsProblem(headers.accept?.toLowerCase() ?? '', route)) {
+  if (!wantsProblem(acceptedTypes(headers), route)) {
     const body = hint ? `${message} (${hint})\n` : `${message}\n`;
     return { type: contentTypes.text, body };
   }
@@ -62,8 +62,22 @@ export function refusalBody(
  * Whether the client asks for problem details and no other JSON. Where the API answers `false`,
  * such a client can be told more.
  */
-export const asksForProblem = ({ headers: { accept = '' } }: IncomingMessage): boolean =>
-  accept.includes(PROBLEM_TYPE) && !accept.includes('application/json') && !accept.includes('*/*');
+export function asksForProblem({ headers }: IncomingMessage): boolean {
+  const accept = acceptedTypes(headers);
+  return (
+    accept.includes(PROBLEM_TYPE) && !accept.includes('application/json') && !accept.includes('*/*')
+  );
+}
+
+/** Returns the types that `Accept` names, but for those that it refuses: `text/plain;q=0`. */
+function acceptedTypes({ accept = '' }: IncomingHttpHeaders): string {
+  const types = accept.toLowerCase();
+  if (!types.includes('q=0')) return types;
+  return types
+    .split(',')
+    .filter((type) => !type.split(';').some(isNever))
+    .join(',');
+}
 
 function wantsProblem(accept: string, { isNew, isStandard }: Pick<Route, 'isNew' | 'isStandard'>) {
   if (isStandard) return accept.includes(PROBLEM_TYPE);

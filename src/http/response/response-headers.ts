@@ -114,3 +114,6 @@ export function addQueryHeaders(headers: string[], names: HeaderNames, meta: Que
   for (const name of names.total) headers.push(name, String(total));
   if (next !== undefined) for (const name of names.next) headers.push(name, next);
 }
+
+/** Whether a parameter of an accepted type or coding says that it is not accepted. */
+export const isNever = (parameter: string): boolean => /^\s*q=0(?:\.0*)?\s*$/.test(parameter);

@@ -8,6 +8,7 @@ import { Slice } from '../../service/common/event-loop.js';
 import { packing } from '../limits/concurrency.js';
 import type { Pieces } from '../routes/types.js';
 import type { PreparedResponse } from './prepared-response.js';
+import { isNever } from './response-headers.js';
 
 /** Below this many bytes compression costs more than it saves. Consul has the same threshold. */
 const GZIP_BYTES_MIN = 1400;
@@ -18,7 +19,7 @@ function acceptsGzip(req: IncomingMessage): boolean {
   if (typeof accepted !== 'string' || !accepted.includes('gzip')) return false;
   return accepted.split(',').some((part) => {
     const [coding, ...parameters] = part.trim().split(';');
-    return coding!.trim() === 'gzip' && !parameters.some((p) => /^\s*q=0(?:\.0*)?\s*$/.test(p));
+    return coding!.trim() === 'gzip' && !parameters.some(isNever);
   });
 }
 
