@@ -288,7 +288,7 @@ function* parentProblems(parents: readonly Parent[]): Iterable<Problem> {
         'Kind',
       );
     }
-    const key = JSON.stringify([one.Name, one.SectionName]);
+    const key = JSON.stringify([one.Name.toLowerCase(), one.SectionName]);
     if (seen.has(key)) yield problem('route parents must be unique', 'Parents', i);
     seen.add(key);
   }

@@ -42,6 +42,10 @@ const CASES: readonly (readonly [object, string])[] = [
     gateway({ Hostname: '*' }),
     'host "*" is not valid, a wildcard specifier is only allowed as the left-most label',
   ],
+  [
+    { Kind: 'tcp-route', Name: 'n', Parents: [{ Name: 'gw' }, { Name: 'GW' }] },
+    'route parents must be unique',
+  ],
   // service-defaults
   [
     defaults({ UpstreamConfig: {}, Destination: { Addresses: ['a'], Port: 1 } }),
