@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { CompactSign, UnsecuredJWT } from 'jose';
 import { authMethodTypes } from '../../src/service/login/index.js';
@@ -151,7 +152,7 @@ describe('login by JWT: keys of a URL', () => {
     expect(await reason({ keys: [first.jwk], more: 'x'.repeat(5_000) })).to.match(
       /longer than 2000 bytes/,
     );
-    const endless = (_: unknown, response: import('node:http').ServerResponse): void => {
+    const endless = (_: unknown, response: ServerResponse): void => {
       const more = (): void => {
         while (!response.destroyed && response.write('x'.repeat(1_000)));
       };
@@ -163,6 +164,9 @@ describe('login by JWT: keys of a URL', () => {
     expect(await reason([])).to.match(/does not answer with a JSON object/);
     const deep = Array.from({ length: 100 }).reduce((inner) => [inner], []);
     expect(await reason({ keys: [first.jwk], deep })).to.match(/not answer with a JSON object/);
+    const latin = (_: unknown, response: ServerResponse): void =>
+      void response.end(Buffer.from('{"keys":[],"name":"ü"}', 'latin1'));
+    expect(await reason(latin)).to.match(/the reply is not UTF-8/);
     expect(await reason({ keys: 'none' })).to.match(/the keys cannot be used: .*malformed$/);
     const to =
       (location: string) =>

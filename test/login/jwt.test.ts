@@ -61,6 +61,13 @@ describe('login by JWT: signatures of known keys', () => {
     }
     expect(await verdict(config, await rsa.sign([]))).to.match(/^error parsing token: /);
   });
+  it('refuses claims that are not UTF-8, which would become equal', async () => {
+    const payload = Buffer.from(`{"exp":${NOW + 60},"sub":"Müller"}`, 'latin1');
+    const config = { JWTValidationPubKeys: [rsa.pem] };
+    expect(await verdict(config, await rsa.sign(payload))).to.equal(
+      'error parsing token: its payload is not a JSON object: it is not UTF-8',
+    );
+  });
   it('any text is judged without an exception', async () => {
     await fc.assert(
       fc.asyncProperty(

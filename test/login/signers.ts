@@ -25,20 +25,23 @@ export interface Signer {
   readonly alg: string;
   readonly pem: string;
   readonly jwk: JWK;
-  /** `claims` is the payload, or its exact text in the JWT. */
-  sign(claims: object | string, header?: object): Promise<string>;
+  /** `claims` is the payload, or its exact text or bytes in the JWT. */
+  sign(claims: object | string | Buffer, header?: object): Promise<string>;
+}
+
+function bytesOf(claims: object | string | Buffer): Uint8Array {
+  if (Buffer.isBuffer(claims)) return claims;
+  return new TextEncoder().encode(typeof claims === 'string' ? claims : JSON.stringify(claims));
 }
 
 export async function signer(alg: string, kid?: string): Promise<Signer> {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
   const sign = (
-    claims: object | string,
+    claims: object | string | Buffer,
     header: object = {},
     key: CryptoKey = privateKey,
   ): Promise<string> =>
-    new CompactSign(
-      new TextEncoder().encode(typeof claims === 'string' ? claims : JSON.stringify(claims)),
-    )
+    new CompactSign(bytesOf(claims))
       .setProtectedHeader({ alg, ...(kid === undefined ? {} : { kid }), ...header })
       .sign(key);
   const jwk = { ...(await exportJWK(publicKey)), alg, ...(kid === undefined ? {} : { kid }) };

@@ -3,6 +3,7 @@
  * time, size and redirects, and goes only where the address rules allow.
  */
 
+import { isUtf8 } from 'node:buffer';
 import { type LookupAddress, type LookupAllOptions, lookup } from 'node:dns';
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -207,7 +208,9 @@ async function read(
   }
   if (size > limits.bodyBytesMax)
     throw new FetchFault(`the reply is longer than ${limits.bodyBytesMax} bytes`);
-  return Buffer.concat(chunks).toString('utf8');
+  const bytes = Buffer.concat(chunks);
+  if (!isUtf8(bytes)) throw new FetchFault('the reply is not UTF-8');
+  return bytes.toString('utf8');
 }
 
 function reasonOf(error: unknown, signal: AbortSignal, timeoutMs: number): string {

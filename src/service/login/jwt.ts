@@ -2,6 +2,7 @@
  * Auth methods whose logins are decided by a JWT. A login checks its signature, issuer, times and
  * audience, and maps its claims.
  */
+import { isUtf8 } from 'node:buffer';
 import * as errors from 'jose/errors';
 import { compactVerify } from 'jose/jws/compact/verify';
 import type { IdentityShape } from '../../acl/binding.js';
@@ -316,8 +317,11 @@ const codeOf = (error: Error): string => ('code' in error ? String(error.code) :
 
 /** Parses one part of a JWT, in which member names must be unique (RFC 7519, section 4). */
 function objectOf(bytes: Uint8Array, part: 'header' | 'payload' = 'payload'): Claims {
+  // Bytes that are no characters would all become the same one, in the names of users too.
+  const isText = isUtf8(bytes);
   const parsed = parseExactJson(new TextDecoder().decode(bytes));
-  if (parsed.ok && isObject(parsed.value)) return parsed.value;
-  const why = parsed.ok ? '' : `: ${parsed.problem.message}`;
+  if (isText && parsed.ok && isObject(parsed.value)) return parsed.value;
+  const fault = parsed.ok ? '' : `: ${parsed.problem.message}`;
+  const why = isText ? fault : ': it is not UTF-8';
   throw new TokenFault(`error parsing token: its ${part} is not a JSON object${why}`, 'form');
 }
