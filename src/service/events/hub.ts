@@ -40,6 +40,8 @@ export class EventHub {
   readonly #byKey = new Dependants();
   readonly #byId = new Map<string, HubStream>();
   readonly #queue = new Queue<HubStream>();
+  /** Streams that the next run serves: what comes during a run is sent together after it. */
+  readonly #touched = new Set<HubStream>();
   readonly #entries: EntryChanges[] = [];
   #kept = 0;
   /** The entries after this index are in memory. */
@@ -168,7 +170,7 @@ export class EventHub {
     for (let at = low; at < this.#entries.length; at += 1) yield this.#entries[at]!;
   }
 
-  /** Reads what has been applied since, and wakes the streams that have asked for it. */
+  /** Reads what has been applied since, which the next run sends to those who asked for it. */
   catchUp(): void {
     const { view, recent } = this.parts;
     const applied = recordOf(view)?.index ?? 0;
@@ -179,8 +181,13 @@ export class EventHub {
       this.#kept += entry.changes.length;
       for (const { items } of entry.changes) for (const item of items) touched.add(item);
     }
-    for (const item of touched)
-      for (const stream of this.#byItem.get(item) ?? []) this.wake(stream);
+    for (const item of touched) {
+      for (const stream of this.#byItem.get(item) ?? []) {
+        stream.woken(this.#latest);
+        this.#touched.add(stream);
+      }
+    }
+    if (this.#touched.size > 0) this.#due();
     this.#latest = applied;
     let dropped = 0;
     while (this.#kept > TAIL_CHANGES && dropped < this.#entries.length - 1) {
@@ -222,9 +229,11 @@ export class EventHub {
         await new Promise<void>((resolve) => process.nextTick(resolve));
         takenMs += performance.now() - sinceMs;
       };
-      while (this.#isDue) {
-        this.#isDue = false;
-        this.catchUp();
+      this.catchUp();
+      for (const stream of this.#touched) this.wake(stream);
+      this.#touched.clear();
+      this.#isDue = false;
+      while (!this.#queue.isEmpty) {
         for (let stream = this.#queue.take(); stream !== undefined; stream = this.#queue.take()) {
           stream.isQueued = false;
           stream.pump();
@@ -234,15 +243,19 @@ export class EventHub {
           sinceMs = performance.now();
           this.catchUp();
         }
+        // connections that take more wake their streams
         await pause();
         sinceMs = performance.now();
+        this.catchUp();
       }
     } catch (error) {
+      this.#isDue = false;
       this.parts.onFault(error);
     } finally {
       this.#isRunning = false;
       this.pieces.clear();
       this.#restsUntilMs = performance.now() + restMs(takenMs);
+      if (this.#isDue) this.#due();
     }
   }
 
