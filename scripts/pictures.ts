@@ -34,6 +34,23 @@ async function takeChanges(id: string): Promise<void> {
   await page.screenshot({ path: join(folder, 'history.png') });
 }
 
+/** What two people change of one entry at the same time, before both changes are saved. */
+async function takeConflict(): Promise<void> {
+  const entry = { Kind: 'service-defaults', Name: 'admin', Protocol: 'http' };
+  const { page } = await stage.visit('/config/service-defaults/admin', { height: 700 });
+  await page.getByLabel('Protocol').selectOption('grpc');
+  await stage.api('PUT /v1/config', { ...entry, MaxInboundConnections: 7 });
+  await page.keyboard.press('Control+Enter');
+  await page.getByRole('dialog').getByText('grpc').first().waitFor();
+  await page
+    .getByRole('dialog')
+    .getByText('Nothing refers to it')
+    .or(page.getByText('link to it'))
+    .first()
+    .waitFor();
+  await page.screenshot({ path: join(folder, 'conflict.png') });
+}
+
 /** Pages that read on and on. */
 const LIVE = new Set(['tokens', 'intentions']);
 
@@ -100,6 +117,7 @@ try {
     ['explain', `/explain?resource=service&access=write&segment=api&accessor=${token.AccessorID}`],
     ['login', '/login-explain'],
     ['chain', '/chains/web'],
+    ['settings', '/settings'],
   ];
   for (const [name, path] of pages) {
     const { page } = await stage.visit(path, { height: 860 });
@@ -116,6 +134,7 @@ try {
   await takePalette();
   await takeLogin();
   await takeChanges(policy.ID);
+  await takeConflict();
   const { page } = await stage.visit('/', { colorScheme: 'dark', height: 860 });
   await page.getByRole('table', { name: 'Members' }).waitFor();
   await page.screenshot({ path: join(folder, 'dark.png') });

@@ -4,6 +4,7 @@ import type { Grant } from '../api/audit-record.js';
 export const AUDIT_TEXT = {
   about: (node: string) =>
     `Who asked for what, and what was refused: the newest requests of ${node || 'this node'}.`,
+  reads: 'Show reads that were allowed',
   empty: 'No record matches.',
   noSinks:
     'This node keeps its newest records in memory only. The setting audit.sinks writes them.',

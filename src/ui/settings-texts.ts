@@ -9,6 +9,7 @@ export const SETTINGS_TEXT = {
     about: 'Members take up what a release adds once all of them support it.',
     inForce: (level: number) => `Level ${level} is in force.`,
     waiting: (names: string) => `It rises once these support more: ${names}.`,
+    members: 'Members',
     columns: ['Member', 'Supports'],
     unknown: 'no answer',
   },

@@ -14,6 +14,10 @@ describePages('the audit page of the web UI', 1, (stage) => {
     const made = table.getByRole('row').filter({ hasText: 'create policy reader' });
     await made.getByText('PUT /v1/acl/policy').waitFor();
     await made.getByText('acl:write: acl, policy global-management:1').waitFor();
+    // What pages only read is left out until it is wanted.
+    expect(await table.getByText('GET /v1/acl/token/self').count()).to.equal(0);
+    await page.getByRole('checkbox', { name: 'Show reads that were allowed' }).check();
+    await table.getByText('GET /v1/acl/token/self').first().waitFor();
     const refused = await fetch(`${stage.cluster.urls[0]}/v1/acl/role`, {
       method: 'PUT',
       headers: { 'x-consul-token': token.SecretID },

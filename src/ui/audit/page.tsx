@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import type { AuditRecord } from '../../api/audit-record.js';
 import type { AuditSink, AuditSinks } from '../../api/endpoints/operator.js';
 import { read } from '../api/client.js';
-import { TextField } from '../parts/field.js';
+import { CheckField, TextField } from '../parts/field.js';
 import { Link } from '../parts/link.js';
 import { useLive } from '../parts/load.js';
 import { Empty, ProblemNotice } from '../parts/notice.js';
@@ -35,8 +35,11 @@ export function AuditPage() {
   const { value, problem } = useLive(look, LIVE);
   const [filter, setFilter] = useState('');
   const wanted = filter.trim().toLowerCase();
+  const [hasReads, setReads] = useState('false');
   const shown = (value?.Records ?? []).filter(
-    (record) => wanted === '' || JSON.stringify(record.payload).toLowerCase().includes(wanted),
+    ({ payload }) =>
+      (hasReads === 'true' || !isAllowedRead(payload)) &&
+      (wanted === '' || JSON.stringify(payload).toLowerCase().includes(wanted)),
   );
   return (
     <Page title={TEXT.page.audit} about={TEXT.audit.about(value?.Node ?? '')}>
@@ -45,12 +48,17 @@ export function AuditPage() {
         <>
           <Sinks all={value.sinks} />
           <TextField label={TEXT.list.filter} value={filter} onInput={setFilter} />
+          <CheckField label={TEXT.audit.reads} value={hasReads} onInput={setReads} />
           {shown.length === 0 ? <Empty>{TEXT.audit.empty}</Empty> : <Records all={shown} />}
         </>
       )}
     </Page>
   );
 }
+
+/** Whether a request only read: pages that are open make such records all the time. */
+const isAllowedRead = ({ request, response, decision }: AuditRecord['payload']): boolean =>
+  request.operation === 'GET' && decision === '' && response.status.startsWith('2');
 
 function Sinks({ all }: { all: readonly AuditSink[] }) {
   if (all.length === 0) return <p class="quiet">{TEXT.audit.noSinks}</p>;

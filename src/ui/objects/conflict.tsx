@@ -35,41 +35,49 @@ export function ConflictNotice({
   before,
   theirs,
   onTheirs,
+  onMine,
   children,
 }: {
   fields: readonly Field[];
   before: Form;
   theirs: Form;
   onTheirs: () => void;
+  /** Undefined if nothing was typed, or if both changes are reviewed already. */
+  onMine?: (() => void) | undefined;
   /** What becomes of what was typed, if anything was. */
   children: ComponentChildren;
 }) {
   return (
-    <div class="notice bad" role="alert">
+    <div class="notice warn" role="alert">
       <p>
         <strong>{TEXT.conflict.title}</strong> {TEXT.conflict.about}
       </p>
       <FormDiff fields={fields} before={before} after={theirs} />
       {children}
-      <button type="button" onClick={onTheirs}>
-        {TEXT.conflict.theirs}
-      </button>
+      <div class="buttons">
+        {onMine !== undefined && (
+          <button type="button" class="main" onClick={onMine}>
+            {TEXT.conflict.mine}
+          </button>
+        )}
+        <button type="button" onClick={onTheirs}>
+          {TEXT.conflict.theirs}
+        </button>
+      </div>
     </div>
   );
 }
 
-/** Lets the user choose where both changed the same, and go on with both changes. */
+/** Lets the user choose where both changed the same. */
 export function Merging({
   collisions,
   theirsAt,
   onChoose,
-  onMine,
 }: {
   collisions: readonly Collision[];
   /** The places at which theirs is kept. */
   theirsAt: ReadonlySet<string>;
   onChoose: (theirsAt: ReadonlySet<string>) => void;
-  onMine: () => void;
 }) {
   const choose = (at: string, isTheirs: boolean): void => {
     const others = [...theirsAt].filter((each) => each !== at);
@@ -95,9 +103,6 @@ export function Merging({
           ))}
         </fieldset>
       ))}
-      <button type="button" class="main" onClick={onMine}>
-        {TEXT.conflict.mine}
-      </button>{' '}
     </>
   );
 }

@@ -155,6 +155,7 @@ function ObjectForm({
             before={formOf(type, before?.object)}
             theirs={formOf(type, conflict.object)}
             onTheirs={editing.takeTheirs}
+            onMine={collisions && (() => editing.body() !== undefined && keepMine(true))}
           >
             {collisions !== undefined && (
               <Merging
@@ -164,7 +165,6 @@ function ObjectForm({
                   setTheirsAt(next);
                   setAsked(true);
                 }}
-                onMine={() => editing.body() !== undefined && keepMine(true)}
               />
             )}
           </ConflictNotice>

@@ -3,7 +3,7 @@ import type { MethodUse, TokenUse } from '../../api/endpoints/usage.js';
 import { read } from '../api/client.js';
 import { useLoad } from '../parts/load.js';
 import { Term } from '../parts/table.js';
-import { Time } from '../parts/time.js';
+import { local, Time } from '../parts/time.js';
 import { TEXT } from '../texts.js';
 
 /** The last use as a line of a list of terms; nothing while it is not known. */
@@ -16,7 +16,7 @@ export function LastUsed({ path }: { path: string }) {
   const { LastUsed: time, Since } = value;
   return (
     <Term name={TEXT.token.used}>
-      {time === null ? TEXT.token.unused(new Date(Since).toLocaleString()) : <Time at={time} />}
+      {time === null ? TEXT.token.unused(local(new Date(Since))) : <Time at={time} />}
     </Term>
   );
 }

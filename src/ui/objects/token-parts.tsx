@@ -93,7 +93,9 @@ function Rights({ accessor, index }: { accessor: string; index: number }) {
       <h2>{TEXT.rights.heading}</h2>
       <Form onSubmit={() => setAt(typed)}>
         <MomentField value={typed} onInput={setTyped} />
-        <button type="submit">{TEXT.moment.show}</button>
+        <div class="buttons">
+          <button type="submit">{TEXT.moment.show}</button>
+        </div>
       </Form>
       <ProblemNotice problem={problem}>
         <Oldest problem={problem} />

@@ -15,7 +15,7 @@ function relative(ms: number, nowMs: number): string {
 }
 
 /** Returns a time as `2026-11-22 16:05:10 +01:00`. */
-function local(date: Date): string {
+export function local(date: Date): string {
   const two = (value: number): string => String(value).padStart(2, '0');
   const offset = -date.getTimezoneOffset();
   const sign = offset < 0 ? '-' : '+';

@@ -4,7 +4,7 @@ import { ask, read } from '../api/client.js';
 import { Problem } from '../api/problem.js';
 import { isOutdated } from '../api/sets.js';
 import { wordsOf } from '../forms/layout.js';
-import { CheckField, TextField } from '../parts/field.js';
+import { CheckField, SelectField, TextField } from '../parts/field.js';
 import { Form, useAttempt } from '../parts/form.js';
 import { useLoad } from '../parts/load.js';
 import { ProblemNotice, ReadOnly, Status } from '../parts/notice.js';
@@ -25,6 +25,8 @@ export interface Configuration {
   readonly path: string;
   /** The members that the form shows. */
   readonly members: readonly string[];
+  /** The values of members that have only some. */
+  readonly options?: Readonly<Record<string, readonly string[]>>;
   /** Whether `cas` guards a write; If-Match by default. */
   readonly byCas?: true;
   /** The right that a write requires. */
@@ -56,7 +58,7 @@ async function write({ path, byCas }: Configuration, stored: Stored, changed: ob
 
 /** The form. What is typed is reviewed before it is written. */
 export function ConfigurationForm({ of }: { of: Configuration }) {
-  const { title, about, path, members, right } = of;
+  const { title, about, path, members, right, options = {} } = of;
   const {
     value: stored,
     problem,
@@ -105,11 +107,11 @@ export function ConfigurationForm({ of }: { of: Configuration }) {
               isDisabled: may === false,
               onInput: (text: string) => setTyped({ ...typed, [member]: text }),
             };
-            return typeof stored[member] === 'boolean' ? (
-              <CheckField key={member} {...field} />
-            ) : (
-              <TextField key={member} {...field} error={wrongOf(member)} />
-            );
+            if (typeof stored[member] === 'boolean') return <CheckField key={member} {...field} />;
+            const values = options[member];
+            if (values !== undefined)
+              return <SelectField key={member} {...field} options={values} />;
+            return <TextField key={member} {...field} error={wrongOf(member)} />;
           })}
           {members.every((member) => wrongOf(member) === undefined) && (
             <ProblemNotice problem={refused} />

@@ -30,6 +30,7 @@ const CONFIGURATIONS: readonly Configuration[] = [
     path: '/v1/operator/acl/configuration',
     members: ['LoginTokenTTL', 'LoginTokenTTLMax', 'TokensPerIdentity', 'OnTokenLimit'],
     right: 'acl:write',
+    options: { OnTokenLimit: ['refuse', 'replace'] },
   },
   {
     ...T.autopilot,
@@ -74,7 +75,7 @@ function LevelPanel() {
             {T.level.inForce(value.Level)}{' '}
             {value.Waiting.length > 0 && T.level.waiting(value.Waiting.join(', '))}
           </p>
-          <Table caption={T.level.title} columns={T.level.columns}>
+          <Table caption={T.level.members} columns={T.level.columns}>
             {value.Members.map(({ Name, Supported }) => (
               <tr key={Name}>
                 <th scope="row">{Name}</th>
