@@ -3,7 +3,7 @@
 import { exportObjects, kindsIn, tablesIn } from '../../service/change/export.js';
 import { readRefs } from '../../service/change/refs.js';
 import { ENTRIES_BODY, validateEntries } from '../../service/config/validate.js';
-import { type AclParts, mustHave } from './common.js';
+import { type AclParts, mustHave, stateReadOf } from './common.js';
 import { escaped } from './lists.js';
 import { switchOf } from './pages.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
@@ -17,7 +17,7 @@ export const changeRoutes = (parts: AclParts): readonly DeclaredRoute[] => [
     adds: true,
     POST: async (request) => {
       const body = await request.bodyValue('Request decoding failed', ENTRIES_BODY);
-      request.answerRead(await validateEntries(parts, readOf(request), body));
+      request.answerRead(await validateEntries(parts, stateReadOf(request), body));
     },
   },
   {
@@ -25,7 +25,7 @@ export const changeRoutes = (parts: AclParts): readonly DeclaredRoute[] => [
     isNew: true,
     GET: async (request) => {
       const which = { type: request.param('type'), id: mustHave(request, 'id', 'ID') };
-      const outcome = await readRefs(parts, readOf(request), which);
+      const outcome = await readRefs(parts, stateReadOf(request), which);
       const what = which.type === 'config' ? 'config entry' : which.type.replace('-', ' ');
       request.answerRead(outcome, `Requested ${what} does not exist`);
     },
@@ -36,12 +36,6 @@ export const changeRoutes = (parts: AclParts): readonly DeclaredRoute[] => [
     GET: (request) => answerExport(parts, request),
   },
 ];
-
-const readOf = (request: ApiRequest) => ({
-  caller: request.caller,
-  ns: request.namespace(),
-  options: request.readOptions(false),
-});
 
 async function answerExport(parts: AclParts, request: ApiRequest): Promise<void> {
   const { caller } = request;

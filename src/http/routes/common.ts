@@ -5,7 +5,7 @@ import { anyObject } from '../../languages/fields.js';
 import type { BootstrapReset } from '../../service/acl/bootstrap.js';
 import type { LintMode, ObjectUseCases } from '../../service/acl/objects.js';
 import { modifyIndexOf, readState } from '../../service/common/reading.js';
-import type { ReadOutcome, Service } from '../../service/common/types.js';
+import type { ReadOutcome, Service, StateRead } from '../../service/common/types.js';
 import type { Write } from '../../service/common/writing.js';
 import type { EventHub } from '../../service/events/hub.js';
 import type { DecisionParts } from '../../service/explain/decision-reads.js';
@@ -52,6 +52,13 @@ export const writeOf = (request: ApiRequest, bodyNamespace?: string): Write => (
   reason: request.reason,
   notes: request.notes,
   match: request.precondition(),
+});
+
+/** Returns who reads the state, and of which namespace, without waiting for a change. */
+export const stateReadOf = (request: ApiRequest, ns = request.namespace()): StateRead => ({
+  caller: request.caller,
+  ns,
+  options: request.readOptions(false),
 });
 
 /** Returns the entity tag of an object, given its text. */

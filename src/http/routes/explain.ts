@@ -9,7 +9,7 @@ import { explainLogin } from '../../service/explain/login.js';
 import { accessorOf, explainQuestions } from '../../service/explain/questions.js';
 import { RightsFeed } from '../../service/explain/rights-feed.js';
 import { whoCan } from '../../service/explain/who-can.js';
-import { type AclParts, answerPast, UNDECODED } from './common.js';
+import { type AclParts, answerPast, stateReadOf, UNDECODED } from './common.js';
 import { switchOf } from './pages.js';
 import type { ApiRequest, DeclaredRoute, Endpoint } from './types.js';
 
@@ -105,27 +105,21 @@ async function answerDecision(parts: AclParts, request: ApiRequest): Promise<voi
 
 async function answerQuestions(parts: AclParts, request: ApiRequest): Promise<void> {
   const body = await request.decoded(UNDECODED, EXPLAIN);
-  const { caller } = request;
-  const ns = request.namespace(body.Namespace);
-  const asked = { caller, ns, options: request.readOptions(false) };
+  const asked = stateReadOf(request, request.namespace(body.Namespace));
   const read = explainQuestions(parts, asked, body, request.query('at'));
   await answerPast(parts.service, request, read, NO_TOKEN);
 }
 
 async function answerWhoCan(parts: AclParts, request: ApiRequest): Promise<void> {
-  const { caller, incoming } = request;
   const body = await request.decoded(UNDECODED, WHO_CAN);
-  const options = request.readOptions(false);
-  const isGone = (): boolean => incoming.socket.destroyed;
-  const asked = { caller, ns: request.namespace(), options, isGone };
+  const isGone = (): boolean => request.incoming.socket.destroyed;
+  const asked = { ...stateReadOf(request), isGone };
   const read = whoCan(parts, asked, body, { at: request.query('at') });
   await answerPast(parts.service, request, read);
 }
 
 async function answerLogin(parts: AclParts, request: ApiRequest): Promise<void> {
   const body = await request.decoded(UNDECODED, LOGIN_EXPLAIN);
-  const { caller } = request;
-  const ns = request.namespace(body.Namespace);
-  const asked = { caller, ns, options: request.readOptions(false) };
+  const asked = stateReadOf(request, request.namespace(body.Namespace));
   request.answerRead(await explainLogin(parts, asked, body), NO_METHOD);
 }

@@ -5,7 +5,7 @@ import { listImported } from '../../service/acl/imported-tokens.js';
 import { importTokens, mayImport } from '../../service/acl/token-import.js';
 import { listOwners, mayRelease, releaseOwner } from '../../service/change/owners.js';
 import { reasoned } from '../../service/common/writing.js';
-import { type AclParts, admit } from './common.js';
+import { type AclParts, admit, stateReadOf } from './common.js';
 import { escaped } from './lists.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
 
@@ -35,10 +35,7 @@ export const importRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
       path: '/v1/owners',
       isNew: true,
       GET: async (request) => {
-        const { caller } = request;
-        const options = request.readOptions(false);
-        const asked = { caller, options, ns: request.namespace() };
-        request.answerRead(await listOwners(parts, asked));
+        request.answerRead(await listOwners(parts, stateReadOf(request)));
       },
     },
     {

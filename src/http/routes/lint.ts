@@ -5,7 +5,7 @@ import type { ReadOutcome, StateRead } from '../../service/common/types.js';
 import { maySomewhere } from '../../service/common/writing.js';
 import { clusterLint, severityOf } from '../../service/lint/cluster-lint.js';
 import { policyLint, ruleLint } from '../../service/lint/lint.js';
-import { type AclParts, admit, UNDECODED } from './common.js';
+import { type AclParts, admit, stateReadOf, UNDECODED } from './common.js';
 import type { DeclaredRoute } from './types.js';
 
 export function lintRoutes(parts: AclParts): readonly DeclaredRoute[] {
@@ -23,9 +23,8 @@ export function lintRoutes(parts: AclParts): readonly DeclaredRoute[] {
     POST: async (request) => {
       await admit(request, UNDECODED, maySomewhere(service, request, 'acl', 'read'));
       const body = await request.decoded(UNDECODED, type);
-      const options = request.readOptions(false);
-      const ns = request.namespace(body.Namespace);
-      const outcome = await lint({ caller: request.caller, ns, options }, body);
+      const asked = stateReadOf(request, request.namespace(body.Namespace));
+      const outcome = await lint(asked, body);
       request.answerRead(outcome, `Requested ${noun} does not exist`);
     },
   });

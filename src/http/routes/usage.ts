@@ -3,7 +3,7 @@ import { CLEAN_UP } from '../../api/endpoints/usage.js';
 import { maySomewhere } from '../../service/common/writing.js';
 import { accessorOf } from '../../service/explain/questions.js';
 import { cleanUp, listUsage, readMethodUsage, readUsage } from '../../service/usage/usage.js';
-import { type AclParts, admit, mustHave } from './common.js';
+import { type AclParts, admit, mustHave, stateReadOf } from './common.js';
 import { limitOf } from './pages.js';
 import type { DeclaredRoute } from './types.js';
 
@@ -39,11 +39,7 @@ export const usageRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
       path: '/v1/acl/usage',
       isNew: true,
       GET: async (request) => {
-        const asked = {
-          caller: request.caller,
-          ns: request.namespaceOrAll(),
-          options: request.readOptions(false),
-        };
+        const asked = stateReadOf(request, request.namespaceOrAll());
         const query = {
           unusedFor: request.query('unused-for'),
           method: request.query('authmethod'),
