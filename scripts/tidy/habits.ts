@@ -75,9 +75,10 @@ export function longFunctions(source: Source): Finding[] {
 }
 
 /** Endings of names whose members, or whose place, say what there is to say. */
-const PLAIN_ENDING = /(Parts|Options|Props|Routes|Page|_TEXT|_OPERATIONS)$/;
+const PLAIN_ENDING =
+  /(Parts|Options|Props|Routes|Page|Commands|UseCases|_TEXT|_OPERATIONS|_HANDLERS|_COLUMNS)$/;
 /** Calls that are given a sentence for each member. */
-const DECLARING = /^(define\w+|bodyOf|rows|tagged)[<(]/;
+const DECLARING = /^(define\w+|objectType|bodyOf|rows|tagged)[<(]/;
 
 /** Whether a function registers commands, or is a type guard: its signature says so. */
 function isPlainFunction(name: string, { parameters, type }: SignatureDeclaration): boolean {

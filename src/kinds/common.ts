@@ -1,9 +1,11 @@
 /** Fields and rules that kinds share. */
+
 import {
   boolean,
   count,
   given,
   type Infer,
+  keep,
   list,
   map,
   type Normal,
@@ -17,6 +19,7 @@ import {
   whole,
 } from '../languages/fields.js';
 import { atMostOne } from '../languages/rules.js';
+import { neededText } from '../languages/scalars.js';
 import { type Problem, problem } from './problems.js';
 
 /** The path of a field in an entry: member names and list positions. */
@@ -240,6 +243,15 @@ export function* methodProblems(
 }
 
 const path = textLike('^(/|$)');
+/** The ways to match a header that all kinds have. */
+export const headerMatch = {
+  Name: keep('The name of the header.', neededText),
+  Present: omit('Whether the header is present.', boolean),
+  Exact: omit('The exact value.', text()),
+  Prefix: omit('The prefix of the value.', text()),
+  Suffix: omit('The suffix of the value.', text()),
+};
+
 /** The three ways to match the path of a request. */
 export const pathMatch = {
   PathExact: omit('The exact path of a request.', path, 'path_exact'),

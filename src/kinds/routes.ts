@@ -99,20 +99,16 @@ const absolutePath = rule(
   'Value starts with a slash if Match is exact or prefix.',
   any(among('Match', '', 'regex'), like('Value', '^/')),
 );
+const comparisons = (noun: string, values: readonly string[]) =>
+  list(
+    object({
+      Match: keep('How the value is compared.', text({ values, limits: { needed: true } })),
+      Name: keep(`The name of the ${noun}.`, neededText),
+      Value: keep('The value to compare with.', text()),
+    }),
+  );
 const match = object({
-  Headers: keep(
-    'Conditions on headers.',
-    list(
-      object({
-        Match: keep(
-          'How the value is compared.',
-          text({ values: HEADER_MATCHES, limits: { needed: true } }),
-        ),
-        Name: keep('The name of the header.', neededText),
-        Value: keep('The value to compare with.', text()),
-      }),
-    ),
-  ),
+  Headers: keep('Conditions on headers.', comparisons('header', HEADER_MATCHES)),
   Method: keep('The HTTP method. Empty means all.', httpMethodOrAny),
   Path: keep(
     'A condition on the path.',
@@ -131,19 +127,7 @@ const match = object({
       absolutePath,
     ),
   ),
-  Query: keep(
-    'Conditions on query parameters.',
-    list(
-      object({
-        Match: keep(
-          'How the value is compared.',
-          text({ values: QUERY_MATCHES, limits: { needed: true } }),
-        ),
-        Name: keep('The name of the query parameter.', neededText),
-        Value: keep('The value to compare with.', text()),
-      }),
-    ),
-  ),
+  Query: keep('Conditions on query parameters.', comparisons('query parameter', QUERY_MATCHES)),
 });
 const routedService = object({
   Name: keep('The name of the service.', text()),

@@ -19,6 +19,7 @@ import {
 } from '../languages/fields.js';
 import { any, atLeastOne, exactlyOne, not, rule, ruled, set, when } from '../languages/rules.js';
 import {
+  headerMatch,
   httpMethod,
   isLonger,
   metaField,
@@ -46,11 +47,7 @@ const caseOfText = rule(
   when(set('IgnoreCase'), not(any(set('Present'), set('Regex')))),
 );
 const header = object({
-  Name: keep('The name of the header.', neededText),
-  Present: omit('Whether the header is present.', boolean),
-  Exact: omit('The exact value.', text()),
-  Prefix: omit('The prefix of the value.', text()),
-  Suffix: omit('The suffix of the value.', text()),
+  ...headerMatch,
   Contains: omit('A substring of the value.', text()),
   Regex: omit('A regular expression for the value.', text()),
   Invert: omit('Whether the condition is negated.', boolean),

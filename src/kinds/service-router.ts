@@ -17,6 +17,7 @@ import {
 import { any, exactlyOne, inside, rule, ruled, set, when } from '../languages/rules.js';
 import {
   headerChanges,
+  headerMatch,
   httpMethod,
   metaField,
   metaProblems,
@@ -49,11 +50,7 @@ const RETRY_CONDITIONS = [
 
 const oneHeaderComparison = exactlyOne('Present', 'Exact', 'Prefix', 'Suffix', 'Regex');
 const header = object({
-  Name: keep('The name of the header.', neededText),
-  Present: omit('Whether the header is present.', boolean),
-  Exact: omit('The exact value.', text()),
-  Prefix: omit('The prefix of the value.', text()),
-  Suffix: omit('The suffix of the value.', text()),
+  ...headerMatch,
   Regex: omit('A regular expression for the value.', text()),
   Invert: omit('Whether the condition is negated.', boolean),
 });

@@ -193,7 +193,6 @@ function metricsOf(config: Config, log: Log, parts: Layers & FrontSources & Note
   });
 }
 
-/** The layers below the front end. */
 type Layers = Awaited<ReturnType<typeof openLayers>>;
 
 /** Opens the layers below the front end. */

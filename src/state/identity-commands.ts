@@ -178,7 +178,6 @@ function dropOver({ draft }: ApplyContext, method: MethodPlace, nowMs: number): 
   return left;
 }
 
-/** The commands on identities. */
 export const identityCommands: Commands = {
   'identity.revoke': { right: ACL_WRITE, apply: revoke },
   'identity.unblock': { right: ACL_WRITE, apply: unblock },

@@ -165,7 +165,6 @@ const setMethod: Handler<MethodSet> = (context, command) => {
   return result;
 };
 
-/** The commands on auth methods. */
 export const methodCommands: Commands = {
   ...standard,
   'method.set': { ...standard['method.set']!, apply: setMethod },

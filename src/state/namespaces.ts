@@ -266,7 +266,6 @@ const mayWrite: CommandCheck = (authorizer, command, view) => {
 const mayDelete: CommandCheck = (authorizer, command) =>
   authorizer.denial('namespace', 'write', (command as NamespaceDelete).name);
 
-/** The commands on namespaces. */
 export const namespaceCommands: Commands = {
   'namespace.set': { right: mayWrite, apply: setNamespace },
   'namespace.delete': { right: mayDelete, apply: deleteNamespace },

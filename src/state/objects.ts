@@ -47,7 +47,6 @@ export const ACL_COMMANDS: Commands = Object.assign(
   ...Object.values(OBJECTS).map(({ commands }) => commands),
 );
 
-/** The handlers of the ACL commands. */
 export const ACL_HANDLERS: Handlers = Object.fromEntries(
   Object.entries(ACL_COMMANDS).map(([type, { apply }]) => [type, apply]),
 );

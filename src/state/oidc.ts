@@ -80,7 +80,6 @@ const rotate: Handler<OidcRotate> = ({ draft, index }, { key }) => {
   return { ok: true, value: JSON.stringify({ ModifyIndex: index }) };
 };
 
-/** The commands on the keys. */
 export const oidcCommands: Commands = {
   'oidc.rotate': {
     right: (authorizer) =>

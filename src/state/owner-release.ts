@@ -32,7 +32,6 @@ const release: Handler<OwnerRelease> = (context, { owner, objects }) => {
   return { ok: true, value: JSON.stringify({ Released, Index: context.index }) };
 };
 
-/** The command that releases owners. */
 export const ownerCommands: Commands = {
   'owner.release': { right: releaseDenial, apply: release },
 };

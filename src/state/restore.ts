@@ -344,7 +344,6 @@ function objectOf(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** The handlers of the commands of a restore. */
 export const RESTORE_HANDLERS = {
   'restore.add': addRestore,
   'restore.commit': commitRestore,

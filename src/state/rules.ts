@@ -114,7 +114,6 @@ function methodProblem(
   return undefined;
 }
 
-/** The commands on binding rules. */
 export const ruleCommands: Commands = {
   ...standardCommands(rules),
   'rule.set': { right: ACL_WRITE, apply: setRule },

@@ -130,7 +130,6 @@ const applySet: Handler<SetApply> = (context, command) => {
   return { ok: true, value: JSON.stringify({ Index: index }) };
 };
 
-/** The handlers of sets. */
 export const SET_HANDLERS = { 'set.apply': applySet } as const;
 
 /** What the set was compared with has changed since. */

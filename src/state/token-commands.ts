@@ -143,7 +143,6 @@ const reapTokens: Handler<TokenReap> = (context, { nowMs, max }) => {
   return { ok: true, value: String(due.length) };
 };
 
-/** The commands on tokens. */
 export const tokenCommands: Commands = {
   'token.create': { right: ACL_WRITE, apply: createToken },
   'token.update': { right: ACL_WRITE, apply: updateToken },

@@ -47,5 +47,4 @@ const collect: Handler<TokenGc> = (context, { tokens, author }) => {
   return { ok: true, value, many: [...counts.values()] };
 };
 
-/** The command that cleans up. */
 export const gcCommands: Commands = { 'token.gc': { right: mayDelete, apply: collect } };

@@ -224,7 +224,6 @@ const importTokens: Handler<TokensImport> = (context, command) => {
   return { ok: true, value: JSON.stringify({ Index: context.index, ...counts }) };
 };
 
-/** The command that imports tokens. */
 export const importCommands: Commands = {
   'tokens.import': { right: mayImport, apply: importTokens },
 };

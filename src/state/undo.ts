@@ -271,5 +271,4 @@ function freeName({ draft }: ApplyContext, { place: { type, id } }: Undone): voi
   if (linkFact(draft, type, id)?.Name === undefined) draft.del(linkKey(type, id));
 }
 
-/** The handler of undo. */
 export const UNDO_HANDLERS = { undo: applyUndo } as const;

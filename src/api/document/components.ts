@@ -53,7 +53,6 @@ function answeredFields(table: ObjectTable): Fields {
   return { ...fields, ACLs: keep(ACLs!.says, object(Object.fromEntries(both) as Fields)) };
 }
 
-/** The fields of an object in lists. */
 function listedFields(table: ObjectTable): Fields {
   const { fields } = OBJECTS[table];
   if (table === 'token') return fields;

@@ -66,7 +66,6 @@ const VALIDATION = shape({
   ),
 });
 
-/** An object of a set. */
 const setObject = {
   Type: keep('The type of the object.', word),
   Namespace: omit('The namespace of the object.', word),

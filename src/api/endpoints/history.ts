@@ -16,7 +16,7 @@ import {
 import { HISTORY_LEVEL } from '../../state/history/settings.js';
 import { COMMAND_LEVELS } from '../../state/levels.js';
 import { ok, read, tagged, write } from './operation.js';
-import { anyAs, anyValue, author, listOf, oneOf, orNone, rows, shape } from './shapes.js';
+import { anyAs, author, difference, listOf, oneOf, orNone, rows, shape } from './shapes.js';
 
 const time = orNone(utcTime);
 const AUTHOR = orNone(author);
@@ -41,14 +41,6 @@ const optional = <T extends object>(fields: T): T =>
   Object.fromEntries(
     Object.entries(fields).map(([name, field]) => [name, { ...field, mode: 'omit' }]),
   ) as T;
-
-const difference = shape({
-  Type: keep('Added, Deleted or Edited.', text()),
-  Path: keep('A JSON pointer into the form of a PUT.', text()),
-  Old: omit('The old value.', anyValue),
-  New: omit('The new value.', anyValue),
-  Cut: omit('Whether a value is cut.', boolean),
-});
 
 const VERSIONS = shape({
   ...optional(named),

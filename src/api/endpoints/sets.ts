@@ -21,7 +21,7 @@ import { tableOfType } from '../../state/refs.js';
 import { draftFields, QUESTION_FIELDS } from './explain.js';
 import { LINTED } from './lint.js';
 import { ok, read, tagged, write } from './operation.js';
-import { anyAs, anyValue, INDEX, listOf, oneOf, orNone, rows, shape } from './shapes.js';
+import { anyAs, difference, INDEX, listOf, oneOf, orNone, rows, shape } from './shapes.js';
 
 const word = text();
 
@@ -152,15 +152,6 @@ const problems = keep(
     Pointer: keep('Where it is in the set.', word),
   }),
 );
-/** How an object changes. */
-const DIFFERENCE = rows({
-  Type: keep('How the member changes.', oneOf('Added', 'Deleted', 'Edited')),
-  Path: keep('A JSON pointer to the member.', word),
-  Old: omit('The value before.', anyValue),
-  New: omit('The value after.', anyValue),
-  Cut: omit('Whether a value was cut.', boolean),
-});
-
 const PLAN = shape({
   Index: INDEX,
   Valid: keep('Whether an apply would be accepted, rights aside.', boolean),
@@ -188,7 +179,7 @@ const PLAN = shape({
       Owner: omit('The owner that it has now.', word),
       Handle: omit('The handle of a binding rule.', word),
       Allowed: keep('Whether the token could apply it.', boolean),
-      Diff: omit('How it changes.', DIFFERENCE),
+      Diff: omit('How it changes.', listOf(difference)),
       Warnings: omit('What lint finds in it.', LINTED),
     }),
   ),

@@ -77,7 +77,6 @@ async function mustBeEmpty(folder: string): Promise<void> {
   misused(`--consul: ${folder} exists and is not an empty folder`);
 }
 
-/** Returns the namespaces that are exported. */
 async function namespacesOf({ api, options }: Call<ConsulOptions>): Promise<ReadonlySet<string>> {
   const { namespaces = 'all' } = options;
   if (namespaces === 'none') return new Set(['default']);

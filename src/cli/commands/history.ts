@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Author, Feed, Versions } from '../../api/endpoints/history.js';
 import { type Call, type Cli, whole } from '../cli.js';
 import { WAIT, WAIT_MS } from '../client/watch.js';
-import { type Difference, differenceLines } from '../print/diff-view.js';
+import { differenceLines } from '../print/diff-view.js';
 import { misused } from '../print/error.js';
 import type { Column } from '../print/output.js';
 import type { Plan } from '../print/plan-view.js';
@@ -20,7 +20,6 @@ import {
 } from './apply-set.js';
 import { type HistoryObject, objectCalled, withObject } from './object-argument.js';
 
-/** A line of the feed. */
 type FeedLine = Feed['Changes'][number];
 /** What is known about a version. */
 type Version = NonNullable<Versions['Versions']>[number];
@@ -141,7 +140,7 @@ async function difference(
   const query = { from: String(from), to: textOf(options.to) };
   const found = (await api.get(path, { query })).json<Versions>();
   if (print.format !== 'table') return print.value(found);
-  const shown = await differenceLines((found.Diff ?? []) as Difference[], print.style.colour);
+  const shown = await differenceLines(found.Diff ?? [], print.style.colour);
   print.text(shown.map((line) => `${line.replace(/^ {4}/, '')}\n`));
   if (shown.length === 0) print.note('nothing differs');
 }

@@ -11,7 +11,6 @@ import { WAIT_MS } from '../client/watch.js';
 import { CliError } from '../print/error.js';
 import type { MigrateOptions } from './options.js';
 
-/** The variable with the token of the source. */
 const TOKEN_VARIABLE = 'MIGRATE_FROM_TOKEN';
 
 /** Returns the client of a source. */

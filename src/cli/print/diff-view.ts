@@ -1,17 +1,8 @@
 /** What differs between two values, as people see it. */
+import type { Difference } from '../../api/endpoints/shapes.js';
 import { pathOf } from '../../languages/pointers.js';
 import { type Paint, painted } from './table.js';
 import { oneLine, lines as printable } from './text.js';
-
-/** A difference between two values, at a JSON pointer (section 2.5 of the contract). */
-export interface Difference {
-  readonly Type: 'Added' | 'Deleted' | 'Edited';
-  readonly Path: string;
-  readonly Old?: unknown;
-  readonly New?: unknown;
-  /** Whether a value is too long to be sent whole. */
-  readonly Cut?: boolean;
-}
 
 /** The sign and the paint of what is done. */
 export const SIGNS: Readonly<Record<string, readonly [sign: string, paint: Paint]>> = {

@@ -44,7 +44,6 @@ export function whereDecided(rule: Pick<Rule, 'Sources' | 'MoreSources'> | null)
 const yesNo = (allowed: boolean): Cell =>
   allowed ? { text: 'yes', paint: 'green' } : { text: 'no', paint: 'red' };
 
-/** The columns of answers. */
 export const RESULT_COLUMNS: readonly Column<Result>[] = [
   { head: 'QUESTION', cell: questionOf },
   { head: 'ALLOWED', cell: ({ Allow }) => yesNo(Allow) },
@@ -61,7 +60,6 @@ function ruleText(rule: string | null | undefined, level: string | null): string
 const prefixed = (match: string, name: string | undefined): string =>
   match === 'prefix' ? `${name ?? ''}*` : (name ?? '');
 
-/** The columns of rights. */
 export const RIGHT_COLUMNS: readonly Column<Right>[] = [
   { head: 'NAMESPACE', cell: ({ Namespace }) => prefixed(Namespace.Match, Namespace.Name) },
   { head: 'RESOURCE', cell: ({ Resource }) => Resource },
@@ -86,7 +84,6 @@ export const effectiveFields = (one: Effective): readonly Field[] => [
   ['Expires', localTime(one.ExpirationTime)],
 ];
 
-/** The columns of groups of tokens. */
 export const GROUP_COLUMNS: readonly Column<Group>[] = [
   { head: 'TOKENS', cell: ({ Tokens }) => String(Tokens) },
   { head: 'METHOD', cell: ({ AuthMethod }) => AuthMethod },
@@ -161,7 +158,6 @@ function whyOf({ Clause: clause, Effect, Matches, Name, Problem }: JudgedRule): 
   return Effect === 'missing_target' ? `there is no ${Name ?? 'such target'}` : '';
 }
 
-/** The columns of binding rules. */
 export const OUTCOME_COLUMNS: readonly Column<JudgedRule>[] = [
   { head: 'RULE', cell: ({ ID }) => ID.slice(0, 8) },
   {

@@ -37,9 +37,7 @@ const STRANGE: ReadonlySet<string> = new Set([
   'too_large',
   'too_many',
 ]);
-/**
- * Other errors that are delayed for clients without a valid token; those with one make mistakes.
- */
+/** Other errors that are delayed for clients without a valid token. */
 const MISTAKES: ReadonlySet<string> = new Set([
   'invalid',
   'unknown_reference',

@@ -106,7 +106,6 @@ class Sides {
   }
 }
 
-/** The comparison of one class. */
 class Comparison {
   readonly questions: Questions;
   /** What the source answers by its rules. */

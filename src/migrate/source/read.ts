@@ -152,7 +152,6 @@ class Reading {
     );
   }
 
-  /** Returns what was read. */
   state(): SourceState {
     const all = [...this.#loaded.values()];
     const of = (type: ObjectType): Shown[] =>

@@ -26,7 +26,6 @@ import type { ObjectParts, ObjectUseCases } from './objects.js';
 
 type NamespaceBody = Sent<typeof namespaces.fields>;
 
-/** Returns the use cases of namespaces. */
 export const namespaceUseCases = ({
   service,
   nowMs,

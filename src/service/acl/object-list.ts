@@ -19,7 +19,6 @@ const OWN: { readonly [T in ObjectTable]?: (parts: ObjectParts) => ObjectUseCase
   namespace: namespaceUseCases,
 };
 
-/** Returns the use cases of each object. */
 export const allUseCases = (parts: ObjectParts): readonly ObjectUseCases<unknown>[] =>
   Object.values(OBJECTS).map(
     (definition) => OWN[definition.table]?.(parts) ?? objectUseCases(parts.service, definition),

@@ -1,19 +1,11 @@
 /** How two forms of an object differ, by JSON pointer (beyond.md 2.5). */
+import type { Difference } from '../../api/endpoints/shapes.js';
 import { isObject } from '../../languages/fields.js';
 import { pointerOf } from '../../languages/pointers.js';
 import type { Table } from '../../state/keys.js';
 import { type Body, HIDDEN, hideSecrets, secretsOf } from '../../state/put-form.js';
 
-/** One difference, as answers show it. `Old` is absent if something was added, `New` if deleted. */
-export interface Difference {
-  readonly Type: 'Added' | 'Deleted' | 'Edited';
-  /** A JSON pointer (RFC 6901). An item of a list of objects with names stands under its name. */
-  readonly Path: string;
-  readonly Old?: unknown;
-  readonly New?: unknown;
-  /** Present if a value was cut. */
-  readonly Cut?: true;
-}
+export type { Difference } from '../../api/endpoints/shapes.js';
 
 /** Bytes of a value that a difference shows. */
 const VALUE_BYTES_MAX = 4096;

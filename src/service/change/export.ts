@@ -33,7 +33,6 @@ const TABLES = (Object.keys(TYPES) as Table[]).filter((table) => table !== 'toke
 /** Objects that are examined in one step. */
 const OBJECTS_PER_STEP = 50;
 
-/** What is exported. */
 interface ExportQuery {
   /** A namespace, or `*`. */
   readonly ns: string;

@@ -46,7 +46,6 @@ export function entryIdOf(id: string): EntryId {
   return { kind: kindOf(id.slice(0, at)), name: id.slice(at + 1) };
 }
 
-/** Returns the key of an object. */
 function keyOfObject({ table, ns, id }: ObjectPlace): string {
   if (table !== 'config') return OBJECTS[table].key(ns, id);
   const { kind, name } = entryIdOf(id);

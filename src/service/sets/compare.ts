@@ -158,7 +158,6 @@ function withoutIndex(text: string): string {
   return `${text.slice(0, at)}${text.slice(at).replace(/^"ModifyIndex":\d+/, '')}`;
 }
 
-/** The order of types in plans. */
 const ORDER = Object.values(TYPES);
 
 /** Sorts changes as plans show them: by type, then by Ref; deletions last, in reverse. */

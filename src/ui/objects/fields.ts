@@ -173,7 +173,6 @@ function links(key: string, list: string, within: string | undefined): Way {
   };
 }
 
-/** Items with a line each. */
 const lines = (key: string, form: LineForm<object>, item: Item): Way => ({
   control: { type: 'items', item },
   read: (object) => ((object[key] ?? []) as readonly object[]).map(form.write).join('\n'),

@@ -108,7 +108,6 @@ const Links = ({ links, to }: { links: unknown; to: string }) => (
   </span>
 );
 
-/** Policies. */
 export const policyType = objectType('policy', {
   columns: ['Name', 'Description'],
   lint: { path: '/v1/acl/policy/lint', below: 'Rules' },
@@ -116,7 +115,6 @@ export const policyType = objectType('policy', {
   more: { Rules: { control: { type: 'rules' } } },
 });
 
-/** Roles. */
 export const roleType = objectType('role', {
   columns: ['Name', 'Policies', 'Description'],
   first: ['Name', 'Description'],
@@ -136,7 +134,6 @@ export function noteSecret(token: Stored): void {
   newSecret.set({ accessor: String(token['AccessorID']), secret: String(token['SecretID']) });
 }
 
-/** Tokens. */
 export const tokenType = objectType('token', {
   nameOf: (token) => String(token['Description'] || token['AccessorID']),
   onWritten(token) {
@@ -180,7 +177,6 @@ export const tokenType = objectType('token', {
   },
 });
 
-/** Auth methods. */
 export const methodType = objectType('method', {
   columns: ['Name', 'Type', 'MaxTokenTTL', 'Description'],
   first: ['Name', 'Type', 'DisplayName', 'Description', 'MaxTokenTTL', 'Config', 'NamespaceRules'],
@@ -201,7 +197,6 @@ const BOUND: Readonly<Record<string, Control>> = {
   'templated-policy': { type: 'offered', offers: TEMPLATES },
 };
 
-/** Binding rules. */
 export const ruleType = objectType('rule', {
   nameOf: RULES.nameOf,
   columns: ['BindType', 'AuthMethod', 'Selector', 'Description'],

@@ -174,7 +174,6 @@ function sendable(
   }
 }
 
-/** Returns what changes an edit. */
 function changes(
   type: ObjectType,
   edit: Edit | undefined,
