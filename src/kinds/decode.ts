@@ -77,7 +77,7 @@ const PROBLEMS_MAX = 100;
 export function* decodeInSteps(
   body: unknown,
   context: EntryContext,
-  all = false,
+  wanted: 'first' | 'all' = 'first',
 ): Generator<void, Decoded> {
   const found = kindOf(body);
   if (typeof found !== 'string') {
@@ -86,7 +86,7 @@ export function* decodeInSteps(
     return { ok: false, refusal: found, problems };
   }
   const definition = definitionOf(found);
-  const report = all ? new Report(PROBLEMS_MAX) : new Report();
+  const report = wanted === 'all' ? new Report(PROBLEMS_MAX) : new Report();
   const home = definition.scope === 'cluster' ? 'default' : context.namespace;
   // kindOf has found the kind in it, so it is an object.
   const fields = ownFields(body as Record<string, unknown>, { ...context, home }, report);
@@ -106,7 +106,7 @@ export function* decodeInSteps(
         continue;
       }
       problems.push(one);
-      const isEnough = all ? problems.length >= PROBLEMS_MAX : !definition.reportsAll;
+      const isEnough = wanted === 'all' ? problems.length >= PROBLEMS_MAX : !definition.reportsAll;
       if (isEnough) break;
     }
   }

@@ -9,11 +9,9 @@ export type Operation = 'apply' | 'delete' | 'get' | 'list';
 /** The permission that each operation needs. */
 export type Permissions = Readonly<Record<Operation, Permission>>;
 
-const right = (
-  resource: Permission['resource'],
-  access: Permission['access'],
-  named = false,
-): Permission => ({ resource, access, named });
+type Right = readonly [resource: Permission['resource'], access: Permission['access']];
+const right = (...[resource, access]: Right): Permission => ({ resource, access, named: false });
+const namedRight = (...of: Right): Permission => ({ ...right(...of), named: true });
 
 const rights = (write: Permission, read: Permission): Permissions => ({
   apply: write,
@@ -23,13 +21,13 @@ const rights = (write: Permission, read: Permission): Permissions => ({
 });
 
 const MESH_WRITE = right('mesh', 'write');
-const SERVICE_READ = right('service', 'read', true);
+const SERVICE_READ = namedRight('service', 'read');
 /** Entries about one service, by its name. */
-export const OF_SERVICE = rights(right('service', 'write', true), SERVICE_READ);
+export const OF_SERVICE = rights(namedRight('service', 'write'), SERVICE_READ);
 /** Entries about the intentions of one service, by its name. */
 export const OF_INTENTIONS = rights(
-  right('intention', 'write', true),
-  right('intention', 'read', true),
+  namedRight('intention', 'write'),
+  namedRight('intention', 'read'),
 );
 /** Gateways: part of the mesh, read like a service. */
 export const OF_GATEWAY = rights(MESH_WRITE, SERVICE_READ);

@@ -94,7 +94,7 @@ export class Metrics {
       status();
     const { user, system } = process.cpuUsage();
     const { rss, heapUsed } = process.memoryUsage();
-    const [reads, writes] = [this.#requests.sum(false), this.#requests.sum(true)];
+    const [reads, writes] = [this.#requests.sum('reads'), this.#requests.sum('writes')];
     const count = ({ counts }: Times): number => counts.reduce((sum, each) => sum + each, 0);
     const others = role === 'leader' ? peers.filter((peer) => peer.id !== id) : [];
     const lags = others.map(({ matchIndex = 0 }) => lastLogIndex - matchIndex);

@@ -51,12 +51,12 @@ export class Requests {
   }
 
   /** Returns the times of reads or of writes, and how many ended with 5xx. */
-  sum(isWrite: boolean): { readonly times: Times; readonly failed: number } {
+  sum(of: 'reads' | 'writes'): { readonly times: Times; readonly failed: number } {
     const counts = new Float64Array(BOUNDS.length + 1);
     let failed = 0;
     for (const [route, byMethod] of this.#byRoute)
       for (const [method, classes] of byMethod) {
-        if (route.counts === 'probe' || writes(route, method) !== isWrite) continue;
+        if (route.counts === 'probe' || writes(route, method) !== (of === 'writes')) continue;
         for (const { counts: each } of classes)
           for (let at = 0; at < counts.length; at += 1) counts[at]! += each[at]!;
         failed += classes[FAILED]!.count;

@@ -44,7 +44,7 @@ describe('http: a request', () => {
     {
       path: '/v1/things',
       GET: (request) => {
-        request.readOptions(false);
+        request.singleReadOptions();
         const many = Array.from({ length: 100 }, (_, at) => `{"Name":"thing-${at}"}`);
         request.answerList({ ...OUTCOME, filtered: true, value: many });
       },

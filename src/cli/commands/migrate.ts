@@ -95,7 +95,7 @@ async function once(
   const isWriting = options.dryRun !== true && refused.length === 0;
   const isAsked = isWriting && options.yes !== true && !round.isIdle;
   if (!isWriting || isAsked) {
-    const found = await migration.rights(round, false);
+    const found = await migration.rights(round, 'planned');
     const report = migration.report(round, found, 0);
     await tell(call, report, isAsked);
     if (refused.length > 0)
@@ -107,7 +107,7 @@ async function once(
   }
   if (isAsked) await sure(call, `write ${wordsOf(round)}?`);
   const written = await migration.write(round);
-  const found = await migration.rights(round, true);
+  const found = await migration.rights(round, 'written');
   const report = migration.report(round, found, written.index);
   await tell(call, report);
   if (written.entries === 0) print.note('nothing to write');

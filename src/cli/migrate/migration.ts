@@ -272,8 +272,8 @@ export class Migration {
     return written;
   }
 
-  /** Compares the rights at both sides, and asks both servers. `isWritten`: they may be equal. */
-  async rights(round: Round, isWritten: boolean): Promise<FoundRights | undefined> {
+  /** Compares the rights at both sides as planned or as written, and asks both servers. */
+  async rights(round: Round, when: 'planned' | 'written'): Promise<FoundRights | undefined> {
     const { call, plan, source, target, progress } = this.#parts;
     if (!this.#isWanted('token') || !this.#isWanted('policy') || !this.#isWanted('role'))
       return undefined;
@@ -285,6 +285,7 @@ export class Migration {
       only: ['policy', 'role', 'namespace', 'token'],
     });
     const { state, ids, converted } = round;
+    const isWritten = when === 'written';
     const hasTokens = isWritten && call.options.withSecrets === true;
     const refused = converted.findings.flatMap(({ Ref, Message, LeftOut }) =>
       LeftOut ? [{ Ref, Message }] : [],

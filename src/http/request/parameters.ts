@@ -135,11 +135,8 @@ const JITTER = 1 / 16;
 /** The longest that a blocking query waits. */
 export const HELD_MS_MAX = WAIT_MAX_MS * (1 + JITTER);
 
-/**
- * Reads the options of a read from its query string. Throws 400. An `index` of 0 does not block;
- * without `blocking` every index is checked and then counts as 0.
- */
-export function readOptionsOf(query: Query, timeoutMs: number, blocking: boolean): ReadOptions {
+/** Reads the options of a read from its query string. Throws 400. An `index` of 0 does not block. */
+export function readOptionsOf(query: Query, timeoutMs: number): ReadOptions {
   if (query.size === 0) return { mode: 'default', index: 0, waitMs: 0, timeoutMs };
   const mode = modeOf(query);
   const waitText = parameterOf(query, 'wait');
@@ -150,7 +147,7 @@ export function readOptionsOf(query: Query, timeoutMs: number, blocking: boolean
   const index = indexText === undefined ? 0 : parseIndex(indexText);
   if (index === undefined)
     reject('invalid', `Invalid index: ${quoted(indexText!)} is not an unsigned 64-bit integer`);
-  if (!blocking || index === 0) return { mode, index: 0, waitMs: 0, timeoutMs };
+  if (index === 0) return { mode, index: 0, waitMs: 0, timeoutMs };
   const wait = waitAsked <= 0 ? WAIT_DEFAULT_MS : Math.min(waitAsked, WAIT_MAX_MS);
   return { mode, index, waitMs: wait + Math.random() * wait * JITTER, timeoutMs };
 }

@@ -187,10 +187,17 @@ export class HttpRequest extends Responder implements ApiRequest {
     return this.method === 'GET' ? undefined : matchOf(this.incoming);
   }
 
-  readOptions(blocking = true): ReadOptions {
-    const read = readOptionsOf(this.queries, this.timeoutMs, blocking);
-    const options = this.notes === undefined ? read : { ...read, notes: this.notes };
+  readOptions(): ReadOptions {
+    const options = this.#noted(readOptionsOf(this.queries, this.timeoutMs));
     return options.index === 0 ? options : { ...options, end: this.#hold() };
+  }
+
+  singleReadOptions(): ReadOptions {
+    return this.#noted({ ...readOptionsOf(this.queries, this.timeoutMs), index: 0, waitMs: 0 });
+  }
+
+  #noted(options: ReadOptions): ReadOptions {
+    return this.notes === undefined ? options : { ...options, notes: this.notes };
   }
 
   /**

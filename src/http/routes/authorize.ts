@@ -56,7 +56,7 @@ export function authorizeRoutes(service: Service): readonly DeclaredRoute[] {
         // a read like others: rights that were removed before the request do not count
         const { value } = await service.read(
           request.caller,
-          request.readOptions(false),
+          request.singleReadOptions(),
           ({ authorizer }) => {
             const outcome = authorizeBatch(authorizer, questions, ns);
             if (!outcome.ok) throw new ApiError(outcome.refusal);

@@ -156,7 +156,7 @@ function whereOf({ incoming, method, caller }: ApiRequest) {
 const asks = (parts: AuthzenParts, request: ApiRequest): EvaluateRequest => ({
   caller: request.caller,
   ns: request.namespace(),
-  options: request.readOptions(false),
+  options: request.singleReadOptions(),
   allReasons: request.query('reasons') === 'all',
   admit: (method) => request.spendJwtCheck(method),
   note: (noted) =>

@@ -51,7 +51,7 @@ async function answerExport(parts: AclParts, request: ApiRequest): Promise<void>
     partial: switchOf(request, 'partial'),
     pretty: request.flag('pretty'),
   };
-  const options = request.readOptions(false);
+  const options = request.singleReadOptions();
   await exportObjects(parts, { caller, options }, query, (pieces, outcome) =>
     request.answerStream(escaped(pieces), { outcome }),
   );

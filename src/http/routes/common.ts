@@ -58,7 +58,7 @@ export const writeOf = (request: ApiRequest, bodyNamespace?: string): Write => (
 export const stateReadOf = (request: ApiRequest, ns = request.namespace()): StateRead => ({
   caller: request.caller,
   ns,
-  options: request.readOptions(false),
+  options: request.singleReadOptions(),
 });
 
 /** Returns the entity tag of an object, given its text. */
@@ -105,7 +105,7 @@ export async function withIndex(
   } catch (error) {
     if (!(error instanceof ApiError) || error.refusal.code !== 'not_found') throw error;
     const { message, hint, members } = error.refusal;
-    const asked = { caller: request.caller, options: request.readOptions(false) };
+    const asked = { caller: request.caller, options: request.singleReadOptions() };
     const state = await readState(service, asked, () => true);
     request.answerMissing(state, message, hint, members);
   }

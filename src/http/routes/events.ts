@@ -15,7 +15,7 @@ export const eventRoutes = ({ service, events }: AclParts): readonly DeclaredRou
       const after = placeOf(request);
       const hasPayload = wordOf(request, 'payload', ['full', 'none']) === 'full';
       const logins = switchOf(request, 'logins');
-      const asked = { caller: request.caller, options: request.readOptions(false) };
+      const asked = { caller: request.caller, options: request.singleReadOptions() };
       const query = { ...asked, filter, ns: request.namespaceOrAll(), hasPayload, logins, after };
       const open = (): Promise<OpenedEvents> => openEvents(service, events, query);
       await withIndex(service, request, request.answerEvents(open));

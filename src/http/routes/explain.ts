@@ -79,7 +79,7 @@ async function answerRights(
   const outcome =
     at === undefined
       ? rights.read(whose, request.readOptions())
-      : rights.readPast(whose, request.readOptions(false), at);
+      : rights.readPast(whose, request.singleReadOptions(), at);
   await answerPast(service, request, outcome, NO_TOKEN);
 }
 
@@ -99,7 +99,7 @@ async function answerFeed(feed: RightsFeed, request: ApiRequest, accessor?: stri
 async function answerDecision(parts: AclParts, request: ApiRequest): Promise<void> {
   const { caller } = request;
   const decision = await findDecision(parts, request.param('id'));
-  const options = request.readOptions(false);
+  const options = request.singleReadOptions();
   request.answerRead(await readDecision(parts, { caller, options }, decision), NO_DECISION);
 }
 

@@ -48,7 +48,7 @@ export const historyRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
           reject('invalid', 'Parameter "to" needs "from"');
         mustAskOnce(request);
         const query = { type, id, limit, before, version, from, to };
-        const options = request.readOptions(false);
+        const options = request.singleReadOptions();
         const useCase = readVersions(request.namespace(), query);
         const read = service.read(request.caller, options, useCase);
         await answerPast(service, request, read, 'Nothing is known of the object');
@@ -68,7 +68,7 @@ export const historyRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
       isNew: true,
       ifMatch: true,
       GET: async (request) => {
-        const options = request.readOptions(false);
+        const options = request.singleReadOptions();
         const outcome = await service.read(request.caller, options, readBounds);
         request.answerRead(outcome, undefined, { ETag: etagOf(outcome.value) });
       },

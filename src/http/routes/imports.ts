@@ -19,7 +19,7 @@ export const importRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
       path: '/v1/acl/tokens/import',
       isNew: true,
       GET: async (request) => {
-        const asked = { caller: request.caller, options: request.readOptions(false) };
+        const asked = { caller: request.caller, options: request.singleReadOptions() };
         await listImported(parts, asked, request.query('source'), (pieces, outcome) =>
           request.answerStream(escaped(pieces), { outcome }),
         );

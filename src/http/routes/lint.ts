@@ -41,7 +41,7 @@ export function lintRoutes(parts: AclParts): readonly DeclaredRoute[] {
       GET: async (request) => {
         const severity = severityOf(request.query('severity'));
         const { caller } = request;
-        const options = request.readOptions(false);
+        const options = request.singleReadOptions();
         const ns = request.namespaceOrAll();
         request.answerRead(await clusterLint(parts, { caller, options }, { ns, severity }));
       },

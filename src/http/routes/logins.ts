@@ -42,13 +42,13 @@ function bearerRoutes(parts: LoginParts): readonly DeclaredRoute[] {
   ];
 }
 
+const OF_LOGIN = { counts: 'login', isNew: true, isSecret: true } as const;
+
 function oidcRoutes(parts: LoginParts): readonly DeclaredRoute[] {
   return [
     {
       path: '/v1/acl/oidc/auth-url',
-      counts: 'login',
-      isNew: true,
-      isSecret: true,
+      ...OF_LOGIN,
       POST: async (request) => {
         const body = await request.decoded(UNDECODED, AUTH_URL, SMALL);
         const AuthURL = await authUrl(parts, loginRequest(request, body), body);
@@ -57,9 +57,7 @@ function oidcRoutes(parts: LoginParts): readonly DeclaredRoute[] {
     },
     {
       path: '/v1/acl/oidc/callback',
-      counts: 'login',
-      isNew: true,
-      isSecret: true,
+      ...OF_LOGIN,
       POST: async (request) => {
         const body = await request.decoded(UNDECODED, CALLBACK, SMALL);
         request.answerJson(await completeLogin(parts, loginRequest(request, body), body));
@@ -67,9 +65,7 @@ function oidcRoutes(parts: LoginParts): readonly DeclaredRoute[] {
     },
     {
       path: '/v1/acl/oidc/renew',
-      counts: 'login',
-      isNew: true,
-      isSecret: true,
+      ...OF_LOGIN,
       POST: async (request) => {
         const body = await request.decoded(UNDECODED, RENEW, SMALL);
         const { tokenKey } = request.caller;

@@ -100,7 +100,7 @@ function peerName(request: ApiRequest): PeerName {
 
 /** Returns who reads the status, and how current it must be. Throws 400. */
 const clusterRead = (request: ApiRequest): ClusterRead => {
-  const { mode, timeoutMs } = request.readOptions(false);
+  const { mode, timeoutMs } = request.singleReadOptions();
   return { caller: request.caller, timeoutMs, mode };
 };
 
@@ -157,7 +157,7 @@ const autopilotRoutes = (parts: ClusterParts): readonly DeclaredRoute[] => [
   {
     path: '/v1/operator/autopilot/configuration',
     GET: async (request) => {
-      const options = request.readOptions(false);
+      const options = request.singleReadOptions();
       const { value } = await parts.service.read(request.caller, options, readAutopilot);
       request.answerJson(value);
     },
@@ -195,7 +195,7 @@ const ACL_FAILURE = 'Error parsing ACL configuration';
 
 export function aclConfigurationRoutes(service: Service): readonly DeclaredRoute[] {
   const read = async (request: ApiRequest): Promise<void> => {
-    const options = request.readOptions(false);
+    const options = request.singleReadOptions();
     const outcome = await service.read(request.caller, options, readConfiguration);
     request.answerRead(outcome, undefined, { ETag: etagOf(outcome.value) });
   };

@@ -15,7 +15,7 @@ export const setRoutes = (parts: AclParts): readonly DeclaredRoute[] => [
     isNew: true,
     POST: async (request) => {
       const { caller } = request;
-      const options = request.readOptions(false);
+      const options = request.singleReadOptions();
       const body = await setOf(request);
       const ns = request.namespace(body.Namespace);
       request.answerRead(await readPlan(parts, { caller, ns, options, body }));

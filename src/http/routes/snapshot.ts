@@ -9,7 +9,7 @@ export function snapshotRoutes(parts: SnapshotParts): readonly DeclaredRoute[] {
       path: '/v1/snapshot',
       isSecret: true,
       GET: async (request) => {
-        const archive = await snapshots.save(request.caller, request.readOptions(false));
+        const archive = await snapshots.save(request.caller, request.singleReadOptions());
         try {
           await request.answerStream(archive.pieces, {
             contentType: 'application/x-gzip',

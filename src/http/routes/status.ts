@@ -7,14 +7,14 @@ export const statusRoutes = (parts: ClusterParts): readonly DeclaredRoute[] => [
   {
     path: '/v1/status/leader',
     GET: (request) => {
-      request.readOptions(false);
+      request.singleReadOptions();
       request.answerValue(leaderAddress(parts));
     },
   },
   {
     path: '/v1/status/peers',
     GET: (request) => {
-      request.readOptions(false);
+      request.singleReadOptions();
       request.answerValue(voterAddresses(parts));
     },
   },

@@ -155,11 +155,10 @@ export interface ApiRequest {
   namespaceOrAll(): string;
   /** Returns the precondition of a write; undefined if it has none. Throws 400. */
   precondition(): Match | undefined;
-  /**
-   * Returns consistency mode and blocking parameters; throws 400. Without `blocking`, index and
-   * wait are checked and then ignored.
-   */
-  readOptions(blocking?: boolean): ReadOptions;
+  /** Returns consistency mode and blocking parameters; throws 400. */
+  readOptions(): ReadOptions;
+  /** The same for a read that never waits: index and wait are checked, then ignored. */
+  singleReadOptions(): ReadOptions;
   /** Whether the whole body is so small that it costs less than the rest of the request. */
   readonly hasTinyBody: boolean;
   /**

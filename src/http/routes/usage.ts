@@ -20,7 +20,7 @@ export const usageRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
       GET: async (request) => {
         const accessor = accessorOf(mustHave(request, 'accessor', 'token AccessorID'));
         const useCase = readUsage(parts, request.namespace(), accessor);
-        const options = request.readOptions(false);
+        const options = request.singleReadOptions();
         const outcome = await service.read(request.caller, options, useCase);
         request.answerRead(outcome, 'token does not exist');
       },
@@ -31,7 +31,7 @@ export const usageRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
       GET: async (request) => {
         const name = mustHave(request, 'name', 'auth method name');
         const useCase = readMethodUsage(parts, request.namespace(), name);
-        const options = request.readOptions(false);
+        const options = request.singleReadOptions();
         request.answerRead(await service.read(request.caller, options, useCase));
       },
     },

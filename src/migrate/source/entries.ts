@@ -72,7 +72,7 @@ function decoded(
   namespace: string,
 ): Decoded {
   for (;;) {
-    const outcome = atOnce(decodeInSteps(body, { namespace }, true));
+    const outcome = atOnce(decodeInSteps(body, { namespace }, 'all'));
     if (outcome.ok) return outcome;
     const unknown = outcome.problems.filter(({ isUnknown }) => isUnknown === true);
     const own = unknown.filter(

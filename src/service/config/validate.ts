@@ -123,7 +123,7 @@ class Judge {
         results.push(this.#malformed(body, [problemOf(kept.problem)], pointer));
         continue;
       }
-      const decoded = yield* decodeInSteps(kept.body, { namespace: this.#parts.ns }, true);
+      const decoded = yield* decodeInSteps(kept.body, { namespace: this.#parts.ns }, 'all');
       if (decoded.ok) results.push(this.#staged(decoded.entry, pointer));
       else results.push(this.#malformed(body, decoded.problems, pointer));
       yield;
