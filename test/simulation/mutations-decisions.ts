@@ -8,8 +8,8 @@ const faults: readonly Mutation[] = [
   one(
     'an item that cannot be decided and is permitted',
     EVALUATE,
-    'code, status, message) {\n        return {\n            decision: false',
-    'code, status, message) {\n        return {\n            decision: true',
+    'return { decision: false, context: { ...this.#denial(item,',
+    'return { decision: true, context: { ...this.#denial(item,',
   ),
   one(
     'a token that may not be asked about and is said not to exist',

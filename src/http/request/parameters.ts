@@ -135,7 +135,7 @@ const JITTER = 1 / 16;
 /** The longest that a blocking query waits. */
 export const HELD_MS_MAX = WAIT_MAX_MS * (1 + JITTER);
 
-/** Reads the options of a read from its query string. Throws 400. An `index` of 0 does not block. */
+/** Reads the options of a read from its query string. With `index` 0 it never waits. Throws 400. */
 export function readOptionsOf(query: Query, timeoutMs: number): ReadOptions {
   if (query.size === 0) return { mode: 'default', index: 0, waitMs: 0, timeoutMs };
   const mode = modeOf(query);
