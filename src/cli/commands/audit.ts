@@ -51,7 +51,7 @@ export function addAudit(program: Command, cli: Cli): void {
   audit
     .command('tail')
     .description('show the newest audit records of the nodes in --http-addr, the oldest first')
-    .option('--follow', 'go on with each new record until you stop it')
+    .option('--follow', 'keep printing new records until interrupted')
     .option('--limit <count>', `how many records to read of each node (default: ${LIMIT})`, whole)
     .action(cli.action<TailOptions>((call) => tail(cli, call)));
 }

@@ -149,7 +149,7 @@ async function readPages<R>(
     const page = { limit: PAGE_SIZE, ...(token !== '' && { token }) };
     const found = await ask<Found<R>>(call, path, { ...asked, page });
     if (!Array.isArray(found.results) || typeof found.page?.next_token !== 'string')
-      throw undecided(new CliError('the server did not send what a search finds'));
+      throw undecided(new CliError('the answer is not the result of a search'));
     results.push(...found.results);
     token = found.page.next_token;
     if (token === '') return { ...found, results };

@@ -20,10 +20,10 @@ export function addEvents(program: Command, cli: Cli): void {
   program
     .command('events')
     .description('print the changes of objects as they happen, until you stop it')
-    .option('--topics <list>', 'only these, such as ACLPolicy,ConfigEntry:service-defaults,Rights')
-    .option('--from <place>', 'an index to go on after, now, or start (default: now)')
+    .option('--topics <list>', 'topics, such as ACLPolicy,ConfigEntry:service-defaults,Rights')
+    .option('--from <place>', 'where to begin: after an index, now, or start (default: now)')
     .option('--logins', 'with the tokens of logins')
-    .option('--no-payload', 'without the objects themselves')
+    .option('--no-payload', 'leave out the objects themselves')
     .option('--exec <command>', 'run a shell command for each event, with the event on its input')
     .action(cli.action<EventOptions>(events));
 }

@@ -47,7 +47,7 @@ export async function exportToConsul(call: Call<ConsulOptions>): Promise<void> {
     made.left.push({
       ref: '–',
       lost: 'what this token may not read',
-      act: 'export with a token that may read all',
+      act: 'export with a token that may read everything',
     });
   const texts = new Map(made.files)
     .set('load.sh', scriptOf(made.calls, made.enterpriseCalls))

@@ -159,9 +159,9 @@ function addFeed(history: Command, cli: Cli): void {
   history
     .command('feed')
     .description('show the changes of all objects')
-    .option('--follow', 'go on with each new change until you stop it')
+    .option('--follow', 'keep printing new changes until interrupted')
     .option('--logins', 'with the tokens of logins')
-    .option('--subject <method/subject>', 'only changes of whoever logged in like this')
+    .option('--subject <method/subject>', 'only changes by this identity')
     .option('--author <accessor>', 'only changes with this token')
     .option('--types <list>', 'only these types, such as policy,role')
     .option('--after <index>', 'the changes after this index, the oldest first', whole)

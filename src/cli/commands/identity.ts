@@ -56,8 +56,8 @@ export function addIdentity(acl: Command, cli: Cli): void {
     .description('end every token of an identity at once')
     .requiredOption('--method <name>', 'the auth method it logged in with')
     .option('--subject <subject>', 'who: the Subject of the Identity of its tokens')
-    .option('--subject-prefix <prefix>', 'all whose Subject begins like this; empty for everybody')
-    .option('--block-for <duration>', 'refuse its logins so long: 1m to 8760h, or forever')
+    .option('--subject-prefix <prefix>', 'every Subject with this prefix; empty for all')
+    .option('--block-for <duration>', 'refuse its logins for this long: 1m to 8760h, or forever')
     .option('--yes', 'revoke without asking; needed without a terminal')
     .option('--dry-run', 'only show which tokens would end')
     .action(cli.action<RevokeOptions>(revoke));

@@ -260,7 +260,7 @@ export function judgedAlone(plan: Plan, whole: WholeSet, isLater: boolean): Plan
   ).map(({ Ref }) => ({
     Ref,
     Code: 'unowned',
-    Message: 'has no owner, and a set that prunes takes it only with --take-over',
+    Message: 'it has no owner, and a set that prunes takes it only with --take-over',
     Pointer: '',
   }));
   const Problems = [...plan.Problems.filter((one) => !isMissing(one)), ...unowned];

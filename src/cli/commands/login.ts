@@ -38,7 +38,7 @@ export function addLogin(program: Command, cli: Cli): void {
     .option('--meta <pair>', 'NAME=VALUE metadata of the login; repeatable', several)
     .option(
       '--oidc-callback-listen-addr <address>',
-      `host:port to which the browser comes back (default: ${LISTEN_DEFAULT})`,
+      `host:port to which the browser returns (default: ${LISTEN_DEFAULT})`,
     );
   refusedSecret(login, '--bearer-token <jwt>', 'use --bearer-token-file instead');
   login.action(cli.action<LoginOptions>(logIn, { renews: false }));

@@ -31,24 +31,24 @@ export function addMigrate(program: Command, cli: Cli): void {
     .option('--from-secondary', 'the source is a secondary datacenter: move its local tokens')
     .option('--dry-run', 'write nothing, and report what would be written')
     .option('--with-secrets', 'move tokens too, with their SecretIDs')
-    .option('--new-secrets <file>', 'give tokens whose SecretID is not shown a new one, kept here')
+    .option('--new-secrets <file>', 'file for new SecretIDs of tokens whose own is not shown')
     .option('--login-tokens <yes|no>', 'whether tokens of logins are moved too', 'yes')
     .option('--namespaces <list>', 'all, none, or names, separated by commas', 'all')
     .option('--only <types>', 'policy,role,token,auth-method,binding-rule,namespace,config')
     .option('--kinds <kinds>', 'only config entries of these kinds')
-    .option('--mend', 'write texts that this server refuses so that they grant the same')
-    .option('--force', 'take objects of others, and overwrite what was changed here')
+    .option('--mend', 'rewrite texts that this server refuses, so that they grant the same')
+    .option('--force', 'take over objects of other owners, and overwrite changes made here')
     .option(
       '--ask <all|none|count>',
-      'how many tokens of equal grants to ask both servers with',
+      'with how many tokens of equal grants to ask both servers',
       '1',
     )
     .option('--accept <codes>', 'differences that count as equal: rights_add_up,anonymous_operator')
-    .option('--watch', 'go on until interrupted: write what changes at the source')
+    .option('--watch', 'keep running, and write what changes at the source')
     .option('--poll <duration>', 'with --watch: how often lists are read', durationMs, 5000)
     .option('--metrics-file <file>', 'with --watch: write metrics for a node exporter')
     .option('--finish', 'write once more, compare everything, and give up ownership')
-    .option('--rate <count>', 'requests a second to the source, at most', whole, 100)
+    .option('--rate <count>', 'the most requests per second to the source', whole, 100)
     .option('--report <file>', 'write the report as JSON')
     .option('--yes', 'write without asking; needed without a terminal')
     .action(cli.action<MigrateOptions>((call) => migrate(call, cli)));

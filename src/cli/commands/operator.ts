@@ -72,7 +72,7 @@ export function addOperator(program: Command, cli: Cli): void {
     .command('oidc')
     .description('logins at OpenID providers')
     .command('rotate')
-    .description('make a new key for logins in progress and renewals; the one before stays valid')
+    .description('create a key for logins in progress and renewals; the previous one stays valid')
     .action(
       cli.action(async ({ api, print }) => {
         await api.ask('POST', '/v1/operator/oidc/rotate');

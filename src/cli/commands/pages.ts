@@ -16,10 +16,10 @@ export interface PageOptions {
 export const withPages = (command: Command, example: string): Command =>
   command
     .option('--filter <expression>', `list only what matches, such as '${example}'`)
-    .option('--search <words>', 'list only what has these words in its texts, in any letter case')
+    .option('--search <words>', 'list only items that contain these words, in any letter case')
     .option('--sort <order>', 'sort by name, created, modified or expires; by -name in reverse')
-    .option('--limit <count>', 'list at most 1 to 1000')
-    .option('--after <place>', 'go on where a list with --limit ended, as it says');
+    .option('--limit <count>', 'list at most this many, 1 to 1000')
+    .option('--after <place>', 'continue where --limit ended a list: the value it printed');
 
 /** Returns the parameters of the API for the options. */
 export const pageQuery = ({

@@ -64,8 +64,10 @@ export function addSets(program: Command, cli: Cli): void {
         endWith(cli, call, plan);
       }),
     );
-  withQuestion(withFiles(program.command('apply').description('make the objects as in the files')))
-    .option('--in-parts', 'apply a large set one part after the other, not all at once')
+  withQuestion(
+    withFiles(program.command('apply').description('make stored objects match the files')),
+  )
+    .option('--in-parts', 'apply a large set in parts, one after another')
     .addHelpText('after', `${FILES}\nExactly the plan that is shown is applied, or nothing.`)
     .action(
       cli.action<FileOptions & ApplyOptions & { inParts?: boolean }>(async (call) => {

@@ -29,7 +29,7 @@ interface RollbackOptions extends ApplyOptions {
 
 export function addRollback(program: Command, cli: Cli): void {
   const rollback = withObject(
-    program.command('rollback').description('make objects as they were at an earlier moment'),
+    program.command('rollback').description('restore objects to an earlier moment'),
   );
   withQuestion(rollback)
     .option('--to <index|time>', 'the moment: an index, or a time such as 2026-11-03T14:05:00Z')

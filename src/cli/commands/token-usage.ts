@@ -44,7 +44,7 @@ export function addTokenUsage(token: Command, cli: Cli): void {
     .command('usage')
     .description('show when a token was used last, or list all, the longest unused first')
     .argument('[accessor]', 'its AccessorID, or a unique prefix')
-    .option('--unused-for <duration>', 'only tokens that were not used for so long')
+    .option('--unused-for <duration>', 'only tokens that were unused for this long')
     .option('--method <name>', 'only tokens of the logins of an auth method')
     .option('--limit <count>', 'how many tokens to list (default: 100)', whole)
     .action(
@@ -57,10 +57,10 @@ export function addTokenUsage(token: Command, cli: Cli): void {
     .description('delete tokens that are not used')
     .option('--unused-for <duration>', 'tokens that were not used for so long')
     .option('--keep-per-identity <count>', 'all but the newest tokens of an identity', whole)
-    .option('--older-than <duration>', 'only tokens that were created so long ago')
+    .option('--older-than <duration>', 'only tokens that were created at least this long ago')
     .option('--method <name>', 'only tokens of the logins of an auth method')
     .option('--limit <count>', 'how many tokens to delete, at most 1000', whole)
-    .option('--yes', 'delete without asking; a dry run without it where nobody can be asked')
+    .option('--yes', 'delete without asking; without a terminal the default is a dry run')
     .option('--dry-run', 'only show what would be deleted')
     .action(cli.action<GcOptions>(cleanUp));
 }

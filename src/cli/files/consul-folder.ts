@@ -253,7 +253,7 @@ export class ConsulFolder {
       const endMs = ends === '' ? 0 : Date.parse(ends);
       if (method !== '') leave(`a login made it: its holder must log in again with ${method}`);
       else if (isHidden(secret)) leave('its secret is not shown: export with acl:write');
-      else if (!isUuid(secret)) leave('its secret is not a UUID: make a new token');
+      else if (!isUuid(secret)) leave('its secret is not a UUID: create a new token');
       else if (endMs > this.#content.nowMs + LIFE_MS)
         leave(`it ends at ${ends}: Consul makes tokens that end within a day, or never`);
       else {
