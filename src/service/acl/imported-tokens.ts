@@ -11,7 +11,7 @@ import { ownerOfSource } from '../../state/token-import.js';
 import type { Token } from '../../state/tokens.js';
 import type { PinnedView, View } from '../../state/types.js';
 import { mustRead, readState, stateIndex } from '../common/reading.js';
-import type { Caller, QueryMeta, ReadOptions } from '../common/types.js';
+import type { QueryMeta, ReadBy } from '../common/types.js';
 import type { Rendered } from '../reads/list-plan.js';
 import { listPieces } from '../reads/list-rendering.js';
 import { ownerOf } from '../reads/long-work.js';
@@ -20,7 +20,7 @@ import { type ImportParts, SOURCE_FORM, sourceOf } from './token-import.js';
 /** Lists the tokens of a source. `answer` gets the JSON text in pieces. Throws ApiError. */
 export async function listImported(
   { service, longWork }: Pick<ImportParts, 'service' | 'longWork'>,
-  { caller, options }: { readonly caller: Caller; readonly options: ReadOptions },
+  { caller, options }: ReadBy,
   source: string | undefined,
   answer: (pieces: AsyncIterable<string>, meta: QueryMeta) => Promise<void>,
 ): Promise<void> {

@@ -23,14 +23,12 @@ import { stateIndex } from '../common/reading.js';
 import type { Caller, Requester, Service } from '../common/types.js';
 import { reasoned } from '../common/writing.js';
 import { subjectOf } from '../login/claims.js';
-import { type LongWork, ownerOf } from '../reads/long-work.js';
+import { type LongWorkParts, ownerOf } from '../reads/long-work.js';
 import { normaliseGrants } from '../rights/grants.js';
 import { budgetProblem } from '../rights/policy-budget.js';
 
 /** What these use cases need of a node. */
-export interface ImportParts {
-  readonly service: Service;
-  readonly longWork: LongWork;
+export interface ImportParts extends LongWorkParts {
   readonly nowMs: () => number;
   /** The largest command, in bytes. */
   readonly bodyBytes: number;

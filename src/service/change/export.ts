@@ -19,13 +19,13 @@ import type { BindingRule } from '../../state/rules.js';
 import { DEFAULT_CONTENT } from '../../state/system.js';
 import { keyOf, type View } from '../../state/types.js';
 import { readState, stateIndex } from '../common/reading.js';
-import type { Caller, QueryMeta, ReadOptions, Service } from '../common/types.js';
+import type { QueryMeta, ReadBy } from '../common/types.js';
 import { kindOf } from '../config/config-entries.js';
 import { type Moment, momentOf } from '../explain/rewind.js';
 import { refuseUnknown, shownTime } from '../history/places.js';
 import type { Rendered } from '../reads/list-plan.js';
 import { listPieces } from '../reads/list-rendering.js';
-import { type LongWork, ownerOf } from '../reads/long-work.js';
+import { type LongWorkParts, ownerOf } from '../reads/long-work.js';
 import { type FoundObject, isUnseen, mayReadObject, objectAt } from './found.js';
 
 /** The tables of what a set may hold, in the order of plans. Sets make no tokens. */
@@ -72,8 +72,8 @@ export const kindsIn = (kinds: string | undefined): readonly Kind[] =>
  * until it resolves.
  */
 export async function exportObjects(
-  { service, longWork }: { readonly service: Service; readonly longWork: LongWork },
-  { caller, options }: { readonly caller: Caller; readonly options: ReadOptions },
+  { service, longWork }: LongWorkParts,
+  { caller, options }: ReadBy,
   query: ExportQuery,
   answer: (pieces: AsyncIterable<string>, meta: QueryMeta) => Promise<void>,
 ): Promise<void> {

@@ -11,18 +11,12 @@ import { tableOfType } from '../../state/refs.js';
 import type { PinnedView, View } from '../../state/types.js';
 import { mustRead, readState } from '../common/reading.js';
 import type { ReadOutcome, Requester, Service, StateRead } from '../common/types.js';
-import { type LongWork, ownerOf } from '../reads/long-work.js';
+import { type LongWorkParts, ownerOf } from '../reads/long-work.js';
 import { isUnseen, mayReadObject } from './found.js';
-
-/** What these use cases need of a node. */
-export interface OwnerParts {
-  readonly service: Service;
-  readonly longWork: LongWork;
-}
 
 /** Lists the owners of objects that the caller may read. Throws ApiError. */
 export async function listOwners(
-  { service, longWork }: OwnerParts,
+  { service, longWork }: LongWorkParts,
   { caller, options, ns }: StateRead,
 ): Promise<ReadOutcome<string>> {
   const outcome = await readState(service, { caller, options }, ({ authorizer }) => {
@@ -70,7 +64,7 @@ export const mayRelease = (service: Service, requester: Requester): Promise<unkn
 
 /** Takes an owner's name from all its objects, in as many entries as needed. Throws ApiError. */
 export async function releaseOwner(
-  { service, longWork }: OwnerParts,
+  { service, longWork }: LongWorkParts,
   requester: Requester,
   owner: string,
 ): Promise<Released> {

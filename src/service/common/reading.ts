@@ -11,7 +11,7 @@ import { recordOf } from '../../state/machine-record.js';
 import { SEEN_LEVEL } from '../../state/namespaces.js';
 import { DEFAULT_NAMESPACE } from '../../state/object.js';
 import type { Answer, View } from '../../state/types.js';
-import type { Caller, ReadContext, ReadOptions, ReadOutcome, Service } from './types.js';
+import type { ReadBy, ReadContext, ReadOutcome, Service } from './types.js';
 
 export { modifyIndexOf } from '../../state/lists.js';
 
@@ -150,7 +150,7 @@ export function listPosition(
  */
 export const readState = <T>(
   service: Service,
-  { caller, options }: { readonly caller: Caller; readonly options: ReadOptions },
+  { caller, options }: ReadBy,
   find: (context: ReadContext) => T,
 ): Promise<ReadOutcome<T>> =>
   service.read(caller, options, (context) => ({

@@ -41,11 +41,15 @@ export interface Requester {
   readonly notes?: Notes | undefined;
 }
 
-/** Who reads, and of which namespace. */
-export interface StateRead {
+/** Who reads, and how. */
+export interface ReadBy {
   readonly caller: Caller;
-  readonly ns: string;
   readonly options: ReadOptions;
+}
+
+/** Who reads, how, and of which namespace. */
+export interface StateRead extends ReadBy {
+  readonly ns: string;
 }
 
 /** How current a read must be, and how long it may wait. */

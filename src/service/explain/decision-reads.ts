@@ -7,7 +7,7 @@ import type { ClusterNode } from '../../node/types.js';
 import { isAlive, tokenByAccessor } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
 import { made, readState } from '../common/reading.js';
-import type { Caller, ReadContext, ReadOptions, ReadOutcome } from '../common/types.js';
+import type { Caller, ReadBy, ReadContext, ReadOutcome } from '../common/types.js';
 import { hidesCalls, withoutCall } from '../login/types.js';
 import { ownerOf } from '../reads/long-work.js';
 import type { Collected } from '../rights/origins.js';
@@ -54,7 +54,7 @@ export async function findDecision(
 /** Shows a decision. The value is undefined if the caller may not see it. */
 export async function readDecision(
   parts: ExplainParts,
-  { caller, options }: { readonly caller: Caller; readonly options: ReadOptions },
+  { caller, options }: ReadBy,
   decision: Decision | undefined,
 ): Promise<ReadOutcome<string | undefined>> {
   const { service, longWork } = parts;

@@ -13,7 +13,7 @@ import { restoredAt } from '../../state/restore.js';
 import { isAlive, tokenByAccessor } from '../../state/tokens.js';
 import type { PinnedView, View } from '../../state/types.js';
 import { mustRead, readState, stateIndex } from '../common/reading.js';
-import type { ReadContext, ReadOutcome, StateRead } from '../common/types.js';
+import type { ReadBy, ReadContext, ReadOutcome } from '../common/types.js';
 import { mustBeKept, refuseUnknown, shownTime } from '../history/places.js';
 import { ownerOf } from '../reads/long-work.js';
 import { Authorizers, RIGHTS_BYTES } from '../rights/authorizers.js';
@@ -87,7 +87,7 @@ export interface PastQuestion {
 /** Answers a question about the past. Throws ApiError 400, 403, 404, and 503 below the level. */
 export async function answerPast(
   parts: RewindParts,
-  { caller, options }: Pick<StateRead, 'caller' | 'options'>,
+  { caller, options }: ReadBy,
   { at, check, answer, isLong }: PastQuestion,
 ): Promise<ReadOutcome<string | undefined>> {
   const { service, longWork } = parts;

@@ -18,14 +18,12 @@ import {
 import type { View } from '../../state/types.js';
 import { mustRead } from '../common/reading.js';
 import type { Caller, ReadContext, Service } from '../common/types.js';
-import type { LongWork } from '../reads/long-work.js';
+import type { LongWorkParts } from '../reads/long-work.js';
 import { type Authorizers, authorizerFor } from '../rights/authorizers.js';
 import { type Collected, stepOf } from '../rights/origins.js';
 
-export interface ExplainParts {
-  readonly service: Service;
+export interface ExplainParts extends LongWorkParts {
   readonly authorizers: Pick<Authorizers, 'origins' | 'known' | 'rightsOf'>;
-  readonly longWork: LongWork;
   readonly defaultPolicy: 'deny' | 'allow';
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number;

@@ -14,7 +14,7 @@ import { keysBelow, stored } from '../../state/lists.js';
 import { identityOf, isAlive, type Token } from '../../state/tokens.js';
 import type { PinnedView, View } from '../../state/types.js';
 import { Links, listedNamespaces, readState, stateIndex } from '../common/reading.js';
-import type { ReadContext, ReadOutcome, StateRead } from '../common/types.js';
+import type { ReadBy, ReadContext, ReadOutcome, StateRead } from '../common/types.js';
 import { ownerOf } from '../reads/long-work.js';
 import { Authorizers, authorizerFor, RIGHTS_BYTES, rightsIdOf } from '../rights/authorizers.js';
 import { stepOf } from '../rights/origins.js';
@@ -88,7 +88,7 @@ interface SearchOptions {
 /** Finds the tokens that were allowed something. May take twice the time. */
 async function whoCould(
   parts: WhoCanParts,
-  read: Pick<StateRead, 'caller' | 'options'>,
+  read: ReadBy,
   { at, search }: { readonly at: string; readonly search: SearchOptions },
 ): Promise<ReadOutcome<string>> {
   const limits = { ...search.limits, ms: 2 * search.limits.ms };

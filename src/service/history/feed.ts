@@ -6,8 +6,8 @@ import { type Line, RINGS, type Ring, refOfLine } from '../../state/history/reco
 import { FLOOR_FACT, floorsOf } from '../../state/history/settings.js';
 import type { PinnedView, View } from '../../state/types.js';
 import { isHidden } from '../common/reading.js';
-import type { ReadOutcome, Service, StateRead } from '../common/types.js';
-import { type LongWork, ownerOf } from '../reads/long-work.js';
+import type { ReadOutcome, StateRead } from '../common/types.js';
+import { type LongWorkParts, ownerOf } from '../reads/long-work.js';
 import { mustBeKept, readDenial, shownAuthor, shownTime } from './places.js';
 
 /** Which changes are asked for. */
@@ -23,11 +23,6 @@ export interface FeedQuery {
   readonly logins: boolean;
 }
 
-export interface FeedParts {
-  readonly service: Service;
-  readonly longWork: LongWork;
-}
-
 /** What a reader sees of the feed, as JSON. */
 interface Seen {
   readonly text: string;
@@ -41,7 +36,7 @@ const SLICE_LINES = 64;
 
 /** Reads the feed. Waits for a change that the reader may see. */
 export async function readFeed(
-  { service, longWork }: FeedParts,
+  { service, longWork }: LongWorkParts,
   request: StateRead,
   query: FeedQuery,
 ): Promise<ReadOutcome<string>> {

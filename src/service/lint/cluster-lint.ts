@@ -5,8 +5,8 @@ import { reject } from '../../base/errors.js';
 import { didYouMean } from '../../languages/suggest.js';
 import type { PinnedView } from '../../state/types.js';
 import { listedNamespaces, stateIndex } from '../common/reading.js';
-import type { Caller, ReadOptions, ReadOutcome, Service } from '../common/types.js';
-import { type LongWork, ownerOf } from '../reads/long-work.js';
+import type { ReadBy, ReadOutcome } from '../common/types.js';
+import { type LongWorkParts, ownerOf } from '../reads/long-work.js';
 import { readerOf } from './lint.js';
 import { type LintParts, lintNamespaces } from './lint-objects.js';
 
@@ -28,8 +28,8 @@ export function severityOf(text = 'warning'): Severity {
  * to a severity. Throws ApiError, 429 beyond `LongWork`.
  */
 export async function clusterLint(
-  parts: LintParts & { readonly service: Service; readonly longWork: LongWork },
-  { caller, options }: { readonly caller: Caller; readonly options: ReadOptions },
+  parts: LintParts & LongWorkParts,
+  { caller, options }: ReadBy,
   { ns, severity }: { readonly ns: string; readonly severity: Severity },
 ): Promise<ReadOutcome<string>> {
   const { service } = parts;

@@ -11,6 +11,12 @@ const WORKS_MAX = 2;
 const WAITING_MAX = 512;
 const WAITING_OF_OWNER_MAX = 64;
 
+/** What a use case that may take long needs of a node. */
+export interface LongWorkParts {
+  readonly service: Service;
+  readonly longWork: LongWork;
+}
+
 /** For whom a work is done: a token, and the namespace of the token. */
 export interface WorkOwner {
   readonly token: string;

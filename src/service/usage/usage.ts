@@ -19,17 +19,15 @@ import type { TokenGc } from '../../state/token-gc.js';
 import { isAlive, loggedIn, type Token, tokenByAccessor } from '../../state/tokens.js';
 import type { PinnedView, View } from '../../state/types.js';
 import { listedNamespaces, mustRead, stateIndex } from '../common/reading.js';
-import type { ReadUseCase, Requester, Service, StateRead } from '../common/types.js';
+import type { ReadUseCase, Requester, StateRead } from '../common/types.js';
 import { reasoned } from '../common/writing.js';
 import { identityIn, ownToken } from '../explain/subject.js';
 import { mustBeKept } from '../history/places.js';
-import { type LongWork, ownerOf } from '../reads/long-work.js';
+import { type LongWorkParts, ownerOf } from '../reads/long-work.js';
 import { HOUR_MS, isUnused, methodUse, type UsageBook } from './book.js';
 
 /** What these use cases need of a node. */
-export interface UsageParts {
-  readonly service: Service;
-  readonly longWork: LongWork;
+export interface UsageParts extends LongWorkParts {
   readonly nowMs: () => number;
   readonly usage: { readonly book: UsageBook; readonly isComplete: boolean };
 }
