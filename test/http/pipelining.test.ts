@@ -1,4 +1,6 @@
 /** Clients that send many requests before they have read a response. */
+import { once } from 'node:events';
+import type { Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { connect as tlsConnect } from 'node:tls';
@@ -198,6 +200,69 @@ describe('http: pipelined requests', () => {
   it('end with 400 where they are no HTTP', async () => {
     const text = await front.raw(`${get('/v1/number/1').repeat(100)}nonsense\r\n\r\n`);
     expect(text).to.match(/HTTP\/1\.1 400 .*not well-formed HTTP\n$/s);
+  });
+
+  it('are answered, although what follows them is no HTTP, which ends with 400', async () => {
+    const client = open(`${get('/v1/late')}nonsense\r\n\r\n`);
+    await until(() => waiting.length === 1);
+    await turns();
+    expect(client.text()).to.equal('');
+    waiting.shift()!.answerValue(1);
+    await until(() => client.text().includes('not well-formed'));
+    expect(client.text()).to.match(/^HTTP\/1\.1 200 .*\n1\nHTTP\/1\.1 400 /s);
+  });
+
+  describe('before one that does not arrive in time', () => {
+    let socket: Socket;
+    let text: string;
+    let closed: Promise<unknown>;
+    const whole = put('/v1/number/1', '{}');
+    /** Sends requests and one that lacks a byte, until the server has found that it is late. */
+    const sendLate = async (count: number): Promise<void> => {
+      await front.listener.close(0);
+      front = await startFront(routes, {}, { headersMs: 100, receiveMs: 100 });
+      text = '';
+      socket = connect(front.listener.port, '127.0.0.1');
+      clients.push(socket);
+      closed = new Promise((resolve) => socket.once('close', resolve));
+      socket.on('data', (chunk) => {
+        text += chunk.toString('latin1');
+      });
+      socket.write(get('/v1/late').repeat(count) + whole.slice(0, -1));
+      await until(() => waiting.length === Math.min(count, MOST));
+      const { server } = waiting[0]!.incoming.socket as unknown as { server: Server };
+      await once(server, 'clientError');
+      await turns();
+      expect(text).to.equal('');
+    };
+    const answer = async (count: number): Promise<void> => {
+      for (let n = 0; n < count; n += 1) {
+        await until(() => waiting.length > 0);
+        waiting.shift()!.answerValue(1);
+      }
+    };
+
+    for (const count of [1, MOST + 4]) {
+      it(`are answered, ${count} of them, and then it is told`, async () => {
+        await sendLate(count);
+        await answer(count);
+        await closed;
+        expect([statuses(text), text.match(/HTTP\/1\.1 408/g)]).to.deep.equal([
+          count,
+          ['HTTP/1.1 408'],
+        ]);
+      });
+      it(`are answered, ${count} of them, and it as well if it comes meanwhile`, async () => {
+        await sendLate(count);
+        socket.write(whole.slice(-1));
+        await turns();
+        await answer(count);
+        await until(() => statuses(text) === count + 1);
+        socket.write(get('/v1/number/2'));
+        await until(() => statuses(text) === count + 2);
+        expect(text).not.to.include('408');
+      });
+    }
   });
 
   it('are limited over TLS as well', async () => {

@@ -11,6 +11,7 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { nextTurn, Slice } from '../../service/common/event-loop.js';
 
 /** Requests of one connection in progress; clients that pipeline more wait for responses. */
@@ -22,14 +23,26 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 
 type Handler = (req: IncomingMessage, res: ServerResponse) => void;
 
-/** Makes `server` hand its requests to `handle`, a few of each connection at one time. */
-export function takeRequests(server: Server, isSecure: boolean, handle: Handler): void {
+/**
+ * Makes `server` hand its requests to `handle`, a few of each connection at one time. Returns a
+ * function that ends a connection with a response, after those of the requests that came whole.
+ */
+export function takeRequests(
+  server: Server,
+  isSecure: boolean,
+  handle: Handler,
+): (socket: Duplex, response: string) => void {
   const intakes = new WeakMap<Socket, Intake>();
   // later than the server's own listener, which connects the parser
   server.on(isSecure ? 'secureConnection' : 'connection', (socket: Socket) => {
     intakes.set(socket, new Intake(socket, handle));
   });
   server.on('request', (req, res) => intakes.get(req.socket)!.take(req, res));
+  return (socket, response) => {
+    const intake = intakes.get(socket as Socket);
+    if (intake === undefined) socket.end(response);
+    else intake.end(response);
+  };
 }
 
 /** What one connection sends. */
@@ -41,8 +54,11 @@ class Intake {
    * Node pauses the socket.
    */
   #parse: ((chunk: Buffer) => void) | undefined;
-  readonly #done: () => void;
-  #inProgress = 0;
+  readonly #inProgress = new Set<IncomingMessage>();
+  /** The response with which the connection ends once nothing whole is in progress. */
+  #last: string | undefined;
+  /** The request that it is for, if its headers have come. */
+  #late: IncomingMessage | undefined;
   /** A request beyond those that may be in progress: nothing is parsed while there is one. */
   #waiting: Parameters<Handler>[] = [];
   /** What is not parsed yet. */
@@ -55,15 +71,13 @@ class Intake {
   constructor(socket: Socket, handle: Handler) {
     this.#socket = socket;
     this.#handle = handle;
-    this.#done = () => {
-      this.#inProgress -= 1;
-      if (this.#hasWork) this.#schedule();
-    };
   }
 
   /** Handles a request, or lets it wait. */
   take(req: IncomingMessage, res: ServerResponse): void {
-    if (this.#inProgress < IN_PROGRESS_MAX && this.#waiting.length === 0) this.#begin(req, res);
+    // What was late has come after all.
+    this.#last = undefined;
+    if (this.#hasPlace && this.#waiting.length === 0) this.#begin(req, res);
     else {
       this.#waiting.push([req, res]);
       if (this.#parse === undefined) this.#stepBetween();
@@ -83,10 +97,33 @@ class Intake {
     return this.#chunks.length > 0 || this.#waiting.length > 0;
   }
 
+  get #hasPlace(): boolean {
+    return this.#inProgress.size < IN_PROGRESS_MAX;
+  }
+
   #begin(req: IncomingMessage, res: ServerResponse): void {
-    this.#inProgress += 1;
-    res.on('close', this.#done);
+    this.#inProgress.add(req);
+    res.on('close', () => {
+      this.#inProgress.delete(req);
+      if (req === this.#late) this.#last = undefined;
+      if (this.#hasWork) this.#schedule();
+      else this.#endIfIdle();
+    });
     this.#handle(req, res);
+  }
+
+  /** Ends the connection with a response, after those of the requests that came whole. */
+  end(response: string): void {
+    this.#last = response;
+    const begun = [...this.#inProgress, ...this.#waiting.map(([req]) => req)];
+    this.#late = begun.find(({ complete }) => !complete);
+    this.#endIfIdle();
+  }
+
+  #endIfIdle(): void {
+    if (this.#last === undefined || this.#hasWork) return;
+    for (const { complete } of this.#inProgress) if (complete) return;
+    if (this.#socket.writable) this.#socket.end(this.#last);
   }
 
   /** Parses the first request of a chunk; further ones wait for turns of their own. */
@@ -97,8 +134,7 @@ class Intake {
     }
     const end = headEnd(chunk);
     // what follows may be the body of the request, or the beginning of the next one
-    const hasPlace = this.#inProgress < IN_PROGRESS_MAX;
-    if (end === chunk.length || (hasPlace && !chunk.includes(HEAD_END, end))) {
+    if (end === chunk.length || (this.#hasPlace && !chunk.includes(HEAD_END, end))) {
       this.#parse!(chunk);
       return;
     }
@@ -146,9 +182,9 @@ class Intake {
   #run(): void {
     this.#isScheduled = false;
     const slice = new Slice();
-    while (this.#waiting.length > 0 && this.#inProgress < IN_PROGRESS_MAX && !slice.isOver)
+    while (this.#waiting.length > 0 && this.#hasPlace && !slice.isOver)
       this.#begin(...this.#waiting.shift()!);
-    if (this.#waiting.length > 0 && this.#inProgress < IN_PROGRESS_MAX) this.#schedule();
+    if (this.#waiting.length > 0 && this.#hasPlace) this.#schedule();
     if (this.#isPaused && this.#waiting.length === 0) {
       this.#isPaused = false;
       this.#socket.resume();
@@ -161,6 +197,7 @@ class Intake {
       this.#parseOne();
     }
     this.#pauseIfFull();
+    this.#endIfIdle();
   }
 
   /** Parses what waits up to the end of a request's headers, or the whole chunk. */

@@ -92,10 +92,12 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
   const connections = new Connections(app, options);
   server.timeout = options.silenceMs;
   server.on('connection', (socket: Socket) => connections.accept(socket));
-  takeRequests(server, secure !== undefined, (req, res) => connections.handle(req, res));
+  const end = takeRequests(server, secure !== undefined, (req, res) =>
+    connections.handle(req, res),
+  );
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (socket.writable && error.code !== 'ECONNRESET')
-      socket.end(MALFORMED[error.code ?? ''] ?? BAD_REQUEST);
+      end(socket, MALFORMED[error.code ?? ''] ?? BAD_REQUEST);
     else socket.destroy();
   });
   if (secure !== undefined) watchHandshakes(secure, options.onPlainRequests);
