@@ -11,27 +11,40 @@ const CONNECTIONS = 64;
 const ENTRIES = 1_000;
 const GUARANTEES = ['none', 'best-effort', 'required'] as const;
 
-/** Measures writes of one node without a sink and with one, in turn. */
+/** Seconds of load before anything is measured: code is not compiled yet, entries are not there. */
+const WARM_SECONDS = 10;
+
+/** Measures writes of one node without a sink and of others with one, in turn. */
 export async function measureAudit(seconds: number, rounds: number): Promise<void> {
   title('Writes of one node by the delivery guarantee of its audit log', LOAD_COLUMNS);
-  const next = (connection: number, n: number) =>
-    putEntry(`entry-${(connection * 7919 + n) % ENTRIES}`, n);
-  for (let round = 0; round < rounds; round += 1) {
-    for (const guarantee of GUARANTEES) {
-      const measure = async (setting: Setting): Promise<void> => {
-        const plan = { targets: setting.targets, connections: CONNECTIONS, seconds, next };
-        // the first burst finds code that is not compiled yet, and no entries to change
-        await load(plan);
-        loadRow(guarantee, await setting.cpuPerOp(() => load(plan)));
-      };
-      const dir = await mkdtemp(join(tmpdir(), 'conclave-audit-'));
-      const sink = { path: join(dir, 'audit.json'), deliveryGuarantee: guarantee };
-      const sinks = guarantee === 'none' ? {} : { all: sink };
-      try {
-        await withCluster(1, measure, { settings: { audit: { sinks } } });
-      } finally {
-        await rm(dir, { recursive: true });
+  await withNodes(async (settings) => {
+    const next = (connection: number, n: number) =>
+      putEntry(`entry-${(connection * 7919 + n) % ENTRIES}`, n);
+    const planOf = ({ targets }: Setting) => ({ targets, connections: CONNECTIONS, next });
+    for (const setting of settings) await load({ ...planOf(setting), seconds: WARM_SECONDS });
+    for (let round = 0; round < rounds; round += 1) {
+      for (const [at, setting] of settings.entries()) {
+        const run = () => load({ ...planOf(setting), seconds });
+        loadRow(GUARANTEES[at]!, await setting.cpuPerOp(run));
       }
     }
+  });
+}
+
+/** Calls `measure` with a node for each guarantee. */
+async function withNodes(
+  measure: (settings: readonly Setting[]) => Promise<void>,
+  begun: readonly Setting[] = [],
+): Promise<void> {
+  const deliveryGuarantee = GUARANTEES[begun.length];
+  if (deliveryGuarantee === undefined) return measure(begun);
+  const dir = await mkdtemp(join(tmpdir(), 'conclave-audit-'));
+  const all = { path: join(dir, 'audit.json'), deliveryGuarantee };
+  const sinks = deliveryGuarantee === 'none' ? {} : { all };
+  const plan = { settings: { audit: { sinks } } };
+  try {
+    await withCluster(1, (setting) => withNodes(measure, [...begun, setting]), plan);
+  } finally {
+    await rm(dir, { recursive: true });
   }
 }

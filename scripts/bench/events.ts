@@ -8,6 +8,8 @@ const READERS = 100;
 const CONNECTIONS = 64;
 /** Entries that the writes change. */
 const ENTRIES = 1_000;
+/** Seconds of load with readers before anything is measured: code is not compiled yet. */
+const WARM_SECONDS = 10;
 
 /** Measures writes without readers and with them, in turn. */
 export async function measureEvents(seconds: number, rounds: number): Promise<void> {
@@ -17,6 +19,10 @@ export async function measureEvents(seconds: number, rounds: number): Promise<vo
     const next = (connection: number, n: number) =>
       putEntry(`entry-${(connection * 7919 + n) % ENTRIES}`, n);
     const plan = { targets, connections: CONNECTIONS, seconds, next };
+    const first = new Readers(setting);
+    await first.open();
+    await load({ ...plan, seconds: WARM_SECONDS });
+    await first.close();
     for (let round = 0; round < rounds; round += 1) {
       loadRow('no reader', await setting.cpuPerOp(() => load(plan)));
       const readers = new Readers(setting);

@@ -21,7 +21,7 @@ const TAIL_CHANGES = 8192;
 const REST = 4;
 /** The same while that is no longer than `FEW_REST_MS`: the fewer streams, the less they cost. */
 const FEW_REST = 24;
-/** Milliseconds by which an event comes later than it could. */
+/** Milliseconds by which an event comes later than it could, while readers are few. */
 const FEW_REST_MS = 100;
 /** Entries that are read at once at the latest, before the machine forgets the newest lines. */
 const CATCH_UP = 512;
