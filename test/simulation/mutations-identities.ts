@@ -84,6 +84,15 @@ const faults: readonly (readonly [fault: Mutation, suites: string])[] = [
   ],
   [
     one(
+      'a reader of events that is sent what another may see',
+      'service/events/pieces.js',
+      'known?.authorizer === authorizer',
+      'known !== undefined',
+    ),
+    EVENTS,
+  ],
+  [
+    one(
       'an idle reader that skips what replaced the state',
       'service/events/hub.js',
       'for (const stream of this.#streams) {\n            stream.stateReplaced();',
