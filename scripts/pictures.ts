@@ -36,8 +36,9 @@ async function takeChanges(id: string): Promise<void> {
 
 /** What two people change of one entry at the same time, before both changes are saved. */
 async function takeConflict(): Promise<void> {
-  const entry = { Kind: 'service-defaults', Name: 'admin', Protocol: 'http' };
-  const { page } = await stage.visit('/config/service-defaults/admin', { height: 700 });
+  const entry = { Kind: 'service-defaults', Name: 'pay', Protocol: 'http' };
+  await stage.api('PUT /v1/config', entry);
+  const { page } = await stage.visit('/config/service-defaults/pay', { height: 860 });
   await page.getByLabel('Protocol').selectOption('grpc');
   await stage.api('PUT /v1/config', { ...entry, MaxInboundConnections: 7 });
   await page.keyboard.press('Control+Enter');

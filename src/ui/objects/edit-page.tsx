@@ -1,5 +1,5 @@
 /** The page of one object, or of a new one. */
-import { type ComponentChildren, Fragment } from 'preact';
+import { type ComponentChildren, Fragment, type RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Problem } from '../api/problem.js';
 import type { Finding } from '../api/types.js';
@@ -20,8 +20,9 @@ import type { Field, Form as FormOf } from './fields.js';
 import { leaveNote, Note } from './note.js';
 import type { Planned } from './planned.js';
 import { DeleteDialog, WriteDialog } from './review.js';
-import { findingsOf, formOf, type ObjectType, type Version, type Written } from './type.js';
-import { type Editing, isSame, useEdit, useStored } from './use-edit.js';
+import { leadTo, type Open, type Saving, useSaving } from './saving.js';
+import { findingsOf, formOf, type ObjectType, type Version } from './type.js';
+import { type Editing, useEdit } from './use-edit.js';
 import { useKnown } from './use-known.js';
 
 /** What a type shows beside its form. */
@@ -94,88 +95,64 @@ function ObjectForm({
   /** The line of the rules to go to; 0 for none. */
   line: number;
 }) {
-  const [open, setOpen] = useState<Open>();
-  const { before, conflict } = editing.edit!;
-  const isTyped = !isSame(type, editing.edit!);
-  // Where both changed something, whose is kept.
-  const [theirsAt, setTheirsAt] = useState<ReadonlySet<string>>(new Set());
-  // Whether the user has been asked that, and has seen it.
-  const [isAsked, setAsked] = useState(false);
-  const notice = useRef<HTMLDivElement>(null);
-  const collisions = isTyped ? editing.merged()?.collisions : undefined;
-  const keepMine = (isTold: boolean): void => {
-    editing.keepMine(theirsAt, isTold);
-    setOpen('review');
-  };
-  const save = (): void => {
-    if (editing.body() === undefined) return;
-    if (collisions !== undefined && collisions.length > 0 && !isAsked) {
-      setAsked(true);
-      notice.current?.querySelector<HTMLElement>('button.main')?.focus();
-      return;
-    }
-    // It may have come just now: the review says it again.
-    if (collisions !== undefined) keepMine(collisions.length > 0);
-    // There is nothing to compare a new object with.
-    else if (before === undefined) void writeNew(editing);
-    else setOpen('review');
-  };
-  // A problem or a conflict is shown on the page, not behind a dialog.
-  useEffect(() => {
-    if (editing.problem !== undefined || conflict !== undefined) setOpen(undefined);
-    setAsked(conflict !== undefined && open === 'review');
-    setTheirsAt(new Set());
-  }, [editing.problem, conflict]);
-  const form = useRef<HTMLDivElement>(null);
-  // After the page has given the focus to its heading.
-  useEffect(() => {
-    if (id !== undefined) return undefined;
-    const frame = requestAnimationFrame(() => {
-      if (document.activeElement?.tagName !== 'H1' && document.activeElement !== document.body)
-        return;
-      form.current?.querySelector<HTMLElement>('input:enabled, select:enabled')?.focus();
-    });
-    return () => cancelAnimationFrame(frame);
-  }, []);
-  const now = useStored(type, id);
-  // What a dialog shows stays as it is: the server refuses what is outdated.
-  useEffect(() => {
-    if (now !== undefined && open === undefined) editing.meet(now);
-  }, [now, open, editing.isBusy, before]);
+  const saving = useSaving(type, id, editing);
+  const { open, setOpen } = saving;
+  const fields = useFirstFocus(id === undefined);
   return (
-    <Form onSubmit={save}>
+    <Form onSubmit={saving.save}>
       <Drafts type={type} editing={editing} />
-      <div ref={form}>
+      <div ref={fields}>
         <Fields type={type} editing={editing} mayWrite={mayWrite} line={line} />
       </div>
-      <div ref={notice}>
-        {conflict !== undefined && (
-          <ConflictNotice
-            fields={type.fields}
-            before={formOf(type, before?.object)}
-            theirs={formOf(type, conflict.object)}
-            onTheirs={editing.takeTheirs}
-            onMine={collisions && (() => editing.body() !== undefined && keepMine(true))}
-          >
-            {collisions !== undefined && (
-              <Merging
-                collisions={collisions}
-                theirsAt={theirsAt}
-                onChoose={(next) => {
-                  setTheirsAt(next);
-                  setAsked(true);
-                }}
-              />
-            )}
-          </ConflictNotice>
-        )}
-      </div>
+      <Conflict type={type} editing={editing} saving={saving} />
       {refusedOf(type, editing.problem) === undefined && (
         <ProblemNotice problem={editing.problem} />
       )}
       <Buttons editing={editing} mayWrite={mayWrite} onDelete={() => setOpen('delete')} />
       <FormDialog type={type} editing={editing} open={open} onClose={() => setOpen(undefined)} />
     </Form>
+  );
+}
+
+/** Gives the first field of a new object the focus, after the page has given it to its heading. */
+function useFirstFocus(isNew: boolean): RefObject<HTMLDivElement | null> {
+  const fields = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!isNew) return undefined;
+    const frame = requestAnimationFrame(() => {
+      if (!/^(H1|BODY)$/.test(document.activeElement?.tagName ?? 'BODY')) return;
+      fields.current?.querySelector<HTMLElement>('input:enabled, select:enabled')?.focus();
+    });
+    return () => cancelAnimationFrame(frame);
+  }, []);
+  return fields;
+}
+
+/** Says that somebody else has written another version, and what becomes of what was typed. */
+function Conflict({
+  type,
+  editing: { edit, takeTheirs },
+  saving: { collisions, theirsAt, choose, keepMine, notice },
+}: {
+  type: ObjectType;
+  editing: Editing;
+  saving: Saving;
+}) {
+  const { before, conflict } = edit!;
+  return (
+    <div ref={notice}>
+      {conflict !== undefined && (
+        <ConflictNotice
+          fields={type.fields}
+          before={formOf(type, before?.object)}
+          theirs={formOf(type, conflict.object)}
+          onTheirs={takeTheirs}
+          onMine={collisions && (() => keepMine(true))}
+        >
+          {collisions && <Merging collisions={collisions} theirsAt={theirsAt} onChoose={choose} />}
+        </ConflictNotice>
+      )}
+    </div>
   );
 }
 
@@ -212,8 +189,6 @@ function Buttons({
     </div>
   );
 }
-
-type Open = 'review' | 'delete' | undefined;
 
 /** Asks before a write, and leads on when it is done. */
 function FormDialog({
@@ -275,19 +250,6 @@ function refusedOf({ fields }: ObjectType, problem: Problem | undefined): Refuse
   if (field === undefined || /json|rules/.test(field.control.type)) return undefined;
   const at = Number(parts[depth + 1]);
   return { key: field.key, at: Number.isInteger(at) ? at : undefined };
-}
-
-/** Writes a new object without a review. */
-async function writeNew(editing: Editing): Promise<void> {
-  const { visit } = place.get();
-  const written = await editing.write(undefined, '');
-  if (typeof written === 'object' && place.get().visit === visit) leadTo(written);
-}
-
-/** Goes to what was written. */
-function leadTo({ to, lint }: Written): void {
-  leaveNote(lint ? TEXT.form.savedWith(lint) : TEXT.form.saved);
-  go(hrefOf(to), { replace: true });
 }
 
 /** What was typed earlier: restored, or kept beside another version. */

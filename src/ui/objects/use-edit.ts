@@ -91,6 +91,20 @@ async function begin(
   }
 }
 
+/** Begins an edit, and again with each `turn`. */
+function useBegun(...[type, id, key, given, turn]: [...Parameters<typeof begin>, turn: number]) {
+  const state = useState<Begun>({});
+  const [, setBegun] = state;
+  useLayoutEffect(() => {
+    let isGone = false;
+    void begin(type, id, key, given).then((begun) => !isGone && setBegun(begun));
+    return () => {
+      isGone = true;
+    };
+  }, [key, turn]);
+  return state;
+}
+
 /**
  * Edits an object of a type: that of `id`, or a new one with the fields that are `given`. `key`
  * names its draft.
@@ -101,17 +115,10 @@ export function useEdit(
   key: string,
   given: Form,
 ): Editing {
-  const [{ edit, isMissing = false, problem }, setBegun] = useState<Begun>({});
+  const [turn, setTurn] = useState(0);
+  const [{ edit, isMissing = false, problem }, setBegun] = useBegun(type, id, key, given, turn);
   const [fault, setFault] = useState<FieldFault>();
   const [isBusy, setBusy] = useState(false);
-  const [turn, setTurn] = useState(0);
-  useLayoutEffect(() => {
-    let isGone = false;
-    void begin(type, id, key, given).then((begun) => !isGone && setBegun(begun));
-    return () => {
-      isGone = true;
-    };
-  }, [key, turn]);
   const change = (next: Edit): void => {
     setBegun({ edit: next });
     setFault(undefined);

@@ -4,7 +4,7 @@ import { ask, read } from '../api/client.js';
 import { Problem } from '../api/problem.js';
 import { isOutdated } from '../api/sets.js';
 import { wordsOf } from '../forms/layout.js';
-import { CheckField, SelectField, TextField } from '../parts/field.js';
+import { CheckField, type FieldProps, SelectField, TextField } from '../parts/field.js';
 import { Form, useAttempt } from '../parts/form.js';
 import { useLoad } from '../parts/load.js';
 import { ProblemNotice, ReadOnly, Status } from '../parts/notice.js';
@@ -56,22 +56,21 @@ async function write({ path, byCas }: Configuration, stored: Stored, changed: ob
   });
 }
 
-/** The form. What is typed is reviewed before it is written. */
-export function ConfigurationForm({ of }: { of: Configuration }) {
-  const { title, about, path, members, right, options = {} } = of;
+/** What is typed into a configuration, and what is done with it. */
+function useTyped(of: Configuration) {
   const {
     value: stored,
     problem,
     reload,
-  } = useLoad((signal) => read<Stored>(path, { signal, ns: '' }), [path]);
+  } = useLoad((signal) => read<Stored>(of.path, { signal, ns: '' }), [of.path]);
   const [typed, setTyped] = useState<Readonly<Record<string, string>>>({});
   const [review, setReview] = useState<Readonly<Record<string, unknown>>>();
   const [isSaved, setSaved] = useState(false);
-  const { problem: refused, isBusy, attempt } = useAttempt();
-  const may = useMay(right);
-  const textOf = (member: string): string => typed[member] ?? String(stored?.[member] ?? '');
+  const attempting = useAttempt();
+  const storedText = (member: string): string => String(stored?.[member] ?? '');
+  const textOf = (member: string): string => typed[member] ?? storedText(member);
   const check = async (): Promise<void> => {
-    const changed = members.filter((member) => textOf(member) !== String(stored![member] ?? ''));
+    const changed = of.members.filter((member) => textOf(member) !== storedText(member));
     const values = changed.map((member) => [
       member,
       typedValue(member, stored![member], textOf(member)),
@@ -89,30 +88,39 @@ export function ConfigurationForm({ of }: { of: Configuration }) {
       reload();
     }
   };
+  const set = (member: string, text: string): void => setTyped({ ...typed, [member]: text });
+  return { stored, problem, review, isSaved, attempting, textOf, set, check, apply, setReview };
+}
+
+/** The form. What is typed is reviewed before it is written. */
+export function ConfigurationForm({ of }: { of: Configuration }) {
+  const { title, about, members, right } = of;
+  const form = useTyped(of);
+  const { stored, review, isSaved } = form;
+  const { problem: refused, isBusy, attempt } = form.attempting;
+  const may = useMay(right);
   const wrongOf = (member: string): string | undefined =>
     refused?.pointer === `/${member}` ? refused.message : undefined;
   return (
     <section class="panel" aria-label={title}>
       <h2>{title}</h2>
       <p class="about">{about}</p>
-      <ProblemNotice problem={problem} />
+      <ProblemNotice problem={form.problem} />
       {may === false && <ReadOnly right={right} />}
       {stored !== undefined && (
-        <Form onSubmit={() => void attempt(check)}>
-          {members.map((member) => {
-            const field = {
-              label: wordsOf(member),
-              help: T.help[member] || undefined,
-              value: textOf(member),
-              isDisabled: may === false,
-              onInput: (text: string) => setTyped({ ...typed, [member]: text }),
-            };
-            if (typeof stored[member] === 'boolean') return <CheckField key={member} {...field} />;
-            const values = options[member];
-            if (values !== undefined)
-              return <SelectField key={member} {...field} options={values} />;
-            return <TextField key={member} {...field} error={wrongOf(member)} />;
-          })}
+        <Form onSubmit={() => void attempt(form.check)}>
+          {members.map((member) => (
+            <Member
+              key={member}
+              name={member}
+              stored={stored[member]}
+              options={of.options?.[member]}
+              error={wrongOf(member)}
+              value={form.textOf(member)}
+              isDisabled={may === false}
+              onInput={(text) => form.set(member, text)}
+            />
+          ))}
           {members.every((member) => wrongOf(member) === undefined) && (
             <ProblemNotice problem={refused} />
           )}
@@ -127,10 +135,8 @@ export function ConfigurationForm({ of }: { of: Configuration }) {
           isReady
           isBusy={isBusy}
           mayReason={false}
-          onApply={
-            Object.keys(review).length === 0 ? undefined : () => void attempt(() => apply(review))
-          }
-          onBack={() => setReview(undefined)}
+          onApply={isEmpty(review) ? undefined : () => void attempt(() => form.apply(review))}
+          onBack={() => form.setReview(undefined)}
         >
           <Changes stored={stored!} changed={review} />
         </ReviewDialog>
@@ -139,10 +145,32 @@ export function ConfigurationForm({ of }: { of: Configuration }) {
   );
 }
 
+const isEmpty = (object: object): boolean => Object.keys(object).length === 0;
+
+/** The field of a member. */
+function Member({
+  name,
+  stored,
+  options,
+  ...rest
+}: Omit<FieldProps, 'label'> & {
+  name: string;
+  stored: unknown;
+  options: readonly string[] | undefined;
+}) {
+  const field = { ...rest, label: wordsOf(name), help: T.help[name] || undefined };
+  if (typeof stored === 'boolean') return <CheckField {...field} />;
+  return options === undefined ? (
+    <TextField {...field} />
+  ) : (
+    <SelectField {...field} options={options} />
+  );
+}
+
 /** What differs from what is stored. */
 function Changes({ stored, changed }: { stored: Stored; changed: object }) {
   const entries = Object.entries(changed);
-  if (entries.length === 0) return <p>{TEXT.review.nothing}</p>;
+  if (isEmpty(changed)) return <p>{TEXT.review.nothing}</p>;
   return (
     <Table caption={TEXT.diff.title} columns={T.changes}>
       {entries.map(([member, value]) => (
