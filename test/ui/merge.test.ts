@@ -81,5 +81,10 @@ describe('ui: a merge', () => {
     const merged = fieldTextOf('rules', rules('read', 'read', 'read'), mine, theirs);
     expect(merged).to.equal(rules('write', 'read', 'deny'));
     expect(fieldTextOf('rules', rules('read'), rules('write'), rules('deny'))).to.equal(undefined);
+    const [longer, shorter] = [rules('read', 'read', 'write'), rules('read')];
+    expect(fieldTextOf('rules', rules('read', 'read'), longer, shorter)).to.equal(undefined);
+    const head = `# mine\n${rules('read', 'read')}`;
+    const last = rules('read', 'read', 'write');
+    expect(fieldTextOf('rules', rules('read', 'read'), head, last)).to.equal(`# mine\n${last}`);
   });
 });

@@ -1,5 +1,5 @@
 /** What two people typed into one object, as one form. */
-import { applyPatch, structuredPatch } from 'diff';
+import { diffLines } from 'diff';
 import type { Control, Field, Form } from './fields.js';
 import { linesOf } from './lines.js';
 
@@ -64,9 +64,38 @@ export function mergeForms(
 const shownOf = (value: unknown): string =>
   typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '');
 
-/** Rules are merged if no line that one changed is near one that the other changed. */
-const mergeRules: Merge = ({ old, own, other }) =>
-  applyPatch(other, structuredPatch('', '', old, own)) || undefined;
+/** Lines of a text that another text has instead of `from` up to `to`. */
+interface Hunk {
+  readonly from: number;
+  readonly to: number;
+  readonly text: string;
+}
+
+function hunksBetween(old: string, next: string): readonly Hunk[] {
+  const hunks: Hunk[] = [];
+  let from = 0;
+  for (const { added, removed, count, value } of diffLines(old, next)) {
+    const last = hunks.at(-1);
+    if (removed) hunks.push({ from, to: from + count, text: '' });
+    // What is added follows what it replaces.
+    else if (added && last?.to === from) hunks.splice(-1, 1, { ...last, text: value });
+    else if (added) hunks.push({ from, to: from, text: value });
+    if (!added) from += count;
+  }
+  return hunks;
+}
+
+/** Rules are merged if no line that one changed is next to one that the other changed. */
+const mergeRules: Merge = ({ old, own, other }) => {
+  const [mine, theirs] = [hunksBetween(old, own), hunksBetween(old, other)];
+  const isApart = mine.every((a) => theirs.every((b) => a.to < b.from || b.to < a.from));
+  if (!isApart) return undefined;
+  const lines = old.split(/(?<=\n)/);
+  // From the end on, so that the places of the others hold.
+  for (const { from, to, text } of [...mine, ...theirs].sort((a, b) => b.from - a.from))
+    lines.splice(from, to - from, text);
+  return lines.join('');
+};
 
 /** A list has what both have added, and not what one has removed. */
 const mergeLines: Merge = ({ old, own, other }) => {
