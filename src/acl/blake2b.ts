@@ -11,7 +11,6 @@ const BLOCK_BYTES = 128;
 /** Bytes of a hash, as Consul's hashes of ACL objects have them. */
 const HASH_BYTES = 32;
 
-/** The functions of the module. */
 interface Functions {
   /**
    * Adds a block: the bytes up to its end, -1 if it is the last one or else 0, and the halves of

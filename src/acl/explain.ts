@@ -101,7 +101,6 @@ export class Explainer {
     this.#elsewhere = parts.elsewhere;
   }
 
-  /** Compiles origins. */
   static *of(
     origins: Origins,
     options: { readonly defaultPolicy: 'deny' | 'allow'; readonly anonymous: boolean },
@@ -275,7 +274,6 @@ const RESOURCE_ORDER: readonly string[] = [
 ];
 const MATCH_ORDER = ['scalar', 'exact', 'prefix'];
 
-/** Orders the rows of merged rights. */
 function inOrder(a: SpeakingRule, b: SpeakingRule): number {
   return (
     LAYERS.indexOf(a.layer) - LAYERS.indexOf(b.layer) ||

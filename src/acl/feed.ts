@@ -66,7 +66,6 @@ function formOf(resource: Resource): 'namespace' | 'scalar' | 'named' {
 
 /** Returns where a rule comes from: places in the list of origins, and lines. */
 export type From = (rule: SpeakingRule) => readonly (readonly [origin: number, line: number])[];
-/** Takes a piece of JSON. */
 type Write = (piece: string) => void;
 
 /** Writes the layers of a feed, in pieces. With `from` each rule says where it comes from. */

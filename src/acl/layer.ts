@@ -87,7 +87,6 @@ export class Layer {
     }
   }
 
-  /** Yields every rule set with its place. */
   *placedSets(): Iterable<readonly [Place, RuleSet]> {
     for (const [name, rules] of this.#exact) yield [{ match: 'exact', name }, rules];
     for (const [name, rules] of this.#prefixes) yield [{ match: 'prefix', name }, rules];

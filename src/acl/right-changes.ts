@@ -20,7 +20,6 @@ export interface RightChange {
 /** Questions that one comparison asks: some tenths of a second, in steps. */
 const QUESTIONS_MAX = 100_000;
 
-/** What a rule is about, wherever it holds. */
 interface Subject {
   readonly resource: Resource;
   readonly match: SpeakingRule['match'];

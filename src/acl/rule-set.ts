@@ -87,7 +87,6 @@ export class RuleSet {
   /** The level on the namespace itself. */
   management: Level | undefined;
 
-  /** Merges the rules of some policies. */
   static *of(
     sources: readonly { readonly rules: Rules; readonly level?: Level }[],
   ): Steps<RuleSet> {

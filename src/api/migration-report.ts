@@ -33,11 +33,9 @@ export interface Finding {
   readonly Pointer?: string;
   /** What is lost. Empty: nothing. */
   readonly Lost: string;
-  /** What to do about it. */
   readonly Do: string;
   readonly Original?: string;
   readonly Mended?: string;
-  /** Whether the whole object is left out. */
   readonly LeftOut: boolean;
 }
 

@@ -10,7 +10,6 @@ export interface Member {
   readonly label: string;
   /** `texts` and `objects` are lists, `pairs` maps names to texts, `json` is any other object. */
   readonly is: 'text' | 'time' | 'boolean' | 'texts' | 'objects' | 'links' | 'pairs' | 'json';
-  /** The objects that links lead to. */
   readonly to?: ObjectName;
   /** The only values of a text. */
   readonly values?: readonly string[];

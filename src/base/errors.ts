@@ -100,7 +100,6 @@ export interface Refusal {
   readonly members?: Readonly<Record<string, unknown>>;
 }
 
-/** The optional members of a refusal. */
 type More = Pick<Refusal, 'pointer' | 'hint' | 'about' | 'members'>;
 
 /** Returns a refusal. */

@@ -3,7 +3,6 @@ import { existsSync, readFileSync } from 'node:fs';
 
 /** A release. */
 export interface Release {
-  /** The version in package.json. */
   readonly version: string;
   /** The commit that was built; empty if it is not known, or if files had changed since. */
   readonly sha: string;

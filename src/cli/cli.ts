@@ -43,7 +43,6 @@ export interface CallParts {
 /** Builds the actions of commands. */
 export class Cli {
   readonly io: Io;
-  /** The exit code of the command that ran. */
   exit: number = EXIT.done;
   constructor(io: Io) {
     this.io = io;

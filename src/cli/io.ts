@@ -22,7 +22,6 @@ export interface Io {
   readonly err: Sink;
   /** Whether the user can be asked: standard input and standard error are terminals. */
   readonly canAsk: boolean;
-  /** The home folder of the user. */
   readonly home: string;
   readonly version: string;
   /** Aborted when the user interrupts the command. */

@@ -37,7 +37,6 @@ interface Flags {
 /** A running cluster as the terminal shows it. */
 interface Shown {
   readonly cluster: LocalCluster;
-  /** The folder as the user named it. */
   readonly dir: string;
   /** The command that goes on with this folder. */
   readonly again: string;
@@ -150,7 +149,6 @@ function readKeys(onKey: (key: string) => void): () => void {
 
 const isUp = (node: LocalNode): boolean => node.pid !== undefined || runningPid(node) !== undefined;
 
-/** Starts the nodes again that have ended. */
 function startDead({ nodes }: LocalCluster): void {
   for (const node of nodes.filter((one) => !isUp(one))) {
     node.start();

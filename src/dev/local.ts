@@ -73,7 +73,6 @@ export interface LocalCluster {
   /** A token with every right. */
   readonly token: string;
   readonly nodes: readonly LocalNode[];
-  /** Stops the nodes one after the other. */
   stop(): Promise<void>;
 }
 
@@ -261,7 +260,6 @@ function spawnNode(run: NodeRun, arguments_: readonly string[], logFile: string)
   return child;
 }
 
-/** Whether a node reports that it is ready. */
 async function isReady(url: string): Promise<boolean> {
   try {
     const answer = await fetch(`${url}/v1/health/ready`, {

@@ -11,7 +11,6 @@ import type { Method, Route } from './routes/types.js';
 
 /** Limits of requests and responses. */
 export interface HttpLimits extends HeldLimits, EventLimits, RateLimits, RefusalLimits {
-  /** Largest request body in bytes. */
   readonly bodyBytes: number;
   readonly planBytes: number;
   /** The same for callers without a valid token, for logins and for bootstrap. */

@@ -31,7 +31,6 @@ export function reached(
   return { gateways: reach.gateways, routes: [...reach.routes.values()] };
 }
 
-/** Collects gateways and routes. */
 class Reach {
   readonly gateways = new Set<string>();
   readonly routes = new Map<string, EntryId>();

@@ -202,7 +202,6 @@ class GatewayStatus {
       : 'no listener has the protocol and a hostname of the route';
   }
 
-  /** Returns the listeners that accept a route. */
   #listenersFor(route: ConfigEntry, gateway: ApiGateway, section: string): string[] {
     const protocol = route.Kind === 'tcp-route' ? 'tcp' : 'http';
     const hosts = ofKind('http-route', route)?.Hostnames ?? [];

@@ -40,7 +40,6 @@ export function interpolate(text: string, variables: ReadonlyMap<string, string>
 }
 
 export interface TemplateParts {
-  /** The literal texts outside of `${}`. */
   readonly literals: readonly string[];
   /** The variables, with their offsets. */
   readonly variables: readonly { readonly name: string; readonly at: number }[];

@@ -50,7 +50,6 @@ export function* parseRulesInSteps(text: string): Generator<void, Parsed<RulesTr
   return { ok: true, value: { body, json: false, source } };
 }
 
-/** Whether a text has the JSON form. */
 const isJson = (source: string): boolean => /^[ \t\n\r]*\{/.test(source);
 
 /** Faults of the syntax after which a text is not read on. */
@@ -121,7 +120,6 @@ function itemStarts(source: string, lines: readonly number[]): number[] {
   return lines.filter((_, i) => indents[i] === least);
 }
 
-/** Returns items with their offsets moved. */
 const shifted = (items: Body, by: number): Body =>
   by === 0
     ? items

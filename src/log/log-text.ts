@@ -37,7 +37,6 @@ export function textLine(json: string, colour: boolean): string {
   return `${head.join(' ')}  ${rest}\n${errorText(err)}`;
 }
 
-/** Returns the local time of day. */
 function clockOf(time: string): string {
   const date = new Date(time);
   const clock = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':');

@@ -12,7 +12,6 @@ export interface RecentLine {
   readonly message: string;
   /** Unix milliseconds of the newest of equal lines. */
   readonly ms: number;
-  /** How often it was logged. */
   readonly count: number;
 }
 
@@ -36,7 +35,6 @@ export class RecentLines {
     };
   }
 
-  /** The lines, newest first. */
   get lines(): readonly RecentLine[] {
     return [...this.#lines.values()].reverse();
   }

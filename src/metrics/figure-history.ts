@@ -53,7 +53,6 @@ export class FigureHistory {
     this.#timer = setInterval(() => this.sample(), STEP_MS).unref();
   }
 
-  /** Ends it. */
   stop(): void {
     clearInterval(this.#timer);
   }

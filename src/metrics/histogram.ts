@@ -16,7 +16,6 @@ export class Histogram {
     this.counts = new Float64Array(bounds.length + 1);
   }
 
-  /** Counts an observation. */
   observe(value: number): void {
     const { bounds } = this;
     let at = 0;

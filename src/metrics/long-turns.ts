@@ -27,7 +27,6 @@ export interface Ran {
   readonly cpuMs: number;
 }
 
-/** What the log says of a long turn. */
 interface LongTurn {
   readonly work: Longest;
   readonly workMs: number;

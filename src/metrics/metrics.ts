@@ -58,7 +58,6 @@ export class Metrics {
     return this.#machine.look();
   }
 
-  /** Ends it. */
   stop(): void {
     this.#history.stop();
   }
@@ -73,7 +72,6 @@ export class Metrics {
     };
   }
 
-  /** Counts an answered request. */
   observe(observation: Observation): void {
     this.#requests.observe(observation);
   }

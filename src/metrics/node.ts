@@ -46,7 +46,6 @@ export interface Sources {
     readonly incomparable: number;
     readonly differing: number;
   };
-  /** The cache of compiled rights. */
   readonly rights: () => {
     readonly tokens: number;
     readonly rights: number;
@@ -66,7 +65,6 @@ export interface Sources {
     readonly unapplied: number;
     readonly seconds: number;
   }[];
-  /** The sinks of the audit log. */
   readonly audit: () => readonly { readonly Name: string; readonly Dropped: number }[];
   /** When certificates expire, in Unix milliseconds, by their use. */
   readonly certificates: () => readonly { readonly use: string; readonly notAfterMs: number }[];

@@ -9,9 +9,7 @@ import type { Command } from '../state/types.js';
 
 export interface DiskSpaceOptions {
   readonly dir: string;
-  /** Bytes that must stay free. */
   readonly reserveBytes: number;
-  /** Milliseconds between two checks. */
   readonly everyMs: number;
   /** Whether a command frees space and is accepted even below the reserve. */
   readonly frees: (command: Command) => boolean;

@@ -28,7 +28,6 @@ export interface IdSource {
   joining(): NodeId;
   /** Returns the id of a data folder, or of a start. */
   random(): string;
-  /** Returns the key pair of a data folder. */
   keyPair(): KeyPair;
 }
 

@@ -36,7 +36,6 @@ export class AppendTimer {
     this.#measures = measures;
   }
 
-  /** Notes a message that this node sends. */
   sent(message: Message): void {
     if (message.type !== 'append' || message.entries.length === 0) return;
     const { to, term, entries } = message;
@@ -44,7 +43,6 @@ export class AppendTimer {
     this.#pending.set(to, { term, last: entries.at(-1)!.index, sentMs: this.#now() });
   }
 
-  /** Notes a message that this node receives. */
   received(message: Message): void {
     if (message.type !== 'appendResponse') return;
     const { from, term, success, index } = message;

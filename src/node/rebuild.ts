@@ -27,7 +27,6 @@ export function rebuildableTo(log: SegmentLog, { remains }: LevelState): Index |
 }
 
 export interface RebuildOptions {
-  /** The last index to apply. */
   readonly upTo: Index;
   readonly handlers: Handlers;
   readonly levels?: { readonly supported: number } | undefined;

@@ -120,7 +120,6 @@ export async function recover(flags: RecoverFlags): Promise<Offline> {
   return planOf(dataDir, options);
 }
 
-/** Says what a recovery would do. */
 async function planOf(dataDir: string, options: RecoverOptions): Promise<Offline> {
   const { inspectFolder, lossIn, UNFINISHED } = await import('../node/recover.js');
   const { name, members, acceptLoss } = options;

@@ -195,7 +195,6 @@ function metricsOf(config: Config, log: Log, parts: Layers & FrontSources & Note
 
 type Layers = Awaited<ReturnType<typeof openLayers>>;
 
-/** Opens the layers below the front end. */
 async function openLayers(
   config: Config,
   log: Log,

@@ -7,7 +7,6 @@ import { HOUR_MS, methodOfUse, UsageBook } from '../service/usage/book.js';
 import { EXCHANGE_MS, UsageExchange } from '../service/usage/exchange.js';
 import { keys } from '../state/keys.js';
 
-/** The name of the file in the data folder. */
 const FILE = 'token-usage';
 /** Milliseconds after the start at which the others are asked first. */
 const FIRST_MS = 1000;
@@ -23,7 +22,6 @@ export class TokenUsage {
   #timers: NodeJS.Timeout[] = [];
   #saving: Promise<void> | undefined;
 
-  /** Reads the file, if there is one. */
   constructor(dataDir: string) {
     this.#file = join(dataDir, FILE);
     try {

@@ -15,7 +15,6 @@ import { namespaceProblem, noteChange, noteDeletion, refused, stored } from './l
 import { forgetOwnership } from './owners.js';
 import type { ApplyContext, Command, Handler, View } from './types.js';
 
-/** The members of both commands. */
 interface ConfigCommand extends Command {
   readonly ns: string;
   readonly kind: Kind;
@@ -24,7 +23,6 @@ interface ConfigCommand extends Command {
   readonly cas: number | null;
   /** The time of the request, RFC 3339 text, for status conditions. */
   readonly at: string;
-  /** The cluster's datacenter. */
   readonly datacenter: string;
 }
 

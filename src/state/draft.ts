@@ -152,7 +152,6 @@ export class Overlay implements Draft {
     return cell;
   }
 
-  /** Returns the value in the base. */
   #original(cell: Cell): string | undefined {
     if (cell.before === undefined) cell.before = this.#base.get(cell.key) ?? null;
     return cell.before ?? undefined;

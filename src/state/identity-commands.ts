@@ -25,7 +25,6 @@ import type { ApplyContext, Command, Handler } from './types.js';
 /** Ends the tokens of identities, and may block their logins. Answers the ID of the block. */
 export interface IdentityRevoke extends Command {
   readonly type: 'identity.revoke';
-  /** The auth method. */
   readonly ns: string;
   readonly name: string;
   readonly whom: Whom;

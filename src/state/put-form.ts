@@ -125,7 +125,6 @@ function isZero(type: Type<unknown>, value: unknown): boolean {
   return JSON.stringify(value) === zero;
 }
 
-/** A secret in a body. */
 interface Secret {
   /** Where it is: a member, or one of a free object. */
   readonly path: readonly string[];

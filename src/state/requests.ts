@@ -40,9 +40,7 @@ const PAGE_CHARS = 8192;
 
 /** Limits of what is remembered. Only simulations and tests set others. */
 export interface RequestLimits {
-  /** See REQUESTS_MAX. */
   readonly requestsMax: number;
-  /** See PAGE_REQUESTS. */
   readonly pageRequests: number;
 }
 

@@ -64,7 +64,6 @@ export const rules = defineObject<BindingRule, typeof fields>({
   records: ({ ID, AuthMethod, Namespace }) => [[keys.ruleByMethod(Namespace, AuthMethod, ID), '']],
 });
 
-/** Stores a binding rule. Answers it. */
 const setRule: Handler<RuleSet> = (context, command) => {
   const { draft, index } = context;
   const { ns, id, rule } = command;

@@ -17,7 +17,6 @@ type Schemas = Readonly<Record<string, JsonSchema>>;
 /** Returns the name of a component from words with hyphens. */
 const pascal = (name: string): string =>
   name.replace(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase());
-/** Returns where a component stands. */
 const placeOf = (name: string): string => `#/components/schemas/${name}`;
 
 /** What an expanded read adds to a token. */

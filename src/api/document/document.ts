@@ -139,7 +139,6 @@ const FLAG = { allowEmptyValue: true };
 
 /** A path as the document writes it: `/v1/config/{kind}`. */
 const template = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
-/** Where an operation stands in the document. */
 const placeOf = (path: string, method: string): Form =>
   below({ of: 'sent', at: '#' }, 'paths', template(path), method.toLowerCase());
 

@@ -43,7 +43,6 @@ export function schemaOf(type: Type<unknown, unknown>, form: Form): JsonSchema {
   return type.zero() === null ? orNull(schema) : schema;
 }
 
-/** The declaration of an object. */
 interface Declared {
   readonly fields: Fields;
   readonly rules?: readonly Rule[];

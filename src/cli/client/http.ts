@@ -27,7 +27,6 @@ export interface ApiOptions {
 /** A request. */
 export interface Ask {
   readonly query?: Readonly<Record<string, string | undefined>>;
-  /** Sent as JSON. */
   readonly body?: unknown;
   /** JSON as the user wrote it, so that the server can name the place of an error in it. */
   readonly json?: string;
@@ -92,7 +91,6 @@ interface Sent {
   readonly timeoutMs: number | undefined;
 }
 
-/** The header of the token. */
 const TOKEN = 'X-Consul-Token';
 /** The pause before a retry if the server names none. */
 const RETRY_MS = 500;
@@ -124,7 +122,6 @@ export class Api {
     for (const made of this.#agents) (await made)?.agent.destroy();
   }
 
-  /** Sends a read. */
   get(path: string, ask: Ask = {}): Promise<Answer> {
     return this.ask('GET', path, { ...ask, isRead: true });
   }
@@ -185,7 +182,6 @@ export class Api {
     }
   }
 
-  /** Reads an answer to its end. */
   async #answerOf(message: IncomingMessage, isRead: boolean): Promise<Answer> {
     try {
       return await answerOf(message);

@@ -22,14 +22,12 @@ import { addMethodUsage, addTokenUsage } from './token-usage.js';
 
 type Read = NonNullable<Flag['read']>;
 
-/** An option that sets a member. */
 const flag = (flags: string, what: string, member: string, read?: Read): Flag => ({
   flags,
   what,
   member,
   ...(read && { read }),
 });
-/** An option that can be given several times. */
 const repeatable = (flags: string, what: string, member: string, read?: Read): Flag => ({
   ...flag(flags, what, member, read),
   isRepeatable: true,

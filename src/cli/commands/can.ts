@@ -70,7 +70,6 @@ export function addCan(acl: Command, cli: Cli): void {
     );
 }
 
-/** Answers one question. */
 async function answer(
   call: Call<CanOptions>,
   action: string | undefined,
@@ -137,7 +136,6 @@ async function showAll(call: Call<CanOptions>, type: string): Promise<void> {
     print.note('some rights are not shown');
 }
 
-/** Reads all pages of a search. */
 async function readPages<R>(
   call: Call<CanOptions>,
   path: string,

@@ -136,7 +136,6 @@ export function addDelete(config: Command, cli: Cli): void {
     );
 }
 
-/** Which entry is to be deleted. */
 interface Doomed extends Which {
   /** The namespace that its document names. */
   readonly namespace?: string | undefined;

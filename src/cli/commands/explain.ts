@@ -21,7 +21,6 @@ import {
 } from '../print/explain-view.js';
 import { find, hidden, idIn, pathOf, type Stored, TYPE } from './objects.js';
 
-/** A question about a right. */
 interface Question {
   readonly Resource: string;
   readonly Access: string;
@@ -39,7 +38,6 @@ export function parseQuestion(text: string): Question {
   return questionAbout(`${app ?? ''}${Resource}`, Access, Segment);
 }
 
-/** What `--at` is for. */
 const AT = 'ask what was at an index, or a time such as 2026-11-03T14:05:00Z';
 
 interface AtOption {

@@ -80,7 +80,6 @@ async function exportSet(call: Call<ExportOptions>): Promise<void> {
   print.text([await yamlOf({ Objects: exported.Objects })]);
 }
 
-/** Says what an export does not hold. */
 function noteMissing({ print }: Call<object>, exported: Exported, answer: Answer): void {
   const { At, Objects, Secrets = 0, Unknown = [] } = exported;
   const when = At === undefined ? `index ${exported.Index}` : momentText(At);

@@ -21,7 +21,6 @@ import {
 import { type HistoryObject, objectCalled, withObject } from './object-argument.js';
 
 type FeedLine = Feed['Changes'][number];
-/** What is known about a version. */
 type Version = NonNullable<Versions['Versions']>[number];
 /** What changes and versions have in common. */
 type Deed = Pick<FeedLine, keyof Version & keyof FeedLine>;

@@ -63,7 +63,6 @@ function subset(set: ReadSet, picked: Picked, more: Partial<WholeSet>): ReadSet 
   };
 }
 
-/** Returns the delete that a plan makes. */
 const doomedBy = ({ ID, Name, Namespace, Type }: PlannedChange): SetDelete => ({
   Type,
   ...(Namespace !== undefined && Type !== 'namespace' && { Namespace }),

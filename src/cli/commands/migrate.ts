@@ -83,7 +83,6 @@ async function migrate(call: Call<MigrateOptions>, cli: Cli): Promise<void> {
   }
 }
 
-/** One run. */
 async function once(
   call: Call<MigrateOptions>,
   migration: Migration,
@@ -116,7 +115,6 @@ async function once(
   return { exit: report.Exit, round };
 }
 
-/** Gives up ownership, if rights are equal. */
 async function finish(
   { api, print }: Call<MigrateOptions>,
   { owner }: Migration,

@@ -15,7 +15,6 @@ export interface NodeCommand {
   readonly argument?: Described;
   /** Its own options, besides the settings of a node. */
   readonly options?: readonly Described[];
-  /** What the help shows below the options. */
   readonly after?: string;
 }
 

@@ -26,7 +26,6 @@ interface BrowserMethod {
   readonly Name: string;
 }
 
-/** What the provider sends back. */
 interface Returned {
   readonly state: string;
   readonly code: string;

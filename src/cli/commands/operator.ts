@@ -284,7 +284,6 @@ function addConfiguration(
   );
 }
 
-/** Returns what reads the value of an option. */
 function parserOf(option: string): (text: string) => unknown {
   if (option.endsWith('<count>')) return whole;
   if (!option.endsWith('<boolean>')) return (text) => text;

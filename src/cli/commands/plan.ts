@@ -78,7 +78,6 @@ export function addSets(program: Command, cli: Cli): void {
     );
 }
 
-/** Reads the set that the options name. */
 async function setIn({ api, io, options }: Call<FileOptions>): Promise<ReadSet> {
   const { filename = [] } = options;
   if (filename.length === 0) misused('--filename is missing: name a file, a folder, or -');

@@ -105,7 +105,6 @@ async function forgetLogin(io: Io, name: string, note: (text: string) => void): 
   note(`removed ${file}; the token of that login stays valid until it expires or is deleted`);
 }
 
-/** The settings that are paths. */
 const FILES: readonly ProfileSetting[] = ['tokenFile', 'caFile', 'clientCert', 'clientKey'];
 
 async function setProfile({ io, options, print }: Call<object>, name: string): Promise<void> {

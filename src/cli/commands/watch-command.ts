@@ -24,7 +24,6 @@ interface Target {
   /** What the change of an object that is missing is about. */
   readonly name: string;
   refOf(item: unknown): string;
-  /** Returns an object without its secrets. */
   hidden(item: unknown): unknown;
   show(call: Call<object>, value: unknown): Promise<void>;
 }

@@ -39,7 +39,6 @@ const entriesOf = async ({ api }: Call<object>, kind: string): Promise<string[]>
 const entries: Source = async (call, kind) =>
   plain(kind === undefined ? KINDS : await entriesOf(call, kind));
 
-/** The kinds that make chains. */
 const CHAIN_KINDS = ['service-defaults', 'service-resolver', 'service-router', 'service-splitter'];
 
 /** Services that have entries of their own. */
@@ -65,7 +64,6 @@ const subjects: Source = async (call) =>
     what,
   }));
 
-/** Sources for two arguments. */
 const PAIRS: readonly Source[] = [entries, objects, rights];
 
 const profiles: Source = async ({ io }) =>

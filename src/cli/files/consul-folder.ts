@@ -59,7 +59,6 @@ export class ConsulFolder {
   readonly calls: string[] = [];
   readonly enterpriseCalls: string[] = [];
   readonly #content: Content;
-  /** The auth methods that are not loaded. */
   readonly #withoutMethod = new Set<string>();
 
   constructor(content: Content) {

@@ -144,7 +144,6 @@ const HEAD = `#!/bin/sh
 # this where nobody else can list processes. NOT-LOADED.md tells what this folder does not hold.
 `;
 
-/** Quotes a word for a shell. */
 const quote = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
 
 /** A call of one of the functions. */

@@ -12,7 +12,6 @@ export interface Problem {
   readonly file: string;
   readonly line: number;
   readonly column: number;
-  /** JSON pointer to the value. */
   readonly pointer: string;
   readonly message: string;
 }

@@ -92,7 +92,6 @@ export function deletionOf({ Handle, Namespace, Object: object, Type }: SetItem)
 export const keyOf = (ref: string): string =>
   ref.startsWith('binding-rule/') ? ref : ref.toLowerCase();
 
-/** A value in a file. */
 interface Spot {
   readonly document: Written;
   readonly path: readonly (string | number)[];

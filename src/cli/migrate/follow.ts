@@ -56,7 +56,6 @@ export class Follower {
     for (const { Ref } of parts.first.problems) this.#conflicts.add(Ref);
   }
 
-  /** Returns the exit code. */
   async run(): Promise<number> {
     const { call, exit } = this.#parts;
     const { signal } = call.io;

@@ -321,7 +321,6 @@ export class Migration {
     };
   }
 
-  /** Returns what is said of a round. */
   report(round: Round, found: FoundRights | undefined, index: number): Report {
     const { call } = this.#parts;
     const { state, converted, problems } = round;

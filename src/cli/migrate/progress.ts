@@ -37,7 +37,6 @@ export class Progress {
     this.#timer = setInterval(show, EVERY_MS);
   }
 
-  /** Erases the line. */
   end(): void {
     if (this.#timer === undefined) return;
     clearInterval(this.#timer);

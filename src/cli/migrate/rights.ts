@@ -136,7 +136,6 @@ export class LiveQuestions {
     this.#secrets = secrets;
   }
 
-  /** How many tokens were asked. */
   get tokens(): number {
     return this.#asked.size;
   }

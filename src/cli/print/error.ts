@@ -37,7 +37,6 @@ export class CliError extends Error {
     this.name = 'CliError';
     this.details = details;
   }
-  /** The exit code of the program. */
   get exit(): number {
     return this.details.exit ?? EXIT.failed;
   }
@@ -61,7 +60,6 @@ export interface RefusedAnswer {
   readonly method: string;
   readonly path: string;
   readonly status: number;
-  /** Whether the request had a token. */
   readonly hasToken: boolean;
   readonly type: string;
   readonly text: string;

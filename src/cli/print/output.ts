@@ -73,7 +73,6 @@ export class Printer {
     return this.format === 'json' || this.format === 'yaml';
   }
 
-  /** The style of tables on this output. */
   get style(): TableStyle {
     const { isTerminal, columns } = this.#io.out;
     return { width: isTerminal ? columns : undefined, colour: this.#colour };
@@ -85,7 +84,6 @@ export class Printer {
     this.table(shape.columns, items);
   }
 
-  /** Prints one object. */
   async item<T>(item: T, shape: Shape<T>, raw: unknown = item): Promise<void> {
     if (this.format === 'name') return this.refs([shape.ref(item)]);
     if (this.format !== 'table') return this.value(raw);
@@ -140,7 +138,6 @@ export class Printer {
     else this.text([renderTable(columns, rows, this.style)]);
   }
 
-  /** Prints the lines of an object. */
   fields(fields: readonly Field[]): void {
     this.text([renderFields(fields, this.#colour)]);
   }

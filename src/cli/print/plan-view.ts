@@ -17,7 +17,6 @@ interface RightChange {
   readonly After: string;
 }
 
-/** Tokens whose rights change alike. */
 interface ImpactGroup {
   readonly Tokens: number;
   readonly Removed: boolean;
@@ -101,7 +100,6 @@ export async function planLines(plan: Plan, style: PlanStyle): Promise<string[]>
     .flatMap((lines, at) => (at === 0 ? lines : ['', ...lines]));
 }
 
-/** Returns how the rights of tokens change. */
 function impactLines({ Impact }: Plan, { colour }: PlanStyle): string[] {
   const { Affected = 0, Groups = [], Hidden = false, Truncated = false } = Impact?.Tokens ?? {};
   const hidden = Hidden ? ['Rights change for tokens that this token may not read, too.'] : [];

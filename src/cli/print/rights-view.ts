@@ -20,7 +20,6 @@ interface RuleSet {
   readonly Named: Readonly<Record<string, { readonly Exact: Names; readonly Prefix: Names }>>;
 }
 
-/** Names by level. */
 type Names = Readonly<Record<string, readonly string[]>>;
 
 /**

@@ -137,7 +137,6 @@ export class HeldCalls {
     this.#places = new Places(HELD, limits, refused);
   }
 
-  /** Number of queries held now. */
   get count(): number {
     return this.#held.size;
   }

@@ -68,7 +68,6 @@ export class Buckets {
     this.#older = new Int32Array(this.#max);
   }
 
-  /** Number of clients remembered. */
   get size(): number {
     return this.#slots.size;
   }

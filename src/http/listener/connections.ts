@@ -80,7 +80,6 @@ export class Connections {
     this.#reserve = new Reserve(limits.probeConnections);
   }
 
-  /** Accepts or refuses a new connection. */
   accept(socket: Socket): void {
     this.accepted += 1;
     const address = clientAt(socket.remoteAddress ?? '');

@@ -45,7 +45,6 @@ export function takeRequests(
   };
 }
 
-/** What one connection sends. */
 class Intake {
   readonly #socket: Socket;
   readonly #handle: Handler;
@@ -61,7 +60,6 @@ class Intake {
   #late: IncomingMessage | undefined;
   /** A request beyond those that may be in progress: nothing is parsed while there is one. */
   #waiting: Parameters<Handler>[] = [];
-  /** What is not parsed yet. */
   #chunks: Buffer[] = [];
   #bytes = 0;
   #isScheduled = false;

@@ -24,7 +24,6 @@ export interface ListenerOptions extends ConnectionLimits {
    */
   readonly headersMs: number;
   readonly receiveMs: number;
-  /** Milliseconds an idle connection is kept. */
   readonly keepAliveMs: number;
   /** Milliseconds without a byte in either direction after which a connection is closed. */
   readonly silenceMs: number;
@@ -183,7 +182,6 @@ const ANSWER = plainResponse(
   'This port requires TLS: write https:// before the address',
 );
 
-/** Connections in their handshake. */
 class PlainRequests {
   readonly #report: PlainReport | undefined;
   /** Raw sockets by the origin of their connection. */
@@ -195,7 +193,6 @@ class PlainRequests {
     this.#report = report;
   }
 
-  /** Notes a new connection. */
   begin(socket: Socket): void {
     const place = placeOf(socket);
     this.#handshakes.set(place, socket);
@@ -204,7 +201,6 @@ class PlainRequests {
     });
   }
 
-  /** Notes that a handshake has succeeded. */
   done(socket: TLSSocket): void {
     this.#handshakes.delete(placeOf(socket));
   }

@@ -79,7 +79,6 @@ async function parserOf(maxBytes: number): Promise<Middleware> {
   return bodyParser({ enableTypes: ['text'], textLimit: `${maxBytes}b`, encoding: 'latin1' });
 }
 
-/** Reads a body in chunks. */
 async function parsed(
   parse: Middleware,
   context: Context,

@@ -5,7 +5,6 @@ import type { Document } from '../../api/documents.js';
 
 const compress = promisify(gzip);
 
-/** A text as it is, and compressed. */
 interface DocumentBytes {
   readonly body: Buffer;
   readonly packed: Promise<Buffer>;

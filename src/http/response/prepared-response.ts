@@ -12,7 +12,6 @@ const compress = promisify(gzip);
 /** A status, headers and a whole body. */
 export class PreparedResponse {
   readonly status: number;
-  /** Bytes of the body. */
   readonly length: number;
   /** Names and values of the headers as a flat list, for the body as it is. */
   readonly headers: readonly string[];

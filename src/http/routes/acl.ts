@@ -100,7 +100,6 @@ function objectRoutes<B>(service: Service, useCases: ObjectUseCases<B>): readonl
   ];
 }
 
-/** Create, update, change, delete. */
 function writesOf<B>(service: Service, useCases: ObjectUseCases<B>, help: IdHelp) {
   const { idLabel, identity, resource, title } = useCases.definition;
   const failure = `${title.replace(' ', '')} decoding failed`;

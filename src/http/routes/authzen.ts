@@ -105,7 +105,6 @@ export function authzenRoutes(parts: AuthzenParts): readonly DeclaredRoute[] {
   ];
 }
 
-/** Answers a request whose body was read. */
 type Answer = (parts: AuthzenParts, request: ApiRequest, body: JsonObject) => Promise<void>;
 
 /** Checks a request, reads its body and answers it. */

@@ -67,7 +67,6 @@ export const etagOf = (text: string): string => `"${modifyIndexOf(text)}"`;
 /** The beginning of the error for a body that cannot be decoded. */
 export const UNDECODED = 'Failed to decode request body';
 
-/** The media types of a JSON Merge Patch. */
 const PATCHES = ['application/merge-patch+json', 'application/json', ''];
 
 /** Throws ApiError 415 unless the body is sent as a patch. */

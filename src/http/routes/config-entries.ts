@@ -71,7 +71,6 @@ export function configRoutes({
   ];
 }
 
-/** One entry: read, change, delete. */
 const entryRoute = (
   service: Service,
   writeOf: (request: ApiRequest) => ConfigWrite,

@@ -96,7 +96,6 @@ function oidcRoutes(parts: LoginParts): readonly DeclaredRoute[] {
   ];
 }
 
-/** What a login needs of its request. */
 function loginRequest(
   request: ApiRequest,
   body: { readonly AuthMethod?: string; readonly Namespace?: string },

@@ -152,7 +152,6 @@ function ttlOf(text: string | undefined): number {
 
 const AUTOPILOT_FAILURE = 'Error parsing autopilot config';
 
-/** The routes below `/v1/operator/autopilot`. */
 const autopilotRoutes = (parts: ClusterParts): readonly DeclaredRoute[] => [
   {
     path: '/v1/operator/autopilot/configuration',

@@ -97,7 +97,6 @@ function answering(front: Front, route: Route): Middleware {
   };
 }
 
-/** The endpoints of a route by method. */
 function targetsOf(route: Route): ReadonlyMap<string, Target> {
   const targets = new Map<string, Target>();
   const params = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
@@ -110,7 +109,6 @@ function targetsOf(route: Route): ReadonlyMap<string, Target> {
   return targets;
 }
 
-/** The value of `Allow`. */
 const allowedMethods = (targets: ReadonlyMap<string, Target>): string =>
   ['OPTIONS', ...targets.keys()].join(',');
 

@@ -31,7 +31,6 @@ export interface Token {
 
 /** Cuts a text into tokens, with one that may be looked at before it is taken. */
 export class Tokens {
-  /** The token that was taken last. */
   last: Token = { type: 'end', text: '', from: 0, to: 0 };
   readonly #text: string;
   readonly #json: boolean;

@@ -100,7 +100,6 @@ export class Side {
     return refs;
   }
 
-  /** Compiles the rights of a token. */
   rightsOf(token: TokenShown, variant: Variant = {}): Rights {
     const { defaultPolicy = this.state.defaultPolicy } = variant;
     if (this.#isOurs) {

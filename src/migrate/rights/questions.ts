@@ -8,7 +8,6 @@ import type { Asked } from '../../acl/reasons.js';
 import type { RuleSet } from '../../acl/rule-set.js';
 import { type Access, type Level, NAMED, type Resource, SCALARS } from '../../acl/types.js';
 
-/** Questions of one resource and namespace. */
 interface Group {
   readonly resource: Resource;
   readonly namespace: string;

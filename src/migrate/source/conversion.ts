@@ -85,7 +85,6 @@ export class Conversion {
     this.findings.push(finding(ref, code, message, more));
   }
 
-  /** Leaves an object out. */
   leaveOut(
     ref: string,
     code: FindingCode,
@@ -96,7 +95,6 @@ export class Conversion {
     this.note(ref, code, message, { ...more, LeftOut: true });
   }
 
-  /** Whether an object is left out. */
   isLeftOut(ref: string): boolean {
     return this.#leftOut.has(ref.toLowerCase());
   }

@@ -74,7 +74,6 @@ interface Policy {
   readonly Hash: string;
 }
 
-/** A list of the source. */
 interface List {
   readonly type: ObjectType;
   readonly path: string;
@@ -85,7 +84,6 @@ interface List {
   readonly rights: string;
 }
 
-/** A list as it was read. */
 interface Loaded {
   readonly list: List;
   readonly index: number;

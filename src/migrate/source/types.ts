@@ -8,7 +8,6 @@ export type Shown = Readonly<Record<string, unknown>>;
 /** An answer of the source, whatever its status. */
 export interface SourceAnswer {
   readonly status: number;
-  /** The text of the body. */
   readonly text: string;
   /** Returns a header, by its name in lower case. */
   header(name: string): string | undefined;
@@ -72,7 +71,6 @@ export interface SourceInfo {
   readonly Indexes: Readonly<Record<string, number>>;
   /** Whether it is a cluster of this server. */
   readonly isOurs: boolean;
-  /** Whether it has namespaces. */
   readonly hasNamespaces: boolean;
 }
 
@@ -89,7 +87,6 @@ export interface SourceState {
   readonly bindingRules: readonly Shown[];
   readonly tokens: readonly Shown[];
   readonly entries: readonly Shown[];
-  /** What could not be read. */
   readonly findings: readonly Finding[];
 }
 

@@ -65,7 +65,6 @@ export interface ListQuery {
 /** The use cases of an object. Writes return JSON text and throw ApiError. */
 export interface ObjectUseCases<B> {
   readonly definition: ObjectDefinition;
-  /** The body of a write. */
   readonly body: Type<unknown, B>;
   /** Permits a write before its body is read. `id` is that of the path. Throws ApiError 403. */
   admit(requester: Requester, id: string | undefined): Promise<unknown>;

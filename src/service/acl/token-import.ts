@@ -161,7 +161,6 @@ function* budgetProblems(view: View, tokens: readonly TokenPlace[]): Steps<Place
   return problems;
 }
 
-/** A token of the request. */
 class Place {
   readonly accessor: string;
   readonly #at: string;
@@ -190,11 +189,9 @@ class TokenPlace extends Place {
 /** What an import sends, apart from the state. */
 class SentImport {
   readonly problems: Placed[] = [];
-  /** The tokens that are imported. */
   readonly tokens: TokenPlace[] = [];
   readonly Skipped: { readonly AccessorID: string; readonly Why: 'expired' }[] = [];
   readonly Warnings: { readonly AccessorID: string; readonly Code: 'weak_secret' }[] = [];
-  /** The namespaces of all tokens. */
   readonly places: { readonly ns: string }[] = [];
   readonly #source: string;
   readonly #takeOver: boolean;

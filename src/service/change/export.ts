@@ -96,7 +96,6 @@ class Exporter {
   /** Whether objects are left out that the caller may not read. */
   isFiltered = false;
   readonly #now: View;
-  /** The state that is exported. */
   readonly #view: View;
   readonly #authorizer: Authorizer;
   readonly #query: ExportQuery;
@@ -201,7 +200,6 @@ class Exporter {
     return view instanceof PastView ? view.ever(keyOf(...parts, '')) : keysBelow(view, ...parts);
   }
 
-  /** Yields the set as JSON text. */
   async *pieces(): AsyncIterable<string> {
     let secrets = 0;
     const rendered: Rendered = {

@@ -66,7 +66,6 @@ interface FoundImpact {
 
 /** What an impact is found from. The views must not change meanwhile. */
 interface ImpactParts extends Pick<AuthorizersOptions, 'datacenter' | 'defaultPolicy' | 'nowMs'> {
-  /** The rights of the caller. */
   readonly authorizer: Authorizer;
   readonly before: View;
   /** The same with the changes in it. */

@@ -35,7 +35,6 @@ const LISTED_MAX = 100;
 /** Objects that are examined in one step. */
 const OBJECTS_PER_STEP = 50;
 
-/** Counts by type. */
 type Totals = Refs['UsedByTotal'];
 type Deletion = Refs['IfDeleted'];
 
@@ -186,7 +185,6 @@ class RefsFinder {
   }
 }
 
-/** Yields the objects in a namespace. */
 function* contents(view: View, ns: string): Iterable<ObjectPlace> {
   for (const table of ['policy', 'role', 'method', 'rule', 'token'] as const) {
     for (const key of keysBelow(view, table, ns)) yield { table, ns, id: lastPart(key) };

@@ -47,7 +47,6 @@ export interface ClusterParts {
     /** The metrics in the text format of Prometheus. */
     prometheus(): string;
     json(): object;
-    /** The figures of the last hour. */
     history(): FigureView;
   };
   readonly audit: AuditView;

@@ -13,7 +13,6 @@ export class CallEnd {
     return this.#isOver;
   }
 
-  /** Ends the call, once. */
   end(): void {
     this.#isOver = true;
     const { wake } = this;

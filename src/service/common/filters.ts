@@ -24,7 +24,6 @@ export type FilterOf = (table: Filterable) => (() => Matches) | undefined;
 const string: Shape = { kind: 'string' };
 const whole: Shape = { kind: 'int' };
 
-/** The items of `GET /v1/agent/members`. */
 const MEMBER: Shape = {
   kind: 'struct',
   fields: {
@@ -125,7 +124,6 @@ function textsIn(
   return found;
 }
 
-/** The refusals of a filter. */
 interface FilterWords {
   invalid(problem: Problem): string;
   tooLong(message: string): string;

@@ -207,7 +207,6 @@ export async function mustChange(
   );
 }
 
-/** Proposes a change. Throws ApiError. */
 async function proposeChange(
   service: Service,
   write: ConfigWrite,

@@ -24,7 +24,6 @@ export interface ConfigListQuery {
   readonly ns: string;
   /** Undefined for all kinds. */
   readonly kind: Kind | undefined;
-  /** A filter expression (bexpr). */
   readonly filter: string | undefined;
   /** Words that an entry must contain. */
   readonly search: string | undefined;
@@ -143,7 +142,6 @@ function cacheKey({ ns, kind, filter, search, page }: ConfigListQuery): string |
 const stampOf = (view: View, query: ConfigListQuery): string =>
   `${position(view, allPlaces(query)).index} ${view.get(RESTORE_FACT) ?? ''}`;
 
-/** The entries of a kind in a namespace. */
 interface Place {
   readonly kind: Kind;
   readonly ns: string;

@@ -27,14 +27,12 @@ export interface ChainQuery {
 interface Chain {
   /** The service as its entries spell it. */
   readonly service: string;
-  /** JSON. */
   readonly text: string;
   readonly digest: string;
   readonly fault: string | undefined;
   readonly lookups: Lookups;
 }
 
-/** A chain that is being compiled. */
 interface Compilation {
   /** Of two compilations, the later one has the greater number. */
   readonly number: number;

@@ -302,7 +302,6 @@ class Deciding {
   }
 }
 
-/** Why a question is not answered, or denied. */
 interface Denial {
   readonly code: Code;
   readonly reason: string;

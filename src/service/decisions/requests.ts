@@ -40,7 +40,6 @@ export interface Search {
   /** Empty where actions are searched. */
   readonly action: string;
   readonly resource: Entity;
-  /** The namespace of the request. */
   readonly ns: string;
   readonly limit: number;
   /** Empty: the first page. */

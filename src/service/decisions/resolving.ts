@@ -118,7 +118,6 @@ function distinct(sent: readonly Entity[]): ReadonlyMap<Entity, Entity[]> {
 /** Resolves subjects, from the first one again when the state changes between two turns. */
 class Resolving {
   readonly outcomes = new Map<Entity, Outcome>();
-  /** What is still to be proven. */
   readonly needed: [subject: Entity, claim: Claim][] = [];
   readonly #parts: ResolveParts;
   readonly #request: ResolveRequest;
@@ -141,7 +140,6 @@ class Resolving {
     this.#proofs = proofs;
   }
 
-  /** The use case of the read. */
   answer(context: ReadContext) {
     const index = stateIndex(context.view);
     if (index !== this.#index) {

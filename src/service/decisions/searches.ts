@@ -89,7 +89,6 @@ class SubjectSearch {
   readonly #view: View;
   readonly #search: Search;
   readonly #sought: Sought;
-  /** The namespaces that the caller may read. */
   readonly #shown: ReadonlySet<string>;
   readonly #nowMs: number;
   readonly #authorizers: Authorizers;

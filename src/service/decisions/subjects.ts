@@ -105,7 +105,6 @@ export class Subjects {
   readonly #parts: SubjectParts;
   readonly #context: ReadContext;
   readonly #caller: Caller;
-  /** The namespace of the request. */
   readonly #ns: string;
 
   constructor(parts: SubjectParts, context: ReadContext, { caller, ns }: SubjectRequest) {

@@ -16,14 +16,12 @@ export interface FeedQuery {
   readonly after?: number | undefined;
   readonly limit: number;
   readonly types?: ReadonlySet<string> | undefined;
-  /** The accessor of the author. */
   readonly author?: string | undefined;
   /** Whom a method of the namespace of the request knows the author by. */
   readonly subject?: { readonly method: string; readonly subject: string } | undefined;
   readonly logins: boolean;
 }
 
-/** What a reader sees of the feed, as JSON. */
 interface Seen {
   readonly text: string;
   /** The part of it that tells what has changed. */

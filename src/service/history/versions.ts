@@ -25,7 +25,6 @@ export interface HistoryQuery {
   readonly type: string;
   readonly id: string;
   readonly limit: number;
-  /** Only versions before this index. */
   readonly before?: number | undefined;
   /** One version, with its content. */
   readonly version?: number | undefined;

@@ -172,7 +172,6 @@ class NamespaceLinter {
     this.#add = shared.add;
   }
 
-  /** Lints the auth methods and their rules. */
   *rules(named: BoundNames): Linting<void> {
     for (const method of this.#objects<AuthMethod>('method')) {
       yield;

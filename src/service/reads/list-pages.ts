@@ -99,9 +99,7 @@ interface Item {
 
 /** The items of a list in order, as of one state. */
 class ListOrder {
-  /** The items by candidate. */
   #items = new Map<string, Item>();
-  /** The candidates by place. */
   readonly #places = new sortedBtree.default<string, string>(undefined, compare);
   /** Identifies the state; undefined while it is brought up to date. */
   #stamp: string | undefined;

@@ -23,7 +23,6 @@ export interface PageQuery {
 export interface PagePlan extends PageQuery {
   /** What tells the list from others, those of other callers included. */
   readonly key: string;
-  /** The index of the list. */
   readonly index: number;
 }
 

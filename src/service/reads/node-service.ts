@@ -60,7 +60,6 @@ const REST_MS = 50;
 
 type Evaluated<T> = Pick<ReadOutcome<T>, 'value' | 'index' | 'filtered'>;
 
-/** A read under way. */
 interface Query {
   readonly tokenKey: string | null;
   /** It is held until its index is greater. 0: it is not held. */

@@ -220,7 +220,6 @@ export class Authorizers {
     for (const reading of this.#readings) reading.isStale = true;
   }
 
-  /** The number of cached tokens. */
   get size(): number {
     return this.#cached.size;
   }

@@ -202,7 +202,6 @@ export class ParsedPolicies {
     this.#cache = new WeightedCache(bytes);
   }
 
-  /** Approximate bytes. */
   get weight(): number {
     return this.#cache.weight;
   }

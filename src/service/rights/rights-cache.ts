@@ -57,12 +57,10 @@ export class RightsCache {
     });
   }
 
-  /** The number of distinct compiled rights. */
   get size(): number {
     return this.#compiled.size;
   }
 
-  /** Approximate bytes. */
   get weight(): number {
     return this.#entries.weight + this.#compiled.weight;
   }

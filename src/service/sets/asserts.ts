@@ -32,7 +32,6 @@ export interface AssertParts {
   readonly datacenter: string;
   readonly defaultPolicy: 'deny' | 'allow';
   readonly nowMs: number;
-  /** The rights of the caller. */
   readonly authorizer: Authorizer;
   readonly ns: string;
   /** The state before the set, and the draft with the set in it. */

@@ -55,7 +55,6 @@ export interface ItemChange {
 
 /** A set that was compared with a state. */
 export interface Compared {
-  /** The index of the state. */
   readonly index: number;
   /** In the order of plans. */
   readonly changes: readonly ItemChange[];
@@ -172,10 +171,8 @@ export function inPlanOrder<T>(
   return [...sorted.filter(({ isDeletion }) => !isDeletion), ...deletions].map(({ one }) => one);
 }
 
-/** Makes the commands of items. */
 class Compiler {
   readonly problems: Found[] = [];
-  /** The time of the commands. */
   readonly at: string;
   readonly #asked: Comparison;
   readonly #draft: Overlay;

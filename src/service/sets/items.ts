@@ -136,7 +136,6 @@ export class Items {
     return namesIn(sent).some((name) => !linked.has(name));
   }
 
-  /** Returns the namespace of an object. */
   #place(
     table: Table,
     kind: unknown,

@@ -9,7 +9,6 @@ export const EXCHANGE_MS = 300_000;
 const COMPLETE_MS = 900_000;
 const TIMEOUT_MS = 5000;
 
-/** What is known of a member. */
 interface Peer {
   /** The run of its process: places are those of one run. */
   readonly run: unknown;

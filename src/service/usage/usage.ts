@@ -263,7 +263,6 @@ function limitsOf(parts: UsageParts, body: CleanUpBody): CleanUpLimits {
 
 type Row = Cleaned['Tokens'][number];
 
-/** Finds the tokens that a clean-up deletes. */
 class CleanUp {
   readonly #parts: UsageParts;
   readonly #view: PinnedView;
