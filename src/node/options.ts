@@ -69,11 +69,13 @@ export interface NodeTiming {
 
 /** The limits of a node. */
 export interface NodeLimits extends Omit<ReplicaLimits, 'tickMs' | 'electionMs'> {
+  /** Bytes of entries in one append message. */
   readonly appendBytes: number;
   /** Bytes of entries in flight to one follower. */
   readonly inflightBytes: number;
   /** Bytes of entries that are appended but not committed. */
   readonly uncommittedBytes: number;
+  /** Bytes that must stay free on the disk. */
   readonly diskReserveBytes: number;
   /** Milliseconds between two checks of the free space. */
   readonly diskCheckMs: number;

@@ -2980,15 +2980,15 @@ type ReadHealthServer struct {
 
 // ReadHistoryDiff: see the API.
 type ReadHistoryDiff struct {
-	// Added, Deleted or Edited.
+	// How the member changes.
 	Type string `json:"Type,omitempty"`
 	// A JSON pointer into the form of a PUT.
 	Path string `json:"Path,omitempty"`
-	// The old value.
+	// The value before.
 	Old any `json:"Old,omitempty"`
-	// The new value.
+	// The value after.
 	New any `json:"New,omitempty"`
-	// Whether a value is cut.
+	// Whether a value was cut.
 	Cut bool `json:"Cut,omitempty"`
 }
 

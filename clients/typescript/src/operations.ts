@@ -2855,15 +2855,15 @@ export interface ReadHealthServer {
 }
 
 export interface ReadHistoryDiff {
-  /** Added, Deleted or Edited. */
+  /** How the member changes. */
   readonly Type: string;
   /** A JSON pointer into the form of a PUT. */
   readonly Path: string;
-  /** The old value. */
+  /** The value before. */
   readonly Old?: unknown;
-  /** The new value. */
+  /** The value after. */
   readonly New?: unknown;
-  /** Whether a value is cut. */
+  /** Whether a value was cut. */
   readonly Cut?: boolean;
 }
 

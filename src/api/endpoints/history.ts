@@ -16,7 +16,7 @@ import {
 import { HISTORY_LEVEL } from '../../state/history/settings.js';
 import { COMMAND_LEVELS } from '../../state/levels.js';
 import { ok, read, tagged, write } from './operation.js';
-import { anyAs, author, difference, listOf, oneOf, orNone, rows, shape } from './shapes.js';
+import { anyAs, author, differenceAt, listOf, oneOf, orNone, rows, shape } from './shapes.js';
 
 const time = orNone(utcTime);
 const AUTHOR = orNone(author);
@@ -41,6 +41,8 @@ const optional = <T extends object>(fields: T): T =>
   Object.fromEntries(
     Object.entries(fields).map(([name, field]) => [name, { ...field, mode: 'omit' }]),
   ) as T;
+
+const difference = differenceAt('A JSON pointer into the form of a PUT.');
 
 const VERSIONS = shape({
   ...optional(named),

@@ -21,7 +21,7 @@ import { tableOfType } from '../../state/refs.js';
 import { draftFields, QUESTION_FIELDS } from './explain.js';
 import { LINTED } from './lint.js';
 import { ok, read, tagged, write } from './operation.js';
-import { anyAs, difference, INDEX, listOf, oneOf, orNone, rows, shape } from './shapes.js';
+import { anyAs, differenceAt, INDEX, listOf, oneOf, orNone, rows, shape } from './shapes.js';
 
 const word = text();
 
@@ -179,7 +179,7 @@ const PLAN = shape({
       Owner: omit('The owner that it has now.', word),
       Handle: omit('The handle of a binding rule.', word),
       Allowed: keep('Whether the token could apply it.', boolean),
-      Diff: omit('How it changes.', listOf(difference)),
+      Diff: omit('How it changes.', listOf(differenceAt('A JSON pointer to the member.'))),
       Warnings: omit('What lint finds in it.', LINTED),
     }),
   ),

@@ -70,15 +70,16 @@ export const author = shape({
 });
 /** The identity as a member of answers about tokens. */
 export const IDENTITY = omit('Who is behind the token, if a login made it.', identity);
-/** How a member of an object changes. */
-export const difference = shape({
-  Type: keep('How the member changes.', oneOf('Added', 'Deleted', 'Edited')),
-  Path: keep('A JSON pointer to the member, in the form of a PUT.', text()),
-  Old: omit('The value before.', anyValue),
-  New: omit('The value after.', anyValue),
-  Cut: omit('Whether a value was cut.', boolean),
-});
-export type Difference = Normal<typeof difference>;
+/** How a member of an object changes. `path` says where it is. */
+export const differenceAt = (path: string) =>
+  shape({
+    Type: keep('How the member changes.', oneOf('Added', 'Deleted', 'Edited')),
+    Path: keep(path, text()),
+    Old: omit('The value before.', anyValue),
+    New: omit('The value after.', anyValue),
+    Cut: omit('Whether a value was cut.', boolean),
+  });
+export type Difference = Normal<ReturnType<typeof differenceAt>>;
 
 /** The index of an answer that has one as a member. */
 export const INDEX = keep('The index of the state that was read.', whole64);
