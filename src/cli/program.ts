@@ -1,5 +1,4 @@
 /** All commands of the client as one program. */
-
 import { Command } from 'commander';
 import { misuseText } from './arguments.js';
 import { type Cli, withCommonOptions } from './cli.js';

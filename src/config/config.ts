@@ -2,7 +2,6 @@
  * Reads and checks the configuration of a node: a JSON file, and environment variables and flags
  * for the same settings.
  */
-
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { ErrorObject } from 'ajv';

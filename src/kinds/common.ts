@@ -1,5 +1,4 @@
 /** Fields and rules that kinds share. */
-
 import {
   boolean,
   count,

@@ -8,7 +8,6 @@
  * A change of service-defaults "web" affects the chains of "web" and "api", and through "api" the
  * listeners of "edge".
  */
-
 import { OWN, type Refusal, refusal } from '../base/errors.js';
 import { quoted } from '../base/text.js';
 import {

@@ -1,5 +1,4 @@
 /** What a page of another site cannot make a browser do, and what filtering proxies can rely on. */
-
 import { expect } from 'chai';
 import { tokenRoutes } from '../../src/http/routes/tokens.js';
 import type { Route } from '../../src/http/routes/types.js';

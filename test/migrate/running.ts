@@ -1,5 +1,4 @@
 /** Runs `conclave migrate` from a server that plays a source to a node in this process. */
-
 import { once } from 'node:events';
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

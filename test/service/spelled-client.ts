@@ -1,5 +1,4 @@
 /** Nodes with either `http.fieldNames`, and requests in spellings that OpenAPI does not have. */
-
 import type { FieldNames } from '../../src/http/options.js';
 import { authorizeRoutes } from '../../src/http/routes/authorize.js';
 import { type Reply, send } from '../support/client.js';

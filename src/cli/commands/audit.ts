@@ -1,5 +1,4 @@
 /** `audit tail`: the newest audit records of one node or several. */
-
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { AuditRecord } from '../../api/audit-record.js';

@@ -1,5 +1,4 @@
 /** What a delete takes something away from, or deletes as well. */
-
 import type { Link } from '../../api/links.js';
 import { KINDS, OBJECTS, type ObjectName } from '../../api/objects.js';
 import type { Call } from '../cli.js';

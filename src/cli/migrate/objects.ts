@@ -3,7 +3,6 @@
  * set of the owner `migrate/<datacenter>`. What it no longer holds is deleted by name and not by
  * Prune, so that what the source did not show, or what is left out, stays.
  */
-
 import { ANONYMOUS_ACCESSOR } from '../../acl/builtin.js';
 import type { Versions } from '../../api/endpoints/history.js';
 import type { SetDelete, SetItem } from '../../api/endpoints/sets.js';

@@ -1,5 +1,4 @@
 /** Routes that look before a change: references, validation of entries, and objects as a set. */
-
 import { exportObjects, kindsIn, tablesIn } from '../../service/change/export.js';
 import { readRefs } from '../../service/change/refs.js';
 import { ENTRIES_BODY, validateEntries } from '../../service/config/validate.js';

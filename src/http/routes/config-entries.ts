@@ -1,5 +1,4 @@
 /** Routes of config entries, and of the discovery chains that they make. */
-
 import { reject } from '../../base/errors.js';
 import { DECODING, ENTRY_BODY } from '../../kinds/decode.js';
 import { definitionOf } from '../../kinds/definitions.js';

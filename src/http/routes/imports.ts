@@ -1,5 +1,4 @@
 /** Routes of tokens that come from elsewhere, and of the owners of objects. */
-
 import { IMPORT, RELEASE } from '../../api/endpoints/imports.js';
 import { listImported } from '../../service/acl/imported-tokens.js';
 import { importTokens, mayImport } from '../../service/acl/token-import.js';

@@ -1,5 +1,4 @@
 /** Routes of logins: by a bearer token, and at an OpenID provider. */
-
 import { AUTH_URL, CALLBACK, RENEW } from '../../api/endpoints/oidc.js';
 import { LOGIN } from '../../api/endpoints/tokens.js';
 import { reject } from '../../base/errors.js';

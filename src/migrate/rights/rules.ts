@@ -3,7 +3,6 @@
  * levels without regard to case where it checks them, and with regard to case where it merges them:
  * a scalar `"WRITE"` does nothing, and `policy = "WRITE"` yields to any level in lower case.
  */
-
 import { merged } from '../../acl/rule-set.js';
 import { isEmpty } from '../../acl/rules-reader.js';
 import {

@@ -1,5 +1,4 @@
 /** Use cases that read tokens. Only callers who may write them see their secrets. */
-
 import { isUuid } from '../../acl/names.js';
 import { ApiError, refuse, reject } from '../../base/errors.js';
 import type { Identity } from '../../state/author.js';

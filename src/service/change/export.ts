@@ -1,5 +1,4 @@
 /** Objects as a set, which plan and apply take as it is (beyond.md 2.6). */
-
 import { isReservedId } from '../../acl/builtin.js';
 import type { Steps } from '../../acl/steps.js';
 import type { Authorizer } from '../../acl/types.js';

@@ -2,7 +2,6 @@
  * The tokens whose rights a change touches (beyond.md 2.5, Impact): of those that the changed
  * objects are or are linked by, what enforcement decides before and after.
  */
-
 import { ANONYMOUS_ACCESSOR } from '../../acl/builtin.js';
 import { isGain, type RightChange, rightChanges } from '../../acl/right-changes.js';
 import type { Steps } from '../../acl/steps.js';

@@ -1,5 +1,4 @@
 /** What an object names, who names it, and what its deletion would do (beyond.md 2.3). */
-
 import type { Steps } from '../../acl/steps.js';
 import type { Authorizer } from '../../acl/types.js';
 import type { Refs, ShownObject } from '../../api/endpoints/change.js';

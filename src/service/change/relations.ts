@@ -1,5 +1,4 @@
 /** Which objects an object names, and which name it. */
-
 import { CHAIN_KINDS } from '../../kinds/chain.js';
 import { ofKind } from '../../kinds/entry-types.js';
 import { targetsOf } from '../../kinds/references.js';

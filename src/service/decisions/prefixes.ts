@@ -1,5 +1,4 @@
 /** What rules decide about names that no rule spells out: by their prefixes (decisions.md 4.2). */
-
 import { type Steps, sorted } from '../../acl/steps.js';
 import type { PrefixRule } from '../../api/decided.js';
 import { compareCodePoints } from '../../base/text.js';

@@ -2,7 +2,6 @@
  * What a JWT, or the properties that a caller vouches for, prove about a subject (decisions.md 2.1
  * and 2.2). What an issuer says is remembered for a minute; what follows from it is not.
  */
-
 import { decodeJwt } from 'jose/jwt/decode';
 import { reject } from '../../base/errors.js';
 import type { MethodPlace } from '../../state/identity-blocks.js';

@@ -1,5 +1,4 @@
 /** Applies a set as one entry of the log: all of its changes, or none. */
-
 import type { Applied } from '../../api/endpoints/sets.js';
 import { ApiError, refusal, refuse, reject } from '../../base/errors.js';
 import { cut } from '../../languages/shown-values.js';

@@ -1,5 +1,4 @@
 /** Judges a set on a state: what it would do, and everything for which it would be refused. */
-
 import { createHash } from 'node:crypto';
 import { lintBindingRule } from '../../acl/lint/binding-rule.js';
 import { type Finding, lintOf } from '../../acl/lint/findings.js';

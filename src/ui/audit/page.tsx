@@ -1,5 +1,4 @@
 /** The newest audit records of the node that serves the page, and where it writes them. */
-
 import { useState } from 'preact/hooks';
 import type { AuditRecord } from '../../api/audit-record.js';
 import type { AuditSink, AuditSinks } from '../../api/endpoints/operator.js';

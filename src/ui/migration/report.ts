@@ -1,5 +1,4 @@
 /** Reads the report of a migration from a file, which may be any file. */
-
 import type { Finding, Report, RightsDifference } from '../../api/migration-report.js';
 import type { Result } from '../api/types.js';
 import { isObject } from '../forms/layout.js';

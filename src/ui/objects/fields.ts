@@ -1,5 +1,4 @@
 /** Fields of objects: how each is edited, read from the object, and written into a body. */
-
 import type { Link } from '../../api/links.js';
 import { type Member, OBJECTS } from '../../api/objects.js';
 import type { Stored } from '../api/types.js';

@@ -1,5 +1,4 @@
 /** Policies, roles, tokens, auth methods, binding rules and namespaces. */
-
 import type { Link as LinkOf } from '../../api/links.js';
 import { OBJECTS, type ObjectName } from '../../api/objects.js';
 import type { Stored } from '../api/types.js';
