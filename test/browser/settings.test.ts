@@ -101,4 +101,12 @@ describePages('the page of settings in the web UI', 1, (stage) => {
     expect(await form.getByLabel('Max age').isDisabled()).to.equal(true);
     expect(await button(page, 'Back up now').isDisabled()).to.equal(true);
   });
+
+  it('claims nothing of backups to who may not read of them', async () => {
+    const { SecretID: token } = await stage.api<{ SecretID: string }>('PUT /v1/acl/token', {});
+    const { page } = await stage.visit('/settings', { token });
+    const backup = page.getByRole('region', { name: 'Backup' });
+    await backup.getByText(/operator:read/).waitFor();
+    expect(await backup.getByText('none since it was started').count()).to.equal(0);
+  });
 });

@@ -1,4 +1,5 @@
 /** A configuration of the cluster as a form. */
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { ask, read } from '../api/client.js';
 import { Problem } from '../api/problem.js';
@@ -92,9 +93,23 @@ function useTyped(of: Configuration) {
   return { stored, problem, review, isSaved, attempting, textOf, set, check, apply, setReview };
 }
 
+/** A part of the page, and why what it shows could not be read. */
+export const Panel = (props: {
+  of: { readonly title: string; readonly about: string };
+  problem: Problem | undefined;
+  children: ComponentChildren;
+}) => (
+  <section class="panel" aria-label={props.of.title}>
+    <h2>{props.of.title}</h2>
+    <p class="about">{props.of.about}</p>
+    <ProblemNotice problem={props.problem} />
+    {props.children}
+  </section>
+);
+
 /** The form. What is typed is reviewed before it is written. */
 export function ConfigurationForm({ of }: { of: Configuration }) {
-  const { title, about, members, right } = of;
+  const { members, right } = of;
   const form = useTyped(of);
   const { stored, review, isSaved } = form;
   const { problem: refused, isBusy, attempt } = form.attempting;
@@ -102,10 +117,7 @@ export function ConfigurationForm({ of }: { of: Configuration }) {
   const wrongOf = (member: string): string | undefined =>
     refused?.pointer === `/${member}` ? refused.message : undefined;
   return (
-    <section class="panel" aria-label={title}>
-      <h2>{title}</h2>
-      <p class="about">{about}</p>
-      <ProblemNotice problem={form.problem} />
+    <Panel of={of} problem={form.problem}>
       {may === false && <ReadOnly right={right} />}
       {stored !== undefined && (
         <Form onSubmit={() => void attempt(form.check)}>
@@ -141,7 +153,7 @@ export function ConfigurationForm({ of }: { of: Configuration }) {
           <Changes stored={stored!} changed={review} />
         </ReviewDialog>
       )}
-    </section>
+    </Panel>
   );
 }
 

@@ -8,13 +8,13 @@ import { TextField } from '../parts/field.js';
 import { useAttempt } from '../parts/form.js';
 import { Link } from '../parts/link.js';
 import { useLoad } from '../parts/load.js';
-import { ProblemNotice, Status } from '../parts/notice.js';
+import { Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
 import { useMay } from '../parts/rights.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { TEXT } from '../texts.js';
-import { type Configuration, ConfigurationForm } from './form.js';
+import { type Configuration, ConfigurationForm, Panel } from './form.js';
 
 const T = TEXT.settings;
 
@@ -65,10 +65,7 @@ function LevelPanel() {
     [],
   );
   return (
-    <section class="panel" aria-label={T.level.title}>
-      <h2>{T.level.title}</h2>
-      <p class="about">{T.level.about}</p>
-      <ProblemNotice problem={problem} />
+    <Panel of={T.level} problem={problem}>
       {value !== undefined && (
         <>
           <p>
@@ -85,7 +82,7 @@ function LevelPanel() {
           </Table>
         </>
       )}
-    </section>
+    </Panel>
   );
 }
 
@@ -103,7 +100,11 @@ async function backUp(): Promise<string> {
 }
 
 function BackupPanel() {
-  const { value, reload } = useLoad(
+  const {
+    value,
+    problem: unread,
+    reload,
+  } = useLoad(
     (signal) => read<AgentHistory>('/v1/agent/history', { signal, ns: '', once: true }),
     [],
   );
@@ -116,21 +117,20 @@ function BackupPanel() {
   };
   const last = value?.LastBackup;
   return (
-    <section class="panel" aria-label={T.backup.title}>
-      <h2>{T.backup.title}</h2>
-      <p class="about">{T.backup.about}</p>
-      <dl>
-        <div>
-          <dt>{T.backup.last}</dt>
-          <dd>{last ? <Time at={last} /> : TEXT.figures.noBackup}</dd>
-        </div>
-      </dl>
-      <ProblemNotice problem={problem} />
+    <Panel of={T.backup} problem={problem ?? unread}>
+      {value !== undefined && (
+        <dl>
+          <div>
+            <dt>{T.backup.last}</dt>
+            <dd>{last ? <Time at={last} /> : TEXT.figures.noBackup}</dd>
+          </div>
+        </dl>
+      )}
       <Status>{done}</Status>
       <button type="button" disabled={isBusy || may === false} onClick={() => void attempt(save)}>
         {T.backup.now}
       </button>
-    </section>
+    </Panel>
   );
 }
 
@@ -157,13 +157,10 @@ function NodePanel() {
   const wanted = filter.trim().toLowerCase();
   const shown = (value ?? []).filter((each) => each.join(' ').toLowerCase().includes(wanted));
   return (
-    <section class="panel" aria-label={T.node.title}>
-      <h2>{T.node.title}</h2>
-      <p class="about">{T.node.about}</p>
+    <Panel of={T.node} problem={problem}>
       <p>
         <Link to={['audit']}>{T.audit}</Link>
       </p>
-      <ProblemNotice problem={problem} />
       {value !== undefined && (
         <>
           <TextField label={TEXT.list.filter} value={filter} onInput={setFilter} />
@@ -179,6 +176,6 @@ function NodePanel() {
           </Table>
         </>
       )}
-    </section>
+    </Panel>
   );
 }
