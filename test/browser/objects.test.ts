@@ -257,11 +257,11 @@ describePages('objects in the web UI', 1, (stage) => {
     await saved(page);
     const entry = { Kind: 'service-defaults', Name: 'api', Protocol: 'tcp' };
     await stage.api('PUT /v1/config', entry);
-    await write(page, 'Entry', '{ "Protocol": "grpc" }');
-    await button(page, 'Save').click();
     const alert = page.getByRole('alert').filter({ hasText: /changed meanwhile/i });
     await alert.waitFor();
     expect(await page.getByText(/^Saved/).count(), 'notes of the first write').to.equal(0);
+    await write(page, 'Entry', '{ "Protocol": "grpc" }');
+    await button(page, 'Save').click();
     await alert.getByRole('button', { name: 'Keep mine and review' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
     await saved(page);

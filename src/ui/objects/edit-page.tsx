@@ -47,7 +47,7 @@ export function EditPage({ type, at, beside }: { type: ObjectType; at: Place; be
   const named = edit?.before && type.nameOf(edit.before.object);
   return (
     <Page title={isNew ? TEXT.form.newTitle(type.noun) : (named ?? type.title)}>
-      <Note isWriting={editing.isBusy} />
+      <Note isOver={editing.isBusy || edit?.conflict !== undefined} />
       {may === false && edit !== undefined && <ReadOnly right={type.right!} on={type.rightOn} />}
       {edit === undefined && <ProblemNotice problem={problem} />}
       {isMissing && (

@@ -9,15 +9,15 @@ export function leaveNote(text: string): void {
   pending = text;
 }
 
-/** Shows the note that was left for this page, until its next write begins. */
-export function Note({ isWriting = false }: { isWriting?: boolean }) {
+/** Shows the note that was left for this page until it is over, as when the next write begins. */
+export function Note({ isOver = false }: { isOver?: boolean }) {
   const [text, setText] = useState<string>();
   useEffect(() => {
     setText(pending);
     pending = undefined;
   }, []);
   useLayoutEffect(() => {
-    if (isWriting) setText(undefined);
-  }, [isWriting]);
+    if (isOver) setText(undefined);
+  }, [isOver]);
   return <Status>{text}</Status>;
 }
