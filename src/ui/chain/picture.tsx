@@ -13,6 +13,8 @@ const GAP_Y = 30;
 const MARGIN = 8;
 /** Characters of a name that fit into a box. */
 const NAME_LENGTH = 18;
+/** What a character of a label takes, at most. */
+const LABEL_WIDTH = 8;
 
 /** The kind of entry that makes a step. */
 const KINDS = {
@@ -79,13 +81,16 @@ export function ChainPicture({ chain, taken }: { chain: Chain; taken: ReadonlySe
 function EdgeView({ edge, from, to }: { edge: Edge; from: Corner; to: Corner }) {
   const [x1, y1] = [from.x + WIDTH, from.y + HEIGHT / 2];
   const [x2, y2] = [to.x, to.y + HEIGHT / 2];
-  // The bend is in the first gap: after it nothing stands in the way.
-  const bend = x1 + GAP_X;
+  // The bend is in the first gap: after it nothing stands in the way. It leaves room for a short
+  // label, which would cross it.
+  const room = Math.min(edge.label.length * LABEL_WIDTH, GAP_X / 2);
+  const bend = x1 + GAP_X - room;
+  const middle = (x1 + bend) / 2;
   return (
     <>
       <path
         class={edge.label.startsWith('failover') ? 'edge failover' : 'edge'}
-        d={`M${x1},${y1} C${x1 + GAP_X / 2},${y1} ${x1 + GAP_X / 2},${y2} ${bend},${y2} H${x2}`}
+        d={`M${x1},${y1} C${middle},${y1} ${middle},${y2} ${bend},${y2} H${x2}`}
       />
       <text class="label" x={x2 - 6} y={y2 - 6} text-anchor="end">
         {cut(edge.label)}
