@@ -8,8 +8,11 @@ import { secretKeyOf } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
 import { HIDDEN } from '../common/reading.js';
 
-/** SecretIDs are UUIDs. */
-const UUIDS = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
+/**
+ * SecretIDs are UUIDs. Each is found by its first hyphen: an answer has up to a million letters and
+ * digits, and few hyphens.
+ */
+const UUIDS = /(?<=([0-9a-f]{8}))-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 /** Shorter texts are no secrets: replacing them would spoil the answer. */
 const SECRET_LENGTH_MIN = 16;
 
@@ -18,17 +21,21 @@ const SECRET_LENGTH_MIN = 16;
  * character that JSON escapes, so the text may be JSON.
  */
 export function withoutSecrets(view: View, text: string, secrets: readonly string[] = []): string {
-  const known = new Map<string, string>();
-  const shown = text.replace(UUIDS, (uuid) => {
-    let shownAs = known.get(uuid);
-    if (shownAs === undefined) {
-      const isSecret = view.get(keys.tokenSecret(secretKeyOf(uuid))) !== undefined;
-      shownAs = isSecret ? HIDDEN : uuid;
-      known.set(uuid, shownAs);
+  const known = new Map<string, boolean>();
+  let shown = '';
+  let end = 0;
+  for (const { 0: rest, 1: start = '', index } of text.matchAll(UUIDS)) {
+    const uuid = start + rest;
+    let isSecret = known.get(uuid);
+    if (isSecret === undefined) {
+      isSecret = view.get(keys.tokenSecret(secretKeyOf(uuid))) !== undefined;
+      known.set(uuid, isSecret);
     }
-    return shownAs;
-  });
-  return hiding(secrets)(shown);
+    if (!isSecret) continue;
+    shown += text.slice(end, index - start.length) + HIDDEN;
+    end = index + rest.length;
+  }
+  return hiding(secrets)(shown + text.slice(end));
 }
 
 /** Returns a function that hides the given secrets in a text. */
