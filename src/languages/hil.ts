@@ -140,9 +140,21 @@ function known<T>(value: T | undefined, node: { text: string; at: number }, want
   return value;
 }
 
+/** Hundreds of templates are evaluated with the variables of one identity, which may be long. */
+const lowered = new WeakMap<ReadonlyMap<string, string>, ReadonlyMap<string, string>>();
+
+function inLowerCase(variables: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  const known = lowered.get(variables);
+  if (known !== undefined) return known;
+  const lower = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+  const made = new Map([...variables].map(([name, text]) => [name, lower(text)]));
+  lowered.set(variables, made);
+  return made;
+}
+
 function variable(name: string, at: number, variables: ReadonlyMap<string, string>): string {
-  const value = variables.get(name);
-  if (value !== undefined) return value.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+  const value = inLowerCase(variables).get(name);
+  if (value !== undefined) return value;
   const hint = didYouMean(name, [...variables.keys()]);
   throw new Fault(`unknown variable accessed: ${name}${hint}`, at);
 }

@@ -202,7 +202,8 @@ class LoginExplanation {
     const { fault, known } = this.#examined;
     if (fault !== undefined || known === undefined) return { fault: fault! };
     const { datacenter, nowMs } = this.#parts;
-    const verified = { ...known, shape: this.#shape, datacenter, nowMs: nowMs() };
+    const at = { datacenter, nowMs: nowMs() };
+    const verified = { ...known, shape: this.#shape, ...at, rules: this.#all };
     const outcome = judgeLogin(this.#context.view, this.#method, verified);
     return outcome.ok ? { grant: outcome.grant } : { fault: outcome };
   }

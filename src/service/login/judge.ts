@@ -32,6 +32,8 @@ export interface VerifiedLogin {
   readonly replaces?: string | undefined;
   /** Whether to decide what the login may do, and not whether it may have another token. */
   readonly ignoresLimit?: true;
+  /** The binding rules of the method, if the caller of this has read them. */
+  readonly rules?: readonly BindingRule[];
 }
 
 /** The token that a login makes, but for its ids, secret, times and description. */
@@ -48,8 +50,9 @@ export interface LoginGrant {
 export function judgeLogin(
   view: View,
   method: AuthMethod,
-  { identity, subject, who, shape, datacenter, nowMs, replaces, ignoresLimit }: VerifiedLogin,
+  { identity, subject, who, shape, datacenter, nowMs, ...more }: VerifiedLogin,
 ): { readonly ok: true; readonly grant: LoginGrant } | ({ readonly ok: false } & LoginFault) {
+  const { replaces, ignoresLimit, rules } = more;
   const refused = (code: LoginFault['code'], reason: string) =>
     ({ ok: false, code, reason }) as const;
   const place = { ns: method.Namespace, name: method.Name };
@@ -60,7 +63,7 @@ export function judgeLogin(
   const closed = namespaceProblem(view, ns);
   if (closed !== undefined) return refused('namespace', closed.message);
   const outcome = bind({
-    rules: rulesOf(view, method),
+    rules: rules ?? rulesOf(view, method),
     identity,
     shape,
     datacenter,
