@@ -5,9 +5,15 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { startCluster } from '../../cluster/local.js';
-import type { ClusterPlan, LocalCluster, LocalNode } from '../../src/dev/local.js';
+import type { ClusterPlan, LocalCluster, LocalNode, NodeRun } from '../../src/dev/local.js';
 import { type Ask, askOnce, type Reply, type Target } from './line.js';
 import { type LoopReading, loopReading } from './loop-delay.js';
+
+/** Runs a node with what the image and the systemd unit set: see docs/performance.md. */
+export const AS_DEPLOYED: NodeRun = {
+  preload: [],
+  env: { MALLOC_ARENA_MAX: '2', NODE_OPTIONS: '--max-semi-space-size=16' },
+};
 
 export class Setting {
   readonly cluster: LocalCluster;

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startCluster } from '../../cluster/local.js';
 import type { ClusterPlan } from '../../src/dev/local.js';
 import { Line } from '../bench/line.js';
-import { Setting } from '../bench/setting.js';
+import { AS_DEPLOYED, Setting } from '../bench/setting.js';
 import { flood } from './flood-clients.js';
 import { type Fixture, FLOODS, type Flood, prepare } from './floods.js';
 import { Writers } from './writers.js';
@@ -42,7 +42,8 @@ const PROBE_PAUSE_MS = 5;
 /** Runs all floods, one after the other. */
 export async function runFloods(plan: FloodPlan): Promise<readonly FloodResult[]> {
   const { dir, settings, note } = plan;
-  const cluster = await startCluster({ nodes: 3, dir, ...(settings && { settings }) });
+  const run = () => AS_DEPLOYED;
+  const cluster = await startCluster({ nodes: 3, dir, run, ...(settings && { settings }) });
   try {
     const setting = new Setting(cluster);
     const fixture = await prepare(setting);

@@ -13,6 +13,7 @@ import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { parse } from 'yaml';
+import { AS_DEPLOYED } from '../../scripts/bench/setting.js';
 import { VARIABLES } from '../../src/cli/client/variables.js';
 import { envName, loadConfig } from '../../src/config/config.js';
 import { SETTINGS } from '../../src/config/settings.js';
@@ -174,6 +175,14 @@ describe('the deployment files', () => {
     expect(unit.get('RestrictFileSystems')).to.include('@common-block');
     expect(unit.get('UMask')).to.equal('0077');
     expect(Number(unit.get('TimeoutStopSec')) * 1000).to.be.greaterThan(2 * limits.stopMs);
+  });
+
+  it('Docker, systemd: nodes run with the options that floods are measured with', () => {
+    const { MALLOC_ARENA_MAX, NODE_OPTIONS } = AS_DEPLOYED.env;
+    const set = `MALLOC_ARENA_MAX=${MALLOC_ARENA_MAX} NODE_OPTIONS=${NODE_OPTIONS}`;
+    const lines = (name: string) => textOf(name).split('\n');
+    expect(lines('Dockerfile')).to.include(`ENV ${set}`);
+    expect(lines('conclave.service')).to.include(`Environment=${set}`);
   });
 
   it('systemd: node is found where it is usually installed', () => {
