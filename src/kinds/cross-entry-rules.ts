@@ -38,13 +38,13 @@ const isChainKind = (kind: Kind): boolean => CHAIN_KINDS.includes(kind);
 export function affectedServices(
   change: Change,
   lookup: EntryLookup,
-  known: Set<string> = new Set(),
+  known?: Set<string>,
 ): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   const add = (name: string): boolean => {
     const lower = name.toLowerCase();
-    if (known.has(lower)) return false;
-    known.add(lower);
+    if ((known ?? found).has(lower)) return false;
+    known?.add(lower);
     found.set(lower, name);
     return true;
   };

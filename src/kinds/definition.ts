@@ -74,6 +74,8 @@ export interface KindDefinition<T, K extends Kind = Kind>
   readonly type: Type<T> & { readonly fields: Fields };
   /** Whether its entries forward requests, so that `forwardsTo` may return any service. */
   readonly forwards: boolean;
+  /** Whether `names` may return any target. */
+  readonly namesOthers: boolean;
   /** Whether `providers` may return any provider. */
   readonly namesProviders: boolean;
 }
@@ -104,6 +106,7 @@ export function defineKind<K extends Kind, F extends Fields>(
     rules: between,
     reportsAll: rules.reportsAll ?? false,
     forwards: rules.forwardsTo !== undefined,
+    namesOthers: rules.names !== undefined,
     namesProviders: rules.providers !== undefined,
     nameProblems: rules.nameProblems ?? (() => []),
     validate: rules.validate,

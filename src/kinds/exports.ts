@@ -3,16 +3,19 @@ import { CHAIN_KINDS } from './chain.js';
 import type { ExportedServices } from './exported-services.js';
 import type { EntryLookup } from './types.js';
 
+const NO_NAMES: ReadonlyMap<string, string> = new Map();
+
 /** The services that are exported to peers. */
 export class Exports {
-  readonly #names = new Map<string, string>();
+  #names = NO_NAMES;
 
   constructor(entry: ExportedServices | undefined) {
-    for (const { Name: name, Consumers: consumers } of entry?.Services ?? []) {
-      if (consumers?.some(({ Peer }) => Peer !== undefined)) {
-        this.#names.set(name.toLowerCase(), name);
-      }
+    if (entry === undefined) return;
+    const names = new Map<string, string>();
+    for (const { Name: name, Consumers: consumers } of entry.Services ?? []) {
+      if (consumers?.some(({ Peer }) => Peer !== undefined)) names.set(name.toLowerCase(), name);
     }
+    this.#names = names;
   }
 
   has(service: string): boolean {

@@ -28,12 +28,15 @@ export function reached(
     reach.byChange(change);
     for (const service of affected.values()) reach.byService(service);
   }
-  return { gateways: reach.gateways, routes: [...reach.routes.values()] };
+  return { gateways: reach.gateways ?? NO_GATEWAYS, routes: [...(reach.routes?.values() ?? [])] };
 }
 
+const NO_GATEWAYS: ReadonlySet<string> = new Set();
+
 class Reach {
-  readonly gateways = new Set<string>();
-  readonly routes = new Map<string, EntryId>();
+  /** Undefined for none, as of most changes; `routes` too. */
+  gateways: Set<string> | undefined;
+  routes: Map<string, EntryId> | undefined;
   readonly #lookup: EntryLookup;
 
   constructor(lookup: EntryLookup) {
@@ -69,16 +72,19 @@ class Reach {
   }
 
   #addRoute({ kind, name }: EntryId): void {
+    this.routes ??= new Map();
     this.routes.set(`${kind} ${name.toLowerCase()}`, { kind, name });
   }
 
   #addGateway(name: string): void {
+    this.gateways ??= new Set();
     this.gateways.add(name.toLowerCase());
     for (const id of this.#lookup.naming(target.gateway(name))) this.#addRoute(id);
   }
 
   #addParents(entry: ConfigEntry | undefined): void {
     for (const { Name } of entry === undefined ? [] : parentsOf(entry)) {
+      this.gateways ??= new Set();
       this.gateways.add(Name.toLowerCase());
     }
   }

@@ -27,10 +27,13 @@ export function servicesNamed(entry: ConfigEntry): string[] {
 export const providersNamed = (entry: ConfigEntry): ReadonlySet<string> =>
   new Set(definitionOf(entry.Kind).providers(entry));
 
+const NO_TARGETS: ReadonlySet<string> = new Set();
+
 /** Returns the index keys of everything that an entry names. */
 export function targetsOf(entry: ConfigEntry): ReadonlySet<string> {
+  const { forwards, names, namesOthers, namesProviders, providers } = definitionOf(entry.Kind);
+  if (!forwards && !namesOthers && !namesProviders) return NO_TARGETS;
   const targets = new Set<string>();
-  const { forwards, names, namesProviders, providers } = definitionOf(entry.Kind);
   if (forwards) for (const name of servicesNamed(entry)) targets.add(target.service(name));
   for (const other of names(entry)) targets.add(other);
   if (namesProviders) for (const one of providers(entry)) targets.add(target.provider(one));

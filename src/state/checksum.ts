@@ -13,10 +13,16 @@ import type { View } from './types.js';
  */
 const LOCAL = new Set(['machine', 'local', 'next']);
 
+/** The key that was asked for last, and its table: what is done with a key asks several times. */
+const last = { key: '', table: '' };
+
 /** Returns the table of a key: its first part. */
 export function tableOf(key: string): string {
+  if (key === last.key) return last.table;
   const end = key.indexOf('\u0000');
-  return end < 0 ? key : key.slice(0, end);
+  last.table = end < 0 ? key : key.slice(0, end);
+  last.key = key;
+  return last.table;
 }
 
 /** A sum as two halves of 32 bits. */

@@ -16,7 +16,7 @@ export class Entries implements EntryLookup {
   readonly #ns: string;
   /** What was looked up, by kind and lower-case name; undefined for a kind without entries. */
   readonly #known = new Map<Kind, Map<string, ConfigEntry | undefined> | undefined>();
-  readonly #naming = new Map<string, readonly EntryId[]>();
+  #naming: Map<string, readonly EntryId[]> | undefined;
 
   /** What `changed` wrote is in the view already, and is not parsed again. */
   constructor(view: View, ns: string, changed: Iterable<Change> = []) {
@@ -43,6 +43,7 @@ export class Entries implements EntryLookup {
 
   naming(target: string): Iterable<EntryId> {
     if (this.#view.mayHave?.('config-ref') === false) return [];
+    this.#naming ??= new Map();
     let found = this.#naming.get(target);
     if (found === undefined) {
       found = [...this.#find(target)];

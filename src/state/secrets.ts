@@ -29,7 +29,7 @@ export function leavesSecret(
 ): boolean {
   const table = tableOf(key);
   if (table === 'config') {
-    return hasSecrets(key.split('\u0000', 3)[2]!) && isReplaced(before, after);
+    return isReplaced(before, after) && hasSecrets(key.split('\u0000', 3)[2]!);
   }
   const leaving = table === 'restore' ? 'when removed' : LEAVING.get(table);
   if (leaving === 'when changed') return isReplaced(before, after);

@@ -24,7 +24,7 @@ const FEW_REST = 24;
 /** Milliseconds by which an event comes later than it could, while readers are few. */
 const FEW_REST_MS = 100;
 /** Entries that are read at once at the latest, before the machine forgets the newest lines. */
-const CATCH_UP = 512;
+const CATCH_UP = 256;
 /** Milliseconds between two looks at readers that get nothing. */
 const TICK_MS = 1000;
 

@@ -15,13 +15,22 @@ const NAMED = new RegExp(
     '"(Name|Description)":("[^"\\\\]*(?:\\\\.[^"\\\\]*)*")',
 );
 
+/** What stands before the kind and before the name in the text of a config entry. */
+const [BEFORE_KIND, BEFORE_NAME] = ['{"Kind":"', '","Name":"'];
+
 /** Returns the name of an object: of a token its description, of a binding rule its ID. */
 export function nameIn({ type, id }: Place, text: string): string {
   if (type === 'binding-rule') return id;
   if (type === 'config') {
     // Mostly the name is as it is in the key.
     const [kind, name] = [id.slice(0, id.indexOf('/')), id.slice(id.indexOf('/') + 1)];
-    if (text.startsWith(`{"Kind":"${kind}","Name":"${name}"`)) return name;
+    const at = BEFORE_KIND.length + kind.length + BEFORE_NAME.length;
+    const isAsInKey =
+      text.startsWith(kind, BEFORE_KIND.length) &&
+      text.startsWith(BEFORE_NAME, at - BEFORE_NAME.length) &&
+      text.startsWith(name, at) &&
+      text[at + name.length] === '"';
+    if (isAsInKey) return name;
   }
   const member = type === 'token' ? 'Description' : 'Name';
   const found = NAMED.exec(text);

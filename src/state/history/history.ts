@@ -165,12 +165,10 @@ class Entry {
   #operation: string | undefined;
   #deedText = '';
   #position = 0;
-  /** The keys of the objects that changed. */
-  readonly #changed = new Set<string>();
-  /** Records of owners that changed, by key, those that went included. */
-  readonly #owned = new Map<string, string>();
+  /** Records of owners that changed, by key, those that went included. Most entries have none. */
+  #owned: Map<string, string> | undefined;
   /** The tokens of logins that ended, by their method. */
-  readonly #ended = new Map<string, number>();
+  #ended: Map<string, number> | undefined;
 
   constructor(ledger: Ledger, parts: EntryParts) {
     this.#ledger = ledger;
@@ -190,7 +188,10 @@ class Entry {
       if (place.type === 'auth-method' && change.after === undefined)
         gone.push({ ns: place.ns, name });
     }
-    for (const key of this.#owned.keys()) this.#owner(key);
+    if (this.#owned !== undefined) {
+      const changed = new Set(changes.map(({ key }) => key));
+      for (const key of this.#owned.keys()) this.#owner(key, changed);
+    }
     const {
       type,
       ns = '',
@@ -198,7 +199,7 @@ class Entry {
     } = this.#parts.command as Command & { ns?: string; name?: string };
     if (type === 'method.reap') gone.push({ ns, name });
     for (const method of gone) {
-      const count = this.#ended.get(methodId(method.ns, method.name)) ?? 0;
+      const count = this.#ended?.get(methodId(method.ns, method.name)) ?? 0;
       if (count > 0)
         this.#many({ operation: 'delete', ns: method.ns, method: method.name, subject: '', count });
     }
@@ -206,15 +207,17 @@ class Entry {
 
   /** Notes who owned an object, if that changed. */
   #noteOwner({ key, before, after }: Changed): void {
-    if (tableOf(key) === OWNERS) this.#owned.set(key, after ?? before!);
+    if (tableOf(key) !== OWNERS) return;
+    this.#owned ??= new Map();
+    this.#owned.set(key, after ?? before!);
   }
 
   /** Records that an object got another owner, whose content stays. */
-  #owner(key: string): void {
+  #owner(key: string, changed: ReadonlySet<string>): void {
     const [, type, ns, id] = key.split('\u0000') as [string, Place['type'], string, string];
     const place = { type, ns, id };
     const object = objectKeyOf(place);
-    if (this.#changed.has(object)) return;
+    if (changed.has(object)) return;
     const text = this.#ledger.draft.get(object);
     if (text === undefined) return;
     const name = this.#nameOf(place, text);
@@ -230,7 +233,7 @@ class Entry {
   /** Returns whose an object is, or was until this entry removed it. */
   #ownershipOf(place: Place): Ownership | undefined {
     const key = keys.owner(place.type, place.ns, place.id);
-    const owned = this.#owned.get(key) ?? this.#ledger.draft.get(key);
+    const owned = this.#owned?.get(key) ?? this.#ledger.draft.get(key);
     return owned === undefined ? undefined : (JSON.parse(owned) as Ownership);
   }
 
@@ -239,7 +242,6 @@ class Entry {
     const { key, before, after } = change;
     const text = (after ?? before)!;
     const name = this.#nameOf(place, text);
-    this.#changed.add(key);
     const done = before === undefined ? 'create' : after === undefined ? 'delete' : 'update';
     const operation = OPERATIONS[this.#parts.command.type] ?? done;
     const id = spelledId(place, name);
@@ -264,6 +266,7 @@ class Entry {
     const more = endedOf(text, logins.get(place.id) ?? {});
     const { AuthMethod = '', AuthMethodNamespace = place.ns } = more;
     const method = methodId(AuthMethodNamespace, AuthMethod);
+    this.#ended ??= new Map();
     this.#ended.set(method, (this.#ended.get(method) ?? 0) + 1);
     this.#line('login-change', { ...about, more }, operation, link);
     return name;
@@ -362,11 +365,14 @@ const hasLines = (ring: Ring, { Bytes, LoginBytes }: HistoryBounds): boolean =>
 
 const methodId = (ns: string, name: string): string => `${ns}/${name.toLowerCase()}`;
 
+const NO_LOGINS: ReadonlyMap<string, EndedLogin> = new Map();
+
 /** Returns whose the tokens were whose logins ended, and when that was revoked, by accessor. */
 function loginsIn(changes: readonly Changed[], draft: Draft): ReadonlyMap<string, EndedLogin> {
+  const ended = changes.filter(({ key, after }) => after === undefined && tableOf(key) === LOGINS);
+  if (ended.length === 0) return NO_LOGINS;
   const logins = new Map<string, EndedLogin>();
-  for (const { key, before = '', after } of changes) {
-    if (after !== undefined || tableOf(key) !== LOGINS) continue;
+  for (const { key, before = '' } of ended) {
     const [, Namespace = '', AuthMethod = '', , accessor = ''] = key.split('\u0000');
     const login = loggedIn(before);
     if (login.subject === undefined) continue;

@@ -24,19 +24,22 @@ const NEWEST_MAX = 4096;
  * a line are noted: of others, a member that starts again knows less, and members must agree.
  */
 export class NewestVersions {
-  readonly #known = new Map<string, Newest & { readonly at: number }>();
+  /** By key; only the index of the line if that made the first version, as that of most does. */
+  readonly #known = new Map<string, number | (Newest & { readonly at: number })>();
 
   /** Returns the version that is in force since the object changed last, at `at`. */
   of({ draft, floors }: Ledger, { key, place }: Subject, at: number): Newest {
     const known = this.#known.get(key);
     const { Dropped = 0 } = floors;
-    if (known?.at === at && known.index > Dropped) return known;
+    if (known === at && at > Dropped) return { index: at, count: 1, mark: 0 };
+    if (typeof known === 'object' && known.at === at && known.index > Dropped) return known;
     return newestOf(versionSince(draft, place, at, undefined));
   }
 
   note({ key }: Subject, at: number, { index, count, mark }: Newest): void {
     if (this.#known.size >= NEWEST_MAX) this.#known.clear();
-    this.#known.set(key, { index, count, mark, at });
+    const isFirst = index === at && count === 1 && mark === 0;
+    this.#known.set(key, isFirst ? at : { index, count, mark, at });
   }
 }
 

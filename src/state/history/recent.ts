@@ -38,10 +38,12 @@ export const recentLine = (
 });
 
 /**
- * Lines in memory: a fifth of a second of writes at full rate. More would outlive the young
- * generation of the heap.
+ * Lines in memory: a tenth of a second of writes at full rate, which audit and events let pass.
+ * More would outlive the young generation of the heap.
  */
-const LINES_MAX = 1024;
+const LINES_MAX = 512;
+/** Dropped lines that may still be in memory: they are removed together. */
+const DROPPED_MAX = 64;
 /** Characters of the objects of these lines. */
 const CHARS_MAX = 4 * 2 ** 20;
 
@@ -67,7 +69,7 @@ export class RecentLines {
     this.#lines.push(line);
     this.#chars += charsOf(line);
     while (this.#lines.length - this.#first > LINES_MAX || this.#chars > CHARS_MAX) this.#drop();
-    if (this.#first <= LINES_MAX) return;
+    if (this.#first <= DROPPED_MAX) return;
     this.#lines.splice(0, this.#first);
     this.#first = 0;
   }

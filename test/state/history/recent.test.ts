@@ -56,12 +56,12 @@ describe('the newest lines of the history', () => {
       recent.add(line(index));
       recent.add(line(index));
     }
-    const oldest = 5000 - 512 + 1;
+    const oldest = 5000 - 256 + 1;
     expect(recent.at(oldest)).to.have.length(2);
     expect(recent.at(oldest - 1)).to.equal(undefined);
     recent.add(line(5001));
     expect(recent.at(oldest)).to.equal(undefined);
-    expect(recent.after(oldest)).to.have.length(511 * 2 + 1);
+    expect(recent.after(oldest)).to.have.length(255 * 2 + 1);
     recent.add(line(5002, 'x'.repeat(4 * 2 ** 20)));
     expect(recent.after(5000)).to.equal(undefined);
     expect(recent.after(5001)).to.have.length(1);
