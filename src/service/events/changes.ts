@@ -1,6 +1,7 @@
 /** Lines of the history as events: their texts, which all readers of this node share. */
 import type { Authorizer } from '../../acl/types.js';
 import type { Author } from '../../state/author.js';
+import { hiddenText } from '../../state/history/contents.js';
 import { NotKnown } from '../../state/history/past.js';
 import { type Line, objectKeyOf, placeOfLine, type RingLine } from '../../state/history/records.js';
 import type { Link } from '../../state/links.js';
@@ -153,10 +154,10 @@ function namesOf({ type, id, name }: Line): {
 }
 
 /** Returns an object as a reader of ACLs sees it: links with names, secrets hidden. */
-function shownText(view: View, { type }: Line, text: string): string {
-  const table = tableOfType(type)!;
+function shownText(view: View, line: Line, text: string): string {
+  const table = tableOfType(line.type)!;
+  if (table === 'config') return hiddenText(placeOfLine(line), text);
   const object: Body = hideSecrets(table, JSON.parse(text) as object) as Body;
-  if (table === 'config') return JSON.stringify(object);
   const links = new Links(view);
   let shown = object;
   for (const field of OBJECTS[table].linkFields) {
