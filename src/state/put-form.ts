@@ -92,8 +92,10 @@ function sent(view: View, { description: of }: Type<unknown>, value: unknown): u
       return names.length > 0 ? names : undefined;
     }
     case 'list':
+      if (isPlain(of.of)) return value;
       return (value as readonly unknown[]).map((item) => sent(view, of.of, item));
     case 'map':
+      if (isPlain(of.of)) return value;
       return mapped(value as Body, (item) => sent(view, of.of, item));
     case 'object': {
       const members = Object.entries(value as Body).flatMap(([name, item]) => {
@@ -108,6 +110,10 @@ function sent(view: View, { description: of }: Type<unknown>, value: unknown): u
       return value;
   }
 }
+
+/** Whether the values of a type are sent as they are stored. */
+const isPlain = ({ description: { is } }: Type<unknown>): boolean =>
+  is !== 'links' && is !== 'list' && is !== 'map' && is !== 'object';
 
 /** Maps the values of an object with free keys, which may be `__proto__`. */
 const mapped = (value: Body, of: (item: unknown) => unknown): Body =>
