@@ -224,20 +224,23 @@ export class Audit implements Auditor, AuditView {
 
   /** A record whose text is made once for all sinks that show the same of it. */
   #pending(facts: Facts): Pending {
-    const texts = new Map<string, Promise<string>>();
+    const texts: Record<string, Promise<string> | string> = {};
     return {
       bytes: weightOf(facts),
-      members: ({ diff, granted }: Shows) => {
-        const key = `${diff}${granted}`;
-        const text =
-          texts.get(key) ??
-          membersOf(this.#recordParts, facts, { diff, granted }).catch((error: Error) =>
-            membersOf(this.#recordParts, bare(facts, error), { diff: false, granted: false }),
-          );
-        texts.set(key, text);
-        return text;
-      },
+      members: (shows: Shows) =>
+        (texts[`${shows.diff}${shows.granted}`] ??= this.#text(facts, shows)),
     };
+  }
+
+  #text(facts: Facts, shows: Shows): Promise<string> | string {
+    const toldOf = (error: Error): Promise<string> | string =>
+      membersOf(this.#recordParts, bare(facts, error), { diff: false, granted: false });
+    try {
+      const text = membersOf(this.#recordParts, facts, shows);
+      return typeof text === 'string' ? text : text.catch(toldOf);
+    } catch (error) {
+      return toldOf(error as Error);
+    }
   }
 
   #keep(facts: Facts): void {

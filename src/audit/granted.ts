@@ -20,6 +20,10 @@ export interface Grant {
   readonly segment: string;
   readonly namespace: string;
   readonly why: Why;
+  /** What was asked, as one text. */
+  readonly key: string;
+  /** As a record shows it, once it is known who says the rule. */
+  text?: string;
 }
 
 /**
@@ -41,8 +45,6 @@ interface Known {
   readonly grants: Map<string, Grant>;
   /** By the rule that decides. */
   readonly sources: Map<string, Said>;
-  /** As a record shows them, by what was granted. */
-  readonly texts: WeakMap<Grant, string>;
 }
 
 /** Rights that are remembered of one token: most ask for few again and again. */
@@ -58,8 +60,7 @@ export class Recorder implements Authorizer {
   readonly accessor: string;
   readonly anonymous: boolean;
   readonly #known: Known;
-  /** By what was asked. */
-  readonly #grants = new Map<string, Grant>();
+  readonly #grants: Grant[] = [];
   #more = 0;
 
   constructor(of: Authorizer, known: Known) {
@@ -72,8 +73,7 @@ export class Recorder implements Authorizer {
   /** What it has granted so far. */
   get granted(): Granted {
     const { accessor } = this;
-    const grants = [...this.#grants.values()];
-    return { accessor, grants, more: this.#more, known: this.#known };
+    return { accessor, grants: [...this.#grants], more: this.#more, known: this.#known };
   }
 
   allowed(...asked: Parameters<Authorizer['allowed']>): boolean {
@@ -105,18 +105,18 @@ export class Recorder implements Authorizer {
   #note(resource: Resource, access: Access, segment = '', namespace = 'default'): void {
     const shown = segment.length > SEGMENT_MAX ? segment.slice(0, SEGMENT_MAX) : segment;
     const key = `${resource}:${access}:${namespace}:${shown}`;
-    if (this.#grants.has(key)) return;
-    if (this.#grants.size >= GRANTS_MAX) {
+    if (this.#grants.some((grant) => grant.key === key)) return;
+    if (this.#grants.length >= GRANTS_MAX) {
       this.#more += 1;
       return;
     }
     let grant = this.#known.grants.get(key);
     if (grant === undefined) {
       const why = this.of.why(resource, access, segment, namespace);
-      grant = { resource, access, segment: shown, namespace, why };
+      grant = { resource, access, segment: shown, namespace, why, key };
       if (this.#known.grants.size < REMEMBERED_MAX) this.#known.grants.set(key, grant);
     }
-    this.#grants.set(key, grant);
+    this.#grants.push(grant);
   }
 }
 
@@ -161,7 +161,7 @@ export class GrantedRules {
   recorder(authorizer: Authorizer): Recorder {
     let known = this.#known.get(authorizer);
     if (known === undefined) {
-      known = { grants: new Map(), sources: new Map(), texts: new WeakMap() };
+      known = { grants: new Map(), sources: new Map() };
       this.#known.set(authorizer, known);
     }
     return new Recorder(authorizer, known);
@@ -223,15 +223,12 @@ const shownOf = ({ resource, access, segment, namespace, why }: Grant, said: Sai
 });
 
 /** Returns a grant as JSON; undefined if it is not known yet who says the rule. */
-function textOf(grant: Grant, { sources, texts }: Known): string | undefined {
+function textOf(grant: Grant, { sources }: Known): string | undefined {
+  if (grant.text !== undefined) return grant.text;
   const { rule } = grant.why;
-  let text = texts.get(grant);
-  if (text !== undefined) return text;
   const said = rule === undefined ? NOTHING : sources.get(ruleKey(rule));
-  if (said === undefined) return undefined;
-  text = JSON.stringify(shownOf(grant, said));
-  texts.set(grant, text);
-  return text;
+  if (said !== undefined) grant.text = JSON.stringify(shownOf(grant, said));
+  return grant.text;
 }
 
 /** Returns who says a rule. */

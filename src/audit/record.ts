@@ -200,15 +200,26 @@ export interface Shows {
 }
 
 /** Returns a record as a JSON text without braces: what all sinks and the tail have in common. */
-export async function membersOf(
-  { view, recent, nodeName, rules }: RecordParts,
+export function membersOf(
+  parts: RecordParts,
   facts: Facts,
-  shows: Shows,
-): Promise<string> {
+  { diff, granted: showsGranted }: Shows,
+): Promise<string> | string {
+  const { granted } = facts;
+  const rows = granted && showsGranted ? parts.rules.shown(granted) : [];
+  return rows instanceof Promise
+    ? rows.then((found) => textOf(parts, facts, found, diff))
+    : textOf(parts, facts, rows, diff);
+}
+
+function textOf(
+  { view, recent, nodeName }: RecordParts,
+  facts: Facts,
+  granted_by: readonly string[],
+  withChanges: boolean,
+): string {
   const { granted, index, id, type, status, reasonCode, lostBytes } = facts;
-  const rows = granted && shows.granted ? rules.shown(granted) : [];
-  const granted_by = rows instanceof Promise ? await rows : rows;
-  const changed = index === 0 ? undefined : changedObjects({ view, recent }, index, shows.diff);
+  const changed = index === 0 ? undefined : changedObjects({ view, recent }, index, withChanges);
   const time = new Date(facts.atMs).toISOString();
   // of texts, most of which are made already: an object of all this costs twice as much
   return (

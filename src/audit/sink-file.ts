@@ -102,20 +102,19 @@ export class SinkFile {
    * Appends whole lines; `end` is that of the last one. With `sync` they are on the disk when it
    * resolves. Rejects, and leaves nothing of them, if they cannot be written.
    */
-  async append(lines: string, end: ChainEnd, sync: boolean): Promise<void> {
-    const bytes = Buffer.from(lines);
-    await this.#rotateBefore(bytes.length);
+  async append(lines: Buffer, end: ChainEnd, sync: boolean): Promise<void> {
+    await this.#rotateBefore(lines.length);
     if (this.#handle === undefined) await this.#reopen();
     const handle = this.#handle!;
     try {
-      await handle.writeFile(bytes);
+      await handle.writeFile(lines);
       if (sync) await handle.datasync();
     } catch (error) {
       await this.#takeBack();
       throw error;
     }
     this.#first ??= { seq: this.#end.seq + 1, ms: this.#nowMs() };
-    this.#bytes += bytes.length;
+    this.#bytes += lines.length;
     this.#end = end;
   }
 

@@ -52,6 +52,10 @@ const RETRY_MS = 1000;
 const GATHER_MS = 50;
 /** Records that are written at a time. */
 const BATCH_MAX = 256;
+/** Bytes of the lines of most batches. */
+const LINES_BYTES = 512 * 1024;
+/** Bytes of a UTF-16 code unit as UTF-8, at most. */
+const CHAR_BYTES = 3;
 
 interface Waiting {
   readonly record: Pending;
@@ -66,6 +70,8 @@ export class Sink {
   readonly #out: Out;
   #queue: Waiting[] = [];
   #bytes = 0;
+  /** The lines of a batch: a new buffer for each takes longer than to fill it. */
+  #lines = Buffer.allocUnsafe(LINES_BYTES);
   #isWriting = false;
   #isClosed = false;
   #retry: NodeJS.Timeout | undefined;
@@ -184,19 +190,30 @@ export class Sink {
 
   async #append(batch: readonly Waiting[]): Promise<void> {
     let { end }: { end: ChainEnd } = this.#out;
-    let lines = '';
+    let length = 0;
     // counted before the lines are made: more may be dropped meanwhile
     const dropped = this.#untold;
     for (const [at, { record }] of batch.entries()) {
-      const members = await record.members(this.settings);
+      const made = record.members(this.settings);
+      const members = typeof made === 'string' ? made : await made;
       const isTold = at === 0 && dropped > 0;
       const whole = isTold ? `${members},"dropped":${dropped}` : members;
       const next = chained(end, whole, this.#parts.key);
-      lines += `${next.line}\n`;
+      this.#reserve(length, next.line.length);
+      length += this.#lines.write(`${next.line}\n`, length);
       end = next.end;
     }
-    await this.#out.append(lines, end, this.isRequired);
+    await this.#out.append(this.#lines.subarray(0, length), end, this.isRequired);
     this.#untold -= dropped;
+  }
+
+  /** Makes place for a line of so many characters behind the lines that are there. */
+  #reserve(length: number, chars: number): void {
+    const needed = length + CHAR_BYTES * (chars + 1);
+    if (needed <= this.#lines.length) return;
+    const grown = Buffer.allocUnsafe(2 * needed);
+    this.#lines.copy(grown, 0, 0, length);
+    this.#lines = grown;
   }
 
   /**
@@ -268,10 +285,11 @@ class StdoutLines implements Out {
 
   async open(): Promise<void> {}
 
-  async append(lines: string, end: ChainEnd): Promise<void> {
-    this.bytes += Buffer.byteLength(lines);
+  async append(lines: Buffer, end: ChainEnd): Promise<void> {
+    this.bytes += lines.length;
     this.end = end;
-    if (!process.stdout.write(lines)) await once(process.stdout, 'drain');
+    // it may keep them for longer
+    if (!process.stdout.write(Buffer.from(lines))) await once(process.stdout, 'drain');
   }
 
   async close(): Promise<void> {}

@@ -210,6 +210,16 @@ describe('audit: a sink', () => {
   });
 
   describe('of best effort', () => {
+    it('writes a batch of any length whole, whatever its characters', async () => {
+      const { sink } = sinkOver(path);
+      await sink.open();
+      const texts = Array.from({ length: 40 }, (_, at) => `${at} ${'€'.repeat(20_000)}`);
+      for (const text of texts) sink.note(record(text));
+      await sink.close();
+      expect(idsIn(path)).to.deep.equal(texts);
+      expect(await verify([path])).to.include({ ok: true, records: 40 });
+    });
+
     it('gathers records after each write, and not only after the first one', async () => {
       const written: string[][] = [];
       let release = (): void => {};
@@ -221,7 +231,7 @@ describe('audit: a sink', () => {
         open: async () => {},
         close: async () => {},
         append(lines) {
-          const ids = lines.split('\n').slice(0, -1);
+          const ids = lines.toString().split('\n').slice(0, -1);
           written.push(ids.map((line) => JSON.parse(line).payload.id));
           return new Promise((resolve) => {
             release = resolve;
