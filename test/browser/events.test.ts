@@ -1,5 +1,6 @@
 /** The page of events in the web UI. */
 import { expect } from 'chai';
+import type { Route } from 'playwright-core';
 import { describePages } from './stage.js';
 
 describePages('the events page of the web UI', 1, (stage) => {
@@ -28,5 +29,18 @@ describePages('the events page of the web UI', 1, (stage) => {
     await table.getByText('fourth').first().waitFor();
     expect(await table.getByText('third').count()).to.equal(0);
     expect(faults).to.deep.equal([]);
+  });
+
+  it('says that it connects until the stream of another topic is open', async () => {
+    const { page } = await stage.visit('/events');
+    const connecting = page.getByText('Connecting…');
+    await page.getByText('Waiting for changes…').waitFor();
+    await connecting.waitFor({ state: 'detached' });
+    const held: Route[] = [];
+    await page.route('**/v1/events?*', (route) => void held.push(route));
+    await page.getByRole('combobox', { name: 'Topic' }).selectOption('ACLRole');
+    await connecting.waitFor();
+    await Promise.all(held.map((route) => route.continue()));
+    await connecting.waitFor({ state: 'detached' });
   });
 });

@@ -119,6 +119,25 @@ describePages('the frame of the web UI', 1, (stage) => {
     expect(await roles.isVisible()).to.equal(false);
   });
 
+  it('obeys keys and clicks before the next frame', async () => {
+    const page = await stage.blank({ width: 360, height: 740 });
+    await page.clock.install();
+    await page.goto(stage.hrefOf('/roles'));
+    await page.getByRole('table', { name: 'Roles' }).waitFor();
+    // No frame comes while the clock of the page stands still.
+    await page.clock.pauseAt(Date.now() + 60_000);
+    await button(page, 'Menu').click();
+    await page.getByRole('link', { name: 'Policies', exact: true }).click();
+    await page.getByRole('button', { name: 'Menu', expanded: false }).waitFor();
+    const title = page.getByRole('heading', { level: 1, name: 'Policies' });
+    await title.and(page.locator(':focus')).waitFor();
+    expect(await page.title()).to.equal('Policies · Conclave');
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('who');
+    await page.keyboard.press('Enter');
+    await heading(page, 'Who can');
+  });
+
   it('leaves a narrow screen to the page, however long a name is', async () => {
     const about = 'a description without an end '.repeat(8).trim();
     const made = await stage.api<Sample['token']>('PUT /v1/acl/token', {

@@ -41,12 +41,12 @@ describePages('the pages of the web UI', 1, (stage) => {
   it('are reached by the navigation, whose names they have', async () => {
     const { page, faults } = await stage.visit('/');
     const navigation = page.getByRole('navigation', { name: 'Pages' });
+    await navigation.getByRole('link', { name: 'Settings' }).waitFor();
     expect(await navigation.getByRole('link').allTextContents()).to.deep.equal(NAVIGATION);
     for (const name of NAVIGATION) {
       await navigation.getByRole('link', { name, exact: true }).click();
       await page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
-      // The title follows the page at the next frame.
-      while ((await page.title()) !== `${name} · Conclave`);
+      expect(await page.title()).to.equal(`${name} · Conclave`);
       expect(await page.getByRole('heading', { level: 1 }).count()).to.equal(1);
     }
     expect(faults).to.deep.equal([]);
@@ -88,7 +88,7 @@ describePages('the pages of the web UI', 1, (stage) => {
     expect(await description.inputValue()).to.equal(HOSTILE);
     await page.goto(stage.hrefOf(`/chains/${encodeURIComponent(HOSTILE)}`));
     await page.getByRole('heading', { name: 'Chains' }).waitFor();
-    while ((await page.title()) !== 'Chains · Conclave');
+    expect(await page.title()).to.equal('Chains · Conclave');
     expect(faults).to.deep.equal([]);
   });
 

@@ -1,5 +1,5 @@
 /** The changes of objects, as they happen. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Event, Gap } from '../../api/events.js';
 import { readEvents } from '../api/events.js';
 import type { Problem } from '../api/problem.js';
@@ -43,9 +43,10 @@ export function EventsPage() {
     if (paused.current) held.current = [...more, ...held.current].slice(0, ROWS_MAX);
     else setRows((before) => [...more, ...before].slice(0, ROWS_MAX));
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     const end = new AbortController();
     setRows([]);
+    setState({ isOpen: false });
     held.current = [];
     const query = { topics: topic === TOPICS[0] ? undefined : topic, payload: 'none', logins };
     void readEvents(query, end.signal, {

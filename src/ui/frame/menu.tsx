@@ -1,5 +1,5 @@
 /** The navigation: the pages in groups, with the rights that they need. */
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import type { ObjectName } from '../../api/objects.js';
 import { question } from '../api/client.js';
 import { pageOf } from '../objects/linking.js';
@@ -87,7 +87,7 @@ export function useLacking(): ReadonlySet<string> {
 export function Menu({ at, lacking }: { at: Place; lacking: ReadonlySet<string> }) {
   const [isOpen, setOpen] = useState(false);
   const [slug = ''] = at.parts;
-  useEffect(() => setOpen(false), [at.visit]);
+  useLayoutEffect(() => setOpen(false), [at.visit]);
   return (
     <nav
       class={isOpen ? 'pages open' : 'pages'}

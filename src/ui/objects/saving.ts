@@ -1,6 +1,6 @@
 /** How a form is saved, together with what somebody else has changed meanwhile. */
 import type { RefObject } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { go, hrefOf, place } from '../router.js';
 import { TEXT } from '../texts.js';
 import type { Collision } from './merge.js';
@@ -56,15 +56,16 @@ export function useSaving(
     else if (before === undefined) void writeNew(editing);
     else setOpen('review');
   };
-  // A problem or a conflict is shown on the page, not behind a dialog.
-  useEffect(() => {
+  // A problem or a conflict is shown on the page, not behind a dialog. Both effects come before the
+  // next click: a dialog that it opens, or a choice, stays.
+  useLayoutEffect(() => {
     if (editing.problem !== undefined || conflict !== undefined) setOpen(undefined);
     setAsked(conflict !== undefined && open === 'review');
     setTheirsAt(new Set());
   }, [editing.problem, conflict]);
   const now = useStored(type, id);
   // What a dialog shows stays as it is: the server refuses what is outdated.
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (now !== undefined && open === undefined) editing.meet(now);
   }, [now, open, editing.isBusy, before]);
   const choose = (next: ReadonlySet<string>): void => {

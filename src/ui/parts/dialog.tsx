@@ -1,11 +1,10 @@
 /** Dialogs: the page behind them waits. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 
 /**
- * A dialog that is open while it is drawn. It is read from its title on, unless a field has
- * the attribute `autofocus`. Escape closes it; then the
- * focus returns.
+ * A dialog that is open while it is drawn. It is read from its title on, unless a field has the
+ * attribute `autofocus`. Escape closes it; then the focus returns.
  */
 export function Dialog({
   title,
@@ -21,7 +20,8 @@ export function Dialog({
   const element = useRef<HTMLDialogElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);
   const id = useId();
-  useEffect(() => {
+  // Before the next key, which is meant for the dialog.
+  useLayoutEffect(() => {
     const dialog = element.current;
     dialog?.showModal();
     const first = dialog?.querySelector<HTMLElement>('[autofocus]');

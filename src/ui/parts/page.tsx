@@ -1,6 +1,6 @@
 /** What every page has: its title, and the focus after a visit. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { place } from '../router.js';
 import { useStore } from '../store.js';
 
@@ -18,10 +18,11 @@ export function Page({
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
   const { visit } = useStore(place);
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = `${title} · Conclave`;
   }, [title]);
-  useEffect(() => {
+  // Before the next key, which may move the focus on.
+  useLayoutEffect(() => {
     if (visit !== shown) heading.current?.focus();
     shown = visit;
   }, [visit]);
