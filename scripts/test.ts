@@ -5,7 +5,8 @@
  * Arguments are path prefixes below `test/`: `npm test -- raft cluster/dev`. The properties use the
  * same examples in every run; `--seed N` chooses others. The suites in `test/browser/` run where
  * there is a Chromium; with `--browser` they must. Two processes share the files; `--jobs N`
- * chooses another number. Temporary files go to one folder, which a green run removes.
+ * chooses another number. `--slow N` slows pages down N times, as on a busy machine. Temporary
+ * files go to one folder, which a green run removes.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -31,9 +32,11 @@ const { positionals: wanted, values } = parseArgs({
     browser: { type: 'boolean', default: false },
     rest: { type: 'boolean', default: false },
     jobs: { type: 'string', default: '2' },
+    slow: { type: 'string', default: '1' },
   },
 });
 process.env['PROPERTY_SEED'] = values.seed;
+process.env['BROWSER_SLOWDOWN'] = values.slow;
 if (wanted.length === 0 && !values.rest) {
   step('import law', process.execPath, ['dist/scripts/imports.js']);
   step('tidy', process.execPath, ['dist/scripts/tidy.js']);

@@ -55,30 +55,30 @@ describePages('the web UI of three nodes', 3, (stage) => {
     await page.goBack();
     await description.fill('typed without a leader');
     await last.kill('SIGKILL');
-    await overview.getByText('Unknown without a leader').waitFor({ timeout: 10_000 });
+    await overview.getByText('Unknown without a leader').waitFor();
     await overview.getByText(/^No leader answers: writes and default reads are refused/).waitFor();
     const gone = overview.getByRole('row', { name: new RegExp(`^${last.name} .* not connected`) });
     await gone.waitFor();
     expect(await overview.getByRole('button', { name: /^Hand over/ }).count()).to.equal(0);
     await overview.reload();
-    await overview.getByText('Unknown without a leader').waitFor({ timeout: 10_000 });
+    await overview.getByText('Unknown without a leader').waitFor();
     // A leader that has not noticed yet would take the write, and could not say what became of it.
     while ((await leaderAt(follower.url)) !== '') await sleep(50);
     await page.getByRole('button', { name: 'Save' }).click();
     const waits = page.getByRole('dialog').getByText('No cluster leader: trying again');
-    await waits.waitFor({ timeout: 60_000 });
+    await waits.waitFor();
     expect(await description.inputValue()).to.equal('typed without a leader');
     last.start();
     const review = page.getByRole('dialog', { name: 'Review changes' });
-    await review.getByRole('button', { name: 'Apply' }).click({ timeout: 60_000 });
+    await review.getByRole('button', { name: 'Apply' }).click();
     await page
       .getByRole('status')
       .getByText(/^Saved/)
-      .waitFor({ timeout: 60_000 });
-    await overview.getByText(`Unhealthy: ${leader.name}`).waitFor({ timeout: 10_000 });
+      .waitFor();
+    await overview.getByText(`Unhealthy: ${leader.name}`).waitFor();
     leader.start();
     await leader.ready();
-    await overview.getByText('All members are healthy').waitFor({ timeout: 10_000 });
+    await overview.getByText('All members are healthy').waitFor();
   });
 
   it('marks what it shows as old when the node does not answer', async () => {
@@ -86,9 +86,9 @@ describePages('the web UI of three nodes', 3, (stage) => {
     await page.getByText('All members are healthy').waitFor();
     // The server is asked, and never answers.
     await page.route('**/v1/**', () => {});
-    await page.getByText(/^Nothing new since \d/).waitFor({ timeout: 15_000 });
+    await page.getByText(/^Nothing new since \d/).waitFor();
     expect(await page.getByRole('button', { name: /^Hand over/ }).count()).to.equal(0);
     await page.unroute('**/v1/**');
-    await page.getByText(/^As of \d/).waitFor({ timeout: 15_000 });
+    await page.getByText(/^As of \d/).waitFor();
   });
 });

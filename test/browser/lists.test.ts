@@ -116,7 +116,8 @@ describePages('lists and answers in the web UI', 1, (stage) => {
     expect(await filterOf(page).inputValue()).to.equal('AuthMethod == "builds"');
     await page.getByRole('link', { name: 'Expiring' }).click();
     await button(page, `Copy ${AccessorID}`).click();
-    expect(await page.evaluate('navigator.clipboard.readText()')).to.equal(AccessorID);
+    const copied = `navigator.clipboard.readText().then((text) => text === "${AccessorID}")`;
+    await page.waitForFunction(copied);
   });
 
   it('show nothing of another namespace', async () => {

@@ -27,6 +27,7 @@ describePages('a token that only reads, in the web UI', 3, (stage) => {
     const table = page.getByRole('table', { name: 'Policies' });
     await table.getByRole('link', { name: 'team-blue' }).waitFor();
     const status = page.getByRole('status').filter({ hasText: 'It requires acl:write.' });
+    await status.waitFor();
     expect(await page.getByRole('link', { name: 'New policy' }).count()).to.equal(0);
     await status.getByRole('link', { name: 'Why?' }).click();
     await page.getByText('Not allowed.', { exact: true }).waitFor();
@@ -41,8 +42,7 @@ describePages('a token that only reads, in the web UI', 3, (stage) => {
       const how = { token: reader.SecretID, colorScheme };
       const { page } = await stage.visit(`/policies/${sample.policy.ID}`, how);
       await page.getByText('It requires acl:write.').waitFor();
-      const rules = field(page, 'Rules');
-      expect(await rules.getAttribute('aria-readonly')).to.equal('true');
+      await field(page, 'Rules').and(page.locator('[aria-readonly=true]')).waitFor();
       const [editor, text] = (await page.evaluate(BACKGROUNDS)) as readonly string[];
       expect(editor).to.be.a('string').and.equal(text);
       expect(await violations(page)).to.deep.equal([]);
@@ -75,7 +75,7 @@ describePages('a token that only reads, in the web UI', 3, (stage) => {
     const { page } = await stage.visit('/', { token: reader.SecretID });
     await page.getByRole('table', { name: 'Members' }).waitFor();
     await page.waitForLoadState('networkidle');
-    expect(await page.locator('main details.acts').count()).to.equal(0);
+    await page.locator('main details.acts').first().waitFor({ state: 'detached' });
   });
 
   it('is not offered to undo what it may not write', async () => {

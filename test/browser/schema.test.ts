@@ -60,7 +60,7 @@ describePages('help while typing in the web UI', 1, (stage) => {
     await write(page, 'Entry', '{\n  "Protocl": "http",\n  "MaxInboundConnections": "many"\n}');
     const unknown = finding(page, /^error unknown_field line 2: .* did you mean "Protocol"\?$/);
     await finding(page, /^error type line 3: expected a whole number, found a string$/).waitFor();
-    expect(await page.locator('.meant').allTextContents()).to.include.members(['"many"']);
+    await page.locator('.meant', { hasText: '"many"' }).waitFor();
     expect(await violations(page)).to.deep.equal([]);
     await unknown.click();
     await page.locator('.cm-focused .cm-activeLine', { hasText: 'Protocl' }).waitFor();

@@ -95,11 +95,11 @@ describePages('the page of settings in the web UI', 1, (stage) => {
     const node = page.getByRole('region', { name: 'Settings of this node' });
     await node.getByLabel('Filter').fill('ui.idle');
     await node.getByRole('row', { name: 'ui.idleMs 1800000' }).waitFor();
-    await page.getByText('It requires operator:write.').first().waitFor();
     const form = page.getByRole('region', { name: 'History' });
+    await form.getByText('It requires operator:write.').waitFor();
     expect(await form.getByRole('button', { name: 'Save' }).isDisabled()).to.equal(true);
     expect(await form.getByLabel('Max age').isDisabled()).to.equal(true);
-    expect(await button(page, 'Back up now').isDisabled()).to.equal(true);
+    await page.getByRole('button', { name: 'Back up now', disabled: true }).waitFor();
   });
 
   it('claims nothing of backups to who may not read of them', async () => {

@@ -4,8 +4,13 @@ import { findChromium } from '../../scripts/chromium.js';
 import { send } from '../support/client.js';
 import { RealCluster } from '../support/real-cluster.js';
 
-/** Time for one step of a page on a busy machine. */
-const STEP_MS = 20_000;
+/** Time for one step of a page. Only a failure waits for it, so it is ample for a busy machine. */
+const STEP_MS = 60_000;
+
+/** How many times slower than on this machine a page runs: `--slow` of `scripts/test.ts`. */
+const SLOWDOWN = Number(process.env['BROWSER_SLOWDOWN'] ?? 1);
+/** Milliseconds for which answers are held back, times the slowdown beyond 1. */
+const LATENCY_MS = 50;
 
 /** A page with what it must never do: it is checked by `faults`. */
 export interface Watched {
@@ -83,6 +88,7 @@ export class Stage {
     this.#contexts.push(context);
     context.setDefaultTimeout(STEP_MS);
     const page = await context.newPage();
+    if (SLOWDOWN > 1) await slowDown(page);
     if (token !== '')
       await page.addInitScript(
         `sessionStorage.getItem('conclave.token') ??
@@ -116,6 +122,20 @@ export class Stage {
     await this.#parts?.browser.close();
     await this.#parts?.cluster.close();
   }
+}
+
+/** Makes a page run and be answered as on a slow machine. */
+async function slowDown(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Emulation.setCPUThrottlingRate', { rate: SLOWDOWN });
+  const latency = (SLOWDOWN - 1) * LATENCY_MS;
+  await session.send('Network.enable');
+  await session.send('Network.emulateNetworkConditions', {
+    latency,
+    offline: false,
+    downloadThroughput: -1,
+    uploadThroughput: -1,
+  });
 }
 
 /** Describes pages of a cluster. The tests run on a stage that is open, each without old pages. */
