@@ -5,8 +5,7 @@ import { expect } from 'chai';
 import { RealCluster } from '../support/real-cluster.js';
 import { User } from './harness.js';
 
-describe('policies, roles and tokens by the command line', function () {
-  this.timeout(60_000);
+describe('policies, roles and tokens by the command line', () => {
   const dir = mkdtempSync(join(tmpdir(), 'conclave-cli-'));
   const user = new User();
   let cluster: RealCluster;

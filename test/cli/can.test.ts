@@ -156,8 +156,7 @@ describe('acl can, whatever is answered', () => {
   });
 });
 
-describe('acl can', function () {
-  this.timeout(60_000);
+describe('acl can', () => {
   const dir = mkdtempSync(join(tmpdir(), 'conclave-can-'));
   const user = new User();
   let cluster: RealCluster;

@@ -117,7 +117,7 @@ describe('completion', () => {
       const ran = await user.run(['complete', '--', 'acl', 'policy', 'read', '']);
       expect(ran).to.deep.equal({ code: 0, out: ':4\n', err: '' });
     }
-  }).timeout(20_000);
+  });
 
   it('knows what the words before mean', () => {
     const io = { out: {}, err: {}, env: {}, version: '0' } as unknown as Io;

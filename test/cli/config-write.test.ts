@@ -7,8 +7,7 @@ import { RealCluster } from '../support/real-cluster.js';
 import { FakeServers, json, problem, text } from './fake-server.js';
 import { User } from './harness.js';
 
-describe('config write of several entries', function () {
-  this.timeout(60_000);
+describe('config write of several entries', () => {
   const dir = mkdtempSync(join(tmpdir(), 'conclave-cli-'));
   const user = new User();
   let cluster: RealCluster;

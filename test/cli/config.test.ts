@@ -38,8 +38,7 @@ describe('which entry is meant', () => {
   });
 });
 
-describe('config entries by the command line', function () {
-  this.timeout(60_000);
+describe('config entries by the command line', () => {
   const dir = mkdtempSync(join(tmpdir(), 'conclave-cli-'));
   const user = new User();
   let cluster: RealCluster;

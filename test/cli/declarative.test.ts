@@ -13,8 +13,7 @@ const policies = (count: number, rules = 'acl = "read"'): object[] =>
     Object: { Name: `many-${at}`, Rules: rules },
   }));
 
-describe('sets and their history by the command line, on a node', function () {
-  this.timeout(240_000);
+describe('sets and their history by the command line, on a node', () => {
   const folder = mkdtempSync(join(tmpdir(), 'conclave-cli-'));
   const user = new User();
   let cluster: RealCluster;

@@ -103,8 +103,7 @@ const WRITES: readonly [call: string, body: object][] = [
 
 type Body = Record<string, unknown>;
 
-describe('export --consul', function () {
-  this.timeout(180_000);
+describe('export --consul', () => {
   const user = new User();
   let source: RealCluster;
   let target: RealCluster;

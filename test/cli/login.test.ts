@@ -6,8 +6,7 @@ import { type Signer, signer } from '../login/signers.js';
 import { RealCluster } from '../support/real-cluster.js';
 import { User } from './harness.js';
 
-describe('auth methods, binding rules and logins by the command line', function () {
-  this.timeout(60_000);
+describe('auth methods, binding rules and logins by the command line', () => {
   const dir = mkdtempSync(join(tmpdir(), 'conclave-cli-'));
   const admin = new User();
   const user = new User();

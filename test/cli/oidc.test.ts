@@ -8,8 +8,7 @@ import { RealCluster } from '../support/real-cluster.js';
 import { FakeServers, json, problem } from './fake-server.js';
 import { type Given, type Ran, User } from './harness.js';
 
-describe('logins at an OpenID provider by the command line', function () {
-  this.timeout(60_000);
+describe('logins at an OpenID provider by the command line', () => {
   let cluster: RealCluster;
   let provider: OidcProvider;
   let listenOn: string;

@@ -4,8 +4,7 @@ import { RealCluster } from '../support/real-cluster.js';
 import { FakeServers, json, problem } from './fake-server.js';
 import { User } from './harness.js';
 
-describe('operators by the command line', function () {
-  this.timeout(60_000);
+describe('operators by the command line', () => {
   const user = new User();
   const servers = new FakeServers();
   let cluster: RealCluster;

@@ -294,5 +294,5 @@ describe('a set in parts', () => {
       ['/v1/plan', 0, pruned, undefined],
       ['/v1/apply', 0, pruned, undefined],
     ]);
-  }).timeout(60_000);
+  });
 });

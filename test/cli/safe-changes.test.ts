@@ -10,8 +10,7 @@ const CONFIG = JSON.stringify({
   ClaimMappings: { team: 'team' },
 });
 
-describe('changes by the command line that lose nothing', function () {
-  this.timeout(60_000);
+describe('changes by the command line that lose nothing', () => {
   const user = new User();
   let cluster: RealCluster;
 

@@ -23,8 +23,7 @@ const PDP = 'https://pdp.example.com';
 const READERS = 'key "record/read/record-1" { policy = "read" }';
 const WRITERS = 'key "record/write/record-1" { policy = "read" }';
 
-describe('the certification scenario of AuthZEN', function () {
-  this.timeout(60_000);
+describe('the certification scenario of AuthZEN', () => {
   let cluster: RealCluster;
   let key: Signer;
   /** A token that reads ACLs, as the policy enforcement point has. */

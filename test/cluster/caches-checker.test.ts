@@ -14,9 +14,7 @@ const Named = { service: { Exact: { write: ['web'] }, Prefix: {}, Other: [] } };
 const Sets = [{ Match: 'exact', Name: 'default', Scalars: {}, Named }];
 const FEED = JSON.stringify({ ...Cases[0]!.Rights, Layers: [{ Layer: 'own', Sets }] });
 
-describe('the caches of clients whose rights are taken', function () {
-  this.timeout(60_000);
-
+describe('the caches of clients whose rights are taken', () => {
   let server: Server;
   let caches: Caches;
   let dir: string;

@@ -4,9 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { runChaos } from '../../cluster/chaos/run.js';
 
-describe('real processes under faults', function () {
-  this.timeout(290_000);
-
+describe('real processes under faults', () => {
   it('keep acknowledged writes, stay linearizable, and survive the death of leaders', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'conclave-chaos-'));
     const faults: string[] = [];

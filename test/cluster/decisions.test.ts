@@ -17,8 +17,7 @@ const RULES =
   'key_prefix "orders/" { policy = "read" }\nkey "orders/approve/17" { policy = "deny" }';
 const MODES = ['', '?consistent'];
 
-describe('decisions in a cluster', function () {
-  this.timeout(120_000);
+describe('decisions in a cluster', () => {
   let cluster: RealCluster;
   let nodes: readonly Client[];
   let issuer: TestServer;
@@ -288,9 +287,7 @@ describe('decisions in a cluster', function () {
   });
 });
 
-describe('a node that decides for no other program', function () {
-  this.timeout(60_000);
-
+describe('a node that decides for no other program', () => {
   it('has none of the paths', async () => {
     const cluster = await RealCluster.open(1, { settings: { authzen: { enabled: false } } });
     try {

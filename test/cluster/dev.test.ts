@@ -60,8 +60,7 @@ class Running {
   }
 }
 
-describe('npm start', function () {
-  this.timeout(300_000);
+describe('npm start', () => {
   const dir = mkdtempSync(join(tmpdir(), 'conclave-start-'));
   const nodes = (): ClusterFile['nodes'] =>
     (JSON.parse(readFileSync(join(dir, 'data', 'cluster.json'), 'utf8')) as ClusterFile).nodes;

@@ -8,8 +8,7 @@ import { EventReader } from '../support/event-reader.js';
 import { RealCluster } from '../support/real-cluster.js';
 import { until } from './operator.js';
 
-describe('the event stream of a cluster', function () {
-  this.timeout(60_000);
+describe('the event stream of a cluster', () => {
   let cluster: RealCluster;
   before(async () => {
     cluster = await RealCluster.open(3);

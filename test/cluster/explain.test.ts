@@ -11,8 +11,7 @@ const QUESTIONS = [
   { Resource: 'service', Access: 'write', Segment: 'web' },
 ];
 
-describe('explanations in a cluster', function () {
-  this.timeout(120_000);
+describe('explanations in a cluster', () => {
   const field = new Field();
   afterEach(() => field.end());
 

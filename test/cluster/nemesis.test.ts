@@ -56,5 +56,5 @@ describe('the nemesis', () => {
     expect(nemesis.counts).to.have.all.keys('late end', 'needs the node');
     expect(notes).to.include('n1 ended by itself');
     expect(nemesis.effects['a node ended by itself and was restarted']).to.be.greaterThan(0);
-  }).timeout(10_000);
+  });
 });

@@ -6,8 +6,7 @@ import {
 } from '../support/oidc-provider.js';
 import { CALLBACK, OidcCluster } from './oidc-cluster.js';
 
-describe('a client of an OpenID provider', function () {
-  this.timeout(60_000);
+describe('a client of an OpenID provider', () => {
   let provider: OidcProvider;
   let field: OidcCluster;
   before(async () => {

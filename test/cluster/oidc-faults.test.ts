@@ -8,8 +8,7 @@ import { peersOf, until } from './operator.js';
 
 const ALIVE = [200, 200, 200];
 
-describe('OIDC logins in a cluster that loses nodes', function () {
-  this.timeout(120_000);
+describe('OIDC logins in a cluster that loses nodes', () => {
   let provider: OidcProvider;
   let field: OidcCluster;
   before(async () => {

@@ -17,8 +17,7 @@ const AWAY = 'The provider of auth method "staff" cannot be reached';
 const GROUPS = { email: 'eve@example.com', groups: ['dev'] };
 const now = (): number => Math.floor(Date.now() / 1000);
 
-describe('a login at a provider that lies', function () {
-  this.timeout(60_000);
+describe('a login at a provider that lies', () => {
   let forger: Forger;
   let field: OidcCluster;
   let stranger: Signer;

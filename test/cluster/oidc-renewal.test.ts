@@ -7,8 +7,7 @@ const ALIVE = [200, 200, 200];
 const DEAD = [403, 403, 403];
 const EVE = { email: 'eve@example.com', groups: ['dev'] };
 
-describe('the renewal of an OIDC login', function () {
-  this.timeout(60_000);
+describe('the renewal of an OIDC login', () => {
   let provider: OidcProvider;
   let field: OidcCluster;
   let account = 'eve';

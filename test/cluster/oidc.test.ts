@@ -9,8 +9,7 @@ const ALIVE = [200, 200, 200];
 const DEAD = [403, 403, 403];
 const HOUR_MS = 3_600_000;
 
-describe('a login at an OpenID provider', function () {
-  this.timeout(60_000);
+describe('a login at an OpenID provider', () => {
   let provider: OidcProvider;
   let field: OidcCluster;
   let account = 'eve';

@@ -14,8 +14,7 @@ interface Stored {
   readonly seen: Readonly<Record<string, { readonly publicKey?: string }>>;
 }
 
-describe('the keys of data folders in a rolling upgrade', function () {
-  this.timeout(120_000);
+describe('the keys of data folders in a rolling upgrade', () => {
   const field = new Field();
   const programs = new Map<string, string>();
   let release: string;

@@ -31,8 +31,7 @@ const write = ({ token }: LocalCluster, { url }: LocalNode, Name: string) =>
 const statusOfRead = async ({ token }: LocalCluster, { url }: LocalNode, Name: string, how = '') =>
   (await send(url, `GET /v1/config/service-defaults/${Name}${how}`, { token })).status;
 
-describe('cluster members', function () {
-  this.timeout(90_000);
+describe('cluster members', () => {
   const field = new Field();
   afterEach(() => field.end());
 

@@ -70,8 +70,7 @@ describe('alerts', () => {
     expect(faultsByPromtool('check', 'rules', join(DIR, 'alerts.yaml'))).to.equal('');
   });
 
-  it(`fire for their cause, and none on a healthy cluster${promtool.note}`, function () {
-    this.timeout(300_000);
+  it(`fire for their cause, and none on a healthy cluster${promtool.note}`, () => {
     const tests = join('test', 'cluster', 'alerts.test.yaml');
     expect(faultsByPromtool('test', 'rules', tests)).to.equal('');
     const tested = readFileSync(tests, 'utf8').match(/alertname="\w+"/g);
@@ -94,8 +93,7 @@ describe('the dashboard', () => {
   });
 });
 
-describe('the metrics of three nodes', function () {
-  this.timeout(60_000);
+describe('the metrics of three nodes', () => {
   const field = new Field();
   let cluster: LocalCluster;
   let texts: string[];

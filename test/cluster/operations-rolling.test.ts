@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { Field, load } from './operator.js';
 
-describe('a rolling restart', function () {
-  this.timeout(60_000);
+describe('a rolling restart', () => {
   const field = new Field();
   after(() => field.end());
 

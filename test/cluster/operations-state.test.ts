@@ -11,8 +11,7 @@ const LIST = '/v1/config/service-defaults';
 const namesIn = ({ text }: Reply): string[] =>
   (JSON.parse(text) as { Name: string }[]).map(({ Name }) => Name);
 
-describe('the cluster state', function () {
-  this.timeout(60_000);
+describe('the cluster state', () => {
   const field = new Field();
   afterEach(() => field.end());
 

@@ -20,8 +20,7 @@ const BROKEN = {
 };
 const FAULT = 'service "api" does not have a subset named "v9"';
 
-describe('a rolling upgrade', function () {
-  this.timeout(120_000);
+describe('a rolling upgrade', () => {
   const field = new Field();
   const programs = new Map<string, string>();
   let release: string;

@@ -13,8 +13,7 @@ import { until } from './operator.js';
 
 const MAIN = fileURLToPath(new URL('../../program/main.js', import.meta.url));
 
-describe('the commands of operators', function () {
-  this.timeout(240_000);
+describe('the commands of operators', () => {
   const dir = mkdtempSync(join(tmpdir(), 'conclave-commands-'));
   const user = new User();
   let cluster: RealCluster;

@@ -90,8 +90,7 @@ class Pair {
   }
 }
 
-describe('this release and the one before', function () {
-  this.timeout(60_000);
+describe('this release and the one before', () => {
   let dir: string;
   let old: { Machine: typeof Machine; HANDLERS: Handlers; SUPPORTED_LEVEL: number };
   before(async () => {

@@ -6,8 +6,7 @@ import { RealCluster } from '../support/real-cluster.js';
 
 const SELF = 'GET /acl/token/self/rights';
 
-describe('the feed of rights in a cluster', function () {
-  this.timeout(60_000);
+describe('the feed of rights in a cluster', () => {
   let cluster: RealCluster;
   let nodes: readonly Client[];
   before(async () => {

@@ -9,8 +9,7 @@ const SECRET = '5ec2e701-aaaa-4bbb-8ccc-0d1e2f3a4b5c';
 const fixture = (name: string): string =>
   readFileSync(join('test/transport/fixtures', name), 'utf8');
 
-describe('a deleted secret', function () {
-  this.timeout(60_000);
+describe('a deleted secret', () => {
   const field = new Field();
   let cluster: LocalCluster;
   before(async () => {

@@ -15,8 +15,7 @@ const tokens = (from: number, to: number, Description = 'moved') =>
     Description,
   }));
 
-describe('imported tokens in a cluster', function () {
-  this.timeout(120_000);
+describe('imported tokens in a cluster', () => {
   let cluster: RealCluster;
   before(async () => {
     cluster = await RealCluster.open(3, {

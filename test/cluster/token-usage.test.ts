@@ -3,8 +3,7 @@ import { expect } from 'chai';
 import { send } from '../support/client.js';
 import { RealCluster } from '../support/real-cluster.js';
 
-describe('the last use of tokens in a cluster', function () {
-  this.timeout(60_000);
+describe('the last use of tokens in a cluster', () => {
   let cluster: RealCluster;
   before(async () => {
     cluster = await RealCluster.open(3);

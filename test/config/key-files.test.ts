@@ -22,8 +22,7 @@ import { startServer } from '../../src/program/server.js';
 
 const fixture = (name: string): string => join('test/transport/fixtures', name);
 
-describe('certificate and key files', function () {
-  this.timeout(20_000);
+describe('certificate and key files', () => {
   const dir = mkdtempSync(join(tmpdir(), 'conclave-key-files-'));
   after(() => rmSync(dir, { recursive: true, force: true }));
   const garbage = join(dir, 'garbage');

@@ -41,14 +41,14 @@ describe('docs/settings.md', () => {
   it('is up to date with npm run docs', () => {
     const written = readFileSync('docs/settings.md', 'utf8');
     expect(written === settingsPage('.'), 'stale: run npm run docs').to.equal(true);
-  }).timeout(30_000);
+  });
 
   it('lists limits in the source, each with its reason', () => {
     const rows = settingsPage('.').split('## Constants')[1]!.split('\n');
     const limits = rows.filter((row) => row.startsWith('| `'));
     expect(limits.length).to.be.greaterThan(150);
     for (const limit of limits) expect(limit.split(' | ')[2], limit).to.match(/\w{3}/);
-  }).timeout(30_000);
+  });
 });
 
 describe('docs/growth.svg', () => {

@@ -8,8 +8,7 @@ import { createLog } from '../../src/log/log.js';
 import { startServer } from '../../src/program/server.js';
 import { send } from '../support/client.js';
 
-describe('the URL of a node', function () {
-  this.timeout(20_000);
+describe('the URL of a node', () => {
   const dir = mkdtempSync(join(tmpdir(), 'conclave-url-'));
   after(() => rmSync(dir, { recursive: true, force: true }));
 

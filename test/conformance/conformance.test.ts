@@ -94,8 +94,7 @@ async function playDestructive(cluster: RealCluster): Promise<void> {
     await record(item, target);
 }
 
-describe('recorded behaviour', function () {
-  this.timeout(240_000);
+describe('recorded behaviour', () => {
   before(async () => {
     await inDeployment(3, {}, playAll);
     await inDeployment(1, { token: '' }, playDestructive);

@@ -18,8 +18,7 @@ const PROGRAM = /^```js\n(?<text>\/\/ (?<name>[\w.]+)[\s\S]*?)^```$/gm;
 const RULES =
   'key_prefix "orders/get/" { policy = "read" }\nkey "orders/post/17" { policy = "read" }';
 
-describe('the README of conclave-client', function () {
-  this.timeout(120_000);
+describe('the README of conclave-client', () => {
   let folder: string;
   let cluster: RealCluster;
   const running: ChildProcess[] = [];

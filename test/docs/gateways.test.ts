@@ -75,8 +75,7 @@ function nginx(port: number): Gateway {
   };
 }
 
-describe('the recipes for gateways', function () {
-  this.timeout(60_000);
+describe('the recipes for gateways', () => {
   const dir = mkdtempSync(join(tmpdir(), 'conclave-gateway-'));
   let decider: Decider;
   let key: Signer;

@@ -4,8 +4,7 @@ import { expect } from 'chai';
 import { type Block, blocksOf } from './blocks.js';
 import { pasting } from './pasted.js';
 
-describe('the shell blocks of the documents, pasted into a fresh folder', function () {
-  this.timeout(240_000);
+describe('the shell blocks of the documents, pasted into a fresh folder', () => {
   const { folder, terminal, pasteAll } = pasting();
 
   it('docs/operations.md, from the root of the repository', async () => {

@@ -5,8 +5,7 @@ import { ERROR_STATUS } from '../../src/base/errors.js';
 import { blocksOf, indentedBlocksOf } from './blocks.js';
 import { pasting } from './pasted.js';
 
-describe('the shell blocks of the README, pasted into a fresh folder', function () {
-  this.timeout(240_000);
+describe('the shell blocks of the README, pasted into a fresh folder', () => {
   const { folder, terminal, pasteAll } = pasting();
 
   it('README.md', async () => {

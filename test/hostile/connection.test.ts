@@ -22,8 +22,7 @@ function limitOf(path: string): string {
   return SMALL.has(path) ? 'limits.anonymousBodyBytes' : 'limits.bodyBytes';
 }
 
-describe('hostile connections to a node', function () {
-  this.timeout(60_000);
+describe('hostile connections to a node', () => {
   let cluster: RealCluster;
   let client: HostileClient;
 

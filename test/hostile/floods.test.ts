@@ -8,8 +8,7 @@ import { expect } from 'chai';
 import { runFloods } from '../../scripts/fuzz/flood-run.js';
 import { FLOODS } from '../../scripts/fuzz/floods.js';
 
-describe('floods of requests', function () {
-  this.timeout(240_000);
+describe('floods of requests', () => {
   const dir = mkdtempSync(join(tmpdir(), 'conclave-floods-'));
   after(() => rmSync(dir, { recursive: true, force: true }));
 

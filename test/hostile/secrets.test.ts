@@ -61,8 +61,7 @@ const EXPLAINED: readonly [string, string, Record<string, unknown>][] = [
   ],
 ];
 
-describe('secrets', function () {
-  this.timeout(60_000);
+describe('secrets', () => {
   const dir = mkdtempSync(join(tmpdir(), 'conclave-secrets-'));
   let cluster: RealCluster;
   let client: HostileClient;

@@ -9,8 +9,7 @@ interface Row {
 }
 const rows = JSON.parse(readFileSync('test/tables/config-decode.json', 'utf8')) as Row[];
 
-describe('the form of stored entries', function () {
-  this.timeout(20_000);
+describe('the form of stored entries', () => {
   const stored = rows.flatMap(({ accepted, input }) => {
     const decoded = accepted ? decodeEntry(input, { namespace: 'default' }) : undefined;
     return decoded?.ok ? [JSON.parse(JSON.stringify(decoded.entry)) as Stored] : [];

@@ -16,8 +16,7 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
   }
 }
 
-describe('node: a cluster on real disks and sockets', function () {
-  this.timeout(30_000);
+describe('node: a cluster on real disks and sockets', () => {
   let cluster: Cluster;
   afterEach(async () => {
     await cluster.remove();

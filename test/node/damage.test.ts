@@ -46,8 +46,7 @@ async function writeSlowly(cluster: Cluster, node: RunningNode, name: string): P
   }
 }
 
-describe('node: a server whose state is damaged', function () {
-  this.timeout(30_000);
+describe('node: a server whose state is damaged', () => {
   let cluster: Cluster;
   afterEach(() => cluster.remove());
 

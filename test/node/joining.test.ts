@@ -71,8 +71,7 @@ describe('node: what a server may request of another', () => {
   });
 });
 
-describe('node: joining', function () {
-  this.timeout(30_000);
+describe('node: joining', () => {
   const handlers = { ...HANDLERS, 'fact.set': setFact };
   let cluster: Cluster;
   const outsiders: TestNode[] = [];

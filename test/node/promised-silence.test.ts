@@ -11,8 +11,7 @@ const SHORT = { tickMs: 25, electionMs: 250 };
 const LONG_SILENCE_MS = 1950;
 const SHORT_SILENCE_MS = 200;
 
-describe('node: the silence promised before a restart', function () {
-  this.timeout(30_000);
+describe('node: the silence promised before a restart', () => {
   let cluster: Cluster;
   beforeEach(async () => {
     cluster = await Cluster.create(['a', 'b', 'c']);

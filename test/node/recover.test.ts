@@ -18,8 +18,7 @@ async function failure(promise: Promise<unknown>): Promise<string> {
   }
 }
 
-describe('node: a data folder', function () {
-  this.timeout(30_000);
+describe('node: a data folder', () => {
   let cluster: Cluster;
   afterEach(() => cluster.remove());
 

@@ -7,8 +7,7 @@ import { Cluster, put, valueAt } from './processes.js';
 
 const NAMES = ['a', 'b', 'c'] as const;
 
-describe('node: members with different timing', function () {
-  this.timeout(30_000);
+describe('node: members with different timing', () => {
   let cluster: Cluster;
   let network: ProxyNetwork;
   beforeEach(async () => {

@@ -8,8 +8,7 @@ type Body = Answer['body'];
 
 const NO_ID = 'ffffffff-aaaa-4aaa-8aaa-000000000001';
 
-describe('ACL endpoints', function () {
-  this.timeout(20_000);
+describe('ACL endpoints', () => {
   let solo: Solo;
   let client: SoloClient;
   beforeEach(async () => {

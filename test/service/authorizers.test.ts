@@ -50,7 +50,7 @@ describe('authorizers', () => {
       }),
       { numRuns: 60 },
     );
-  }).timeout(30_000);
+  });
 
   it('survive an unrelated change', () => {
     const solo = new Solo();

@@ -50,8 +50,7 @@ describe('a reason that is sent as UTF-8', () => {
   });
 });
 
-describe('the author of a command', function () {
-  this.timeout(20_000);
+describe('the author of a command', () => {
   let watched: Watched;
   beforeEach(async () => {
     watched = await Watched.open();

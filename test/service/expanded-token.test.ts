@@ -11,8 +11,7 @@ interface Expanded {
   }[];
 }
 
-describe('identities from several sources', function () {
-  this.timeout(20_000);
+describe('identities from several sources', () => {
   let client: SoloClient;
   beforeEach(async () => {
     client = await SoloClient.open();

@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import { SoloClient } from './client.js';
 import { MANAGEMENT_SECRET } from './solo.js';
 
-describe('callers without permissions', function () {
-  this.timeout(20_000);
+describe('callers without permissions', () => {
   let client: SoloClient;
   beforeEach(async () => {
     client = await SoloClient.open();
@@ -39,8 +38,7 @@ describe('callers without permissions', function () {
   });
 });
 
-describe('the defaults of a namespace', function () {
-  this.timeout(20_000);
+describe('the defaults of a namespace', () => {
   let client: SoloClient;
   beforeEach(async () => {
     client = await SoloClient.open();

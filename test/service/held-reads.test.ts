@@ -5,8 +5,7 @@ import type { Command } from '../../src/state/types.js';
 import { SoloClient } from './client.js';
 import { MANAGER } from './solo.js';
 
-describe('blocking reads', function () {
-  this.timeout(20_000);
+describe('blocking reads', () => {
   let client: SoloClient;
   beforeEach(async () => {
     client = await SoloClient.open();

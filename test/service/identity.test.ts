@@ -9,8 +9,7 @@ import { SoloClient } from './client.js';
 
 const LEVEL = { type: 'system.level', v: 1, level: 3 } as Command;
 
-describe('the identity of a login', function () {
-  this.timeout(20_000);
+describe('the identity of a login', () => {
   let key: Signer;
   let client: SoloClient;
   before(async () => {

@@ -81,7 +81,7 @@ describe('namespaces are isolated', () => {
       }),
       { numRuns: 60 },
     );
-  }).timeout(30_000);
+  });
 
   it('lists over all namespaces show only the own one, and only its index', () => {
     const commands = fc.array(aCommand, { minLength: 20, maxLength: 60 });
@@ -105,7 +105,7 @@ describe('namespaces are isolated', () => {
       }),
       { numRuns: 30 },
     );
-  }).timeout(30_000);
+  });
 
   it('writes through one namespace change nothing in another', () => {
     const commands = fc.array(aCommand, { minLength: 20, maxLength: 40 });
@@ -142,7 +142,7 @@ describe('namespaces are isolated', () => {
       }),
       { numRuns: 40 },
     );
-  }).timeout(30_000);
+  });
 
   it('only the right callers see and manage a namespace itself', async () => {
     const solo = twoNamespaces([]);

@@ -16,8 +16,7 @@ const intentions = (Name: string, of: string) => ({
   JWT: jwt(of),
 });
 
-describe('jwt-providers over HTTP', function () {
-  this.timeout(20_000);
+describe('jwt-providers over HTTP', () => {
   let client: SoloClient;
   beforeEach(async () => {
     client = await SoloClient.open();

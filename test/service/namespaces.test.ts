@@ -3,8 +3,7 @@ import { expect } from 'chai';
 import type { Command } from '../../src/state/types.js';
 import { SoloClient } from './client.js';
 
-describe('namespaces over HTTP', function () {
-  this.timeout(20_000);
+describe('namespaces over HTTP', () => {
   let client: SoloClient;
   beforeEach(async () => {
     client = await SoloClient.open();

@@ -119,8 +119,7 @@ const WRITES: readonly [string, object][] = [
   ['/config?ns=team', { ...intention, JWT: { Providers: [{ Name: 'P' }] } }],
 ];
 
-describe('a snapshot', function () {
-  this.timeout(20_000);
+describe('a snapshot', () => {
   let records: Records;
   const dataDir = mkdtempSync(join(tmpdir(), 'snapshot-'));
   after(() => rmSync(dataDir, { recursive: true }));

@@ -28,7 +28,7 @@ describe('ACL commands', () => {
       }),
       { numRuns: 100 },
     );
-  }).timeout(30_000);
+  });
 
   it('are idempotent when the cluster is initialised', () => {
     const state = new State();
@@ -200,7 +200,7 @@ describe('auth methods', () => {
     expect(left.some((key) => stored<Token>(state.store, key)!.AuthMethod)).to.equal(false);
     expect(left).to.have.lengthOf(2);
     state.must(state.method('M'));
-  }).timeout(20_000);
+  });
 
   it('do not change their type', () => {
     const state = new State();

@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import { type Body, ConfigState, proxies, resolver, router, splitter } from './config-state.js';
 
-describe('state: the cost of one change', function () {
-  this.timeout(20_000);
+describe('state: the cost of one change', () => {
   const wide = (Name: string, count: number, more: object = {}): Body =>
     resolver(Name, {
       Failover: {

@@ -13,8 +13,7 @@ import { readArchive, writeArchive } from '../../src/storage/archive.js';
 import type { StateRecord } from '../../src/storage/types.js';
 import { contents, failure, some, stateOf } from './helpers.js';
 
-describe('snapshot archive', function () {
-  this.timeout(20_000);
+describe('snapshot archive', () => {
   const at: SnapshotMeta = {
     index: 42,
     term: 3,

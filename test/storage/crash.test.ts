@@ -34,8 +34,7 @@ async function killAfter(reports: number, kind: string, dir: string): Promise<nu
   return last;
 }
 
-describe('kill -9 while writing', function () {
-  this.timeout(30_000);
+describe('kill -9 while writing', () => {
   const folders = new Folders();
   afterEach(() => folders.clean());
 

@@ -118,8 +118,7 @@ const benches: [string, Bench][] = [
   ['memory', memoryBench()],
 ];
 for (const [name, bench] of benches) {
-  describe(`log contract: ${name}`, function () {
-    this.timeout(20_000);
+  describe(`log contract: ${name}`, () => {
     afterEach(() => bench.clean());
 
     it('is empty at first: term 0, no vote, first index 1', async () => {

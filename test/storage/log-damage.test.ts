@@ -25,8 +25,7 @@ import {
   until,
 } from './helpers.js';
 
-describe('log on a corrupt disk', function () {
-  this.timeout(20_000);
+describe('log on a corrupt disk', () => {
   const folders = new Folders();
   afterEach(() => folders.clean());
 

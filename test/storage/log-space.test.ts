@@ -6,8 +6,7 @@ import type { Entry } from '../../src/raft/types.js';
 import type { SegmentLog } from '../../src/storage/log.js';
 import { command, configuration, done, Folders } from './helpers.js';
 
-describe('the space of a log', function () {
-  this.timeout(20_000);
+describe('the space of a log', () => {
   const folders = new Folders();
   afterEach(() => folders.clean());
   const append = (log: SegmentLog, entries: readonly Entry[]) =>

@@ -112,8 +112,7 @@ const benches: [string, Bench][] = [
   ['memory', memoryBench()],
 ];
 for (const [name, bench] of benches) {
-  describe(`state contract: ${name}`, function () {
-    this.timeout(20_000);
+  describe(`state contract: ${name}`, () => {
     afterEach(() => bench.clean());
 
     it('shows a commit at once, after it is written, and after a restart', async () => {

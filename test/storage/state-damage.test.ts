@@ -48,8 +48,7 @@ const prefixes = (dir: string) =>
     return [...new Set(keys.filter((key) => /^\d/.test(key)).map((key) => key.slice(0, 8)))];
   });
 
-describe('state on a corrupt disk', function () {
-  this.timeout(20_000);
+describe('state on a corrupt disk', () => {
   const folders = new Folders();
   afterEach(() => folders.clean());
   const filled = async (records = old): Promise<string> => {

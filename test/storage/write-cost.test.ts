@@ -9,8 +9,7 @@ import { command, configuration, countBytes, done, Folders } from './helpers.js'
 /** Space for indexes with more digits. */
 const DIGITS = 16;
 
-describe('bytes written', function () {
-  this.timeout(20_000);
+describe('bytes written', () => {
   const folders = new Folders();
   afterEach(() => folders.clean());
 

@@ -14,9 +14,7 @@ const endsOf = (one: Frame): Ends =>
 const raft = (message: Message): Frame => ({ type: 'message', message });
 const envelope = { from: 'a', to: 'b', term: 5 };
 
-describe('frames with fixed heads', function () {
-  this.timeout(20_000);
-
+describe('frames with fixed heads', () => {
   it('have these bytes with fixed heads', () => {
     const fixed = (one: Frame): string => fixedBytesOf(one).toString('hex');
     const u64 = (value: number): string => value.toString(16).padStart(16, '0');

@@ -15,8 +15,7 @@ const hex = (frame: Frame): string => bytesOf(frame).toString('hex');
 const raft = (message: Message): Frame => ({ type: 'message', message });
 const envelope = { from: 'a', to: 'b', term: 5 };
 
-describe('frames', function () {
-  this.timeout(20_000);
+describe('frames', () => {
   it('have these bytes, which other versions rely on', () => {
     expect(hex({ type: 'ping' })).equal('00000006000000029103');
     expect(

@@ -27,8 +27,7 @@ async function framesOf(node: TestNode, bytes: Uint8Array, enough = 1): Promise<
   return frames;
 }
 
-describe('wire: the keys of data folders', function () {
-  this.timeout(20_000);
+describe('wire: the keys of data folders', () => {
   const nodes: TestNode[] = [];
   const start = async (id: string, keyPair: KeyPair | null = newKeyPair()) => {
     const node = new TestNode(id, { security: SECURITY });

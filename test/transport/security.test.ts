@@ -25,8 +25,7 @@ const closed = (socket: net.Socket) =>
 const KEY = 'a key that is shared by all members';
 const keyed = (...keys: string[]): WireSecurity => ({ mode: 'key', keys });
 
-describe('wire security', function () {
-  this.timeout(20_000);
+describe('wire security', () => {
   const nodes: TestNode[] = [];
   const relays: Relay[] = [];
   const start = async (id: string, security: WireSecurity, connections = 256) => {

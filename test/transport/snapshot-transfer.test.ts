@@ -5,8 +5,7 @@ import { Relay, TestNode } from './bench.js';
 
 const meta = { index: 9, term: 2, configuration: { members: [] } };
 
-describe('a state sent over the wire', function () {
-  this.timeout(20_000);
+describe('a state sent over the wire', () => {
   let a: TestNode;
   let b: TestNode;
   let relay: Relay;

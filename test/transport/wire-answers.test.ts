@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { introduce, Relay, TestNode } from './bench.js';
 
-describe('wire, answers', function () {
-  this.timeout(20_000);
+describe('wire, answers', () => {
   const nodes: TestNode[] = [];
   const relays: Relay[] = [];
   const start = async (id: string, options: ConstructorParameters<typeof TestNode>[1] = {}) => {

@@ -8,8 +8,7 @@ import { introduce, Relay, TestNode } from './bench.js';
 const text = (bytes: Uint8Array | undefined) =>
   bytes === undefined ? undefined : Buffer.from(bytes).toString();
 
-describe('wire', function () {
-  this.timeout(20_000);
+describe('wire', () => {
   const nodes: TestNode[] = [];
   const relays: Relay[] = [];
   const start = async (id: string, options: ConstructorParameters<typeof TestNode>[1] = {}) => {
