@@ -69,6 +69,21 @@ describePages('the frame of the web UI', 1, (stage) => {
     expect(faults).to.deep.equal([]);
   });
 
+  it('offers nothing that was found for an earlier text and does not fit any more', async () => {
+    const { page } = await stage.visit('/');
+    await button(page, 'Go to Ctrl K').click();
+    await page.keyboard.type('blue');
+    const option = (name: string): Locator => page.getByRole('option', { name });
+    await option('team-blue policy').waitFor();
+    // The next search is never answered.
+    await page.route('**/v1/acl/**', () => {});
+    await page.keyboard.type(' deploys');
+    await option('team-blue policy').waitFor({ state: 'detached' });
+    await option('deploys of team blue token').waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(new RegExp(`/tokens/${sample.token.AccessorID}`));
+  });
+
   it('filters by /, saves by Ctrl+Enter, and lists the keys by ?', async () => {
     const { page } = await stage.visit('/roles');
     await page.getByRole('table', { name: 'Roles' }).waitFor();

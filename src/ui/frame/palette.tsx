@@ -106,7 +106,10 @@ export function Palette({ onClose }: { onClose: () => void }) {
     [settled, session.get().token, namespace()],
   );
   const known = [...pages(), ...actions()].filter(({ name }) => has(name, words));
-  const targets = words.length === 0 ? known : [...decisions(typed.trim()), ...known, ...found];
+  const isCurrent = settled === typed.trim() && !isLoading;
+  // What was found for an earlier text may not fit any more: Enter would lead elsewhere.
+  const fitting = isCurrent ? found : found.filter(({ name }) => has(name, words));
+  const targets = words.length === 0 ? known : [...decisions(typed.trim()), ...known, ...fitting];
   const id = useId();
   const at = Math.min(chosen, Math.max(0, targets.length - 1));
   const move = (by: number): void =>
@@ -148,7 +151,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
         onKeyDown={onKeyDown}
       />
       <Options id={id} targets={targets} at={at} onFollow={follow} />
-      <Status>{targets.length === 0 && !isLoading && TEXT.palette.nothing}</Status>
+      <Status>{targets.length === 0 && isCurrent && TEXT.palette.nothing}</Status>
     </Dialog>
   );
 }
