@@ -22,7 +22,7 @@ export const PROGRAM = [at('../../program/main.js'), at('./main.js')].find(exist
 /** Milliseconds between two questions whether a node is ready. */
 const POLL_MS = 50;
 /** Time for the first start of three nodes on a busy machine. */
-const READY_MS = 30_000;
+const READY_MS = 120_000;
 
 /** A node in `cluster.json`, for programs that measure the cluster. */
 export interface NodeEntry {

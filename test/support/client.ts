@@ -24,8 +24,8 @@ export interface Reply {
   readonly bytes: Buffer;
 }
 
-/** Longer than a node waits for anything but blocking queries. */
-const SILENCE_MS = 30_000;
+/** Longer than a node on a busy machine waits for anything but blocking queries. */
+const SILENCE_MS = 120_000;
 
 function partsOf(call: string): [method: string, path: string] {
   const at = call.indexOf(' ');
