@@ -4,6 +4,7 @@ import type { Result } from '../api/types.js';
 import { RulesView } from '../explain/result.js';
 import { Copied } from '../parts/copied.js';
 import { Link } from '../parts/link.js';
+import { Panel } from '../parts/panel.js';
 import { Table } from '../parts/table.js';
 import { TEXT } from '../texts.js';
 import type { ShownRequest, Someone } from './asked.js';
@@ -23,12 +24,11 @@ export function DecidedView({ answer, why }: { answer: Decided; why: Result | un
 
 /** The same as a program sees it. */
 export const ForPrograms = ({ answer, request }: { answer: Decided; request: ShownRequest }) => (
-  <section class="panel" aria-labelledby="for-programs">
-    <h2 id="for-programs">{decisions.forPrograms}</h2>
+  <Panel title={decisions.forPrograms}>
     <Copied title={decisions.request} text={request.json} />
     <Copied title={decisions.answer} text={JSON.stringify(answer, null, 2)} />
     <Copied title={decisions.curl} text={request.curl} />
-  </section>
+  </Panel>
 );
 
 /** Subjects that are allowed. */

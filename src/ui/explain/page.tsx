@@ -11,6 +11,7 @@ import { Link } from '../parts/link.js';
 import { ListPicker } from '../parts/list-picker.js';
 import { ProblemNotice, Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
+import { Panel } from '../parts/panel.js';
 import { Time } from '../parts/time.js';
 import { go, hrefOf, type Place } from '../router.js';
 import { TEXT } from '../texts.js';
@@ -117,8 +118,7 @@ function ExplainForm({ query }: { query: URLSearchParams }) {
 function DecisionView({ decision }: { decision: Decision }) {
   const { Time: time, Method, Path, Node, Message, Changed, Now, Login } = decision;
   return (
-    <section class="panel">
-      <h2>{TEXT.explain.decision}</h2>
+    <Panel title={TEXT.explain.decision}>
       <p>
         <code>
           {Method} {Path}
@@ -141,6 +141,6 @@ function DecisionView({ decision }: { decision: Decision }) {
           <ResultView result={Now} />
         </>
       )}
-    </section>
+    </Panel>
   );
 }

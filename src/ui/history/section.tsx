@@ -4,7 +4,7 @@ import { historyPath, type Versions } from '../api/history.js';
 import type { ObjectType, Version } from '../objects/type.js';
 import { Link } from '../parts/link.js';
 import { useLoad } from '../parts/load.js';
-import { ProblemNotice } from '../parts/notice.js';
+import { Panel } from '../parts/panel.js';
 import { TEXT } from '../texts.js';
 import { VersionLine } from './made.js';
 
@@ -22,9 +22,7 @@ export function HistorySection({ type, of: { object, index } }: { type: ObjectTy
     [index],
   );
   return (
-    <section class="panel">
-      <h2>{TEXT.history.section}</h2>
-      <ProblemNotice problem={problem} />
+    <Panel title={TEXT.history.section} problem={problem}>
       {value !== undefined && (
         <>
           <ul>
@@ -37,6 +35,6 @@ export function HistorySection({ type, of: { object, index } }: { type: ObjectTy
           <Link to={['history', type.ref, ...id]}>{TEXT.history.all}</Link>
         </>
       )}
-    </section>
+    </Panel>
   );
 }

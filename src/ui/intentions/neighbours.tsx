@@ -1,6 +1,7 @@
 /** One service with those that may call it, and those that it may call. */
 import { useState } from 'preact/hooks';
 import { SelectField } from '../parts/field.js';
+import { Panel } from '../parts/panel.js';
 import { Scroll } from '../parts/table.js';
 import { TEXT } from '../texts.js';
 import { ANY, type Decision, type Rules } from './decide.js';
@@ -144,8 +145,7 @@ function Side({
   onChoose: (service: string) => void;
 }) {
   return (
-    <section class="panel">
-      <h2>{title}</h2>
+    <Panel title={title}>
       {all.length === 0 && <p>{none}</p>}
       <ul>
         {all.map(({ name, decision }) => (
@@ -161,6 +161,6 @@ function Side({
           </li>
         ))}
       </ul>
-    </section>
+    </Panel>
   );
 }

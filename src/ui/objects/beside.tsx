@@ -2,7 +2,7 @@
 import type { Stored } from '../api/types.js';
 import { Link } from '../parts/link.js';
 import { useLoad } from '../parts/load.js';
-import { ProblemNotice } from '../parts/notice.js';
+import { Panel } from '../parts/panel.js';
 import { useMay } from '../parts/rights.js';
 import { Scroll } from '../parts/table.js';
 import type { Query } from '../router.js';
@@ -34,9 +34,7 @@ export function Linked({
   );
   const { items = [], total = 0 } = value ?? {};
   return (
-    <section class="panel">
-      <h2>{title}</h2>
-      <ProblemNotice problem={problem} />
+    <Panel title={title} problem={problem}>
       {value !== undefined && items.length === 0 && <p>{TEXT.beside.none}</p>}
       <ul>
         {items.map((each) => {
@@ -50,7 +48,7 @@ export function Linked({
         {total > items.length && <li>{TEXT.beside.andMore(total - items.length)}</li>}
       </ul>
       <MakeLink to={slug} noun={noun} given={{ [field]: String(object['Name']) }} />
-    </section>
+    </Panel>
   );
 }
 
@@ -89,8 +87,7 @@ const linkMethod = linkedBy(RULES);
 export const besideMethod: Beside = (shown) =>
   shown.version && (
     <>
-      <section class="panel">
-        <h2>{TEXT.beside.logIn}</h2>
+      <Panel title={TEXT.beside.logIn}>
         <dl>
           <LastUsed path={`/v1/acl/auth-method/${shown.version.object['Name']}/usage`} />
         </dl>
@@ -99,7 +96,7 @@ export const besideMethod: Beside = (shown) =>
           <pre>{loginCommand(shown.version.object)}</pre>
         </Scroll>
         <Link to={['login-explain']}>{TEXT.beside.tryLogin}</Link>
-      </section>
+      </Panel>
       <TryJwt method={String(shown.version.object['Name'])} />
       <Blocks method={String(shown.version.object['Name'])} />
       {linkMethod(shown)}

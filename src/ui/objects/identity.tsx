@@ -9,6 +9,7 @@ import { useAttempt } from '../parts/form.js';
 import { Link } from '../parts/link.js';
 import { useLoad } from '../parts/load.js';
 import { ProblemNotice } from '../parts/notice.js';
+import { Panel } from '../parts/panel.js';
 import { useMay } from '../parts/rights.js';
 import { Table, Term } from '../parts/table.js';
 import { Time } from '../parts/time.js';
@@ -141,9 +142,7 @@ export function Blocks({ method }: { method: string }) {
     reload();
   };
   return (
-    <section class="panel">
-      <h2>{TEXT.identity.blocks}</h2>
-      <ProblemNotice problem={refused} />
+    <Panel title={TEXT.identity.blocks} problem={refused}>
       <Table caption={TEXT.identity.blocks} columns={TEXT.identity.columns}>
         {value.map((block) => (
           <tr key={block.ID}>
@@ -164,6 +163,6 @@ export function Blocks({ method }: { method: string }) {
           </tr>
         ))}
       </Table>
-    </section>
+    </Panel>
   );
 }

@@ -8,6 +8,7 @@ import { Form, useAttempt } from '../parts/form.js';
 import { Link } from '../parts/link.js';
 import { useLoad } from '../parts/load.js';
 import { ProblemNotice, Status } from '../parts/notice.js';
+import { Panel } from '../parts/panel.js';
 import { useMay } from '../parts/rights.js';
 import { Term } from '../parts/table.js';
 import { Time } from '../parts/time.js';
@@ -24,8 +25,7 @@ export function TokenParts({ token }: { token: Stored }) {
   const identity = useIdentity(token);
   return (
     <>
-      <section class="panel">
-        <h2>{TEXT.token.about}</h2>
+      <Panel title={TEXT.token.about}>
         <dl>
           <Term name={TEXT.field.accessor}>{accessor}</Term>
           <Term name={TEXT.token.created}>
@@ -52,7 +52,7 @@ export function TokenParts({ token }: { token: Stored }) {
             {TEXT.token.changes}
           </Link>
         </p>
-      </section>
+      </Panel>
       <Rights accessor={accessor} index={token.ModifyIndex} />
     </>
   );
@@ -89,8 +89,7 @@ function Rights({ accessor, index }: { accessor: string; index: number }) {
     [accessor, index, at],
   );
   return (
-    <section class="panel">
-      <h2>{TEXT.rights.heading}</h2>
+    <Panel title={TEXT.rights.heading}>
       <Form onSubmit={() => setAt(typed)}>
         <MomentField value={typed} onInput={setTyped} />
         <div class="buttons">
@@ -108,6 +107,6 @@ function Rights({ accessor, index }: { accessor: string; index: number }) {
           {value.Truncated && <p>{TEXT.rights.truncated}</p>}
         </>
       )}
-    </section>
+    </Panel>
   );
 }

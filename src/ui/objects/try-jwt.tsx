@@ -6,6 +6,7 @@ import { LoginView } from '../explain/login-view.js';
 import { AreaField } from '../parts/field.js';
 import { Form, useAttempt } from '../parts/form.js';
 import { ProblemNotice, Status } from '../parts/notice.js';
+import { Panel } from '../parts/panel.js';
 import { TEXT } from '../texts.js';
 
 /** What a login with a JWT would do. The JWT stays in this component. */
@@ -19,8 +20,7 @@ export function TryJwt({ method }: { method: string }) {
     setLogin(await question<LoginExplained>('/v1/acl/login/explain', body));
   };
   return (
-    <section class="panel" aria-labelledby="try-jwt">
-      <h2 id="try-jwt">{TEXT.layout.tryJwt}</h2>
+    <Panel title={TEXT.layout.tryJwt}>
       <p class="help">{TEXT.layout.tryAbout}</p>
       <Form onSubmit={() => void attempt(ask)}>
         <AreaField label={TEXT.field.bearer} value={bearer} onInput={setBearer} />
@@ -30,6 +30,6 @@ export function TryJwt({ method }: { method: string }) {
       </Form>
       <ProblemNotice problem={problem} />
       <Status>{login !== undefined && <LoginView login={login} />}</Status>
-    </section>
+    </Panel>
   );
 }

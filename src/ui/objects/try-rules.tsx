@@ -6,6 +6,7 @@ import { QuestionFields } from '../explain/question.js';
 import { ResultView } from '../explain/result.js';
 import { Form, useAttempt } from '../parts/form.js';
 import { ProblemNotice, Status } from '../parts/notice.js';
+import { Panel } from '../parts/panel.js';
 import { TEXT } from '../texts.js';
 
 /** What a token with these rules alone could do. */
@@ -22,8 +23,7 @@ export function TryRules({ rules }: { rules: string }) {
     setExplained(await question<Explained>('/v1/acl/authorize/explain', body));
   };
   return (
-    <section class="panel" aria-labelledby="try">
-      <h2 id="try">{TEXT.explain.tryIt}</h2>
+    <Panel title={TEXT.explain.tryIt}>
       <p class="help">{TEXT.explain.tryAbout}</p>
       <Form onSubmit={() => void attempt(ask)}>
         <QuestionFields question={asked} onChange={setAsked} />
@@ -35,6 +35,6 @@ export function TryRules({ rules }: { rules: string }) {
           <ResultView key={result.Text} result={result} />
         ))}
       </Status>
-    </section>
+    </Panel>
   );
 }

@@ -1,5 +1,4 @@
 /** A configuration of the cluster as a form. */
-import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { ask, read } from '../api/client.js';
 import { Problem } from '../api/problem.js';
@@ -9,6 +8,7 @@ import { CheckField, type FieldProps, SelectField, TextField } from '../parts/fi
 import { Form, useAttempt } from '../parts/form.js';
 import { useLoad } from '../parts/load.js';
 import { ProblemNotice, ReadOnly, Status } from '../parts/notice.js';
+import { Panel } from '../parts/panel.js';
 import { useMay } from '../parts/rights.js';
 import { Table } from '../parts/table.js';
 import { ReviewDialog } from '../plan/review.js';
@@ -93,20 +93,6 @@ function useTyped(of: Configuration) {
   return { stored, problem, review, isSaved, attempting, textOf, set, check, apply, setReview };
 }
 
-/** A part of the page, and why what it shows could not be read. */
-export const Panel = (props: {
-  of: { readonly title: string; readonly about: string };
-  problem: Problem | undefined;
-  children: ComponentChildren;
-}) => (
-  <section class="panel" aria-label={props.of.title}>
-    <h2>{props.of.title}</h2>
-    <p class="about">{props.of.about}</p>
-    <ProblemNotice problem={props.problem} />
-    {props.children}
-  </section>
-);
-
 /** The form. What is typed is reviewed before it is written. */
 export function ConfigurationForm({ of }: { of: Configuration }) {
   const { members, right } = of;
@@ -117,7 +103,7 @@ export function ConfigurationForm({ of }: { of: Configuration }) {
   const wrongOf = (member: string): string | undefined =>
     refused?.pointer === `/${member}` ? refused.message : undefined;
   return (
-    <Panel of={of} problem={form.problem}>
+    <Panel title={of.title} about={of.about} problem={form.problem}>
       {may === false && <ReadOnly right={right} />}
       {stored !== undefined && (
         <Form onSubmit={() => void attempt(form.check)}>

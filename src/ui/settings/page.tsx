@@ -10,11 +10,12 @@ import { Link } from '../parts/link.js';
 import { useLoad } from '../parts/load.js';
 import { Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
+import { Panel } from '../parts/panel.js';
 import { useMay } from '../parts/rights.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { TEXT } from '../texts.js';
-import { type Configuration, ConfigurationForm, Panel } from './form.js';
+import { type Configuration, ConfigurationForm } from './form.js';
 
 const T = TEXT.settings;
 
@@ -65,7 +66,7 @@ function LevelPanel() {
     [],
   );
   return (
-    <Panel of={T.level} problem={problem}>
+    <Panel title={T.level.title} about={T.level.about} problem={problem}>
       {value !== undefined && (
         <>
           <p>
@@ -117,7 +118,7 @@ function BackupPanel() {
   };
   const last = value?.LastBackup;
   return (
-    <Panel of={T.backup} problem={problem ?? unread}>
+    <Panel title={T.backup.title} about={T.backup.about} problem={problem ?? unread}>
       {value !== undefined && (
         <dl>
           <div>
@@ -157,7 +158,7 @@ function NodePanel() {
   const wanted = filter.trim().toLowerCase();
   const shown = (value ?? []).filter((each) => each.join(' ').toLowerCase().includes(wanted));
   return (
-    <Panel of={T.node} problem={problem}>
+    <Panel title={T.node.title} about={T.node.about} problem={problem}>
       <p>
         <Link to={['audit']}>{T.audit}</Link>
       </p>
