@@ -72,22 +72,14 @@ interface Renewal extends Sealed {
   readonly refresh: string;
 }
 
-/** An auth method of type oidc, ready for a step of a login. */
-interface Opened {
-  readonly method: AuthMethod;
-  readonly config: OidcConfig;
-  readonly type: OidcMethod;
-}
-
 /** Returns the address at which a user logs in. Throws ApiError. */
 export async function authUrl(
   parts: LoginParts,
   request: LoginRequest,
   { AuthMethod, RedirectURI = '', ClientNonce = '', Meta, Prompt = '' }: AuthUrlBody,
 ): Promise<string> {
-  const opened = await open(parts, request, AuthMethod);
-  const { method, config } = opened;
-  if (!config.redirectUris.includes(RedirectURI)) {
+  const step = await Step.open(parts, request, AuthMethod);
+  if (!step.config.redirectUris.includes(RedirectURI)) {
     const uri = JSON.stringify(RedirectURI.slice(0, SHOWN_MAX));
     const pointer = '/RedirectURI';
     reject('invalid', `RedirectURI ${uri} is not among the AllowedRedirectURIs`, { pointer });
@@ -99,11 +91,11 @@ export async function authUrl(
   const meta = Meta ?? {};
   if (Buffer.byteLength(JSON.stringify(meta)) > META_MAX)
     reject('invalid', `Meta is longer than ${META_MAX} bytes of JSON`, { pointer: '/Meta' });
-  const provider = await reach(parts, opened);
+  const provider = await step.provider();
   const nonce = randomBytes(RANDOM_BYTES).toString('base64url');
   const verifier = randomBytes(RANDOM_BYTES).toString('base64url');
   const state: State = {
-    ...sealedWith(method, meta, parts.nowMs() + STATE_MS),
+    ...step.sealedWith(meta, STATE_MS),
     redirectUri: RedirectURI,
     nonce,
     verifier,
@@ -124,21 +116,24 @@ export async function completeLogin(
   request: LoginRequest,
   { AuthMethod, State: text = '', Code = '', ClientNonce = '' }: CallbackBody,
 ): Promise<string> {
-  const opened = await open(parts, request, AuthMethod);
-  const { method } = opened;
-  const refuse = refusing(parts, method);
-  const state = sealed<State>(parts, method, 'state', text, refuse);
+  const step = await Step.open(parts, request, AuthMethod);
+  const state = step.unsealed<State>('state', text);
   if (fingerprint(ClientNonce) !== state.client)
-    refuse('client_nonce', 'the ClientNonce is not the one with which the login began');
+    step.refuse('client_nonce', 'the ClientNonce is not the one with which the login began');
   const once = { hash: fingerprint(text), untilMs: state.untilMs };
-  mustBeUnused(parts.service, once, refuse, STATE_USED);
-  if (Code === '') refuse('code', 'the Code is missing');
-  const provider = await reach(parts, opened);
-  const granted = await grantedBy(parts, opened, refuse, 'code', () =>
+  step.mustBeUnused(once, STATE_USED);
+  if (Code === '') step.refuse('code', 'the Code is missing');
+  const provider = await step.provider();
+  const granted = await step.granted('code', () =>
     provider.redeem(Code, state.redirectUri, state.verifier),
   );
-  const step = { once, usedFault: STATE_USED, meta: state.meta, expected: { nonce: state.nonce } };
-  return finish(parts, request, opened, provider, granted, step);
+  const { meta, nonce } = state;
+  return step.finish(provider, granted, {
+    once,
+    usedFault: STATE_USED,
+    meta,
+    expected: { nonce },
+  });
 }
 
 /** Renews the token of the request. Returns the new one as answered. Throws ApiError. */
@@ -148,24 +143,24 @@ export async function renewLogin(
   tokenKey: string | null,
   { AuthMethod, Renewal: text = '' }: RenewBody,
 ): Promise<string> {
-  const opened = await open(parts, request, AuthMethod);
-  const { method } = opened;
-  const refuse = refusing(parts, method);
+  const step = await Step.open(parts, request, AuthMethod);
   const { view } = parts.service;
   const token = tokenKey === null ? undefined : tokenBySecret(view, tokenKey);
-  if (token === undefined || !isOfMethod(token, method) || !isAlive(view, token, parts.nowMs()))
+  if (
+    token === undefined ||
+    !isOfMethod(token, step.method) ||
+    !isAlive(view, token, parts.nowMs())
+  )
     throw new ApiError(UNKNOWN_TOKEN);
-  const renewal = sealed<Renewal>(parts, method, 'renewal', text, refuse);
-  if (identityOf(view, token)?.Subject !== renewal.subject) refuse('subject', OTHER_TOKEN);
+  const renewal = step.unsealed<Renewal>('renewal', text);
+  if (identityOf(view, token)?.Subject !== renewal.subject) step.refuse('subject', OTHER_TOKEN);
   const once = { hash: fingerprint(text), untilMs: renewal.untilMs };
-  mustBeUnused(parts.service, once, refuse, RENEWAL_USED);
-  const provider = await reach(parts, opened);
-  const granted = await grantedBy(parts, opened, refuse, 'renewal', () =>
-    provider.refresh(renewal.refresh),
-  );
+  step.mustBeUnused(once, RENEWAL_USED);
+  const provider = await step.provider();
+  const granted = await step.granted('renewal', () => provider.refresh(renewal.refresh));
   // A provider that sends no new refresh token goes on with the present one.
   const kept = { ...granted, refreshToken: granted.refreshToken ?? renewal.refresh };
-  return finish(parts, request, opened, provider, kept, {
+  return step.finish(provider, kept, {
     once,
     usedFault: RENEWAL_USED,
     meta: renewal.meta,
@@ -241,63 +236,11 @@ const methodOf = (service: Service, token: Token): AuthMethod | undefined =>
         keys.method(token.AuthMethodNamespace ?? token.Namespace, token.AuthMethod),
       );
 
-/** Returns the method of a step. Throws ApiError if it is unknown, or of another type. */
-async function open(
-  parts: LoginParts,
-  request: LoginRequest,
-  name: string | undefined,
-): Promise<Opened> {
-  const method = await loginMethod(parts, request, name ?? '');
-  const type = parts.methodTypes.get(method.Type);
-  if (type instanceof OidcMethod) return { method, type, config: readOidcConfig(method.Config) };
-  const why = `auth method "${method.Name}" is of type ${method.Type}: log in at /v1/acl/login`;
-  return reject('invalid', why, { pointer: '/AuthMethod' });
-}
-
-/** Returns the provider of a method. Throws ApiError 503 if it cannot be reached. */
-async function reach(parts: LoginParts, { method, config, type }: Opened): Promise<Provider> {
-  const at = { namespace: method.Namespace, nowMs: parts.nowMs() };
-  return reached(parts, method, () => type.provider(config, at));
-}
-
-/** Waits for a request to a provider. Throws ApiError 503 if the provider cannot be reached. */
-async function reached<T>(
-  { refusals }: LoginParts,
-  method: AuthMethod,
-  send: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await send();
-  } catch (error) {
-    if (!(error instanceof FetchFault)) throw error;
-    const reason = `the provider cannot be reached: ${error.message}`;
-    refusals.note({ cause: 'unreachable', reason, method });
-    const why = `The provider of auth method "${method.Name}" cannot be reached`;
-    const hint = 'try again later; the log of the node that answered has the reason';
-    throw new ApiError(refusal('unavailable', why, { hint }));
-  }
-}
-
-/** Returns what the provider gives. Refuses the login if it gives nothing. */
-const grantedBy = (
-  parts: LoginParts,
-  { method }: Opened,
-  refuse: Refuse,
-  code: 'code' | 'renewal',
-  send: () => Promise<Granted>,
-): Promise<Granted> =>
-  reached(parts, method, async () => {
-    try {
-      return await send();
-    } catch (error) {
-      if (!(error instanceof GrantFault)) throw error;
-      return refuse(code, `the provider refuses the ${TEXT_OF[code]}: ${error.message}`);
-    }
-  });
 const TEXT_OF = { code: 'code', renewal: 'refresh token' } as const;
+const OTHER_SUBJECT = 'the claims name another identity than that of the token';
 
 /** What the last part of a login or renewal needs. */
-interface Step {
+interface Last {
   readonly once: Once;
   readonly usedFault: LoginFault;
   readonly meta: Sealed['meta'];
@@ -306,83 +249,131 @@ interface Step {
   readonly replaces?: { readonly tokenKey: string; readonly subject: string };
 }
 
-/** Makes the token of what a provider gave. */
-async function finish(
-  parts: LoginParts,
-  request: LoginRequest,
-  { method, config, type }: Opened,
-  provider: Provider,
-  granted: Granted,
-  { once, usedFault, meta, expected, replaces }: Step,
-): Promise<string> {
-  const at = { namespace: method.Namespace, nowMs: parts.nowMs() };
-  const found = await reached(parts, method, () =>
-    type.identify(config, provider, granted, expected, at),
-  );
-  if (!found.ok) return refuseLogin(parts, method, found);
-  const { who, sub } = found;
-  if (replaces !== undefined && replaces.subject !== who)
-    return refuseLogin(parts, method, { code: 'subject', reason: OTHER_SUBJECT, who });
-  const Description = descriptionOf(method.Type, meta);
-  const more = { once, usedFault, ...(replaces && { replaces: replaces.tokenKey }) };
-  const verified = { method, verdict: found, Description, ...more };
-  const token = await makeToken(parts, request, verified);
-  const { refreshToken: refresh } = granted;
-  const kept = sealedWith(method, meta, parts.nowMs() + RENEWAL_MS);
-  const renewal: Renewal | undefined =
-    refresh === undefined
-      ? undefined
-      : { ...kept, subject: who, sub, nonce: expected.nonce, refresh };
-  const { Namespace, Name } = method;
-  return JSON.stringify({
-    ...(JSON.parse(token) as object),
-    Identity: { AuthMethod: Name, Namespace, Subject: who },
-    ...(renewal && { Renewal: seal(mustHaveKeys(parts.service), 'renewal', renewal) }),
-  });
-}
+/** A step of a login by an auth method of type oidc. */
+class Step {
+  readonly method: AuthMethod;
+  readonly config: OidcConfig;
+  readonly #type: OidcMethod;
+  readonly #parts: LoginParts;
+  readonly #request: LoginRequest;
 
-const OTHER_SUBJECT = 'the claims name another identity than that of the token';
+  constructor(
+    parts: LoginParts,
+    request: LoginRequest,
+    { method, type }: { readonly method: AuthMethod; readonly type: OidcMethod },
+  ) {
+    this.method = method;
+    this.config = readOidcConfig(method.Config);
+    this.#type = type;
+    this.#parts = parts;
+    this.#request = request;
+  }
 
-const sealedWith = (
-  { Namespace: ns, Name, ModifyIndex: index }: AuthMethod,
-  meta: Sealed['meta'],
-  untilMs: number,
-): Sealed => ({ ns, method: Name, index, meta, untilMs });
+  /** Throws ApiError if the method is unknown, or of another type. */
+  static async open(parts: LoginParts, request: LoginRequest, name = ''): Promise<Step> {
+    const method = await loginMethod(parts, request, name);
+    const type = parts.methodTypes.get(method.Type);
+    if (type instanceof OidcMethod) return new Step(parts, request, { method, type });
+    const why = `auth method "${method.Name}" is of type ${method.Type}: log in at /v1/acl/login`;
+    return reject('invalid', why, { pointer: '/AuthMethod' });
+  }
 
-type Refuse = (code: LoginFault['code'], reason: string) => never;
+  refuse(code: LoginFault['code'], reason: string): never {
+    refuseLogin(this.#parts, this.method, { code, reason });
+  }
 
-const refusing =
-  (parts: LoginParts, method: AuthMethod): Refuse =>
-  (code, reason) =>
-    refuseLogin(parts, method, { code, reason });
+  /** Returns what every step seals, for some time. */
+  sealedWith(meta: Sealed['meta'], ms: number): Sealed {
+    const { Namespace: ns, Name: method, ModifyIndex: index } = this.method;
+    return { ns, method, index, meta, untilMs: this.#parts.nowMs() + ms };
+  }
 
-/** Returns what a client has kept for a method as it is now. Refuses the login otherwise. */
-function sealed<T extends Sealed>(
-  { service, nowMs }: LoginParts,
-  { Namespace, Name, ModifyIndex }: AuthMethod,
-  purpose: 'state' | 'renewal',
-  text: string,
-  refuse: Refuse,
-): T {
-  const what = purpose === 'state' ? 'State' : 'Renewal';
-  const found = unseal(mustHaveKeys(service), purpose, text) as T | undefined;
-  if (found === undefined) return refuse(purpose, `the ${what} is not one of this cluster`);
-  if (found.untilMs <= nowMs()) return refuse(purpose, `the ${what} is too old`);
-  if (found.ns !== Namespace || found.method !== Name)
-    return refuse(purpose, `the ${what} is for another auth method`);
-  if (found.index !== ModifyIndex)
-    return refuse(purpose, `the auth method was changed after the ${what} was made`);
-  return found;
-}
+  /** Returns what a client has kept for the method as it is now. Refuses the login otherwise. */
+  unsealed<T extends Sealed>(purpose: 'state' | 'renewal', text: string): T {
+    const { Namespace, Name, ModifyIndex } = this.method;
+    const what = purpose === 'state' ? 'State' : 'Renewal';
+    const found = unseal(mustHaveKeys(this.#parts.service), purpose, text) as T | undefined;
+    if (found === undefined) return this.refuse(purpose, `the ${what} is not one of this cluster`);
+    if (found.untilMs <= this.#parts.nowMs()) this.refuse(purpose, `the ${what} is too old`);
+    if (found.ns !== Namespace || found.method !== Name)
+      this.refuse(purpose, `the ${what} is for another auth method`);
+    if (found.index !== ModifyIndex)
+      this.refuse(purpose, `the auth method was changed after the ${what} was made`);
+    return found;
+  }
 
-/** Refuses a login that was completed before, so that its code is not spent in vain. */
-function mustBeUnused(
-  { view }: Service,
-  once: Once,
-  refuse: Refuse,
-  { code, reason }: LoginFault,
-): void {
-  if (isUsed(view, once)) refuse(code, reason);
+  /** Refuses a login that was completed before, so that its code is not spent in vain. */
+  mustBeUnused(once: Once, { code, reason }: LoginFault): void {
+    if (isUsed(this.#parts.service.view, once)) this.refuse(code, reason);
+  }
+
+  /** Throws ApiError 503 if the provider cannot be reached. */
+  provider(): Promise<Provider> {
+    return this.#reached(() => this.#type.provider(this.config, this.#at()));
+  }
+
+  /** Returns what the provider gives. Refuses the login if it gives nothing. */
+  granted(code: 'code' | 'renewal', send: () => Promise<Granted>): Promise<Granted> {
+    return this.#reached(async () => {
+      try {
+        return await send();
+      } catch (error) {
+        if (!(error instanceof GrantFault)) throw error;
+        return this.refuse(code, `the provider refuses the ${TEXT_OF[code]}: ${error.message}`);
+      }
+    });
+  }
+
+  /** Makes the token of what a provider gave. */
+  async finish(
+    provider: Provider,
+    granted: Granted,
+    { once, usedFault, meta, expected, replaces }: Last,
+  ): Promise<string> {
+    const { method, config } = this;
+    const found = await this.#reached(() =>
+      this.#type.identify({ config, provider, granted, expected, at: this.#at() }),
+    );
+    if (!found.ok) return refuseLogin(this.#parts, method, found);
+    const { who, sub } = found;
+    if (replaces !== undefined && replaces.subject !== who)
+      return refuseLogin(this.#parts, method, { code: 'subject', reason: OTHER_SUBJECT, who });
+    const Description = descriptionOf(method.Type, meta);
+    const more = { once, usedFault, ...(replaces && { replaces: replaces.tokenKey }) };
+    const verified = { method, verdict: found, Description, ...more };
+    const token = await makeToken(this.#parts, this.#request, verified);
+    const { refreshToken: refresh } = granted;
+    const kept = this.sealedWith(meta, RENEWAL_MS);
+    const renewal: Renewal | undefined =
+      refresh === undefined
+        ? undefined
+        : { ...kept, subject: who, sub, nonce: expected.nonce, refresh };
+    const { Namespace, Name } = method;
+    return JSON.stringify({
+      ...(JSON.parse(token) as object),
+      Identity: { AuthMethod: Name, Namespace, Subject: who },
+      ...(renewal && { Renewal: seal(mustHaveKeys(this.#parts.service), 'renewal', renewal) }),
+    });
+  }
+
+  #at() {
+    return { namespace: this.method.Namespace, nowMs: this.#parts.nowMs() };
+  }
+
+  /** Waits for a request to the provider. Throws ApiError 503 if it cannot be reached. */
+  async #reached<T>(send: () => Promise<T>): Promise<T> {
+    try {
+      return await send();
+    } catch (error) {
+      if (!(error instanceof FetchFault)) throw error;
+      const { method } = this;
+      const reason = `the provider cannot be reached: ${error.message}`;
+      this.#parts.refusals.note({ cause: 'unreachable', reason, method });
+      const why = `The provider of auth method "${method.Name}" cannot be reached`;
+      const hint = 'try again later; the log of the node that answered has the reason';
+      throw new ApiError(refusal('unavailable', why, { hint }));
+    }
+  }
 }
 
 /** Returns the keys of the cluster. */

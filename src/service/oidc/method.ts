@@ -31,6 +31,15 @@ export interface Expected {
   readonly sub?: string;
 }
 
+/** What a provider gave, and what it must agree with. */
+interface ToIdentify {
+  readonly config: OidcConfig;
+  readonly provider: Provider;
+  readonly granted: Granted;
+  readonly expected: Expected;
+  readonly at: At;
+}
+
 /** Who has logged in at the provider, with the provider's own name of them; or why nobody has. */
 export type Identified =
   | (Extract<Verdict, { readonly ok: true }> & { readonly sub: string })
@@ -103,20 +112,14 @@ export class OidcMethod implements AuthMethodType {
    * Verifies what a provider gave, and asks it for claims that the ID token lacks. Rejects with
    * ApiError `too_many`, and with FetchFault if UserInfo cannot be reached.
    */
-  async identify(
-    config: OidcConfig,
-    provider: Provider,
-    { idToken, accessToken }: Granted,
-    expected: Expected,
-    at: At,
-  ): Promise<Identified> {
-    const token = await this.#ownClaims(config, idToken, expected, at);
+  async identify({ config, provider, granted, expected, at }: ToIdentify): Promise<Identified> {
+    const token = await this.#ownClaims(config, granted.idToken, expected, at);
     if ('fault' in token) return { ok: false, ...token.fault };
     const { claims } = token;
     if (claims !== undefined && hasAll(claims, config)) return verdictOf(claims, config, at);
     let info: Claims | undefined;
     try {
-      info = await provider.userInfo(accessToken);
+      info = await provider.userInfo(granted.accessToken);
     } catch (error) {
       if (!(error instanceof GrantFault)) throw error;
       const reason = `the provider refuses UserInfo: ${error.message}`;
