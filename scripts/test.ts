@@ -52,7 +52,7 @@ process.env['TMPDIR'] = temporary;
 const mocha = new Mocha({
   reporter: 'spec',
   // Only what hangs waits for it: a busy machine needs a minute where a fast one needs a second.
-  timeout: 300_000,
+  timeout: 300_000 * Number(values.slow),
   forbidOnly: true,
   forbidPending: true,
   jobs: Number(values.jobs),

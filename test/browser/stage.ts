@@ -4,11 +4,10 @@ import { findChromium } from '../../scripts/chromium.js';
 import { send } from '../support/client.js';
 import { RealCluster } from '../support/real-cluster.js';
 
-/** Time for one step of a page. Only a failure waits for it, so it is ample for a busy machine. */
-const STEP_MS = 60_000;
-
 /** How many times slower than on this machine a page runs: `--slow` of `scripts/test.ts`. */
 const SLOWDOWN = Number(process.env['BROWSER_SLOWDOWN'] ?? 1);
+/** Time for one step of a page. Only a failure waits for it, so it is ample for a busy machine. */
+const STEP_MS = 60_000 * SLOWDOWN;
 /** Milliseconds for which answers are held back, times the slowdown beyond 1. */
 const LATENCY_MS = 50;
 
@@ -140,8 +139,7 @@ async function slowDown(page: Page): Promise<void> {
 
 /** Describes pages of a cluster. The tests run on a stage that is open, each without old pages. */
 export function describePages(title: string, nodes: number, tests: (stage: Stage) => void): void {
-  describe(title, function () {
-    this.timeout(300_000);
+  describe(title, () => {
     const stage = new Stage();
     before(() => stage.open(nodes));
     after(() => stage.close());
