@@ -105,7 +105,8 @@ describe('faults injected into a real node', () => {
     const script = [
       "const { open, readSync, constants } = require('node:fs');",
       'open(process.argv[1], constants.O_RDWR | constants.O_CREAT | constants.O_DSYNC, (_e, fd) =>',
-      "process.stdin.on('data', () => console.log(readSync(fd, Buffer.alloc(1)))));",
+      "process.stdin.on('data', (asked) =>",
+      "console.log(String(asked) === 'time' ? Date.now() : readSync(fd, Buffer.alloc(1)))));",
     ].join('');
     const file = join(dir, 'read');
     const child = spawn(process.execPath, ['--import', PRELOAD, '-e', script, file], {
@@ -122,13 +123,23 @@ describe('faults injected into a real node', () => {
     try {
       child.stdin.write('?');
       await answered(1);
-      control.set({ readsHang: true });
-      await sleep(300);
+      // Its clock says when the process has read the file.
+      control.set({ readsHang: true, clockMs: DAY_MS });
+      await until(
+        async () => {
+          const before = lines.length;
+          child.stdin.write('time');
+          await answered(before + 1);
+          return Number(lines.at(-1));
+        },
+        (time) => time > Date.now() + DAY_MS / 2,
+      );
+      const before = lines.length;
       child.stdin.write('?');
       await sleep(300);
-      expect(lines).to.have.length(1);
+      expect(lines).to.have.length(before);
       control.set({ readsHang: false });
-      await answered(2);
+      await answered(before + 1);
     } finally {
       child.kill('SIGKILL');
     }
