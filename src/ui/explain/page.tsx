@@ -1,7 +1,6 @@
 /** The page Explain: why may a token do something, or may not? */
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { question, read } from '../api/client.js';
-import { asProblem, type Problem } from '../api/problem.js';
 import type { Decision, Explained, Question } from '../api/types.js';
 import { Linked } from '../objects/beside.js';
 import { RULES } from '../objects/linking.js';
@@ -9,6 +8,7 @@ import { TextField } from '../parts/field.js';
 import { Form } from '../parts/form.js';
 import { Link } from '../parts/link.js';
 import { ListPicker } from '../parts/list-picker.js';
+import { useLoad } from '../parts/load.js';
 import { ProblemNotice, Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
 import { Panel } from '../parts/panel.js';
@@ -22,37 +22,26 @@ import { ResultView } from './result.js';
 interface Shown {
   readonly explained?: Explained;
   readonly decision?: Decision;
-  readonly problem?: Problem;
 }
 
 /** What the address asks for, if anything. */
-async function answerOf(query: URLSearchParams): Promise<Shown> {
+async function answerOf(query: URLSearchParams, signal: AbortSignal): Promise<Shown> {
   const decision = query.get('decision');
   const path = `/v1/acl/decision/${encodeURIComponent(decision ?? '')}`;
-  if (decision !== null) return { decision: await read<Decision>(path) };
+  if (decision !== null) return { decision: await read<Decision>(path, { signal }) };
   const [Resource, Access] = [query.get('resource'), query.get('access')];
   if (Resource === null || Access === null) return {};
   const AccessorID = query.get('accessor') ?? undefined;
   const Requests = [{ Resource, Access, Segment: query.get('segment') ?? '' }];
   const body = { AccessorID, Requests };
-  const how = { query: atQuery(query.get('at') ?? ''), mayLack: query.has('at') };
+  const how = { signal, query: atQuery(query.get('at') ?? ''), mayLack: query.has('at') };
   return { explained: await question<Explained>('/v1/acl/authorize/explain', body, how) };
 }
 
 /** The question stands in the address, so that it can be sent to somebody. */
 export function ExplainPage({ at }: { at: Place }) {
-  const [{ explained, decision, problem }, setShown] = useState<Shown>({});
-  useEffect(() => {
-    let isGone = false;
-    setShown({});
-    answerOf(at.query).then(
-      (next) => !isGone && setShown(next),
-      (error: unknown) => !isGone && setShown({ problem: asProblem(error) }),
-    );
-    return () => {
-      isGone = true;
-    };
-  }, [at.visit]);
+  const { value, problem } = useLoad((signal) => answerOf(at.query, signal), [at.visit]);
+  const { explained, decision } = value ?? {};
   return (
     <Page title={TEXT.page.explain} about={TEXT.explain.about}>
       <ExplainForm query={at.query} />
