@@ -3,7 +3,7 @@
  * (beyond.md 5.1).
  */
 import { once } from 'node:events';
-import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AuditSink } from '../api/endpoints/operator.js';
 import { type Refusal, refusal } from '../base/errors.js';
 import { type ChainEnd, chained, EMPTY_CHAIN } from './chain.js';
@@ -50,7 +50,10 @@ const BUFFER_BYTES = 4 * 2 ** 20;
 const RETRY_MS = 1000;
 /** Milliseconds for which records gather where nobody waits: a write costs as much as a record. */
 const GATHER_MS = 50;
-/** Records that are written at a time. */
+/**
+ * Records that are written at a time, and that wait for no more: what changed is soon no longer
+ * among the recent lines of the history, and is read from the disk.
+ */
 const BATCH_MAX = 256;
 /** Bytes of the lines of most batches. */
 const LINES_BYTES = 512 * 1024;
@@ -83,6 +86,8 @@ export class Sink {
   /** Whether records are dropped because they come too fast. */
   #isDropping = false;
   #idle: (() => void)[] = [];
+  /** Ends the wait for more records. */
+  #gathered: (() => void) | undefined;
 
   constructor(parts: SinkParts) {
     this.#parts = parts;
@@ -156,6 +161,7 @@ export class Sink {
   #push(record: Pending, done: Waiting['done']): void {
     this.#queue.push({ record, done });
     this.#bytes += record.bytes;
+    if (this.#queue.length === BATCH_MAX) this.#gathered?.();
     if (!this.#isWriting && this.#retry === undefined) void this.#write();
   }
 
@@ -166,7 +172,7 @@ export class Sink {
     if (this.isRequired) await nextTurn();
     while (this.#queue.length > 0 && this.#retry === undefined) {
       const isFew = this.#queue.length < BATCH_MAX;
-      if (isFew && !this.isRequired && !this.#isClosed) await pause(GATHER_MS);
+      if (isFew && !this.isRequired && !this.#isClosed) await this.#gather();
       const batch = this.#queue.slice(0, BATCH_MAX);
       try {
         await this.#append(batch);
@@ -186,6 +192,18 @@ export class Sink {
     }
     this.#isWriting = false;
     for (const idle of this.#idle.splice(0)) idle();
+  }
+
+  /** Waits until records have gathered. */
+  async #gather(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, GATHER_MS);
+      this.#gathered = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#gathered = undefined;
   }
 
   async #append(batch: readonly Waiting[]): Promise<void> {

@@ -9,6 +9,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { mock } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { EMPTY_CHAIN } from '../../src/audit/chain.js';
 import type { Out } from '../../src/audit/sink.js';
@@ -255,6 +257,20 @@ describe('audit: a sink', () => {
       await second;
       expect(written).to.deep.equal([['a'], ['b', 'c']]);
       release();
+      await sink.close();
+    });
+
+    it('does not wait for more than a batch', async () => {
+      const { sink } = sinkOver(path);
+      await sink.open();
+      // time stands still
+      mock.timers.enable({ apis: ['setTimeout'] });
+      try {
+        for (let n = 0; n < 256; n += 1) sink.note(record(String(n)));
+        while (sink.status().Seq < 256) await nextTurn();
+      } finally {
+        mock.timers.reset();
+      }
       await sink.close();
     });
 
