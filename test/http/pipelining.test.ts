@@ -30,6 +30,10 @@ describe('http: pipelined requests', () => {
       },
     },
     {
+      path: '/v1/long',
+      GET: (request) => request.answerValue('x'.repeat(20_000_000)),
+    },
+    {
       path: '/v1/late',
       GET: (request) => {
         waiting.push(request);
@@ -134,6 +138,17 @@ describe('http: pipelined requests', () => {
     }
     await until(() => statuses(client.text()) === MOST + 1001);
     expect(socket.bytesRead).to.be.greaterThan(long.length);
+  });
+
+  it('are read on when the client reads a long response late', async () => {
+    const client = open();
+    client.socket.pause();
+    client.socket.write(get('/v1/long'));
+    await turns();
+    client.socket.write(get('/v1/number/1', `X-Long: ${'x'.repeat(1500)}\r\n`).repeat(200));
+    await turns();
+    client.socket.resume();
+    await until(() => seen.length === 200);
   });
 
   it('of other connections are answered meanwhile', async () => {

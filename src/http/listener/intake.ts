@@ -166,6 +166,9 @@ class Intake {
     };
     this.#socket.once('end', forget).once('close', forget);
     this.#socket.on('resume', () => {
+      // If Node had stopped reading for its parser, the stream does not know, and nothing else
+      // would begin again.
+      this.#socket._read(0);
       if (this.#hasWork) this.#schedule();
     });
   }
