@@ -15,8 +15,8 @@ import type { Server } from './server.js';
 
 /**
  * How far the heap may grow beyond what lives before V8 collects all of it, in percent of that.
- * With 50, a node takes 20 MB less at full load, and a write 5 % more CPU time. V8 itself lets it
- * grow to several times as much: with 100,000 entries, a node takes 60 to 90 MB more than with 50.
+ * With 50, a node takes 20 to 30 MB less at full load, and a write 5 % more CPU time. V8 itself
+ * lets it grow to several times as much: with 100,000 entries, 60 to 90 MB more than with 50.
  */
 const HEAP_GROWTH = 100;
 /** Columns of help where there is no terminal. */

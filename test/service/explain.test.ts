@@ -387,8 +387,8 @@ describe('POST /v1/acl/authorize/explain', () => {
   it('hides SecretIDs that somebody wrote into names and rules', async () => {
     const { SecretID } = await token({});
     await policy('p', `key "${SecretID}" { policy = "read" }`);
-    // The end of another UUID runs into it.
-    const Description = `00000000-0000-0000-0000-0000${SecretID}`;
+    // As it is, and where the end of another UUID runs into it.
+    const Description = `${SecretID} 00000000-0000-0000-0000-0000${SecretID}`;
     const made = await token({ Description, Policies: [{ Name: 'p' }] });
     const body = { AccessorID: made.AccessorID, Requests: questions(['key', 'read', SecretID]) };
     const { text, status } = await client.ask(EXPLAIN, body);
