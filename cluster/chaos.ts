@@ -46,6 +46,11 @@ const facts: RunFacts = {
   at: new Date().toISOString(),
 };
 const dir = mkdtempSync(join(tmpdir(), 'conclave-chaos-'));
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)
+  process.once(signal, () => process.exit(code));
 const began = performance.now();
 console.log(`${facts.command}; data, logs and history are in ${dir}`);
 let ok = false;

@@ -75,6 +75,7 @@ const program = new Command('bench')
   .option('--restored <numbers>', 'config entries of part restore', '100000,1000000')
   .option('--updates <number>', 'updates of part disk', '100000')
   .option('--nodes <numbers>', 'nodes of part growth', '1,3,5')
+  .option('--members <number>', 'nodes of each cluster of parts events, audit', '3')
   .option(
     '--sizes <numbers>',
     'objects of each kind in part sizing, config entries of parts growth, history',
@@ -148,8 +149,8 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   jobs: () => measureJobs(options['other']),
   readers: measureReaders,
   'login-flood': measureLoginFlood,
-  audit: () => measureAudit(seconds, number('rounds')),
-  events: () => measureEvents(seconds, number('rounds')),
+  audit: () => measureAudit(number('members'), seconds, number('rounds')),
+  events: () => measureEvents(number('members'), seconds, number('rounds')),
   etcd: () => measureEtcd(number('rounds')),
   history: () => measureHistory(number('rounds'), numbers('sizes')),
   compare: () =>

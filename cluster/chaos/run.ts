@@ -76,9 +76,15 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const random = new Random(options.seed);
   const faults = faultsOf(options.faults);
   const testbed = await startTestbed(options.nodes, options.dir);
+  // a node that is stopped, or whose disk hangs, would outlive a run that is interrupted
+  const kill = (): void => {
+    for (const node of testbed.cluster.nodes) void node.kill('SIGKILL');
+  };
+  process.once('exit', kill);
   try {
     return await runFaults(options, testbed, random, faults);
   } finally {
+    process.off('exit', kill);
     await testbed.close();
   }
 }

@@ -9,12 +9,12 @@ const CONNECTIONS = 64;
 /** Entries that the writes change. */
 const ENTRIES = 1_000;
 /** Seconds of load with readers before anything is measured: code is not compiled yet. */
-const WARM_SECONDS = 10;
+const WARM_SECONDS = 15;
 
 /** Measures writes without readers and with them, in turn. */
-export async function measureEvents(seconds: number, rounds: number): Promise<void> {
-  title(`Writes of one node, and ${READERS} readers of all events`, LOAD_COLUMNS);
-  await withCluster(1, async (setting) => {
+export async function measureEvents(nodes: number, seconds: number, rounds: number): Promise<void> {
+  title(`Writes to ${nodes} nodes, and ${READERS} readers of all events`, LOAD_COLUMNS);
+  await withCluster(nodes, async (setting) => {
     const { targets } = setting;
     const next = (connection: number, n: number) =>
       putEntry(`entry-${(connection * 7919 + n) % ENTRIES}`, n);
@@ -44,9 +44,10 @@ class Readers {
 
   /** Resolves once all are connected. */
   async open(): Promise<void> {
-    const { url, token } = this.#setting.targets[0]!;
-    const one = (): Promise<void> =>
+    const { targets } = this.#setting;
+    const one = (reader: number): Promise<void> =>
       new Promise((opened, fail) => {
+        const { url, token } = targets[reader % targets.length]!;
         const headers = { 'X-Service-Token': token };
         const request = get(`${url}/v1/events`, { headers, agent: false }, (response) => {
           opened();
@@ -58,7 +59,7 @@ class Readers {
         request.on('error', fail);
         this.#requests.push(request);
       });
-    await Promise.all(Array.from({ length: READERS }, one));
+    await Promise.all(Array.from({ length: READERS }, (_, reader) => one(reader)));
   }
 
   /** Returns the megabytes that they have read. */

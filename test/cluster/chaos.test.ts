@@ -1,6 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { runChaos } from '../../cluster/chaos/run.js';
 
@@ -28,4 +31,32 @@ describe('real processes under faults', () => {
     expect(report.counts.acknowledged, story).to.be.greaterThan(0);
     rmSync(dir, { recursive: true, force: true });
   });
+
+  it('end with a run that is interrupted, those that are paused too', async () => {
+    const script = fileURLToPath(new URL('../../cluster/chaos.js', import.meta.url));
+    const run = spawn(process.execPath, [script, '--minutes', '2', '--faults', 'pause']);
+    const ended = once(run, 'exit');
+    let printed = '';
+    for await (const text of run.stdout) {
+      printed += text;
+      if (printed.includes(' pause: ')) break;
+    }
+    const dir = / are in (\S+)/.exec(printed)![1]!;
+    const pids = ['n1', 'n2', 'n3'].map((name) => Number(readFileSync(join(dir, `${name}.pid`))));
+    run.kill('SIGINT');
+    expect((await ended)[0]).to.equal(130);
+    const left = pids.filter(isAlive);
+    for (const pid of left) process.kill(pid, 'SIGKILL');
+    expect(left, 'nodes that are left').to.deep.equal([]);
+    rmSync(dir, { recursive: true, force: true });
+  });
 });
+
+/** Whether a process runs; one that has ended and that nobody has waited for does not. */
+function isAlive(pid: number): boolean {
+  try {
+    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
