@@ -1,8 +1,8 @@
 /**
  * The bill of materials of the product in CycloneDX 1.6 (JSON), made from package-lock.json alone:
  * `npm run --silent sbom > conclave.cdx.json`. Packages needed only for building and testing are
- * left out, but those that the build puts into the web UI, and so are optional packages of other
- * platforms, whose checksums the lock file lacks. The same lock file yields the same text.
+ * left out, but not those that the build puts into the web UI. Optional packages are those of all
+ * platforms. The same lock file yields the same text.
  */
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
@@ -55,8 +55,7 @@ export function billOf(lock: LockFile): Record<string, unknown> {
   const ownRef = urlOf(own.name!, own.version);
   const bundled = bundledIn(lock);
   const shipped = Object.entries(lock.packages).filter(
-    ([path, { dev, optional, integrity }]) =>
-      path !== '' && (!dev || bundled.has(path)) && !(optional && integrity === undefined),
+    ([path, { dev }]) => path !== '' && (!dev || bundled.has(path)),
   );
   const refs = new Map(
     shipped.map(([path, { version }]) => [path, urlOf(nameAt(path), version)] as const),

@@ -101,7 +101,7 @@ export function measuredHandlers(
   };
 }
 
-/** Returns what a node measures with; undefined if nobody wants to know. */
+/** Returns what a node measures with; undefined if measuring is off. */
 export function measuringOf(
   measures: NodeMeasures | undefined,
   clock: ClockPort,

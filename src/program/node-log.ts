@@ -6,12 +6,12 @@ import type { NodeOptions } from '../node/options.js';
 /** The members that are known, once the node is open. */
 export type Members = () => readonly { readonly id: string; readonly name: string }[];
 
-/** Returns what logs the reports of a node. Puts names before ids, which are all the wire knows. */
+/** Returns what logs the reports of a node, with the name of the member that a report is about. */
 export function nodeLog(log: Log, members: Members): NodeOptions['log'] {
   return (level, message, event, id) => {
     const peer = members().find((member) => member.id === id)?.name;
     if (peer === undefined) log[level]({ event }, message);
-    else log[level]({ event, peer }, message.replace(`node ${id}`, `${peer} (${id})`));
+    else log[level]({ event, peer }, `${peer}: ${message}`);
   };
 }
 

@@ -6,6 +6,7 @@ import { type Field, renderFields, renderTable } from '../cli/print/table.js';
 import { ConfigError, memberFaults, memberOf } from '../config/config.js';
 import type { FolderFacts, RecoverOptions } from '../node/recover.js';
 import type { SnapshotContent } from '../service/archives/snapshot-file.js';
+import { StorageError } from '../storage/errors.js';
 
 /** What a command prints: JSON for programs, and lines for people. */
 export interface Offline {
@@ -168,7 +169,7 @@ async function stopped<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!/in use by another process/.test((error as Error).message)) throw error;
+    if (!(error instanceof StorageError && error.code === 'locked')) throw error;
     const pid = holderOf(join(dataDir, 'log', 'lock', 'LOCK'));
     const which = pid === undefined ? '' : ` (process ${pid})`;
     throw new Error(`a node runs on ${dataDir}: stop it first${which}`, { cause: error });

@@ -36,7 +36,7 @@ export class Availability {
     this.#parts = parts;
   }
 
-  /** Why this server does not serve; undefined while it does. */
+  /** Why this server is not serving requests; undefined while it is. */
   get fault(): string | undefined {
     return this.#failed ?? this.#notReady ?? (this.#parts.isRemoved() ? REMOVED : undefined);
   }
@@ -57,12 +57,12 @@ export class Availability {
     return this.fault !== undefined || this.hang !== undefined;
   }
 
-  /** The refusal of a server that does not serve. */
+  /** The refusal of a server that is not serving requests. */
   get refusal(): Refusal | undefined {
     const { fault } = this;
     if (fault === undefined) return undefined;
     const about = fault === REMOVED ? ({ about: { kind: 'removed' } } as const) : {};
-    return refusal('unavailable', `This server does not serve: ${fault}`, about);
+    return refusal('unavailable', `This server is not serving requests: ${fault}`, about);
   }
 
   /** Why a read failed here that may succeed on another server. */
@@ -73,7 +73,7 @@ export class Availability {
       : refusal('unavailable', `This server cannot follow the leader: ${hang}`);
   }
 
-  /** Sets why this server does not serve yet; undefined once it does. */
+  /** Sets why this server is not serving requests yet; undefined once it is. */
   set notReady(why: string | undefined) {
     this.#notReady = why;
     if (why === undefined) return;

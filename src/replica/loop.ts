@@ -27,7 +27,7 @@ import { DiskWatch } from './disk-watch.js';
 import { ElectionGuard } from './election-guard.js';
 import { LogWriter } from './log/log-writer.js';
 import type { ClockPort, LogPort, MachinePort, WirePort } from './ports.js';
-import { PendingReads, type ReadDone, type ReadMode } from './reads/pending-reads.js';
+import { PendingReads, type ReadDone, type ReadIndexMode } from './reads/pending-reads.js';
 import { Applier, type ApplierParts, type ApplyLimits } from './state/applier.js';
 import { Ticker, type TickerEvents, type TickerLimits } from './ticker.js';
 import { PendingWrites, type Settle } from './writes/pending-writes.js';
@@ -208,7 +208,7 @@ export class RaftLoop {
    * Requests a read index from the core (§6.4), for a follower if `asker` is given. `done` gets
    * undefined when this server cannot give one.
    */
-  read(mode: ReadMode, done: ReadDone, asker?: Asker): void {
+  read(mode: ReadIndexMode, done: ReadDone, asker?: Asker): void {
     this.#reads.add(mode, done, asker);
     this.wake();
   }

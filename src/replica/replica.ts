@@ -97,7 +97,7 @@ export class Replica {
     this.loop.stop();
   }
 
-  /** Why this server does not serve; undefined while it does. */
+  /** Why this server is not serving requests; undefined while it is. */
   get fault(): string | undefined {
     return this.availability.fault;
   }

@@ -68,7 +68,7 @@ describe('answers that are not those of the API', () => {
   });
 
   it('a node that was removed is not asked again, but the next one is', async () => {
-    const detail = 'This server does not serve: it was removed from the cluster';
+    const detail = 'This server is not serving requests: it was removed from the cluster';
     const gone = problem(503, { code: 'unavailable', detail });
     const removed = await fake.serve(gone);
     const list = (...addresses: string[]) =>

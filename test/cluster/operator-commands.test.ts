@@ -106,7 +106,9 @@ describe('the commands of operators', () => {
     const lines = readFileSync(cluster.nodes[0]!.logFile, 'utf8').trim().split('\n');
     const lost = lines.map((line) => JSON.parse(line)).filter((line) => line.peer === 'n2');
     expect(lost.map(({ event }) => event)).to.include('peer_unreachable');
-    expect(lost.at(-1).msg).to.match(/^n2 \([0-9a-f-]{36}\) at 127\.0\.0\.1:\d+ cannot be reached/);
+    expect(lost.at(-1).msg).to.match(
+      /^n2: node [0-9a-f-]{36} at 127\.0\.0\.1:\d+ cannot be reached/,
+    );
     const file = join(dir, 'stale.snap');
     const fresh = await user.run(['snapshot', 'save', file, '--timeout', '1s', ...one]);
     expect(fresh.err).to.include('No cluster leader');

@@ -181,7 +181,7 @@ describe('node: a server whose state is damaged', () => {
       const alone = await cluster.start('c');
       expect(alone.status().fault).to.match(/lost batch .* being fetched from the leader/);
       expect(valueAt(alone, 'precious')).to.equal(undefined);
-      expect(await failure(alone.barrier('default', 100))).to.match(/does not serve/);
+      expect(await failure(alone.barrier('default', 100))).to.match(/is not serving requests/);
       await cluster.stop('c');
       expect(recordsOf(await keysIn(dir), '\u0000precious')).to.deep.equal(damaged);
     }

@@ -12,7 +12,7 @@ describe('node: its own reports in the log', () => {
   it('name the member that a report is about', () => {
     log('info', `node ${id} is reachable`, 'peer_reachable', id);
     const fields = { event: 'peer_reachable', peer: 'one' };
-    expect(lines).to.deep.equal([[fields, `one (${id}) is reachable`]]);
+    expect(lines).to.deep.equal([[fields, `one: node ${id} is reachable`]]);
   });
 
   it('name no member because of the words of a report', () => {

@@ -32,7 +32,7 @@ export const valueAt = (node: RunningNode, key: string): string | undefined =>
 const contentOf = (node: RunningNode): unknown[] =>
   [...node.view.keys(keyOf('test', ''))].map((key) => [key, node.view.get(key)]);
 /** What a node logs about a disk that lost data. */
-const DAMAGE = /damage|lost|lacks|fetched|is not serving|does not serve|again|rebuilt/;
+const DAMAGE = /damage|lost|lacks|fetched|is not serving|again|rebuilt/;
 export const watchAt = (node: RunningNode, key: string, wake: () => void): (() => void) =>
   node.watch([at(key)], wake);
 export const put = (key: string, value: string): Put => ({ type: 'put', v: 1, key, value });

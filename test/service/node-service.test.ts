@@ -144,7 +144,8 @@ describe('node service: blocking queries', () => {
     const useCase = listRoles('default', { filter: all });
     const read = new Pending<unknown>(solo, MANAGER, held(1_000_000), useCase);
     expect((await read.settle()).state).to.equal('held');
-    solo.node.closed = () => refusal('unavailable', 'This server does not serve: table "role"');
+    solo.node.closed = () =>
+      refusal('unavailable', 'This server is not serving requests: table "role"');
     solo.watches.wakeAll();
     expect((await read.settle()).result.refusal.message).to.include('table "role"');
     const refused = async (run: () => unknown): Promise<string> => {

@@ -16,7 +16,7 @@ interface Said {
   readonly intentions?: Level | undefined;
   readonly at: number;
 }
-/** All that a text says at one key: at a resource and a name, exact or as a prefix. */
+/** All rules of a policy for one key: a resource and a name, exact or as a prefix. */
 interface Ruled {
   readonly name: string;
   readonly isPrefix: boolean;
@@ -261,9 +261,9 @@ class PolicyLinter {
   }
 }
 
-/** What the lines with one key say together. */
+/** The merged level of the rules for one key. */
 type Together = Pick<Said, 'level' | 'intentions'>;
-/** A rule with what its lines say together. */
+/** A rule and its merged level. */
 interface Merged extends Ruled {
   readonly together: Together;
 }
@@ -272,7 +272,7 @@ interface Merged extends Ruled {
 const intentionsOf = ({ label, together: { level, intentions } }: Merged): Level | undefined =>
   label.startsWith('service') ? (intentions ?? impliedIntentions(level)) : undefined;
 
-/** Returns what several lines with one key say together. */
+/** Returns the merged level of several rules for one key. */
 function mergedOf(said: readonly Said[]): Together {
   let level: Level | undefined;
   let intentions: Level | undefined;

@@ -29,7 +29,7 @@ export const errorHandling =
       const isBegun = res.headersSent || res.destroyed;
       const isFault = isBegun ? !(error instanceof ApiError) : why.code === 'internal';
       if (isFault) context.app.emit('error', error, context);
-      // a response that fails half way is cut, so that the client does not take it for whole
+      // aborted, so that the client cannot mistake it for complete
       if (isBegun) res.destroy();
       else if (context.state.request === undefined) refuseEarly(front, context, why);
       else {

@@ -9,19 +9,19 @@ import type { Asker, Index, Input, ReadId } from '../../raft/types.js';
 export type ReadDone = (index: Index | undefined) => void;
 
 /** How the core makes sure that it still leads: by its lease, or by a round to a quorum (§6.4). */
-export type ReadMode = 'lease' | 'quorum';
+export type ReadIndexMode = 'lease' | 'quorum';
 
 /** The table of pending reads. */
 export class PendingReads {
   readonly #byId = new Map<ReadId, readonly ReadDone[]>();
   /** Requests that no step has taken yet. */
-  #waiting: Record<ReadMode, ReadDone[]> = { lease: [], quorum: [] };
+  #waiting: Record<ReadIndexMode, ReadDone[]> = { lease: [], quorum: [] };
   /** The same for followers, each of which asks at most once per mode at a time. */
-  #asked: { readonly mode: ReadMode; readonly asker: Asker; readonly done: ReadDone }[] = [];
+  #asked: { readonly mode: ReadIndexMode; readonly asker: Asker; readonly done: ReadDone }[] = [];
   #nextId = 1;
 
   /** Adds a request, of the follower `asker` if that is given. `done` is called once. */
-  add(mode: ReadMode, done: ReadDone, asker?: Asker): void {
+  add(mode: ReadIndexMode, done: ReadDone, asker?: Asker): void {
     if (asker === undefined) this.#waiting[mode].push(done);
     else this.#asked.push({ mode, asker, done });
   }

@@ -298,7 +298,7 @@ export class NodeService implements Service {
     if (this.#checkInitialized()) return;
     reject(
       'unavailable',
-      'This server does not serve: it has no state yet, the cluster is starting',
+      'This server is not serving requests: it has no state yet, the cluster is starting',
     );
   }
 

@@ -27,7 +27,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** What the help goes by. It may change while the editor is open. */
+/** What the help is based on. It may change while the editor is open. */
 export interface Known {
   /** The schema of the body that holds the text. */
   readonly body?: Schema | undefined;
