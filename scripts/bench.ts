@@ -19,6 +19,7 @@ import { measureGoDecisions } from './bench/go-decisions.js';
 import { measureGrowth } from './bench/growth.js';
 import { measureGuard } from './bench/guard.js';
 import { measureHistory } from './bench/history.js';
+import { measureIdle } from './bench/idle.js';
 import { measureJobs } from './bench/jobs.js';
 import { measureLocalDecisions } from './bench/local-decisions.js';
 import { measureLoginFlood } from './bench/login-flood.js';
@@ -43,7 +44,7 @@ const program = new Command('bench')
     'guard: the main rows as ratios to bare Node servers, compared with kept ones (the default); ' +
       'rates, tokens, decisions, logins, entries, watch, events, failover, transfer, rolling, ' +
       'restart, rejoin, snapshot, restore, disk, sizing, growth, tails, attack, readers, ' +
-      'login-flood, pages, lists, jobs, history, audit, moving; ' +
+      'login-flood, pages, lists, jobs, history, audit, moving, idle; ' +
       'etcd: the same work on etcd; compare: --other',
   )
   .option('--keep', 'parts guard and growth: keep these results')
@@ -88,7 +89,7 @@ const program = new Command('bench')
   .option('--other-env <NAME=value...>', 'part compare: environment variables of its nodes')
   .option(
     '--rounds <number>',
-    'bursts of each kind in parts compare, etcd, history, events, audit',
+    'bursts of each kind in parts compare, etcd, history, events, audit, rounds of part idle',
     '8',
   )
   .parse();
@@ -96,6 +97,8 @@ const options = program.opts<Record<string, string> & { keep?: true; otherEnv?: 
 const number = (name: string): number => Number(options[name]);
 const numbers = (name: string): number[] => options[name]!.split(',').map(Number);
 const seconds = number('seconds');
+/** /proc counts CPU time in hundredths of a second. */
+const IDLE_SECONDS = 20;
 
 const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   guard: () => measureGuard({ keep: options.keep === true }),
@@ -152,6 +155,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   audit: () => measureAudit(number('members'), seconds, number('rounds')),
   events: () => measureEvents(number('members'), seconds, number('rounds')),
   etcd: () => measureEtcd(number('rounds')),
+  idle: () => measureIdle(Math.max(seconds, IDLE_SECONDS), number('rounds')),
   history: () => measureHistory(number('rounds'), numbers('sizes')),
   compare: () =>
     measureCompare({

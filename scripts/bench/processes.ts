@@ -50,7 +50,7 @@ export function outputOf(program: string, args: readonly string[]): string {
 }
 
 /** Seconds of CPU time that processes have used. */
-export function cpuSecondsOf(processes: readonly ChildProcess[]): number {
+export function cpuSecondsOf(processes: readonly Pick<ChildProcess, 'pid'>[]): number {
   const ticks = processes.map(({ pid }) => {
     // the name of the program, which may hold blanks, ends with the last parenthesis
     const [, fields] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(/\) (?!.*\) )/s);

@@ -359,7 +359,7 @@ function errorOf({ method, path, headers }: Sent, answer: Answer): CliError {
   return refusedBy({ method, path, status, hasToken, type, text, decision, location });
 }
 
-/** Whether a server is not serving requests and names no time to wait: it was removed from its cluster. */
+/** Whether a server refuses all requests and names no time to wait: it was removed. */
 const isGone = ({ details: { code } }: CliError, answer: Answer): boolean =>
   code === 'unavailable' && answer.header('Retry-After') === undefined;
 
