@@ -1,7 +1,9 @@
 import { createPublicKey } from 'node:crypto';
 import { expect } from 'chai';
 import { SERVER_KEY } from '../login/certificates.js';
+import { send } from '../support/client.js';
 import { RealCluster } from '../support/real-cluster.js';
+import { FakeServers, json, problem, text } from './fake-server.js';
 import { User } from './harness.js';
 
 /** Any public key does: nobody logs in. */
@@ -12,6 +14,7 @@ const CONFIG = JSON.stringify({
 
 describe('changes by the command line that lose nothing', () => {
   const user = new User();
+  const servers = new FakeServers();
   let cluster: RealCluster;
 
   before(async () => {
@@ -19,6 +22,7 @@ describe('changes by the command line that lose nothing', () => {
     user.env = { CONCLAVE_HTTP_ADDR: cluster.urls[0]!, CONCLAVE_HTTP_TOKEN: cluster.token };
   });
   after(async () => {
+    servers.close();
     await cluster.close();
     user.leave();
   });
@@ -55,6 +59,72 @@ describe('changes by the command line that lose nothing', () => {
       ...['acl', 'auth-method', 'read', 'ci'],
     ]);
     expect(NamespaceRules).to.have.length(1);
+  });
+
+  const METHOD = { Name: 'raced', Type: 'jwt', Description: 'theirs', Config: JSON.parse(CONFIG) };
+  const races: readonly [args: string, path: string, theirs: object, said: string][] = [
+    [
+      'namespace create raced',
+      '/v1/namespace',
+      { Name: 'raced', Description: 'theirs' },
+      'conclave: the namespace "raced" already exists (conflict)\n' +
+        '  use conclave namespace update to change it, or write to replace it\n',
+    ],
+    [
+      'acl auth-method create raced --type jwt --config -',
+      '/v1/acl/auth-method',
+      METHOD,
+      'conclave: the auth method "raced" already exists (conflict)\n' +
+        '  use conclave acl auth-method update to change it\n',
+    ],
+  ];
+  for (const [args, path, theirs, said] of races) {
+    it(`replaces nothing that came after its read: ${args}`, async () => {
+      const { urls, token } = cluster;
+      const put = async (body: string, headers: Record<string, string> = {}) =>
+        send(urls[0]!, `PUT ${path}`, { token, headers, body });
+      // Somebody else is faster than each write that passes this server.
+      const front = await servers.serve(async (_request, response) => {
+        const { method, url, headers, body } = servers.seen.at(-1)!;
+        if (method === 'PUT') expect((await put(JSON.stringify(theirs))).status).to.equal(200);
+        const none = headers['if-none-match'] as string | undefined;
+        const { status, text } = await (method === 'PUT'
+          ? put(body, { accept: 'application/json', ...(none && { 'if-none-match': none }) })
+          : send(urls[0]!, `${method} ${url}`, { token }));
+        response.writeHead(status, { 'Content-Type': 'application/problem+json' }).end(text);
+      });
+      const env = { CONCLAVE_HTTP_ADDR: front };
+      expect(await user.run(args.split(' '), { env, input: CONFIG })).to.deep.equal({
+        code: 1,
+        out: '',
+        err: said,
+      });
+      const stored = await send(urls[0]!, `GET ${path}/raced`, { token });
+      expect(JSON.parse(stored.text)).to.include({ Description: 'theirs' });
+    });
+  }
+
+  it('create does without the condition below the level that knows it', async () => {
+    const detail = 'This needs level 3, the cluster is at level 2: n3 runs a release without it';
+    const below = problem(503, { code: 'unavailable', detail }, { 'Retry-After': '1' });
+    const url = await servers.serve(text(404, 'Not found'), below, json({ Name: 'team-y' }));
+    servers.forget();
+    const env = { CONCLAVE_HTTP_ADDR: url };
+    await user.done(['namespace', 'create', 'team-y'], { env });
+    const asked = servers.seen.map(({ method, headers }) => [method, headers['if-none-match']]);
+    expect(asked).to.deep.equal([
+      ['GET', undefined],
+      ['PUT', '*'],
+      ['PUT', undefined],
+    ]);
+  });
+
+  it('create says that a namespace is being deleted', async () => {
+    const url = await servers.serve(json({ Name: 'team-y', DeletedAt: '2026-01-01T00:00:00Z' }));
+    const env = { CONCLAVE_HTTP_ADDR: url };
+    const { code, err } = await user.run(['namespace', 'create', 'team-y'], { env });
+    const said = 'conclave: the namespace "team-y" is being deleted (conflict)\n';
+    expect([code, err]).to.deep.equal([1, said]);
   });
 
   it('an update that adds keeps the identity that is valid everywhere', async () => {

@@ -45,6 +45,8 @@ export interface Ask {
   readonly takesAny?: boolean;
   /** Sends the request once, without retries while there is no leader. */
   readonly isOnce?: boolean;
+  /** Whether this refusal is not retried, although it may pass. */
+  readonly isFinal?: (failure: CliError) => boolean;
   /** Sends this token instead of the usual one. */
   readonly token?: string;
   /** Milliseconds for which the server may hold the request, on top of the usual time. */
@@ -175,7 +177,7 @@ export class Api {
         continue;
       }
       const waitMs = retryAfterMs(failure, answer);
-      const isLast = ask.isOnce === true || waitMs === undefined;
+      const isLast = ask.isOnce || waitMs === undefined || ask.isFinal?.(failure);
       if (isLast || performance.now() + waitMs > deadline) throw failure;
       if (failure.details.code === 'unavailable') this.#first += 1;
       await pause(waitMs, undefined, { signal: this.#io.signal });

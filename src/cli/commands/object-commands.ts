@@ -4,7 +4,7 @@ import { isObject } from '../../languages/fields.js';
 import { type Call, type Cli, refusedSecret, several, sure, whole } from '../cli.js';
 import type { Answer } from '../client/http.js';
 import { memberChanges } from '../client/watch.js';
-import { CliError, isMissing } from '../print/error.js';
+import { CliError, isLacking, isMissing } from '../print/error.js';
 import type { Column, Shape } from '../print/output.js';
 import { DEPENDENTS, dependentsOf } from './dependents.js';
 import { addedLinks } from './links.js';
@@ -151,19 +151,19 @@ export function addObject(parent: Command, cli: Cli, commands: ObjectCommands): 
 }
 
 function addCreate(group: Command, cli: Cli, commands: ObjectCommands): void {
-  const { type, more, flags, instead } = commands;
+  const { type, more, flags } = commands;
   const create = group
     .command('create')
     .description(`create ${withArticle(type.noun)}${more?.create ?? ''}`);
   if (isNamed(type)) withOne(create, type);
   withFlags(create, flags).action(
     cli.action<OneOptions>(async (call, argument) => {
-      const named = isNamed(type) ? { Name: wanted(type, argument, call.options).text } : {};
-      const { sets } = await membersGiven(call, flags);
-      if (named.Name !== undefined) await mustBeNew(call, type, named.Name, instead);
-      const body = { ...named, ...bodyOf(sets) };
-      const made = (await call.api.ask('PUT', type.path, { body })).json<Stored>();
-      await call.print.item(made, type.shape);
+      const name = isNamed(type) ? wanted(type, argument, call.options).text : undefined;
+      const members = bodyOf((await membersGiven(call, flags)).sets);
+      const answer = await (name === undefined
+        ? call.api.ask('PUT', type.path, { body: members })
+        : createNamed(call, commands, { Name: name, ...members }));
+      await call.print.item(answer.json<Stored>(), type.shape);
     }),
   );
 }
@@ -330,25 +330,42 @@ function shapeFor({ options, api }: Call<object>, shape: Shape<Stored>): Shape<S
   return { ...shape, columns: [...before, ...shape.columns, ...after] };
 }
 
-/** Throws if an object exists that a `create` would replace. `instead` is what replaces it. */
-async function mustBeNew(
+/** Writes an object that its name identifies. Throws if there is one, which it would replace. */
+async function createNamed(
+  call: Call<object>,
+  { type, instead: hint }: ObjectCommands,
+  body: { readonly Name: string },
+): Promise<Answer> {
+  const { api } = call;
+  const refusal = (is: string, hint?: string): CliError =>
+    new CliError(`the ${type.noun} "${body.Name}" ${is}`, { code: 'conflict', hint });
+  // Release 0.3.0 and Consul ignore the condition of the write.
+  const held = await heldUnder(call, type, body.Name);
+  if (held?.['DeletedAt'] !== undefined) throw refusal('is being deleted');
+  if (held !== undefined) throw refusal('already exists', hint);
+  try {
+    const headers = { 'If-None-Match': '*' };
+    return await api.ask('PUT', type.path, { body, headers, isFinal: isLacking });
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    if (error.details.code === 'precondition_failed') throw refusal('already exists', hint);
+    if (!isLacking(error)) throw error;
+  }
+  return api.ask('PUT', type.path, { body });
+}
+
+/** Returns what a name identifies; undefined if there is nothing that may be read. */
+async function heldUnder(
   { api }: Call<object>,
   type: ObjectType,
   name: string,
-  instead: string | undefined,
-): Promise<void> {
+): Promise<Stored | undefined> {
   try {
-    const answer = await api.get(pathOf(type, name), { isCurrent: true });
-    // The server knows what can be done while a namespace is being deleted.
-    if (answer.json<Stored>()['DeletedAt'] !== undefined) return;
+    return (await api.get(pathOf(type, name), { isCurrent: true })).json<Stored>();
   } catch (error) {
     // Whoever may write it, may read it; otherwise the write is refused.
     const isDenied = error instanceof CliError && error.details.code === 'permission_denied';
-    if (isDenied || isMissing(error)) return;
+    if (isDenied || isMissing(error)) return undefined;
     throw error;
   }
-  throw new CliError(`the ${type.noun} "${name}" already exists`, {
-    code: 'conflict',
-    hint: instead,
-  });
 }
