@@ -9,6 +9,16 @@ import { describePages } from './stage.js';
 const RULES = 'service "pay" {\n  policy = "read"\n}\n';
 const MORE_RULES = RULES.replace('read', 'write');
 
+/** The answer to what needs a higher level than that of the cluster. */
+const BELOW = {
+  status: 503,
+  contentType: 'application/problem+json',
+  body: JSON.stringify({
+    code: 'unavailable',
+    detail: 'This needs level 3, the cluster is at level 2: n3 runs a release without it',
+  }),
+};
+
 describePages('changes in the web UI', 1, (stage) => {
   before(async () => {
     await makeSample(stage);
@@ -219,13 +229,10 @@ describePages('changes in the web UI', 1, (stage) => {
 
   it('are made without a plan while the cluster is below its level', async () => {
     const { page } = await stage.visit('/roles?new');
-    const detail = 'This needs level 3, the cluster is at level 2: n3 runs a release without it';
-    const body = JSON.stringify({ code: 'unavailable', detail });
-    const below = { status: 503, contentType: 'application/problem+json', body };
-    await page.route(/\/v1\/(plan|history)/, (route) => route.fulfill(below));
+    await page.route(/\/v1\/(plan|history)/, (route) => route.fulfill(BELOW));
     await page.route('**/v1/acl/**', async (route) => {
       if (route.request().headers()['if-match'] === undefined) await route.continue();
-      else await route.fulfill(below);
+      else await route.fulfill(BELOW);
     });
     await field(page, 'Name').fill('below');
     await create(page);
@@ -250,5 +257,36 @@ describePages('changes in the web UI', 1, (stage) => {
     await dialog.getByText('This cannot be undone.').waitFor();
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('status').getByText('below was deleted').waitFor();
+  });
+
+  it('replace nothing that somebody else has made meanwhile', async () => {
+    const { page } = await stage.visit('/namespaces?new');
+    await page.route(/\/v1\/namespace\?|\/v1\/namespace$/, async (route) => {
+      await put('/v1/namespace', { Name: 'raced', Description: 'theirs' });
+      await route.continue();
+    });
+    await field(page, 'Name').fill('raced');
+    await field(page, 'Description').fill('mine');
+    await create(page);
+    await page.getByRole('alert').getByText('The namespace "raced" already exists').waitFor();
+    const stored = await stage.api<{ Description: string }>('GET /v1/namespace/raced');
+    expect(stored.Description).to.equal('theirs');
+  });
+
+  it('replace nothing that exists, below the level of conditions too', async () => {
+    await put('/v1/namespace', { Name: 'older', Description: 'theirs' });
+    const { page } = await stage.visit('/namespaces?new');
+    await page.route('**/v1/namespace**', async (route) => {
+      if (route.request().headers()['if-none-match'] === undefined) await route.continue();
+      else await route.fulfill(BELOW);
+    });
+    await field(page, 'Name').fill('older');
+    await create(page);
+    await page.getByRole('alert').getByText('The namespace "older" already exists').waitFor();
+    await field(page, 'Name').fill('newer');
+    await create(page);
+    await saved(page);
+    const stored = await stage.api<{ Description?: string }>('GET /v1/namespace/older');
+    expect(stored.Description).to.equal('theirs');
   });
 });

@@ -42,8 +42,8 @@ export interface Ask {
   readonly isQuiet?: boolean;
   /** Fails at once where the cluster may be below the level that the request needs. */
   readonly mayLack?: boolean;
-  /** The index that the object must still have. */
-  readonly ifMatch?: number;
+  /** The index that the object must still have; `none`: it must not exist. */
+  readonly ifMatch?: number | 'none';
   /** Why it is done: the history keeps it. */
   readonly reason?: string | undefined;
 }
@@ -74,7 +74,8 @@ function urlOf(path: string, { query = {}, ns = namespace() }: Ask): string {
 
 function headersOf({ token = session.get().token, body, ifMatch, reason }: Ask): Headers {
   const headers = new Headers({ Accept: 'application/json' });
-  if (ifMatch !== undefined) headers.set('If-Match', `"${ifMatch}"`);
+  if (ifMatch === 'none') headers.set('If-None-Match', '*');
+  else if (ifMatch !== undefined) headers.set('If-Match', `"${ifMatch}"`);
   if (reason) headers.set('X-Consul-Reason', encodeURIComponent(reason));
   if (token !== undefined) headers.set('X-Consul-Token', token);
   if (body !== undefined) headers.set('Content-Type', 'application/json');

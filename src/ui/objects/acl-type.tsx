@@ -23,7 +23,7 @@ export interface AclType
 
 /** Makes the type. */
 export function aclType({ plural, singular, identity, onWritten, ...given }: AclType): ObjectType {
-  const keyOf = (object: Stored): string => String(object[identity]);
+  const keyOf = (object: Stored | Body): string => String(object[identity]);
   const pathOf = (key: string): string => `${singular}/${encodeURIComponent(key)}`;
   const read: ObjectType['find'] = async ([key = ''], signal) => {
     const found = await find<Stored & { readonly SecretID?: unknown }>(pathOf(key), { signal });
@@ -32,8 +32,6 @@ export function aclType({ plural, singular, identity, onWritten, ...given }: Acl
     const { SecretID: _secret, ...object } = found;
     return { object, index: object.ModifyIndex };
   };
-  const again = (before: Version, signal: AbortSignal) => () =>
-    read([keyOf(before.object)], signal);
   return {
     ...given,
     list: () => plural,
@@ -42,54 +40,51 @@ export function aclType({ plural, singular, identity, onWritten, ...given }: Acl
     nameOf: given.nameOf ?? ((object) => String(object['Name'] ?? keyOf(object))),
     find: read,
     async write(body: Body, before, { signal, reason }): Promise<Written | undefined> {
-      const path = before === undefined ? singular : pathOf(keyOf(before.object));
-      await mustBeNew(before, body, signal);
+      const key = keyOf(before?.object ?? body);
+      const path = before === undefined ? singular : pathOf(key);
       const how = { method: 'PUT', body, signal, reason } as const;
-      const send = (guard: Pick<Ask, 'ifMatch'>) => ask<Stored>(path, { ...how, ...guard });
-      const written = await (before === undefined
-        ? send({})
-        : guarded(before, again(before, signal), send));
+      const send = (guard: Guard) => ask<Stored>(path, { ...how, ...guard });
+      // A write under a name that exists would replace the object where the name identifies it.
+      const mayReplace = before !== undefined || identity === 'Name';
+      const written = await (mayReplace
+        ? guarded(before, () => read([key], signal), send)
+        : send({}));
+      if (written === undefined && before === undefined) {
+        const detail = TEXT.form.exists(given.noun, key);
+        throw new Problem(409, { detail, code: 'conflict', pointer: '/Name' });
+      }
       if (written === undefined) return undefined;
       onWritten?.(written.value);
       return { to: [given.slug, keyOf(written.value)], lint: written.lint };
     },
     async remove(before, { signal, reason }) {
       const how = { method: 'DELETE', signal, reason } as const;
-      const path = pathOf(keyOf(before.object));
-      const send = (guard: Pick<Ask, 'ifMatch'>) => ask(path, { ...how, ...guard });
-      const done = await guarded(before, again(before, signal), send);
+      const key = keyOf(before.object);
+      const send = (guard: Guard) => ask(pathOf(key), { ...how, ...guard });
+      const done = await guarded(before, () => read([key], signal), send);
       return done !== undefined;
     },
   };
-
-  /** A write under a name that exists would replace the object where the name identifies it. */
-  async function mustBeNew(
-    before: Version | undefined,
-    body: Body,
-    signal: AbortSignal,
-  ): Promise<void> {
-    if (before !== undefined || identity !== 'Name') return;
-    const name = String(body['Name'] ?? '');
-    if (name === '' || (await read([name], signal)) === undefined) return;
-    const detail = TEXT.form.exists(given.noun, name);
-    throw new Problem(409, { detail, code: 'conflict', pointer: '/Name' });
-  }
 }
 
+/** The condition of a write. */
+type Guard = Pick<Ask, 'ifMatch' | 'mayLack'>;
+
 /**
- * Sends a write that is refused if the object has changed; undefined if it has. A cluster below
- * level 3 knows no such condition: there the object is read again before the write.
+ * Sends a write that is refused if the object is another version than `before`, or if it exists
+ * where there was none; returns undefined then. A cluster below level 3 knows no such condition:
+ * there the object is read before the write.
  */
 async function guarded<T>(
-  before: Version,
+  before: Version | undefined,
   find: () => Promise<Version | undefined>,
-  send: (guard: Pick<Ask, 'ifMatch' | 'mayLack'>) => Promise<T>,
+  send: (guard: Guard) => Promise<T>,
 ): Promise<T | undefined> {
   try {
-    return await send({ ifMatch: before.index, mayLack: true });
+    return await send({ ifMatch: before?.index ?? 'none', mayLack: true });
   } catch (error) {
     if (isOutdated(error)) return undefined;
     if (!isLacking(error)) throw error;
   }
-  return (await find())?.index === before.index ? await send({}) : undefined;
+  return (await find())?.index === before?.index ? await send({}) : undefined;
 }
