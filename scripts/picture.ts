@@ -41,6 +41,7 @@ async function run(
     endWithReader: () => {},
     input: async () => input,
     ask: async () => '',
+    async *lines() {},
     archive: async () => ({ index: 0, objects: {} }),
     run: async () => 1,
     feed: async () => 1,

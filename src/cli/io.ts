@@ -30,8 +30,10 @@ export interface Io {
   endWithReader(): void;
   /** Reads the standard input to its end. */
   input(): Promise<string>;
-  /** Asks for a line of text. Rejects once `signal` is aborted. */
-  ask(question: string, signal?: AbortSignal): Promise<string>;
+  /** Asks for a line of text. Rejects when the user interrupts, or ends the input. */
+  ask(question: string): Promise<string>;
+  /** Asks for lines of text, until the input ends or `signal` is aborted. */
+  lines(question: string, signal: AbortSignal): AsyncIterable<string>;
   /** Reads an archive of the state. Rejects if this release cannot read it. */
   archive(file: string): Promise<ArchiveContent>;
   /** Runs a program on this terminal. Resolves to its exit code. */

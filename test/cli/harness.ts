@@ -20,7 +20,7 @@ export interface Given {
   readonly input?: string;
   /** The width of the terminal; without, the output is none. */
   readonly columns?: number;
-  /** What the user answers to questions, now or later; without, nobody can be asked. */
+  /** What the user types, now or later, line by line; without, nobody can be asked. */
   readonly answers?: readonly (string | Promise<string>)[];
   readonly signal?: AbortSignal;
   /** Sees each part of the output. */
@@ -65,6 +65,10 @@ export class User {
       ask: async (question) => {
         parts.err += question;
         return answers.shift() ?? '';
+      },
+      async *lines(question) {
+        parts.err += question;
+        yield* answers;
       },
       archive: (file) => readSnapshotFile(file, false),
       run: async (command, programArgs) => spawnSync(command, programArgs).status ?? 1,

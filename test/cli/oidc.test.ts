@@ -99,10 +99,16 @@ describe('logins at an OpenID provider by the command line', () => {
     });
     const wrong = `http://${listenOn}/oidc/callback?code=1&state=2`;
     const go = async (url: string) => paste(await provider.logIn(url, 'ann'));
-    const ran = await run(login(), go, { answers: ['nonsense', wrong, redirect] });
+    const ran = await run(login(), go, { answers: ['', 'nonsense', wrong, redirect] });
     expect(ran.code, ran.err).to.equal(0);
-    expect(ran.err.match(/that is not the address of this login/g)).to.have.length(2);
+    const told = 'that is not the address this login returns to, which contains code and state\n';
+    expect(ran.err.split(told)).to.have.length(3);
     expect(existsSync(renewalFile())).to.equal(true);
+  });
+
+  it('go on without pasting once the input has ended', async () => {
+    const ran = await run(login(), asBrowser('ann'), { answers: [] });
+    expect(ran.code, ran.err).to.equal(0);
   });
 
   it('answer the browser with nothing but what it waits for', async () => {
@@ -144,7 +150,7 @@ describe('logins at an OpenID provider by the command line', () => {
   it('wait for the browser as long as the user wants', async () => {
     const late = await user.run(login('--timeout', '1s'));
     expect(late).to.deep.include({ code: 1, out: '' });
-    expect(late.err).to.include('nobody has logged in within 1 s');
+    expect(late.err).to.include('nobody logged in within 1 s');
     expect(existsSync(tokenFile())).to.equal(false);
   });
 
@@ -159,7 +165,7 @@ describe('logins at an OpenID provider by the command line', () => {
   it('fail with the words of the provider, or those of the server', async () => {
     const cancelled = await run(login(), asBrowser(null));
     expect(cancelled).to.deep.include({ code: 1, out: '' });
-    expect(cancelled.err).to.include('the provider refuses the login: access_denied');
+    expect(cancelled.err).to.include('the provider refused the login: access_denied');
     const denied = await run(login(), asBrowser('eve'));
     expect(denied.code).to.equal(1);
     expect(denied.err).to.match(/Permission denied.*decision/s);

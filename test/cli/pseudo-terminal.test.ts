@@ -26,8 +26,8 @@ interface Given {
   /** The width of the terminal; 0: the output is a pipe. */
   readonly columns: number;
   readonly env?: Readonly<Record<string, string>>;
-  /** What is typed once a text is shown, or something has happened. */
-  readonly typed?: readonly [after: string | Promise<unknown>, keys: string];
+  /** What is typed once a text is shown, or something has happened, by turns. */
+  readonly typed?: readonly [after: string | Promise<unknown>, keys: string, ...more: string[]];
 }
 
 if (!SHOWN) console.log('no `script` of util-linux was found: pseudo-terminals are left out');
@@ -48,14 +48,16 @@ else
         env: { PATH: process.env['PATH'], TERM: 'xterm', XDG_CONFIG_HOME: home, ...env },
       });
       let text = '';
-      let isTyped = false;
+      let [after, keys, ...more] = typed ?? [];
+      const type = (): void => {
+        child.stdin.write(keys!);
+        [after, keys, ...more] = more;
+      };
       const take = (part: Buffer): void => {
         text += part.toString().replaceAll('\r\n', '\n');
-        if (typeof typed?.[0] !== 'string' || isTyped || !text.includes(typed[0])) return;
-        isTyped = true;
-        child.stdin.write(typed[1]);
+        if (typeof after === 'string' && text.includes(after)) type();
       };
-      if (typed?.[0] instanceof Promise) void typed[0].then(() => child.stdin.write(typed[1]));
+      if (after instanceof Promise) void after.then(type);
       child.stdout.on('data', take);
       child.stderr.on('data', take);
       return new Promise((done) => child.on('close', (code) => done({ code, text })));
@@ -138,31 +140,49 @@ else
       expect(servers.seen.map(({ method }) => method)).to.deep.equal(['GET', 'GET']);
     });
 
-    it('takes the address of a login that is pasted, or that the browser visits', async () => {
+    /** Logs in at a provider. `typed` makes what is typed of the address it sends back to. */
+    async function login(typed?: (back: string) => Given['typed']): Promise<Shown> {
       const [port] = await freePorts(1);
       const listenOn = `localhost:${port}`;
       const back = `http://${listenOn}/oidc/callback?code=c&state=s`;
       const browser = join(home, 'browser');
       writeFileSync(browser, `#!${process.execPath}\nfetch('${back}');\n`, { mode: 0o700 });
       const Identity = { AuthMethod: 'staff', Namespace: 'default' };
-      const login = async (given: Pick<Given, 'env' | 'typed'>): Promise<Shown> => {
-        const address = await servers.serve(
-          json([{ Name: 'staff' }]),
-          json({ AuthURL: 'https://idp.example/auth?state=s' }),
-          json({ AccessorID: 'a-1', SecretID: 's-1', Description: 'made', Identity }),
-        );
-        const listen = ['--oidc-callback-listen-addr', listenOn];
-        const args = ['login', '-method', 'staff', ...listen, '--http-addr', address];
-        return run(args, { columns: 80, ...given });
-      };
-      const typed = ['in the end:', `${back}\r`] as const;
-      const pasted = await login({ env: { BROWSER: 'false' }, typed });
+      const address = await servers.serve(
+        json([{ Name: 'staff' }]),
+        json({ AuthURL: 'https://idp.example/auth?state=s' }),
+        json({ AccessorID: 'a-1', SecretID: 's-1', Description: 'made', Identity }),
+      );
+      const listen = ['--oidc-callback-listen-addr', listenOn, '--timeout', '20s'];
+      const args = ['login', '-method', 'staff', ...listen, '--http-addr', address];
+      const env = { BROWSER: typed === undefined ? browser : 'false' };
+      const keys = typed?.(back);
+      return run(args, { columns: 80, env, ...(keys && { typed: keys }) });
+    }
+    const PASTE = 'paste the address it ends up at:';
+
+    it('takes the address of a login that is pasted, or that the browser visits', async () => {
+      const pasted = await login((back) => [PASTE, `${back}\r`]);
       expect(pasted.code, pasted.text).to.equal(0);
-      const came = await login({ env: { BROWSER: browser } });
+      const came = await login();
       expect(came.code, came.text).to.equal(0);
       expect(came.text).to.include('\nconclave: the token is in ');
       expect(`${pasted.text}${came.text}`).not.to.include('s-1');
       expect(JSON.parse(servers.seen.at(-1)!.body)).to.include({ State: 's', Code: 'c' });
+    });
+
+    it('takes the address of a login after an empty line, even all at once', async () => {
+      const { code, text } = await login((back) => [PASTE, `\r\r${back}\r`]);
+      expect(code, text).to.equal(0);
+      expect(text).not.to.include('that is not the address');
+    });
+
+    it('goes on with a login after the end of the input, until it is interrupted', async () => {
+      for (const keys of [['\u0004', 'the input has ended', '\u0003'], ['\u0003']]) {
+        const { code, text } = await login(() => [PASTE, ...(keys as [string])]);
+        expect(code, text).to.equal(130);
+        expect(text).to.include('interrupted').and.not.include('    at ');
+      }
     });
 
     it('ends with 130 when it is interrupted', async () => {

@@ -92,7 +92,7 @@ async function authUrl(
       ...error.details,
       hint:
         `add ${body.RedirectURI} to the AllowedRedirectURIs of the auth method, ` +
-        'or use --oidc-callback-listen-addr for one that is there',
+        'or choose one of them with --oidc-callback-listen-addr',
     });
   }
 }
@@ -101,13 +101,13 @@ async function authUrl(
 export function webAddress(text: string): URL {
   if (/^https?:/i.test(text) && URL.canParse(text)) return new URL(text);
   throw new CliError(
-    `the server sent an address that is not a URL of http or https: ${oneLine(text)}`,
+    `the server sent an address that is not an http or https URL: ${oneLine(text)}`,
   );
 }
 
 /** Sends the user to the provider, and waits until it sends them back. */
 async function returned(
-  { io, options, print, timeoutMs }: Call<object>,
+  { io, options, timeoutMs }: Call<object>,
   listener: Listener,
   url: URL,
 ): Promise<Returned> {
@@ -120,10 +120,10 @@ async function returned(
   const signal = AbortSignal.any([done.signal, io.signal]);
   const waitMs = options.timeout === undefined ? LOGIN_MS : Math.min(timeoutMs, LOGIN_MS);
   const late = pause(waitMs, undefined, { signal }).then(() => {
-    throw new CliError(`nobody has logged in within ${waitMs / 1000} s`);
+    throw new CliError(`nobody logged in within ${waitMs / 1000} s`);
   });
   const ways = [listener.returned, late];
-  if (io.canAsk) ways.push(pasted({ io, print }, state, signal));
+  if (io.canAsk) ways.push(pasted(io, state, signal));
   try {
     return await Promise.race(ways);
   } finally {
@@ -133,21 +133,18 @@ async function returned(
 }
 
 /** Waits until the user pastes the address to which the browser of another machine was sent. */
-async function pasted(
-  { io, print }: Pick<Call<object>, 'io' | 'print'>,
-  state: string,
-  signal: AbortSignal,
-): Promise<Returned> {
-  io.err.write(
-    'If that is not on this machine, paste here the address that it shows in the end:\n',
-  );
-  for (;;) {
-    const text = (await io.ask('', signal)).trim();
-    if (text === '') return new Promise(() => {});
+async function pasted(io: Io, state: string, signal: AbortSignal): Promise<Returned> {
+  const tell = (text: string): void => io.err.write(`conclave: ${text}\n`);
+  const question = 'If the browser is on another machine, paste the address it ends up at:\n';
+  for await (const line of io.lines(question, signal)) {
+    const text = line.trim();
+    if (text === '') continue;
     const found = URL.canParse(text) ? returnedIn(new URL(text), state) : undefined;
     if (found !== undefined) return found;
-    print.note('that is not the address of this login: it has the parameters code and state');
+    tell('that is not the address this login returns to, which contains code and state');
   }
+  if (!signal.aborted) tell('the input has ended; still waiting for the browser');
+  return new Promise(() => {});
 }
 
 /** Returns the result that an address carries; undefined if it is not of this login. */
@@ -156,7 +153,7 @@ function returnedIn({ searchParams }: URL, expected: string): Returned | undefin
   const shown = (name: string): string => oneLine(searchParams.get(name) ?? '').slice(0, SHOWN_MAX);
   if (searchParams.has('error')) {
     const why = [shown('error'), shown('error_description')].filter((text) => text !== '');
-    throw new CliError(`the provider refuses the login: ${why.join(': ')}`);
+    throw new CliError(`the provider refused the login: ${why.join(': ')}`);
   }
   const code = searchParams.get('code');
   return code === null ? undefined : { state: expected, code };
@@ -188,7 +185,7 @@ class Listener {
       try {
         const found = returnedIn(url, this.state);
         if (found === undefined)
-          return answer(response, 400, 'This is not the login that the command waits for.');
+          return answer(response, 400, 'This is not the login that the command is waiting for.');
         answer(response, 200, 'You can close this window and go back to the terminal.');
         done(found);
       } catch (error) {

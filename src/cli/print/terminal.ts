@@ -33,13 +33,21 @@ export function terminal(version: string, archive: Io['archive']): Io {
       for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
       return textOf(Buffer.concat(chunks), 'standard input');
     },
-    async ask(question, signal = controller.signal) {
+    async ask(question) {
       const reader = createInterface({ input: process.stdin, output: process.stderr });
       try {
-        return await reader.question(question, { signal });
+        return await reader.question(question, { signal: controller.signal });
       } finally {
         reader.close();
       }
+    },
+    async *lines(question, signal) {
+      const [input, output] = [process.stdin, process.stderr];
+      const reader = createInterface({ input, output, prompt: '', signal });
+      // A terminal that is read by line sends a key in place of the signal of the process.
+      reader.once('SIGINT', () => controller.abort());
+      process.stderr.write(question);
+      yield* reader;
     },
     async run(command, args) {
       const child = spawn(command, [...args], { stdio: 'inherit' });
