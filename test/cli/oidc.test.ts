@@ -1,7 +1,17 @@
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { PROGRAM, quote } from '../../src/dev/local.js';
 import { freePorts } from '../../src/dev/ports.js';
 import { CLIENT_SECRET, type OidcProvider, startProvider } from '../support/oidc-provider.js';
 import { RealCluster } from '../support/real-cluster.js';
@@ -290,6 +300,19 @@ describe('logins at an OpenID provider by the command line', () => {
     expect([tokenFile(), renewalFile()].map(existsSync)).to.deep.equal([false, false]);
     const self = await cluster.ask('GET /acl/token/self', undefined, token);
     expect(self.status).to.equal(403);
+  });
+
+  it('are not renewed on a full disk, which leaves no lock behind', async () => {
+    await run(login(), asBrowser('ann'));
+    age();
+    const before = secret();
+    const program = [process.execPath, PROGRAM, 'acl', 'whoami'].map(quote).join(' ');
+    const env = { ...user.env, PATH: process.env['PATH'], HOME: user.home };
+    // No file takes a byte.
+    const child = spawn('sh', ['-c', `ulimit -f 0 && exec ${program}`], { env, stdio: 'ignore' });
+    expect(await once(child, 'close')).to.deep.equal([0, null]);
+    expect(existsSync(`${tokenFile()}.lock`)).to.equal(false);
+    expect(secret()).to.equal(before);
   });
 
   it('need no type of method, and take no JWT', async () => {

@@ -2,7 +2,7 @@
  * Renews the token of `conclave login` silently before it expires. What that takes is in a file
  * beside the token's; a lock keeps concurrent commands from renewing it twice.
  */
-import { closeSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { writePrivate } from '../files/files.js';
@@ -85,7 +85,7 @@ export interface RenewalParts {
 export async function renewIfDue(parts: RenewalParts): Promise<void> {
   const { loginFile, signal, source } = parts;
   if (source.type !== 'file' || source.path !== loginFile || !isDue(keptIn(loginFile))) return;
-  const unlock = await lock(`${loginFile}.lock`, signal);
+  const unlock = await lockLogin(loginFile, signal);
   if (unlock === undefined) return;
   try {
     // Another command may have renewed it meanwhile.
@@ -138,31 +138,46 @@ async function renew({ api, loginFile, tell }: RenewalParts, kept: Kept): Promis
 }
 
 /**
- * Takes a lock, after whoever has it. Returns what gives it back; undefined if it is not to be had.
+ * Takes the lock of a login file, after whoever has it: no other command renews the login until it
+ * is given back. Returns what gives it back; undefined if it cannot be taken.
  */
-async function lock(path: string, signal: AbortSignal): Promise<(() => void) | undefined> {
+export async function lockLogin(
+  loginFile: string,
+  signal: AbortSignal,
+): Promise<(() => void) | undefined> {
+  const path = `${loginFile}.lock`;
   const untilMs = Date.now() + LOCK_MS;
   for (;;) {
     try {
-      const file = openSync(path, 'wx', 0o600);
-      writeSync(file, String(process.pid));
-      closeSync(file);
-      return () => rmSync(path, { force: true });
+      writeFileSync(path, String(process.pid), { flag: 'wx', mode: 0o600 });
+      return () => void isRemoved(path);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return undefined;
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') {
+        // On a full disk there is a file without a number, which would hold up the next command.
+        isRemoved(path);
+        return undefined;
+      }
     }
-    if (isLeft(path)) rmSync(path, { force: true });
-    else if (Date.now() > untilMs) return undefined;
-    else await pause(LOOK_MS, undefined, { signal });
+    if (isLeft(path) ? !isRemoved(path) : Date.now() > untilMs) return undefined;
+    await pause(LOOK_MS, undefined, { signal });
+  }
+}
+
+/** Removes a lock. Returns whether it is gone. */
+function isRemoved(path: string): boolean {
+  try {
+    rmSync(path, { force: true });
+    return true;
+  } catch {
+    return false;
   }
 }
 
 /** Whether the process that took a lock has ended, or takes too long. */
 function isLeft(path: string): boolean {
   try {
-    const { mtimeMs } = statSync(path);
+    if (Date.now() - statSync(path).mtimeMs > LOCK_MS) return true;
     const pid = Number(readFileSync(path, 'utf8'));
-    if (Date.now() - mtimeMs > LOCK_MS) return true;
     // It may not have written its number yet.
     if (!(pid > 0)) return false;
     process.kill(pid, 0);
