@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   statSync,
@@ -294,12 +295,56 @@ describe('logins at an OpenID provider by the command line', () => {
   it('end with the session at the provider', async () => {
     await run(login(), asBrowser('ann'));
     const token = secret();
-    const { out, code } = await user.run(['logout']);
+    // The namespace of later commands is not that of the token.
+    const { out, code } = await user.run(['logout', '--namespace', 'team-a']);
     expect(code).to.equal(0);
     expect(out).to.match(/^http:\/\/127.0.0.1:\d+\/session\/end\?client_id=conclave&post_logout/);
     expect([tokenFile(), renewalFile()].map(existsSync)).to.deep.equal([false, false]);
     const self = await cluster.ask('GET /acl/token/self', undefined, token);
     expect(self.status).to.equal(403);
+  });
+
+  it('are forgotten by a logout whose token has already ended', async () => {
+    await run(login(), asBrowser('ann'));
+    const { AccessorID } = await user.json(['acl', 'whoami']);
+    await cluster.must(`DELETE /acl/token/${AccessorID}`);
+    const env = { CONCLAVE_HTTP_TOKEN: secret() };
+    expect((await user.run(['logout'], { env })).code).to.equal(1);
+    const { code, out, err } = await user.run(['logout']);
+    expect({ code, out }).to.deep.equal({ code: 0, out: '' });
+    expect(err).to.equal(`conclave: the token had already ended; removed ${tokenFile()}\n`);
+    expect([tokenFile(), renewalFile()].map(existsSync)).to.deep.equal([false, false]);
+  });
+
+  it('end by a logout that waits for the renewal of another command', async () => {
+    const folder = join(user.home, '.config/conclave');
+    const Identity = { AuthMethod: 'staff', Namespace: 'default' };
+    const [CreateTime, ExpirationTime] = [-3600_000, 60_000].map((ms) =>
+      new Date(Date.now() + ms).toISOString(),
+    );
+    const made = { ...Identity, CreateTime, ExpirationTime, Renewal: 'r1' };
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(tokenFile(), 'old');
+    writeFileSync(renewalFile(), JSON.stringify(made));
+    const servers = new FakeServers();
+    const unknown = problem(403, { code: 'acl_not_found', detail: 'ACL not found' });
+    let logout: Promise<Ran> | undefined;
+    const address = await servers.serve((request, response) => {
+      const isOld = request.headers['x-consul-token'] === 'old';
+      if (request.url!.endsWith('/renew')) {
+        const next = json({ ...made, SecretID: 'new', Identity, Renewal: 'r2' });
+        logout = user.run(['logout', '--http-addr', address]);
+        // Time for a logout that does not wait.
+        setTimeout(() => next(request, response), 500);
+      } else if (isOld) unknown(request, response);
+      else json({ AccessorID: 'a-1' })(request, response);
+    });
+    await user.done(['acl', 'token', 'read', '--self', '--http-addr', address]);
+    expect((await logout)?.err).to.equal(`conclave: logged out; removed ${tokenFile()}\n`);
+    servers.close();
+    expect([tokenFile(), renewalFile()].map(existsSync)).to.deep.equal([false, false]);
+    const ended = servers.seen.find(({ url }) => url.startsWith('/v1/acl/logout'));
+    expect(ended?.headers['x-consul-token']).to.equal('new');
   });
 
   it('are not renewed on a full disk, which leaves no lock behind', async () => {

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { type Call, type Cli, refusedSecret, several } from '../cli.js';
 import { readToken } from '../client/environment.js';
-import { dropRenewal, type Identity, keepRenewal } from '../client/renewal.js';
+import { dropRenewal, type Identity, keepRenewal, lockLogin } from '../client/renewal.js';
 import { readInput, writePrivate } from '../files/files.js';
 import { CliError, misused } from '../print/error.js';
 import { pairsOf } from './links.js';
@@ -140,23 +140,49 @@ async function endLogin({ api, print }: Call<object>, made: Stored): Promise<voi
 }
 
 async function logOut(call: Call<LogoutOptions>): Promise<void> {
-  const { api, io, options, print, surroundings } = call;
+  const { io, options, print, surroundings } = call;
   const { token, loginFile } = surroundings;
   if (readToken(token, io.env) === undefined) misused('there is no token to log out with');
   const isOwn = token.type === 'file' && token.path === loginFile;
-  const isAtProvider = await isOfProvider(call);
-  const answer = await api.ask('POST', isAtProvider ? '/v1/acl/oidc/logout' : '/v1/acl/logout');
-  if (isOwn) {
-    await rm(loginFile, { force: true });
-    await dropRenewal(loginFile);
+  // A command that is renewing the login would bring it back.
+  const unlock = isOwn ? await lockLogin(loginFile, io.signal) : undefined;
+  let LogoutURL: string | undefined;
+  try {
+    LogoutURL = await endToken(call, isOwn);
+    if (isOwn) {
+      await rm(loginFile, { force: true });
+      await dropRenewal(loginFile);
+    }
+  } finally {
+    unlock?.();
   }
-  print.note(isOwn ? `logged out; removed ${loginFile}` : 'logged out');
-  const LogoutURL = isAtProvider ? answer.json<{ readonly LogoutURL: string }>().LogoutURL : '';
-  if (LogoutURL === '') return;
+  const what = LogoutURL === undefined ? 'the token had already ended' : 'logged out';
+  print.note(isOwn ? `${what}; removed ${loginFile}` : what);
+  if (!LogoutURL) return;
   const url = webAddress(LogoutURL);
   if (options.browser === true && (await openBrowser(io, url))) return;
-  print.note('the session at the provider ends at this address:');
+  print.note('to end the session at the provider, too, open this address:');
   print.say(url.href);
+}
+
+/**
+ * Ends the token of a call. Returns where the session at its provider ends, '' if nowhere;
+ * undefined if the token had ended and `mayBeGone`.
+ */
+async function endToken(call: Call<object>, mayBeGone: boolean): Promise<string | undefined> {
+  const { api } = call;
+  try {
+    if (await isOfProvider(call)) {
+      const answer = await api.ask('POST', '/v1/acl/oidc/logout');
+      return answer.json<{ readonly LogoutURL: string }>().LogoutURL;
+    }
+    await api.ask('POST', '/v1/acl/logout');
+    return '';
+  } catch (error) {
+    if (mayBeGone && error instanceof CliError && error.details.code === 'acl_not_found')
+      return undefined;
+    throw error;
+  }
 }
 
 /** Whether the token of a call is of a login at an OpenID provider. */
