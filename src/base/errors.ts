@@ -67,7 +67,7 @@ export type About =
    * `own`: the sentence names nothing but what was sent. `limit`: an identity has too many tokens.
    * `blocked`: its logins are refused. `caller`: the token of the request is unknown. `token`: a
    * token that the request names is unknown. `id`: something is not a UUID. `removed`: the server
-   * is no member any more: it will not serve.
+   * is no longer a member, and will not serve. `level`: that of the cluster is too low.
    */
   | { readonly kind: (typeof PLAIN_KINDS)[number] };
 
@@ -81,7 +81,11 @@ export const PLAIN_KINDS = [
   'token',
   'id',
   'removed',
+  'level',
 ] as const;
+
+/** Marks a refusal of what needs a higher level than that of the cluster. */
+export const LEVEL = { about: { kind: 'level' } } as const;
 
 /** Marks a refusal that names nothing but what was sent. */
 export const OWN = { about: { kind: 'own' } } as const;

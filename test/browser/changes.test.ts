@@ -15,6 +15,7 @@ const BELOW = {
   contentType: 'application/problem+json',
   body: JSON.stringify({
     code: 'unavailable',
+    about: 'level',
     detail: 'This needs level 3, the cluster is at level 2: n3 runs a release without it',
   }),
 };
@@ -257,6 +258,26 @@ describePages('changes in the web UI', 1, (stage) => {
     await dialog.getByText('This cannot be undone.').waitFor();
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('status').getByText('below was deleted').waitFor();
+  });
+
+  it('wait for a node that is unavailable, and keep their condition', async () => {
+    const made = await put<Sample['token']>('/v1/acl/token', { Description: 'passing' });
+    const { page } = await stage.visit(`/tokens/${made.AccessorID}`);
+    const conditions: (string | undefined)[] = [];
+    await page.route(`**/v1/acl/token/${made.AccessorID}`, async (route) => {
+      const request = route.request();
+      if (request.method() !== 'PUT') return route.continue();
+      conditions.push(request.headers()['if-match']);
+      const body = JSON.stringify({ code: 'unavailable', detail: 'The disk is full' });
+      return conditions.length > 1 ? route.continue() : route.fulfill({ ...BELOW, body });
+    });
+    await field(page, 'Description').fill('mine');
+    await button(page, 'Save').click();
+    await confirm(page);
+    await saved(page);
+    expect(conditions).to.have.length(2);
+    expect(conditions[0]).to.match(/^"?\d+"?$/);
+    expect(conditions[1]).to.equal(conditions[0]);
   });
 
   it('replace nothing that somebody else has made meanwhile', async () => {

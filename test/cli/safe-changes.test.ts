@@ -106,7 +106,11 @@ describe('changes by the command line that lose nothing', () => {
 
   it('create does without the condition below the level that knows it', async () => {
     const detail = 'This needs level 3, the cluster is at level 2: n3 runs a release without it';
-    const below = problem(503, { code: 'unavailable', detail }, { 'Retry-After': '1' });
+    const below = problem(
+      503,
+      { code: 'unavailable', about: 'level', detail },
+      { 'Retry-After': '1' },
+    );
     const url = await servers.serve(text(404, 'Not found'), below, json({ Name: 'team-y' }));
     servers.forget();
     const env = { CONCLAVE_HTTP_ADDR: url };

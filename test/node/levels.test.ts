@@ -105,6 +105,7 @@ describe('node: levels', function () {
       const refused = await refusalOf(node, { ...command, ...more });
       expect(refused?.code).to.equal('unavailable');
       expect(refused?.message).to.match(/^This needs level 3, the cluster is at level 2: /);
+      expect(refused?.about).to.deep.equal({ kind: 'level' });
     }
     await write(node, command);
   });

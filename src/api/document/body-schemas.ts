@@ -41,8 +41,9 @@ const PROBLEM = object({
   ),
   decision: omit('The ID of the decision that refused the request.', text()),
   about: omit(
-    'The unknown token: that of the request (`caller`), or one that it names (`token`).',
-    text({ values: ['caller', 'token'] }),
+    'The unknown token: that of the request (`caller`), or one that it names (`token`). Or the ' +
+      'level of the cluster, which is too low (`level`).',
+    text({ values: ['caller', 'token', 'level'] }),
   ),
   Oldest: omit(
     'The oldest moment that the question can be answered for: Index and Time.',

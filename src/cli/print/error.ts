@@ -91,8 +91,8 @@ export const isMissing = (error: unknown): error is CliError =>
     error.details.problem?.['about'] === 'token');
 
 /** Whether a request failed because it needs a higher level than that of the cluster. */
-export const isLacking = ({ message, details }: CliError): boolean =>
-  details.code === 'unavailable' && message.startsWith('This needs level ');
+export const isLacking = ({ details: { problem } }: CliError): boolean =>
+  problem?.['about'] === 'level';
 
 /** Returns the error that an answer with a status other than 2xx stands for. */
 export function refusedBy(answer: RefusedAnswer): CliError {

@@ -11,6 +11,8 @@ import { contentTypes, isNever } from './response-headers.js';
 /** Characters of a message and of a pointer, as JSON writes them. */
 const MESSAGE_MAX = 1500;
 const POINTER_MAX = 500;
+/** What a problem document says that a refusal is about. */
+const SHOWN = ['caller', 'token', 'level'];
 const PROBLEM_TYPE = 'application/problem+json';
 
 /**
@@ -53,7 +55,7 @@ export function refusalBody(
     ...(decision !== undefined && { decision }),
     ...current,
     ...why.members,
-    ...((about === 'caller' || about === 'token') && { about }),
+    ...(SHOWN.some((shown) => shown === about) && { about }),
   };
   return { type: PROBLEM_TYPE, body: `${JSON.stringify(problem)}\n` };
 }

@@ -3,7 +3,7 @@
  * commands that need a higher level until then. While the level in force is below its own, each
  * member asks the others what they support; the leader proposes the raise.
  */
-import { type Refusal, refusal } from '../../base/errors.js';
+import { LEVEL, type Refusal, refusal } from '../../base/errors.js';
 import type { Index, NodeId } from '../../raft/types.js';
 import { type LevelRaise, type LevelTable, levelFor, levelOf } from '../../state/levels.js';
 import { encodeProposal } from '../../state/proposal.js';
@@ -94,7 +94,7 @@ export class Levels {
     const level = levelOf(this.#parts.view);
     if (needed <= level) return undefined;
     const why = `This needs level ${needed}, the cluster is at level ${level}`;
-    return refusal('unavailable', `${why}: ${this.#waitingFor(needed)}`);
+    return refusal('unavailable', `${why}: ${this.#waitingFor(needed)}`, LEVEL);
   }
 
   #waitingFor(needed: number): string {

@@ -1,6 +1,6 @@
 /** Which object a path of the history names, and who may read it. */
 import type { Authorizer } from '../../acl/types.js';
-import { type Refusal, refuse, refuseIf, reject } from '../../base/errors.js';
+import { LEVEL, type Refusal, refuse, refuseIf, reject } from '../../base/errors.js';
 import { nameRefusal } from '../../kinds/decode.js';
 import type { Author } from '../../state/author.js';
 import { timeOfIndex } from '../../state/history/lines.js';
@@ -25,6 +25,7 @@ export function mustBeKept(view: View): void {
   reject(
     'unavailable',
     `${why}: GET /v1/operator/level tells which member runs a release without it`,
+    LEVEL,
   );
 }
 

@@ -40,8 +40,8 @@ export interface Ask {
   readonly isRead?: boolean;
   /** Is not counted as slow: the page has its own way to say so. */
   readonly isQuiet?: boolean;
-  /** Fails at once where the cluster may be below the level that the request needs. */
-  readonly mayLack?: boolean;
+  /** Fails at once where `unavailable` may be another server: the provider of a login. */
+  readonly isOutward?: boolean;
   /** The index that the object must still have; `none`: it must not exist. */
   readonly ifMatch?: number | 'none';
   /** Why it is done: the history keeps it. */
@@ -100,8 +100,8 @@ async function pause(signal: AbortSignal | undefined): Promise<void> {
 }
 
 /** Whether a request may be sent again: nothing has happened, or it changes nothing. */
-function mayRepeat({ code, status }: Problem, { method = 'GET', mayLack }: Ask): boolean {
-  if (mayLack && code === 'unavailable') return false;
+function mayRepeat({ code, status, about }: Problem, { method = 'GET', isOutward }: Ask): boolean {
+  if (about === 'level' || (isOutward && code === 'unavailable')) return false;
   if (PASSING.has(code)) return true;
   return method === 'GET' && (status === 0 || code === 'too_many');
 }

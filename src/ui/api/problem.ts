@@ -9,7 +9,7 @@ export class Problem extends Error {
   readonly hint: string | undefined;
   /** The member of the body that is wrong, as a JSON pointer. */
   readonly pointer: string | undefined;
-  /** `token` if a token that the request names does not exist. */
+  /** `token`: a token that the request names does not exist. `level`: the cluster's is too low. */
   readonly about: string | undefined;
   /** The decision that refused the request. */
   readonly decision: string | undefined;

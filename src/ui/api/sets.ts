@@ -49,7 +49,7 @@ export interface Plan extends Omit<AnyPlan, 'Impact'> {
 
 /** Whether the cluster does not know the request yet: it is below the level that it needs. */
 export const isLacking = (error: unknown): boolean =>
-  error instanceof Problem && (error.code === 'unavailable' || error.status === 404);
+  error instanceof Problem && (error.about === 'level' || error.status === 404);
 
 /** Whether the object was changed after it was read. */
 export const isOutdated = (error: unknown): boolean =>
@@ -57,7 +57,7 @@ export const isOutdated = (error: unknown): boolean =>
 
 /** Plans a set. Throws `Problem`. */
 export const planSet = (set: ChangeSet, signal?: AbortSignal): Promise<Plan> =>
-  question<Plan>('/v1/plan', set, { signal, mayLack: true });
+  question<Plan>('/v1/plan', set, { signal });
 
 /** Applies a set exactly as it was planned. Throws `Problem`. */
 export async function applySet(
@@ -72,7 +72,7 @@ export async function applySet(
 
 /** Plans to undo what an entry has changed. Throws `Problem`. */
 export const planUndo = (Index: number, signal?: AbortSignal): Promise<Plan> =>
-  question<Plan>('/v1/undo', { Index, DryRun: true }, { signal, mayLack: true });
+  question<Plan>('/v1/undo', { Index, DryRun: true }, { signal });
 
 /** Undoes it as it was planned. Throws `Problem`. */
 export async function undo(Index: number, { Expected }: Plan, reason: string): Promise<Applied> {

@@ -34,7 +34,7 @@ async function answerOf(query: URLSearchParams, signal: AbortSignal): Promise<Sh
   const AccessorID = query.get('accessor') ?? undefined;
   const Requests = [{ Resource, Access, Segment: query.get('segment') ?? '' }];
   const body = { AccessorID, Requests };
-  const how = { signal, query: atQuery(query.get('at') ?? ''), mayLack: query.has('at') };
+  const how = { signal, query: atQuery(query.get('at') ?? '') };
   return { explained: await question<Explained>('/v1/acl/authorize/explain', body, how) };
 }
 

@@ -32,7 +32,7 @@ export function WhoCanPage() {
   const [open, setOpen] = useState<Result>();
   const ask = async (asked: Asked): Promise<void> => {
     const { at, ...body } = asked;
-    const how = { query: atQuery(at), mayLack: at !== '' };
+    const how = { query: atQuery(at) };
     const answer = await question<WhoCan>('/v1/acl/who-can', body, how);
     const others = columns.filter((column) => titleOf(column.asked) !== titleOf(asked));
     setColumns([...others, { asked, answer }]);

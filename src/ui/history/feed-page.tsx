@@ -31,7 +31,7 @@ export function FeedPage({ at }: { at: Place }) {
   const { value, problem } = useWatch(
     (signal, watched) => {
       const chosen = { logins: logins ? 'true' : undefined, author, limit: String(limit) };
-      return ask<Feed>('/v1/history', { signal, mayLack: true, query: { ...chosen, ...watched } });
+      return ask<Feed>('/v1/history', { signal, query: { ...chosen, ...watched } });
     },
     [logins, author, limit, at.query.get('ns')],
   );

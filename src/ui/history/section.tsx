@@ -16,7 +16,7 @@ export function HistorySection({ type, of: { object, index } }: { type: ObjectTy
   const id = type.idOf(object);
   const { value, problem } = useLoad(
     (signal) => {
-      const how = { signal, query: { limit: SHOWN }, mayLack: true };
+      const how = { signal, query: { limit: SHOWN } };
       return read<Versions>(historyPath(type.ref, id), how);
     },
     [index],

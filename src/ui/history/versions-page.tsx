@@ -42,7 +42,7 @@ export function VersionsPage({ at }: { at: Place }) {
   const { value, problem, reload } = useLoad(
     (signal) => {
       const query = { limit: String(limit) };
-      return read<Versions>(historyPath(type, id), { signal, query, mayLack: true });
+      return read<Versions>(historyPath(type, id), { signal, query });
     },
     [limit],
   );

@@ -68,7 +68,7 @@ export function aclType({ plural, singular, identity, onWritten, ...given }: Acl
 }
 
 /** The condition of a write. */
-type Guard = Pick<Ask, 'ifMatch' | 'mayLack'>;
+type Guard = Pick<Ask, 'ifMatch'>;
 
 /**
  * Sends a write that is refused if the object is another version than `before`, or if it exists
@@ -81,7 +81,7 @@ async function guarded<T>(
   send: (guard: Guard) => Promise<T>,
 ): Promise<T | undefined> {
   try {
-    return await send({ ifMatch: before?.index ?? 'none', mayLack: true });
+    return await send({ ifMatch: before?.index ?? 'none' });
   } catch (error) {
     if (isOutdated(error)) return undefined;
     if (!isLacking(error)) throw error;

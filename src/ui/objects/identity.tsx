@@ -129,7 +129,6 @@ export function Blocks({ method }: { method: string }) {
       read<readonly BlockRow[]>('/v1/acl/identity-blocks', {
         signal,
         query: { authmethod: method },
-        mayLack: true,
       }),
     [method],
   );

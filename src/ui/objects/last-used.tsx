@@ -8,10 +8,7 @@ import { TEXT } from '../texts.js';
 
 /** The last use as a line of a list of terms; nothing while it is not known. */
 export function LastUsed({ path }: { path: string }) {
-  const { value } = useLoad(
-    (signal) => read<MethodUse | TokenUse>(path, { signal, mayLack: true }),
-    [path],
-  );
+  const { value } = useLoad((signal) => read<MethodUse | TokenUse>(path, { signal }), [path]);
   if (value === undefined) return null;
   const { LastUsed: time, Since } = value;
   return (

@@ -83,7 +83,7 @@ function Rights({ accessor, index }: { accessor: string; index: number }) {
   const [at, setAt] = useState('');
   const { value, problem } = useLoad(
     (signal) => {
-      const how = { signal, query: atQuery(at), mayLack: at !== '' };
+      const how = { signal, query: atQuery(at) };
       return read<Effective>(`/v1/acl/token/${accessor}/effective`, how);
     },
     [accessor, index, at],

@@ -68,7 +68,7 @@ async function begin(method: string, ns: string, back: Pick<Begun, 'from' | 'isW
     RedirectURI: `${location.origin}/ui/${CALLBACK.join('/')}`,
     ClientNonce: nonce,
   };
-  const how = { method: 'POST', body, ns: '', isRead: true, mayLack: true } as const;
+  const how = { method: 'POST', body, ns: '', isRead: true, isOutward: true } as const;
   const { AuthURL: url } = await read<{ readonly AuthURL: string }>('/v1/acl/oidc/auth-url', how);
   const state = new URL(url).searchParams.get('state') ?? '';
   return { url, nonce, begun: { method, ns, nonce, state, ...back } };
@@ -148,7 +148,7 @@ async function complete(begun: Begun, query: URLSearchParams): Promise<void> {
     Code: query.get('code') ?? '',
     ClientNonce: nonce,
   };
-  const how = { method: 'POST', body, ns: '', mayLack: true } as const;
+  const how = { method: 'POST', body, ns: '', isOutward: true } as const;
   const answer = await read<LoggedIn>('/v1/acl/oidc/callback', how);
   const made = loginOf(answer, { method, ns, channel: nonce });
   if (begun.isWindow && (await handOver(nonce, made))) {
