@@ -162,8 +162,8 @@ export const TEXT = {
     unknown: 'No token has this SecretID',
     refused: (decision: string) =>
       `The login was refused. Whoever manages access can look up the reason: decision ${decision}`,
-    idle: 'You were logged out because this page was not used. What was typed is forgotten.',
-    gone: 'Your token no longer exists. Log in to continue where you were.',
+    idle: 'You were logged out because this page was not used. What you had typed was discarded.',
+    gone: 'Your token no longer exists. Log in to continue where you left off.',
     about: 'See what a login would do. Nothing is written, and no token is created.',
     result: 'Result',
     granted: 'This login would be granted',

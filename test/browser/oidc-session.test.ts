@@ -143,7 +143,7 @@ describeLogins('the session of a login at a provider', (stage, provider) => {
     await page.clock.fastForward(NEAR_MS);
     await page.evaluate('window.open = () => null');
     await button(page, 'Stay logged in').click();
-    await page.getByRole('alert').getByText('has blocked the window').waitFor();
+    await page.getByRole('alert').getByText('The browser blocked the login window.').waitFor();
   });
 
   it('ends, and a new login comes back to what was typed', async () => {

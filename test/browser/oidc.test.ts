@@ -80,7 +80,7 @@ describeLogins('a login at a provider in the web UI', (stage, provider) => {
     page.on('request', (request) => {
       if (request.url().endsWith('/v1/acl/oidc/callback')) sent += 1;
     });
-    const alert = page.getByRole('alert').getByText('This login was not begun in this tab');
+    const alert = page.getByRole('alert').getByText('This login was started in another tab');
     await page.goto(stage.hrefOf('/oidc/callback?code=x&state=y'));
     await alert.waitFor();
     expect(page.url()).to.equal(stage.hrefOf('/'));

@@ -215,7 +215,7 @@ describe('requests of the client', () => {
     );
     for (let n = 0; n < 2; n += 1)
       expect((await list(address)).err).to.match(
-        /\n {2}this cluster does not know the token that was sent/,
+        /\n {2}this cluster does not know the token that was sent; if it came from a login, log in/,
       );
     for (let n = 0; n < 2; n += 1)
       expect((await list(address)).err)

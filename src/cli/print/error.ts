@@ -71,7 +71,8 @@ export interface RefusedAnswer {
 
 const OUTCOME_HINT = 'the write may have happened: read before you write again';
 const NO_TOKEN = 'no token was sent: log in, or set --token-file or CONCLAVE_HTTP_TOKEN';
-const UNKNOWN_TOKEN = 'this cluster does not know the token that was sent';
+const UNKNOWN_TOKEN =
+  'this cluster does not know the token that was sent; if it came from a login, log in again';
 /** Consul and release 0.3.0 say only in words that they lack an endpoint, or a method of it. */
 const NO_ENDPOINT = /^Invalid URL path|^404 page not found|^method [A-Z]+ not allowed/;
 /** Consul answers text without a code: what its sentences mean, and a hint. */
