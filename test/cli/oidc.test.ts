@@ -1,14 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -314,37 +306,6 @@ describe('logins at an OpenID provider by the command line', () => {
     expect({ code, out }).to.deep.equal({ code: 0, out: '' });
     expect(err).to.equal(`conclave: the token had already ended; removed ${tokenFile()}\n`);
     expect([tokenFile(), renewalFile()].map(existsSync)).to.deep.equal([false, false]);
-  });
-
-  it('end by a logout that waits for the renewal of another command', async () => {
-    const folder = join(user.home, '.config/conclave');
-    const Identity = { AuthMethod: 'staff', Namespace: 'default' };
-    const [CreateTime, ExpirationTime] = [-3600_000, 60_000].map((ms) =>
-      new Date(Date.now() + ms).toISOString(),
-    );
-    const made = { ...Identity, CreateTime, ExpirationTime, Renewal: 'r1' };
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(tokenFile(), 'old');
-    writeFileSync(renewalFile(), JSON.stringify(made));
-    const servers = new FakeServers();
-    const unknown = problem(403, { code: 'acl_not_found', detail: 'ACL not found' });
-    let logout: Promise<Ran> | undefined;
-    const address = await servers.serve((request, response) => {
-      const isOld = request.headers['x-consul-token'] === 'old';
-      if (request.url!.endsWith('/renew')) {
-        const next = json({ ...made, SecretID: 'new', Identity, Renewal: 'r2' });
-        logout = user.run(['logout', '--http-addr', address]);
-        // Time for a logout that does not wait.
-        setTimeout(() => next(request, response), 500);
-      } else if (isOld) unknown(request, response);
-      else json({ AccessorID: 'a-1' })(request, response);
-    });
-    await user.done(['acl', 'token', 'read', '--self', '--http-addr', address]);
-    expect((await logout)?.err).to.equal(`conclave: logged out; removed ${tokenFile()}\n`);
-    servers.close();
-    expect([tokenFile(), renewalFile()].map(existsSync)).to.deep.equal([false, false]);
-    const ended = servers.seen.find(({ url }) => url.startsWith('/v1/acl/logout'));
-    expect(ended?.headers['x-consul-token']).to.equal('new');
   });
 
   it('are not renewed on a full disk, which leaves no lock behind', async () => {

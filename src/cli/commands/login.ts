@@ -90,10 +90,23 @@ async function logInWith<T extends Stored>(
   make: () => Promise<T>,
   keep: (loginFile: string, made: T) => Promise<void>,
 ): Promise<void> {
-  const { options, print, surroundings } = call;
+  const { io, options, print, surroundings } = call;
   const sink = options.tokenSinkFile ?? surroundings.loginFile;
-  const made = await tokenInto(sink, make, (lost) => endLogin(call, lost));
-  if (sink === surroundings.loginFile) await keep(sink, made);
+  const isOwn = sink === surroundings.loginFile;
+  const held: { unlock?: (() => void) | undefined } = {};
+  const makeAlone = async (): Promise<T> => {
+    const token = await make();
+    // A command that is renewing the former login would write over this one.
+    if (isOwn) held.unlock = await lockLogin(sink, io.signal).catch(() => undefined);
+    return token;
+  };
+  let made: T;
+  try {
+    made = await tokenInto(sink, makeAlone, (lost) => endLogin(call, lost));
+    if (isOwn) await keep(sink, made);
+  } finally {
+    held.unlock?.();
+  }
   const { Renewal: _, ...token } = made;
   print.note(`the token is in ${sink}`);
   if (options.tokenSinkFile === undefined) noteOther(call);

@@ -1,0 +1,76 @@
+/** The token of `conclave login` and what renews it, when commands use it at the same time. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { FakeServers, json, problem } from './fake-server.js';
+import { type Ran, User } from './harness.js';
+
+describe('the login of the command line', () => {
+  const servers = new FakeServers();
+  let user: User;
+  beforeEach(() => {
+    user = new User();
+    user.env = { BROWSER: 'false' };
+    servers.forget();
+  });
+  afterEach(() => user.leave());
+  after(() => servers.close());
+
+  const tokenFile = (): string => join(user.home, '.config/conclave/token');
+  const renewalFile = (): string => `${tokenFile()}.renewal`;
+  const Identity = { AuthMethod: 'staff', Namespace: 'default' };
+  /** Returns the times of a token that is valid from and to these milliseconds from now. */
+  const times = (fromMs: number, toMs: number) => ({
+    CreateTime: new Date(Date.now() + fromMs).toISOString(),
+    ExpirationTime: new Date(Date.now() + toMs).toISOString(),
+  });
+  /** Keeps a token of which little life is left. Returns what is kept beside it. */
+  function keepOld() {
+    const old = { ...Identity, ...times(-3600_000, 60_000), Renewal: 'r1' };
+    mkdirSync(join(user.home, '.config/conclave'), { recursive: true });
+    writeFileSync(tokenFile(), 'old');
+    writeFileSync(renewalFile(), JSON.stringify(old));
+    return old;
+  }
+
+  it('ends by a logout that waits for the renewal of another command', async () => {
+    const made = keepOld();
+    const unknown = problem(403, { code: 'acl_not_found', detail: 'ACL not found' });
+    let logout: Promise<Ran> | undefined;
+    const address = await servers.serve((request, response) => {
+      const isOld = request.headers['x-consul-token'] === 'old';
+      if (request.url!.endsWith('/renew')) {
+        const next = json({ ...made, SecretID: 'new', Identity, Renewal: 'r2' });
+        logout = user.run(['logout', '--http-addr', address]);
+        // Time for a logout that does not wait.
+        setTimeout(() => next(request, response), 500);
+      } else if (isOld) unknown(request, response);
+      else json({ AccessorID: 'a-1' })(request, response);
+    });
+    await user.done(['acl', 'token', 'read', '--self', '--http-addr', address]);
+    expect((await logout)?.err).to.equal(`conclave: logged out; removed ${tokenFile()}\n`);
+    expect([tokenFile(), renewalFile()].map(existsSync)).to.deep.equal([false, false]);
+    const ended = servers.seen.find(({ url }) => url.startsWith('/v1/acl/logout'));
+    expect(ended?.headers['x-consul-token']).to.equal('new');
+  });
+
+  it('replaces a login that another command is renewing', async () => {
+    const made = keepOld();
+    const jwt = ['login', '--method', 'ci', '--bearer-token-file', '-'];
+    let other: Promise<Ran> | undefined;
+    const address = await servers.serve((request, response) => {
+      const next = json({ ...made, SecretID: 'new', Identity, Renewal: 'r2' });
+      const own = json({ AccessorID: 'a-2', SecretID: 'own' });
+      if (request.url!.endsWith('/renew')) {
+        other = user.run([...jwt, '--http-addr', address], { input: 'a.b.c' });
+        // Time for a login that does not wait.
+        setTimeout(() => next(request, response), 500);
+      } else if (request.url!.endsWith('/login')) own(request, response);
+      else json({ AccessorID: 'a-1' })(request, response);
+    });
+    await user.done(['acl', 'token', 'read', '--self', '--http-addr', address]);
+    expect((await other)?.code).to.equal(0);
+    expect(readFileSync(tokenFile(), 'utf8')).to.equal('own\n');
+    expect(existsSync(renewalFile())).to.equal(false);
+  });
+});
