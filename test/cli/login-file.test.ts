@@ -2,8 +2,11 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { freePorts } from '../../src/dev/ports.js';
 import { FakeServers, json, problem } from './fake-server.js';
 import { type Ran, User } from './harness.js';
+
+const LISTEN = ['--oidc-callback-listen-addr'];
 
 describe('the login of the command line', () => {
   const servers = new FakeServers();
@@ -72,5 +75,22 @@ describe('the login of the command line', () => {
     expect((await other)?.code).to.equal(0);
     expect(readFileSync(tokenFile(), 'utf8')).to.equal('own\n');
     expect(existsSync(renewalFile())).to.equal(false);
+  });
+
+  it('is renewed in time by the clock of this machine', async () => {
+    const [port] = await freePorts(1);
+    const listenOn = `localhost:${port}`;
+    const address = await servers.serve(
+      json({ AuthURL: 'http://127.0.0.1/auth?state=s' }),
+      json({ SecretID: 's-1', Identity, ...times(-3 * 3600_000, -2 * 3600_000), Renewal: 'r1' }),
+    );
+    const args = ['login', '--method', 'staff', '--type', 'oidc', '--http-addr', address];
+    const back = `http://${listenOn}/oidc/callback?state=s&code=c`;
+    const typed = { answers: [back] };
+    const { code, err } = await user.run([...args, ...LISTEN, listenOn], typed);
+    expect(code, err).to.equal(0);
+    const { CreateTime, ExpirationTime } = JSON.parse(readFileSync(renewalFile(), 'utf8'));
+    expect(Date.parse(ExpirationTime) - Date.parse(CreateTime)).to.equal(3600_000);
+    expect(Date.parse(ExpirationTime)).to.be.greaterThan(Date.now());
   });
 });

@@ -28,7 +28,7 @@ export interface OidcToken {
   readonly Renewal?: string;
 }
 
-/** What is stored of an OIDC login beside its token. */
+/** What is stored of an OIDC login beside its token. Its times are by the clock of this machine. */
 interface Kept extends Identity {
   readonly CreateTime: string;
   readonly ExpirationTime?: string | undefined;
@@ -58,7 +58,15 @@ export async function keepRenewal(
 ): Promise<void> {
   if (Renewal === undefined) return dropRenewal(loginFile);
   const { AuthMethod, Namespace } = of;
-  await write(loginFile, { AuthMethod, Namespace, CreateTime, ExpirationTime, Renewal });
+  const now = Date.now();
+  const lifeMs = ExpirationTime && Date.parse(ExpirationTime) - Date.parse(CreateTime);
+  await write(loginFile, {
+    AuthMethod,
+    Namespace,
+    CreateTime: new Date(now).toISOString(),
+    ...(lifeMs && { ExpirationTime: new Date(now + lifeMs).toISOString() }),
+    Renewal,
+  });
 }
 
 const write = (loginFile: string, kept: Kept): Promise<void> =>
