@@ -93,4 +93,23 @@ describe('the login of the command line', () => {
     expect(Date.parse(ExpirationTime) - Date.parse(CreateTime)).to.equal(3600_000);
     expect(Date.parse(ExpirationTime)).to.be.greaterThan(Date.now());
   });
+
+  it('is begun by whoever knows the state, and by nobody before there is one', async () => {
+    const [port] = await freePorts(1);
+    const listenOn = `localhost:${port}`;
+    const back = `http://${listenOn}/oidc/callback`;
+    const seen: number[] = [];
+    const address = await servers.serve(
+      async (request, response) => {
+        seen.push((await fetch(`${back}?state=&error=stranger`)).status);
+        json({ AuthURL: 'http://127.0.0.1/auth?state=s' })(request, response);
+      },
+      json({ SecretID: 's-1', Identity }),
+    );
+    const args = ['login', '--method', 'staff', '--type', 'oidc', '--http-addr', address];
+    const typed = { answers: [`${back}?state=s&code=c`] };
+    const { code, err } = await user.run([...args, ...LISTEN, listenOn], typed);
+    expect(code, err).to.equal(0);
+    expect(seen).to.deep.equal([404]);
+  });
 });

@@ -166,7 +166,7 @@ const PAGE = (text: string): string =>
 /** Waits for the browser on an address of this machine. */
 class Listener {
   readonly #server: Server;
-  /** The state of the login; another one is not of this login. */
+  /** The state of the login; another one is not of this login. '': there is none yet. */
   state = '';
   readonly returned: Promise<Returned>;
 
@@ -180,7 +180,7 @@ class Listener {
     this.#server = createServer((request, response) => {
       const text = `http://localhost${request.url}`;
       const url = URL.canParse(text) ? new URL(text) : undefined;
-      if (request.method !== 'GET' || url?.pathname !== PATH)
+      if (request.method !== 'GET' || url?.pathname !== PATH || this.state === '')
         return answer(response, 404, 'There is nothing here.');
       try {
         const found = returnedIn(url, this.state);
