@@ -33,7 +33,7 @@ import {
   ruleType,
   tokenType,
 } from './objects/types.js';
-import { completeLogin, completing, endToken } from './oidc/login.js';
+import { completeLogin, completing, logOut } from './oidc/login.js';
 import { watchLogin } from './oidc/renewal.js';
 import { OverviewPage } from './overview/page.js';
 import { Link } from './parts/link.js';
@@ -117,7 +117,7 @@ function App() {
 }
 
 const app = document.getElementById('app')!;
-watchIdle(Number(app.dataset['idle']), endToken);
+watchIdle(Number(app.dataset['idle']), logOut);
 watchLogin();
 void completeLogin();
 render(<App />, app);

@@ -5,6 +5,8 @@ import { TEXT } from './texts.js';
 const TOKEN = 'conclave.token';
 const ANONYMOUS = 'conclave.anonymous';
 const LOGIN = 'conclave.login';
+/** Marks the token of another login, such as one by a JWT. */
+const OF_LOGIN = 'conclave.of-login';
 /** When the user last pressed a key or a button in this tab; a reload does not count. */
 const ACTIVE = 'conclave.active';
 /** Begins the keys of drafts. */
@@ -40,6 +42,8 @@ export interface Session {
   /** Why the user must log in again, if they must. */
   readonly ended?: string;
   readonly login?: OidcLogin;
+  /** Whether another login made the token, such as one by a JWT: it ends with the session, too. */
+  readonly isOfLogin?: boolean;
   /** The token that the present one has replaced. */
   readonly former?: string;
 }
@@ -51,6 +55,7 @@ function initial(): Session {
     token,
     isOpen: token !== undefined || sessionStorage.getItem(ANONYMOUS) !== null,
     ...(login !== null && { login: JSON.parse(login) as OidcLogin }),
+    isOfLogin: sessionStorage.getItem(OF_LOGIN) !== null,
   };
 }
 
@@ -60,12 +65,14 @@ export const session: Store<Session> = store(initial());
 /** Goes on with a token, or without one. */
 export function openSession(
   token: string | undefined,
-  how: Pick<Session, 'login' | 'former'> = {},
+  how: Pick<Session, 'login' | 'isOfLogin' | 'former'> = {},
 ): void {
   if (token === undefined) sessionStorage.setItem(ANONYMOUS, '1');
   else sessionStorage.setItem(TOKEN, token);
   if (how.login === undefined) sessionStorage.removeItem(LOGIN);
   else sessionStorage.setItem(LOGIN, JSON.stringify(how.login));
+  if (how.isOfLogin !== true) sessionStorage.removeItem(OF_LOGIN);
+  else sessionStorage.setItem(OF_LOGIN, '1');
   session.set({ token, isOpen: true, ...how });
 }
 
@@ -100,11 +107,12 @@ export function endSession(ended?: string): void {
   sessionStorage.removeItem(TOKEN);
   sessionStorage.removeItem(ANONYMOUS);
   sessionStorage.removeItem(LOGIN);
+  sessionStorage.removeItem(OF_LOGIN);
   session.set({ token: undefined, isOpen: false, ...(ended !== undefined && { ended }) });
 }
 
 /** Forgets the token and all drafts: the user has logged out, or has left. */
-export function logOut(ended?: string): void {
+export function forgetSession(ended?: string): void {
   forgetDrafts();
   sessionStorage.removeItem(ACTIVE);
   endSession(ended);
@@ -133,20 +141,14 @@ export function kept<T>(key: string): T | undefined {
   return text === null ? undefined : (JSON.parse(text) as T);
 }
 
-/**
- * Logs out, and forgets all drafts, after `idleMs` without input; 0: never. `end` ends the token of
- * an OIDC login at the server.
- */
-export function watchIdle(idleMs: number, end: (token: string) => unknown): void {
+/** Logs out, and forgets all drafts, after `idleMs` without input; 0: never. */
+export function watchIdle(idleMs: number, logOut: (ended?: string) => unknown): void {
   if (!(idleMs > 0)) return;
   const note = (): void => sessionStorage.setItem(ACTIVE, String(Date.now()));
   const look = (): void => {
     const activeMs = Number(sessionStorage.getItem(ACTIVE) ?? Date.now());
     if (Date.now() - activeMs < idleMs) return;
-    const { isOpen, login, token } = session.get();
-    // First, so that a renewal that is under way finds no session.
-    logOut(isOpen ? TEXT.login.idle : undefined);
-    if (login !== undefined && token !== undefined) end(token);
+    logOut(session.get().isOpen ? TEXT.login.idle : undefined);
   };
   look();
   if (session.get().isOpen) note();

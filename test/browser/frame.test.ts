@@ -4,12 +4,39 @@ import { exportSPKI, generateKeyPair, SignJWT } from 'jose';
 import type { Locator, Page } from 'playwright-core';
 import { button, field, reviewOf, write } from './actions.js';
 import { violations } from './axe.js';
+import { idleAfter, isAlive, tokenOf } from './oidc-stage.js';
 import { makeSample, type Sample } from './sample.js';
-import { describePages } from './stage.js';
+import { describePages, type Stage } from './stage.js';
 
 const paletteOf = (page: Page): Locator => page.getByRole('combobox', { name: /^A page, an/ });
 const heading = (page: Page, name: string): Promise<void> =>
   page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
+
+/** Makes an auth method. Returns what signs a JWT of a team. */
+async function makeMethod(stage: Stage): Promise<(team: string) => Promise<string>> {
+  const { privateKey, publicKey } = await generateKeyPair('ES256');
+  await stage.api('PUT /v1/acl/auth-method', {
+    Name: 'staff',
+    Type: 'jwt',
+    MaxTokenTTL: '1h',
+    Config: {
+      JWTValidationPubKeys: [await exportSPKI(publicKey)],
+      ClaimMappings: { team: 'team' },
+    },
+  });
+  await stage.api('PUT /v1/acl/binding-rule', {
+    AuthMethod: 'staff',
+    Selector: 'value.team == "blue"',
+    BindType: 'role',
+    BindName: 'blue',
+  });
+  return (team) =>
+    new SignJWT({ team })
+      .setProtectedHeader({ alg: 'ES256' })
+      .setIssuedAt()
+      .setExpirationTime('1h')
+      .sign(privateKey);
+}
 
 describePages('the frame of the web UI', 1, (stage) => {
   let sample: Sample;
@@ -175,28 +202,7 @@ describePages('the frame of the web UI', 1, (stage) => {
   });
 
   it('logs in by a JWT, says why not, and keeps the JWT nowhere', async () => {
-    const { privateKey, publicKey } = await generateKeyPair('ES256');
-    await stage.api('PUT /v1/acl/auth-method', {
-      Name: 'staff',
-      Type: 'jwt',
-      MaxTokenTTL: '1h',
-      Config: {
-        JWTValidationPubKeys: [await exportSPKI(publicKey)],
-        ClaimMappings: { team: 'team' },
-      },
-    });
-    await stage.api('PUT /v1/acl/binding-rule', {
-      AuthMethod: 'staff',
-      Selector: 'value.team == "blue"',
-      BindType: 'role',
-      BindName: 'blue',
-    });
-    const jwtOf = (team: string): Promise<string> =>
-      new SignJWT({ team })
-        .setProtectedHeader({ alg: 'ES256' })
-        .setIssuedAt()
-        .setExpirationTime('1h')
-        .sign(privateKey);
+    const jwtOf = await makeMethod(stage);
     const { page } = await stage.visit('/config', { token: '' });
     expect(await violations(page)).to.deep.equal([]);
     await page.getByRole('tab', { name: 'With a token' }).focus();
@@ -215,8 +221,41 @@ describePages('the frame of the web UI', 1, (stage) => {
     await heading(page, 'Config entries');
     const kept = await page.evaluate('location.href + JSON.stringify({ ...sessionStorage })');
     expect(kept).not.to.include(jwt);
+    const token = await tokenOf(page);
     await button(page, 'Log out').click();
     await page.getByRole('tab', { name: 'With a token' }).waitFor();
+    while (await isAlive(stage, token));
+  });
+
+  it('ends the token of a login, even one that was pasted, when the page is not used', async () => {
+    const BearerToken = await (await makeMethod(stage))('blue');
+    const pasted = await stage.api<{ SecretID: string }>('POST /v1/acl/login', {
+      AuthMethod: 'staff',
+      BearerToken,
+    });
+    for (const isPasted of [false, true]) {
+      const page = await stage.blank({ token: '' });
+      await page.clock.install();
+      await idleAfter(page, 60_000);
+      await page.goto(stage.hrefOf('/config'));
+      if (isPasted) await field(page, 'Token').fill(pasted.SecretID);
+      else {
+        await page.getByRole('tab', { name: 'With a JWT' }).click();
+        await field(page, 'Auth method').fill('staff');
+        await field(page, 'Bearer token').fill(BearerToken);
+      }
+      await button(page, 'Log in').click();
+      await heading(page, 'Config entries');
+      // A reload does not forget where the token comes from.
+      await page.reload();
+      await heading(page, 'Config entries');
+      const token = await tokenOf(page);
+      const ended = page.waitForResponse(/\/v1\/acl\/logout$/);
+      await page.clock.fastForward(65_000);
+      expect((await ended).status()).to.equal(200);
+      await page.getByText('You were logged out because this page was not used.').waitFor();
+      expect(await isAlive(stage, token)).to.equal(false);
+    }
   });
 
   it('says when a session ends that nothing renews, and loses nothing by a new login', async () => {

@@ -6,6 +6,7 @@ import { violations } from './axe.js';
 import {
   describeLogins,
   faultsOf,
+  idleAfter,
   isAlive,
   NEAR_MS,
   signIn,
@@ -162,14 +163,7 @@ describeLogins('the session of a login at a provider', (stage, provider) => {
     const watched = await visitAs(stage, 'eve', '/policies');
     const { page } = watched;
     const token = await tokenOf(page);
-    await page.route(/\/ui\/policies$/, async (route) => {
-      const served = await route.fetch();
-      const body = (await served.text()).replace(
-        '<div id="app"',
-        '<div id="app" data-idle="60000"',
-      );
-      await route.fulfill({ response: served, body });
-    });
+    await idleAfter(page, 60_000);
     await page.reload();
     await button(page, 'Log out').waitFor();
     const ended = page.waitForResponse(/\/v1\/acl\/oidc\/logout$/);

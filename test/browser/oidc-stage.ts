@@ -97,6 +97,17 @@ export async function visitAs(
   return watched;
 }
 
+/** Has pages, from their next load on, log out after `ms` without input. */
+export const idleAfter = (page: Page, ms: number): Promise<unknown> =>
+  page.route(/\/ui\/\w*$/, async (route) => {
+    const response = await route.fetch();
+    const body = (await response.text()).replace(
+      '<div id="app"',
+      `<div id="app" data-idle="${ms}"`,
+    );
+    await route.fulfill({ response, body });
+  });
+
 /** Returns the token of a tab. */
 export const tokenOf = async (page: Page): Promise<string> =>
   String(await page.evaluate('sessionStorage.getItem("conclave.token")'));

@@ -6,6 +6,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { read, SELF } from '../api/client.js';
 import { asProblem, type Problem } from '../api/problem.js';
+import type { Stored } from '../api/types.js';
 import logo from '../logo.svg';
 import { type BrowserMethod, leaveToLogIn, refusalOf } from '../oidc/login.js';
 import { TextField } from '../parts/field.js';
@@ -15,7 +16,7 @@ import { Status, Trouble } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
 import { Tabs } from '../parts/tabs.js';
 import { namespace } from '../router.js';
-import { endSession, openSession, session } from '../session.js';
+import { endSession, openSession, type Session, session } from '../session.js';
 import { useStore } from '../store.js';
 import { TEXT } from '../texts.js';
 
@@ -107,6 +108,9 @@ function MethodButtons() {
   );
 }
 
+/** A token, and whether a login made it. */
+type Made = Required<Pick<Session, 'token' | 'isOfLogin'>>;
+
 /** What a form of the login does: checks, sends, and says what is wrong. */
 function useLogin(): {
   readonly error: string | undefined;
@@ -114,7 +118,7 @@ function useLogin(): {
   /** Logs in with the token that `logIn` returns, unless something is `wrong` already. */
   run(
     wrong: string | undefined,
-    logIn: () => Promise<string>,
+    logIn: () => Promise<Made>,
     messageOf?: (problem: Problem) => string,
   ): Promise<void>;
 } {
@@ -128,7 +132,8 @@ function useLogin(): {
       if (wrong !== undefined) return;
       setBusy(true);
       try {
-        openSession(await logIn());
+        const { token: made, isOfLogin } = await logIn();
+        openSession(made, { isOfLogin });
       } catch (problem) {
         setError(messageOf(asProblem(problem)));
         setBusy(false);
@@ -145,9 +150,9 @@ function TokenForm() {
     // No header can hold anything else.
     const isToken = /^[!-~]+$/.test(secret);
     const wrong = secret === '' ? TEXT.login.empty : isToken ? undefined : TEXT.login.unknown;
-    const check = async (): Promise<string> => {
-      await read(SELF, { token: secret });
-      return secret;
+    const check = async (): Promise<Made> => {
+      const { AuthMethod } = await read<Stored>(SELF, { token: secret });
+      return { token: secret, isOfLogin: AuthMethod !== undefined };
     };
     void run(wrong, check, ({ status, message }) =>
       status === 403 ? TEXT.login.unknown : message,
@@ -184,9 +189,10 @@ function JwtForm() {
     const body = { AuthMethod: form.method.trim(), BearerToken: form.jwt.trim() };
     const lacking = body.AuthMethod === '' ? TEXT.login.needsMethod : undefined;
     const wrong = lacking ?? (body.BearerToken === '' ? TEXT.login.needsJwt : undefined);
-    const make = async (): Promise<string> => {
+    const make = async (): Promise<Made> => {
       const how = { method: 'POST', body, ns: form.ns.trim() } as const;
-      return (await read<{ readonly SecretID: string }>('/v1/acl/login', how)).SecretID;
+      const made = await read<{ readonly SecretID: string }>('/v1/acl/login', how);
+      return { token: made.SecretID, isOfLogin: true };
     };
     void run(wrong, make);
   };

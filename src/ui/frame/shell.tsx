@@ -5,7 +5,7 @@ import { ask, read, SELF } from '../api/client.js';
 import type { Stored } from '../api/types.js';
 import { readFirst } from '../lists/page.js';
 import logo from '../logo.svg';
-import { endToken } from '../oidc/login.js';
+import { logOut } from '../oidc/login.js';
 import { noteEnd } from '../oidc/renewal.js';
 import { SessionEnd } from '../oidc/session-end.js';
 import { Icon } from '../parts/icon.js';
@@ -13,7 +13,7 @@ import { Link } from '../parts/link.js';
 import { useLoad } from '../parts/load.js';
 import { Trouble } from '../parts/notice.js';
 import { go, hrefOf, namespace, type Place, place } from '../router.js';
-import { endSession, logOut as logOutOfTab, session } from '../session.js';
+import { endSession, session } from '../session.js';
 import { useStore } from '../store.js';
 import { TEXT } from '../texts.js';
 import { useKeys } from './keys.js';
@@ -129,17 +129,9 @@ function WhoAmI({ hasPage }: { hasPage: boolean }) {
     if (typeof ns === 'string' && ns !== 'default' && namespace() === '')
       go(hrefOf(parts, { ...Object.fromEntries(query), ns }), { replace: true });
   }, [self]);
-  const logOut = async (secret: string): Promise<void> => {
-    if (login !== undefined) {
-      // First, so that a renewal that is under way finds no session.
-      logOutOfTab();
-      const provider = await endToken(secret);
-      if (provider !== '') location.assign(provider);
-      return;
-    }
-    if (self?.['AuthMethod'] !== undefined)
-      await ask('/v1/acl/logout', { method: 'POST', once: true }).catch(() => undefined);
-    logOutOfTab();
+  const leave = async (): Promise<void> => {
+    const provider = await logOut();
+    if (provider !== '') location.assign(provider);
   };
   if (token === undefined)
     return (
@@ -158,7 +150,7 @@ function WhoAmI({ hasPage }: { hasPage: boolean }) {
           {login?.subject || String(self['Description'] || accessor)}
         </Link>
       )}
-      <button type="button" class="plain" onClick={() => void logOut(token)}>
+      <button type="button" class="plain" onClick={() => void leave()}>
         {TEXT.login.logOut}
       </button>
     </div>

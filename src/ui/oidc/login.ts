@@ -5,7 +5,7 @@
 import { ask, read } from '../api/client.js';
 import { asProblem, Problem } from '../api/problem.js';
 import { place, readdress } from '../router.js';
-import { endSession, type OidcLogin, openSession, session } from '../session.js';
+import { endSession, forgetSession, type OidcLogin, openSession, session } from '../session.js';
 import { type Store, store } from '../store.js';
 import { TEXT } from '../texts.js';
 import { type Handed, handOver } from './channel.js';
@@ -186,11 +186,27 @@ export async function renew(token: string, login: OidcLogin): Promise<Handed> {
   return { ...loginOf(await read<LoggedIn>('/v1/acl/oidc/renew', how), login), former: token };
 }
 
-/** Ends a token. Returns where the session at the provider ends; '' if that is not known. */
-export async function endToken(token: string): Promise<string> {
+/**
+ * Ends the token of a login at a provider, or of another one. Returns where the session at the
+ * provider ends; '' if that is not known.
+ */
+export async function endToken(token: string, isOfProvider = true): Promise<string> {
   const how = { method: 'POST', ns: '', token, once: true } as const;
-  const ended = ask<{ readonly LogoutURL: string }>('/v1/acl/oidc/logout', how);
+  const path = isOfProvider ? '/v1/acl/oidc/logout' : '/v1/acl/logout';
+  const ended = ask<{ readonly LogoutURL?: string }>(path, how);
   return (await ended.catch(() => undefined))?.value.LogoutURL ?? '';
+}
+
+/**
+ * Logs out of this tab, and ends the token if a login made it. `ended` is said to the user. Returns
+ * where the session at the provider ends; '' if there is none, or that is not known.
+ */
+export async function logOut(ended?: string): Promise<string> {
+  const { token, login, isOfLogin } = session.get();
+  // First, so that a renewal that is under way finds no session.
+  forgetSession(ended);
+  if (token === undefined || (login === undefined && isOfLogin !== true)) return '';
+  return endToken(token, login !== undefined);
 }
 
 /** Says why a login was refused. */
