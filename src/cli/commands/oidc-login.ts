@@ -87,7 +87,8 @@ async function authUrl(
     const answer = await api.ask('POST', '/v1/acl/oidc/auth-url', ask);
     return webAddress(answer.json<{ readonly AuthURL: string }>().AuthURL);
   } catch (error) {
-    if (!(error instanceof CliError) || !error.message.includes('AllowedRedirectURIs')) throw error;
+    if (!(error instanceof CliError) || error.details.problem?.['pointer'] !== '/RedirectURI')
+      throw error;
     throw new CliError(error.message, {
       ...error.details,
       hint:
