@@ -15,23 +15,27 @@ interface Reading {
   readonly signal: AbortSignal;
   /** How long nodes may be unreachable, in milliseconds. */
   readonly timeoutMs: number;
+  /** The longest silence of a live node, in milliseconds. */
+  readonly silenceMs?: number;
 }
 
 /** Yields frames until the user interrupts it. Throws when the server ends the stream for good. */
 export async function* framesOf(
   api: Api,
-  { query, signal, timeoutMs }: Reading,
+  { query, signal, timeoutMs, silenceMs = SILENCE_MS }: Reading,
 ): AsyncGenerator<Frame, never> {
   let last: string | undefined;
-  let untilMs = Number.NEGATIVE_INFINITY;
+  // Nothing is retried before the first stream is open.
+  let untilMs: number | undefined = Number.NEGATIVE_INFINITY;
   for (;;) {
     try {
       const headers: Record<string, string> = last === undefined ? {} : { 'Last-Event-ID': last };
       const sentToken = await api.token();
-      const opened = await api.open('GET', '/v1/events', undefined, { query, headers });
+      const ask = { query, headers, isEndless: true };
+      const opened = await api.open('GET', '/v1/events', undefined, ask);
+      untilMs = undefined;
       last ??= String(opened.headers['x-consul-index']);
-      for await (const frame of framesIn(piecesOf(opened))) {
-        untilMs = performance.now() + timeoutMs;
+      for await (const frame of framesIn(piecesOf(opened, silenceMs))) {
         if (frame.event === 'end') await mayGoOn(api, frame.data, sentToken);
         else {
           last = frame.id ?? last;
@@ -40,9 +44,10 @@ export async function* framesOf(
       }
     } catch (error) {
       if (signal.aborted) throw interruption();
-      const isGone = error instanceof CliError && error.details.code === 'unreachable';
-      const isCut = !(error instanceof CliError);
-      if (!(isGone || isCut) || performance.now() > untilMs) throw error;
+      if (!(error instanceof CliError) || error.details.code !== 'unreachable') throw error;
+      untilMs ??= performance.now() + timeoutMs;
+      if (performance.now() > untilMs) throw error;
+      api.avoidNode();
     }
     await pause(AGAIN_MS, undefined, { signal }).catch(() => {
       throw interruption();
@@ -60,8 +65,13 @@ async function mayGoOn(api: Api, data: string, sentToken: string | undefined): P
   throw new CliError(`the stream has ended: ${Reason}`, { code: 'acl_not_found' });
 }
 
-/** Returns the pieces of an answer, which fails if the node falls silent. */
-function piecesOf(answer: IncomingMessage): AsyncIterable<string> {
-  answer.setTimeout(SILENCE_MS, () => answer.destroy(new Error('the node has fallen silent')));
-  return answer.setEncoding('utf8');
+/** Yields the pieces of an answer. Throws if it is cut off, or the node falls silent. */
+async function* piecesOf(answer: IncomingMessage, silenceMs: number): AsyncGenerator<string> {
+  answer.setTimeout(silenceMs, () => answer.destroy(new Error('the node has fallen silent')));
+  try {
+    yield* answer.setEncoding('utf8');
+  } catch (error) {
+    const why = `the stream was cut off: ${(error as Error).message}`;
+    throw new CliError(why, { code: 'unreachable' });
+  }
 }

@@ -9,6 +9,7 @@ import { readNamed } from '../files/files.js';
 import type { Io } from '../io.js';
 import { CliError, interruption, misused, refusedBy, unknownOutcome } from '../print/error.js';
 import type { TlsSettings } from './environment.js';
+import { connectionHint, lossOf, NoAnswer, NoAnswerInTime } from './no-answer.js';
 
 export interface ApiOptions {
   readonly addresses: readonly URL[];
@@ -51,6 +52,8 @@ export interface Ask {
   readonly token?: string;
   /** Milliseconds for which the server may hold the request, on top of the usual time. */
   readonly heldMs?: number;
+  /** Whether each server has only the usual time to begin the answer, which has no end. */
+  readonly isEndless?: boolean;
 }
 
 /** An answer with status 2xx, or the 404 of a request that permits it. */
@@ -64,25 +67,6 @@ export interface Answer {
   readonly text: string;
 }
 
-/** A request that got no answer. */
-class NoAnswer extends Error {
-  /** Whether the server may have received it. */
-  readonly wasSent: boolean;
-  readonly reason: NodeJS.ErrnoException;
-  constructor(reason: NodeJS.ErrnoException, wasSent: boolean) {
-    super(reason.message);
-    this.reason = reason;
-    this.wasSent = wasSent;
-  }
-}
-
-/** The reason of a request that timed out. */
-class NoAnswerInTime extends Error {
-  constructor(timeoutMs: number) {
-    super(`no answer within ${timeoutMs / 1000} s`);
-  }
-}
-
 interface Sent {
   readonly method: string;
   readonly path: string;
@@ -91,6 +75,8 @@ interface Sent {
   readonly body: string | (() => Readable) | undefined;
   /** Undefined: no limit. */
   readonly timeoutMs: number | undefined;
+  /** The same for the head of the answer alone. */
+  readonly headMs?: number | undefined;
 }
 
 const TOKEN = 'X-Consul-Token';
@@ -120,6 +106,11 @@ export class Api {
     return this.#options.token();
   }
 
+  /** Asks another node first from now on. */
+  avoidNode(): void {
+    this.#first += 1;
+  }
+
   async close(): Promise<void> {
     for (const made of this.#agents) (await made)?.agent.destroy();
   }
@@ -141,9 +132,10 @@ export class Api {
     method: string,
     path: string,
     body?: () => Readable,
-    ask: Pick<Ask, 'query' | 'headers'> = {},
+    ask: Pick<Ask, 'query' | 'headers' | 'isEndless'> = {},
   ): Promise<IncomingMessage> {
-    const sent = { method, path, headers: {}, body, timeoutMs: undefined };
+    const headMs = ask.isEndless === true ? this.#options.timeoutMs : undefined;
+    const sent = { method, path, headers: {}, body, timeoutMs: undefined, headMs };
     return this.#accepted(sent, { ...ask, isRead: method === 'GET' });
   }
 
@@ -173,13 +165,13 @@ export class Api {
       }
       gone = isGone(failure, answer) ? gone + 1 : 0;
       if (gone > 0 && gone < this.#options.addresses.length) {
-        this.#first += 1;
+        this.avoidNode();
         continue;
       }
       const waitMs = retryAfterMs(failure, answer);
       const isLast = ask.isOnce || waitMs === undefined || ask.isFinal?.(failure);
       if (isLast || performance.now() + waitMs > deadline) throw failure;
-      if (failure.details.code === 'unavailable') this.#first += 1;
+      if (failure.details.code === 'unavailable') this.avoidNode();
       await pause(waitMs, undefined, { signal: this.#io.signal });
     }
   }
@@ -246,9 +238,10 @@ export class Api {
   async #send(url: URL, which: number, sent: Sent): Promise<IncomingMessage> {
     this.#agents[which] ??= agentOf(url, this.#options.tls);
     const { agent, request } = await this.#agents[which];
-    const { method, path, headers, body, timeoutMs } = sent;
+    const { method, path, headers, body, timeoutMs, headMs } = sent;
     const started = performance.now();
     const prefix = url.pathname.replace(/\/+$/, '');
+    let timer: NodeJS.Timeout | undefined;
     const message = await new Promise<IncomingMessage>((resolve, reject) => {
       let wasSent = false;
       const asked = request(
@@ -278,9 +271,11 @@ export class Api {
       });
       if (timeoutMs !== undefined)
         asked.setTimeout(timeoutMs, () => asked.destroy(new NoAnswerInTime(timeoutMs)));
+      if (headMs !== undefined)
+        timer = setTimeout(() => asked.destroy(new NoAnswerInTime(headMs)), headMs);
       if (typeof body === 'function') pipeline(body(), asked).catch(fail);
       else asked.end(body);
-    });
+    }).finally(() => clearTimeout(timer));
     if (this.#options.debug) {
       const took = Math.round(performance.now() - started);
       this.#io.err.write(`${method} ${url.origin}${path} ${message.statusCode} ${took} ms\n`);
@@ -370,31 +365,4 @@ function retryAfterMs(failure: CliError, answer: Answer): number | undefined {
   const isWaiting = ['no_leader', 'unavailable'].includes(failure.details.code ?? '');
   if ((!isWaiting && answer.status !== 429) || isGone(failure, answer)) return undefined;
   return Math.max(RETRY_MS, Number(answer.header('Retry-After') ?? 0) * 1000 || 0);
-}
-
-const lossOf = (url: URL, { message }: NoAnswer): string =>
-  `the connection to ${url.origin} was lost before the answer arrived: ${message}`;
-
-const CERTIFICATE_HINT = 'it may require a client certificate: use --client-cert and --client-key';
-
-/** Returns what to do about a connection that could not be made. */
-function connectionHint(
-  url: URL,
-  reason: NodeJS.ErrnoException,
-  wasSent: boolean,
-): string | undefined {
-  if (reason instanceof NoAnswerInTime) return 'use --timeout to give the server more time';
-  const { code, message } = reason;
-  if (code === 'ECONNREFUSED')
-    return 'is a node running there? use --http-addr or CONCLAVE_HTTP_ADDR for another address';
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
-    return 'use --tls-server-name to set the name to expect in the certificate';
-  if (url.protocol === 'https:' && /\balert\b/.test(message)) return CERTIFICATE_HINT;
-  if (/CERT|SIGNATURE/.test(code ?? ''))
-    return 'use --ca-file or CONCLAVE_CACERT to name the CA that issued its certificate';
-  if (/wrong version number|packet length/i.test(message))
-    return `it seems to speak http: try http://${url.host}`;
-  if (wasSent && url.protocol === 'http:') return `it may speak https: try https://${url.host}`;
-  if (url.protocol === 'https:' && (wasSent || code === 'ECONNRESET')) return CERTIFICATE_HINT;
-  return undefined;
 }
