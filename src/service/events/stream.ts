@@ -299,7 +299,7 @@ export class EventStream implements HubStream {
     this.#aheadMs = undefined;
     if (this.#at >= from) return false;
     const restored = restoredAt(this.#view);
-    if (this.#at < restored) return !this.#gap(restored, 'restored');
+    if (this.#at < restored && !this.#gap(restored, 'restored')) return true;
     const forgotten = forgottenTo(this.#view, this.#at, this.#query.logins);
     if (forgotten <= this.#at) return false;
     return !this.#gap(forgotten, this.#hasBegun ? 'slow' : 'forgotten');
