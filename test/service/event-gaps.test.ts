@@ -63,23 +63,77 @@ describe('gaps in the event stream', function () {
     return index();
   }
   /** Lets the history forget everything. */
-  async function forget(): Promise<void> {
-    await configure({ MaxAge: '1h' });
+  function forget(): void {
     const nowMs = solo.nowMs + 7_200_000;
     while (solo.must({ type: 'history.trim', v: 1, nowMs } as Command) === true);
   }
 
   it('are told up to a restore, and beyond it where more is forgotten', async () => {
-    const first = index();
+    const first = await configure({ MaxAge: '1h' });
     const restored = await restore();
     await policy('a');
     const forgotten = await policy('b');
-    await forget();
+    forget();
     const kept = await policy('kept');
     expect(await framesTo(await open(`?index=${first}`), kept)).to.deep.equal([
       gap(first, restored, 'restored'),
       gap(restored, forgotten, 'forgotten'),
       kept,
     ]);
+  });
+
+  it('are told of what was written while the history kept nothing', async () => {
+    const before = await policy('before');
+    const live = await open();
+    const off = await configure({ Bytes: 0, LoginBytes: 0 });
+    const missed = [await policy('a'), await policy('b'), await policy('c')];
+    const end = { id: undefined, event: 'end', data: { Reason: 'stopping' } };
+    expect(await live.next()).to.deep.equal(end);
+    expect((await open()).status).to.equal(409);
+    const on = await configure({});
+    const kept = await policy('kept');
+    for (const from of [before, off, ...missed]) {
+      const seen = await framesTo(await open(`?index=${from}`), kept);
+      expect(seen, String(from)).to.deep.equal([gap(from, on, 'forgotten'), kept]);
+    }
+    expect((await open('?index=0')).start).to.equal(on);
+    await configure({ MaxAge: '1h' });
+    expect(await framesTo(await open(`?index=${missed[0]}`), kept)).to.deep.equal([
+      gap(missed[0]!, on, 'forgotten'),
+      kept,
+    ]);
+    expect(await framesTo(await open(`?index=${on}`), kept)).to.deep.equal([kept]);
+  });
+
+  it('are told of what was written while it kept nothing for a moment', async () => {
+    const reader = await open();
+    const from = index();
+    const configuration = (Bytes: number): Command =>
+      ({ type: 'history.configure', v: 1, bounds: { ...HISTORY_DEFAULTS, Bytes } }) as Command;
+    const name = { Name: 'missed', Description: '', Rules: '' };
+    const id = '00000000-0000-4000-8000-000000000001';
+    const set = { type: 'policy.set', v: 1, ns: 'default', id, hash: 'h', create: true };
+    solo.applyTogether([
+      configuration(0),
+      { ...set, policy: name } as Command,
+      configuration(HISTORY_DEFAULTS.Bytes),
+    ]);
+    const on = index();
+    const kept = await policy('kept');
+    const [told, ...rest] = (await framesTo(reader, kept)) as [Frame];
+    expect([told.event, told.data.From, told.data.To]).to.deep.equal(['gap', from, on]);
+    expect(rest).to.deep.equal([kept]);
+  });
+
+  it('are no answer to who asks for logins that are not kept', async () => {
+    await policy('older');
+    const [live, other] = [await open('?logins=true'), await open()];
+    await configure({ LoginBytes: 0 });
+    expect((await live.next())?.event).to.equal('end');
+    const { status, body } = await client.ask('GET /events?logins=true');
+    expect([status, body.code]).to.deep.equal([409, 'conflict']);
+    expect(body.detail).to.equal('This cluster keeps no history of the tokens of logins');
+    const written = await policy('p');
+    expect(await framesTo(other, written)).to.deep.equal([written]);
   });
 });

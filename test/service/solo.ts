@@ -120,9 +120,15 @@ export class Solo {
 
   /** Applies a command without authorization. */
   apply(command: Command): Result {
-    const [result] = this.machine.apply([this.#entryOf(command)]);
-    this.store.sync();
+    const [result] = this.applyTogether([command]);
     return result!;
+  }
+
+  /** Applies commands in one go, as a follower may. */
+  applyTogether(commands: readonly Command[]): readonly (Result | undefined)[] {
+    const results = this.machine.apply(commands.map((each, at) => this.#entryOf(each, at)));
+    this.store.sync();
+    return results;
   }
 
   /** Applies a command that takes many turns, without authorization. */
@@ -132,8 +138,8 @@ export class Solo {
     });
   }
 
-  #entryOf(command: Command) {
-    const index = this.machine.appliedIndex() + 1;
+  #entryOf(command: Command, after = 0) {
+    const index = this.machine.appliedIndex() + after + 1;
     const data = encodeProposal({ id: randomUUID(), since: index - 1, command });
     return { kind: 'command', index, term: 1, data } as const;
   }

@@ -95,9 +95,8 @@ const faults: readonly (readonly [fault: Mutation, suites: string])[] = [
     one(
       'an idle reader that skips what replaced the state',
       'service/events/hub.js',
-      'for (const stream of this.#streams) {\n            stream.stateReplaced();',
-      'this.#forget();\n' +
-        '        for (const stream of this.#streams) {\n            stream.stateReplaced();',
+      'return;\n        for (const stream of [...this.#streams])',
+      'return;\n        this.#forget();\n        for (const stream of [...this.#streams])',
     ),
     EVENTS,
   ],

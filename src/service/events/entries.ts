@@ -2,7 +2,7 @@
 import { linesAfter, merged, oldestLine } from '../../state/history/lines.js';
 import type { RecentLines } from '../../state/history/recent.js';
 import { type Line, RINGS, type Ring, type RingLine } from '../../state/history/records.js';
-import { type Floors, floorsOf } from '../../state/history/settings.js';
+import { type Floors, floorsOf, historyBounds } from '../../state/history/settings.js';
 import type { View } from '../../state/types.js';
 import type { Authorizers } from '../rights/authorizers.js';
 import { ObjectChange } from './changes.js';
@@ -37,6 +37,8 @@ export interface HubStream {
   readonly id: string;
   /** The topics and objects that it asks for. */
   readonly items: ReadonlySet<string>;
+  /** Whether it asks for the tokens of logins. */
+  readonly logins: boolean;
   /** The state keys whose change concerns it. */
   readonly restsOn: readonly string[];
   /** Whether it waits for its turn. Only the hub sets it. */
@@ -84,6 +86,12 @@ function* ofRing(lines: Iterable<Line>, ring: Ring): Iterable<RingLine> {
   for (const line of lines) yield { ...line, ring };
 }
 
+/** Whether the history keeps what a reader asks for. */
+export function isKeptFor(view: View, { logins }: { readonly logins: boolean }): boolean {
+  const { Bytes, LoginBytes } = historyBounds(view);
+  return Bytes > 0 && (!logins || LoginBytes > 0);
+}
+
 /** Returns the index up to which changes after another one may be forgotten; else that one. */
 export function forgottenTo(view: View, after: number, logins: boolean): number {
   const floors: Partial<Floors> = floorsOf(view) ?? {};
@@ -92,6 +100,7 @@ export function forgottenTo(view: View, after: number, logins: boolean): number 
     const oldest = oldestLine(view, ring)?.index ?? Number.POSITIVE_INFINITY;
     return Math.min(Math.max(floor, Dropped), oldest - 1);
   };
-  const changes = lost('change', Index);
+  // If there is no older line, nothing may have been kept until the bounds were set.
+  const changes = lost('change', Math.max(Index, historyBounds(view).ModifyIndex));
   return Math.max(after, changes, logins ? lost('login-change', Logins) : 0);
 }

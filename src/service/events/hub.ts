@@ -8,11 +8,18 @@
  *
  * Without readers, nothing of this is done.
  */
+import { HISTORY_FACT } from '../../state/history/settings.js';
 import { recordOf } from '../../state/machine-record.js';
 import { Slice } from '../common/event-loop.js';
 import { Queue } from '../common/queue.js';
 import { Dependants } from '../rights/dependants.js';
-import { type EntryChanges, entriesAfter, type HubParts, type HubStream } from './entries.js';
+import {
+  type EntryChanges,
+  entriesAfter,
+  type HubParts,
+  type HubStream,
+  isKeptFor,
+} from './entries.js';
 import { Pieces } from './pieces.js';
 
 /** Changes that are kept parsed. Readers that are further behind read the rings. */
@@ -88,6 +95,7 @@ export class EventHub {
         stream.keyChanged(key, after);
         this.wake(stream);
       }
+      if (key === HISTORY_FACT) this.#reread();
     }
     if (this.#applied - this.#latest >= CATCH_UP) this.catchUp();
     this.#due();
@@ -95,12 +103,18 @@ export class EventHub {
 
   /** Called after the whole state was replaced. */
   reset(): void {
+    for (const stream of this.#streams) stream.stateReplaced();
+    this.#reread();
+  }
+
+  /** Lets streams go on in the rings, and ends those for which these are not kept any more. */
+  #reread(): void {
     if (this.#streams.size === 0) return;
-    for (const stream of this.#streams) {
-      stream.stateReplaced();
-      this.wake(stream);
+    for (const stream of [...this.#streams]) {
+      if (isKeptFor(this.parts.view, stream)) this.wake(stream);
+      else stream.end('stopping');
     }
-    // only now: what idle streams have not seen begins where the former state ended
+    // only now: what idle streams have not seen begins where the rings were known up to
     this.#forget();
   }
 
@@ -112,7 +126,7 @@ export class EventHub {
   }
 
   add(stream: HubStream): void {
-    if (this.#stopped) {
+    if (this.#stopped || !isKeptFor(this.parts.view, stream)) {
       stream.end('stopping');
       return;
     }

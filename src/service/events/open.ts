@@ -1,6 +1,5 @@
 /** The use case that begins a stream of events (beyond.md 6.1). */
 import { reject } from '../../base/errors.js';
-import { historyBounds } from '../../state/history/settings.js';
 import { restoredAt } from '../../state/restore.js';
 import { isAlive, type Token, tokenByAccessor } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
@@ -8,7 +7,7 @@ import { stateIndex } from '../common/reading.js';
 import type { Caller, ReadContext, ReadOptions, ReadOutcome, Service } from '../common/types.js';
 import { ownToken } from '../explain/subject.js';
 import { mustBeKept } from '../history/places.js';
-import { forgottenTo } from './entries.js';
+import { forgottenTo, isKeptFor } from './entries.js';
 import type { EventHub } from './hub.js';
 import { RightsWatch } from './rights-watch.js';
 import { type EventQuery, type EventSink, EventStream } from './stream.js';
@@ -39,11 +38,7 @@ export async function openEvents(
   const outcome = await service.read(caller, { ...options, index: 0 }, (context) => {
     const { view } = context;
     mustBeKept(view);
-    if (historyBounds(view).Bytes === 0) {
-      reject('conflict', 'This cluster keeps no history, which events are read from', {
-        hint: 'set Bytes of /v1/operator/history/configuration',
-      });
-    }
+    mustBeKeptFor(view, query.logins);
     const watches = query.filter.rights.map((accessor) =>
       watchOf(context, hub, tokenKey, accessor),
     );
@@ -59,6 +54,15 @@ export async function openEvents(
       return stream;
     },
   };
+}
+
+/** Throws ApiError 409 unless the history keeps what a reader asks for. */
+function mustBeKeptFor(view: View, logins: boolean): void {
+  if (isKeptFor(view, { logins })) return;
+  const [field, why] = isKeptFor(view, { logins: false })
+    ? ['LoginBytes', 'This cluster keeps no history of the tokens of logins']
+    : ['Bytes', 'This cluster keeps no history, which events are read from'];
+  reject('conflict', why, { hint: `set ${field} of /v1/operator/history/configuration` });
 }
 
 /** Returns the index after which everything is kept. */

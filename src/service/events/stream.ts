@@ -54,6 +54,7 @@ const PIECE_CHARS = 16_384;
 export class EventStream implements HubStream {
   readonly id: string;
   readonly items: ReadonlySet<string>;
+  readonly logins: boolean;
   isQueued = false;
   restsOn: readonly string[] = [];
   readonly #hub: EventHub;
@@ -97,6 +98,7 @@ export class EventStream implements HubStream {
     this.#sink = sink;
     this.#watches = watches;
     this.items = query.filter.items;
+    this.logins = query.logins;
     this.#selectionId = watches.length === 0 ? selectionId(query) : undefined;
     this.restsOn = watches.flatMap(({ restsOn }) => restsOn);
     this.#at = query.after;
@@ -230,11 +232,8 @@ export class EventStream implements HubStream {
       const ended = this.#watches.filter(({ isOwn, isOver }) => isOwn && !isOver);
       for (const watch of ended) void watch.refresh(this.#hub.parts);
       const index = this.#hub.latest;
-      const isSent = this.#sendChanges(
-        index,
-        ended.map((watch) => watch.eventAt(index)),
-      );
-      if (isSent) this.end(UNKNOWN_TOKEN.message);
+      const events = ended.map((watch) => watch.eventAt(index));
+      if (this.#sendChanges(index, events)) this.end(UNKNOWN_TOKEN.message);
       else {
         this.closed();
         this.#sink.cut();
@@ -300,7 +299,7 @@ export class EventStream implements HubStream {
     if (this.#at >= from) return false;
     const restored = restoredAt(this.#view);
     if (this.#at < restored && !this.#gap(restored, 'restored')) return true;
-    const forgotten = forgottenTo(this.#view, this.#at, this.#query.logins);
+    const forgotten = forgottenTo(this.#view, this.#at, this.logins);
     if (forgotten <= this.#at) return false;
     return !this.#gap(forgotten, this.#hasBegun ? 'slow' : 'forgotten');
   }
