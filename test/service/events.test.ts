@@ -282,26 +282,6 @@ describe('the event stream', function () {
     expect((await client.ask('GET /events')).status).to.equal(503);
   });
 
-  it('tells of logins only who asks for them', async () => {
-    const Config = { JWTValidationPubKeys: [key.pem] };
-    await client.must('PUT /acl/auth-method', { Name: 'jwt', Type: 'jwt', Config });
-    const rule = { AuthMethod: 'jwt', BindType: 'service', BindName: 'web' };
-    await client.must('PUT /acl/binding-rule', rule);
-    const [without, withThem] = [await open(), await open('?logins=true')];
-    const now = Math.floor(solo.nowMs / 1000);
-    const BearerToken = await key.sign({ iat: now, exp: now + 60, sub: 'a' });
-    const token = await client.must('POST /acl/login', { AuthMethod: 'jwt', BearerToken }, '');
-    await client.must('POST /acl/logout', undefined, token.SecretID);
-    await policy('end');
-    expect(short(await without.change())).to.equal(`${index()}: ACLPolicyCreated end`);
-    const [made] = (await withThem.change()).data.Events;
-    const [ended] = (await withThem.change()).data.Events;
-    const identity = { AuthMethod: 'jwt', Namespace: 'default', Subject: 'a' };
-    expect([made.Type, ended.Type]).to.deep.equal(['ACLTokenCreated', 'ACLTokenDeleted']);
-    expect([made.Key, made.Payload]).to.deep.equal([token.AccessorID, {}]);
-    expect(made.Author?.Identity).to.deep.equal(identity);
-  });
-
   it('tells what is forgotten, restored, or not there yet', async () => {
     const first = index();
     for (let n = 0; n < 40; n++) await policy(`p${n}`, { Description: 'x'.repeat(1000) });

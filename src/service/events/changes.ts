@@ -1,7 +1,7 @@
 /** Lines of the history as events: their texts, which all readers of this node share. */
 import type { Authorizer } from '../../acl/types.js';
 import type { Author } from '../../state/author.js';
-import { hiddenText } from '../../state/history/contents.js';
+import { hiddenText, isOfLogin } from '../../state/history/contents.js';
 import { NotKnown } from '../../state/history/past.js';
 import { type Line, objectKeyOf, placeOfLine, type RingLine } from '../../state/history/records.js';
 import type { Link } from '../../state/links.js';
@@ -26,7 +26,7 @@ type Body = Readonly<Record<string, unknown>>;
 /** A change of one object. */
 export class ObjectChange {
   readonly index: number;
-  /** Whether it is about the token of a login: it is made, or it ends. */
+  /** Whether it is about the token of a login. */
   readonly isOfLogin: boolean;
   /** The key of the object in the state. */
   readonly stateKey: string;
@@ -47,9 +47,9 @@ export class ObjectChange {
   constructor(view: View, line: RingLine) {
     const type = line.type as ObjectType;
     this.index = line.index;
-    this.isOfLogin = line.ring === 'login-change';
     this.#line = line;
     this.#view = view;
+    this.isOfLogin = this.#isOfLogin();
     this.stateKey = objectKeyOf(placeOfLine(line));
     this.topic = TOPIC_OF[type];
     const { key, name, others } = namesOf(line);
@@ -114,6 +114,14 @@ export class ObjectChange {
     if (operation === 'delete') return 'Deleted';
     if (this.#after() === undefined) return 'Deleted';
     return was === 0 || content === undefined ? 'Created' : 'Updated';
+  }
+
+  #isOfLogin(): boolean {
+    const { ring, type, operation, content } = this.#line;
+    if (ring === 'login-change') return true;
+    // An update is in the ring of changes, whose token it is.
+    if (type !== 'token' || operation === 'create' || operation === 'delete') return false;
+    return isOfLogin(placeOfLine(this.#line), content ?? this.#after() ?? '');
   }
 
   /** Returns the object as of the index; undefined if it was deleted, or that is not kept. */
