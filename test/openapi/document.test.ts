@@ -88,6 +88,15 @@ describe('openapi: the document', () => {
       expect(headers, name).to.include.keys('X-Consul-Index', 'X-Consul-LastContact');
   });
 
+  it('has the header by which a stream of events resumes', () => {
+    const { parameters } = document.paths['/v1/events']!['get']!;
+    const id = 'Last-Event-ID';
+    expect(parameters).to.deep.include({ $ref: `#/components/parameters/${id}` });
+    expect(document.components['parameters']![id]).to.include({ name: id, in: 'header' });
+    const others = operations.filter(({ path }) => path !== '/v1/events');
+    expect(JSON.stringify(others)).to.not.include(id);
+  });
+
   it('tells which level of the cluster an operation needs', () => {
     const levels = new Map(
       operations.map(({ operation }) => [operation.operationId, operation['x-level']]),

@@ -2,7 +2,14 @@
 
 import { allOperations } from '../endpoints/endpoints.js';
 import { type Answer, type Content, type Operation, TAGS } from '../endpoints/operation.js';
-import { COMMON, CONSISTENCY, PATH, QUERY } from '../endpoints/parameters.js';
+import {
+  COMMON,
+  CONSISTENCY,
+  PATH,
+  type Parameter,
+  QUERY,
+  SENT_HEADERS,
+} from '../endpoints/parameters.js';
 import { components } from './components.js';
 import { objectSchema, PARTITION, schemaOf } from './json-schema.js';
 import { below, type Form, type JsonSchema } from './text-schema.js';
@@ -112,12 +119,7 @@ export function openApi(version: string): Tree {
     ),
     components: {
       schemas: components(),
-      parameters: Object.fromEntries(
-        Object.entries(QUERY).map(([name, { says, schema, ...more }]) => [
-          name,
-          { name, in: 'query', description: says, ...('isFlag' in more && FLAG), schema },
-        ]),
-      ),
+      parameters: { ...parametersIn('query', QUERY), ...parametersIn('header', SENT_HEADERS) },
       responses: Object.fromEntries(
         Object.entries(ERRORS).map(([status, [name, says]]) => [name, errorOf(status, says)]),
       ),
@@ -137,15 +139,23 @@ export function openApi(version: string): Tree {
 
 const FLAG = { allowEmptyValue: true };
 
+const parametersIn = (place: string, all: Readonly<Record<string, Parameter>>): Tree =>
+  Object.fromEntries(
+    Object.entries(all).map(([name, { says, schema, isFlag }]) => [
+      name,
+      { name, in: place, description: says, ...(isFlag && FLAG), schema },
+    ]),
+  );
+
 /** A path as the document writes it: `/v1/config/{kind}`. */
 const template = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
 const placeOf = (path: string, method: string): Form =>
   below({ of: 'sent', at: '#' }, 'paths', template(path), method.toLowerCase());
 
 function operationOf(path: string, method: string, operation: Operation): Tree {
-  const { id, tag, says, does, query = [], body, rights, blocks, level } = operation;
+  const { id, tag, says, does, query = [], headers = [], body, rights, blocks, level } = operation;
   const consistency = does === 'read' && method !== 'PUT' ? CONSISTENCY : [];
-  const names = [...COMMON, ...consistency, ...query];
+  const names = [...COMMON, ...consistency, ...query, ...headers];
   return {
     operationId: id,
     tags: [tag],

@@ -152,6 +152,7 @@ export const HISTORY_OPERATIONS = tagged('history', {
     level: HISTORY_LEVEL,
     says: 'Streams the changes of objects as they happen.',
     query: ['topics', 'payload', 'logins', 'index'],
+    headers: ['Last-Event-ID'],
     answers: EVENTS,
     refuses: [404, 409],
   }),

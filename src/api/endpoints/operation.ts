@@ -1,7 +1,7 @@
 /** What is declared about an endpoint: see endpoints.ts. */
 import { boolean, type Fields, type Type } from '../../languages/fields.js';
 import type { JsonSchema } from '../document/text-schema.js';
-import { BLOCKING, type QueryName } from './parameters.js';
+import { BLOCKING, type QueryName, type SentHeader } from './parameters.js';
 
 /** The methods that routes serve. */
 export type Method = 'GET' | 'PUT' | 'PATCH' | 'POST' | 'DELETE';
@@ -58,6 +58,8 @@ export interface Operation {
   readonly does: 'open' | 'read' | 'write';
   /** Its query parameters beside those of all endpoints. Those of blocking queries are added. */
   readonly query?: readonly QueryName[];
+  /** The headers that it takes beside those of all endpoints. */
+  readonly headers?: readonly SentHeader[];
   readonly body?: Content;
   /** Whether the request may come without its body. */
   readonly isBodyOptional?: true;

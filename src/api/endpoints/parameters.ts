@@ -1,7 +1,8 @@
 /** The parameters of requests, each with its sentence. */
 import type { JsonSchema } from '../document/text-schema.js';
 
-interface Parameter {
+/** What is declared about a parameter. */
+export interface Parameter {
   readonly says: string;
   readonly schema: JsonSchema;
   /** Whether its presence alone counts. */
@@ -119,6 +120,16 @@ export const QUERY = {
 } as const satisfies Readonly<Record<string, Parameter>>;
 
 export type QueryName = keyof typeof QUERY;
+
+/** Headers of requests that few endpoints take, by name. */
+export const SENT_HEADERS = {
+  'Last-Event-ID': {
+    says: 'The id of the last event that was received: the next is sent first. Overrides index.',
+    schema: index,
+  },
+} as const satisfies Readonly<Record<string, Parameter>>;
+
+export type SentHeader = keyof typeof SENT_HEADERS;
 
 /** Query parameters of lists that have pages. */
 export const PAGES = ['search', 'sort', 'limit', 'after'] as const satisfies QueryName[];
