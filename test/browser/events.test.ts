@@ -43,4 +43,30 @@ describePages('the events page of the web UI', 1, (stage) => {
     await Promise.all(held.map((route) => route.continue()));
     await connecting.waitFor({ state: 'detached' });
   });
+
+  it('goes on after it was told to come later', async () => {
+    const { page } = await stage.visit('/policies');
+    const tooMany = { status: 429, json: { code: 'too_many', detail: 'Too many streams' } };
+    await page.route('**/v1/events?*', (route) => route.fulfill(tooMany), { times: 1 });
+    await page.getByRole('link', { name: 'Events', exact: true }).click();
+    await page.getByText('Too many streams').waitFor();
+    await page.getByText('Too many streams').waitFor({ state: 'detached' });
+    await stage.api('PUT /v1/acl/policy', { Name: 'after-429' });
+    await page.getByRole('table', { name: 'Events' }).getByText('after-429').first().waitFor();
+  });
+
+  it('opens the stream again after 45 s of silence', async () => {
+    const { page } = await stage.visit('/policies');
+    await page.clock.install();
+    const opened = page.waitForResponse('**/v1/events?*');
+    await page.getByRole('link', { name: 'Events', exact: true }).click();
+    const from = Number((await opened).headers()['x-consul-index']);
+    await page.getByText('Connecting…').waitFor({ state: 'detached' });
+    const again = page.waitForRequest('**/v1/events?*');
+    await page.clock.fastForward(45_000);
+    const place = new URL((await again).url()).searchParams.get('index');
+    expect(Number(place)).to.be.at.least(from);
+    await stage.api('PUT /v1/acl/policy', { Name: 'after-silence' });
+    await page.getByRole('table', { name: 'Events' }).getByText('after-silence').first().waitFor();
+  });
 });
