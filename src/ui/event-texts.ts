@@ -14,17 +14,18 @@ export const TOPICS = [
 ] as const;
 
 export const EVENT_TEXT = {
-  about: 'The changes of objects, as they happen. Nothing from before you came is shown.',
+  about:
+    'The changes of objects, as they happen. Changes from before you opened this page are not ' +
+    'shown.',
   topic: 'Topic',
   logins: 'Show logins',
   pause: 'Pause',
-  goOn: 'Go on',
+  goOn: 'Resume',
   waiting: 'Waiting for changes…',
-  paused: 'Paused. What happens meanwhile comes when you go on.',
+  paused: 'Paused. New changes appear when you resume.',
   columns: ['When', 'Index', 'What', 'Object', 'Namespace', 'Who', 'Reason'],
   table: 'Events (scrolls sideways)',
   gap: (from: number, to: number, why: string) =>
     `Changes after index ${from} up to ${to} may be missing: ${why}.`,
   again: 'Connecting…',
-  ended: (why: string) => `The stream has ended: ${why}`,
 } as const;

@@ -19,7 +19,7 @@ describePages('the events page of the web UI', 1, (stage) => {
     await put('while-paused');
     await page.getByText('Paused.').waitFor();
     expect(await table.getByText('while-paused').count()).to.equal(0);
-    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('button', { name: 'Resume' }).click();
     await table.getByText('while-paused').first().waitFor();
     await page.getByRole('combobox', { name: 'Topic' }).selectOption('ACLRole');
     await page.getByText('Waiting for changes…').waitFor();

@@ -22,7 +22,7 @@ export function addEvents(program: Command, cli: Cli): void {
     .description('print the changes of objects as they happen, until you stop it')
     .option('--topics <list>', 'topics, such as ACLPolicy,ConfigEntry:service-defaults,Rights')
     .option('--from <place>', 'where to begin: after an index, now, or start (default: now)')
-    .option('--logins', 'with the tokens of logins')
+    .option('--logins', 'include the tokens of logins')
     .option('--no-payload', 'leave out the objects themselves')
     .option('--exec <command>', 'run a shell command for each event, with the event on its input')
     .action(cli.action<EventOptions>(events));

@@ -159,7 +159,7 @@ function addFeed(history: Command, cli: Cli): void {
     .command('feed')
     .description('show the changes of all objects')
     .option('--follow', 'keep printing new changes until interrupted')
-    .option('--logins', 'with the tokens of logins')
+    .option('--logins', 'include the tokens of logins')
     .option('--subject <method/subject>', 'only changes by this identity')
     .option('--author <accessor>', 'only changes with this token')
     .option('--types <list>', 'only these types, such as policy,role')
