@@ -1,8 +1,8 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect } from 'chai';
-import { FakeServers } from './fake-server.js';
+import { FakeServers, json } from './fake-server.js';
 import { User } from './harness.js';
 
 describe('reads that go on', () => {
@@ -134,6 +134,53 @@ describe('reads that go on', () => {
       expect(code).to.equal(130);
       expect(sent()).to.deep.equal(['old', 'new']);
       expect(fake.seen[1]?.headers['last-event-id']).to.equal('7');
+    });
+
+    it('go on with the one by which they have replaced it themselves', async () => {
+      const login = join(user.home, '.config/conclave/token');
+      const ms = Date.now();
+      const token = (SecretID: string, leftMs: number): Record<string, unknown> => ({
+        SecretID,
+        AccessorID: 'a',
+        Identity: { AuthMethod: 'staff', Namespace: 'default' },
+        CreateTime: new Date(ms - 3_600_000).toISOString(),
+        ExpirationTime: new Date(ms + leftMs).toISOString(),
+        Renewal: `renewal of ${SecretID}`,
+      });
+      const keep = (leftMs: number): void => {
+        const { Identity, SecretID: _, ...more } = token('old', leftMs);
+        const kept = { ...more, ...(Identity as object) };
+        writeFileSync(`${login}.renewal`, JSON.stringify(kept));
+      };
+      mkdirSync(dirname(login), { recursive: true });
+      writeFileSync(login, 'old');
+      keep(3_600_000);
+      const controller = new AbortController();
+      let end = (): void => {};
+      let expiry: NodeJS.Timeout | undefined;
+      const address = await fake.serve(
+        (_request, response) => {
+          // the token is to be renewed only once the stream is open, and before it expires
+          keep(5000);
+          end = () => void response.end('event: end\ndata: {"Reason":"ACL not found"}\n\n');
+          expiry = setTimeout(end, 5500);
+          response.writeHead(200, { 'X-Consul-Index': '7' });
+          response.write('id: 8\nevent: progress\ndata: {"Index":8}\n\n');
+        },
+        (request, response) => {
+          json(token('new', 3_600_000))(request, response);
+          clearTimeout(expiry);
+          end();
+        },
+        () => controller.abort(),
+      );
+      const { code } = await user.run(['events', '--http-addr', address], {
+        signal: controller.signal,
+      });
+      expect(code).to.equal(130);
+      expect(sent()).to.deep.equal(['old', 'old', 'new']);
+      expect(fake.seen[1]?.url).to.match(/^\/v1\/acl\/oidc\/renew/);
+      expect(fake.seen[2]?.headers['last-event-id']).to.equal('8');
     });
 
     it('end if nothing has replaced it', async () => {

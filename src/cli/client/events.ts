@@ -9,6 +9,8 @@ import type { Api } from './http.js';
 const AGAIN_MS = 1000;
 /** The longest silence of a live node, in milliseconds. */
 const SILENCE_MS = 45_000;
+/** Milliseconds after which the token is looked at again, while changes leave no progress. */
+const LOOK_MS = 10_000;
 
 interface Reading {
   readonly query: Readonly<Record<string, string | undefined>>;
@@ -31,16 +33,22 @@ export async function* framesOf(
     try {
       const headers: Record<string, string> = last === undefined ? {} : { 'Last-Event-ID': last };
       const sentToken = await api.token();
+      let lookedMs = performance.now();
       const ask = { query, headers, isEndless: true };
       const opened = await api.open('GET', '/v1/events', undefined, ask);
       untilMs = undefined;
       last ??= String(opened.headers['x-consul-index']);
       for await (const frame of framesIn(piecesOf(opened, silenceMs))) {
-        if (frame.event === 'end') await mayGoOn(api, frame.data, sentToken);
-        else {
-          last = frame.id ?? last;
-          yield frame;
+        if (frame.event === 'end') {
+          await mayGoOn(api, frame.data, sentToken);
+          continue;
         }
+        last = frame.id ?? last;
+        yield frame;
+        if (frame.event !== 'progress' && performance.now() - lookedMs < LOOK_MS) continue;
+        // This renews it in time: the stream ends with the old one, and is opened again.
+        await api.token();
+        lookedMs = performance.now();
       }
     } catch (error) {
       if (signal.aborted) throw interruption();
