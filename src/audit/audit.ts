@@ -150,40 +150,33 @@ export class Audit implements Auditor, AuditView {
       login: notes?.login,
     };
     const facts = factsOf(answer, noted, this.#parts.nowMs());
-    if (isWritten) this.#keep(facts);
     // what is refused for good did not happen
-    const isOpen = status < 400 || status >= 500;
-    return this.#note(facts, isWritten, isOpen && notes?.isProposed === true);
+    const isOpen = (status < 400 || status >= 500) && notes?.isProposed === true;
+    const { granted } = facts;
+    const looking = granted && this.#rules.look(granted);
+    if (looking === undefined) return this.#note(facts, isWritten, isOpen);
+    return looking.then(() => this.#note(facts, isWritten, isOpen));
   }
 
   /** Records what the server did itself. */
   system(operation: string, index: number): void {
     const facts = systemFacts(operation, index, this.#parts.nowMs());
-    this.#keep(facts);
     void this.#note(facts, true, false);
   }
 
   /** Returns the newest records before one, the newest first, as JSON texts. */
-  async tail(
+  tail(
     limit: number,
     before?: string,
-  ): Promise<{ readonly records: readonly string[]; readonly more: boolean } | undefined> {
+  ): { readonly records: readonly string[]; readonly more: boolean } | undefined {
     const at =
       before === undefined ? this.#tail.length : this.#tail.findIndex(({ id }) => id === before);
     if (at < 0) return undefined;
     const from = Math.max(0, at - limit);
     const chosen = this.#tail.slice(from, at).reverse();
-    const records: string[] = [];
-    for (const facts of chosen) {
-      const members = await membersOf(this.#recordParts, facts, { diff: true, granted: true });
-      records.push(`{${members}}`);
-    }
+    const shows = { diff: true, granted: true };
+    const records = chosen.map((facts) => `{${membersOf(this.#parts, facts, shows)}}`);
     return { records, more: from > 0 };
-  }
-
-  get #recordParts() {
-    const { view, recent, nodeName } = this.#parts;
-    return { view, recent, nodeName, rules: this.#rules };
   }
 
   #isInWrites(answer: AuditedAnswer): boolean {
@@ -209,6 +202,7 @@ export class Audit implements Auditor, AuditView {
     isWritten: boolean,
     isProposed: boolean,
   ): Promise<Refusal | undefined> | undefined {
+    if (isWritten) this.#keep(facts);
     const record = this.#pending(facts);
     const waits: Promise<boolean>[] = [];
     for (const sink of this.#sinks) {
@@ -224,7 +218,7 @@ export class Audit implements Auditor, AuditView {
 
   /** A record whose text is made once for all sinks that show the same of it. */
   #pending(facts: Facts): Pending {
-    const texts: Record<string, Promise<string> | string> = {};
+    const texts: Record<string, string> = {};
     return {
       bytes: weightOf(facts),
       members: (shows: Shows) =>
@@ -232,14 +226,12 @@ export class Audit implements Auditor, AuditView {
     };
   }
 
-  #text(facts: Facts, shows: Shows): Promise<string> | string {
-    const toldOf = (error: Error): Promise<string> | string =>
-      membersOf(this.#recordParts, bare(facts, error), { diff: false, granted: false });
+  #text(facts: Facts, shows: Shows): string {
     try {
-      const text = membersOf(this.#recordParts, facts, shows);
-      return typeof text === 'string' ? text : text.catch(toldOf);
+      return membersOf(this.#parts, facts, shows);
     } catch (error) {
-      return toldOf(error as Error);
+      const told = bare(facts, error as Error);
+      return membersOf(this.#parts, told, { diff: false, granted: false });
     }
   }
 
@@ -335,11 +327,12 @@ class RequestNotes implements Notes {
     return this.#checked;
   }
 
-  proposed(command: Command): void {
+  proposed(command: Command): Promise<void> | undefined {
     this.auth ??= this.#who();
     this.isProposed = true;
     if (command.type === 'token.login') this.login = command as TokenLogin;
     else this.#granted = this.#grantedTo(command);
+    return this.#granted && this.#rules.look(this.#granted);
   }
 
   /** The rights that allowed the request; of a command, those before it took effect. */

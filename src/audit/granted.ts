@@ -1,13 +1,13 @@
 /**
- * Which rules allowed a request (beyond.md 5.2). What is asked is noted while the request runs;
- * where the rule stands is looked up when its record is written.
+ * Which rules allowed a request (beyond.md 5.2). What is asked is noted while the request runs.
+ * Where a rule stands is looked up before the request takes effect, which may change that.
  */
 import { ruleText } from '../acl/explain.js';
 import { type PathStep, Statements } from '../acl/origins.js';
 import { keyText } from '../acl/reasons.js';
 import type { Steps } from '../acl/steps.js';
 import type { Access, Authorizer, Resource, SpeakingRule, Why } from '../acl/types.js';
-import { inSlices } from '../service/common/event-loop.js';
+import { inSlices, inThisTurn } from '../service/common/event-loop.js';
 import type { Authorizers } from '../service/rights/authorizers.js';
 import { type Collected, stepOf } from '../service/rights/origins.js';
 import { tokenByAccessor } from '../state/tokens.js';
@@ -22,7 +22,9 @@ export interface Grant {
   readonly why: Why;
   /** What was asked, as one text. */
   readonly key: string;
-  /** As a record shows it, once it is known who says the rule. */
+  /** Who says the rule, once that is known. */
+  said?: Said | undefined;
+  /** As a record shows it. */
   text?: string;
 }
 
@@ -45,6 +47,8 @@ interface Known {
   readonly grants: Map<string, Grant>;
   /** By the rule that decides. */
   readonly sources: Map<string, Said>;
+  /** A look-up that takes several turns. */
+  looking?: Promise<void> | undefined;
 }
 
 /** Rights that are remembered of one token: most ask for few again and again. */
@@ -167,28 +171,31 @@ export class GrantedRules {
     return new Recorder(authorizer, known);
   }
 
-  /** Returns the rules that allowed a request, as JSON. */
-  shown({ accessor, grants, known }: Granted): readonly string[] | Promise<readonly string[]> {
-    const texts = grants.map((grant) => textOf(grant, known));
-    if (texts.every((text) => text !== undefined)) return texts;
-    return this.#look(accessor, grants, known);
+  /**
+   * Looks up who says the rules, once for all requests by the same rights. Returns a promise if
+   * that takes more than this turn.
+   */
+  look(granted: Granted): Promise<void> | undefined {
+    const { accessor, grants, known } = granted;
+    if (grants.every((grant) => isKnown(grant, known))) return undefined;
+    if (known.looking !== undefined) return known.looking.then(() => this.look(granted));
+    const steps = this.#find(accessor, grants, known);
+    if (inThisTurn(steps, 'explain').done === true) return undefined;
+    const over = (): void => {
+      known.looking = undefined;
+    };
+    known.looking = inSlices(steps, 'explain').finally(over);
+    return known.looking;
   }
 
-  async #look(
-    accessor: string,
-    grants: readonly Grant[],
-    known: Known,
-  ): Promise<readonly string[]> {
-    const { sources } = known;
-    const statements = await inSlices(this.#statements(accessor));
-    return grants.map((grant) => {
-      const text = textOf(grant, known);
-      if (text !== undefined) return text;
-      const rule = grant.why.rule!;
-      const said = saidIn(rule, statements);
-      if (sources.size < REMEMBERED_MAX) sources.set(ruleKey(rule), said);
-      return JSON.stringify(shownOf(grant, said));
-    });
+  *#find(accessor: string, grants: readonly Grant[], { sources }: Known): Steps<void> {
+    const statements = yield* this.#statements(accessor);
+    for (const grant of grants) {
+      const { rule } = grant.why;
+      if (rule === undefined || grant.said !== undefined) continue;
+      grant.said = saidIn(rule, statements);
+      if (sources.size < REMEMBERED_MAX) sources.set(ruleKey(rule), grant.said);
+    }
   }
 
   *#statements(accessor: string): Steps<BothLayers | undefined> {
@@ -222,28 +229,27 @@ const shownOf = ({ resource, access, segment, namespace, why }: Grant, said: Sai
   ...said,
 });
 
-/** Returns a grant as JSON; undefined if it is not known yet who says the rule. */
-function textOf(grant: Grant, { sources }: Known): string | undefined {
-  if (grant.text !== undefined) return grant.text;
+/** Whether it is known who says the rule of a grant. */
+function isKnown(grant: Grant, { sources }: Known): boolean {
   const { rule } = grant.why;
-  const said = rule === undefined ? NOTHING : sources.get(ruleKey(rule));
-  if (said !== undefined) grant.text = JSON.stringify(shownOf(grant, said));
+  grant.said ??= rule === undefined ? NOTHING : sources.get(ruleKey(rule));
+  return grant.said !== undefined;
+}
+
+/** Returns a grant as JSON. */
+export function textOf(grant: Grant): string {
+  grant.text ??= JSON.stringify(shownOf(grant, grant.said ?? NOTHING));
   return grant.text;
 }
 
 /** Returns who says a rule. */
 function saidIn(rule: SpeakingRule, statements: BothLayers | undefined): Said {
   const said = { rule: ruleText(rule), level: rule.level };
-  const sources = statements?.[rule.layer].sourcesOf(rule).Sources ?? [];
-  const source = sources.find(({ Counts }) => Counts);
-  const last = source?.Path.at(-1);
-  if (source === undefined || last === undefined) return said;
-  return {
-    ...said,
-    policy: stepShown(last),
-    ...(source.Line !== null && { line: source.Line }),
-    via: source.Path.slice(1, -1).map(stepShown),
-  };
+  const [counting] = statements?.[rule.layer].linesOf(rule) ?? [];
+  if (counting === undefined) return said;
+  const [path, line] = counting;
+  const policy = stepShown(path.at(-1)!);
+  return { ...said, policy, line, via: path.slice(1, -1).map(stepShown) };
 }
 
 const stepShown = ({ Type: type, ID: id, Name: name }: PathStep): Step => ({ type, id, name });

@@ -8,7 +8,7 @@ import type { Identity } from '../state/author.js';
 import type { RecentLines } from '../state/history/recent.js';
 import type { TokenLogin } from '../state/token-login.js';
 import type { View } from '../state/types.js';
-import type { Granted, GrantedRules } from './granted.js';
+import { type Granted, textOf } from './granted.js';
 import { changedObjects } from './objects.js';
 
 /** Who sent a request, as a record shows it. */
@@ -190,7 +190,6 @@ export interface RecordParts {
   readonly view: View;
   readonly recent: RecentLines;
   readonly nodeName: string;
-  readonly rules: GrantedRules;
 }
 
 /** What a sink shows of a record. */
@@ -201,25 +200,13 @@ export interface Shows {
 
 /** Returns a record as a JSON text without braces: what all sinks and the tail have in common. */
 export function membersOf(
-  parts: RecordParts,
-  facts: Facts,
-  { diff, granted: showsGranted }: Shows,
-): Promise<string> | string {
-  const { granted } = facts;
-  const rows = granted && showsGranted ? parts.rules.shown(granted) : [];
-  return rows instanceof Promise
-    ? rows.then((found) => textOf(parts, facts, found, diff))
-    : textOf(parts, facts, rows, diff);
-}
-
-function textOf(
   { view, recent, nodeName }: RecordParts,
   facts: Facts,
-  granted_by: readonly string[],
-  withChanges: boolean,
+  shows: Shows,
 ): string {
   const { granted, index, id, type, status, reasonCode, lostBytes } = facts;
-  const changed = index === 0 ? undefined : changedObjects({ view, recent }, index, withChanges);
+  const changed = index === 0 ? undefined : changedObjects({ view, recent }, index, shows.diff);
+  const grants = shows.granted && granted !== undefined ? granted.grants.map(textOf) : [];
   const time = new Date(facts.atMs).toISOString();
   // of texts, most of which are made already: an object of all this costs twice as much
   return (
@@ -231,7 +218,7 @@ function textOf(
     `,"index":${index},"reason":${JSON.stringify(facts.reason)}` +
     `,"decision":${JSON.stringify(facts.decision)}` +
     (reasonCode === undefined ? '' : `,"reason_code":${JSON.stringify(reasonCode)}`) +
-    `,"trace_id":${JSON.stringify(facts.traceId)},"granted_by":[${granted_by.join()}]` +
+    `,"trace_id":${JSON.stringify(facts.traceId)},"granted_by":[${grants.join()}]` +
     (granted === undefined || granted.more === 0 ? '' : `,"granted_more":${granted.more}`) +
     `,"objects":[${changed?.objects.join() ?? ''}]` +
     (changed?.truncated === true ? ',"truncated":true' : '') +

@@ -127,7 +127,7 @@ export async function startFront(
 /** An audit log without sinks and records. */
 export const NO_AUDIT: ClusterParts['audit'] = {
   sinks: () => [],
-  tail: async () => ({ records: [], more: false }),
+  tail: () => ({ records: [], more: false }),
 };
 
 /** Metrics of a node that has measured nothing. */

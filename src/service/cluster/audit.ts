@@ -24,7 +24,7 @@ export async function auditTail(
 ): Promise<string> {
   await mustHaveRight(service, requester, OPERATOR_READ);
   await service.permit(requester, (authorizer) => authorizer.denial('acl', 'read'));
-  const tail = await audit.tail(limit, before);
+  const tail = audit.tail(limit, before);
   if (tail === undefined)
     return reject('not_found', 'The record that "before" names is no longer in memory');
   const { records, more } = tail;

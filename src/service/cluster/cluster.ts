@@ -28,7 +28,7 @@ export interface AuditView {
   tail(
     limit: number,
     before?: string,
-  ): Promise<{ readonly records: readonly string[]; readonly more: boolean } | undefined>;
+  ): { readonly records: readonly string[]; readonly more: boolean } | undefined;
 }
 
 export interface ClusterParts {

@@ -203,7 +203,8 @@ export class NodeService implements Service {
       const author = requester.author ?? (await this.#authorOf(requester));
       command = stamped(command, { author, nowMs: this.#clock.wall(), reason });
     }
-    requester.notes?.proposed(command);
+    const noting = requester.notes?.proposed(command);
+    if (noting !== undefined) await noting;
     const result = await this.#node.write({ tokenKey, command, timeoutMs });
     if (!result.ok) throw new ApiError(result.refusal);
     requester.notes?.written(result.index);
