@@ -265,12 +265,12 @@ function whoOf({ AccessorID, Description, Identity }: Author, token: Token | und
   };
 }
 
-/** A record that could not be made whole tells so: none is left out. */
+/** A record that could not be made tells so: none is left out. */
 const bare = (facts: Facts, error: Error): Facts => ({
   ...facts,
   index: 0,
   granted: undefined,
-  reason: facts.reason || `this record is not whole: ${error.message}`,
+  reason: facts.reason || `this record is incomplete: ${error.message}`,
 });
 
 const writes = ({ counts, path }: Route, method: string): boolean =>
