@@ -148,6 +148,7 @@ export class Audit implements Auditor, AuditView {
       index: notes?.index ?? 0,
       granted: status < 400 ? notes?.granted : undefined,
       login: notes?.login,
+      reason: notes?.reason ?? answer.reason,
     };
     const facts = factsOf(answer, noted, this.#parts.nowMs());
     // what is refused for good did not happen
@@ -297,6 +298,8 @@ class RequestNotes implements Notes {
   #asked: Recorder | undefined;
   #granted: Granted | undefined;
   login: TokenLogin | undefined;
+  /** What the body says why. */
+  reason: string | undefined;
   index = 0;
   isProposed = false;
 
@@ -325,6 +328,10 @@ class RequestNotes implements Notes {
     this.auth ??= this.#who();
     this.#checked = this.#rules.recorder(authorizer);
     return this.#checked;
+  }
+
+  reasoned(reason: string): void {
+    this.reason = reason;
   }
 
   proposed(command: Command): Promise<void> | undefined {

@@ -114,11 +114,12 @@ export interface Noted {
   readonly index: number;
   readonly granted: Granted | undefined;
   readonly login: TokenLogin | undefined;
+  readonly reason: string;
 }
 
 /** Returns the facts of an answered request. */
 export function factsOf(answer: AuditedAnswer, noted: Noted, atMs: number): Facts {
-  const { incoming, status, ms, namespace, reason, decision, error } = answer;
+  const { incoming, status, ms, namespace, decision, error } = answer;
   const refused = error instanceof LoginRefused ? error : undefined;
   return {
     id: randomUUID(),
@@ -129,7 +130,7 @@ export function factsOf(answer: AuditedAnswer, noted: Noted, atMs: number): Fact
     status,
     ms,
     namespace,
-    reason,
+    reason: noted.reason,
     decision,
     traceId: traceOf(incoming),
     index: noted.index,

@@ -16,6 +16,7 @@ export interface AuditedAnswer {
   readonly status: number;
   readonly ms: number;
   readonly namespace: string;
+  /** That of the header. */
   readonly reason: string;
   /** The id of the decision of a refusal; empty if there is none. */
   readonly decision: string;

@@ -20,6 +20,8 @@ export interface Notes {
   asking(authorizer: Authorizer): Authorizer;
   /** Returns what a check of rights asks: it notes what is granted. The last check counts. */
   checking(authorizer: Authorizer): Authorizer;
+  /** The body says why. */
+  reasoned(reason: string): void;
   /** A command is about to be proposed: once a returned promise resolves, if there is one. */
   proposed(command: Command): Promise<void> | undefined;
   /** It took effect at this index. */

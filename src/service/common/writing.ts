@@ -17,9 +17,12 @@ export interface Write extends Requester {
 /** Returns a requester with the reason that a body gives, if any. Throws ApiError 400. */
 export function reasoned<R extends Requester>(requester: R, reason = ''): R {
   if (reason === '') return requester;
-  if (isReason(reason)) return { ...requester, reason };
-  const why = `Reason has at most ${REASON_BYTES_MAX} bytes and no control characters`;
-  return reject('invalid', why, { pointer: '/Reason' });
+  if (!isReason(reason)) {
+    const why = `Reason has at most ${REASON_BYTES_MAX} bytes and no control characters`;
+    reject('invalid', why, { pointer: '/Reason' });
+  }
+  requester.notes?.reasoned(reason);
+  return { ...requester, reason };
 }
 
 /**
