@@ -51,6 +51,7 @@ export interface Facts {
     readonly host: string;
     readonly request_id?: string | undefined;
   };
+  /** 0 if the client had left. */
   readonly status: number;
   readonly ms: number;
   readonly namespace: string;
@@ -119,7 +120,7 @@ export interface Noted {
 
 /** Returns the facts of an answered request. */
 export function factsOf(answer: AuditedAnswer, noted: Noted, atMs: number): Facts {
-  const { incoming, status, ms, namespace, decision, error } = answer;
+  const { incoming, ms, namespace, decision, error } = answer;
   const refused = error instanceof LoginRefused ? error : undefined;
   return {
     id: randomUUID(),
@@ -127,7 +128,7 @@ export function factsOf(answer: AuditedAnswer, noted: Noted, atMs: number): Fact
     type: 'HTTPEvent',
     auth: refused ? refusedWho(refused) : noted.login ? loginWho(noted.login) : noted.auth,
     request: requestOf(incoming),
-    status,
+    status: answer.isGone ? 0 : answer.status,
     ms,
     namespace,
     reason: noted.reason,

@@ -12,8 +12,9 @@ export interface AuditedAnswer {
   readonly caller?: Caller | undefined;
   /** What `begin` returned. */
   readonly notes?: Notes | undefined;
-  /** The status of the answer; 0 if the client has left. */
   readonly status: number;
+  /** Whether the client has left, so that it does not get the answer. */
+  readonly isGone: boolean;
   readonly ms: number;
   readonly namespace: string;
   /** That of the header. */

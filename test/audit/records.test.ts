@@ -1,22 +1,57 @@
 /** What the records of an audit log say: why, where, and no secret. */
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
+import { ApiError, refusal } from '../../src/base/errors.js';
+import type { ApiRequest, Route } from '../../src/http/routes/types.js';
+import { startFront } from '../http/harness.js';
 import { type Signer, signer } from '../login/signers.js';
 import { type Audited, audited } from './audited.js';
 
 const REASON = { headers: { 'x-consul-reason': 'of the header' } };
 
+/** A request of which the client leaves before it is answered. */
+const late = { begun: () => {}, isRefused: true };
+
+/** Answers once the client has left. */
+async function whenGone(request: ApiRequest, audit: () => Audited): Promise<void> {
+  const left = new Promise((resolve) => request.incoming.socket.once('close', resolve));
+  const { caller, timeoutMs, notes } = request;
+  await audit().solo.service.permit({ caller, timeoutMs, notes }, (authorizer) =>
+    authorizer.denial('acl', 'write'),
+  );
+  late.begun();
+  await left;
+  if (late.isRefused) throw new ApiError(refusal('permission_denied', 'Permission denied: late'));
+  request.answerJson('true');
+}
+
 describe('the records of the audit log', () => {
   let node: Audited;
   let key: Signer;
+  const gone: Route = {
+    path: '/v1/gone',
+    GET: (request) => whenGone(request, () => node),
+    PUT: (request) => whenGone(request, () => node),
+  };
   before(async () => {
     key = await signer('EdDSA');
-    node = await audited();
+    node = await audited({}, [[gone]]);
     const Config = { JWTValidationPubKeys: [key.pem] };
     await node.client.must('PUT /acl/auth-method', { Name: 'jwt', Type: 'jwt', Config });
     const rule = { AuthMethod: 'jwt', BindType: 'service', BindName: 'web' };
     await node.client.must('PUT /acl/binding-rule', rule);
   });
   after(() => node.client.close());
+  /** Resolves when the newest record is of this request, and fails if that never comes. */
+  const recorded = async (endpoint: string): Promise<void> => {
+    for (let turns = 0; turns < 10_000; turns += 1) {
+      if (node.last().request.endpoint === endpoint) return;
+      await nextTurn();
+    }
+    expect(node.last().request.endpoint).to.equal(endpoint);
+  };
 
   it('have the reason of the body, if it gives one', async () => {
     const asked = async (call: string, body: object): Promise<string> => {
@@ -38,5 +73,43 @@ describe('the records of the audit log', () => {
       expect(await asked(call, { ...body, Reason: 'of the body' }), call).to.equal('of the body');
       expect(node.last().request.endpoint).to.equal(`/v1${call.slice('POST '.length)}`);
     }
+  });
+
+  it('tell of what is refused although the client has left', async () => {
+    const leave = async (method: string, isRefused: boolean): Promise<void> => {
+      const leaving = new AbortController();
+      late.isRefused = isRefused;
+      late.begun = () => leaving.abort();
+      const call = node.client.ask(`${method} /gone`, undefined, undefined, {
+        signal: leaving.signal,
+      });
+      await call.then(
+        () => expect.fail('it was answered'),
+        () => {},
+      );
+      await recorded('/v1/gone');
+      expect(node.last().response.status).to.equal('0');
+    };
+    for (const method of ['PUT', 'GET']) {
+      await node.client.must('PUT /acl/policy', { Name: `before-${method}` });
+      await leave(method, true);
+      expect(node.last().granted_by).to.deep.equal([]);
+      expect(node.last().decision).to.not.equal('');
+    }
+    await node.client.must('PUT /acl/policy', { Name: 'before-last' });
+    await leave('PUT', false);
+    expect(node.rules()).to.deep.equal(['acl:write global-management:1']);
+  });
+
+  it('tell of what is refused early, although the client has left', async () => {
+    const { audit } = node;
+    const front = await startFront([], { audit, allowedHosts: ['a.example'] });
+    const req = new IncomingMessage(new Socket().destroy());
+    Object.assign(req, { method: 'GET', url: '/v1/early' });
+    req.headers = { host: 'b.example', 'x-service-token': 'x' };
+    front.app.handler(req, new ServerResponse(req));
+    await recorded('/v1/early');
+    expect(node.last().response.status).to.equal('0');
+    await front.close();
   });
 });

@@ -26,7 +26,7 @@ export const errorHandling =
     } catch (error) {
       const why = error instanceof ApiError ? error.refusal : INTERNAL;
       const { res } = context;
-      const isBegun = res.headersSent || res.destroyed;
+      const isBegun = res.headersSent;
       const isFault = isBegun ? !(error instanceof ApiError) : why.code === 'internal';
       if (isFault) context.app.emit('error', error, context);
       // aborted, so that the client cannot mistake it for complete
@@ -58,7 +58,8 @@ export function refuseEarly(
   const respond = (): void => refusals.refuseStranger(req, res, { status, headers, body });
   const noted = front.options.audit?.answered({
     incoming: req,
-    status: isGone(req, res) ? 0 : status,
+    status,
+    isGone: isGone(req, res),
     ms: 0,
     namespace: 'default',
     reason: '',

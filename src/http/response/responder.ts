@@ -282,12 +282,8 @@ export abstract class Responder {
   }
 
   /** Lets the audit log note an answer. Resolves to what to refuse instead, if anything. */
-  #noted({
-    status,
-    why,
-    decision = '',
-    error,
-  }: Answered): Promise<Refusal | undefined> | undefined {
+  #noted(answer: Answered): Promise<Refusal | undefined> | undefined {
+    const { status, why, decision = '', error } = answer;
     const { audit } = this.front.options;
     const isRefused = status === 401 || status === 403;
     if (audit === undefined || this.#isNoted || (this.notes === undefined && !isRefused)) return;
@@ -298,7 +294,8 @@ export abstract class Responder {
       route: this.target.route,
       caller: this.caller,
       notes: this.notes,
-      status: isGone(this.incoming, this.res) ? 0 : status,
+      status,
+      isGone: isGone(this.incoming, this.res),
       ms: performance.now() - this.startedMs,
       namespace: this.refusedNamespace(),
       reason: this.reason ?? '',
