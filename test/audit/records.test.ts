@@ -42,6 +42,7 @@ describe('the records of the audit log', () => {
     await node.client.must('PUT /acl/auth-method', { Name: 'jwt', Type: 'jwt', Config });
     const rule = { AuthMethod: 'jwt', BindType: 'service', BindName: 'web' };
     await node.client.must('PUT /acl/binding-rule', rule);
+    await node.client.must('PUT /namespace', { Name: 'team-a' });
   });
   after(() => node.client.close());
   /** Resolves when the newest record is of this request, and fails if that never comes. */
@@ -111,5 +112,22 @@ describe('the records of the audit log', () => {
     await recorded('/v1/early');
     expect(node.last().response.status).to.equal('0');
     await front.close();
+  });
+
+  it('have the namespace that the body names', async () => {
+    const role = { Name: 'here', Namespace: 'team-a' };
+    await node.client.must('PUT /acl/role', role);
+    expect(node.last().namespace).to.equal('team-a');
+    expect(node.last().granted_by[0]!.namespace).to.equal('team-a');
+    const secret = await node.client.secretWith('acl = "write"');
+    const refused = await node.client.ask('PUT /acl/role', { ...role, Name: 'no' }, secret);
+    expect(refused.status).to.equal(403);
+    expect(node.solo.decisions.get(refused.decision!)!.Namespace).to.equal('team-a');
+    expect(node.last().namespace).to.equal('team-a');
+    const Tokens = [{ Namespace: 'team-a', AccessorID: '8a2d0000-1111-4222-8333-000000000001' }];
+    const SecretID = '5ec7e701-1111-4222-8333-000000000001';
+    const body = { Source: 'dc3', Tokens: [{ ...Tokens[0], SecretID }] };
+    await node.client.must('POST /acl/tokens/import', body);
+    expect(node.last().namespace).to.equal('default');
   });
 });

@@ -51,6 +51,8 @@ export class HttpRequest extends Responder implements ApiRequest {
   readonly #context: Context;
   readonly #captures: readonly string[];
   #tokenNamespace: string | undefined;
+  /** The namespace of the request, once it is known. */
+  #namespace: string | undefined;
   /** Of a blocking query. */
   #end: CallEnd | undefined;
 
@@ -157,6 +159,11 @@ export class HttpRequest extends Responder implements ApiRequest {
   }
 
   namespace(bodyNamespace?: unknown): string {
+    this.#namespace = this.#namespaceOf(bodyNamespace);
+    return this.#namespace;
+  }
+
+  #namespaceOf(bodyNamespace: unknown): string {
     if (bodyNamespace !== undefined && bodyNamespace !== '' && bodyNamespace !== null) {
       if (typeof bodyNamespace === 'string')
         return namespaceName(bodyNamespace, 'field "Namespace"');
@@ -171,7 +178,7 @@ export class HttpRequest extends Responder implements ApiRequest {
 
   protected refusedNamespace(): string {
     try {
-      return this.namespace();
+      return this.#namespace ?? this.namespace();
     } catch {
       // the refusal of a request whose namespace is no name
       return 'default';

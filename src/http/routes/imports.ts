@@ -4,6 +4,7 @@ import { listImported } from '../../service/acl/imported-tokens.js';
 import { importTokens, mayImport } from '../../service/acl/token-import.js';
 import { listOwners, mayRelease, releaseOwner } from '../../service/change/owners.js';
 import { reasoned } from '../../service/common/writing.js';
+import { namespaceName } from '../request/parameters.js';
 import { type AclParts, admit, stateReadOf } from './common.js';
 import { escaped } from './lists.js';
 import type { ApiRequest, DeclaredRoute } from './types.js';
@@ -26,7 +27,9 @@ export const importRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
       POST: async (request) => {
         await admit(request, IMPORT_FAILURE, mayImport(service, request));
         const body = await request.decoded(IMPORT_FAILURE, IMPORT);
-        const namespaceOf = (sent?: string): string => request.namespace(sent);
+        // that of a token is not that of the request
+        const namespaceOf = (sent?: string): string =>
+          sent ? namespaceName(sent, 'field "Namespace"') : request.namespace();
         request.answerValue(await importTokens(parts, requesterOf(request), body, namespaceOf));
       },
     },
