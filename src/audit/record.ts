@@ -1,6 +1,5 @@
 /** Makes the records of requests, and of what the server does itself (beyond.md 5.2). */
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import type { AuditedAnswer } from '../http/audited.js';
 import { traceOf } from '../http/request/trace.js';
 import { LoginRefused } from '../service/login/login.js';
@@ -72,36 +71,15 @@ const HEADER_MAX = 512;
 const cut = (text: string, most: number): string =>
   text.length <= most ? text : `${text.slice(0, most)}…`;
 
-/** Returns a path and query with the value of `token` hidden, however it is written. */
-function endpointOf(url: string): string {
-  const at = url.indexOf('?');
-  if (at < 0) return cut(url, ENDPOINT_MAX);
-  const query = url
-    .slice(at + 1)
-    .split('&')
-    .map((part) => {
-      const name = part.split('=', 1)[0]!;
-      return nameOf(name) === 'token' ? `${name}=<hidden>` : part;
-    });
-  return cut(`${url.slice(0, at)}?${query.join('&')}`, ENDPOINT_MAX);
-}
-
-function nameOf(sent: string): string {
-  try {
-    return decodeURIComponent(sent.replaceAll('+', ' ')).trim().toLowerCase();
-  } catch {
-    return 'token';
-  }
-}
-
-function requestOf({ method = '', url = '', headers, socket }: IncomingMessage): Facts['request'] {
+function requestOf({ incoming, endpoint }: AuditedAnswer): Facts['request'] {
+  const { method = '', headers, socket } = incoming;
   const { remoteAddress = '', remotePort = 0 } = socket;
   const address = remoteAddress.replace(/^::ffff:/, '');
   const shown = address.includes(':') ? `[${address}]` : address;
   const requestId = headers['x-request-id'];
   return {
     operation: method,
-    endpoint: endpointOf(url),
+    endpoint: cut(endpoint, ENDPOINT_MAX),
     remote_addr: `${shown}:${remotePort}`,
     user_agent: cut(headers['user-agent'] ?? '', HEADER_MAX),
     host: cut(headers.host ?? '', HEADER_MAX),
@@ -127,7 +105,7 @@ export function factsOf(answer: AuditedAnswer, noted: Noted, atMs: number): Fact
     atMs,
     type: 'HTTPEvent',
     auth: refused ? refusedWho(refused) : noted.login ? loginWho(noted.login) : noted.auth,
-    request: requestOf(incoming),
+    request: requestOf(answer),
     status: answer.isGone ? 0 : answer.status,
     ms,
     namespace,

@@ -7,6 +7,8 @@ import type { Method, Route } from './routes/types.js';
 /** An answer that is about to be sent. */
 export interface AuditedAnswer {
   readonly incoming: IncomingMessage;
+  /** Its path and query without secrets. */
+  readonly endpoint: string;
   /** Absent if the request was refused before its route or its token was read. */
   readonly route?: Route | undefined;
   readonly caller?: Caller | undefined;

@@ -7,9 +7,11 @@ import { ApiError, refusal } from '../../src/base/errors.js';
 import type { ApiRequest, Route } from '../../src/http/routes/types.js';
 import { startFront } from '../http/harness.js';
 import { type Signer, signer } from '../login/signers.js';
+import { send } from '../support/client.js';
 import { type Audited, audited } from './audited.js';
 
 const REASON = { headers: { 'x-consul-reason': 'of the header' } };
+const HIDDEN = '<hidden>';
 
 /** A request of which the client leaves before it is answered. */
 const late = { begun: () => {}, isRefused: true };
@@ -129,5 +131,35 @@ describe('the records of the audit log', () => {
     const body = { Source: 'dc3', Tokens: [{ ...Tokens[0], SecretID }] };
     await node.client.must('POST /acl/tokens/import', body);
     expect(node.last().namespace).to.equal('default');
+  });
+
+  it('hide a SecretID in a path', async () => {
+    const { AccessorID, SecretID } = await node.client.must('PUT /acl/token', {});
+    const encoded = `%${SecretID.charCodeAt(0).toString(16)}${SecretID.slice(1)}`;
+    for (const id of [SecretID, encoded]) {
+      await node.client.ask(`DELETE /acl/token/${id}?ns=default`);
+      expect(node.last().request.endpoint).to.equal(`/v1/acl/token/${HIDDEN}?ns=default`);
+      const { decision } = await node.client.ask(`GET /acl/token/${id}/effective`, undefined, '');
+      const endpoint = `/v1/acl/token/${HIDDEN}/effective`;
+      expect(node.last().request.endpoint).to.equal(endpoint);
+      expect(node.solo.decisions.get(decision!)!.Path).to.equal(endpoint);
+    }
+    await node.client.ask(`DELETE /config/service-defaults/a?filter=a${SecretID}`);
+    const { endpoint } = node.last().request;
+    expect(endpoint).to.equal(`/v1/config/service-defaults/a?filter=${HIDDEN}`);
+    await node.client.must(`DELETE /acl/token/${AccessorID}`);
+    expect(node.last().request.endpoint).to.equal(`/v1/acl/token/${AccessorID}`);
+  });
+
+  it('hide what a provider of identities sends back to a page', async () => {
+    const { audit } = node;
+    const front = await startFront([], { audit, allowedHosts: ['a.example'] });
+    const path = '/ui/oidc/callback?code=c0de&st%61te=5tate&iss=https%3A%2F%2Fidp.example';
+    const { status } = await send(`http://127.0.0.1:${front.listener.port}`, `GET ${path}`);
+    expect(status).to.equal(403);
+    const { endpoint } = node.last().request;
+    const iss = 'iss=https%3A%2F%2Fidp.example';
+    expect(endpoint).to.equal(`/ui/oidc/callback?code=${HIDDEN}&st%61te=${HIDDEN}&${iss}`);
+    await front.close();
   });
 });

@@ -4,6 +4,7 @@ import type Koa from 'koa';
 import { ApiError, ERROR_STATUS, type Refusal, refusal } from '../../base/errors.js';
 import type { Front } from '../front.js';
 import type { Additions, Context, Middleware, State } from '../request/context.js';
+import { shownUrl } from '../request/shown-url.js';
 import { traceOf } from '../request/trace.js';
 import { noteRefused, refusalBody } from './refusal-body.js';
 import { addDecision, addRequestId } from './response-headers.js';
@@ -58,6 +59,7 @@ export function refuseEarly(
   const respond = (): void => refusals.refuseStranger(req, res, { status, headers, body });
   const noted = front.options.audit?.answered({
     incoming: req,
+    endpoint: shownUrl(front, req),
     status,
     isGone: isGone(req, res),
     ms: 0,

@@ -4,6 +4,7 @@ import { ERROR_STATUS, type Refusal } from '../../base/errors.js';
 import { STATUS_CODES } from '../../base/node-http.js';
 import type { RefusedRequest } from '../../service/explain/decisions.js';
 import type { Front } from '../front.js';
+import { shownUrl } from '../request/shown-url.js';
 import { traceOf } from '../request/trace.js';
 import type { Route } from '../routes/types.js';
 import { contentTypes, isNever } from './response-headers.js';
@@ -108,16 +109,15 @@ const isShort = (text: string, most: number): boolean =>
 
 /** Notes a refused request. Returns the id of the decision; undefined if it is not noted. */
 export function noteRefused(
-  { options }: Pick<Front, 'options'>,
+  front: Pick<Front, 'options'>,
   incoming: IncomingMessage,
   refused: Pick<RefusedRequest, 'caller' | 'namespace' | 'refusal' | 'error'>,
 ): string | undefined {
-  const { method = '', url = '', socket } = incoming;
-  const at = url.indexOf('?');
-  return options.noteRefused?.({
+  const { method = '', socket } = incoming;
+  return front.options.noteRefused?.({
     ...refused,
     method,
-    path: at < 0 ? url : url.slice(0, at),
+    path: shownUrl(front, incoming).split('?', 1)[0]!,
     traceId: traceOf(incoming),
     remoteAddress: (socket.remoteAddress ?? '').replace(/^::ffff:/, ''),
   });

@@ -11,6 +11,7 @@ import type { Client } from '../limits/concurrency.js';
 import { clientOf } from '../listener/addresses.js';
 import { prettyJson } from '../request/body.js';
 import type { Query } from '../request/parameters.js';
+import { shownUrl } from '../request/shown-url.js';
 import { traceOf } from '../request/trace.js';
 import type { Pieces, Tagged, Target } from '../routes/types.js';
 import { bytesOf } from './document-bytes.js';
@@ -291,6 +292,7 @@ export abstract class Responder {
     this.#isNoted = true;
     return audit.answered({
       incoming: this.incoming,
+      endpoint: shownUrl(this.front, this.incoming),
       route: this.target.route,
       caller: this.caller,
       notes: this.notes,
