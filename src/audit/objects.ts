@@ -16,8 +16,8 @@ export interface ChangedObject {
   readonly name: string;
   readonly namespace: string;
   readonly action: string;
-  /** The index of the version before; 0 if there was none. */
-  readonly before: number;
+  /** The index of the version before; 0 if there was none. Absent: it is not kept. */
+  readonly before?: number;
   readonly after: number;
   readonly changes?: readonly Change[];
   /** Of many tokens at once. */
@@ -68,15 +68,22 @@ function changedObject(view: View, line: Line, withChanges: boolean): ChangedObj
     name,
     namespace: ns || 'default',
     action: operation,
-    before: Math.max(0, was),
+    ...(isKept(line) && { before: was }),
     after: operation === 'delete' ? 0 : index,
   };
   if (type === '' || type === 'login-tokens')
     return { ...head, ...(typeof more === 'number' && { count: more }) };
-  if (!withChanges) return head;
+  if (!withChanges || head.before === undefined) return head;
   const changes = changesOf(view, line, content);
   return changes === undefined ? head : { ...head, changes };
 }
+
+/**
+ * Whether it is known which version was before a change. None is kept before the end of a login's
+ * token, before an object gets another owner, and beyond the bounds of the history.
+ */
+const isKept = ({ was, count, operation, more }: Line): boolean =>
+  was > 0 || (was === 0 && (count > 0 || (typeof more !== 'object' && operation !== 'update')));
 
 /** Returns how an object changed; undefined if that is not known any more. */
 function changesOf(view: View, line: Line, before: string | undefined): Change[] | undefined {

@@ -162,4 +162,19 @@ describe('the records of the audit log', () => {
     expect(endpoint).to.equal(`/ui/oidc/callback?code=${HIDDEN}&st%61te=${HIDDEN}&${iss}`);
     await front.close();
   });
+
+  it('do not say that there was no version before the end of a login', async () => {
+    const now = Math.floor(node.solo.nowMs / 1000);
+    const BearerToken = await key.sign({ iat: now - 10, exp: now + 600, sub: 'a' });
+    const login = () => node.client.must('POST /acl/login', { AuthMethod: 'jwt', BearerToken }, '');
+    const { SecretID, AccessorID } = await login();
+    expect(node.last().objects[0]).to.include({ action: 'create', before: 0 });
+    await node.client.must('POST /acl/logout', undefined, SecretID);
+    const [ended] = node.last().objects;
+    expect(ended).to.include({ type: 'token', id: AccessorID, action: 'delete', after: 0 });
+    expect(ended).to.not.have.any.keys('before', 'changes');
+    const made = await node.client.must('PUT /acl/token', {});
+    await node.client.must(`DELETE /acl/token/${made.AccessorID}`);
+    expect(node.last().objects[0]).to.include({ action: 'delete', before: made.CreateIndex });
+  });
 });
