@@ -43,7 +43,7 @@ export interface AuditParts {
   readonly recent: RecentLines;
   readonly authorizers: Pick<
     Authorizers,
-    'cached' | 'authorOf' | 'knows' | 'origins' | 'namespaceOf'
+    'cached' | 'of' | 'prepare' | 'authorOf' | 'knows' | 'origins' | 'namespaceOf'
   >;
   /** The checks of the gate. */
   readonly groups: GroupChecks;
@@ -337,8 +337,17 @@ class RequestNotes implements Notes {
   proposed(command: Command): Promise<void> | undefined {
     this.auth ??= this.#who();
     this.isProposed = true;
-    if (command.type === 'token.login') this.login = command as TokenLogin;
-    else this.#granted = this.#grantedTo(command);
+    if (command.type === 'token.login') {
+      this.login = command as TokenLogin;
+      return undefined;
+    }
+    const preparing = this.#parts.authorizers.prepare(this.#caller.tokenKey);
+    if (preparing === undefined) return this.#noteGranted(command);
+    return preparing.then(() => this.#noteGranted(command));
+  }
+
+  #noteGranted(command: Command): Promise<void> | undefined {
+    this.#granted = this.#grantedTo(command);
     return this.#granted && this.#rules.look(this.#granted);
   }
 
@@ -349,12 +358,14 @@ class RequestNotes implements Notes {
   }
 
   #grantedTo(command: Command): Granted | undefined {
-    // the last check before most commands asked for the same as the gate
-    if (this.#checked !== undefined && !OTHERWISE.has(command.type)) return this.#checked.granted;
     const { groups, authorizers, view } = this.#parts;
+    const authorizer = authorizers.of(this.#caller.tokenKey);
+    if (authorizer === undefined) return undefined;
+    // the last check before most commands asked for the same as the gate, if by the same rights
+    const checked = this.#checked?.of === authorizer ? this.#checked : undefined;
+    if (checked !== undefined && !OTHERWISE.has(command.type)) return checked.granted;
     const right = commandRight(groups, command.type);
-    const authorizer = authorizers.cached(this.#caller.tokenKey);
-    if (typeof right !== 'function' || authorizer === undefined) return undefined;
+    if (typeof right !== 'function') return undefined;
     const recorder = this.#rules.recorder(authorizer);
     right(recorder, command, view);
     return recorder.granted;

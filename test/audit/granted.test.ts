@@ -1,13 +1,28 @@
 /** Which rule allowed a request: what held before it, whatever has happened since. */
 import { expect } from 'chai';
+import type { Route } from '../../src/http/routes/types.js';
+import type { Command } from '../../src/state/types.js';
+import { send } from '../support/client.js';
 import { type Audited, audited } from './audited.js';
 
 const WRITE = 'acl = "write"';
 
 describe('the rules that allowed a request', () => {
   let node: Audited;
+  /** What happens between the check of a request and its command. */
+  let between: { readonly change: () => Promise<unknown>; readonly command: Command };
+  const changing: Route = {
+    path: '/v1/changing',
+    PUT: async (request) => {
+      const { caller, timeoutMs, notes } = request;
+      const { service } = node.solo;
+      await service.permit({ caller, timeoutMs, notes }, (of) => of.denial('acl', 'write'));
+      await between.change();
+      request.answerJson(await service.write({ caller, timeoutMs, notes }, between.command));
+    },
+  };
   before(async () => {
-    node = await audited();
+    node = await audited({}, [[changing]]);
   });
   after(() => node.client.close());
 
@@ -65,6 +80,28 @@ describe('the rules that allowed a request', () => {
     await node.client.must(`DELETE /acl/token/${other.AccessorID}`);
     expect(node.rules(1)).to.deep.equal([`acl:write ${other.policies[0]!.Name}:1`]);
     expect(node.last(1).auth.accessor_id).to.equal(other.AccessorID);
+  });
+
+  it('are those in force when the command is proposed', async () => {
+    for (const type of ['role.delete', 'undo']) {
+      const made = await node.client.must('PUT /acl/role', { Name: `of-${type.slice(0, 4)}` });
+      const { SecretID, policies } = await tokenOf(WRITE, WRITE);
+      await write(`before-${type.slice(0, 4)}`, SecretID);
+      const undone = { undone: made.ModifyIndex, caller: '', nowMs: 0, at: '', datacenter: 'dc1' };
+      between = {
+        change: () => node.client.must(`DELETE /acl/policy/${policies[0]!.ID}`),
+        command: {
+          type,
+          v: 1,
+          ns: 'default',
+          id: made.ID,
+          ...(type === 'undo' && undone),
+        } as Command,
+      };
+      const { status, text } = await send(node.client.url, 'PUT /v1/changing', { token: SecretID });
+      expect(status, text).to.equal(200);
+      expect(node.rules(), type).to.deep.equal([`acl:write ${policies[1]!.Name}:1`]);
+    }
   });
 
   it('are known of sets, which ask for rights last, and of reads that show secrets', async () => {
