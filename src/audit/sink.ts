@@ -2,7 +2,7 @@
  * One sink: a queue of records, the chain, and what happens when they cannot be written
  * (beyond.md 5.1).
  */
-import { once } from 'node:events';
+import type { Writable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AuditSink } from '../api/endpoints/operator.js';
 import { type Refusal, refusal } from '../base/errors.js';
@@ -48,6 +48,8 @@ export type Out = Pick<SinkFile, 'open' | 'append' | 'close' | 'end' | 'count' |
 const BUFFER_BYTES = 4 * 2 ** 20;
 /** Milliseconds between attempts to write after a failure. */
 const RETRY_MS = 1000;
+/** Milliseconds in which a sink that is closed writes what waits: a disk that hangs never does. */
+const CLOSE_MS = 2000;
 /** Milliseconds for which records gather where nobody waits: a write costs as much as a record. */
 const GATHER_MS = 50;
 /**
@@ -137,14 +139,14 @@ export class Sink {
    * return undefined.
    */
   note(record: Pending): Promise<boolean> | undefined {
+    if (this.#isClosed || this.mustRefuse) {
+      this.#drop(1);
+      return this.isRequired ? Promise.resolve(false) : undefined;
+    }
     if (!this.isRequired) {
       if (this.#bytes + record.bytes > BUFFER_BYTES) this.#drop(1, 'records come too fast');
       else this.#push(record, undefined);
       return undefined;
-    }
-    if (this.#isFailing || this.#isClosed) {
-      this.#drop(1);
-      return Promise.resolve(false);
     }
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
@@ -244,11 +246,7 @@ export class Sink {
     this.#lastError = error.message;
     if (isFirst) this.#parts.log.failing(this.settings.name, error.message);
     if (this.isRequired) {
-      const given = this.#queue.filter(({ done }) => done !== undefined);
-      this.#drop(given.length);
-      this.#bytes = 0;
-      this.#queue = [];
-      for (const { done } of given) done!(false);
+      this.#giveUp();
       this.#parts.onFailing();
     }
     if (this.#isClosed) return;
@@ -263,11 +261,13 @@ export class Sink {
   }
 
   #succeeded(): void {
-    this.#endDropping();
-    if (!this.#isFailing) return;
+    // each batch makes room for a moment: the dropping ends when nothing waits
+    const isOver = this.#isFailing || (this.#isDropping && this.#queue.length === 0);
+    if (!isOver) return;
     clearTimeout(this.#retry);
     this.#retry = undefined;
     this.#isFailing = false;
+    this.#isDropping = false;
     this.#parts.log.written(this.settings.name, this.#dropped);
   }
 
@@ -279,35 +279,58 @@ export class Sink {
     if (!this.#isFailing) this.#parts.log.failing(this.settings.name, why);
   }
 
-  #endDropping(): void {
-    if (!this.#isDropping) return;
-    this.#isDropping = false;
-    if (!this.#isFailing) this.#parts.log.written(this.settings.name, this.#dropped);
+  /** Drops what waits. Returns how many these are, without those of a required sink's own. */
+  #giveUp(): number {
+    const given = this.#queue.filter(({ done }) => done !== undefined || !this.isRequired);
+    this.#drop(given.length);
+    this.#bytes = 0;
+    this.#queue = [];
+    for (const { done } of given) done?.(false);
+    return given.length;
   }
 
-  /** Writes what waits, and closes the file. */
+  /**
+   * Writes what waits, counts what cannot be written in `CLOSE_MS`, and closes the file. What comes
+   * later is only counted.
+   */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#retry);
-    if (this.#isWriting) await new Promise<void>((resolve) => this.#idle.push(resolve));
-    await this.#out.close().catch(() => {});
+    this.#retry = undefined;
+    const late = new Promise<void>((resolve) => void setTimeout(resolve, CLOSE_MS).unref());
+    const ended = new Promise<void>((resolve) => void this.#idle.push(resolve));
+    if (!this.#isWriting) void this.#write();
+    await Promise.race([ended, late]);
+    const left = this.#giveUp();
+    if (left > 0)
+      this.#parts.log.failing(this.settings.name, `closed while records waited: ${left}`);
+    await Promise.race([this.#out.close().catch(() => {}), late]);
   }
 }
 
 /** Lines on stdout. Their chain begins anew at each start. */
-class StdoutLines implements Out {
+export class StdoutLines implements Out {
+  readonly #stream: Writable;
   end = EMPTY_CHAIN;
   bytes = 0;
   readonly count = 0;
   readonly lostBytes = 0;
 
-  async open(): Promise<void> {}
+  constructor(stream: Writable = process.stdout) {
+    this.#stream = stream;
+  }
+
+  async open(): Promise<void> {
+    // each write tells its own; without a listener, an error would end the process
+    this.#stream.on('error', () => {});
+  }
 
   async append(lines: Buffer, end: ChainEnd): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#stream.write(lines, (error) => (error ? reject(error) : resolve()));
+    });
     this.bytes += lines.length;
     this.end = end;
-    // it may keep them for longer
-    if (!process.stdout.write(Buffer.from(lines))) await once(process.stdout, 'drain');
   }
 
   async close(): Promise<void> {}

@@ -6,16 +6,16 @@ import {
   renameSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mock } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
-import { EMPTY_CHAIN } from '../../src/audit/chain.js';
-import type { Out } from '../../src/audit/sink.js';
+import { type Sink, StdoutLines } from '../../src/audit/sink.js';
 import { verify } from '../../src/audit/verify.js';
-import { MADE_MS, record, sinkOver } from './sinks.js';
+import { HeldOut, MADE_MS, record, sinkOver } from './sinks.js';
 
 /** Returns what the records of a file say, and how many were dropped before each. */
 const idsIn = (path: string): string[] =>
@@ -144,6 +144,103 @@ describe('audit: a sink', () => {
     expect(opened).to.match(/^the last line of .* is not an audit record$/);
   });
 
+  describe('that is closed', () => {
+    const anyway = (done: Promise<void>): Promise<void> => {
+      mock.timers.tick(60_000);
+      return done;
+    };
+    const isFailing = async (sink: Sink): Promise<void> => {
+      while (!sink.status().Failing) await new Promise((resolve) => setTimeout(resolve, 5));
+    };
+
+    it('counts what comes later, and leaves its file alone', async () => {
+      const { sink } = sinkOver(path);
+      await sink.open();
+      sink.note(record('a'));
+      await sink.close();
+      expect(sink.note(record('late'))).to.equal(undefined);
+      await sink.close();
+      expect(idsIn(path)).to.deep.equal(['a']);
+      expect(sink.status().Dropped).to.equal(1);
+    });
+
+    it('tries once more what could not be written', async () => {
+      const { sink, files, told } = sinkOver(path);
+      await sink.open();
+      files.failsAfter = 7;
+      sink.note(record('a'));
+      await isFailing(sink);
+      files.failsAfter = undefined;
+      await sink.close();
+      expect(idsIn(path)).to.deep.equal(['a']);
+      expect(told.at(-1)).to.equal('main is written, 0 dropped');
+    });
+
+    it('counts what still cannot be written, and tells it', async () => {
+      const { sink, files, told } = sinkOver(path);
+      await sink.open();
+      files.failsAfter = 7;
+      for (const text of ['a', 'b']) sink.note(record(text));
+      await isFailing(sink);
+      await sink.close();
+      expect(idsIn(path)).to.deep.equal([]);
+      expect(sink.status().Dropped).to.equal(2);
+      expect(told.at(-1)).to.equal('main fails: closed while records waited: 2');
+    });
+
+    for (const deliveryGuarantee of ['best-effort', 'required'])
+      it(`does not wait for a disk that hangs, if it is ${deliveryGuarantee}`, async () => {
+        const { sink, files, told } = sinkOver(path, { deliveryGuarantee });
+        await sink.open();
+        let wake = (): void => {};
+        files.hangs = new Promise((resolve) => {
+          wake = resolve;
+        });
+        const written = sink.note(record('a'));
+        while (files.writes === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+        mock.timers.enable({ apis: ['setTimeout'] });
+        try {
+          await anyway(sink.close());
+        } finally {
+          mock.timers.reset();
+        }
+        expect(await written).to.equal(deliveryGuarantee === 'required' ? false : undefined);
+        expect(sink.status().Dropped).to.equal(1);
+        expect(told).to.deep.equal(['main fails: closed while records waited: 1']);
+        wake();
+      });
+  });
+
+  describe('of type stdout', () => {
+    it('goes on with its chain after a write that failed', async () => {
+      const lines: string[] = [];
+      let isBroken = false;
+      const stream = {
+        on() {},
+        write(chunk: Buffer, done: (error?: Error) => void) {
+          if (isBroken) return done(new Error('EPIPE'));
+          lines.push(chunk.toString());
+          done();
+        },
+      };
+      const { sink, told } = sinkOver(path, {}, { out: new StdoutLines(stream as never) });
+      await sink.open();
+      sink.note(record('a'));
+      while (sink.status().Seq < 1) await nextTurn();
+      isBroken = true;
+      const { Bytes } = sink.status();
+      sink.note(record('b'));
+      while (!sink.status().Failing) await nextTurn();
+      expect(sink.status()).to.include({ Seq: 1, Bytes });
+      isBroken = false;
+      await sink.close();
+      writeFileSync(path, lines.join(''));
+      expect(idsIn(path)).to.deep.equal(['a', 'b']);
+      expect(await verify([path])).to.include({ ok: true, records: 2 });
+      expect(told).to.deep.equal(['main fails: EPIPE', 'main is written, 0 dropped']);
+    });
+  });
+
   describe('that is required', () => {
     const REQUIRED = { deliveryGuarantee: 'required' };
 
@@ -223,40 +320,19 @@ describe('audit: a sink', () => {
     });
 
     it('gathers records after each write, and not only after the first one', async () => {
-      const written: string[][] = [];
-      let release = (): void => {};
-      const out: Out = {
-        end: EMPTY_CHAIN,
-        count: 1,
-        bytes: 0,
-        lostBytes: 0,
-        open: async () => {},
-        close: async () => {},
-        append(lines) {
-          const ids = lines.toString().split('\n').slice(0, -1);
-          written.push(ids.map((line) => JSON.parse(line).payload.id));
-          return new Promise((resolve) => {
-            release = resolve;
-            began();
-          });
-        },
-      };
-      let began = (): void => {};
-      const begins = (): Promise<void> => new Promise((resolve) => (began = resolve));
+      const out = new HeldOut();
       const { sink } = sinkOver(path, {}, { out });
       await sink.open();
-      const first = begins();
       sink.note(record('a'));
-      await first;
-      const second = begins();
+      await out.begun();
       sink.note(record('b'));
-      release();
+      out.release();
       // all that follows in the same turn of the event loop
       for (let n = 0; n < 50; n += 1) await undefined;
       sink.note(record('c'));
-      await second;
-      expect(written).to.deep.equal([['a'], ['b', 'c']]);
-      release();
+      await out.begun();
+      expect(out.written).to.deep.equal([['a'], ['b', 'c']]);
+      out.release();
       await sink.close();
     });
 
@@ -272,6 +348,32 @@ describe('audit: a sink', () => {
         mock.timers.reset();
       }
       await sink.close();
+    });
+
+    it('tells once that records come too fast, and once that it has caught up', async () => {
+      const out = new HeldOut();
+      const { sink, told } = sinkOver(path, {}, { out });
+      await sink.open();
+      const flood = (): void => {
+        for (let n = 0; n < 600; n += 1) sink.note(record('x'.repeat(8192)));
+      };
+      for (let batch = 0; batch < 4; batch += 1) {
+        flood();
+        await out.begun();
+        out.release();
+      }
+      const { Dropped } = sink.status();
+      expect(Dropped).to.be.greaterThan(600);
+      const closed = sink.close();
+      while (out.written.flat().length + Dropped < 2400) {
+        await out.begun();
+        out.release();
+      }
+      await closed;
+      expect(told).to.deep.equal([
+        'main fails: records come too fast',
+        `main is written, ${Dropped} dropped`,
+      ]);
     });
 
     it('keeps 4 MiB while the disk is full, counts what does not fit, and tells it', async () => {

@@ -1,7 +1,8 @@
 /** Sinks over files that fail as told, and records to write into them. */
 import { type FileHandle, open } from 'node:fs/promises';
+import { EMPTY_CHAIN } from '../../src/audit/chain.js';
 import { type SinkSettings, sinksOf } from '../../src/audit/settings.js';
-import { type Pending, Sink, type SinkParts } from '../../src/audit/sink.js';
+import { type Out, type Pending, Sink, type SinkParts } from '../../src/audit/sink.js';
 import { type Files, SinkFile } from '../../src/audit/sink-file.js';
 
 /** Files whose writes fail, stop half way, or hang, as long as that is set. */
@@ -31,6 +32,45 @@ class FaultyFiles implements Files {
     if (this.failsAfter === undefined) return handle.writeFile(bytes);
     await handle.writeFile(bytes.subarray(0, this.failsAfter));
     throw new Error('no space left on device');
+  }
+}
+
+/** An output whose writes take until they are told to end. */
+export class HeldOut implements Out {
+  readonly end = EMPTY_CHAIN;
+  readonly count = 1;
+  readonly bytes = 0;
+  readonly lostBytes = 0;
+  /** The ids of the records of each write. */
+  readonly written: string[][] = [];
+  #release: (() => void) | undefined;
+  #begun: (() => void) | undefined;
+
+  async open(): Promise<void> {}
+  async close(): Promise<void> {}
+
+  append(lines: Buffer): Promise<void> {
+    const texts = lines.toString().split('\n').slice(0, -1);
+    this.written.push(texts.map((line) => JSON.parse(line).payload.id));
+    return new Promise((resolve) => {
+      this.#release = resolve;
+      this.#begun?.();
+    });
+  }
+
+  /** Resolves when a write is open. */
+  async begun(): Promise<void> {
+    if (this.#release !== undefined) return;
+    await new Promise<void>((resolve) => {
+      this.#begun = resolve;
+    });
+  }
+
+  /** Ends the open write. */
+  release(): void {
+    const release = this.#release!;
+    this.#release = undefined;
+    release();
   }
 }
 
