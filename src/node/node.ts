@@ -367,6 +367,7 @@ class Node implements RunningNode {
     this.replica.stop();
     this.#disk.stop();
     await this.#wire.close();
+    await this.#options.onAnswered?.();
     await this.#opened.log.close();
     await this.#opened.store.close();
     await this.#opened.identity.settled();

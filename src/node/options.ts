@@ -126,6 +126,8 @@ export interface NodeOptions {
   ) => void;
   /** Gets what the node measures. Absent: nothing is measured, at no cost. */
   readonly measures?: NodeMeasures | undefined;
+  /** Called when a stopping node answers no request any more, and before its databases close. */
+  readonly onAnswered?: () => Promise<void>;
   /** Receives a line about each decision of Raft. Absent: decisions are not traced, at no cost. */
   readonly trace?: (message: string) => void;
   /**

@@ -112,7 +112,8 @@ export async function startServer(
       app.held.releaseForGood();
       events.stop();
       await listener.close(config.limits.stopMs, config.limits.lingerMs);
-      await Promise.all([audit.close(), usage.stop()]);
+      await usage.stop();
+      // closes the audit log as well
       await node.stop();
     },
   };
@@ -215,6 +216,8 @@ async function openLayers(
     loading,
     measures: replication,
     usageText: (from) => usage.answer(from),
+    // the last records are of writes that the stop ends, and show what these changed
+    onAnswered: () => audit.close(),
     decisionText: (id) => JSON.stringify(decisions.get(id)) as string | undefined,
   };
   const node = await openNode(options);
