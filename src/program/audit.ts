@@ -4,7 +4,7 @@ import { type SinkSettings, sinksOf } from '../audit/settings.js';
 import type { Config } from '../config/config.js';
 import type { Log } from '../log/log.js';
 import type { ClusterNode } from '../node/types.js';
-import { LEVEL_KEY, levelOf } from '../state/levels.js';
+import { LEVEL_KEY, levelOf, raisedTo } from '../state/levels.js';
 import type { Machine } from '../state/machine.js';
 import { chainKey } from './key-files.js';
 
@@ -58,6 +58,7 @@ export function auditLevels(
 ): void {
   node.machine.onChanged((keys) => {
     if (!keys.includes(LEVEL_KEY) || node.status().role !== 'leader') return;
-    audit.system(`system.level ${levelOf(node.view)}`, 0);
+    const level = levelOf(node.view);
+    audit.system(`system.level ${level}`, raisedTo(node.view, level)!);
   });
 }

@@ -23,6 +23,24 @@ const recordsIn = (path: string): Payload[] =>
     .map((line) => JSON.parse(line).payload);
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
+describe('audit: the record of a raised level', () => {
+  it('has the index of its entry', async () => {
+    const path = join(mkdtempSync(join(tmpdir(), 'conclave-audit-')), 'a.json');
+    const node = await RealCluster.open(1, { settings: { audit: { sinks: { main: { path } } } } });
+    try {
+      const isRaised = ({ request }: Payload): boolean =>
+        /^system\.level /.test(request.operation!);
+      while (!recordsIn(path).some(isRaised)) await pause(10);
+      const { type, request, index } = recordsIn(path).find(isRaised)!;
+      const { Level } = await node.must('GET /operator/level');
+      expect([type, request.operation]).to.deep.equal(['SystemEvent', `system.level ${Level}`]);
+      expect(index).to.be.greaterThan(0);
+    } finally {
+      await node.close();
+    }
+  });
+});
+
 describe('audit: a required record', () => {
   it('is in the file for a write that commits while its node stops', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'conclave-audit-'));
