@@ -273,6 +273,30 @@ describe('the use of tokens', function () {
     expect((await client.must('GET /acl/tokens?authmethod=jwt')).length).to.equal(3);
   });
 
+  it('counts the young tokens of an identity among those that it keeps', async () => {
+    await method();
+    for (const n of ['0', '1']) {
+      await login('a', { n });
+      solo.nowMs += 4000;
+    }
+    const kept = { KeepPerIdentity: 1, AuthMethod: 'jwt' };
+    for (const OlderThan of ['3s', '5s'])
+      expect((await client.must(GC, { ...kept, OlderThan })).Total, OlderThan).to.equal(1);
+    expect((await client.must(GC, { ...kept, OlderThan: '9s' })).Total).to.equal(0);
+  });
+
+  it('spares a token that has global-management through a role', async () => {
+    const Policies = [{ Name: 'global-management' }];
+    await client.must('PUT /acl/role', { Name: 'admins', Policies });
+    await token({ Description: 'admin', Roles: [{ Name: 'admins' }] });
+    await client.must('PUT /acl/role', { Name: 'others' });
+    await token({ Description: 'other', Roles: [{ Name: 'others' }] });
+    solo.nowMs += 30 * HOUR_MS;
+    const done = await client.must(GC, { UnusedFor: '24h', DryRun: false });
+    expect(names(done.Tokens)).to.deep.equal(['other unused']);
+    expect(done.Skipped).to.deep.equal({ management: 1, anonymous: 1 });
+  });
+
   it('does not guess: what is not known for so long stays', async () => {
     await token({ Description: 'old' });
     const before = solo.nowMs;

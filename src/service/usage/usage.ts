@@ -15,6 +15,7 @@ import { timeOf } from '../../languages/times.js';
 import { keys } from '../../state/keys.js';
 import { keysBelow, stored } from '../../state/lists.js';
 import type { AuthMethod } from '../../state/methods.js';
+import type { Role } from '../../state/roles.js';
 import type { TokenGc } from '../../state/token-gc.js';
 import { isAlive, loggedIn, type Token, tokenByAccessor } from '../../state/tokens.js';
 import type { PinnedView, View } from '../../state/types.js';
@@ -291,12 +292,14 @@ class CleanUp {
       const candidates: Token[] = [];
       for (const token of tokensIn(this.#view, this.#asked.shown, this.#parts.nowMs())) {
         yield;
-        if (this.#isMeant(token)) candidates.push(token);
+        if (this.#isOfMethod(token)) candidates.push(token);
       }
+      // young tokens count among those that an identity keeps
       const surplus = yield* this.#surplus(candidates);
       const found: { token: Token; shown: Row }[] = [];
       for (const token of candidates.sort(byAge)) {
         yield;
+        if (!this.#isOld(token)) continue;
         const why = this.#whyOf(token, surplus);
         if (why === undefined || this.#isSpared(token)) continue;
         const { CreateTime: _time, ...row } = rowOf(this.#parts, this.#view, token);
@@ -308,9 +311,13 @@ class CleanUp {
     }
   }
 
-  #isMeant({ AuthMethod, CreateTime }: Token): boolean {
-    const { method, olderThan } = this.#asked;
-    if (method !== undefined && AuthMethod?.toLowerCase() !== method) return false;
+  #isOfMethod({ AuthMethod }: Token): boolean {
+    const { method } = this.#asked;
+    return method === undefined || AuthMethod?.toLowerCase() === method;
+  }
+
+  #isOld({ CreateTime }: Token): boolean {
+    const { olderThan } = this.#asked;
     return olderThan === undefined || Date.parse(CreateTime) < olderThan;
   }
 
@@ -330,9 +337,10 @@ class CleanUp {
   }
 
   /** Whether a token is never deleted like this. Counts why. */
-  #isSpared({ AccessorID, Policies }: Token): boolean {
-    const isManager = Policies?.some(({ ID }) => ID === GLOBAL_MANAGEMENT_ID) === true;
-    const why = isManager
+  #isSpared({ AccessorID, Namespace, Policies, Roles = [] }: Token): boolean {
+    const ofRoles = Roles.map(({ ID }) => stored<Role>(this.#view, keys.role(Namespace, ID)));
+    const links = [Policies, ...ofRoles.map((role) => role?.Policies)].flat();
+    const why = links.some((link) => link?.ID === GLOBAL_MANAGEMENT_ID)
       ? 'management'
       : AccessorID === this.#asked.caller
         ? 'caller'
