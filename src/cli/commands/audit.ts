@@ -8,6 +8,7 @@ import type { Column } from '../print/output.js';
 import { localTime, oneLine } from '../print/text.js';
 
 interface Tail {
+  readonly Node: string;
   readonly Records: readonly AuditRecord[];
 }
 
@@ -104,10 +105,13 @@ class NodeTail {
     const query = { limit: String(limit) };
     try {
       const answer = await api.get('/v1/operator/audit/tail', { query, isPlain: true });
-      const { Records } = answer.json<Tail>();
+      const { Node, Records } = answer.json<Tail>();
       this.problem = undefined;
       const at = Records.findIndex(({ payload }) => this.#seen.has(payload.id));
       const fresh = at < 0 ? Records : Records.slice(0, at);
+      // it forgets the oldest, and all when it starts again
+      if (at < 0 && Records.length > 0 && this.#seen.size > 0)
+        print.note(`records of ${Node} may be missing here`);
       if (fresh.length > 0) this.#seen = new Set(Records.map(({ payload }) => payload.id));
       return fresh.toReversed();
     } catch (error) {
