@@ -10,15 +10,17 @@ export const IDENTITY_TEXT = {
   tokens: (count: number) => `${plural(count, 'token')} of this identity will end at once.`,
   whom: 'Who is meant',
   unknown: (count: number) =>
-    `${plural(count, 'other token')} of the auth method do not tell who is behind them, ` +
-    'and are not affected.',
+    `${plural(count, 'other token')} of the auth method ` +
+    (count === 1
+      ? 'has no identity, and is not affected.'
+      : 'have no identity, and are not affected.'),
   blockFor: 'Block for',
   blockHelp: 'How long the identity cannot log in again. "no" lets it log in at once.',
   done: (count: number) => `${plural(count, 'token')} ended.`,
   blocks: 'Blocked identities',
   columns: ['Subject', 'Until', 'By', 'Reason', 'Lift'],
   prefix: (prefix: string) => `all that begin with "${prefix}"`,
-  lifted: 'it is lifted',
+  lifted: 'until lifted',
   lift: 'Lift block',
   liftOf: (whom: string) => `Lift block of ${whom}`,
 } as const;

@@ -11,6 +11,7 @@ const token = {
   Subject: 'prod/web',
   CreateTime: '2026-11-03T14:05:00Z',
 };
+const unknown = /(\d tokens?) of the auth method (has|have) no identity: (it is|they are) older/;
 const plan = { DryRun: true, Total: 812, Tokens: [token], More: 811, BlockID: '', Index: 139 };
 const done = { ...plan, DryRun: false, BlockID: BLOCK, Index: 140 };
 
@@ -46,6 +47,16 @@ describe('identities by the command line', () => {
     ]);
   });
 
+  it('are told to be unknown of tokens of before', async () => {
+    for (const [Unknown, text] of [
+      [1, '1 token has it is'],
+      [2, '2 tokens have they are'],
+    ] as const) {
+      const { err } = await run([{ ...plan, Unknown }], [...revoke, '--dry-run'], { columns: 80 });
+      expect(unknown.exec(err)?.slice(1).join(' '), err).to.equal(text);
+    }
+  });
+
   it('are left alone when the user does not agree or cannot be asked', async () => {
     expect((await run([plan], revoke, { answers: ['n'] })).code).to.equal(1);
     const unasked = await run([plan], revoke);
@@ -68,6 +79,9 @@ describe('identities by the command line', () => {
 
   it('that are blocked are listed, and let in again', async () => {
     const block = { AuthMethod: 'k8s', Namespace: 'default', Author: null, Time: '', Reason: 'R' };
+    const Identity = { AuthMethod: 'oidc', Namespace: 'default', Subject: 'ann' };
+    const Description = 'token created via OIDC login';
+    const Author = { AccessorID: ACCESSOR, Description, Identity };
     const all = [
       { ...block, ID: BLOCK, Subject: 'a', Until: null, ModifyIndex: 1 },
       {
@@ -75,14 +89,16 @@ describe('identities by the command line', () => {
         ID: ACCESSOR,
         SubjectPrefix: 'b/',
         Until: '2026-11-03T14:05:00Z',
+        Author,
         ModifyIndex: 2,
       },
     ];
     const { out } = await run([all], ['blocks', '--method', 'k8s']);
     expect(fake.seen[0]?.url).to.match(/^\/v1\/acl\/identity-blocks\?authmethod=k8s/);
     const [, first = '', second = ''] = out.split('\n');
-    expect(first).to.match(/^k8s +a +lifted +R/);
+    expect(first).to.match(/^k8s +a +forever +R/);
     expect(second).to.match(/^k8s +b\/\* +2026-11-03/);
+    expect(second).to.include('oidc/ann').and.not.include('created via');
     const lifted = await run([true], ['unblock', BLOCK]);
     expect(lifted.code).to.equal(0);
     const { method, url } = fake.seen.at(-1)!;

@@ -5,6 +5,7 @@ import { type Call, type Cli, sure } from '../cli.js';
 import { misused } from '../print/error.js';
 import { type Column, ID_COLUMN, type Shape } from '../print/output.js';
 import { counted, localTime, oneLine } from '../print/text.js';
+import { authorText } from './history.js';
 
 interface RevokeOptions {
   readonly method: string;
@@ -34,12 +35,12 @@ const BLOCKS: Shape<BlockRow> = {
     {
       head: 'UNTIL',
       isWhole: true,
-      cell: ({ Until }) => (Until === null ? 'lifted' : localTime(Until)),
+      cell: ({ Until }) => (Until === null ? 'forever' : localTime(Until)),
     },
     {
       head: 'AUTHOR',
       isMinor: true,
-      cell: ({ Author }) => Author?.Description || (Author?.AccessorID.slice(0, 8) ?? ''),
+      cell: ({ Author }) => authorText(Author),
     },
     { head: 'REASON', cell: ({ Reason }) => Reason },
     ID_COLUMN,
@@ -110,9 +111,10 @@ async function revoke(call: Call<RevokeOptions>): Promise<void> {
 function showTokens({ print }: Call<object>, { Tokens, More, Unknown }: Revoked): void {
   print.table(TOKENS, Tokens);
   if (More > 0) print.note(`and ${counted(More, 'older token')}`);
-  if (Unknown !== undefined)
-    print.note(
-      `${counted(Unknown, 'token')} of the auth method do not tell who is behind them: ` +
-        'they are older than level 3',
-    );
+  if (Unknown === undefined) return;
+  const why =
+    Unknown === 1
+      ? 'has no identity: it is older than level 3'
+      : 'have no identity: they are older than level 3';
+  print.note(`${counted(Unknown, 'token')} of the auth method ${why}`);
 }

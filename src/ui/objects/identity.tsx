@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import type { BlockRow, Revoked } from '../../api/endpoints/identities.js';
 import { ask, read } from '../api/client.js';
 import type { Stored } from '../api/types.js';
+import { Who } from '../history/made.js';
 import { BLOCK_FOR } from '../identity-texts.js';
 import { SelectField } from '../parts/field.js';
 import { useAttempt } from '../parts/form.js';
@@ -147,7 +148,9 @@ export function Blocks({ method }: { method: string }) {
           <tr key={block.ID}>
             <th scope="row">{whomOf(block)}</th>
             <td>{block.Until === null ? TEXT.identity.lifted : <Time at={block.Until} />}</td>
-            <td>{block.Author?.Description}</td>
+            <td>
+              <Who author={block.Author} />
+            </td>
             <td>{block.Reason}</td>
             <td>
               <button
