@@ -21,6 +21,8 @@ export interface Verdict {
     /** Its number; 0 if it has none. */
     readonly seq: number;
     readonly why: BadLine;
+    /** Set if the record that must be among them is there with another hash. */
+    readonly rewritten?: true;
   };
 }
 
@@ -54,9 +56,9 @@ export async function verify(
   let records = 0;
   let isSeen = seen === undefined;
   let place = { file: files[0] ?? '', line: 0 };
-  const bad = (why: BadLine, seq: number): Verdict => ({
+  const bad = (why: BadLine, seq: number, more = {}): Verdict => ({
     ...found(false),
-    bad: { ...place, seq, why },
+    bad: { ...place, seq, why, ...more },
   });
   const found = (ok: boolean): Verdict => ({
     ok,
@@ -77,10 +79,11 @@ export async function verify(
       const before = end ?? (seq === 1 ? EMPTY_CHAIN : undefined);
       if (before !== undefined && seq !== before.seq + 1) return bad('seq', seq);
       if (before !== undefined && prev !== before.hash) return bad('prev', seq);
+      if (seq === seen?.seq && hash !== seen.hash) return bad('cut', seq, { rewritten: true });
       if (end === undefined) first = seq;
       end = { seq, hash };
       records += 1;
-      isSeen ||= seen?.seq === seq && seen.hash === hash;
+      isSeen ||= seq === seen?.seq;
     }
   }
   return isSeen ? found(true) : bad('cut', seen!.seq);

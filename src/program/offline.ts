@@ -191,7 +191,7 @@ const BAD_LINES: Readonly<Record<BadLine, string>> = {
   hash: 'its hash is not that of its text: it was changed, or the key is another',
   seq: 'its number does not follow that of the line before: a line is missing',
   prev: 'it does not name the hash of the line before: that line was replaced',
-  torn: 'it is not whole: the node was killed, or the file is still written to',
+  torn: 'it is incomplete: the node was killed, or the file is still being written',
   cut: 'the record of --last is not among them: the end was cut off, or a file is missing',
 };
 
@@ -229,8 +229,11 @@ export async function auditVerify(
     const text = `good: ${records} records, ${first} to ${verdict.last}\n${end}\n`;
     return { value: verdict, text };
   }
-  const { file, line, why } = bad;
+  const { file, line, why, rewritten } = bad;
+  const said = rewritten
+    ? `record ${bad.seq} is there with another hash: the chain was rewritten`
+    : BAD_LINES[why];
   const which = bad.seq === 0 ? '' : `, record ${bad.seq}`;
-  const text = `bad: ${file}, line ${line}${which} (${why}): ${BAD_LINES[why]}\n`;
+  const text = `bad: ${file}, line ${line}${which} (${why}): ${said}\n`;
   return { value: verdict, text, failed: true };
 }

@@ -64,9 +64,21 @@ describe('audit: verify', () => {
     const short = fileOf(all.slice(0, 3));
     expect(await judge([short])).to.deep.equal({ ok: true, records: 3 });
     expect(await judge([short], { seen })).to.equal('0:3 cut');
-    expect(await judge([fileOf(all)], { seen: { ...seen, hash: '0'.repeat(64) } })).to.equal(
-      '0:4 cut',
-    );
+    const other = { seq: 2, hash: '0'.repeat(64) };
+    expect(await judge([fileOf(all)], { seen: other })).to.equal('0:2 cut');
+  });
+
+  it('tells a chain that was rewritten from one that was cut', async () => {
+    const all = lines(4);
+    const file = join(folder, 'last.json');
+    const said = async (count: number): Promise<string> => {
+      writeFileSync(file, fileOf(all.slice(0, count)));
+      return (await auditVerify([file], undefined, `4:${'0'.repeat(64)}`)).text;
+    };
+    const why = 'record 4 is there with another hash: the chain was rewritten';
+    expect(await said(4)).to.equal(`bad: ${file}, line 4, record 4 (cut): ${why}\n`);
+    const cut = 'the record of --last is not among them: the end was cut off, or a file is missing';
+    expect(await said(3)).to.equal(`bad: ${file}, line 3, record 4 (cut): ${cut}\n`);
   });
 
   it('says that a file without records may have been emptied, and how to know', async () => {
