@@ -470,19 +470,19 @@ type BoundApiGatewayListenerRoute struct {
 type CleanUpTokensBody struct {
 	// Whether only to show what would be deleted. True unless it is false.
 	DryRun bool `json:"DryRun,omitempty"`
-	// Deletes tokens that were not used for so long.
+	// Deletes tokens that were not used for this long.
 	UnusedFor string `json:"UnusedFor,omitempty"`
-	// Only tokens that were created before so long.
+	// Only tokens that were created at least this long ago.
 	OlderThan string `json:"OlderThan,omitempty"`
 	// Only tokens of the logins of an auth method.
 	AuthMethod string `json:"AuthMethod,omitempty"`
 	// Only tokens of this namespace; * for all.
 	Namespace string `json:"Namespace,omitempty"`
-	// Deletes all but so many of the newest tokens of an identity.
+	// Deletes all but this many of the newest tokens of each identity.
 	KeepPerIdentity *int64 `json:"KeepPerIdentity,omitempty"`
 	// How many tokens to delete, 1,000 at most.
 	Limit *int64 `json:"Limit,omitempty"`
-	// Why, for the history.
+	// Why, for the history and the audit log.
 	Reason string `json:"Reason,omitempty"`
 	// The admin partition. Only default is supported, and naming it has no effect.
 	Partition any `json:"Partition,omitempty"`
@@ -4636,9 +4636,10 @@ type TokensRevokeBody struct {
 	SubjectPrefix string `json:"SubjectPrefix,omitempty"`
 	// Whether only to show what would end. True unless it is false.
 	DryRun bool `json:"DryRun,omitempty"`
-	// How long their logins are refused: a duration from 1m to 8760h, or forever. Absent: not.
+	// How long their logins are refused: a duration from 1m to 8760h, or forever. If absent, logins
+	// are not refused.
 	BlockFor string `json:"BlockFor,omitempty"`
-	// Why, for the history.
+	// Why, for the history and the audit log.
 	Reason string `json:"Reason,omitempty"`
 	// The admin partition. Only default is supported, and naming it has no effect.
 	Partition any `json:"Partition,omitempty"`
@@ -4941,7 +4942,7 @@ type ListIdentityBlocksQuery struct {
 // ListTokenUsageQuery has parameters of a query.
 type ListTokenUsageQuery struct {
 	ReadQuery
-	// Only tokens that were not used for so long, such as 720h.
+	// Only tokens that were not used for this long, such as 720h.
 	UnusedFor string `query:"unused-for"`
 	// An auth method. Only objects that belong to it are listed.
 	Authmethod string `query:"authmethod"`

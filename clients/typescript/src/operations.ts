@@ -453,19 +453,19 @@ export interface BoundApiGatewayListenerRoute {
 export interface CleanUpTokensBody {
   /** Whether only to show what would be deleted. True unless it is false. */
   readonly DryRun?: boolean | null;
-  /** Deletes tokens that were not used for so long. */
+  /** Deletes tokens that were not used for this long. */
   readonly UnusedFor?: string | null;
-  /** Only tokens that were created before so long. */
+  /** Only tokens that were created at least this long ago. */
   readonly OlderThan?: string | null;
   /** Only tokens of the logins of an auth method. */
   readonly AuthMethod?: string | null;
   /** Only tokens of this namespace; * for all. */
   readonly Namespace?: string | null;
-  /** Deletes all but so many of the newest tokens of an identity. */
+  /** Deletes all but this many of the newest tokens of each identity. */
   readonly KeepPerIdentity?: number | null;
   /** How many tokens to delete, 1,000 at most. */
   readonly Limit?: number | null;
-  /** Why, for the history. */
+  /** Why, for the history and the audit log. */
   readonly Reason?: string | null;
   /** The admin partition. Only default is supported, and naming it has no effect. */
   readonly Partition?: unknown;
@@ -4444,9 +4444,9 @@ export interface TokensRevokeBody {
   readonly SubjectPrefix?: string | null;
   /** Whether only to show what would end. True unless it is false. */
   readonly DryRun?: boolean | null;
-  /** How long their logins are refused: a duration from 1m to 8760h, or forever. Absent: not. */
+  /** How long their logins are refused: a duration from 1m to 8760h, or forever. If absent, logins are not refused. */
   readonly BlockFor?: string | null;
-  /** Why, for the history. */
+  /** Why, for the history and the audit log. */
   readonly Reason?: string | null;
   /** The admin partition. Only default is supported, and naming it has no effect. */
   readonly Partition?: unknown;
@@ -4721,7 +4721,7 @@ export interface ListIdentityBlocksQuery extends BlockingQuery {
 
 /** Parameters of a query. */
 export interface ListTokenUsageQuery extends ReadQuery {
-  /** Only tokens that were not used for so long, such as 720h. */
+  /** Only tokens that were not used for this long, such as 720h. */
   readonly 'unused-for'?: string;
   /** An auth method. Only objects that belong to it are listed. */
   readonly authmethod?: string;

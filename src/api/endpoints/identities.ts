@@ -25,10 +25,11 @@ export const REVOKE = bodyOf({
   ),
   DryRun: given('Whether only to show what would end. True unless it is false.', boolean),
   BlockFor: given(
-    'How long their logins are refused: a duration from 1m to 8760h, or forever. Absent: not.',
+    'How long their logins are refused: a duration from 1m to 8760h, or forever. ' +
+      'If absent, logins are not refused.',
     text(),
   ),
-  Reason: given('Why, for the history.', text()),
+  Reason: given('Why, for the history and the audit log.', text()),
 });
 export type RevokeBody = Sent<(typeof REVOKE)['fields']>;
 

@@ -87,7 +87,10 @@ export const QUERY = {
   },
   source: { says: 'Where tokens were imported from, such as dc1.', schema: text },
   types: { says: 'The types of objects, separated by commas.', schema: text },
-  'unused-for': { says: 'Only tokens that were not used for so long, such as 720h.', schema: text },
+  'unused-for': {
+    says: 'Only tokens that were not used for this long, such as 720h.',
+    schema: text,
+  },
   topics: {
     says: 'The topics, separated by commas, each with or without a key: ACLPolicy:ops,ConfigEntry.',
     schema: text,

@@ -63,13 +63,16 @@ export type Unused = Normal<typeof UNUSED>;
 
 export const CLEAN_UP = bodyOf({
   DryRun: given('Whether only to show what would be deleted. True unless it is false.', boolean),
-  UnusedFor: given('Deletes tokens that were not used for so long.', text()),
-  OlderThan: given('Only tokens that were created before so long.', text()),
+  UnusedFor: given('Deletes tokens that were not used for this long.', text()),
+  OlderThan: given('Only tokens that were created at least this long ago.', text()),
   AuthMethod: given('Only tokens of the logins of an auth method.', text()),
   Namespace: given('Only tokens of this namespace; * for all.', text()),
-  KeepPerIdentity: given('Deletes all but so many of the newest tokens of an identity.', whole64),
+  KeepPerIdentity: given(
+    'Deletes all but this many of the newest tokens of each identity.',
+    whole64,
+  ),
   Limit: given('How many tokens to delete, 1,000 at most.', whole64),
-  Reason: given('Why, for the history.', text()),
+  Reason: given('Why, for the history and the audit log.', text()),
 });
 export type CleanUpBody = Sent<(typeof CLEAN_UP)['fields']>;
 

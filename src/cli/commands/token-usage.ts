@@ -10,21 +10,26 @@ import { find, idIn, type OneOptions, pathOf, TYPE, wanted } from './objects.js'
 
 type Row = Cleaned['Tokens'][number];
 
-const COLUMNS: readonly Column<Omit<Row, 'Why'>>[] = [
+const columnsOf = (since?: string): readonly Column<Omit<Row, 'Why'>>[] => [
   { head: 'ACCESSOR', isWhole: true, cell: ({ AccessorID }) => AccessorID },
   { head: 'DESCRIPTION', cell: ({ Description }) => Description },
   { head: 'METHOD', isMinor: true, cell: ({ AuthMethod }) => AuthMethod },
   { head: 'SUBJECT', isMinor: true, cell: ({ Identity }) => Identity?.Subject ?? '' },
   { head: 'NAMESPACE', isMinor: true, cell: ({ Namespace }) => Namespace },
-  { head: 'LAST USED', isWhole: true, cell: ({ LastUsed }) => usedText(LastUsed) },
+  { head: 'LAST USED', isWhole: true, cell: ({ LastUsed }) => usedText(LastUsed, since) },
 ];
 const CLEANED: readonly Column<Row>[] = [
-  ...COLUMNS,
+  ...columnsOf(),
   { head: 'WHY', isWhole: true, cell: ({ Why }) => Why },
 ];
 
-const usedText = (time: string | null): string =>
-  time === null ? 'never' : localTime(time).replace(/:\d\d(?= )/, '');
+const hourText = (time: string): string => localTime(time).replace(/:\d\d(?= )/, '');
+
+/** `since`: from when on uses are known, where that is told. */
+function usedText(time: string | null, since?: string): string {
+  if (time !== null) return hourText(time);
+  return since === undefined ? 'not known' : `not since ${hourText(since)}`;
+}
 
 interface UsageOptions {
   readonly unusedFor?: string;
@@ -55,8 +60,12 @@ export function addTokenUsage(token: Command, cli: Cli): void {
   token
     .command('gc')
     .description('delete tokens that are not used')
-    .option('--unused-for <duration>', 'tokens that were not used for so long')
-    .option('--keep-per-identity <count>', 'all but the newest tokens of an identity', whole)
+    .option('--unused-for <duration>', 'tokens that were not used for this long')
+    .option(
+      '--keep-per-identity <count>',
+      'all but this many of the newest tokens of each identity',
+      whole,
+    )
     .option('--older-than <duration>', 'only tokens that were created at least this long ago')
     .option('--method <name>', 'only tokens of the logins of an auth method')
     .option('--limit <count>', 'how many tokens to delete, at most 1000', whole)
@@ -87,7 +96,7 @@ async function one(call: Call<UsageOptions>, text: string): Promise<void> {
 async function tellUse(call: Call<object>, use: MethodUse | TokenUse): Promise<void> {
   const { print } = call;
   if (print.format !== 'table') return print.value(use);
-  print.say(`last used: ${usedText(use.LastUsed)}`);
+  print.say(`last used: ${usedText(use.LastUsed, use.Since)}`);
   tellNotes(call, use);
 }
 
@@ -101,9 +110,9 @@ async function list(call: Call<UsageOptions>): Promise<void> {
   };
   const found = (await api.get('/v1/acl/usage', { query })).json<Unused>();
   if (print.format !== 'table') return print.value(found);
-  print.table(COLUMNS, found.Tokens);
+  print.table(columnsOf(found.Since), found.Tokens);
   const more = found.Total - found.Tokens.length;
-  if (more > 0) print.note(`and ${counted(more, 'token')} more`);
+  if (more > 0) print.note(`and ${counted(more, 'more token')}`);
   tellNotes(call, found);
 }
 
