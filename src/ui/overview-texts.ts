@@ -53,6 +53,7 @@ export const OVERVIEW_TEXT = {
       confirm: 'Remove',
     },
     typeName: (name: string) => `Type ${name} to confirm`,
+    sinks: 'Audit sinks',
     warnings: 'Warnings',
     noWarnings: 'Lint found no problems.',
   },

@@ -40,9 +40,19 @@ describePages('identities in the web UI', 1, (stage) => {
       expect(await own.catch(String)).to.match(/403/);
     }
     expect(await login().catch(String)).to.match(/403/);
+    // as somebody who has logged in blocks it
+    await page.route('**/v1/acl/identity-blocks*', async (route) => {
+      const response = await route.fetch();
+      const Identity = { AuthMethod: 'ci', Namespace: 'default', Subject: 'boss' };
+      const blocks: { Author: object }[] = await response.json();
+      const json = blocks.map((block) => ({ ...block, Author: { ...block.Author, Identity } }));
+      await route.fulfill({ response, json });
+    });
     await page.goto(stage.hrefOf('/auth-methods/ci'));
     const row = page.getByRole('table', { name: 'Blocked identities' }).getByRole('row').nth(1);
     await row.getByText('INC-7').waitFor();
+    await row.getByText('until lifted').waitFor();
+    await row.getByRole('link', { name: 'boss (ci)' }).waitFor();
     await row.getByRole('button', { name: 'Lift block of prod/web' }).click();
     await row.waitFor({ state: 'detached' });
     await login();

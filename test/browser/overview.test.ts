@@ -67,6 +67,32 @@ describePages('the overview in the web UI', 1, (stage) => {
     expect(await late.locator('.late').count()).to.equal(1);
   });
 
+  it('says whether the audit sinks of the node can be written, to who may know', async () => {
+    const { page } = await stage.visit('/');
+    const figures = page.getByRole('heading', { name: 'n1 in the last hour' });
+    const sinks = page.getByRole('region', { name: 'Audit sinks' });
+    await figures.waitFor();
+    // there are none
+    expect(await sinks.count()).to.equal(0);
+    const sink = (Name: string, LastError: string): object => ({
+      ...{ Name, Type: 'file', Path: '/var/log/a.json', DeliveryGuarantee: 'required' },
+      ...{ Scope: 'writes', Seq: 17, Hash: '', Dropped: 0, Files: 1, Bytes: 9 },
+      ...{ Failing: LastError !== '', LastError },
+    });
+    const Sinks = [sink('main', ''), sink('spare', 'no space <b>left</b>')];
+    await page.route('**/v1/operator/audit', (route) => route.fulfill({ json: { Sinks } }));
+    await page.reload();
+    await sinks.getByText('spare: cannot be written: no space <b>left</b>').waitFor();
+    expect(await sinks.getByRole('listitem').allTextContents()).to.include('main: writes');
+    expect(await violations(page)).to.deep.equal([]);
+    const asked = page.waitForRequest('**/v1/operator/audit');
+    await page.route('**/v1/operator/audit', (route) => route.fulfill({ status: 403 }));
+    await page.reload();
+    await (await asked).response();
+    await figures.waitFor();
+    expect(await sinks.count()).to.equal(0);
+  });
+
   it('says what a removal does, and asks for the name', async () => {
     const { page } = await stage.visit('/');
     const removed: string[] = [];

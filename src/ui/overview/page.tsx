@@ -13,6 +13,7 @@ import { NodeFigures } from './figures.js';
 import { Warnings } from './lint.js';
 import { type Act, MemberAct } from './member-act.js';
 import { OwnRights } from './own-rights.js';
+import { Sinks } from './sinks.js';
 
 /** Together these let the page say within five seconds that the majority is lost. */
 const LIVE = { everyMs: 2000, lateMs: 5000 };
@@ -83,6 +84,7 @@ export function OverviewPage() {
       {(value ?? problem) !== undefined && (
         <>
           <NodeFigures />
+          <Sinks />
           <Warnings />
         </>
       )}
