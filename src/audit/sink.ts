@@ -10,12 +10,12 @@ import { type ChainEnd, chained, EMPTY_CHAIN } from './chain.js';
 import type { SinkSettings } from './settings.js';
 import { SinkFile } from './sink-file.js';
 
-/** A record: what it costs in memory, and its text, which takes a while to make. */
+/** A record: what it costs in memory, and its text, which is made when it is written. */
 export interface Pending {
   /** Approximate bytes. */
   readonly bytes: number;
-  /** The members of the line as JSON, without braces. Does not reject. */
-  readonly members: (settings: SinkSettings) => Promise<string> | string;
+  /** The members of the line as JSON, without braces. Does not throw. */
+  readonly members: (settings: SinkSettings) => string;
 }
 
 export interface SinkParts {
@@ -214,8 +214,7 @@ export class Sink {
     // counted before the lines are made: more may be dropped meanwhile
     const dropped = this.#untold;
     for (const [at, { record }] of batch.entries()) {
-      const made = record.members(this.settings);
-      const members = typeof made === 'string' ? made : await made;
+      const members = record.members(this.settings);
       const isTold = at === 0 && dropped > 0;
       const whole = isTold ? `${members},"dropped":${dropped}` : members;
       const next = chained(end, whole, this.#parts.key);
