@@ -111,7 +111,7 @@ export class Audit implements Auditor, AuditView {
   }
 
   async close(): Promise<void> {
-    for (const sink of this.#sinks) await sink.close();
+    await Promise.all(this.#sinks.map((sink) => sink.close()));
   }
 
   sinks(): readonly AuditSink[] {

@@ -75,9 +75,18 @@ describePages('the overview in the web UI', 1, (stage) => {
     // there are none
     expect(await sinks.count()).to.equal(0);
     const sink = (Name: string, LastError: string): object => ({
-      ...{ Name, Type: 'file', Path: '/var/log/a.json', DeliveryGuarantee: 'required' },
-      ...{ Scope: 'writes', Seq: 17, Hash: '', Dropped: 0, Files: 1, Bytes: 9 },
-      ...{ Failing: LastError !== '', LastError },
+      Name,
+      Type: 'file',
+      Path: '/var/log/a.json',
+      DeliveryGuarantee: 'required',
+      Scope: 'writes',
+      Seq: 17,
+      Hash: '',
+      Dropped: 0,
+      Failing: LastError !== '',
+      LastError,
+      Files: 1,
+      Bytes: 9,
     });
     const Sinks = [sink('main', ''), sink('spare', 'no space <b>left</b>')];
     await page.route('**/v1/operator/audit', (route) => route.fulfill({ json: { Sinks } }));
